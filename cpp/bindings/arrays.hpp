@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include <utility>
+#include <vector>
+
+#include "core/csr.hpp"
+#include "core/parallel.hpp"
+
+namespace defrag {
+
+namespace nb = nanobind;
+
+/// A read-only, contiguous, one-dimensional numpy array. `const` admits memory maps.
+template <class T>
+using Array = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+/// Gives a vector to numpy without copying it.
+template <class T>
+nb::object to_numpy(std::vector<T>&& values) {
+    auto* owned = new std::vector<T>(std::move(values));
+    nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+    return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(owned->data(), {owned->size()}, owner));
+}
+
+/// Gives a matrix to Python as the triple (indptr, indices, data).
+inline nb::tuple to_numpy(Csr&& matrix) {
+    return nb::make_tuple(to_numpy(std::move(matrix.indptr)), to_numpy(std::move(matrix.indices)),
+                          to_numpy(std::move(matrix.data)));
+}
+
+inline CsrView csr_view(const Array<std::int64_t>& indptr, const Array<std::int32_t>& indices,
+                        const Array<float>& data, std::int64_t n_cols) {
+    return {static_cast<std::int64_t>(indptr.size()) - 1, n_cols, indptr.data(), indices.data(),
+            data.data()};
+}
+
+/// A context whose hook lets Python answer Ctrl-C, and tells `progress` (a callable that
+/// takes the share done, or None) how far the work is. To be made while holding the GIL.
+inline Context make_context(unsigned n_threads, const nb::object& progress) {
+    PyObject* callable = progress.is_none() ? nullptr : progress.ptr();
+    return Context(n_threads, [callable](double share) {
+        const nb::gil_scoped_acquire gil;
+        if (PyErr_CheckSignals() != 0) throw nb::python_error();
+        if (callable != nullptr) nb::borrow<nb::object>(callable)(share);
+    });
+}
+
+}  // namespace defrag

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The table of contents of the compiled module; each room registers itself.
+#include <nanobind/nanobind.h>
+
+namespace nb = nanobind;
+
+void bind_agglomeration(nb::module_& m);
+void bind_csr(nb::module_& m);
+
+NB_MODULE(_core, m) {
+    m.doc() = "Compiled kernels of defrag; private, reached through defrag._native only.";
+    bind_csr(m);
+    bind_agglomeration(m);
+}

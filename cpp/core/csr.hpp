@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace defrag {
+
+/// A read-only compressed sparse row matrix over memory that somebody else owns.
+/// Row pointers have 64 bits, so that more than 2^31 non-zeros are no special case.
+struct CsrView {
+    std::int64_t n_rows = 0;
+    std::int64_t n_cols = 0;
+    const std::int64_t* indptr = nullptr;
+    const std::int32_t* indices = nullptr;
+    const float* data = nullptr;
+
+    std::int64_t begin(std::int64_t row) const { return indptr[row]; }
+    std::int64_t end(std::int64_t row) const { return indptr[row + 1]; }
+    std::int64_t nnz() const { return indptr[n_rows] - indptr[0]; }
+};
+
+/// A compressed sparse row matrix that owns its memory.
+struct Csr {
+    std::int64_t n_cols = 0;
+    std::vector<std::int64_t> indptr{0};
+    std::vector<std::int32_t> indices;
+    std::vector<float> data;
+
+    std::int64_t n_rows() const { return static_cast<std::int64_t>(indptr.size()) - 1; }
+    CsrView view() const { return {n_rows(), n_cols, indptr.data(), indices.data(), data.data()}; }
+};
+
+/// What is the matter with a matrix that came from outside.
+enum class CsrState { kCanonical = 0, kUnsorted = 1, kBadPointers = 2, kBadIndices = 3 };
+
+/// Looks at every index once. Flags such as scipy's has_sorted_indices are claims, and a
+/// kernel that believes a wrong one reads memory that is not there.
+CsrState inspect(const CsrView& matrix, std::int64_t n_stored);
+
+/// Index helper: the standard containers count in size_t, the data in int64_t.
+template <class Integer>
+constexpr std::size_t at(Integer i) {
+    return static_cast<std::size_t>(i);
+}
+
+}  // namespace defrag

@@ -1,0 +1,80 @@
+"""The only importer of the compiled module: scipy matrices in, scipy matrices out.
+
+Kernels trust their input; whoever calls a function here has been through
+``_validation``.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import sparse
+
+from defrag import _core
+
+if TYPE_CHECKING:
+    from defrag.typing import Csr, Floats, Ids, Offsets, Progress
+
+__all__ = ["agglomerate", "csr_from_parts", "csr_parts", "inspect_csr", "n_threads"]
+
+_CSR_STATES = ("canonical", "unsorted", "bad pointers", "bad indices")
+
+
+def n_threads(n_jobs: int | None) -> int:
+    """Translate scikit-learn's ``n_jobs`` into a number of threads."""
+    if n_jobs is None:
+        return 1
+    if n_jobs > 0:
+        return n_jobs
+    available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return max(1, (available or 1) + 1 + n_jobs)
+
+
+def csr_parts(X: Csr) -> tuple[Offsets, Ids, Floats]:
+    """Give the three arrays of a canonical matrix in the types that the kernels take."""
+    return (
+        np.ascontiguousarray(X.indptr, dtype=np.int64),
+        np.ascontiguousarray(X.indices, dtype=np.int32),
+        np.ascontiguousarray(X.data, dtype=np.float32),
+    )
+
+
+def csr_from_parts(parts: tuple[Any, Any, Any], shape: tuple[int, int]) -> Csr:
+    """Make a scipy matrix of the arrays a kernel returned; they are sorted and unique."""
+    indptr, indices, data = parts
+    if indptr[-1] <= np.iinfo(np.int32).max:
+        # scipy wants one index type for both; the narrow one is free unless nnz is huge.
+        indptr = indptr.astype(np.int32)
+    result = sparse.csr_array((data, indices, indptr), shape=shape)
+    result.has_canonical_format = True
+    return result
+
+
+def inspect_csr(indptr: Offsets, indices: Ids, *, n_cols: int) -> str:
+    """Look at every index of a matrix from outside and name its state."""
+    return _CSR_STATES[_core.inspect_csr(indptr, indices, n_cols=n_cols)]
+
+
+def agglomerate(
+    X: Csr,
+    groups: Ids,
+    *,
+    n_groups: int,
+    mean_nonzero: bool,
+    scale: Floats | None,
+    n_threads: int,
+    progress: Progress | None = None,
+) -> Csr:
+    """Add up the features of each group; see ``cpp/core/agglomeration.hpp``."""
+    parts = _core.agglomerate(
+        *csr_parts(X),
+        groups,
+        n_groups=n_groups,
+        mean_nonzero=mean_nonzero,
+        scale=scale,
+        n_threads=n_threads,
+        progress=progress,
+    )
+    return csr_from_parts(parts, (X.shape[0], n_groups))

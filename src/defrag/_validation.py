@@ -1,0 +1,276 @@
+"""The one door for user input: matrices, labels, parameters, seeds.
+
+Behind this door a matrix is canonical CSR (sorted, no duplicates, float32,
+indices in range, every value finite), labels are a 0/1 CSR of the same number
+of rows, and a parameter has the type and range that its rule states.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils import check_random_state, column_or_1d
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_array, validate_data
+
+from defrag import _native
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+    from sklearn.base import BaseEstimator
+
+    from defrag.typing import Csr, LabelsLike, MatrixLike, Seed
+
+__all__ = [
+    "Choice",
+    "Float",
+    "Int",
+    "Labels",
+    "canonical_csr",
+    "check_features",
+    "check_labels",
+    "check_matrix",
+    "check_parameters",
+    "check_seed",
+]
+
+
+@dataclass(frozen=True)
+class Int:
+    """A whole number in ``[low, high]``; ``none`` says whether None is allowed."""
+
+    low: int | None = None
+    high: int | None = None
+    none: bool = False
+
+    def describe(self) -> str:
+        """Say the rule in words."""
+        return "an int" + _range(self.low, self.high, "[", "]") + _or_none(self.none)
+
+    def accepts(self, value: Any) -> bool:
+        """Tell whether the value obeys the rule."""
+        if value is None:
+            return self.none
+        if isinstance(value, (bool, np.bool_)) or not isinstance(value, Integral):
+            return False
+        return _inside(int(value), self.low, self.high)
+
+
+@dataclass(frozen=True)
+class Float:
+    """A finite real number in ``[low, high]``, or ``(low, high]`` where ``open_low``."""
+
+    low: float | None = None
+    high: float | None = None
+    open_low: bool = False
+    none: bool = False
+
+    def describe(self) -> str:
+        """Say the rule in words."""
+        left = "(" if self.open_low else "["
+        return "a finite number" + _range(self.low, self.high, left, "]") + _or_none(self.none)
+
+    def accepts(self, value: Any) -> bool:
+        """Tell whether the value obeys the rule."""
+        if value is None:
+            return self.none
+        if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real):
+            return False
+        number = float(value)
+        if not math.isfinite(number) or (self.open_low and number == self.low):
+            return False
+        return _inside(number, self.low, self.high)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One of a few values, compared by identity of type and by equality."""
+
+    values: tuple[Any, ...]
+
+    def describe(self) -> str:
+        """Say the rule in words."""
+        return "one of " + ", ".join(repr(value) for value in self.values)
+
+    def accepts(self, value: Any) -> bool:
+        """Tell whether the value obeys the rule."""
+        return any(type(value) is type(choice) and value == choice for choice in self.values)
+
+
+Rule = Int | Float | Choice
+
+
+def check_parameters(estimator: BaseEstimator, rules: Mapping[str, Rule]) -> None:
+    """Raise on the first parameter that breaks its rule.
+
+    Raises
+    ------
+    ValueError
+        In the form ``max_cluster_size of Defrag must be an int >= 1, got 0``.
+    """
+    for name, rule in rules.items():
+        value = getattr(estimator, name)
+        if not rule.accepts(value):
+            owner = type(estimator).__name__
+            raise ValueError(f"{name} of {owner} must be {rule.describe()}, got {value!r}")
+
+
+def check_seed(random_state: Seed) -> int:
+    """Draw the 63-bit seed of a fit; None draws a fresh one, an int is used as it is."""
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**63))
+    if isinstance(random_state, Integral) and not isinstance(random_state, bool):
+        if not 0 <= int(random_state) < 2**63:
+            raise ValueError(f"random_state must be in [0, 2**63), got {random_state!r}")
+        return int(random_state)
+    return int(check_random_state(random_state).randint(2**31 - 1))
+
+
+def check_features(estimator: BaseEstimator, X: MatrixLike, *, reset: bool) -> Csr:
+    """Check the X of an estimator's ``fit`` (``reset``) or of a later call."""
+    X = validate_data(
+        estimator, X, accept_sparse="csr", dtype=np.float32, accept_large_sparse=True, reset=reset
+    )
+    return canonical_csr(X, name="X")
+
+
+def check_matrix(X: MatrixLike, *, name: str, n_features: int | None = None) -> Csr:
+    """Check a matrix that is not an estimator's X; ``name`` is what the error calls it."""
+    X = check_array(
+        X,
+        accept_sparse="csr",
+        dtype=np.float32,
+        accept_large_sparse=True,
+        ensure_min_samples=0,
+        ensure_min_features=0,
+        input_name=name,
+    )
+    if n_features is not None and X.shape[1] != n_features:
+        raise ValueError(f"{name} must have {n_features} columns, got {X.shape[1]}")
+    return canonical_csr(X, name=name)
+
+
+def canonical_csr(X: Any, *, name: str) -> Csr:
+    """Make a sparse or dense matrix canonical; the input is never changed."""
+    try:
+        matrix = sparse.csr_array(X)
+    except ValueError as error:
+        raise ValueError(f"{name} is a broken sparse matrix: {error}") from error
+    indptr = np.ascontiguousarray(matrix.indptr, dtype=np.int64)
+    if matrix.shape[1] > np.iinfo(np.int32).max:
+        raise ValueError(f"{name} must have fewer than 2**31 columns, got {matrix.shape[1]}")
+    indices = matrix.indices
+    if indices.dtype != np.int32 and indices.size:
+        low, high = int(indices.min()), int(indices.max())
+        if low < 0 or high >= matrix.shape[1]:
+            bad = low if low < 0 else high
+            raise ValueError(f"{name} has column index {bad}, but only {matrix.shape[1]} columns")
+    state = _native.inspect_csr(
+        indptr, np.ascontiguousarray(indices, dtype=np.int32), n_cols=matrix.shape[1]
+    )
+    if state == "bad pointers":
+        raise ValueError(f"{name} is a broken sparse matrix: its row pointers do not rise to nnz")
+    if state == "bad indices":
+        raise ValueError(
+            f"{name} is a broken sparse matrix: a column index is outside [0, {matrix.shape[1]})"
+        )
+    if state == "unsorted":
+        matrix = matrix.copy()
+        matrix.has_sorted_indices = False
+        matrix.has_canonical_format = False
+        matrix.sum_duplicates()
+    if matrix.nnz and not np.all(matrix.data):
+        matrix = matrix.copy() if state == "canonical" else matrix
+        matrix.eliminate_zeros()
+    if matrix.data.dtype != np.float32:
+        matrix = matrix.astype(np.float32)
+    return matrix
+
+
+@dataclass(frozen=True)
+class Labels:
+    """Labels behind the door: a 0/1 matrix and, for 1-D input, the classes of its columns."""
+
+    matrix: Csr
+    classes: NDArray[Any] | None = None
+
+
+def check_labels(Y: LabelsLike, *, n_rows: int, n_labels: int | None = None) -> Labels:
+    """Check Y in any of its forms.
+
+    Parameters
+    ----------
+    Y : sparse or dense indicator matrix, sequence of label-id lists, or 1-D classes
+        The labels of ``n_rows`` points.
+    n_rows : int
+        How many points there are.
+    n_labels : int, optional
+        How many labels there are, for label lists; default: the largest id plus one.
+    """
+    if sparse.issparse(Y) or (isinstance(Y, np.ndarray) and Y.ndim == 2 and Y.shape[1] != 1):
+        matrix = check_matrix(Y, name="Y")
+        if matrix.nnz and not np.all(matrix.data == 1.0):
+            bad = float(matrix.data[matrix.data != 1.0][0])
+            raise ValueError(f"Y must hold only 0 and 1, got {bad:g}")
+        labels = Labels(matrix)
+    elif _is_list_of_lists(Y):
+        labels = Labels(_from_lists(Y, n_labels))
+    else:
+        classes = column_or_1d(Y, warn=True)
+        check_classification_targets(classes)
+        names, codes = np.unique(classes, return_inverse=True)
+        ones = np.ones(len(codes), dtype=np.float32)
+        rows = np.arange(len(codes) + 1, dtype=np.int32)
+        matrix = sparse.csr_array((ones, codes.astype(np.int32), rows), (len(codes), len(names)))
+        labels = Labels(matrix, names)
+    if labels.matrix.shape[0] != n_rows:
+        raise ValueError(
+            "Found input variables with inconsistent numbers of samples: "
+            f"X has {n_rows} rows, Y has {labels.matrix.shape[0]}"
+        )
+    return labels
+
+
+def _is_list_of_lists(Y: LabelsLike) -> bool:
+    return isinstance(Y, (list, tuple)) and all(
+        isinstance(row, (list, tuple, set, frozenset, np.ndarray)) for row in Y
+    )
+
+
+def _from_lists(Y: Sequence[Any], n_labels: int | None) -> Csr:
+    rows = [np.unique(np.asarray(list(row), dtype=np.int64)) for row in Y]
+    indptr = np.zeros(len(rows) + 1, dtype=np.int64)
+    np.cumsum([len(row) for row in rows], out=indptr[1:])
+    ids = np.concatenate(rows) if rows else np.zeros(0, dtype=np.int64)
+    if ids.size and ids.min() < 0:
+        raise ValueError(f"Y must hold label ids >= 0, got {ids.min()}")
+    largest = int(ids.max()) + 1 if ids.size else 0
+    if n_labels is not None and largest > n_labels:
+        raise ValueError(f"Y holds label id {largest - 1}, but there are only {n_labels} labels")
+    shape = (len(rows), largest if n_labels is None else n_labels)
+    return canonical_csr(
+        sparse.csr_array((np.ones(len(ids), dtype=np.float32), ids, indptr), shape), name="Y"
+    )
+
+
+def _inside(value: float, low: float | None, high: float | None) -> bool:
+    return (low is None or value >= low) and (high is None or value <= high)
+
+
+def _range(low: float | None, high: float | None, left: str, right: str) -> str:
+    if low is not None and high is not None:
+        return f" in {left}{low}, {high}{right}"
+    if low is not None:
+        return f" {'>' if left == '(' else '>='} {low}"
+    return "" if high is None else f" <= {high}"
+
+
+def _or_none(none: bool) -> str:
+    return " or None" if none else ""

@@ -1,0 +1,43 @@
+"""Every exception that defrag raises on purpose."""
+
+from __future__ import annotations
+
+__all__ = ["DefragError", "FormatError", "ModelFormatError"]
+
+
+class DefragError(Exception):
+    """Base class of the errors that are particular to defrag."""
+
+
+class FormatError(DefragError, ValueError):
+    """A text or data file breaks a rule of its format.
+
+    Parameters
+    ----------
+    path : str
+        The file as the user named it.
+    message : str
+        The rule and the value that broke it.
+    line : int, optional
+        The line, counted from 1, where there is one.
+
+    Examples
+    --------
+    >>> from defrag.exceptions import FormatError
+    >>> str(FormatError("train.txt", "feature index 905, but the header declares 900", 17))
+    'train.txt:17: feature index 905, but the header declares 900'
+    """
+
+    def __init__(self, path: str, message: str, line: int | None = None) -> None:
+        self.path = path
+        self.message = message
+        self.line = line
+        super().__init__(path, message, line)
+
+    def __str__(self) -> str:
+        place = self.path if self.line is None else f"{self.path}:{self.line}"
+        return f"{place}: {self.message}"
+
+
+class ModelFormatError(FormatError):
+    """A model file is damaged, hostile, or written by a newer version."""
