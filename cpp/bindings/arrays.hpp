@@ -3,7 +3,11 @@
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/tuple.h>
 
+#include <optional>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -32,8 +36,11 @@ inline nb::tuple to_numpy(Csr&& matrix) {
                           to_numpy(std::move(matrix.data)));
 }
 
-inline CsrView csr_view(const Array<std::int64_t>& indptr, const Array<std::int32_t>& indices,
-                        const Array<float>& data, std::int64_t n_cols) {
+/// A matrix as Python passes it: the triple (indptr, indices, data).
+using CsrArrays = std::tuple<Array<std::int64_t>, Array<std::int32_t>, Array<float>>;
+
+inline CsrView csr_view(const CsrArrays& matrix, std::int64_t n_cols) {
+    const auto& [indptr, indices, data] = matrix;
     return {static_cast<std::int64_t>(indptr.size()) - 1, n_cols, indptr.data(), indices.data(),
             data.data()};
 }
@@ -47,6 +54,20 @@ inline Context make_context(unsigned n_threads, const nb::object& progress) {
         if (PyErr_CheckSignals() != 0) throw nb::python_error();
         if (callable != nullptr) nb::borrow<nb::object>(callable)(share);
     });
+}
+
+/// Runs kernel(context) without the GIL and gives back what it returns.
+template <class Kernel>
+auto run(unsigned n_threads, const nb::object& progress, Kernel kernel) {
+    const Context context = make_context(n_threads, progress);
+    const nb::gil_scoped_release release;
+    return kernel(context);
+}
+
+/// The memory of an array that may be absent.
+template <class T>
+const T* pointer(const std::optional<Array<T>>& array) {
+    return array ? array->data() : nullptr;
 }
 
 }  // namespace defrag

@@ -6,9 +6,13 @@ namespace nb = nanobind;
 
 void bind_agglomeration(nb::module_& m);
 void bind_csr(nb::module_& m);
+void bind_representations(nb::module_& m);
+void bind_tree(nb::module_& m);
 
 NB_MODULE(_core, m) {
     m.doc() = "Compiled kernels of defrag; private, reached through defrag._native only.";
     bind_csr(m);
+    bind_representations(m);
+    bind_tree(m);
     bind_agglomeration(m);
 }

@@ -4,4 +4,7 @@ from __future__ import annotations
 
 from importlib.metadata import version
 
+from defrag.agglomeration import Defrag, Hybrid
+
+__all__ = ["Defrag", "Hybrid"]
 __version__ = version("defrag")

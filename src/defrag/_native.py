@@ -15,9 +15,24 @@ from scipy import sparse
 from defrag import _core
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from defrag.typing import Csr, Floats, Ids, Offsets, Progress
 
-__all__ = ["agglomerate", "csr_from_parts", "csr_parts", "inspect_csr", "n_threads"]
+__all__ = [
+    "agglomerate",
+    "column_statistics",
+    "csr_from_parts",
+    "csr_parts",
+    "feature_rows",
+    "fill_empty_rows",
+    "inspect_csr",
+    "multiply",
+    "n_threads",
+    "row_norms",
+    "scale_rows",
+    "split_items",
+]
 
 _CSR_STATES = ("canonical", "unsorted", "bad pointers", "bad indices")
 
@@ -69,7 +84,7 @@ def agglomerate(
 ) -> Csr:
     """Add up the features of each group; see ``cpp/core/agglomeration.hpp``."""
     parts = _core.agglomerate(
-        *csr_parts(X),
+        csr_parts(X),
         groups,
         n_groups=n_groups,
         mean_nonzero=mean_nonzero,
@@ -78,3 +93,92 @@ def agglomerate(
         progress=progress,
     )
     return csr_from_parts(parts, (X.shape[0], n_groups))
+
+
+def column_statistics(
+    X: Csr, *, n_threads: int, row_lengths: Floats | None = None
+) -> tuple[Offsets, NDArray[np.float64]]:
+    """Count the rows of each column and add up its squares, rows divided by their lengths."""
+    counts, mass = _core.column_statistics(
+        csr_parts(X), n_cols=X.shape[1], row_lengths=row_lengths, n_threads=n_threads
+    )
+    return counts, mass
+
+
+def row_norms(X: Csr, *, l1: bool, n_threads: int) -> Floats:
+    """Give the L1 or L2 norm of each row."""
+    return np.asarray(_core.row_norms(csr_parts(X), l1=l1, n_threads=n_threads))
+
+
+def feature_rows(
+    X: Csr,
+    *,
+    coordinate: Ids,
+    n_coords: int,
+    wanted: NDArray[np.bool_],
+    row_scale: Floats | None,
+    n_threads: int,
+) -> Csr:
+    """Turn columns into rows; see ``cpp/core/representations.hpp``."""
+    parts = _core.feature_rows(
+        csr_parts(X),
+        coordinate=coordinate,
+        n_coords=n_coords,
+        wanted=wanted.view(np.uint8),
+        row_scale=row_scale,
+        n_threads=n_threads,
+    )
+    return csr_from_parts(parts, (X.shape[1], n_coords))
+
+
+def multiply(A: Csr, B: Csr, *, n_threads: int) -> Csr:
+    """Multiply two sparse matrices."""
+    parts = _core.multiply(csr_parts(A), csr_parts(B), n_cols=B.shape[1], n_threads=n_threads)
+    return csr_from_parts(parts, (A.shape[0], B.shape[1]))
+
+
+def scale_rows(Z: Csr, *, ideal: bool, threshold: float, n_threads: int) -> Csr:
+    """Scale rows to length 1, or to ideal DCG 1, and drop small entries."""
+    parts = _core.scale_rows(csr_parts(Z), ideal=ideal, threshold=threshold, n_threads=n_threads)
+    return csr_from_parts(parts, Z.shape)
+
+
+def fill_empty_rows(first: Csr, second: Csr, *, shift: int, n_threads: int) -> Csr:
+    """Take the rows of ``second``, ``shift`` columns on, where those of ``first`` are empty."""
+    parts = _core.fill_empty_rows(
+        csr_parts(first), csr_parts(second), shift=shift, n_threads=n_threads
+    )
+    n_cols = max(first.shape[1], second.shape[1] + shift)
+    return csr_from_parts(parts, (first.shape[0], n_cols))
+
+
+def split_items(
+    items: Csr,
+    *,
+    first_child: Ids,
+    begin: Offsets,
+    end: Offsets,
+    ndcg: bool,
+    tolerance: float,
+    max_iterations: int,
+    seed: int,
+    starts: Offsets | None,
+    n_threads: int,
+    progress: Progress | None,
+) -> tuple[Ids, NDArray[np.float64], Ids]:
+    """Deal items to the leaves of a tree; see ``cpp/core/tree.hpp``."""
+    order, objective, n_rounds = _core.split_items(
+        csr_parts(items),
+        n_coords=items.shape[1],
+        first_child=first_child,
+        begin=begin,
+        end=end,
+        ndcg=ndcg,
+        tolerance=tolerance,
+        max_iterations=max_iterations,
+        seed=seed,
+        starts=starts,
+        n_threads=n_threads,
+        progress=progress,
+    )
+    return order, objective, n_rounds

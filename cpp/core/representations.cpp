@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "core/representations.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include "core/bitset.hpp"
+#include "core/blocks.hpp"
+
+namespace defrag {
+namespace {
+
+constexpr std::int64_t kRowsPerBlock = 1024;
+// Features are dealt to threads in a few ranges, each of which looks at all rows.
+constexpr std::int64_t kFeatureRanges = 16;
+
+double squared_length(const CsrView& matrix, std::int64_t row) {
+    double sum = 0.0;
+    for (std::int64_t p = matrix.begin(row); p < matrix.end(row); ++p) {
+        sum += static_cast<double>(matrix.data[p]) * static_cast<double>(matrix.data[p]);
+    }
+    return sum;
+}
+
+/// Calls visit(p) for the entries of a row whose column is in [low, high).
+template <class Visit>
+void visit_range(const CsrView& matrix, std::int64_t row, std::int64_t low, std::int64_t high,
+                 Visit visit) {
+    const std::int32_t* begin = matrix.indices + matrix.begin(row);
+    const std::int32_t* end = matrix.indices + matrix.end(row);
+    if (low > 0) begin = std::lower_bound(begin, end, static_cast<std::int32_t>(low));
+    for (; begin != end && *begin < high; ++begin) visit(begin - matrix.indices);
+}
+
+/// Runs body(low, high) over ranges of columns.
+void over_columns(const Context& context, std::int64_t n_cols,
+                  const std::function<void(std::int64_t, std::int64_t)>& body) {
+    const std::int64_t grain = context.n_threads() == 1 ? n_cols : n_cols / kFeatureRanges + 1;
+    parallel_for(context, n_cols, grain,
+                 [&](std::int64_t low, std::int64_t high, unsigned) { body(low, high); });
+}
+
+double ideal_dcg(const CsrView& matrix, std::int64_t row, std::vector<float>& sorted) {
+    sorted.assign(matrix.data + matrix.begin(row), matrix.data + matrix.end(row));
+    std::sort(sorted.begin(), sorted.end(), std::greater<float>());
+    double sum = 0.0;
+    for (std::size_t i = 0; i < sorted.size(); ++i) {
+        sum += static_cast<double>(sorted[i]) / std::log2(2.0 + static_cast<double>(i));
+    }
+    return sum;
+}
+
+}  // namespace
+
+ColumnStatistics column_statistics(const Context& context, const CsrView& matrix,
+                                   const float* row_lengths) {
+    std::vector<double> weight(at(matrix.n_rows));
+    parallel_for(context, matrix.n_rows, kRowsPerBlock,
+                 [&](std::int64_t begin, std::int64_t end, unsigned) {
+                     for (std::int64_t row = begin; row < end; ++row) {
+                         const double given = row_lengths == nullptr ? 0.0 : row_lengths[row];
+                         const double squared =
+                             row_lengths == nullptr ? squared_length(matrix, row) : given * given;
+                         weight[at(row)] = squared > 0.0 ? 1.0 / squared : 0.0;
+                     }
+                 });
+    ColumnStatistics statistics;
+    statistics.counts.resize(at(matrix.n_cols));
+    statistics.mass.resize(at(matrix.n_cols));
+    over_columns(context, matrix.n_cols, [&](std::int64_t low, std::int64_t high) {
+        for (std::int64_t row = 0; row < matrix.n_rows; ++row) {
+            visit_range(matrix, row, low, high, [&](std::int64_t p) {
+                const auto column = at(matrix.indices[p]);
+                const double value = matrix.data[p];
+                ++statistics.counts[column];
+                statistics.mass[column] += value * value * weight[at(row)];
+            });
+            if (row % kRowsPerBlock == 0) context.check();
+        }
+    });
+    return statistics;
+}
+
+std::vector<float> row_norms(const Context& context, const CsrView& matrix, Norm norm) {
+    std::vector<float> norms(at(matrix.n_rows));
+    parallel_for(context, matrix.n_rows, kRowsPerBlock,
+                 [&](std::int64_t begin, std::int64_t end, unsigned) {
+                     for (std::int64_t row = begin; row < end; ++row) {
+                         double sum = 0.0;
+                         if (norm == Norm::kL2) {
+                             sum = std::sqrt(squared_length(matrix, row));
+                         } else {
+                             for (auto p = matrix.begin(row); p < matrix.end(row); ++p) {
+                                 sum += std::fabs(static_cast<double>(matrix.data[p]));
+                             }
+                         }
+                         norms[at(row)] = static_cast<float>(sum);
+                     }
+                 });
+    return norms;
+}
+
+Csr feature_rows(const Context& context, const CsrView& matrix, const std::int32_t* coordinate,
+                 std::int64_t n_coords, const std::uint8_t* wanted, const float* row_scale) {
+    const auto visit_kept = [&](std::int64_t low, std::int64_t high, auto visit) {
+        for (std::int64_t row = 0; row < matrix.n_rows; ++row) {
+            if (row % kRowsPerBlock == 0) context.check();
+            if (coordinate[row] < 0) continue;
+            visit_range(matrix, row, low, high, [&](std::int64_t p) {
+                if (wanted[matrix.indices[p]] != 0) visit(row, p);
+            });
+        }
+    };
+    Csr result;
+    result.n_cols = n_coords;
+    result.indptr.assign(at(matrix.n_cols) + 1, 0);
+    over_columns(context, matrix.n_cols, [&](std::int64_t low, std::int64_t high) {
+        visit_kept(low, high, [&](std::int64_t, std::int64_t p) {
+            ++result.indptr[at(matrix.indices[p]) + 1];
+        });
+    });
+    for (std::size_t j = 1; j < result.indptr.size(); ++j) result.indptr[j] += result.indptr[j - 1];
+    result.indices.resize(at(result.indptr.back()));
+    result.data.resize(at(result.indptr.back()));
+    std::vector<std::int64_t> next(result.indptr.begin(), result.indptr.end() - 1);
+    over_columns(context, matrix.n_cols, [&](std::int64_t low, std::int64_t high) {
+        visit_kept(low, high, [&](std::int64_t row, std::int64_t p) {
+            const auto slot = at(next[at(matrix.indices[p])]++);
+            result.indices[slot] = coordinate[row];
+            result.data[slot] =
+                row_scale == nullptr ? matrix.data[p] : matrix.data[p] * row_scale[row];
+        });
+    });
+    return result;
+}
+
+Csr multiply(const Context& context, const CsrView& left, const CsrView& right) {
+    struct Scratch {
+        explicit Scratch(std::int64_t n) : sums(at(n)), present(n) {}
+        std::vector<float> sums;
+        OrderedSet present;
+    };
+    context.expect(left.n_rows);
+    std::vector<Scratch> scratches(context.n_threads(), Scratch(right.n_cols));
+    const auto fill = [&](std::int64_t row, RowBlock& block, unsigned worker) {
+        Scratch& scratch = scratches[worker];
+        for (std::int64_t p = left.begin(row); p < left.end(row); ++p) {
+            const std::int64_t middle = left.indices[p];
+            for (std::int64_t q = right.begin(middle); q < right.end(middle); ++q) {
+                scratch.present.insert(right.indices[q]);
+                scratch.sums[at(right.indices[q])] += left.data[p] * right.data[q];
+            }
+        }
+        scratch.present.drain([&](std::int32_t column) {
+            block.push(column, scratch.sums[at(column)]);
+            scratch.sums[at(column)] = 0.0F;
+        });
+    };
+    return build_rows(context, left.n_rows, right.n_cols, 64, fill);
+}
+
+Csr scale_rows(const Context& context, const CsrView& matrix, RowScale rule, float threshold) {
+    std::vector<std::vector<float>> scratches(context.n_threads());
+    const auto fill = [&](std::int64_t row, RowBlock& block, unsigned worker) {
+        const double size = rule == RowScale::kUnit ? std::sqrt(squared_length(matrix, row))
+                                                    : ideal_dcg(matrix, row, scratches[worker]);
+        if (size <= 0.0) return;
+        for (std::int64_t p = matrix.begin(row); p < matrix.end(row); ++p) {
+            const auto value = static_cast<float>(static_cast<double>(matrix.data[p]) / size);
+            if (std::fabs(value) > threshold) block.push(matrix.indices[p], value);
+        }
+    };
+    return build_rows(context, matrix.n_rows, matrix.n_cols, kRowsPerBlock, fill);
+}
+
+Csr fill_empty_rows(const Context& context, const CsrView& first, const CsrView& second,
+                    std::int64_t shift) {
+    const auto fill = [&](std::int64_t row, RowBlock& block, unsigned) {
+        const bool empty = first.begin(row) == first.end(row);
+        const CsrView& source = empty ? second : first;
+        const auto moved = static_cast<std::int32_t>(empty ? shift : 0);
+        for (std::int64_t p = source.begin(row); p < source.end(row); ++p) {
+            block.push(source.indices[p] + moved, source.data[p]);
+        }
+    };
+    const std::int64_t n_cols = std::max(first.n_cols, second.n_cols + shift);
+    return build_rows(context, first.n_rows, n_cols, kRowsPerBlock, fill);
+}
+
+}  // namespace defrag

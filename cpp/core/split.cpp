@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "core/split.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+namespace defrag {
+namespace {
+
+constexpr std::int64_t kItemsPerBlock = 2048;
+
+__extension__ typedef unsigned __int128 Wide;
+
+/// Exact: m rows no longer than one unit add up to a length below 2^62, see fixed_point_unit.
+double length(const Sums& sums) {
+    Wide squares = 0;
+    for (const std::int64_t sum : sums) {
+        const auto magnitude = static_cast<std::uint64_t>(sum < 0 ? -sum : sum);
+        squares += static_cast<Wide>(magnitude) * magnitude;
+    }
+    return std::sqrt(static_cast<double>(squares));
+}
+
+/// Four partial sums hide the latency of addition; entry order fixes the result's bits.
+float dot(const ItemRows& rows, std::int32_t row, const float* direction) {
+    const std::int64_t begin = rows.indptr[row];
+    const std::int64_t end = rows.indptr[row + 1];
+    float partial[4] = {0.0F, 0.0F, 0.0F, 0.0F};
+    std::int64_t p = begin;
+    for (; p + 4 <= end; p += 4) {
+        for (std::int64_t lane = 0; lane < 4; ++lane) {
+            partial[lane] += direction[rows.indices[p + lane]] * rows.data[p + lane];
+        }
+    }
+    for (; p < end; ++p) partial[(p - begin) & 3] += direction[rows.indices[p]] * rows.data[p];
+    return (partial[0] + partial[1]) + (partial[2] + partial[3]);
+}
+
+/// Integers that rise as the score falls; -0 and +0 are one score.
+std::uint32_t descending(float score) {
+    score += 0.0F;
+    std::uint32_t bits = 0;
+    std::memcpy(&bits, &score, sizeof bits);
+    const std::uint32_t ascending = (bits & 0x80000000U) != 0 ? ~bits : bits | 0x80000000U;
+    return ~ascending;
+}
+
+double discount(std::size_t position) {
+    return 1.0 / std::log2(2.0 + static_cast<double>(position));
+}
+
+}  // namespace
+
+double fixed_point_unit(std::int64_t n_items) {
+    double unit = 1099511627776.0;                                                    // 2^40
+    while (unit * static_cast<double>(n_items) > 4611686018427387904.0) unit /= 2.0;  // 2^62
+    return unit;
+}
+
+void add_row(const ItemRows& rows, std::int32_t row, std::int64_t sign, Sums& sums) {
+    for (std::int64_t p = rows.indptr[row]; p < rows.indptr[row + 1]; ++p) {
+        sums[at(rows.indices[p])] +=
+            sign * static_cast<std::int64_t>(static_cast<double>(rows.data[p]) * rows.unit);
+    }
+}
+
+Split::Split(const ItemRows& rows, const std::vector<std::int32_t>& members, const Sums& total,
+             const SplitOptions& options, SplitScratch& scratch, const Context* context)
+    : rows_(rows),
+      members_(members),
+      total_(total),
+      options_(options),
+      scratch_(scratch),
+      context_(context) {}
+
+void Split::run(std::int64_t n_left, std::int64_t first, std::int64_t second) {
+    const std::size_t m = members_.size();
+    scratch_.direction.resize(at(rows_.n_coords));
+    scratch_.keys.resize(m);
+    scratch_.side.assign(m, 0);
+    scratch_.next_side.resize(m);
+    start_from(members_[at(first)], scratch_.left);
+    start_from(members_[at(second)], scratch_.right);
+    point_direction();
+    double previous = -1.0;
+    for (n_rounds_ = 1; n_rounds_ <= options_.max_iterations; ++n_rounds_) {
+        score_members();
+        const bool changed = cut(n_left);
+        if (n_rounds_ == 1) {
+            gather_left();
+        } else if (changed) {
+            move_changed();
+        } else {
+            break;
+        }
+        point_direction();
+        // Twice the same partition, or a gain too small to pay for another round.
+        if (objective_ - previous <= options_.tolerance * objective_) break;
+        previous = objective_;
+    }
+    n_rounds_ = std::min(n_rounds_, options_.max_iterations);
+    objective_ /= rows_.unit * static_cast<double>(m);
+}
+
+void Split::start_from(std::int32_t row, Sums& sums) const {
+    sums.assign(at(rows_.n_coords), 0);
+    add_row(rows_, row, 1, sums);
+}
+
+void Split::point_direction() {
+    if (options_.rule == SplitRule::kKMeans) {
+        point_by_centres();
+    } else {
+        std::fill(scratch_.direction.begin(), scratch_.direction.end(), 0.0F);
+        objective_ = add_ranking(scratch_.left, 1.0F) + add_ranking(scratch_.right, -1.0F);
+    }
+}
+
+/// Difference of the two unit centres; the sum of all similarities to the own centre is
+/// the sum of the centres' lengths.
+void Split::point_by_centres() {
+    const double left = length(scratch_.left);
+    const double right = length(scratch_.right);
+    const double left_scale = left > 0.0 ? 1.0 / left : 0.0;
+    const double right_scale = right > 0.0 ? 1.0 / right : 0.0;
+    for (std::size_t c = 0; c < scratch_.direction.size(); ++c) {
+        scratch_.direction[c] =
+            static_cast<float>(static_cast<double>(scratch_.left[c]) * left_scale -
+                               static_cast<double>(scratch_.right[c]) * right_scale);
+    }
+    objective_ = left + right;
+}
+
+/// Adds `sign` times the discount of each coordinate's rank under `sums`, and returns the
+/// DCG of that ranking. Coordinates without weight share the rank after all others.
+double Split::add_ranking(const Sums& sums, float sign) {
+    std::vector<std::int32_t>& ranking = scratch_.ranking;
+    ranking.clear();
+    for (std::size_t c = 0; c < sums.size(); ++c) {
+        if (sums[c] > 0) ranking.push_back(static_cast<std::int32_t>(c));
+    }
+    std::sort(ranking.begin(), ranking.end(), [&sums](std::int32_t a, std::int32_t b) {
+        return sums[at(a)] != sums[at(b)] ? sums[at(a)] > sums[at(b)] : a < b;
+    });
+    const auto last = static_cast<float>(discount(ranking.size()));
+    for (float& value : scratch_.direction) value += sign * last;
+    double gain = 0.0;
+    for (std::size_t position = 0; position < ranking.size(); ++position) {
+        const double value = discount(position);
+        const auto c = at(ranking[position]);
+        scratch_.direction[c] += sign * (static_cast<float>(value) - last);
+        gain += static_cast<double>(sums[c]) * value;
+    }
+    return gain;
+}
+
+void Split::score_members() {
+    const auto score = [this](std::int64_t begin, std::int64_t end) {
+        const float* direction = scratch_.direction.data();
+        for (std::int64_t i = begin; i < end; ++i) {
+            const std::uint64_t key = descending(dot(rows_, members_[at(i)], direction));
+            scratch_.keys[at(i)] = key << 32 | static_cast<std::uint64_t>(i);
+        }
+    };
+    const auto m = static_cast<std::int64_t>(members_.size());
+    if (context_ == nullptr) {
+        score(0, m);
+    } else {
+        parallel_for(*context_, m, kItemsPerBlock,
+                     [&](std::int64_t begin, std::int64_t end, unsigned) { score(begin, end); });
+    }
+}
+
+/// Puts the n_left best on the left side; tells whether any member changed sides.
+bool Split::cut(std::int64_t n_left) {
+    std::nth_element(scratch_.keys.begin(), scratch_.keys.begin() + n_left, scratch_.keys.end());
+    std::fill(scratch_.next_side.begin(), scratch_.next_side.end(), std::uint8_t{0});
+    for (std::int64_t i = 0; i < n_left; ++i) {
+        scratch_.next_side[scratch_.keys[at(i)] & 0xFFFFFFFFU] = 1;
+    }
+    scratch_.moved.clear();
+    for (std::size_t i = 0; i < members_.size(); ++i) {
+        if (scratch_.side[i] != scratch_.next_side[i]) {
+            scratch_.moved.push_back(static_cast<std::int32_t>(i));
+        }
+    }
+    scratch_.side.swap(scratch_.next_side);
+    return !scratch_.moved.empty();
+}
+
+/// Sums up the left side; the right side is what remains of the total.
+void Split::gather_left() {
+    scratch_.left.assign(at(rows_.n_coords), 0);
+    const auto m = static_cast<std::int64_t>(members_.size());
+    const auto gather = [&](std::int64_t begin, std::int64_t end, Sums& sums) {
+        for (std::int64_t i = begin; i < end; ++i) {
+            if (scratch_.side[at(i)] != 0) add_row(rows_, members_[at(i)], 1, sums);
+        }
+    };
+    if (context_ == nullptr || context_->n_threads() == 1) {
+        gather(0, m, scratch_.left);
+    } else {
+        std::vector<Sums> partial(context_->n_threads());
+        parallel_for(*context_, m, kItemsPerBlock,
+                     [&](std::int64_t begin, std::int64_t end, unsigned worker) {
+                         partial[worker].resize(at(rows_.n_coords));
+                         gather(begin, end, partial[worker]);
+                     });
+        for (const Sums& sums : partial) {
+            for (std::size_t c = 0; c < sums.size(); ++c) scratch_.left[c] += sums[c];
+        }
+    }
+    scratch_.right.resize(scratch_.left.size());
+    for (std::size_t c = 0; c < scratch_.left.size(); ++c) {
+        scratch_.right[c] = total_[c] - scratch_.left[c];
+    }
+}
+
+void Split::move_changed() {
+    for (const std::int32_t i : scratch_.moved) {
+        const std::int64_t sign = scratch_.side[at(i)] != 0 ? 1 : -1;
+        add_row(rows_, members_[at(i)], sign, scratch_.left);
+        add_row(rows_, members_[at(i)], -sign, scratch_.right);
+    }
+}
+
+}  // namespace defrag

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/csr.hpp"
+#include "core/parallel.hpp"
+#include "core/tree.hpp"
+
+namespace defrag {
+
+/// Rows that a node's items live in: the input itself, or a compact copy of a part of it
+/// with its coordinates renumbered in their old order.
+struct ItemRows {
+    std::int64_t n_coords = 0;
+    double unit = 1.0;  // what 1.0 is in fixed point
+    const std::int64_t* indptr = nullptr;
+    const std::int32_t* indices = nullptr;
+    const float* data = nullptr;
+
+    std::int64_t size(std::int32_t row) const { return indptr[row + 1] - indptr[row]; }
+};
+
+/// Sums of item coordinates in fixed point.
+using Sums = std::vector<std::int64_t>;
+
+/// Memory that one thread reuses from node to node.
+struct SplitScratch {
+    Sums left;
+    Sums right;
+    std::vector<float> direction;     // what a coordinate adds to an item's score
+    std::vector<std::uint64_t> keys;  // (score descending, position) of each item
+    std::vector<std::uint8_t> side;   // 1: left
+    std::vector<std::uint8_t> next_side;
+    std::vector<std::int32_t> moved;
+    std::vector<std::int32_t> ranking;  // of coordinates, for the nDCG rule
+};
+
+/// One balanced two-way split. After run(), scratch.side says where each item goes, and
+/// scratch.left / scratch.right hold the sums of the two sides.
+class Split {
+ public:
+    /// `total` is the sum over all of the node's rows. With `context`, rows are shared
+    /// among its threads; without, the split runs on the calling thread alone.
+    Split(const ItemRows& rows, const std::vector<std::int32_t>& members, const Sums& total,
+          const SplitOptions& options, SplitScratch& scratch, const Context* context);
+
+    /// Cuts off `n_left` members; `first` and `second` are the positions of the two that
+    /// start it.
+    void run(std::int64_t n_left, std::int64_t first, std::int64_t second);
+
+    double objective() const { return objective_; }
+    int n_rounds() const { return n_rounds_; }
+
+ private:
+    void start_from(std::int32_t row, Sums& sums) const;
+    void point_direction();
+    void point_by_centres();
+    double add_ranking(const Sums& sums, float sign);
+    void score_members();
+    bool cut(std::int64_t n_left);
+    void gather_left();
+    void move_changed();
+
+    const ItemRows& rows_;
+    const std::vector<std::int32_t>& members_;
+    const Sums& total_;
+    const SplitOptions& options_;
+    SplitScratch& scratch_;
+    const Context* context_;
+    double objective_ = 0.0;
+    int n_rounds_ = 0;
+};
+
+/// Steps of fixed point per 1.0: fine enough for any float of weight (2^40 up to four million
+/// items), coarse enough for the sum of `n_items` rows of length 1 to stay below 2^62.
+double fixed_point_unit(std::int64_t n_items);
+
+/// Adds one row to sums, `sign` times.
+void add_row(const ItemRows& rows, std::int32_t row, std::int64_t sign, Sums& sums);
+
+}  // namespace defrag

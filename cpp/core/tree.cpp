@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "core/tree.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "core/bitset.hpp"
+#include "core/random.hpp"
+#include "core/split.hpp"
+
+namespace defrag {
+namespace {
+
+/// A compact copy of some rows.
+struct Block {
+    std::vector<std::int64_t> indptr{0};
+    std::vector<std::int32_t> indices;
+    std::vector<float> data;
+};
+
+/// A node that waits to be split: its rows, which of them are its own, and their sum.
+struct Part {
+    std::int64_t node = 0;
+    ItemRows rows;
+    std::vector<std::int32_t> members;  // row numbers, ascending
+    std::vector<std::int32_t> ids;      // item ids of the members
+    Sums total;
+};
+
+struct Worker {
+    explicit Worker(std::int64_t n_coords) : touched(n_coords), local_of(at(n_coords)) {}
+    SplitScratch scratch;
+    OrderedSet touched;
+    std::vector<std::int32_t> local_of;
+};
+
+class Builder {
+ public:
+    Builder(const Context& context, const CsrView& items, const TreeShape& shape,
+            const SplitOptions& options)
+        : context_(context), items_(items), shape_(shape), options_(options) {
+        result_.order.resize(at(items.n_rows));
+        result_.objective.resize(at(shape.n_nodes));
+        result_.n_rounds.resize(at(shape.n_nodes));
+        workers_.assign(context.n_threads(), Worker(items.n_cols));
+    }
+
+    TreeResult build() {
+        context_.expect(items_.nnz() * depth());
+        std::vector<Part> level(1);
+        level[0] = root();
+        // Above, the rows of a node are shared among the threads; below, the nodes are.
+        const std::size_t enough = context_.n_threads() == 1 ? 1 : 4 * context_.n_threads();
+        while (!level.empty() && level.size() < enough) {
+            std::vector<Part> next;
+            for (Part& part : level) {
+                if (is_leaf(part)) {
+                    emit(part);
+                    continue;
+                }
+                split(part, workers_[0], &context_);
+                next.push_back(child(part, true, workers_[0]));
+                next.push_back(child(part, false, workers_[0]));
+                part = Part();
+            }
+            level = std::move(next);
+        }
+        parallel_for(context_, static_cast<std::int64_t>(level.size()), 1,
+                     [&](std::int64_t i, std::int64_t, unsigned worker) {
+                         descend(std::move(level[at(i)]), workers_[worker]);
+                     });
+        return std::move(result_);
+    }
+
+ private:
+    std::int64_t depth() const {
+        std::int64_t levels = 1;
+        for (std::int64_t node = 0; shape_.first_child[node] >= 0; ++levels) {
+            node = shape_.first_child[node];
+        }
+        return levels;
+    }
+
+    bool is_leaf(const Part& part) const { return shape_.first_child[part.node] < 0; }
+
+    Part root() const {
+        Part part;
+        part.rows = {items_.n_cols, fixed_point_unit(items_.n_rows), items_.indptr, items_.indices,
+                     items_.data};
+        part.members.resize(at(items_.n_rows));
+        std::iota(part.members.begin(), part.members.end(), 0);
+        part.ids = part.members;
+        part.total.assign(at(items_.n_cols), 0);
+        for (const std::int32_t row : part.members) add_row(part.rows, row, 1, part.total);
+        return part;
+    }
+
+    void emit(const Part& part) {
+        std::copy(part.ids.begin(), part.ids.end(),
+                  result_.order.begin() + shape_.begin[part.node]);
+    }
+
+    void descend(Part part, Worker& worker) {
+        if (is_leaf(part)) {
+            emit(part);
+            return;
+        }
+        Block block;
+        if (should_compact(part)) block = compact(part, worker);
+        split(part, worker, nullptr);
+        Part left = child(part, true, worker);
+        Part right = child(part, false, worker);
+        descend(std::move(left), worker);
+        descend(std::move(right), worker);
+    }
+
+    /// Work per coordinate must not outweigh work per non-zero.
+    static bool should_compact(const Part& part) {
+        return member_nnz(part) < 4 * part.rows.n_coords;
+    }
+
+    static std::int64_t member_nnz(const Part& part) {
+        std::int64_t nnz = 0;
+        for (const std::int32_t row : part.members) nnz += part.rows.size(row);
+        return nnz;
+    }
+
+    /// Copies the members' rows with their coordinates renumbered. The order of coordinates
+    /// stays, and with it every bit of the result.
+    static Block compact(Part& part, Worker& worker) {
+        for (const std::int32_t row : part.members) {
+            for (std::int64_t p = part.rows.indptr[row]; p < part.rows.indptr[row + 1]; ++p) {
+                worker.touched.insert(part.rows.indices[p]);
+            }
+        }
+        Sums total;
+        worker.touched.drain([&](std::int32_t coordinate) {
+            worker.local_of[at(coordinate)] = static_cast<std::int32_t>(total.size());
+            total.push_back(part.total[at(coordinate)]);
+        });
+        Block block;
+        block.indptr.reserve(part.members.size() + 1);
+        const auto nnz = at(member_nnz(part));
+        block.indices.reserve(nnz);
+        block.data.reserve(nnz);
+        for (const std::int32_t row : part.members) {
+            for (std::int64_t p = part.rows.indptr[row]; p < part.rows.indptr[row + 1]; ++p) {
+                block.indices.push_back(worker.local_of[at(part.rows.indices[p])]);
+                block.data.push_back(part.rows.data[p]);
+            }
+            block.indptr.push_back(static_cast<std::int64_t>(block.indices.size()));
+        }
+        std::iota(part.members.begin(), part.members.end(), 0);
+        part.rows = {static_cast<std::int64_t>(total.size()), part.rows.unit, block.indptr.data(),
+                     block.indices.data(), block.data.data()};
+        part.total = std::move(total);
+        return block;
+    }
+
+    void split(const Part& part, Worker& worker, const Context* context) {
+        const auto node = part.node;
+        const auto m = static_cast<std::int64_t>(part.members.size());
+        const std::int32_t first_child = shape_.first_child[node];
+        const std::int64_t n_left = shape_.end[first_child] - shape_.begin[first_child];
+        SplitScratch& scratch = worker.scratch;
+        const auto [first, second] = starts(part);
+        if (n_left == 0 || n_left == m || first == second) {
+            // Nothing to choose, or nothing to choose by: the order of ids decides.
+            scratch.side.assign(part.members.size(), 0);
+            std::fill(scratch.side.begin(), scratch.side.begin() + n_left, std::uint8_t{1});
+            scratch.left.assign(part.total.size(), 0);
+            for (std::int64_t i = 0; i < n_left; ++i) {
+                add_row(part.rows, part.members[at(i)], 1, scratch.left);
+            }
+            scratch.right.resize(part.total.size());
+            for (std::size_t c = 0; c < part.total.size(); ++c) {
+                scratch.right[c] = part.total[c] - scratch.left[c];
+            }
+        } else {
+            Split attempt(part.rows, part.members, part.total, options_, scratch, context);
+            attempt.run(n_left, first, second);
+            result_.objective[at(node)] = attempt.objective();
+            result_.n_rounds[at(node)] = attempt.n_rounds();
+        }
+        context_.advance(member_nnz(part));
+    }
+
+    /// Positions of two members whose rows are not zero and differ; twice the same position
+    /// if there are no such two.
+    std::pair<std::int64_t, std::int64_t> starts(const Part& part) const {
+        if (options_.starts != nullptr) {
+            return {options_.starts[2 * part.node], options_.starts[2 * part.node + 1]};
+        }
+        const auto m = static_cast<std::int64_t>(part.members.size());
+        if (m < 2) return {0, 0};
+        Stream stream(options_.seed, Stage::kTreeSplit, static_cast<std::uint64_t>(part.node));
+        const std::int64_t first =
+            next_member(part, stream, [&](std::int32_t row) { return part.rows.size(row) > 0; });
+        if (first < 0) return {0, 0};
+        const std::int32_t first_row = part.members[at(first)];
+        const std::int64_t second = next_member(part, stream, [&](std::int32_t row) {
+            return part.rows.size(row) > 0 && !equal_rows(part.rows, first_row, row);
+        });
+        return {first, second < 0 ? first : second};
+    }
+
+    /// The first member that `fits`, counted from a random one and around the end.
+    template <class Fits>
+    static std::int64_t next_member(const Part& part, Stream& stream, Fits fits) {
+        const auto m = static_cast<std::int64_t>(part.members.size());
+        const auto start = static_cast<std::int64_t>(stream.below(static_cast<std::uint64_t>(m)));
+        for (std::int64_t step = 0; step < m; ++step) {
+            const std::int64_t position = (start + step) % m;
+            if (fits(part.members[at(position)])) return position;
+        }
+        return -1;
+    }
+
+    static bool equal_rows(const ItemRows& rows, std::int32_t a, std::int32_t b) {
+        const std::int64_t size = rows.size(a);
+        return size == rows.size(b) &&
+               std::equal(rows.indices + rows.indptr[a], rows.indices + rows.indptr[a] + size,
+                          rows.indices + rows.indptr[b]) &&
+               std::equal(rows.data + rows.indptr[a], rows.data + rows.indptr[a] + size,
+                          rows.data + rows.indptr[b]);
+    }
+
+    /// The left or right half of a part that has just been split.
+    Part child(const Part& part, bool left, Worker& worker) const {
+        Part half;
+        half.node = shape_.first_child[part.node] + (left ? 0 : 1);
+        half.rows = part.rows;
+        half.total = left ? worker.scratch.left : worker.scratch.right;
+        for (std::size_t i = 0; i < part.members.size(); ++i) {
+            if ((worker.scratch.side[i] != 0) != left) continue;
+            half.members.push_back(part.members[i]);
+            half.ids.push_back(part.ids[i]);
+        }
+        return half;
+    }
+
+    const Context& context_;
+    const CsrView& items_;
+    const TreeShape& shape_;
+    const SplitOptions& options_;
+    TreeResult result_;
+    std::vector<Worker> workers_;
+};
+
+}  // namespace
+
+TreeResult split_items(const Context& context, const CsrView& items, const TreeShape& shape,
+                       const SplitOptions& options) {
+    return Builder(context, items, shape, options).build();
+}
+
+}  // namespace defrag

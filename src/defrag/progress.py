@@ -1,0 +1,42 @@
+"""Progress bars for long work: on a terminal only, and gone when the work is done."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from defrag.typing import Progress
+
+__all__ = ["progress_bar"]
+
+
+@contextmanager
+def progress_bar(description: str, *, enabled: bool = True) -> Iterator[Progress | None]:
+    """Show a bar on stderr and give the callable that moves it, or None where no one looks.
+
+    Parameters
+    ----------
+    description : str
+        What is being done.
+    enabled : bool
+        Whether a bar is wanted at all.
+    """
+    if not enabled or not sys.stderr.isatty():
+        yield None
+        return
+    from rich import console, progress  # noqa: PLC0415 - slow to import, rarely needed
+
+    columns = (
+        progress.TextColumn("{task.description}"),
+        progress.BarColumn(),
+        progress.TaskProgressColumn(),
+        progress.TimeRemainingColumn(),
+    )
+    screen = console.Console(stderr=True)
+    with progress.Progress(*columns, console=screen, transient=True) as bar:
+        task = bar.add_task(description, total=1.0)
+        yield lambda share: bar.update(task, completed=share)
