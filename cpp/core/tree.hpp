@@ -30,7 +30,8 @@ struct SplitOptions {
     double tolerance = 1e-4;  // stop when the objective rises by less than this share of itself
     int max_iterations = 50;
     std::uint64_t seed = 0;
-    // Two positions per node that start its split, instead of the seed; nullptr: use the seed.
+    // Two positions per node that start its split, with ties in the order of ids; nullptr:
+    // random starts, ties in an order that keeps similar items together.
     const std::int64_t* starts = nullptr;
 };
 

@@ -109,6 +109,8 @@ class Defrag(TransformerMixin, BaseEstimator):
         How many groups there are.
     tree_ : BalancedTree or None
         The tree over the features that were clustered, None without one.
+    n_iter_ : int
+        Rounds of the longest split.
     mass_ : ndarray of float64, shape (n_features,)
         Sum of squares of each feature over unit rows of the training data.
     scale_ : ndarray of float32, shape (n_clusters_,) or None
@@ -247,6 +249,7 @@ class Defrag(TransformerMixin, BaseEstimator):
         self.tree_: BalancedTree | None = tree
         self.labels_: Ids = labels
         self.n_clusters_: int = len(single) + n_places
+        self.n_iter_: int = 1 if tree is None else max(1, int(tree.n_rounds.max(initial=0)))
         self.mass_: NDArray[np.float64] = mass
         self.scale_: Floats | None = self._find_scale(X, threads)
         return self
@@ -440,6 +443,7 @@ class Defrag(TransformerMixin, BaseEstimator):
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.input_tags.positive_only = self.split == "ndcg"
         tags.target_tags.required = isinstance(self.representation, str) and (
             self.representation == "xy" and self.rest == "cluster"
         )

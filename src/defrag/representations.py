@@ -190,7 +190,7 @@ def scale_vectors(Z: Csr, *, split: str, threshold: float, n_threads: int) -> Cs
     """Scale vectors the way that ``build_tree`` expects for a kind of split."""
     if split == "ndcg" and Z.nnz and Z.data.min() < 0:
         raise ValueError(
-            'split="ndcg" needs representations without negative values, '
+            'Negative values in data passed to split="ndcg", which needs values >= 0, '
             f"got {float(Z.data.min()):g}"
         )
     return _native.scale_rows(Z, ideal=split == "ndcg", threshold=threshold, n_threads=n_threads)

@@ -176,8 +176,8 @@ def _shape(
 ) -> _Shape:
     """Lay out the nodes level by level; only counts matter, so no item is needed.
 
-    A node's room is what it would hold if the tree were full, and halves (floor to the
-    left) from level to level. Its items are dealt in proportion to the rooms of its
+    A node's room is what it would hold if the tree were full, and halves (the paper's
+    ceil to the left) from level to level. Its items are dealt in proportion to the rooms of its
     children, so none ever holds more than its room.
     """
     limit = max_leaf_size if stop == "leaf<=d0" else 2 * max_leaf_size - 1
@@ -194,9 +194,9 @@ def _shape(
         for name, values in zip(levels, (children, begins, counts, rooms), strict=True):
             levels[name].append(values)
         rooms, shares, begins, counts = (a[inner] for a in (rooms, shares, begins, counts))
-        left_shares = shares // 2
-        left_rooms = rooms // 2 if n_leaves is None else rooms * left_shares // shares
-        left_counts = counts * left_rooms // rooms
+        left_shares = shares - shares // 2
+        left_rooms = rooms - rooms // 2 if n_leaves is None else -(-rooms * left_shares // shares)
+        left_counts = -(-counts * left_rooms // rooms)
         begins = _interleave(begins, begins + left_counts)
         counts = _interleave(left_counts, counts - left_counts)
         rooms = _interleave(left_rooms, rooms - left_rooms)
