@@ -7,6 +7,15 @@ using namespace defrag;
 
 void bind_tree(nb::module_& m) {
     m.def(
+        "company_order",
+        [](const CsrArrays& items, std::int64_t n_coords, std::uint64_t seed) {
+            const CsrView view = csr_view(items, n_coords);
+            return to_numpy(run(1, nb::none(), [&](const Context& context) {
+                return company_order(context, view, seed);
+            }));
+        },
+        "items"_a.noconvert(), nb::kw_only(), "n_coords"_a, "seed"_a);
+    m.def(
         "split_items",
         [](const CsrArrays& items, std::int64_t n_coords, const Array<std::int32_t>& first_child,
            const Array<std::int64_t>& begin, const Array<std::int64_t>& end, bool ndcg,

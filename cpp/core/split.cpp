@@ -9,6 +9,8 @@ namespace defrag {
 namespace {
 
 constexpr std::int64_t kItemsPerBlock = 2048;
+constexpr unsigned kBucketShift = 48;
+constexpr std::size_t kBuckets = std::size_t{1} << (64 - kBucketShift);
 
 __extension__ typedef unsigned __int128 Wide;
 
@@ -22,19 +24,24 @@ double length(const Sums& sums) {
     return std::sqrt(static_cast<double>(squares));
 }
 
-/// Four partial sums hide the latency of addition; entry order fixes the result's bits.
+/// Four partial sums hide the latency of addition; the order of entries fixes every bit.
 float dot(const ItemRows& rows, std::int32_t row, const float* direction) {
-    const std::int64_t begin = rows.indptr[row];
-    const std::int64_t end = rows.indptr[row + 1];
-    float partial[4] = {0.0F, 0.0F, 0.0F, 0.0F};
-    std::int64_t p = begin;
-    for (; p + 4 <= end; p += 4) {
-        for (std::int64_t lane = 0; lane < 4; ++lane) {
-            partial[lane] += direction[rows.indices[p + lane]] * rows.data[p + lane];
-        }
+    const std::int32_t* index = rows.indices + rows.indptr[row];
+    const float* value = rows.data + rows.indptr[row];
+    const std::int64_t size = rows.size(row);
+    float sum0 = 0.0F;
+    float sum1 = 0.0F;
+    float sum2 = 0.0F;
+    float sum3 = 0.0F;
+    std::int64_t i = 0;
+    for (; i + 4 <= size; i += 4) {
+        sum0 += direction[index[i]] * value[i];
+        sum1 += direction[index[i + 1]] * value[i + 1];
+        sum2 += direction[index[i + 2]] * value[i + 2];
+        sum3 += direction[index[i + 3]] * value[i + 3];
     }
-    for (; p < end; ++p) partial[(p - begin) & 3] += direction[rows.indices[p]] * rows.data[p];
-    return (partial[0] + partial[1]) + (partial[2] + partial[3]);
+    for (; i < size; ++i) sum0 += direction[index[i]] * value[i];
+    return (sum0 + sum1) + (sum2 + sum3);
 }
 
 /// Integers that rise as the score falls; -0 and +0 are one score.
@@ -79,7 +86,6 @@ void Split::run(std::int64_t n_left, std::int64_t first, std::int64_t second) {
     scratch_.direction.resize(at(rows_.n_coords));
     scratch_.keys.resize(m);
     scratch_.side.assign(m, 0);
-    scratch_.next_side.resize(m);
     start_from(members_[at(first)], scratch_.left);
     start_from(members_[at(second)], scratch_.right);
     point_direction();
@@ -174,19 +180,36 @@ void Split::score_members() {
 
 /// Puts the n_left best on the left side; tells whether any member changed sides.
 bool Split::cut(std::int64_t n_left) {
-    std::nth_element(scratch_.keys.begin(), scratch_.keys.begin() + n_left, scratch_.keys.end());
-    std::fill(scratch_.next_side.begin(), scratch_.next_side.end(), std::uint8_t{0});
-    for (std::int64_t i = 0; i < n_left; ++i) {
-        scratch_.next_side[scratch_.keys[at(i)] & 0xFFFFFFFFU] = 1;
-    }
+    const std::uint64_t pivot = smallest_key_outside(n_left);
     scratch_.moved.clear();
     for (std::size_t i = 0; i < members_.size(); ++i) {
-        if (scratch_.side[i] != scratch_.next_side[i]) {
-            scratch_.moved.push_back(static_cast<std::int32_t>(i));
+        const auto side = static_cast<std::uint8_t>(scratch_.keys[i] < pivot);
+        if (side != scratch_.side[i]) scratch_.moved.push_back(static_cast<std::int32_t>(i));
+        scratch_.side[i] = side;
+    }
+    return !scratch_.moved.empty();
+}
+
+/// The n_left-th key from 0. Keys are counted by their leading bits first, so that only those
+/// of one bucket have to be moved about: scores cluster, but rarely in one 65,536th.
+std::uint64_t Split::smallest_key_outside(std::int64_t n_left) {
+    std::vector<std::uint64_t>& candidates = scratch_.candidates;
+    std::int64_t rank = n_left;
+    if (members_.size() < kBuckets) {
+        candidates.assign(scratch_.keys.begin(), scratch_.keys.end());
+    } else {
+        std::vector<std::int32_t>& counts = scratch_.counts;
+        counts.assign(kBuckets, 0);
+        for (const std::uint64_t key : scratch_.keys) ++counts[key >> kBucketShift];
+        std::size_t bucket = 0;
+        for (; rank >= counts[bucket]; ++bucket) rank -= counts[bucket];
+        candidates.clear();
+        for (const std::uint64_t key : scratch_.keys) {
+            if (key >> kBucketShift == bucket) candidates.push_back(key);
         }
     }
-    scratch_.side.swap(scratch_.next_side);
-    return !scratch_.moved.empty();
+    std::nth_element(candidates.begin(), candidates.begin() + rank, candidates.end());
+    return candidates[at(rank)];
 }
 
 /// Sums up the left side; the right side is what remains of the total.

@@ -32,9 +32,10 @@ struct SplitScratch {
     std::vector<float> direction;     // what a coordinate adds to an item's score
     std::vector<std::uint64_t> keys;  // (score descending, position) of each item
     std::vector<std::uint8_t> side;   // 1: left
-    std::vector<std::uint8_t> next_side;
     std::vector<std::int32_t> moved;
-    std::vector<std::int32_t> ranking;  // of coordinates, for the nDCG rule
+    std::vector<std::uint64_t> candidates;  // keys among which the cut is looked for
+    std::vector<std::int32_t> counts;       // keys per bucket
+    std::vector<std::int32_t> ranking;      // of coordinates, for the nDCG rule
 };
 
 /// One balanced two-way split. After run(), scratch.side says where each item goes, and
@@ -60,6 +61,7 @@ class Split {
     double add_ranking(const Sums& sums, float sign);
     void score_members();
     bool cut(std::int64_t n_left);
+    std::uint64_t smallest_key_outside(std::int64_t n_left);
     void gather_left();
     void move_changed();
 

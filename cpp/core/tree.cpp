@@ -23,7 +23,7 @@ struct Block {
 struct Part {
     std::int64_t node = 0;
     ItemRows rows;
-    std::vector<std::int32_t> members;  // row numbers, in the order that settles ties
+    std::vector<std::int32_t> members;  // row numbers, ascending
     std::vector<std::int32_t> ids;      // item ids of the members
     Sums total;
 };
@@ -90,44 +90,15 @@ class Builder {
                      items_.data};
         part.members.resize(at(items_.n_rows));
         std::iota(part.members.begin(), part.members.end(), 0);
-        if (options_.starts == nullptr) sort_by_company(part);
         part.ids = part.members;
         part.total.assign(at(items_.n_cols), 0);
         for (const std::int32_t row : part.members) add_row(part.rows, row, 1, part.total);
         return part;
     }
 
-    /// Orders members so that a cut through equal scores, which is where most items are in the
-    /// first round, keeps together what belongs together: by the smallest hash among the items
-    /// that share a coordinate with them, then by id. Copies of one item are never parted, and
-    /// the order of coordinates does not matter.
-    void sort_by_company(Part& part) const {
-        constexpr std::uint64_t kNone = ~std::uint64_t{0};
-        std::vector<std::uint64_t> smallest(at(items_.n_cols), kNone);
-        for (std::int64_t row = 0; row < items_.n_rows; ++row) {
-            std::uint64_t state = options_.seed ^ static_cast<std::uint64_t>(row);
-            const std::uint64_t hash = splitmix64(state);
-            for (std::int64_t p = items_.begin(row); p < items_.end(row); ++p) {
-                std::uint64_t& current = smallest[at(items_.indices[p])];
-                current = std::min(current, hash);
-            }
-        }
-        std::vector<std::uint64_t> company(at(items_.n_rows), kNone);
-        for (std::int64_t row = 0; row < items_.n_rows; ++row) {
-            for (std::int64_t p = items_.begin(row); p < items_.end(row); ++p) {
-                company[at(row)] = std::min(company[at(row)], smallest[at(items_.indices[p])]);
-            }
-        }
-        std::sort(
-            part.members.begin(), part.members.end(), [&company](std::int32_t a, std::int32_t b) {
-                return company[at(a)] != company[at(b)] ? company[at(a)] < company[at(b)] : a < b;
-            });
-    }
-
     void emit(const Part& part) {
-        const auto first = result_.order.begin() + shape_.begin[part.node];
-        std::copy(part.ids.begin(), part.ids.end(), first);
-        std::sort(first, first + static_cast<std::int64_t>(part.ids.size()));
+        std::copy(part.ids.begin(), part.ids.end(),
+                  result_.order.begin() + shape_.begin[part.node]);
     }
 
     void descend(Part part, Worker& worker) {
@@ -278,6 +249,34 @@ class Builder {
 };
 
 }  // namespace
+
+std::vector<std::int32_t> company_order(const Context& context, const CsrView& items,
+                                        std::uint64_t seed) {
+    constexpr std::uint64_t kNone = ~std::uint64_t{0};
+    std::vector<std::uint64_t> smallest(at(items.n_cols), kNone);
+    for (std::int64_t row = 0; row < items.n_rows; ++row) {
+        std::uint64_t state = seed ^ static_cast<std::uint64_t>(row);
+        const std::uint64_t hash = splitmix64(state);
+        for (std::int64_t p = items.begin(row); p < items.end(row); ++p) {
+            std::uint64_t& current = smallest[at(items.indices[p])];
+            current = std::min(current, hash);
+        }
+        if (row % 4096 == 0) context.check();
+    }
+    std::vector<std::uint64_t> company(at(items.n_rows), kNone);
+    for (std::int64_t row = 0; row < items.n_rows; ++row) {
+        for (std::int64_t p = items.begin(row); p < items.end(row); ++p) {
+            company[at(row)] = std::min(company[at(row)], smallest[at(items.indices[p])]);
+        }
+        if (row % 4096 == 0) context.check();
+    }
+    std::vector<std::int32_t> order(at(items.n_rows));
+    std::iota(order.begin(), order.end(), 0);
+    std::sort(order.begin(), order.end(), [&company](std::int32_t a, std::int32_t b) {
+        return company[at(a)] != company[at(b)] ? company[at(a)] < company[at(b)] : a < b;
+    });
+    return order;
+}
 
 TreeResult split_items(const Context& context, const CsrView& items, const TreeShape& shape,
                        const SplitOptions& options) {

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = [
     "agglomerate",
     "column_statistics",
+    "company_order",
     "csr_from_parts",
     "csr_parts",
     "feature_rows",
@@ -150,6 +151,12 @@ def fill_empty_rows(first: Csr, second: Csr, *, shift: int, n_threads: int) -> C
     )
     n_cols = max(first.shape[1], second.shape[1] + shift)
     return csr_from_parts(parts, (first.shape[0], n_cols))
+
+
+def company_order(items: Csr, *, seed: int) -> Ids:
+    """Order items so that ties keep together what belongs together."""
+    order = _core.company_order(csr_parts(items), n_coords=items.shape[1], seed=seed)
+    return np.asarray(order)
 
 
 def split_items(

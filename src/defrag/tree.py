@@ -132,7 +132,8 @@ def build_tree(
     seed : int
         Seed of the random starts.
     starts : ndarray of int64, shape (2 * n_nodes,), optional
-        Positions of the two members that start each node's split, instead of the seed.
+        Positions of the two members that start each node's split, instead of the seed;
+        equal scores are then settled by id.
     n_jobs : int, optional
         Threads; the result does not depend on it.
     progress : callable, optional
@@ -153,8 +154,10 @@ def build_tree(
         stop=stop,
         n_leaves=n_leaves,
     )
+    # Ties follow the order of items: that of ids where the caller names the starts.
+    ids = None if starts is not None else _native.company_order(items, seed=seed)
     order, objective, n_rounds = _native.split_items(
-        items,
+        items if ids is None else items[ids],
         first_child=shape.first_child,
         begin=shape.begin,
         end=shape.end,
@@ -166,8 +169,12 @@ def build_tree(
         n_threads=_native.n_threads(n_jobs),
         progress=progress,
     )
+    if ids is not None:
+        order = ids[order]
     tree = BalancedTree(shape.first_child, shape.begin, shape.end, order, objective, n_rounds)
     leaves = tree.leaves
+    leaf_of_slot = np.repeat(np.arange(len(leaves)), (shape.end - shape.begin)[leaves])
+    order[:] = order[np.lexsort((order, leaf_of_slot))]
     return tree, shape.room[leaves] - (shape.end - shape.begin)[leaves]
 
 
