@@ -81,7 +81,7 @@ class Defrag(TransformerMixin, BaseEstimator):
         What becomes of features that never occur: they fill the groups up to equal
         sizes, go through the tree as zero vectors (the official program), or belong to
         no group (-1).
-    tol : float, default=1e-4
+    tol : float, default=1e-3
         A split ends when its objective rises by less than this share of itself.
     max_iter : int, default=50
         The most rounds of a split.
@@ -158,7 +158,7 @@ class Defrag(TransformerMixin, BaseEstimator):
         row_norm: str | None = None,
         threshold: float = 0.0,
         unseen: str = "fill",
-        tol: float = 1e-4,
+        tol: float = 1e-3,
         max_iter: int = 50,
         singletons: float = 0.0,
         rest: str = "cluster",

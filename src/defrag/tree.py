@@ -100,7 +100,7 @@ def build_tree(
     n_leaves: int | None = None,
     room: int | None = None,
     split: str = "kmeans",
-    tol: float = 1e-4,
+    tol: float = 1e-3,
     max_iter: int = 50,
     seed: int = 0,
     starts: Offsets | None = None,
