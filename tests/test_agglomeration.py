@@ -315,6 +315,29 @@ def test_threads_may_share_a_fitted_transformer():
     assert all(results)
 
 
+@pytest.mark.parametrize("options", [{}, {"pooling": "mean"}, {"scale": "energy"}], ids=str)
+def test_a_linear_model_is_compressed_and_certified(options):
+    X = power_law(120, 64, 3)
+    W = np.random.default_rng(0).normal(size=(64, 5))
+    defrag = Defrag(random_state=0, max_cluster_size=4, **options).fit(X)
+    tied = defrag.tie_weights(W, X)
+    assert tied.shape == (defrag.n_clusters_, 5)
+    result = defrag.certificate(X, W)
+    change = X @ W - defrag.transform(X) @ tied
+    np.testing.assert_allclose(result.change, np.linalg.norm(change, axis=0), rtol=1e-4)
+    np.testing.assert_allclose(result.worst, np.abs(change).max(axis=0), rtol=1e-4)
+    published = defrag.certificate(X, W, level="frobenius")
+    assert np.all(result.change <= result.bound * (1 + 1e-6))
+    assert np.all(result.bound <= published.bound * (1 + 1e-6))
+
+
+def test_a_mean_over_present_members_cannot_be_certified():
+    X = power_law(20, 16, 3)
+    defrag = Defrag(random_state=0, pooling="mean_nonzero").fit(X)
+    with pytest.raises(ValueError, match="is not linear: tied weights need 'sum' or 'mean'"):
+        defrag.certificate(X, np.ones(16))
+
+
 INTERRUPTED = """
 import os, signal, threading, time
 import numpy as np

@@ -5,9 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from scipy import sparse
-from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from defrag import _native
 from defrag._validation import (
@@ -16,28 +13,25 @@ from defrag._validation import (
     Int,
     check_features,
     check_labels,
-    check_matrix,
     check_parameters,
     check_seed,
 )
 from defrag.budget import deal_buckets, deal_to_room, pick_singletons
+from defrag.pooling import FeaturePooling
 from defrag.progress import progress_bar
 from defrag.representations import FeatureVectors, given_vectors, scale_vectors
 from defrag.tree import build_tree, count_leaves
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
     from sklearn.utils import Tags
 
     from defrag.tree import BalancedTree
-    from defrag.typing import Csr, Floats, Ids, LabelsLike, MatrixLike, Seed
+    from defrag.typing import Csr, Ids, LabelsLike, MatrixLike, Seed
 
 __all__ = ["Defrag", "Hybrid"]
 
-_NAMES_SHOWN = 3
 
-
-class Defrag(TransformerMixin, BaseEstimator):
+class Defrag(FeaturePooling):
     """Cluster sparse features into balanced groups and add each group up.
 
     With its defaults this is DEFRAG-X of the paper: features are represented by the
@@ -247,86 +241,9 @@ class Defrag(TransformerMixin, BaseEstimator):
         labels[others] = np.where(places >= 0, places + len(single), -1)
 
         self.tree_: BalancedTree | None = tree
-        self.labels_: Ids = labels
-        self.n_clusters_: int = len(single) + n_places
         self.n_iter_: int = 1 if tree is None else max(1, int(tree.n_rounds.max(initial=0)))
-        self.mass_: NDArray[np.float64] = mass
-        self.scale_: Floats | None = self._find_scale(X, threads)
+        self._set_groups(X, labels, len(single) + n_places, mass, self.scale)
         return self
-
-    def transform(self, X: MatrixLike) -> Any:
-        """Replace features by groups.
-
-        Parameters
-        ----------
-        X : sparse or dense matrix, shape (n_points, n_features)
-            Data with the features of ``fit``.
-
-        Returns
-        -------
-        Xt : csr_array, or ndarray for dense X, shape (n_points, n_clusters_)
-            One column per group, float32.
-        """
-        check_is_fitted(self)
-        result = self._pool(check_features(self, X, reset=False), self.scale_)
-        return result if sparse.issparse(X) else result.toarray()
-
-    def inverse_transform(self, Xt: MatrixLike) -> Any:
-        """Spread the value of each group evenly over its members.
-
-        ``transform`` gives back what went in, except for groups without members.
-
-        Parameters
-        ----------
-        Xt : sparse or dense matrix, shape (n_points, n_clusters_)
-            Agglomerated data.
-
-        Returns
-        -------
-        X : csr_array, or ndarray for dense Xt, shape (n_points, n_features_in_)
-            Data in the features of ``fit``.
-        """
-        check_is_fitted(self)
-        groups = check_matrix(Xt, name="Xt", n_features=self.n_clusters_)
-        factor = np.ones(self.n_clusters_, dtype=np.float32)
-        if self.pooling == "sum":
-            factor /= np.maximum(self._sizes(), 1)
-        if self.scale_ is not None:
-            factor = np.divide(
-                factor, self.scale_, out=np.zeros_like(factor), where=self.scale_ > 0
-            )
-        members = np.flatnonzero(self.labels_ >= 0)
-        spread = sparse.csr_array(
-            (factor[self.labels_[members]], (self.labels_[members], members)),
-            shape=(self.n_clusters_, self.n_features_in_),
-        )
-        result = sparse.csr_array(groups @ spread)
-        return result if sparse.issparse(Xt) else result.toarray()
-
-    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
-        """Name each group by its heaviest members.
-
-        Parameters
-        ----------
-        input_features : array-like of str, optional
-            Feature names; default: those seen in ``fit``, or x0, x1, ...
-
-        Returns
-        -------
-        names : ndarray of object, shape (n_clusters_,)
-            Such as ``"image+picture+jpeg+5"``: three members and five more.
-        """
-        check_is_fitted(self)
-        names = _check_feature_names_in(self, input_features)
-        order = np.lexsort((np.arange(len(self.labels_)), -self.mass_, self.labels_))
-        ends = np.searchsorted(self.labels_[order], np.arange(self.n_clusters_ + 1))
-        result = np.empty(self.n_clusters_, dtype=object)
-        for k in range(self.n_clusters_):
-            members = order[ends[k] : ends[k + 1]]
-            shown = [str(names[j]) for j in members[:_NAMES_SHOWN]]
-            more = [str(len(members) - _NAMES_SHOWN)] if len(members) > _NAMES_SHOWN else []
-            result[k] = "+".join(shown + more) if len(members) else f"empty{k}"
-        return result
 
     def _count_groups(self, n_features: int) -> int:
         if self.n_clusters is None:
@@ -407,47 +324,12 @@ class Defrag(TransformerMixin, BaseEstimator):
             places[~seen] = deal_to_room(room_left)
         return tree, places, tree.n_leaves
 
-    def _find_scale(self, X: Csr, threads: int) -> Floats | None:
-        """Factors that give every group the energy of its members on unit rows."""
-        if self.scale is None:
-            return None
-        lengths = _native.row_norms(X, l1=False, n_threads=threads)
-        _, energy = _native.column_statistics(
-            self._pool(X, None), row_lengths=lengths, n_threads=threads
-        )
-        kept = self.labels_ >= 0
-        wanted = np.bincount(self.labels_[kept], self.mass_[kept], minlength=self.n_clusters_)
-        ratio = np.divide(wanted, energy, out=np.ones_like(wanted), where=energy > 0)
-        return np.sqrt(ratio).astype(np.float32)
-
-    def _pool(self, X: Csr, scale: Floats | None) -> Csr:
-        if self.pooling == "mean":
-            mean = (1.0 / np.maximum(self._sizes(), 1)).astype(np.float32)
-            scale = mean if scale is None else mean * scale
-        return _native.agglomerate(
-            X,
-            self.labels_,
-            n_groups=self.n_clusters_,
-            mean_nonzero=self.pooling == "mean_nonzero",
-            scale=scale,
-            n_threads=_native.n_threads(self.n_jobs),
-        )
-
-    def _sizes(self) -> NDArray[np.int64]:
-        return np.bincount(self.labels_[self.labels_ >= 0], minlength=self.n_clusters_)
-
-    @property
-    def _n_features_out(self) -> int:
-        return self.n_clusters_
-
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
         tags.input_tags.positive_only = self.split == "ndcg"
         tags.target_tags.required = isinstance(self.representation, str) and (
             self.representation == "xy" and self.rest == "cluster"
         )
-        tags.transformer_tags.preserves_dtype = ["float32"]
         return tags
 
 
