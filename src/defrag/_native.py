@@ -7,6 +7,7 @@ Kernels trust their input; whoever calls a function here has been through
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,10 +17,15 @@ from defrag import _core
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+    from collections.abc import Iterator
 
     from defrag.typing import Csr, Floats, Ids, Offsets, Progress
 
 __all__ = [
+    "ParseError",
+    "ParsedText",
+    "Tally",
+    "TextParser",
     "agglomerate",
     "column_statistics",
     "company_order",
@@ -27,9 +33,11 @@ __all__ = [
     "csr_parts",
     "feature_rows",
     "fill_empty_rows",
+    "format_rows",
     "inspect_csr",
     "multiply",
     "n_threads",
+    "parse_values",
     "row_norms",
     "scale_rows",
     "split_items",
@@ -189,3 +197,112 @@ def split_items(
         progress=progress,
     )
     return order, objective, n_rounds
+
+
+ParseError = _core.ParseError
+"""What the parser raises: the number of the line and the message."""
+
+TEXT_LAYOUTS = ("combined", "features", "labels", "svmlight")
+
+
+@dataclass(frozen=True)
+class Tally:
+    """How often a reader met something, and the line where it did first."""
+
+    count: int
+    first_line: int
+
+
+@dataclass(frozen=True)
+class ParsedText:
+    """All that a text held; a layout without features or without labels leaves no rows."""
+
+    features: Csr
+    labels: Csr
+    declared_rows: int | None
+    repeated_features: Tally
+    repeated_labels: Tally
+    non_finite: Tally
+    skipped_lines: Tally
+
+
+class TextParser:
+    """Parse text that comes as runs of whole lines; see ``cpp/core/xmc_parser.hpp``."""
+
+    def __init__(
+        self,
+        layout: str,
+        *,
+        n_features: int | None = None,
+        n_labels: int | None = None,
+        first_feature: int = 0,
+        first_label: int = 0,
+        keep_zeros: bool = False,
+        drop_non_finite: bool = False,
+    ) -> None:
+        self._parser = _core.TextParser(
+            layout=TEXT_LAYOUTS.index(layout),
+            n_features=-1 if n_features is None else n_features,
+            n_labels=-1 if n_labels is None else n_labels,
+            first_feature=first_feature,
+            first_label=first_label,
+            keep_zeros=keep_zeros,
+            drop_non_finite=drop_non_finite,
+        )
+
+    def feed(self, text: bytes) -> None:
+        """Parse the next lines; the last one may lack its line feed only at the end."""
+        self._parser.feed(text if text.endswith(b"\n") else text + b"\n")
+
+    def finish(self) -> ParsedText:
+        """Give the result, once."""
+        found: dict[str, Any] = self._parser.finish()
+        indptr, indices, _ = found["labels"]
+        ones = np.ones(len(indices), dtype=np.float32)
+        return ParsedText(
+            features=csr_from_parts(
+                found["features"], (len(found["features"][0]) - 1, found["n_features"])
+            ),
+            labels=csr_from_parts((indptr, indices, ones), (len(indptr) - 1, found["n_labels"])),
+            declared_rows=found["declared_rows"] if found["declared_rows"] >= 0 else None,
+            **{
+                name: Tally(*found[name])
+                for name in ("repeated_features", "repeated_labels", "non_finite", "skipped_lines")
+            },
+        )
+
+
+def parse_values(text: bytes) -> Floats:
+    """Parse numbers with blanks between them; see ``cpp/core/xmc_parser.hpp``."""
+    values: Floats = _core.parse_values(text)
+    return values
+
+
+def format_rows(
+    X: Csr,
+    Y: Csr,
+    *,
+    layout: str,
+    first_feature: int = 0,
+    first_label: int = 0,
+    block_entries: int = 1 << 19,
+) -> Iterator[bytes]:
+    """Write rows as text, some megabytes at a time; see ``cpp/core/xmc_writer.hpp``."""
+    indptr, indices, data = csr_parts(X)
+    label_indptr, label_indices, _ = csr_parts(Y)
+    n_rows = (X if layout != "labels" else Y).shape[0]
+    n_entries = len(indices) + len(label_indices)
+    step = max(1, min(block_entries, n_rows * block_entries // max(1, n_entries)))
+    for begin in range(0, n_rows, step):
+        yield _core.format_rows(
+            indptr,
+            indices,
+            data,
+            label_indptr,
+            label_indices,
+            layout=TEXT_LAYOUTS.index(layout),
+            first_feature=first_feature,
+            first_label=first_label,
+            begin=begin,
+            end=min(n_rows, begin + step),
+        )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["DefragError", "FormatError", "ModelFormatError"]
+__all__ = ["DefragError", "FormatError", "FormatWarning", "ModelFormatError"]
 
 
 class DefragError(Exception):
@@ -37,6 +37,10 @@ class FormatError(DefragError, ValueError):
     def __str__(self) -> str:
         place = self.path if self.line is None else f"{self.path}:{self.line}"
         return f"{place}: {self.message}"
+
+
+class FormatWarning(UserWarning):
+    """A file was read, but not all of it means what it says."""
 
 
 class ModelFormatError(FormatError):

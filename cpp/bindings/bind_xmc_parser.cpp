@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <exception>
+#include <string_view>
+
+#include "bindings/arrays.hpp"
+#include "core/xmc_parser.hpp"
+#include "core/xmc_writer.hpp"
+
+using namespace nanobind::literals;
+using namespace defrag;
+
+namespace {
+
+std::string_view view_of(const nb::bytes& text) { return {text.c_str(), text.size()}; }
+
+nb::tuple to_python(const Tally& tally) { return nb::make_tuple(tally.count, tally.first_line); }
+
+nb::dict to_python(ParsedText&& parsed) {
+    nb::dict result;
+    result["declared_rows"] = parsed.declared_rows;
+    result["n_features"] = parsed.features.n_cols;
+    result["n_labels"] = parsed.labels.n_cols;
+    result["repeated_features"] = to_python(parsed.repeated_features);
+    result["repeated_labels"] = to_python(parsed.repeated_labels);
+    result["non_finite"] = to_python(parsed.non_finite);
+    result["skipped_lines"] = to_python(parsed.skipped_lines);
+    result["features"] = to_numpy(std::move(parsed.features));
+    result["labels"] = to_numpy(std::move(parsed.labels));
+    return result;
+}
+
+/// Raises core/error.hpp's ParseError as `_core.ParseError(line, message)`.
+void translate_parse_error(const std::exception_ptr& pointer, void* type) {
+    try {
+        std::rethrow_exception(pointer);
+    } catch (const ParseError& error) {
+        const nb::tuple arguments = nb::make_tuple(error.line, error.what());
+        PyErr_SetObject(static_cast<PyObject*>(type), arguments.ptr());
+    }
+}
+
+void bind_parser(nb::module_& m) {
+    nb::class_<TextParser>(m, "TextParser")
+        .def(
+            "__init__",
+            [](TextParser* self, int layout, std::int64_t n_features, std::int64_t n_labels,
+               std::int64_t first_feature, std::int64_t first_label, bool keep_zeros,
+               bool drop_non_finite) {
+                const ParseOptions options{static_cast<TextLayout>(layout),
+                                           n_features,
+                                           n_labels,
+                                           first_feature,
+                                           first_label,
+                                           keep_zeros,
+                                           drop_non_finite};
+                new (self) TextParser(options);
+            },
+            nb::kw_only(), "layout"_a, "n_features"_a, "n_labels"_a, "first_feature"_a,
+            "first_label"_a, "keep_zeros"_a, "drop_non_finite"_a)
+        .def(
+            "feed",
+            [](TextParser& self, const nb::bytes& text) {
+                const std::string_view view = view_of(text);
+                if (!view.empty() && view.back() != '\n') {
+                    throw std::invalid_argument("text must end with a line feed");
+                }
+                const nb::gil_scoped_release release;
+                self.feed(view);
+            },
+            "text"_a)
+        .def("finish", [](TextParser& self) {
+            ParsedText parsed;
+            {
+                const nb::gil_scoped_release release;
+                parsed = self.finish();
+            }
+            return to_python(std::move(parsed));
+        });
+}
+
+}  // namespace
+
+void bind_xmc_parser(nb::module_& m) {
+    PyObject* type = PyErr_NewException("defrag._core.ParseError", PyExc_ValueError, nullptr);
+    if (type == nullptr) throw nb::python_error();
+    m.attr("ParseError") = nb::steal(type);
+    nb::register_exception_translator(translate_parse_error, type);
+    bind_parser(m);
+    m.def(
+        "parse_values",
+        [](const nb::bytes& text) {
+            std::vector<float> values;
+            {
+                const nb::gil_scoped_release release;
+                values = parse_values(view_of(text));
+            }
+            return to_numpy(std::move(values));
+        },
+        "text"_a);
+    m.def(
+        "format_rows",
+        [](Array<std::int64_t> indptr, Array<std::int32_t> indices, Array<float> data,
+           Array<std::int64_t> label_indptr, Array<std::int32_t> label_indices, int layout,
+           std::int64_t first_feature, std::int64_t first_label, std::int64_t begin,
+           std::int64_t end) {
+            const CsrView features = csr_view(indptr, indices, data, 0);
+            const CsrView labels{static_cast<std::int64_t>(label_indptr.size()) - 1, 0,
+                                 label_indptr.data(), label_indices.data(), nullptr};
+            const FormatOptions options{static_cast<TextLayout>(layout), first_feature,
+                                        first_label};
+            std::string text;
+            {
+                const nb::gil_scoped_release release;
+                text = format_rows(features, labels, options, begin, end);
+            }
+            return nb::bytes(text.data(), text.size());
+        },
+        "indptr"_a.noconvert(), "indices"_a.noconvert(), "data"_a.noconvert(),
+        "label_indptr"_a.noconvert(), "label_indices"_a.noconvert(), nb::kw_only(), "layout"_a,
+        "first_feature"_a, "first_label"_a, "begin"_a, "end"_a);
+}

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/blocks.hpp"
+#include "core/csr.hpp"
+#include "core/error.hpp"
+
+namespace defrag {
+
+// The text formats of extreme classification, as this parser reads them.
+//
+// Four layouts share one grammar. The first line of three of them is a header of whole
+// numbers: points, then features, then labels.
+//
+//   combined             features          labels            svmlight
+//   3 5 4                3 5               3 4               (no header)
+//   0,2 1:0.5 4:1e-3     1:0.5 4:1e-3      0:1 2:1           0,2 1:0.5 4:1e-3
+//    0:2                 0:2                                  0:2
+//   3                                      3:1               3
+//
+// Every line after the header is a point. Its parts are separated by spaces or tabs, as many
+// as there are, also at the end of the line. It ends with LF or CR LF; the last line may end
+// with the file. A byte order mark at the beginning of the file is skipped.
+//
+//   labels   In combined and svmlight, label ids with single commas between them, beginning
+//            in the first column. A line that begins with a space has no labels; neither has
+//            one whose first part is `id:value`, because exports exist that forget the space.
+//   pairs    `id:value`, or `id` alone, which means `id:1`. In a label file a value above
+//            zero means that the point has the label, any other that it has not.
+//   ids      Digits only, counted from 0, or from 1 where the caller says so; nothing is
+//            guessed. They may come in any order. An id beyond what the header (or the
+//            caller, who overrules it) declares is an error: the header is there to be
+//            believed, and a matrix that grew would not fit its model.
+//   values   Decimal numbers with or without point and exponent. The result is the nearest
+//            float. Values too small for a float are zero; too large, nan and inf are errors,
+//            or dropped and counted where the caller asks for it. Zeros are not stored.
+//   comments `#` and the rest of the line. A line that begins with `#` is no point.
+//
+// What is read, but counted so that the caller can warn: a feature twice in a line (the values
+// are added up in double precision, in the order of the file), a label twice in a line, and a
+// number of lines that differs from the header. An empty line is a point with neither labels
+// nor features, with two exceptions: at the end of the file, beyond the number of points that
+// the header declares, it is nothing; and in svmlight, where no header tells how many points
+// there are and other readers skip it, it is skipped and counted (a line with one space is how
+// such a point is written there).
+//
+// All else is a ParseError with the number of the line. The header is never believed when
+// memory is allocated: memory is proportional to the text that was read.
+
+enum class TextLayout { kCombined = 0, kFeatures = 1, kLabels = 2, kSvmlight = 3 };
+
+struct ParseOptions {
+    TextLayout layout = TextLayout::kCombined;
+    std::int64_t n_features = -1;  // overrules the header unless -1
+    std::int64_t n_labels = -1;
+    std::int64_t first_feature = 0;  // what ids count from: 0 or 1
+    std::int64_t first_label = 0;
+    bool keep_zeros = false;       // store `id:0`, for scores
+    bool drop_non_finite = false;  // leave out values that are not finite
+};
+
+/// How often something was met, and where for the first time.
+struct Tally {
+    std::int64_t count = 0;
+    std::int64_t first_line = 0;
+
+    void add(std::int64_t line) {
+        if (count++ == 0) first_line = line;
+    }
+};
+
+/// Everything a text held. In the label layout `features` has no rows; in the feature layout
+/// `labels` has none. `labels` has no values: they are all one.
+struct ParsedText {
+    std::int64_t declared_rows = -1;
+    Csr features;
+    Csr labels;
+    Tally repeated_features;
+    Tally repeated_labels;
+    Tally non_finite;
+    Tally skipped_lines;
+};
+
+/// A parser that is fed with runs of whole lines. One pass, at most twice the memory of the
+/// result (in `finish`, where the runs are joined); no run is looked at again.
+class TextParser {
+ public:
+    explicit TextParser(const ParseOptions& options);
+
+    /// Reads the next lines. `text` must end with a line feed. After a ParseError the parser
+    /// is of no use any more.
+    void feed(std::string_view text);
+
+    /// Gives the result away, after the last line.
+    ParsedText finish();
+
+ private:
+    /// The ids of one kind: what they are called, count from and must stay below.
+    struct IdRule {
+        const char* noun = "";
+        std::int64_t first = 0;
+        std::int64_t limit = -1;
+        bool declared = false;
+        std::int64_t largest = -1;
+    };
+
+    const char* read_header(const char* here);
+    const char* read_row(const char* here);
+    const char* read_label_list(const char* here);
+    const char* read_pairs(const char* here);
+    const char* read_value(const char* token, const char* here, std::int64_t index, float& value);
+    std::int32_t check_id(IdRule& rule, std::int64_t index, const char* token) const;
+    [[noreturn]] void fail(const std::string& message) const;
+
+    ParseOptions options_;
+    ParsedText result_;
+    IdRule feature_rule_;
+    IdRule label_rule_;
+    std::vector<RowBlock> pair_blocks_;
+    std::vector<RowBlock> label_blocks_;
+    RowBlock* pairs_ = nullptr;
+    RowBlock* labels_ = nullptr;
+    bool pairs_sorted_ = true;
+    bool labels_sorted_ = true;
+    bool started_ = false;
+    bool has_header_ = false;
+    std::int64_t line_ = 0;
+    std::int64_t n_rows_ = 0;
+    std::int64_t n_blank_at_end_ = 0;
+};
+
+/// Reads white space separated decimal numbers; throws ParseError (line 0) on anything else
+/// and on numbers that are not finite floats.
+std::vector<float> parse_values(std::string_view text);
+
+}  // namespace defrag

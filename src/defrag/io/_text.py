@@ -1,0 +1,82 @@
+"""What the readers of text formats share: the parser's errors and warnings, with names."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any
+
+from defrag import _native
+from defrag.exceptions import FormatError, FormatWarning
+
+if TYPE_CHECKING:
+    from defrag._native import ParsedText, Tally
+    from defrag.io.files import InputStream
+
+__all__ = ["Remarks", "check_limit", "parse_text"]
+
+
+class Remarks:
+    """Where a reader says what it did not take literally.
+
+    Parameters
+    ----------
+    name : str
+        The file.
+    strict : bool
+        Whether a remark is an error instead of a warning.
+    """
+
+    def __init__(self, name: str, *, strict: bool) -> None:
+        self.name = name
+        self.strict = strict
+
+    def add(self, message: str, line: int | None = None) -> None:
+        """Warn, or raise where the reader is strict."""
+        if self.strict:
+            raise FormatError(self.name, message, line)
+        place = self.name if line is None else f"{self.name}:{line}"
+        warnings.warn(f"{place}: {message}", FormatWarning, stacklevel=5)
+
+    def add_tally(self, tally: Tally, message: str) -> None:
+        """Say ``message`` with the number of cases, if there are any."""
+        if tally.count:
+            self.add(message.format(tally.count), tally.first_line)
+
+
+def parse_text(stream: InputStream, layout: str, *, strict: bool, **options: Any) -> ParsedText:
+    """Parse a stream in one of the parser's layouts and remark upon what it met."""
+    parser = _native.TextParser(layout, **options)
+    try:
+        for text in stream.lines():
+            parser.feed(text)
+        parsed = parser.finish()
+    except _native.ParseError as error:
+        line, message = error.args
+        raise FormatError(stream.name, message, line or None) from None
+    remarks = Remarks(stream.name, strict=strict)
+    n_rows = (parsed.labels if layout == "labels" else parsed.features).shape[0]
+    if parsed.declared_rows is not None and parsed.declared_rows != n_rows:
+        remarks.add(f"the header declares {parsed.declared_rows} points, the file has {n_rows}")
+    remarks.add_tally(
+        parsed.repeated_features,
+        "{} features stand twice in a line, here first; their values were added up",
+    )
+    remarks.add_tally(
+        parsed.repeated_labels, "{} labels stand twice in a line, here first; they count once"
+    )
+    remarks.add_tally(
+        parsed.non_finite, "{} values are not finite, here first; they were left out"
+    )
+    remarks.add_tally(
+        parsed.skipped_lines,
+        "{} empty lines, here first, were skipped; a point without labels and features is a line "
+        "with one space",
+    )
+    return parsed
+
+
+def check_limit(name: str, value: int | None) -> int | None:
+    """Check a number of columns that a caller sets."""
+    if value is not None and not 0 <= value < 2**31:
+        raise ValueError(f"{name} must be in [0, 2**31), got {value!r}")
+    return None if value is None else int(value)

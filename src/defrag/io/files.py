@@ -1,0 +1,304 @@
+"""Open what a user names, and write files that appear whole or not at all."""
+
+from __future__ import annotations
+
+import errno
+import gzip
+import io
+import lzma
+import os
+import secrets
+import select
+import socket
+import stat
+import sys
+import zlib
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, TypeAlias, cast
+
+from defrag.exceptions import FormatError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["InputStream", "PathLike", "atomic_writer", "display_name", "open_input"]
+
+PathLike: TypeAlias = str | os.PathLike[str]
+"""A path, or ``-`` for standard input or output."""
+
+BLOCK_BYTES = 4 << 20
+"""How much is read at a time: far above the cost of a call, far below the cost of a file."""
+
+FIFO_PATIENCE_SECONDS = 0.5
+"""How long a FIFO may go without anybody who writes to it."""
+
+_GZIP_MAGIC = b"\x1f\x8b"
+_XZ_MAGIC = b"\xfd7zXZ\x00"
+
+
+def display_name(path: PathLike) -> str:
+    """Name a file the way an error message does."""
+    text = os.fspath(path)
+    return "<stdin>" if text == "-" else text
+
+
+class InputStream:
+    """Bytes that can be looked at before they are read.
+
+    Files are read, not mapped: a map of a file that somebody shortens kills the
+    process, and a block at a time needs less memory.
+
+    Parameters
+    ----------
+    raw : binary file
+        Where the bytes come from; closed with the stream.
+    name : str
+        What error messages call it.
+    head : bytes, default=b""
+        Bytes that come before those of ``raw``.
+
+    Examples
+    --------
+    >>> import io
+    >>> from defrag.io.files import InputStream
+    >>> stream = InputStream(io.BytesIO(b"2 3 4\\n0 1:1\\n"), "example")
+    >>> stream.peek(5)
+    b'2 3 4'
+    >>> stream.read()
+    b'2 3 4\\n0 1:1\\n'
+    >>> stream.read()
+    b''
+    """
+
+    def __init__(self, raw: IO[bytes], name: str, head: bytes = b"") -> None:
+        self.name = name
+        self._raw = raw
+        self._peeked = head
+
+    def __enter__(self) -> InputStream:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._raw.close()
+
+    def peek(self, size: int) -> bytes:
+        """Look at the next ``size`` bytes, or at all there are, without taking them."""
+        while len(self._peeked) < size:
+            block = self._read_raw()
+            if not block:
+                break
+            self._peeked += block
+        return self._peeked[:size]
+
+    def read(self) -> bytes:
+        """Take the next bytes, a few megabytes at most; none at the end."""
+        block, self._peeked = self._peeked, b""
+        return block or self._read_raw()
+
+    def read_all(self) -> bytes:
+        """Take all that is left."""
+        return b"".join(iter(self.read, b""))
+
+    def lines(self) -> Iterator[bytes]:
+        """Take the bytes as runs of whole lines; the last run may lack its line feed."""
+        pending: list[bytes] = []
+        while block := self.read():
+            cut = block.rfind(b"\n") + 1
+            if cut:
+                yield b"".join([*pending, block[:cut]])
+                pending = []
+            if cut < len(block):
+                pending.append(block[cut:])
+        if pending:
+            yield b"".join(pending)
+
+    def _read_raw(self) -> bytes:
+        try:
+            return self._raw.read(BLOCK_BYTES)
+        except EOFError as error:
+            raise FormatError(self.name, "the compressed data end too early") from error
+        except (gzip.BadGzipFile, lzma.LZMAError, zlib.error) as error:
+            raise FormatError(self.name, f"the compressed data are damaged: {error}") from error
+
+
+class _Rewound(io.RawIOBase):
+    """A file from which ``head`` has been read already, for the decompressors to start anew."""
+
+    def __init__(self, head: bytes, rest: IO[bytes]) -> None:
+        self._head = head
+        self._rest = rest
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any, /) -> int:
+        data = self._head[: len(buffer)] or self._rest.read(len(buffer))
+        self._head = self._head[len(data) :]
+        buffer[: len(data)] = data
+        return len(data)
+
+
+@contextmanager
+def open_input(path: PathLike) -> Iterator[InputStream]:
+    """Open a file for reading; gzip and xz are recognised by their first bytes.
+
+    Parameters
+    ----------
+    path : path
+        A file, a FIFO that somebody writes to, or ``-`` for standard input.
+
+    Yields
+    ------
+    stream : InputStream
+        The bytes, decompressed.
+
+    Raises
+    ------
+    FormatError
+        If ``path`` is a directory or a device.
+    OSError
+        If there is no such file or it may not be read.
+    """
+    name = display_name(path)
+    with _open_raw(os.fspath(path), name) as raw:
+        head = raw.read(len(_XZ_MAGIC))
+        while len(head) < len(_XZ_MAGIC) and (more := raw.read(len(_XZ_MAGIC) - len(head))):
+            head += more
+        if head.startswith(_GZIP_MAGIC):
+            packed = io.BufferedReader(_Rewound(head, raw))
+            stream = InputStream(cast("IO[bytes]", gzip.GzipFile(fileobj=packed)), name)
+        elif head == _XZ_MAGIC:
+            packed = io.BufferedReader(_Rewound(head, raw))
+            stream = InputStream(lzma.LZMAFile(packed), name)
+        else:
+            stream = InputStream(raw, name, head)
+        with stream:
+            yield stream
+
+
+def _open_raw(path: str, name: str) -> IO[bytes]:
+    if path == "-":
+        return os.fdopen(os.dup(sys.stdin.fileno()), "rb", buffering=0)
+    # Without O_NONBLOCK, opening a FIFO that nobody writes to would never return.
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | getattr(os, "O_CLOEXEC", 0))
+    try:
+        mode = os.fstat(descriptor).st_mode
+        if stat.S_ISDIR(mode):
+            raise FormatError(name, "is a directory, not a file")
+        if stat.S_ISFIFO(mode):
+            _wait_for_writer(descriptor, name)
+        elif not stat.S_ISREG(mode):
+            raise FormatError(name, "is a device, not a file")
+        os.set_blocking(descriptor, True)
+        return os.fdopen(descriptor, "rb", buffering=0)
+    except BaseException:
+        os.close(descriptor)
+        raise
+
+
+def _wait_for_writer(descriptor: int, name: str) -> None:
+    poll = select.poll()
+    poll.register(descriptor, select.POLLIN)
+    # A FIFO that never had a writer reports nothing at all; one whose writer is gone, a hang-up.
+    if not poll.poll(FIFO_PATIENCE_SECONDS * 1000):
+        raise FormatError(name, "is a FIFO that nobody writes to")
+
+
+@contextmanager
+def atomic_writer(path: PathLike) -> Iterator[IO[bytes]]:
+    """Write a file that appears whole or not at all.
+
+    The bytes go to a temporary file beside the target, to the disk, and only then
+    to the target's name. What a killed process left behind is removed by the next
+    one that writes to the same name.
+
+    Parameters
+    ----------
+    path : path
+        The target; ``-`` is standard output. A name that ends in ``.gz`` or ``.xz``
+        is compressed. Devices and FIFOs are written to as they are.
+
+    Yields
+    ------
+    file : binary file
+        What to write to.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> from defrag.io.files import atomic_writer
+    >>> target = pathlib.Path(tempfile.mkdtemp()) / "scores.txt"
+    >>> with atomic_writer(target) as file:
+    ...     _ = file.write(b"whole\\n")
+    >>> target.read_bytes()
+    b'whole\\n'
+    """
+    text = os.fspath(path)
+    if text == "-":
+        sys.stdout.flush()
+        with os.fdopen(os.dup(sys.stdout.fileno()), "wb") as file:
+            yield file
+        return
+    target = Path(os.path.realpath(text))
+    if target.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), text)
+    if target.exists() and not target.is_file():
+        with target.open("wb") as file:
+            yield file
+        return
+    stem = f".{zlib.crc32(os.fsencode(target.name)):08x}-{socket.gethostname()}-"
+    _remove_leftovers(target.parent, stem)
+    temporary = target.parent / f"{stem}{os.getpid()}-{secrets.token_hex(4)}.tmp"
+    try:
+        with temporary.open("xb") as file:
+            with _compressor(target.name, file) as packed:
+                yield packed
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(target)
+    except BaseException as error:
+        temporary.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.filename in {None, str(temporary)}:
+            # The user knows nothing of the temporary file.
+            raise type(error)(error.errno, error.strerror, text) from error
+        raise
+    _sync_folder(target.parent)
+
+
+@contextmanager
+def _compressor(name: str, file: IO[bytes]) -> Iterator[IO[bytes]]:
+    if name.endswith(".gz"):
+        # No time stamp: the same data give the same bytes.
+        with gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as packed:
+            yield cast("IO[bytes]", packed)
+    elif name.endswith(".xz"):
+        with lzma.LZMAFile(file, "wb") as packed:
+            yield packed
+    else:
+        yield file
+
+
+def _remove_leftovers(folder: Path, stem: str) -> None:
+    for leftover in folder.glob(f"{stem}*.tmp"):
+        process = int(leftover.name.removeprefix(stem).split("-")[0])
+        if not _is_alive(process):
+            leftover.unlink(missing_ok=True)
+
+
+def _is_alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def _sync_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
