@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <nanobind/stl/string.h>
+
 #include <exception>
+#include <string>
 #include <string_view>
 
 #include "bindings/arrays.hpp"
@@ -18,13 +21,13 @@ nb::tuple to_python(const Tally& tally) { return nb::make_tuple(tally.count, tal
 nb::dict to_python(ParsedText&& parsed) {
     nb::dict result;
     result["declared_rows"] = parsed.declared_rows;
-    result["n_features"] = parsed.features.n_cols;
+    result["n_pairs"] = parsed.pairs.n_cols;
     result["n_labels"] = parsed.labels.n_cols;
     result["repeated_features"] = to_python(parsed.repeated_features);
     result["repeated_labels"] = to_python(parsed.repeated_labels);
     result["non_finite"] = to_python(parsed.non_finite);
     result["skipped_lines"] = to_python(parsed.skipped_lines);
-    result["features"] = to_numpy(std::move(parsed.features));
+    result["pairs"] = to_numpy(std::move(parsed.pairs));
     result["labels"] = to_numpy(std::move(parsed.labels));
     return result;
 }
@@ -44,19 +47,17 @@ void bind_parser(nb::module_& m) {
         .def(
             "__init__",
             [](TextParser* self, int layout, std::int64_t n_features, std::int64_t n_labels,
-               std::int64_t first_feature, std::int64_t first_label, bool keep_zeros,
-               bool drop_non_finite) {
+               std::int64_t first_feature, std::int64_t first_label, bool drop_non_finite) {
                 const ParseOptions options{static_cast<TextLayout>(layout),
                                            n_features,
                                            n_labels,
                                            first_feature,
                                            first_label,
-                                           keep_zeros,
                                            drop_non_finite};
                 new (self) TextParser(options);
             },
             nb::kw_only(), "layout"_a, "n_features"_a, "n_labels"_a, "first_feature"_a,
-            "first_label"_a, "keep_zeros"_a, "drop_non_finite"_a)
+            "first_label"_a, "drop_non_finite"_a)
         .def(
             "feed",
             [](TextParser& self, const nb::bytes& text) {
@@ -81,7 +82,8 @@ void bind_parser(nb::module_& m) {
 }  // namespace
 
 void bind_xmc_parser(nb::module_& m) {
-    PyObject* type = PyErr_NewException("defrag._core.ParseError", PyExc_ValueError, nullptr);
+    const std::string name = nb::cast<std::string>(m.attr("__name__")) + ".ParseError";
+    PyObject* type = PyErr_NewException(name.c_str(), PyExc_ValueError, nullptr);
     if (type == nullptr) throw nb::python_error();
     m.attr("ParseError") = nb::steal(type);
     nb::register_exception_translator(translate_parse_error, type);

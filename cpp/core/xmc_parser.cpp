@@ -26,29 +26,6 @@ std::int64_t join_repeated_labels(RowBlock& block, std::int64_t begin) {
     return n_joined;
 }
 
-/// The same for pairs, whose values are added up; `total` is called with each sum.
-template <class Total>
-std::int64_t join_repeated_pairs(RowBlock& block, std::int64_t begin, Total total) {
-    std::vector<std::pair<std::int32_t, float>> row;
-    for (std::size_t i = at(begin); i < block.indices.size(); ++i) {
-        row.emplace_back(block.indices[i], block.data[i]);
-    }
-    std::stable_sort(row.begin(), row.end(),
-                     [](const auto& a, const auto& b) { return a.first < b.first; });
-    block.indices.resize(at(begin));
-    block.data.resize(at(begin));
-    std::int64_t n_joined = 0;
-    for (std::size_t i = 0; i < row.size();) {
-        const std::int32_t id = row[i].first;
-        const std::size_t group = i;
-        double sum = 0.0;
-        for (; i < row.size() && row[i].first == id; ++i) sum += row[i].second;
-        n_joined += static_cast<std::int64_t>(i - group) - 1;
-        total(block, id, i - group == 1 ? row[group].second : static_cast<float>(sum));
-    }
-    return n_joined;
-}
-
 Csr join_blocks(std::vector<RowBlock>& blocks, std::int64_t n_cols, bool with_data) {
     Csr result;
     result.n_cols = n_cols;
@@ -106,10 +83,10 @@ void TextParser::feed(std::string_view text) {
 }
 
 const char* TextParser::read_header(const char* here) {
-    const bool combined = options_.layout == TextLayout::kCombined;
-    const char* form = combined                                   ? "'points features labels'"
-                       : options_.layout == TextLayout::kFeatures ? "'points features'"
-                                                                  : "'points labels'";
+    const bool combined = has(TextLayout::kCombined);
+    const char* form = combined                     ? "'points features labels'"
+                       : has(TextLayout::kFeatures) ? "'points features'"
+                                                    : "'points labels'";
     std::int64_t numbers[3] = {};
     int n_numbers = 0;
     for (here = skip_blanks(here); !at_line_end(here); here = skip_blanks(here)) {
@@ -136,17 +113,16 @@ const char* TextParser::read_header(const char* here) {
         rule.limit = limit;
         rule.declared = true;
     };
-    if (options_.layout != TextLayout::kLabels) declare(feature_rule_, numbers[1]);
-    if (options_.layout != TextLayout::kFeatures) declare(label_rule_, numbers[combined ? 2 : 1]);
+    declare(pair_rule(), numbers[1]);
+    if (combined) declare(label_rule_, numbers[2]);
     has_header_ = true;
     return here;
 }
 
 const char* TextParser::read_row(const char* here) {
     const char* begin = here;
-    const bool with_labels =
-        options_.layout == TextLayout::kCombined || options_.layout == TextLayout::kSvmlight;
-    if (options_.layout == TextLayout::kSvmlight && at_line_end(here)) {
+    const bool with_labels = has(TextLayout::kCombined) || has(TextLayout::kSvmlight);
+    if (has(TextLayout::kSvmlight) && at_line_end(here)) {
         result_.skipped_lines.add(line_);
         return here;
     }
@@ -159,25 +135,43 @@ const char* TextParser::read_row(const char* here) {
         const std::int64_t n_joined = join_repeated_labels(*labels_, n_labels);
         for (std::int64_t i = 0; i < n_joined; ++i) result_.repeated_labels.add(line_);
     }
-    if (!pairs_sorted_) {
-        const std::int64_t n_joined = join_repeated_pairs(
-            *pairs_, n_pairs, [this](RowBlock& block, std::int32_t id, float value) {
-                if (options_.layout == TextLayout::kLabels) value = 1.0F;
-                if (!std::isfinite(value)) {
-                    fail("the values of feature " + std::to_string(id + feature_rule_.first) +
-                         " add up to more than a float can hold");
-                }
-                if (value != 0.0F || options_.keep_zeros) block.push(id, value);
-            });
-        Tally& tally = options_.layout == TextLayout::kLabels ? result_.repeated_labels
-                                                              : result_.repeated_features;
-        for (std::int64_t i = 0; i < n_joined; ++i) tally.add(line_);
-    }
+    if (!pairs_sorted_) join_repeated_pairs(n_pairs);
     pairs_->row_sizes.push_back(static_cast<std::int64_t>(pairs_->indices.size()) - n_pairs);
     labels_->row_sizes.push_back(static_cast<std::int64_t>(labels_->indices.size()) - n_labels);
     ++n_rows_;
     n_blank_at_end_ = at_line_end(skip_blanks(begin)) ? n_blank_at_end_ + 1 : 0;
     return here;
+}
+
+/// Sorts the pairs of a row and adds up those of one feature.
+void TextParser::join_repeated_pairs(std::int64_t begin) {
+    std::vector<std::pair<std::int32_t, float>> row;
+    for (std::size_t i = at(begin); i < pairs_->indices.size(); ++i) {
+        row.emplace_back(pairs_->indices[i], pairs_->data[i]);
+    }
+    std::stable_sort(row.begin(), row.end(),
+                     [](const auto& a, const auto& b) { return a.first < b.first; });
+    pairs_->indices.resize(at(begin));
+    pairs_->data.resize(at(begin));
+    const bool binary = has(TextLayout::kLabels);
+    Tally& tally = binary ? result_.repeated_labels : result_.repeated_features;
+    for (std::size_t i = 0; i < row.size();) {
+        const std::int32_t id = row[i].first;
+        double sum = row[i++].second;
+        for (; i < row.size() && row[i].first == id; ++i) {
+            if (has(TextLayout::kScores)) {
+                fail("label " + std::to_string(id + label_rule_.first) + " has two scores");
+            }
+            tally.add(line_);
+            sum += row[i].second;
+        }
+        const float value = binary ? 1.0F : static_cast<float>(sum);
+        if (!std::isfinite(value)) {
+            fail("the values of feature " + std::to_string(id + feature_rule_.first) +
+                 " add up to more than a float can hold");
+        }
+        if (value != 0.0F || has(TextLayout::kScores)) pairs_->push(id, value);
+    }
 }
 
 const char* TextParser::read_label_list(const char* here) {
@@ -202,8 +196,9 @@ const char* TextParser::read_label_list(const char* here) {
 }
 
 const char* TextParser::read_pairs(const char* here) {
-    const bool binary = options_.layout == TextLayout::kLabels;
-    IdRule& rule = binary ? label_rule_ : feature_rule_;
+    const bool binary = has(TextLayout::kLabels);
+    const bool keep_zeros = has(TextLayout::kScores);
+    IdRule& rule = pair_rule();
     std::int32_t previous = -1;
     while (true) {
         here = skip_blanks(here);
@@ -219,7 +214,7 @@ const char* TextParser::read_pairs(const char* here) {
         float value = 1.0F;
         if (*here == ':') here = read_value(token, here + 1, index, value);
         if (binary) value = value > 0.0F ? 1.0F : 0.0F;
-        if ((value == 0.0F && !options_.keep_zeros) || std::isnan(value)) continue;
+        if ((value == 0.0F && !keep_zeros) || std::isnan(value)) continue;
         pairs_sorted_ = pairs_sorted_ && id > previous;
         previous = id;
         pairs_->push(id, value);
@@ -231,7 +226,7 @@ const char* TextParser::read_value(const char* token, const char* here, std::int
                                    float& value) {
     const char* end = parse_float(here, value);
     if (end != nullptr && at_token_end(end) && std::isfinite(value)) return end;
-    const std::string name = options_.layout == TextLayout::kLabels ? "label " : "feature ";
+    const std::string name = std::string(pair_rule().noun) + ' ';
     if (at_token_end(here)) {
         fail(name + std::to_string(index) + " has a colon, but no value: " + quote(token));
     }
@@ -287,11 +282,11 @@ ParsedText TextParser::finish() {
     const auto width = [](const IdRule& rule) {
         return rule.limit >= 0 ? rule.limit : rule.largest + 1;
     };
-    if (options_.layout == TextLayout::kLabels) {
+    if (has(TextLayout::kLabels)) {
         result_.labels = join_blocks(pair_blocks_, width(label_rule_), false);
     } else {
-        result_.features = join_blocks(pair_blocks_, width(feature_rule_), true);
-        if (options_.layout != TextLayout::kFeatures) {
+        result_.pairs = join_blocks(pair_blocks_, width(pair_rule()), true);
+        if (has(TextLayout::kCombined) || has(TextLayout::kSvmlight)) {
             result_.labels = join_blocks(label_blocks_, width(label_rule_), false);
         }
     }

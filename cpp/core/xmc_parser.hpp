@@ -49,10 +49,14 @@ namespace defrag {
 // there are and other readers skip it, it is skipped and counted (a line with one space is how
 // such a point is written there).
 //
+// Predictions are a fifth layout, `scores`: the header of a label file, and pairs of a label
+// and its score. Zeros are stored, since they were predicted, and a label twice in a line is an
+// error, since nothing says which score holds.
+//
 // All else is a ParseError with the number of the line. The header is never believed when
 // memory is allocated: memory is proportional to the text that was read.
 
-enum class TextLayout { kCombined = 0, kFeatures = 1, kLabels = 2, kSvmlight = 3 };
+enum class TextLayout { kCombined = 0, kFeatures = 1, kLabels = 2, kSvmlight = 3, kScores = 4 };
 
 struct ParseOptions {
     TextLayout layout = TextLayout::kCombined;
@@ -60,7 +64,6 @@ struct ParseOptions {
     std::int64_t n_labels = -1;
     std::int64_t first_feature = 0;  // what ids count from: 0 or 1
     std::int64_t first_label = 0;
-    bool keep_zeros = false;       // store `id:0`, for scores
     bool drop_non_finite = false;  // leave out values that are not finite
 };
 
@@ -74,11 +77,12 @@ struct Tally {
     }
 };
 
-/// Everything a text held. In the label layout `features` has no rows; in the feature layout
-/// `labels` has none. `labels` has no values: they are all one.
+/// Everything a text held. `pairs` are the features, or the scores; it has no rows in the
+/// label layout. `labels` has no rows in the layouts of features and scores, and never values:
+/// they are all one.
 struct ParsedText {
     std::int64_t declared_rows = -1;
-    Csr features;
+    Csr pairs;
     Csr labels;
     Tally repeated_features;
     Tally repeated_labels;
@@ -114,6 +118,11 @@ class TextParser {
     const char* read_label_list(const char* here);
     const char* read_pairs(const char* here);
     const char* read_value(const char* token, const char* here, std::int64_t index, float& value);
+    void join_repeated_pairs(std::int64_t begin);
+    bool has(TextLayout layout) const { return options_.layout == layout; }
+    IdRule& pair_rule() {
+        return has(TextLayout::kLabels) || has(TextLayout::kScores) ? label_rule_ : feature_rule_;
+    }
     std::int32_t check_id(IdRule& rule, std::int64_t index, const char* token) const;
     [[noreturn]] void fail(const std::string& message) const;
 

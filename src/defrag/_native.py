@@ -202,7 +202,7 @@ def split_items(
 ParseError = _core.ParseError
 """What the parser raises: the number of the line and the message."""
 
-TEXT_LAYOUTS = ("combined", "features", "labels", "svmlight")
+TEXT_LAYOUTS = ("combined", "features", "labels", "svmlight", "scores")
 
 
 @dataclass(frozen=True)
@@ -215,9 +215,9 @@ class Tally:
 
 @dataclass(frozen=True)
 class ParsedText:
-    """All that a text held; a layout without features or without labels leaves no rows."""
+    """All that a text held: features or scores, and labels; what it had not has no rows."""
 
-    features: Csr
+    pairs: Csr
     labels: Csr
     declared_rows: int | None
     repeated_features: Tally
@@ -237,7 +237,6 @@ class TextParser:
         n_labels: int | None = None,
         first_feature: int = 0,
         first_label: int = 0,
-        keep_zeros: bool = False,
         drop_non_finite: bool = False,
     ) -> None:
         self._parser = _core.TextParser(
@@ -246,7 +245,6 @@ class TextParser:
             n_labels=-1 if n_labels is None else n_labels,
             first_feature=first_feature,
             first_label=first_label,
-            keep_zeros=keep_zeros,
             drop_non_finite=drop_non_finite,
         )
 
@@ -260,9 +258,7 @@ class TextParser:
         indptr, indices, _ = found["labels"]
         ones = np.ones(len(indices), dtype=np.float32)
         return ParsedText(
-            features=csr_from_parts(
-                found["features"], (len(found["features"][0]) - 1, found["n_features"])
-            ),
+            pairs=csr_from_parts(found["pairs"], (len(found["pairs"][0]) - 1, found["n_pairs"])),
             labels=csr_from_parts((indptr, indices, ones), (len(indptr) - 1, found["n_labels"])),
             declared_rows=found["declared_rows"] if found["declared_rows"] >= 0 else None,
             **{
@@ -274,8 +270,7 @@ class TextParser:
 
 def parse_values(text: bytes) -> Floats:
     """Parse numbers with blanks between them; see ``cpp/core/xmc_parser.hpp``."""
-    values: Floats = _core.parse_values(text)
-    return values
+    return np.asarray(_core.parse_values(text), dtype=np.float32)
 
 
 def format_rows(

@@ -2,6 +2,29 @@
 
 from __future__ import annotations
 
-from defrag.io.xmc_text import read_xmc
+from defrag.io.any_data import read_data
+from defrag.io.groups import read_groups, write_groups
+from defrag.io.npz import read_npz, write_npz
+from defrag.io.predictions import read_predictions, write_predictions
+from defrag.io.svmlight import read_svmlight, write_svmlight
+from defrag.io.word_vectors import WordVectors, read_word_vectors
+from defrag.io.xmc_text import read_features, read_labels, read_xmc, write_features, write_xmc
 
-__all__ = ["read_xmc"]
+__all__ = [
+    "WordVectors",
+    "read_data",
+    "read_features",
+    "read_groups",
+    "read_labels",
+    "read_npz",
+    "read_predictions",
+    "read_svmlight",
+    "read_word_vectors",
+    "read_xmc",
+    "write_features",
+    "write_groups",
+    "write_npz",
+    "write_predictions",
+    "write_svmlight",
+    "write_xmc",
+]

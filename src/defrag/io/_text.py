@@ -54,7 +54,7 @@ def parse_text(stream: InputStream, layout: str, *, strict: bool, **options: Any
         line, message = error.args
         raise FormatError(stream.name, message, line or None) from None
     remarks = Remarks(stream.name, strict=strict)
-    n_rows = (parsed.labels if layout == "labels" else parsed.features).shape[0]
+    n_rows = (parsed.labels if layout == "labels" else parsed.pairs).shape[0]
     if parsed.declared_rows is not None and parsed.declared_rows != n_rows:
         remarks.add(f"the header declares {parsed.declared_rows} points, the file has {n_rows}")
     remarks.add_tally(
@@ -64,9 +64,7 @@ def parse_text(stream: InputStream, layout: str, *, strict: bool, **options: Any
     remarks.add_tally(
         parsed.repeated_labels, "{} labels stand twice in a line, here first; they count once"
     )
-    remarks.add_tally(
-        parsed.non_finite, "{} values are not finite, here first; they were left out"
-    )
+    remarks.add_tally(parsed.non_finite, "{} values are not finite, here first; they were left out")
     remarks.add_tally(
         parsed.skipped_lines,
         "{} empty lines, here first, were skipped; a point without labels and features is a line "

@@ -44,7 +44,7 @@ def display_name(path: PathLike) -> str:
 
 
 class InputStream:
-    """Bytes that can be looked at before they are read.
+    r"""Bytes that can be looked at before they are read.
 
     Files are read, not mapped: a map of a file that somebody shortens kills the
     process, and a block at a time needs less memory.
@@ -52,7 +52,7 @@ class InputStream:
     Parameters
     ----------
     raw : binary file
-        Where the bytes come from; closed with the stream.
+        Where the bytes come from.
     name : str
         What error messages call it.
     head : bytes, default=b""
@@ -62,11 +62,11 @@ class InputStream:
     --------
     >>> import io
     >>> from defrag.io.files import InputStream
-    >>> stream = InputStream(io.BytesIO(b"2 3 4\\n0 1:1\\n"), "example")
+    >>> stream = InputStream(io.BytesIO(b"2 3 4\n0 1:1\n"), "example")
     >>> stream.peek(5)
     b'2 3 4'
     >>> stream.read()
-    b'2 3 4\\n0 1:1\\n'
+    b'2 3 4\n0 1:1\n'
     >>> stream.read()
     b''
     """
@@ -75,12 +75,6 @@ class InputStream:
         self.name = name
         self._raw = raw
         self._peeked = head
-
-    def __enter__(self) -> InputStream:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self._raw.close()
 
     def peek(self, size: int) -> bytes:
         """Look at the next ``size`` bytes, or at all there are, without taking them."""
@@ -165,36 +159,39 @@ def open_input(path: PathLike) -> Iterator[InputStream]:
         head = raw.read(len(_XZ_MAGIC))
         while len(head) < len(_XZ_MAGIC) and (more := raw.read(len(_XZ_MAGIC) - len(head))):
             head += more
+        packed = io.BufferedReader(_Rewound(head, raw))
         if head.startswith(_GZIP_MAGIC):
-            packed = io.BufferedReader(_Rewound(head, raw))
-            stream = InputStream(cast("IO[bytes]", gzip.GzipFile(fileobj=packed)), name)
+            with gzip.GzipFile(fileobj=packed) as unpacked:
+                yield InputStream(cast("IO[bytes]", unpacked), name)
         elif head == _XZ_MAGIC:
-            packed = io.BufferedReader(_Rewound(head, raw))
-            stream = InputStream(lzma.LZMAFile(packed), name)
+            with lzma.LZMAFile(packed) as unpacked:
+                yield InputStream(unpacked, name)
         else:
-            stream = InputStream(raw, name, head)
-        with stream:
-            yield stream
+            yield InputStream(raw, name, head)
 
 
 def _open_raw(path: str, name: str) -> IO[bytes]:
     if path == "-":
         return os.fdopen(os.dup(sys.stdin.fileno()), "rb", buffering=0)
     # Without O_NONBLOCK, opening a FIFO that nobody writes to would never return.
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | getattr(os, "O_CLOEXEC", 0))
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
-        mode = os.fstat(descriptor).st_mode
-        if stat.S_ISDIR(mode):
-            raise FormatError(name, "is a directory, not a file")
-        if stat.S_ISFIFO(mode):
-            _wait_for_writer(descriptor, name)
-        elif not stat.S_ISREG(mode):
-            raise FormatError(name, "is a device, not a file")
+        _check_kind(descriptor, name)
         os.set_blocking(descriptor, True)
         return os.fdopen(descriptor, "rb", buffering=0)
     except BaseException:
         os.close(descriptor)
         raise
+
+
+def _check_kind(descriptor: int, name: str) -> None:
+    mode = os.fstat(descriptor).st_mode
+    if stat.S_ISDIR(mode):
+        raise FormatError(name, "is a directory, not a file")
+    if stat.S_ISFIFO(mode):
+        _wait_for_writer(descriptor, name)
+    elif not stat.S_ISREG(mode):
+        raise FormatError(name, "is a device, not a file")
 
 
 def _wait_for_writer(descriptor: int, name: str) -> None:
@@ -207,7 +204,7 @@ def _wait_for_writer(descriptor: int, name: str) -> None:
 
 @contextmanager
 def atomic_writer(path: PathLike) -> Iterator[IO[bytes]]:
-    """Write a file that appears whole or not at all.
+    r"""Write a file that appears whole or not at all.
 
     The bytes go to a temporary file beside the target, to the disk, and only then
     to the target's name. What a killed process left behind is removed by the next
@@ -230,9 +227,9 @@ def atomic_writer(path: PathLike) -> Iterator[IO[bytes]]:
     >>> from defrag.io.files import atomic_writer
     >>> target = pathlib.Path(tempfile.mkdtemp()) / "scores.txt"
     >>> with atomic_writer(target) as file:
-    ...     _ = file.write(b"whole\\n")
+    ...     _ = file.write(b"whole\n")
     >>> target.read_bytes()
-    b'whole\\n'
+    b'whole\n'
     """
     text = os.fspath(path)
     if text == "-":

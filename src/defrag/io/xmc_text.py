@@ -16,7 +16,7 @@ from defrag.io._text import check_limit, parse_text
 from defrag.io.files import atomic_writer, display_name, open_input
 
 if TYPE_CHECKING:
-    from defrag.io.files import InputStream, PathLike
+    from defrag.io.files import PathLike
     from defrag.typing import Csr, LabelsLike, MatrixLike
 
 __all__ = ["read_features", "read_labels", "read_xmc", "write_features", "write_xmc"]
@@ -32,7 +32,7 @@ def read_xmc(
     drop_non_finite: bool = False,
     strict: bool = False,
 ) -> tuple[Csr, Csr]:
-    """Read points and their labels.
+    r"""Read points and their labels.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def read_xmc(
     >>> import pathlib, tempfile
     >>> from defrag.io import read_xmc
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "train.txt"
-    >>> _ = path.write_text("2 3 4\\n0,3 1:0.5 2:1\\n 0:2\\n")
+    >>> _ = path.write_text("2 3 4\n0,3 1:0.5 2:1\n 0:2\n")
     >>> X, Y = read_xmc(path)
     >>> X.toarray()
     array([[0. , 0.5, 1. ],
@@ -79,7 +79,6 @@ def read_xmc(
     array([[1., 0., 0., 1.],
            [0., 0., 0., 0.]], dtype=float32)
     """
-    first = 0 if zero_based else 1
     if labels is not None:
         X = read_features(
             path,
@@ -91,6 +90,7 @@ def read_xmc(
         Y = read_labels(labels, n_labels=n_labels, zero_based=zero_based, strict=strict)
         check_rows(display_name(labels), X, Y)
         return X, Y
+    first = 0 if zero_based else 1
     with open_input(path) as stream:
         parsed = parse_text(
             stream,
@@ -102,4 +102,168 @@ def read_xmc(
             first_label=first,
             drop_non_finite=drop_non_finite,
         )
-    return parsed.features, parsed.labels
+    return parsed.pairs, parsed.labels
+
+
+def read_features(
+    path: PathLike,
+    *,
+    n_features: int | None = None,
+    zero_based: bool = True,
+    drop_non_finite: bool = False,
+    strict: bool = False,
+) -> Csr:
+    r"""Read a feature file: header ``n d``, lines ``feature:value ...``.
+
+    Parameters
+    ----------
+    path : path
+        The file; may be compressed, ``-`` is standard input.
+    n_features : int, optional
+        A number of features that overrules the header.
+    zero_based : bool, default=True
+        Whether ids count from 0 or from 1.
+    drop_non_finite : bool, default=False
+        Whether values such as ``nan`` are left out, with a warning, or are an error.
+    strict : bool, default=False
+        Whether what is otherwise warned about is an error.
+
+    Returns
+    -------
+    X : csr_array of shape (n, d), float32
+        The features.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from defrag.io import read_features
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "test.txt"
+    >>> _ = path.write_text("1 3\n1:0.5 2:1\n")
+    >>> read_features(path).toarray()
+    array([[0. , 0.5, 1. ]], dtype=float32)
+    """
+    with open_input(path) as stream:
+        return parse_text(
+            stream,
+            "features",
+            strict=strict,
+            n_features=check_limit("n_features", n_features),
+            first_feature=0 if zero_based else 1,
+            drop_non_finite=drop_non_finite,
+        ).pairs
+
+
+def read_labels(
+    path: PathLike, *, n_labels: int | None = None, zero_based: bool = True, strict: bool = False
+) -> Csr:
+    r"""Read a label file: header ``n L``, lines ``label:1 ...``.
+
+    Parameters
+    ----------
+    path : path
+        The file; may be compressed, ``-`` is standard input. A relevance above zero makes a
+        label, any other does not.
+    n_labels : int, optional
+        A number of labels that overrules the header.
+    zero_based : bool, default=True
+        Whether ids count from 0 or from 1.
+    strict : bool, default=False
+        Whether what is otherwise warned about is an error.
+
+    Returns
+    -------
+    Y : csr_array of shape (n, L), float32
+        The labels, 0 or 1.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from defrag.io import read_labels
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "labels.txt"
+    >>> _ = path.write_text("1 3\n0:1 2:0.5\n")
+    >>> read_labels(path).toarray()
+    array([[1., 0., 1.]], dtype=float32)
+    """
+    with open_input(path) as stream:
+        return parse_text(
+            stream,
+            "labels",
+            strict=strict,
+            n_labels=check_limit("n_labels", n_labels),
+            first_label=0 if zero_based else 1,
+        ).labels
+
+
+def write_xmc(
+    path: PathLike, X: MatrixLike, Y: LabelsLike, *, labels: PathLike | None = None
+) -> None:
+    """Write points and their labels; ``read_xmc`` gives the same bits back.
+
+    Parameters
+    ----------
+    path : path
+        The combined file, or the feature file of the split form. It appears whole or not
+        at all. A name that ends in ``.gz`` or ``.xz`` is compressed; ``-`` is standard output.
+    X : matrix of shape (n, d)
+        The features; all finite.
+    Y : labels of n points
+        An indicator matrix, label lists, or one class per point.
+    labels : path, optional
+        The label file; makes it the split form.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from defrag.io import write_xmc
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "train.txt"
+    >>> write_xmc(path, [[0, 0.1], [2, 0]], [[0, 2], []])
+    >>> print(path.read_text(), end="")
+    2 2 3
+    0,2 1:0.1
+     0:2
+    """
+    X = check_matrix(X, name="X")
+    Y = check_labels(Y, n_rows=X.shape[0]).matrix
+    if labels is not None:
+        write_features(path, X)
+        with atomic_writer(labels) as file:
+            file.write(b"%d %d\n" % Y.shape)
+            file.writelines(_native.format_rows(X, Y, layout="labels"))
+        return
+    with atomic_writer(path) as file:
+        file.write(b"%d %d %d\n" % (*X.shape, Y.shape[1]))
+        file.writelines(_native.format_rows(X, Y, layout="combined"))
+
+
+def write_features(path: PathLike, X: MatrixLike) -> None:
+    """Write a feature file; ``read_features`` gives the same bits back.
+
+    Parameters
+    ----------
+    path : path
+        The file, as for ``write_xmc``.
+    X : matrix of shape (n, d)
+        The features; all finite.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from defrag.io import write_features
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "test.txt"
+    >>> write_features(path, [[0, 0.1], [2, 0]])
+    >>> print(path.read_text(), end="")
+    2 2
+    1:0.1
+    0:2
+    """
+    X = check_matrix(X, name="X")
+    no_labels = sparse.csr_array((X.shape[0], 0), dtype=X.dtype)
+    with atomic_writer(path) as file:
+        file.write(b"%d %d\n" % X.shape)
+        file.writelines(_native.format_rows(X, no_labels, layout="features"))
+
+
+def check_rows(name: str, X: Csr, Y: Csr) -> None:
+    """Check that features and labels, read from two files, are of as many points."""
+    if X.shape[0] != Y.shape[0]:
+        raise FormatError(name, f"{Y.shape[0]} points, but the feature file has {X.shape[0]}")

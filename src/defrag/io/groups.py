@@ -1,0 +1,175 @@
+"""The group file of the official program: which features form which group.
+
+The first line holds the number of groups K. Each of the next K lines describes a group: its
+size, then the ids of its features, counted from 0, with blanks between them; the official
+program writes a blank at the end of the line as well, and so does this module. An example
+with three groups of five features::
+
+    3
+    2 0 3
+    2 1 4
+    1 2
+
+Every feature belongs to exactly one group.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from defrag.exceptions import FormatError
+from defrag.io._text import check_limit
+from defrag.io.files import atomic_writer, open_input
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from defrag.io.files import PathLike
+    from defrag.typing import Ids, Offsets
+
+__all__ = ["read_groups", "write_groups"]
+
+_WHOLE_NUMBERS = re.compile(rb"[0-9 \t]*")
+
+
+def read_groups(
+    path: PathLike, n_features: int | None = None, *, allow_missing: bool = False
+) -> Ids:
+    r"""Read the group of each feature.
+
+    Parameters
+    ----------
+    path : path
+        The group file; may be compressed, ``-`` is standard input.
+    n_features : int, optional
+        How many features there are; default: the largest id plus one.
+    allow_missing : bool, default=False
+        Whether features may be in no group.
+
+    Returns
+    -------
+    labels : array of shape (n_features,), int32
+        The group of each feature; -1 for those in none.
+
+    Raises
+    ------
+    FormatError
+        If the file is not a partition of the features; says which line.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from defrag.io import read_groups
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "groups.txt"
+    >>> _ = path.write_text("3\n2 0 3 \n2 1 4 \n1 2 \n")
+    >>> read_groups(path)
+    array([0, 1, 2, 0, 1], dtype=int32)
+    """
+    check_limit("n_features", n_features)
+    with open_input(path) as stream:
+        name, lines = stream.name, stream.read_all().split(b"\n")
+    lines = [line.removesuffix(b"\r") for line in lines]
+    while lines and not lines[-1].strip():
+        lines.pop()
+    if not lines:
+        raise FormatError(name, "the file is empty")
+    head = _numbers(name, lines[0], 1)
+    if len(head) != 1:
+        raise FormatError(name, f"the first line must be the number of groups, got {len(head)}", 1)
+    if head[0] != len(lines) - 1:
+        raise FormatError(name, f"{head[0]} groups declared, but there are {len(lines) - 1}", 1)
+    groups = [_group(name, line, number) for number, line in enumerate(lines[1:], 2)]
+    return _partition(name, groups, n_features, allow_missing=allow_missing)
+
+
+def write_groups(path: PathLike, labels: ArrayLike) -> None:
+    r"""Write the group of each feature; ``read_groups`` gives the same array back.
+
+    Parameters
+    ----------
+    path : path
+        The file, as for ``write_xmc``.
+    labels : array-like of shape (n_features,)
+        The group of each feature, counted from 0; -1 for those in none.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from defrag.io import write_groups
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "groups.txt"
+    >>> write_groups(path, [0, 1, 1])
+    >>> path.read_text()
+    '2\n1 0 \n2 1 2 \n'
+    """
+    groups = np.asarray(labels)
+    if groups.ndim != 1 or (groups.size and groups.dtype.kind not in "iu"):
+        raise ValueError(
+            f"labels must be a one-dimensional array of whole numbers, got {groups.dtype} of "
+            f"shape {groups.shape}"
+        )
+    if groups.size and groups.min() < -1:
+        raise ValueError(f"labels must be >= -1, got {groups.min()}")
+    order = np.argsort(groups, kind="stable")
+    order = order[groups[order] >= 0]
+    sizes = np.bincount(groups[order]) if order.size else np.zeros(0, dtype=np.int64)
+    with atomic_writer(path) as file:
+        file.write(b"%d\n" % len(sizes))
+        for members in np.split(order, np.cumsum(sizes)[:-1]) if len(sizes) else []:
+            ids = " ".join(map(str, [len(members), *members.tolist()]))
+            file.write(ids.encode() + b" \n")
+
+
+def _numbers(name: str, line: bytes, number: int) -> Offsets:
+    if not _WHOLE_NUMBERS.fullmatch(line):
+        raise FormatError(name, f"expected whole numbers >= 0, got {_quote(line)}", number)
+    parts = line.split()
+    longest = max(parts, key=len, default=b"")
+    if len(longest) > 18:
+        raise FormatError(name, f"a number of more than 18 digits: {_quote(longest)}", number)
+    return np.array(parts, dtype=np.int64)
+
+
+def _quote(line: bytes) -> str:
+    text = ascii(line[:40].decode("latin-1"))
+    return text if len(line) <= 40 else text[:-1] + "...'"
+
+
+def _group(name: str, line: bytes, number: int) -> Offsets:
+    numbers = _numbers(name, line, number)
+    if not len(numbers):
+        raise FormatError(name, "a group must begin with its size, got an empty line", number)
+    size, members = int(numbers[0]), numbers[1:]
+    if size != len(members):
+        raise FormatError(name, f"group of size {size}, but {len(members)} features", number)
+    if len(members) and members.max() >= 2**31 - 1:
+        raise FormatError(name, f"feature index {members.max()} is too large", number)
+    return members
+
+
+def _partition(
+    name: str, groups: list[Offsets], n_features: int | None, *, allow_missing: bool
+) -> Ids:
+    """Turn lists of members into the group of each member; check that it is a partition."""
+    members = np.concatenate([*groups, np.zeros(0, dtype=np.int64)])
+    lines = np.repeat(np.arange(len(groups)) + 2, [len(group) for group in groups])
+    width = int(members.max()) + 1 if n_features is None and len(members) else n_features or 0
+    outside = np.flatnonzero(members >= width)
+    if len(outside):
+        message = f"feature index {members[outside[0]]}, but there are {width} features"
+        raise FormatError(name, message, int(lines[outside[0]]))
+    if width > len(members) and not allow_missing:
+        # Before the array is made: one large id must not cost gigabytes.
+        absent = np.setdiff1d(np.arange(len(members) + 1), members)[0]
+        raise FormatError(name, f"{width} features, but feature {absent} is in no group")
+    order = np.argsort(members, kind="stable")
+    twice = order[1:][np.diff(members[order]) == 0]
+    if len(twice):
+        first = twice.min()
+        message = f"feature {members[first]} is in a group already"
+        raise FormatError(name, message, int(lines[first]))
+    labels = np.full(width, -1, dtype=np.int32)
+    labels[members] = lines - 2
+    return labels

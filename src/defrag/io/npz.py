@@ -1,0 +1,185 @@
+"""Matrices as numpy archives, without pickle.
+
+An archive holds ``X_indptr``, ``X_indices``, ``X_data`` and ``X_shape``, and the same four
+with ``Y`` where there are labels. The archives of ``scipy.sparse.save_npz`` are read as well,
+as features without labels.
+"""
+
+from __future__ import annotations
+
+import io
+import zipfile
+import zlib
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.lib import format as npy_format
+from scipy import sparse
+
+from defrag import _native
+from defrag._validation import canonical_csr, check_labels, check_matrix
+from defrag.exceptions import FormatError
+from defrag.io.files import InputStream, atomic_writer, open_input
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from defrag.io.files import PathLike
+    from defrag.typing import Csr, LabelsLike, MatrixLike
+
+__all__ = ["parse_npz", "read_npz", "write_npz"]
+
+_PARTS = ("indptr", "indices", "data", "shape")
+_PIECE_BYTES = 1 << 20
+_MOST_EXPANSION = 1100
+"""Deflate cannot make anything smaller than by 1032; whoever claims it lies about a size."""
+
+
+def read_npz(path: PathLike) -> tuple[Csr, Csr | None]:
+    """Read points and, where the archive has them, their labels.
+
+    Parameters
+    ----------
+    path : path
+        An archive of ``write_npz`` or of ``scipy.sparse.save_npz`` (then: features only);
+        ``-`` is standard input.
+
+    Returns
+    -------
+    X : csr_array of shape (n, d), float32
+        The features.
+    Y : csr_array of shape (n, L), float32, or None
+        The labels, 0 or 1.
+
+    Raises
+    ------
+    FormatError
+        If the archive is damaged or holds anything but such matrices.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from defrag.io import read_npz, write_npz
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "train.npz"
+    >>> write_npz(path, [[0, 0.5], [2, 0]], [[0, 2], []])
+    >>> X, Y = read_npz(path)
+    >>> X.toarray()
+    array([[0. , 0.5],
+           [2. , 0. ]], dtype=float32)
+    """
+    with open_input(path) as stream:
+        return parse_npz(stream)
+
+
+def parse_npz(stream: InputStream) -> tuple[Csr, Csr | None]:
+    """Read an archive from an open stream, as ``read_npz`` does."""
+    name = stream.name
+    arrays: dict[str, NDArray[Any]] = {}
+    try:
+        with zipfile.ZipFile(io.BytesIO(stream.read_all())) as archive:
+            for member in archive.infolist():
+                arrays[member.filename.removesuffix(".npy")] = _read_array(archive, member)
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
+        raise FormatError(name, f"is a damaged archive: {error}") from error
+    except ValueError as error:
+        raise FormatError(name, f"is not an archive of matrices: {error}") from error
+    layout = arrays.pop("format", None)
+    if layout is not None and layout.tobytes().rstrip(b"\0") != b"csr":
+        raise FormatError(name, "holds a sparse matrix that is not csr")
+    if set(arrays) == set(_PARTS):
+        return _matrix(name, "X", arrays), None
+    for matrices in (("X",), ("X", "Y")):
+        if set(arrays) == {f"{matrix}_{part}" for matrix in matrices for part in _PARTS}:
+            break
+    else:
+        raise FormatError(name, f"expected the arrays of X and Y, got {sorted(arrays)[:9]}")
+    X, *rest = (
+        _matrix(name, matrix, {part: arrays[f"{matrix}_{part}"] for part in _PARTS})
+        for matrix in matrices
+    )
+    if not rest:
+        return X, None
+    try:
+        return X, check_labels(rest[0], n_rows=X.shape[0]).matrix
+    except ValueError as error:
+        raise FormatError(name, str(error)) from error
+
+
+def write_npz(path: PathLike, X: MatrixLike, Y: LabelsLike | None = None) -> None:
+    """Write points and their labels; ``read_npz`` gives the same bits back.
+
+    Parameters
+    ----------
+    path : path
+        The archive, as for ``write_xmc``.
+    X : matrix of shape (n, d)
+        The features; all finite.
+    Y : labels of n points, optional
+        An indicator matrix, label lists, or one class per point.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from defrag.io import write_npz
+    >>> write_npz(pathlib.Path(tempfile.mkdtemp()) / "test.npz", [[0, 0.5], [2, 0]])
+    """
+    matrices = {"X": check_matrix(X, name="X")}
+    if Y is not None:
+        matrices["Y"] = check_labels(Y, n_rows=matrices["X"].shape[0]).matrix
+    with atomic_writer(path) as file, zipfile.ZipFile(file, "w") as archive:
+        for name, matrix in matrices.items():
+            shape = np.array(matrix.shape, dtype=np.int64)
+            arrays: list[NDArray[Any]] = [*_native.csr_parts(matrix), shape]
+            for part, array in zip(_PARTS, arrays, strict=True):
+                # A fixed time stamp: the same data give the same bytes.
+                member = zipfile.ZipInfo(f"{name}_{part}.npy", (1980, 1, 1, 0, 0, 0))
+                with archive.open(member, "w", force_zip64=True) as target:
+                    npy_format.write_array(target, array, allow_pickle=False)
+
+
+def _read_array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> NDArray[Any]:
+    """Read one array; its header is believed only as far as the bytes bear it out."""
+    if member.file_size > _MOST_EXPANSION * member.compress_size + 1024:
+        raise zipfile.BadZipFile(f"{member.filename} claims {member.file_size} bytes")
+    with archive.open(member) as source:
+        version = npy_format.read_magic(source)
+        if version != (1, 0):
+            raise ValueError(f"{member.filename} has version {version} of the array format")
+        shape, _, dtype = npy_format.read_array_header_1_0(source)
+        if dtype.kind not in "iufSU" or len(shape) > 1:
+            raise ValueError(f"{member.filename} holds {dtype} of shape {shape}")
+        n_items = shape[0] if shape else 1
+        n_bytes = member.file_size - source.tell()
+        if n_items * dtype.itemsize != n_bytes:
+            raise ValueError(f"{member.filename} declares {n_items} items in {n_bytes} bytes")
+        data = bytearray(n_bytes)
+        done = 0
+        while done < n_bytes:
+            piece = source.read(min(_PIECE_BYTES, n_bytes - done))
+            if not piece:
+                raise EOFError(f"{member.filename} ends too early")
+            data[done : done + len(piece)] = piece
+            done += len(piece)
+        if source.read(1):  # also where the check sum is compared
+            raise ValueError(f"{member.filename} has more bytes than it declares")
+    return np.frombuffer(data, dtype=dtype)
+
+
+def _matrix(name: str, matrix: str, arrays: dict[str, NDArray[Any]]) -> Csr:
+    indptr, indices, data, shape = (arrays[part] for part in _PARTS)
+    whole = all(array.dtype.kind in "iu" for array in (indptr, indices, shape))
+    if not whole or data.dtype.kind not in "iuf" or len(shape) != 2 or min(shape, default=-1) < 0:
+        raise FormatError(name, f"the arrays of {matrix} have types or sizes of no matrix")
+    if len(indptr) != int(shape[0]) + 1:
+        message = f"{matrix} has {shape[0]} rows, but {len(indptr)} row pointers"
+        raise FormatError(name, message)
+    try:
+        result = canonical_csr(
+            sparse.csr_array((data, indices, indptr), shape=(int(shape[0]), int(shape[1]))),
+            name=matrix,
+        )
+    except ValueError as error:
+        raise FormatError(name, str(error)) from error
+    if not np.isfinite(result.data).all():
+        raise FormatError(name, f"{matrix} holds values that are not finite floats")
+    return result

@@ -1,0 +1,108 @@
+"""Predictions as text: header ``n L``, one line ``label:score label:score ...`` per point."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy import sparse
+
+from defrag import _native
+from defrag.io._text import check_limit, parse_text
+from defrag.io.files import atomic_writer, open_input
+
+if TYPE_CHECKING:
+    from defrag.io.files import PathLike
+    from defrag.typing import Csr, MatrixLike
+
+__all__ = ["read_predictions", "write_predictions"]
+
+
+def read_predictions(path: PathLike, *, n_labels: int | None = None, strict: bool = False) -> Csr:
+    r"""Read the scores of predicted labels.
+
+    Parameters
+    ----------
+    path : path
+        The file; may be compressed, ``-`` is standard input. Labels may come in any order; a
+        label twice in a line is an error, since nothing says which score holds.
+    n_labels : int, optional
+        A number of labels that overrules the header.
+    strict : bool, default=False
+        Whether a number of points that differs from the header is an error or a warning.
+
+    Returns
+    -------
+    scores : csr_array of shape (n, L), float32
+        The scores. A score of zero is stored: it was predicted.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from defrag.io import read_predictions
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "predictions.txt"
+    >>> _ = path.write_text("2 4\n3:0.9 0:0.5\n1:0\n")
+    >>> scores = read_predictions(path)
+    >>> scores.indices.tolist(), scores.nnz
+    ([0, 3, 1], 3)
+    """
+    with open_input(path) as stream:
+        parsed = parse_text(
+            stream,
+            "scores",
+            strict=strict,
+            n_labels=check_limit("n_labels", n_labels),
+        )
+    return parsed.pairs
+
+
+def write_predictions(path: PathLike, scores: MatrixLike) -> None:
+    """Write the scores of predicted labels, the best first; ties by label.
+
+    Parameters
+    ----------
+    path : path
+        The file, as for ``write_xmc``.
+    scores : sparse matrix of shape (n, L)
+        The scores, as ``decision_function`` gives them. Every stored one is written, also
+        zeros.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from scipy import sparse
+    >>> from defrag.io import write_predictions
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "predictions.txt"
+    >>> write_predictions(path, sparse.csr_array([[0.5, 0.0, 0.9], [0.0, 2.0, 0.0]]))
+    >>> print(path.read_text(), end="")
+    2 3
+    2:0.9 0:0.5
+    1:2
+    """
+    scores = _check_scores(scores)
+    rows = np.repeat(np.arange(scores.shape[0]), np.diff(scores.indptr))
+    order = np.lexsort((scores.indices, -scores.data, rows))
+    ranked = sparse.csr_array(
+        (scores.data[order], scores.indices[order], scores.indptr), shape=scores.shape
+    )
+    no_labels = sparse.csr_array((scores.shape[0], 0), dtype=np.float32)
+    with atomic_writer(path) as file:
+        file.write(b"%d %d\n" % scores.shape)
+        file.writelines(_native.format_rows(ranked, no_labels, layout="features"))
+
+
+def _check_scores(scores: MatrixLike) -> Csr:
+    """Check scores without losing the zeros among them."""
+    checked: Csr = sparse.csr_array(sparse.csr_matrix(scores, dtype=np.float32, copy=True))
+    checked.has_sorted_indices = False
+    checked.sort_indices()
+    if not np.isfinite(checked.data).all():
+        bad = checked.data[~np.isfinite(checked.data)][0]
+        raise ValueError(f"scores must be finite, got {bad}")
+    indptr, indices, _ = _native.csr_parts(checked)
+    state = _native.inspect_csr(indptr, indices, n_cols=checked.shape[1])
+    if state == "unsorted":
+        raise ValueError("scores must hold a label at most once per row")
+    if state != "canonical":
+        raise ValueError(f"scores is a broken sparse matrix: {state}")
+    return checked

@@ -1,0 +1,142 @@
+"""Word vectors as text, in the forms of GloVe and word2vec, joined to a vocabulary.
+
+Each line is a word and the numbers of its vector, with single blanks between them. The form
+of word2vec has a header line before them, with the number of words and of dimensions; a first
+line of exactly two whole numbers is taken for it. A word may contain blanks (some of GloVe's
+do): the last ``p`` parts of a line are the vector.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from defrag import _native
+from defrag.exceptions import FormatError
+from defrag.io._text import Remarks
+from defrag.io.files import open_input
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from defrag.io.files import InputStream, PathLike
+    from defrag.typing import Floats
+
+__all__ = ["WordVectors", "read_word_vectors"]
+
+
+class WordVectors(NamedTuple):
+    """The vectors of a vocabulary, and which of its words have one."""
+
+    vectors: Floats
+    found: NDArray[np.bool_]
+
+
+def read_word_vectors(
+    path: PathLike, vocabulary: Sequence[str], *, strict: bool = False
+) -> WordVectors:
+    r"""Read the vectors of the words of a vocabulary.
+
+    Parameters
+    ----------
+    path : path
+        The file, encoded as UTF-8; may be compressed, ``-`` is standard input.
+    vocabulary : sequence of str
+        The words, one per feature. They are looked up as they are.
+    strict : bool, default=False
+        Whether a word of the vocabulary that stands twice in the file is an error or a
+        warning (the first vector counts).
+
+    Returns
+    -------
+    vectors : array of shape (d, p), float32
+        The vector of each word; zero for words that the file does not have.
+    found : array of shape (d,), bool
+        Which words the file has.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from defrag.io import read_word_vectors
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "vectors.txt"
+    >>> _ = path.write_text("cat 1 0.5\ndog 0 2\n")
+    >>> vectors, found = read_word_vectors(path, ["dog", "emu"])
+    >>> vectors
+    array([[0., 2.],
+           [0., 0.]], dtype=float32)
+    >>> found
+    array([ True, False])
+    """
+    places: dict[bytes, list[int]] = {}
+    for place, word in enumerate(vocabulary):
+        places.setdefault(word.encode("utf-8", "surrogatepass"), []).append(place)
+    found = np.zeros(len(vocabulary), dtype=np.bool_)
+    with open_input(path) as stream:
+        remarks = Remarks(stream.name, strict=strict)
+        lines = _numbered_lines(stream)
+        size, line = _first_line(stream.name, lines)
+        vectors = np.zeros((len(vocabulary), size), dtype=np.float32)
+        while line is not None:
+            number, text = line
+            parts = text.rsplit(b" ", size)
+            if len(parts) != size + 1:
+                message = f"expected a word and {size} numbers, got {len(parts)} parts"
+                raise FormatError(stream.name, message, number)
+            where = places.get(parts[0])
+            if where is not None:
+                if found[where[0]]:
+                    remarks.add("a word stands here again; its first vector counts", number)
+                else:
+                    vectors[where] = _values(stream.name, parts[1:], number)
+                    found[where] = True
+            line = next(lines, None)
+    return WordVectors(vectors, found)
+
+
+def _numbered_lines(stream: InputStream) -> Iterator[tuple[int, bytes]]:
+    number = 0
+    for run in stream.lines():
+        for text in run.split(b"\n"):
+            number += 1
+            line = text.removesuffix(b"\r").rstrip(b" ")
+            if line:
+                yield number, line
+        # A run that ends with its line feed leaves an empty piece after it.
+        number -= run.endswith(b"\n")
+
+
+def _first_line(
+    name: str, lines: Iterator[tuple[int, bytes]]
+) -> tuple[int, tuple[int, bytes] | None]:
+    """Find the number of dimensions, and the first line that holds a vector."""
+    first = next(lines, None)
+    if first is None:
+        raise FormatError(name, "the file is empty")
+    number, text = first
+    parts = text.split(b" ")
+    header = len(parts) == 2 and all(part.isdigit() for part in parts)
+    first = next(lines, None) if header else first
+    # The header's promise is not used for anything that costs memory before a line keeps it.
+    size = (int(parts[1]) if len(parts[1]) <= 9 else 2**31) if header else len(parts) - 1
+    if size < 1:
+        raise FormatError(name, "expected a word and the numbers of its vector", number)
+    if first is not None and len(first[1].split(b" ")) < size + 1:
+        message = f"expected a word and {size} numbers, got {len(first[1].split(b' '))} parts"
+        raise FormatError(name, message, first[0])
+    if first is None and header:
+        raise FormatError(name, "a header, but no vector", number)
+    return size, first
+
+
+def _values(name: str, parts: list[bytes], number: int) -> Floats:
+    try:
+        values = _native.parse_values(b" ".join(parts))
+    except _native.ParseError as error:
+        raise FormatError(name, error.args[1], number) from None
+    if len(values) != len(parts):
+        message = f"expected {len(parts)} numbers, got {len(values)}"
+        raise FormatError(name, message, number)
+    return values
