@@ -9,10 +9,18 @@ from defrag import _native
 from defrag.exceptions import FormatError, FormatWarning
 
 if TYPE_CHECKING:
-    from defrag._native import ParsedText, Tally
+    from defrag._native import ParsedText
     from defrag.io.files import InputStream
 
 __all__ = ["Remarks", "check_limit", "parse_text"]
+
+_REPEATED_FEATURES = "features stand twice in a line, here first; their values were added up"
+_REPEATED_LABELS = "labels stand twice in a line, here first; they count once"
+_NON_FINITE = "values are not finite, here first; they were left out"
+_SKIPPED_LINES = (
+    "empty lines, here first, were skipped; a point without labels and features is a line with "
+    "one space"
+)
 
 
 class Remarks:
@@ -35,12 +43,7 @@ class Remarks:
         if self.strict:
             raise FormatError(self.name, message, line)
         place = self.name if line is None else f"{self.name}:{line}"
-        warnings.warn(f"{place}: {message}", FormatWarning, stacklevel=5)
-
-    def add_tally(self, tally: Tally, message: str) -> None:
-        """Say ``message`` with the number of cases, if there are any."""
-        if tally.count:
-            self.add(message.format(tally.count), tally.first_line)
+        warnings.warn(f"{place}: {message}", FormatWarning, stacklevel=4)
 
 
 def parse_text(stream: InputStream, layout: str, *, strict: bool, **options: Any) -> ParsedText:
@@ -57,19 +60,14 @@ def parse_text(stream: InputStream, layout: str, *, strict: bool, **options: Any
     n_rows = (parsed.labels if layout == "labels" else parsed.pairs).shape[0]
     if parsed.declared_rows is not None and parsed.declared_rows != n_rows:
         remarks.add(f"the header declares {parsed.declared_rows} points, the file has {n_rows}")
-    remarks.add_tally(
-        parsed.repeated_features,
-        "{} features stand twice in a line, here first; their values were added up",
-    )
-    remarks.add_tally(
-        parsed.repeated_labels, "{} labels stand twice in a line, here first; they count once"
-    )
-    remarks.add_tally(parsed.non_finite, "{} values are not finite, here first; they were left out")
-    remarks.add_tally(
-        parsed.skipped_lines,
-        "{} empty lines, here first, were skipped; a point without labels and features is a line "
-        "with one space",
-    )
+    for tally, message in (
+        (parsed.repeated_features, _REPEATED_FEATURES),
+        (parsed.repeated_labels, _REPEATED_LABELS),
+        (parsed.non_finite, _NON_FINITE),
+        (parsed.skipped_lines, _SKIPPED_LINES),
+    ):
+        if tally.count:
+            remarks.add(f"{tally.count} {message}", tally.first_line)
     return parsed
 
 
