@@ -123,6 +123,10 @@ class _Rewound(io.RawIOBase):
         self._head = head
         self._rest = rest
 
+    def close(self) -> None:
+        self._rest.close()
+        super().close()
+
     def readable(self) -> bool:
         return True
 
@@ -176,30 +180,39 @@ def _open_raw(path: str, name: str) -> IO[bytes]:
     # Without O_NONBLOCK, opening a FIFO that nobody writes to would never return.
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
-        _check_kind(descriptor, name)
+        head = _check_kind(descriptor, name)
         os.set_blocking(descriptor, True)
-        return os.fdopen(descriptor, "rb", buffering=0)
+        raw = os.fdopen(descriptor, "rb", buffering=0)
     except BaseException:
         os.close(descriptor)
         raise
+    return cast("IO[bytes]", _Rewound(head, raw)) if head else raw
 
 
-def _check_kind(descriptor: int, name: str) -> None:
+def _check_kind(descriptor: int, name: str) -> bytes:
+    """Refuse what cannot be read to an end; return what was read of a FIFO to find out."""
     mode = os.fstat(descriptor).st_mode
     if stat.S_ISDIR(mode):
         raise FormatError(name, "is a directory, not a file")
     if stat.S_ISFIFO(mode):
-        _wait_for_writer(descriptor, name)
-    elif not stat.S_ISREG(mode):
+        return _wait_for_writer(descriptor, name)
+    if not stat.S_ISREG(mode):
         raise FormatError(name, "is a device, not a file")
+    return b""
 
 
-def _wait_for_writer(descriptor: int, name: str) -> None:
+def _wait_for_writer(descriptor: int, name: str) -> bytes:
     poll = select.poll()
     poll.register(descriptor, select.POLLIN)
-    # A FIFO that never had a writer reports nothing at all; one whose writer is gone, a hang-up.
-    if not poll.poll(FIFO_PATIENCE_SECONDS * 1000):
+    if poll.poll(FIFO_PATIENCE_SECONDS * 1000):
+        return b""
+    try:
+        head = os.read(descriptor, 1)
+    except BlockingIOError:  # somebody will write, but takes time
+        return b""
+    if not head:
         raise FormatError(name, "is a FIFO that nobody writes to")
+    return head
 
 
 @contextmanager

@@ -179,7 +179,7 @@ def _matrix(name: str, matrix: str, arrays: dict[str, NDArray[Any]]) -> Csr:
             name=matrix,
         )
     except ValueError as error:
-        raise FormatError(name, str(error)) from error
+        raise FormatError(name, f"{matrix} cannot be read: {error}") from error
     if not np.isfinite(result.data).all():
         raise FormatError(name, f"{matrix} holds values that are not finite floats")
     return result

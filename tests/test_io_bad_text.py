@@ -1,0 +1,250 @@
+"""Bad text: every broken rule has a message with file, line, rule and value, within a second."""
+
+from __future__ import annotations
+
+import gzip
+import lzma
+import os
+import re
+import threading
+import time
+
+import pytest
+
+from defrag import _native
+from defrag.exceptions import FormatError, FormatWarning
+from defrag.io import read_data, read_features, read_labels, read_svmlight, read_xmc
+
+HEADER = "the header must be 'points features labels'"
+PAIR = "a feature index must be a whole number >= 0, got "
+LABEL = "labels must be whole numbers >= 0 with commas between them, got "
+
+BAD_FILES = {
+    "empty file": (b"", ": the file is empty"),
+    "only a comment": (b"# nothing\n", ": there is no header, only comments"),
+    "blank header": (b"\n0 1:1\n", f":1: {HEADER}, got 0 numbers"),
+    "header of one number": (b"3\n", f":1: {HEADER}, got 1 numbers"),
+    "header of two numbers": (b"3 4\n", f":1: {HEADER}, got 2 numbers"),
+    "header of four numbers": (b"3 4 5 6\n", f":1: {HEADER}, got 4 numbers"),
+    "negative header": (b"-3 4 5\n", f":1: {HEADER}, whole numbers >= 0, got '-3'"),
+    "float header": (b"3 4.0 5\n", f":1: {HEADER}, whole numbers >= 0, got '4.0'"),
+    "hexadecimal header": (b"3 0x4 5\n", f":1: {HEADER}, whole numbers >= 0, got '0x4'"),
+    "word in header": (b"3 many 5\n", f":1: {HEADER}, whole numbers >= 0, got 'many'"),
+    "header 2^31": (b"3 2147483648 5\n", ":1: the header declares '2147483648', more than a"),
+    "header 2^63": (b"9223372036854775808 4 5\n", ":1: the header declares '9223372036854775808',"),
+    "header 10^30": (b"1%s 4 5\n" % (b"0" * 30), ":1: the header declares '1000000000000000000000"),
+    "feature index too large": (
+        b"1 900 9\n0 905:1\n",
+        ":2: feature index 905, but the header declares 900",
+    ),
+    "feature index one too large": (b"1 9 9\n0 9:1\n", ":2: feature index 9, but the header decl"),
+    "label index too large": (b"1 9 9\n77 1:1\n", ":2: label index 77, but the header declares 9"),
+    "later label too large": (b"1 9 9\n1,9 1:1\n", ":2: label index 9, but the header declares 9"),
+    "negative feature index": (b"1 9 9\n0 -1:1\n", f":2: {PAIR}'-1:1'"),
+    "negative label": (b"1 9 9\n-1 1:1\n", f":2: {LABEL}'-1'"),
+    "overflowing index": (b"1 9 9\n0 99999999999999999999:1\n", ":2: feature index of more"),
+    "overflowing label": (b"1 9 9\n99999999999999999999 1:1\n", ":2: label index of more"),
+    "line number": (b"9 9 9\n0 1:1\n\n# x\n 1:1\n0 -1:1\n", f":6: {PAIR}'-1:1'"),
+    "blank after comma": (b"1 9 9\n1, 2 1:1\n", f":2: {LABEL}'1,'"),
+    "two commas": (b"1 9 9\n1,,2 1:1\n", f":2: {LABEL}'1,,2'"),
+    "leading comma": (b"1 9 9\n,1 1:1\n", f":2: {LABEL}',1'"),
+    "float label": (b"1 9 9\n1.0 1:1\n", f":2: {LABEL}'1.0'"),
+    "label with value": (b"1 9 9\n1,2:1 1:1\n", f":2: {LABEL}'1,2:1'"),
+    "label list in the middle": (b"1 9 9\n1 2:1 1,2\n", f":2: {PAIR}'1,2'"),
+    "no value": (b"1 9 9\n0 3:\n", ":2: feature 3 has a colon, but no value: '3:'"),
+    "blank after colon": (b"1 9 9\n0 3: 4\n", ":2: feature 3 has a colon, but no value: '3:'"),
+    "no index": (b"1 9 9\n0 :4\n", f":2: {PAIR}':4'"),
+    "no index in the first column": (b"1 9 9\n:4\n", f":2: {PAIR}':4'"),
+    "two values": (b"1 9 9\n0 3:4:5\n", ":2: the value of feature 3 must be a number, got '4:5'"),
+    "nan": (b"1 9 9\n0 3:NaN\n", ":2: the value of feature 3 must be a finite float, got 'NaN'"),
+    "inf": (b"1 9 9\n0 3:-inf\n", ":2: the value of feature 3 must be a finite float, got '-inf'"),
+    "1e400": (b"1 9 9\n0 3:1e400\n", ":2: the value of feature 3 must be a finite float, got '1e4"),
+    "1e39": (b"1 9 9\n0 3:1e39\n", ":2: the value of feature 3 must be a finite float, got '1e39'"),
+    "sum overflows": (b"1 9 9\n0 3:3e38 3:3e38\n", ":2: the values of feature 3 add up to more"),
+    "hexadecimal": (b"1 9 9\n0 3:0x1p3\n", ":2: the value of feature 3 must be a number, got '0x"),
+    "underscore": (b"1 9 9\n0 3:1_000\n", ":2: the value of feature 3 must be a number, got '1_"),
+    "decimal comma": (b"1 9 9\n0 3:1,5\n", ":2: the value of feature 3 must be a number, got '1,"),
+    "only a sign": (b"1 9 9\n0 3:-\n", ":2: the value of feature 3 must be a number, got '-'"),
+    "only a point": (b"1 9 9\n0 3:.\n", ":2: the value of feature 3 must be a number, got '.'"),
+    "two signs": (b"1 9 9\n0 3:--1\n", ":2: the value of feature 3 must be a number, got '--1'"),
+    "no exponent": (b"1 9 9\n0 3:1e\n", ":2: the value of feature 3 must be a number, got '1e'"),
+    "NUL byte": (b"1 9 9\n0 3:1\0\n", r":2: the value of feature 3 must be a number, got '1\x00'"),
+    "not UTF-8": (b"1 9 9\n0 \xff:1\n", rf":2: {PAIR}'\xff:1'"),
+    "BOM inside": (b"1 9 9\n\xef\xbb\xbf0 1:1\n", rf":2: {LABEL}'\xef\xbb\xbf0'"),
+    "carriage return inside": (b"1 9 9\r0 1:1\n", rf":1: {HEADER}, whole numbers >= 0, got '9\x0d"),
+    "form feed": (b"1 9 9\n0\f1:1\n", rf":2: {LABEL}'0\x0c1:1'"),
+    "binary": (b"\x7fELF\x02\x01\x01\x00", rf":1: {HEADER}, whole numbers >= 0, got '\x7fELF"),
+    "qid": (b"1 9 9\n0 qid:1 3:1\n", f":2: {PAIR}'qid:1'"),
+    "text": (b"1 9 9\nhello world\n", f":2: {LABEL}'hello'"),
+    "long token": (b"1 9 9\n0 " + b"x" * 1000, f":2: {PAIR}'{'x' * 40}...'"),
+}  # fmt: skip
+
+
+@pytest.fixture
+def timer():
+    start = time.perf_counter()
+    yield
+    assert time.perf_counter() - start < 1.0
+
+
+@pytest.mark.usefixtures("timer")
+@pytest.mark.parametrize(("text", "message"), BAD_FILES.values(), ids=BAD_FILES)
+def test_a_broken_rule_is_named(tmp_path, text, message):
+    path = tmp_path / "train.txt"
+    path.write_bytes(text)
+    with pytest.raises(FormatError, match="^" + re.escape(f"{path}{message}")):
+        read_xmc(path)
+
+
+def test_the_message_is_one_line_that_names_all(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "train.txt").write_text("16 900 9\n" + " 1:1\n" * 15 + "0 905:1\n")
+    with pytest.raises(FormatError, match=r"train\.txt") as caught:
+        read_xmc("train.txt")
+    assert str(caught.value) == "train.txt:17: feature index 905, but the header declares 900"
+
+
+@pytest.mark.parametrize(
+    ("reader", "text", "message"),
+    [
+        (read_features, b"1 2 3\n", "the header must be 'points features', got 3 numbers"),
+        (read_features, b"1 3\n1,2 1:1\n", ":2: " + PAIR + "'1,2'"),
+        (read_labels, b"1 2 3\n", "the header must be 'points labels', got 3 numbers"),
+        (read_labels, b"1 3\n3:1\n", ":2: label index 3, but the header declares 3"),
+        (read_labels, b"1 3\n2:nan\n", ":2: the value of label 2 must be a finite float"),
+        (read_labels, b"1 3\n2,1\n", ":2: a label index must be a whole number >= 0, got '2,1'"),
+    ],
+)
+def test_split_files(tmp_path, reader, text, message):
+    path = tmp_path / "a.txt"
+    path.write_bytes(text)
+    with pytest.raises(FormatError, match=re.escape(message)):
+        reader(path)
+
+
+def test_a_header_that_promises_terabytes_costs_nothing(tmp_path):
+    path = tmp_path / "train.txt"
+    path.write_bytes(b"99999999999999999 2147483647 2147483647\n0 1:1\n")
+    with pytest.warns(FormatWarning, match="declares 99999999999999999 points, the file has 1"):
+        X, Y = read_xmc(path)
+    assert X.shape == Y.shape == (1, 2**31 - 1)
+
+
+@pytest.mark.usefixtures("timer")
+@pytest.mark.parametrize(
+    "line", [b"0 " + b"1:1 " * 2_500_000, b"9" * 10_000_000, b" " * 10_000_000]
+)
+def test_a_line_of_ten_megabytes(tmp_path, line):
+    path = tmp_path / "train.txt"
+    path.write_bytes(b"1 9 9\n" + line)
+    if line.startswith(b"9"):
+        with pytest.raises(FormatError, match=":2: label index of more than 18 digits: '9999"):
+            read_xmc(path)
+    elif line.startswith(b"0"):
+        with pytest.warns(FormatWarning, match=":2: 2499999 features stand twice"):
+            X, _ = read_xmc(path)
+        assert X[0, 1] == 2_500_000
+    else:
+        X, _ = read_xmc(path)
+        assert X.nnz == 0
+
+
+@pytest.mark.usefixtures("timer")
+@pytest.mark.parametrize("compress", [gzip.compress, lzma.compress])
+def test_damaged_compressed_files(tmp_path, compress):
+    whole = compress(b"3 9 9\n" + b"0,1 1:0.123 2:1\n" * 3)
+    path = tmp_path / "train.txt.z"
+    for size in range(1, len(whole)):
+        path.write_bytes(whole[:size])
+        with pytest.raises(FormatError, match=r"the compressed data end too early|the header must"):
+            read_xmc(path)
+    n_refused = 0
+    for i in range(len(whole)):
+        path.write_bytes(whole[:i] + bytes([whole[i] ^ 0xFF]) + whole[i + 1 :])
+        try:
+            read_xmc(path)
+        except FormatError:
+            n_refused += 1
+    assert n_refused > len(whole) * 0.8
+
+
+@pytest.mark.usefixtures("timer")
+def test_what_is_no_file(tmp_path):
+    with pytest.raises(FormatError, match="is a directory, not a file"):
+        read_xmc(tmp_path)
+    with pytest.raises(FormatError, match="/dev/zero: is a device, not a file"):
+        read_xmc("/dev/zero")
+    with pytest.raises(FileNotFoundError, match=r"missing\.txt"):
+        read_xmc(tmp_path / "missing.txt")
+
+
+@pytest.mark.usefixtures("timer")
+def test_a_fifo_is_read_if_somebody_writes_to_it(tmp_path):
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    writer = threading.Thread(target=lambda: fifo.write_bytes(b"1 2 2\n1 0:1\n"))
+    writer.start()
+    X, _ = read_data(fifo)
+    writer.join()
+    assert X.nnz == 1
+
+
+def test_a_fifo_with_a_slow_writer_is_waited_for(tmp_path):
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+
+    def write():
+        with fifo.open("wb") as file:
+            time.sleep(0.8)
+            file.write(b"1 2 2\n1 0:1\n")
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    X, _ = read_xmc(fifo)
+    writer.join()
+    assert X.nnz == 1
+
+
+@pytest.mark.usefixtures("timer")
+def test_a_fifo_that_nobody_writes_to_does_not_hang(tmp_path):
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    with pytest.raises(FormatError, match="is a FIFO that nobody writes to"):
+        read_xmc(fifo)
+
+
+def test_a_file_that_shrinks_while_it_is_read(tmp_path, monkeypatch):
+    path = tmp_path / "train.txt"
+    path.write_bytes(b"1000 9 9\n" + b"1 1:1\n" * 1000)
+    monkeypatch.setattr("defrag.io.files.BLOCK_BYTES", 64)
+    fed = []
+    feed = _native.TextParser.feed
+
+    def feed_and_shrink(parser, text):
+        fed.append(text)
+        if len(fed) == 2:
+            os.truncate(path, 100)
+        feed(parser, text)
+
+    monkeypatch.setattr(_native.TextParser, "feed", feed_and_shrink)
+    with pytest.raises(FormatError, match="the header declares 1000 points, the file has"):
+        read_xmc(path, strict=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "message"),
+    [
+        (b"", {"zero_based": True}, ": the file is empty"),
+        (b"1 0:1\n", {"zero_based": False}, ":1: feature index 0, but the ids of this file are"),
+        (b"0 1:1\n", {"zero_based": True, "zero_based_labels": False}, ":1: label index 0, but"),
+        (b"0 2147483647:1\n", {"zero_based": True}, "a matrix has at most 2147483647 columns"),
+        (b"+1 1:1\n", {"zero_based": True}, f":1: {LABEL}'+1'"),
+        (b"1 5:1\n", {"zero_based": True, "n_features": 5}, ":1: feature index 5, but n_f"),
+        (b"7 1:1\n", {"zero_based": True, "n_labels": 5}, ":1: label index 7, but n_labels is 5"),
+    ],
+)  # fmt: skip
+def test_bad_svmlight(tmp_path, text, options, message):
+    path = tmp_path / "a.svm"
+    path.write_bytes(text)
+    with pytest.raises(FormatError, match=re.escape(message)):
+        read_svmlight(path, **options)

@@ -1,0 +1,327 @@
+"""svmlight, numpy archives, group files, predictions, word vectors."""
+
+from __future__ import annotations
+
+import io
+import re
+import zipfile
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.datasets import dump_svmlight_file, load_svmlight_file
+
+from defrag.exceptions import FormatError, FormatWarning
+from defrag.io import (
+    read_data,
+    read_features,
+    read_groups,
+    read_npz,
+    read_predictions,
+    read_svmlight,
+    read_word_vectors,
+    write_groups,
+    write_npz,
+    write_predictions,
+    write_svmlight,
+)
+
+X = sparse.csr_array(np.array([[0, 0.1, 3], [0, 0, 0], [1e-30, 0, -2]], dtype=np.float32))
+Y = sparse.csr_array(np.array([[1, 0, 1], [0, 0, 0], [0, 0, 1]], dtype=np.float32))
+
+
+def assert_equal(found, expected):
+    assert found.shape == expected.shape
+    assert found.dtype == np.float32
+    np.testing.assert_array_equal(found.toarray(), expected.toarray())
+
+
+@pytest.mark.parametrize("zero_based", [True, False])
+@pytest.mark.parametrize("zero_based_labels", [True, False])
+def test_svmlight_round_trip(tmp_path, zero_based, zero_based_labels):
+    bases = {"zero_based": zero_based, "zero_based_labels": zero_based_labels}
+    write_svmlight(tmp_path / "a", X, Y, **bases)
+    found = read_svmlight(tmp_path / "a", **bases, n_features=3, n_labels=3)
+    assert_equal(found[0], X)
+    assert_equal(found[1], Y)
+
+
+def test_svmlight_agrees_with_scikit_learn(tmp_path):
+    rng = np.random.default_rng(0)
+    points = sparse.random_array((50, 20), density=0.3, rng=rng, dtype=np.float32, format="csr")
+    points.data += 1
+    has_label = rng.random((50, 7)) < 0.4
+    has_label[:, 0] = True  # scikit-learn refuses lines without labels
+    labels = sparse.csr_array(has_label, dtype=np.int64)
+    dump_svmlight_file(
+        points, labels, str(tmp_path / "a"), multilabel=True, zero_based=False, comment="from here"
+    )
+    found = read_svmlight(tmp_path / "a", zero_based=False, n_features=20, n_labels=7)
+    assert_equal(found[0], points)
+    assert_equal(found[1], labels)
+    write_svmlight(tmp_path / "b", points, labels, zero_based=True)
+    theirs, lists = load_svmlight_file(
+        str(tmp_path / "b"), multilabel=True, zero_based=True, n_features=20, dtype=np.float32
+    )
+    assert_equal(sparse.csr_array(theirs), points)
+    assert [list(map(int, row)) for row in lists] == [row.indices.tolist() for row in labels]
+
+
+def test_svmlight_skips_empty_lines_aloud(tmp_path):
+    (tmp_path / "a").write_bytes(b"# head\n1 0:1\n\n \n\r\n2 1:1\n")
+    with pytest.warns(FormatWarning, match="a:3: 2 empty lines, here first, were skipped"):
+        points, labels = read_svmlight(tmp_path / "a", zero_based=True)
+    assert points.shape == (3, 2)
+    assert labels.shape == (3, 3)
+    with pytest.raises(FormatError, match="a:3: 2 empty lines"):
+        read_svmlight(tmp_path / "a", zero_based=True, strict=True)
+
+
+def test_npz_round_trip(tmp_path):
+    write_npz(tmp_path / "a.npz", X, Y)
+    first = (tmp_path / "a.npz").read_bytes()
+    for reader in (read_npz, read_data):
+        found = reader(tmp_path / "a.npz")
+        assert_equal(found[0], X)
+        assert_equal(found[1], Y)
+        assert found[0].data.flags.writeable
+    write_npz(tmp_path / "a.npz", X, Y)
+    assert (tmp_path / "a.npz").read_bytes() == first
+    write_npz(tmp_path / "b.npz", X)
+    assert read_npz(tmp_path / "b.npz")[1] is None
+    with np.load(tmp_path / "a.npz", allow_pickle=False) as arrays:
+        assert arrays["X_data"].dtype == np.float32
+
+
+@pytest.mark.parametrize("compressed", [True, False])
+def test_npz_of_scipy(tmp_path, compressed):
+    sparse.save_npz(tmp_path / "a.npz", sparse.csr_matrix(X.astype(np.float64)), compressed)
+    assert_equal(read_npz(tmp_path / "a.npz")[0], X)
+    sparse.save_npz(tmp_path / "a.npz", sparse.csc_matrix(X))
+    with pytest.raises(FormatError, match="holds a sparse matrix that is not csr"):
+        read_npz(tmp_path / "a.npz")
+
+
+def test_read_data_widens_archives(tmp_path):
+    write_npz(tmp_path / "a.npz", X, Y)
+    wide = read_data(tmp_path / "a.npz", n_features=9, n_labels=8)
+    assert wide[0].shape == (3, 9)
+    assert wide[1].shape == (3, 8)
+    with pytest.raises(FormatError, match="feature index 2, but n_features is 2"):
+        read_data(tmp_path / "a.npz", n_features=2)
+
+
+def archive(path, **arrays):
+    good = {
+        "X_indptr": np.array([0, 1]),
+        "X_indices": np.array([0]),
+        "X_data": np.array([1.0]),
+        "X_shape": np.array([1, 2]),
+    }
+    np.savez(path, **{**good, **arrays})
+    return path
+
+
+@pytest.mark.parametrize(
+    ("arrays", "message"),
+    [
+        ({"X_indptr": np.array([0, 2])}, "X cannot be read: Last value of index pointer"),
+        ({"X_indptr": np.array([0.0, 1.0])}, "types or sizes of no matrix"),
+        ({"X_indptr": np.array([0, 1, 1])}, "X has 1 rows, but 3 row pointers"),
+        ({"X_indices": np.array([2])}, "X cannot be read: .*index"),
+        ({"X_indices": np.array([-1])}, "X cannot be read: .*index"),
+        ({"X_shape": np.array([1, -2])}, "types or sizes of no matrix"),
+        ({"X_shape": np.array([2**62, 2])}, "row pointers"),
+        ({"X_shape": np.array([1, 2**40])}, "fewer than 2..31 columns"),
+        ({"X_data": np.array([np.nan])}, "X holds values that are not finite"),
+        ({"X_data": np.array([1e300])}, "X holds values that are not finite"),
+        ({"X_data": np.array([[1.0]])}, "holds float64 of shape"),
+        ({"X_data": np.array(["x"])}, "types or sizes of no matrix"),
+        ({"X_data": np.array([1j])}, "holds complex128"),
+        ({"other": np.array([1])}, "expected the arrays of X and Y, got "),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:overflow encountered in cast")
+def test_bad_archives(tmp_path, arrays, message):
+    with pytest.raises(FormatError, match=message):
+        read_npz(archive(tmp_path / "a.npz", **arrays))
+
+
+def test_archives_never_run_code_and_never_trust_sizes(tmp_path):
+    path = tmp_path / "a.npz"
+    np.savez(path, X_data=np.array([{}], dtype=object))
+    with pytest.raises(FormatError, match="holds object"):
+        read_npz(path)
+    header = io.BytesIO()
+    np.lib.format.write_array_header_1_0(
+        header, {"descr": "<f8", "fortran_order": False, "shape": (2**50,)}
+    )
+    with zipfile.ZipFile(path, "w") as target:
+        target.writestr("X_data.npy", header.getvalue())
+    with pytest.raises(FormatError, match="declares 1125899906842624 items in 0 bytes"):
+        read_npz(path)
+    path.write_bytes(b"PK\x03\x04 no archive")
+    with pytest.raises(FormatError, match="is a damaged archive"):
+        read_data(path)
+
+
+def test_a_damaged_archive_gives_one_error_or_the_same_data(tmp_path):
+    path = tmp_path / "a.npz"
+    write_npz(path, X, Y)
+    whole = path.read_bytes()
+    for i in range(0, len(whole), 7):
+        for damaged in (whole[:i], whole[:i] + bytes([whole[i] ^ 0x55]) + whole[i + 1 :]):
+            path.write_bytes(damaged)
+            try:
+                found, _ = read_npz(path)
+            except FormatError:
+                continue
+            assert_equal(found, X)
+
+
+def test_groups_round_trip(tmp_path):
+    labels = np.array([2, 0, 1, 0, 2, 2], dtype=np.int32)
+    write_groups(tmp_path / "g", labels)
+    assert (tmp_path / "g").read_text() == "3\n2 1 3 \n1 2 \n3 0 4 5 \n"
+    np.testing.assert_array_equal(read_groups(tmp_path / "g"), labels)
+    np.testing.assert_array_equal(read_groups(tmp_path / "g", 6), labels)
+    holes = np.array([1, -1, 3, -1])
+    write_groups(tmp_path / "h", holes)
+    found = read_groups(tmp_path / "h", 4, allow_missing=True)
+    np.testing.assert_array_equal(found, holes)
+    assert found.dtype == np.int32
+    write_groups(tmp_path / "e", [])
+    assert len(read_groups(tmp_path / "e")) == 0
+
+
+def test_groups_of_the_official_program(data_folder):
+    folder = data_folder / "fixtures"
+    labels = read_groups(folder / "bibtex_group_official.txt", 1836)
+    assert labels.max() == 255
+    sizes = np.bincount(labels)
+    assert set(sizes) == {7, 8}
+    # The official program's second step, which adds up the features of each group.
+    points = read_features(folder / "bibtex_testX.txt")
+    sums = points @ sparse.csr_array((np.ones(1836), (np.arange(1836), labels)), (1836, 256))
+    theirs = read_features(folder / "bibtex_testX_defrag.txt")
+    assert abs(sums - theirs).max() == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (b"", "g: the file is empty"),
+        (b"x\n", "g:1: expected whole numbers >= 0, got 'x'"),
+        (b"1 2\n", "g:1: the first line must be the number of groups, got 2"),
+        (b"2\n1 0\n", "g:1: 2 groups declared, but there are 1"),
+        (b"1\n1 0\n1 1\n", "g:1: 1 groups declared, but there are 2"),
+        (b"1\n2 0\n", "g:2: group of size 2, but 1 features"),
+        (b"2\n1 0\n\n1 1\n", "g:1: 2 groups declared"),
+        (b"2\n\n1 1\n", "g:2: a group must begin with its size"),
+        (b"1\n1 -1\n", "g:2: expected whole numbers >= 0, got '1 -1'"),
+        (b"1\n1 99999999999999999999\n", "g:2: a number of more than 18 digits"),
+        (b"1\n1 999999999999\n", "g:2: feature index 999999999999 is too large"),
+        (b"1\n1 2147483000\n", "g: 2147483001 features, but feature 0 is in no group"),
+        (b"2\n2 0 1\n1 1\n", "g:3: feature 1 is in a group already"),
+        (b"2\n1 0\n1 2\n", "g: 3 features, but feature 1 is in no group"),
+        (b"2\n1 0\n2 2 2\n", "g:3: feature 2 is in a group already"),
+        (b"100000000000000000\n1 0\n", "g:1: 100000000000000000 groups declared"),
+    ],
+)
+def test_bad_groups(tmp_path, text, message):
+    (tmp_path / "g").write_bytes(text)
+    with pytest.raises(FormatError, match=re.escape(message)):
+        read_groups(tmp_path / "g")
+
+
+def test_groups_of_another_number_of_features(tmp_path):
+    write_groups(tmp_path / "g", [0, 1, 0])
+    with pytest.raises(FormatError, match="g:2: feature index 2, but there are 2 features"):
+        read_groups(tmp_path / "g", 2)
+    with pytest.raises(FormatError, match="5 features, but feature 3 is in no group"):
+        read_groups(tmp_path / "g", 5)
+    with pytest.raises(ValueError, match="labels must be >= -1, got -2"):
+        write_groups(tmp_path / "g", [0, -2])
+    with pytest.raises(ValueError, match="array of whole numbers, got float64"):
+        write_groups(tmp_path / "g", [0.5])
+
+
+def test_predictions_round_trip(tmp_path):
+    scores = sparse.csr_array(
+        (np.array([0.0, 0.1, 0.9, -2, 0.1], dtype=np.float32), [3, 1, 0, 2, 0], [0, 3, 3, 5]),
+        shape=(3, 4),
+    )
+    write_predictions(tmp_path / "p", scores)
+    assert (tmp_path / "p").read_text() == "3 4\n0:0.9 1:0.1 3:0\n\n0:0.1 2:-2\n"
+    found = read_predictions(tmp_path / "p", strict=True)
+    assert found.nnz == 5
+    np.testing.assert_array_equal(found.toarray(), scores.toarray())
+    assert read_predictions(tmp_path / "p", n_labels=9).shape == (3, 9)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (b"1 2\n0:1 0:2\n", "p:2: label 0 has two scores"),
+        (b"1 2\n5:1\n", "p:2: label index 5, but the header declares 2"),
+        (b"1 2\n1:nan\n", "p:2: the value of label 1 must be a finite float, got 'nan'"),
+        (b"1\n", "p:1: the header must be 'points labels', got 1 numbers"),
+    ],
+)
+def test_bad_predictions(tmp_path, text, message):
+    (tmp_path / "p").write_bytes(text)
+    with pytest.raises(FormatError, match=re.escape(message)):
+        read_predictions(tmp_path / "p")
+
+
+@pytest.mark.parametrize(
+    ("parts", "message"),
+    [
+        (([1.0, 2.0], [0, 0], [0, 2]), "a label at most once per row"),
+        (([np.inf], [0], [0, 1]), "scores must be finite, got inf"),
+    ],
+)
+def test_scores_that_cannot_be_written(tmp_path, parts, message):
+    data, indices, indptr = map(np.array, parts)
+    with pytest.raises(ValueError, match=message):
+        write_predictions(tmp_path / "p", sparse.csr_array((data, indices, indptr), shape=(1, 2)))
+
+
+VECTORS = "cat 1 0.5\n. . 3 4\ndog 0 -2e0\nkäse 7 8 \ncat 9 9\n"
+
+
+@pytest.mark.parametrize("text", [VECTORS, "5 2\n" + VECTORS, VECTORS.replace("\n", "\r\n")])
+def test_word_vectors(tmp_path, text):
+    path = tmp_path / "v"
+    path.write_text(text, encoding="utf-8", newline="")
+    vectors, found = read_word_vectors(path, ["dog", "emu", "käse", ". .", "dog"])
+    np.testing.assert_array_equal(vectors, [[0, -2], [0, 0], [7, 8], [3, 4], [0, -2]])
+    np.testing.assert_array_equal(found, [True, False, True, True, True])
+    assert vectors.dtype == np.float32
+    line = len(text.splitlines())
+    with pytest.warns(FormatWarning, match=f"v:{line}: a word stands here again"):
+        vectors, _ = read_word_vectors(path, ["cat"])
+    np.testing.assert_array_equal(vectors, [[1, 0.5]])
+    with pytest.raises(FormatError, match="a word stands here again"):
+        read_word_vectors(path, ["cat"], strict=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (b"", "v: the file is empty"),
+        (b"cat\n", "v:1: expected a word and the numbers of its vector"),
+        (b"5 2\n", "v:1: a header, but no vector"),
+        (b"5 999999999999\ncat 1 2\n", "v:2: expected a word and 2147483648 numbers, got 3 parts"),
+        (b"cat 1 2\ndog 1\n", "v:2: expected a word and 2 numbers, got 2 parts"),
+        (b"cat 1 x\n", "v:1: expected a finite number, got 'x'"),
+        (b"cat 1 nan\n", "v:1: expected a finite number, got 'nan'"),
+        (b"cat 1 1_0\n", "v:1: expected a finite number, got '1_0'"),
+        (b"2 2\ncat 1  2\n", "v:2: expected 2 numbers, got 1"),
+        (b"cat 1 #\n", "v:1: expected 2 numbers, got 1"),
+    ],
+)
+def test_bad_word_vectors(tmp_path, text, message):
+    (tmp_path / "v").write_bytes(text)
+    with pytest.raises(FormatError, match=re.escape(message)):
+        read_word_vectors(tmp_path / "v", ["cat", "cat 1"])
