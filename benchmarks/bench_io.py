@@ -1,0 +1,108 @@
+"""How fast text is read and written, and how much memory that takes.
+
+Reads EURLex-4K and debian-deps from the folder in DEFRAG_DATA. Each measurement runs in a
+process of its own; speed is per second of CPU time, the best of three; memory is the growth
+of the process's peak, relative to the arrays that are returned.
+"""
+
+from __future__ import annotations
+
+import lzma
+import multiprocessing
+import os
+import resource
+import shutil
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+from sklearn.datasets import load_svmlight_file
+
+from defrag.io import read_svmlight, read_xmc, write_svmlight, write_xmc
+
+DATA = Path(os.environ.get("DEFRAG_DATA", Path(__file__).parents[2] / "shared" / "data"))
+REPEATS = 3
+
+
+def peak_bytes():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+def size_of(*matrices):
+    return sum(m.data.nbytes + m.indices.nbytes + m.indptr.nbytes for m in matrices)
+
+
+def read_ours(path, _):
+    return read_xmc(path)
+
+
+def read_ours_svmlight(path, _):
+    return read_svmlight(path, zero_based=True)
+
+
+def read_theirs_svmlight(path, _):
+    return load_svmlight_file(str(path), multilabel=True, zero_based=True, dtype=np.float32)[:1]
+
+
+def write_ours(path, folder):
+    write_xmc(folder / "written.txt", *_loaded(path))
+    return _loaded(path)
+
+
+_cache = {}
+
+
+def _loaded(path):
+    if path not in _cache:
+        _cache[path] = read_xmc(path)
+    return _cache[path]
+
+
+def measure(job, path, folder, queue):
+    """Run one job; put seconds of CPU time and relative peak memory into the queue."""
+    if job is write_ours:
+        _loaded(path)
+    before = peak_bytes()
+    result = job(path, folder)
+    memory = (peak_bytes() - before) / size_of(*result)
+    seconds = []
+    for _ in range(REPEATS):
+        start = time.process_time()
+        job(path, folder)
+        seconds.append(time.process_time() - start)
+    queue.put((min(seconds), memory))
+
+
+def report(name, job, path, folder):
+    context = multiprocessing.get_context("spawn")
+    queue = context.Queue()
+    process = context.Process(target=measure, args=(job, path, folder, queue))
+    process.start()
+    seconds, memory = queue.get()
+    process.join()
+    megabytes = path.stat().st_size / 1e6
+    print(
+        f"{name:42} {megabytes:6.1f} MB {megabytes / seconds:7.0f} MB/s  peak {memory:4.2f} x arrays"
+    )
+
+
+def main():
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for data in ("eurlex-4k", "debian-deps"):
+            path = folder / f"{data}.txt"
+            with lzma.open(DATA / data / "train.txt.xz") as source, path.open("wb") as target:
+                shutil.copyfileobj(source, target)
+            report(f"{data}: read_xmc", read_ours, path, folder)
+            report(f"{data}: write_xmc", write_ours, path, folder)
+            X, Y = read_xmc(path)
+            labelled = np.diff(Y.indptr) > 0  # scikit-learn refuses lines without labels
+            svmlight = folder / f"{data}.svm"
+            write_svmlight(svmlight, X[labelled], Y[labelled], zero_based=True)
+            report(f"{data}: read_svmlight", read_ours_svmlight, svmlight, folder)
+            report(f"{data}: scikit-learn's reader", read_theirs_svmlight, svmlight, folder)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,54 @@
+"""Feed the text parser with broken texts; nothing but a result or a FormatError may come out.
+
+Every result is compared with the slow twin as well, unless ``--no-oracle`` asks for speed.
+Run with a sanitized build to look for memory errors.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from pathlib import Path
+
+sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent.parent)]
+
+from mutator import inputs  # noqa: E402 - found through the path above
+
+from defrag.exceptions import FormatError  # noqa: E402 - found through the path above
+from oracles_io import assert_same, native  # noqa: E402 - found through the path above
+
+
+def fuzz(n_inputs, seed=0, *, oracle=True):
+    """Parse n broken texts; return how many of them were refused."""
+    n_refused = 0
+    for layout, text in inputs(n_inputs, seed):
+        start = time.perf_counter()
+        try:
+            native(text, layout)
+        except FormatError as error:
+            n_refused += 1
+            message = str(error)
+            assert "\n" not in message, text
+            assert message.isprintable(), text
+        assert time.perf_counter() - start < 1.0, text
+        if oracle:
+            assert_same(text, layout, first_feature=len(text) % 2, drop_non_finite=bool(seed % 2))
+    return n_refused
+
+
+def main():
+    """Run from the command line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--inputs", type=int, default=1_000_000)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--no-oracle", action="store_true")
+    options = parser.parse_args()
+    start = time.perf_counter()
+    n_refused = fuzz(options.inputs, options.seed, oracle=not options.no_oracle)
+    seconds = time.perf_counter() - start
+    sys.stdout.write(f"{options.inputs} inputs, {n_refused} refused, {seconds:.0f} s\n")
+
+
+if __name__ == "__main__":
+    main()
