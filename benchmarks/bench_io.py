@@ -10,11 +10,12 @@ from __future__ import annotations
 import lzma
 import multiprocessing
 import os
-import resource
 import shutil
 import tempfile
 import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any, TypeAlias
 
 import numpy as np
 from sklearn.datasets import load_svmlight_file
@@ -23,43 +24,46 @@ from defrag.io import read_svmlight, read_xmc, write_svmlight, write_xmc
 
 DATA = Path(os.environ.get("DEFRAG_DATA", Path(__file__).parents[2] / "shared" / "data"))
 REPEATS = 3
+Job: TypeAlias = Callable[[Path, Path], Sequence[Any]]
 
 
-def peak_bytes():
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+def peak_bytes() -> int:
+    # Not getrusage, whose figure a process inherits from the one that started it.
+    status = Path("/proc/self/status").read_text(encoding="ascii")
+    return int(status.split("VmHWM:")[1].split()[0]) * 1024
 
 
-def size_of(*matrices):
+def size_of(*matrices: Any) -> int:
     return sum(m.data.nbytes + m.indices.nbytes + m.indptr.nbytes for m in matrices)
 
 
-def read_ours(path, _):
+def read_ours(path: Path, _: Path) -> Sequence[Any]:
     return read_xmc(path)
 
 
-def read_ours_svmlight(path, _):
+def read_ours_svmlight(path: Path, _: Path) -> Sequence[Any]:
     return read_svmlight(path, zero_based=True)
 
 
-def read_theirs_svmlight(path, _):
+def read_theirs_svmlight(path: Path, _: Path) -> Sequence[Any]:
     return load_svmlight_file(str(path), multilabel=True, zero_based=True, dtype=np.float32)[:1]
 
 
-def write_ours(path, folder):
+def write_ours(path: Path, folder: Path) -> Sequence[Any]:
     write_xmc(folder / "written.txt", *_loaded(path))
     return _loaded(path)
 
 
-_cache = {}
+_cache: dict[Path, Sequence[Any]] = {}
 
 
-def _loaded(path):
+def _loaded(path: Path) -> Sequence[Any]:
     if path not in _cache:
         _cache[path] = read_xmc(path)
     return _cache[path]
 
 
-def measure(job, path, folder, queue):
+def measure(job: Job, path: Path, folder: Path, queue: Any) -> None:
     """Run one job; put seconds of CPU time and relative peak memory into the queue."""
     if job is write_ours:
         _loaded(path)
@@ -74,7 +78,7 @@ def measure(job, path, folder, queue):
     queue.put((min(seconds), memory))
 
 
-def report(name, job, path, folder):
+def report(name: str, job: Job, path: Path, folder: Path) -> None:
     context = multiprocessing.get_context("spawn")
     queue = context.Queue()
     process = context.Process(target=measure, args=(job, path, folder, queue))
@@ -82,12 +86,11 @@ def report(name, job, path, folder):
     seconds, memory = queue.get()
     process.join()
     megabytes = path.stat().st_size / 1e6
-    print(
-        f"{name:42} {megabytes:6.1f} MB {megabytes / seconds:7.0f} MB/s  peak {memory:4.2f} x arrays"
-    )
+    speed = megabytes / seconds
+    print(f"{name:36} {megabytes:6.1f} MB {speed:6.0f} MB/s   peak {memory:4.2f} x arrays")
 
 
-def main():
+def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         for data in ("eurlex-4k", "debian-deps"):
