@@ -7,13 +7,14 @@ import gzip
 import io
 import lzma
 import os
+import re
 import secrets
 import select
 import socket
 import stat
 import sys
 import zlib
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, TypeAlias, cast
 
@@ -179,13 +180,12 @@ def _open_raw(path: str, name: str) -> IO[bytes]:
         return os.fdopen(os.dup(sys.stdin.fileno()), "rb", buffering=0)
     # Without O_NONBLOCK, opening a FIFO that nobody writes to would never return.
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    try:
+    with ExitStack() as on_error:
+        on_error.callback(os.close, descriptor)
         head = _check_kind(descriptor, name)
         os.set_blocking(descriptor, True)
         raw = os.fdopen(descriptor, "rb", buffering=0)
-    except BaseException:
-        os.close(descriptor)
-        raise
+        on_error.pop_all()
     return cast("IO[bytes]", _Rewound(head, raw)) if head else raw
 
 
@@ -269,7 +269,7 @@ def atomic_writer(path: PathLike) -> Iterator[IO[bytes]]:
         temporary.replace(target)
     except BaseException as error:
         temporary.unlink(missing_ok=True)
-        if isinstance(error, OSError) and error.filename in {None, str(temporary)}:
+        if isinstance(error, OSError) and error.errno and error.filename in {None, str(temporary)}:
             # The user knows nothing of the temporary file.
             raise type(error)(error.errno, error.strerror, text) from error
         raise
@@ -290,9 +290,9 @@ def _compressor(name: str, file: IO[bytes]) -> Iterator[IO[bytes]]:
 
 
 def _remove_leftovers(folder: Path, stem: str) -> None:
-    for leftover in folder.glob(f"{stem}*.tmp"):
-        process = int(leftover.name.removeprefix(stem).split("-")[0])
-        if not _is_alive(process):
+    for leftover in folder.iterdir():
+        found = re.fullmatch(rf"{re.escape(stem)}([0-9]{{1,9}})-[0-9a-f]{{8}}\.tmp", leftover.name)
+        if found and not _is_alive(int(found[1])):
             leftover.unlink(missing_ok=True)
 
 
@@ -301,7 +301,7 @@ def _is_alive(process: int) -> bool:
         os.kill(process, 0)
     except ProcessLookupError:
         return False
-    except PermissionError:
+    except PermissionError:  # there is one, of somebody else
         return True
     return True
 
