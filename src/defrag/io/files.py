@@ -290,6 +290,8 @@ def _compressor(name: str, file: IO[bytes]) -> Iterator[IO[bytes]]:
 
 
 def _remove_leftovers(folder: Path, stem: str) -> None:
+    if not os.access(folder, os.R_OK):  # absent, which opening will say, or not to be listed
+        return
     for leftover in folder.iterdir():
         found = re.fullmatch(rf"{re.escape(stem)}([0-9]{{1,9}})-[0-9a-f]{{8}}\.tmp", leftover.name)
         if found and not _is_alive(int(found[1])):
