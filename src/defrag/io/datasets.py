@@ -1,0 +1,257 @@
+"""Data sets by name: one that ships with the package, others from a folder.
+
+The bundled file is a sequence of xz streams, which any xz program reads as one. Inside
+is one line of JSON that names the sections and their number of bytes, then the sections:
+names separated by line feeds, and arrays of little-endian 16-bit numbers. A matrix is
+three arrays: how many entries each row has, their columns in rising order, and, for
+counts, their values. Columns as plain numbers compress better than their differences,
+because packages built from one source share most of their words.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import lzma
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import sparse
+
+from defrag.exceptions import FormatError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from defrag.typing import Csr
+
+__all__ = ["Dataset", "Split", "load_dataset", "read_bundle", "tf_idf"]
+
+_BUNDLED = Path(__file__).parent / "data" / "debian.xz"
+_FOLDERS = ("debian-deps", "eurlex-4k", "tibkat-core", "yso-finna-en")
+_DESCRIPTIONS = {
+    "debian": "Debian packages: words of name and description, and the packages that each "
+    "one depends on, recommends or suggests",
+    "debian-deps": "Debian packages as text files, from which the set 'debian' was made",
+    "eurlex-4k": "European Union law with EuroVoc subjects, the split of the Extreme "
+    "Classification Repository",
+    "tibkat-core": "library records in German and English with GND subjects",
+    "yso-finna-en": "titles of Finnish library records with YSO subjects",
+}
+
+
+@dataclass(frozen=True)
+class Split:
+    """Points and their labels.
+
+    Attributes
+    ----------
+    X : csr_array of float32, shape (n_rows, n_features)
+        Features.
+    Y : csr_array of float32, shape (n_rows, n_labels)
+        Labels, 0 or 1.
+    """
+
+    X: Csr
+    Y: Csr
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """A data set with its fixed split.
+
+    Attributes
+    ----------
+    name : str
+        What `load_dataset` calls it.
+    train, test : Split
+        The points to learn from, and those to judge by.
+    label_names, feature_names : ndarray of str objects, or None
+        What the columns of Y and X stand for, where that is known.
+    description : str
+        One sentence.
+    """
+
+    name: str
+    train: Split
+    test: Split
+    label_names: NDArray[Any] | None
+    feature_names: NDArray[Any] | None
+    description: str
+
+
+def load_dataset(name: str) -> Dataset:
+    """Load a data set by name.
+
+    Parameters
+    ----------
+    name : str
+        ``"debian"`` ships with the package. ``"debian-deps"``, ``"eurlex-4k"``,
+        ``"tibkat-core"`` and ``"yso-finna-en"`` are read from a folder of that name inside
+        the folder that the environment variable ``DEFRAG_DATA`` names.
+
+    Returns
+    -------
+    data : Dataset
+        For ``"debian"``, word counts weighted by `tf_idf`.
+
+    Examples
+    --------
+    >>> from defrag.io.datasets import load_dataset
+    >>> data = load_dataset("debian")
+    >>> data.train.X.shape, data.train.Y.shape
+    ((57024, 41315), (57024, 59614))
+    >>> data.label_names[data.train.Y[[0]].indices][:2].tolist()
+    ['alex4-data', 'game-data-packager']
+    """
+    if name == "debian":
+        return _load_debian()
+    if name in _FOLDERS:
+        return _load_folder(name)
+    known = ", ".join(repr(other) for other in ("debian", *_FOLDERS))
+    raise ValueError(f"name must be one of {known}, got {name!r}")
+
+
+def tf_idf(counts: Csr, document_frequency: NDArray[Any], n_documents: int) -> Csr:
+    """Weight word counts, and scale every row to length 1.
+
+    A count c of a word becomes ``(1 + ln c) * (1 + ln((1 + n) / (1 + f)))``, where f of
+    the n training documents hold the word.
+
+    Parameters
+    ----------
+    counts : csr_array, shape (n_rows, n_words)
+        Word counts, at least 1 where they are stored.
+    document_frequency : ndarray of int, shape (n_words,)
+        How many training documents hold each word.
+    n_documents : int
+        How many training documents there are.
+
+    Examples
+    --------
+    >>> from scipy import sparse
+    >>> counts = sparse.csr_array([[1, 1], [0, 2]])
+    >>> tf_idf(counts, [1, 2], 2).toarray().round(4)
+    array([[0.8148, 0.5797],
+           [0.    , 1.    ]], dtype=float32)
+    """
+    frequency = np.asarray(document_frequency, dtype=np.float64)
+    rarity = 1.0 + np.log((1.0 + n_documents) / (1.0 + frequency))
+    values = (1.0 + np.log(counts.data.astype(np.float64))) * rarity[counts.indices]
+    rows = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
+    lengths = np.sqrt(np.bincount(rows, values**2, minlength=counts.shape[0]))
+    weighted = (values / lengths[rows]).astype(np.float32)
+    return sparse.csr_array((weighted, counts.indices, counts.indptr), shape=counts.shape)
+
+
+def read_bundle(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, bytes]]:
+    """Read the header and the sections of a bundled file.
+
+    Parameters
+    ----------
+    path : path-like
+        The file.
+
+    Returns
+    -------
+    header : dict
+        What the file says about itself.
+    sections : dict of str to bytes
+        The sections by name.
+    """
+    name = os.fspath(path)
+    try:
+        content = lzma.decompress(Path(path).read_bytes())
+        line, _, body = content.partition(b"\n")
+        header = json.loads(line)
+        sizes = [(str(section), int(size)) for section, size in header["sections"]]
+    except (lzma.LZMAError, ValueError, KeyError, TypeError) as error:
+        raise FormatError(name, f"not a bundled data set: {error}") from error
+    if header.get("format") != 1:
+        raise FormatError(name, f"format must be 1, got {header.get('format')!r}")
+    total = sum(size for _, size in sizes)
+    if any(size < 0 for _, size in sizes) or total != len(body):
+        raise FormatError(name, f"sections of {total} bytes, but the file holds {len(body)}")
+    sections, first = {}, 0
+    for section, size in sizes:
+        sections[section] = body[first : first + size]
+        first += size
+    return header, sections
+
+
+def _load_debian() -> Dataset:
+    header, sections = read_bundle(_BUNDLED)
+    n_features, n_labels = int(header["n_features"]), int(header["n_labels"])
+    counts = {
+        part: _matrix(sections, f"{part}.words", n_features, np.int32) for part in ("train", "test")
+    }
+    frequency = np.bincount(counts["train"].indices, minlength=n_features)
+    splits = {
+        part: Split(
+            tf_idf(counts[part], frequency, counts["train"].shape[0]),
+            _matrix(sections, f"{part}.labels", n_labels, np.float32),
+        )
+        for part in counts
+    }
+    return Dataset(
+        "debian",
+        splits["train"],
+        splits["test"],
+        _names(sections["label_names"]),
+        _names(sections["feature_names"]),
+        _DESCRIPTIONS["debian"],
+    )
+
+
+def _matrix(sections: dict[str, bytes], prefix: str, n_columns: int, dtype: type) -> Csr:
+    lengths = np.frombuffer(sections[prefix + ".lengths"], dtype="<u2")
+    indices = np.frombuffer(sections[prefix + ".columns"], dtype="<u2").astype(np.int32)
+    indptr = np.zeros(len(lengths) + 1, dtype=np.int32)
+    np.cumsum(lengths, out=indptr[1:])
+    stored = sections.get(prefix + ".counts")
+    data = np.ones(len(indices), dtype) if stored is None else np.frombuffer(stored, dtype="<u2")
+    if len(indices) != indptr[-1] or len(data) != indptr[-1] or indices.max() >= n_columns:
+        raise FormatError(os.fspath(_BUNDLED), f"the arrays of {prefix} do not fit together")
+    result = sparse.csr_array(
+        (data.astype(dtype), indices, indptr), shape=(len(lengths), n_columns)
+    )
+    result.has_canonical_format = True
+    return result
+
+
+def _names(text: bytes) -> NDArray[Any]:
+    return np.array(text.decode("utf-8").splitlines(), dtype=object)
+
+
+def _load_folder(name: str) -> Dataset:
+    place = os.environ.get("DEFRAG_DATA")
+    if not place:
+        raise FileNotFoundError(
+            f"data set {name!r} does not ship with defrag: "
+            f"set DEFRAG_DATA to the folder that holds the folder {name!r}"
+        )
+    folder = Path(place) / name
+    files = {part: folder / f"{part}.txt.xz" for part in ("train", "test")}
+    for path in files.values():
+        if not path.is_file():
+            raise FileNotFoundError(
+                f"data set {name!r} needs {path}; DEFRAG_DATA names the folder {place!r}"
+            )
+    # By name, when wanted: the bundled set needs no reader of text files.
+    read_xmc = importlib.import_module("defrag.io.xmc_text").read_xmc
+    splits = {part: Split(*read_xmc(path)) for part, path in files.items()}
+    return Dataset(
+        name,
+        splits["train"],
+        splits["test"],
+        _names_file(folder / "labels.txt.xz"),
+        _names_file(folder / "vocab.txt.xz"),
+        _DESCRIPTIONS[name],
+    )
+
+
+def _names_file(path: Path) -> NDArray[Any] | None:
+    return _names(lzma.decompress(path.read_bytes())) if path.is_file() else None
