@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 
 import numpy as np
 
@@ -42,3 +43,73 @@ def clustering_errors(X, labels, n_clusters):
         centre = columns.mean(axis=1, keepdims=True) if inside else 0.0
         errors.append(math.sqrt(((columns - centre) ** 2).sum()))
     return errors
+
+
+def ranking(scores, stored, k):
+    """Rank the stored scores of one row: by falling score, then by rising id."""
+    ids = [j for j in range(len(scores)) if stored[j]]
+    return sorted(ids, key=lambda j: (-scores[j], j))[:k]
+
+
+def discount(place):
+    return 1 / math.log2(place + 1)
+
+
+def inverse_propensity(Y, a, b):
+    n_rows = len(Y)
+    c = (math.log(n_rows) - 1) * (b + 1) ** a
+    return [1 + c * (sum(row[j] for row in Y) + b) ** -a for j in range(len(Y[0]))]
+
+
+def ranking_metrics(Y, tops, q, k):
+    """Give every metric at k as a share; ``tops`` are lists of label ids, best first."""
+    p = r = ndcg = 0.0
+    ps = ps_best = gain = gain_best = scaled = scaled_best = 0.0
+    covered, best_covered, in_test = set(), set(), set()
+    for row, ranked in zip(Y, tops, strict=True):
+        true = {j for j, value in enumerate(row) if value}
+        in_test |= true
+        top = ranked[:k]
+        hits = [j in true for j in top]
+        covered |= {j for j in top if j in true}
+        best = sorted(true, key=lambda j: (-q[j], j))[:k]
+        best_covered |= set(best)
+        p += sum(hits) / k
+        r += sum(hits) / max(1, len(true))
+        most = sum(discount(place) for place in range(1, min(k, len(true)) + 1)) or 1.0
+        ndcg += sum(discount(i + 1) for i, hit in enumerate(hits) if hit) / most
+        ps += sum(q[j] for j, hit in zip(top, hits, strict=True) if hit)
+        ps_best += sum(q[j] for j in best)
+        here = sum(q[j] * discount(i + 1) for i, j in enumerate(top) if hits[i])
+        here_best = sum(q[j] * discount(i + 1) for i, j in enumerate(best))
+        gain, gain_best = gain + here, gain_best + here_best
+        scaled, scaled_best = scaled + here / most, scaled_best + here_best / most
+    n = len(Y)
+    return {
+        "P": p / n,
+        "R": r / n,
+        "nDCG": ndcg / n,
+        "PSP": ps / ps_best if ps_best else 0.0,
+        "PSnDCG": gain / gain_best if gain_best else 0.0,
+        "PSnDCG pyxclib": scaled / scaled_best if scaled_best else 0.0,
+        "coverage all": len(covered) / len(Y[0]),
+        "coverage test": len(covered) / len(in_test) if in_test else 0.0,
+        "coverage ideal": len(covered) / len(best_covered) if best_covered else 0.0,
+    }
+
+
+def macro_precision(Y, tops, train, edges):
+    """Give mean precision and share of predicted labels of every bin, None if it is empty."""
+    n_labels = len(Y[0])
+    frequency = [sum(row[j] for row in train) for j in range(n_labels)]
+    order = sorted(range(n_labels), key=lambda j: (-frequency[j], j))
+    bins = []
+    for low, high in pairwise(edges):
+        values, predicted = [], []
+        for j in order[low * n_labels // 100 : high * n_labels // 100]:
+            times = sum(j in top for top in tops)
+            right = sum(j in top and bool(row[j]) for row, top in zip(Y, tops, strict=True))
+            values.append(right / times if times else 0.0)
+            predicted.append(times > 0)
+        bins.append((np.mean(values), np.mean(predicted)) if values else None)
+    return bins

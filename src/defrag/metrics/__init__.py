@@ -11,13 +11,35 @@ from defrag.metrics.clustering import (
     mutual_information,
     normalised_entropy,
 )
+from defrag.metrics.propensity import inverse_propensity
+from defrag.metrics.ranking import (
+    MacroPrecision,
+    coverage,
+    evaluate,
+    macro_precision,
+    ndcg,
+    precision,
+    psndcg,
+    psp,
+    recall,
+)
 
 __all__ = [
     "ClusteringError",
+    "MacroPrecision",
     "balance",
     "clustering_error",
+    "coverage",
+    "evaluate",
     "evaluate_clustering",
+    "inverse_propensity",
     "loss_of_mutual_information",
+    "macro_precision",
     "mutual_information",
+    "ndcg",
     "normalised_entropy",
+    "precision",
+    "psndcg",
+    "psp",
+    "recall",
 ]

@@ -1,0 +1,139 @@
+"""The best labels of every point, and which of them are true."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import sparse
+
+from defrag._validation import check_labels
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from defrag.typing import Csr, Ids, LabelsLike
+
+__all__ = ["Ranked", "best_columns", "check_depth", "rank"]
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """The first labels of every point, best first.
+
+    Attributes
+    ----------
+    labels : ndarray of int32, shape (n_rows, k)
+        Label ids, -1 where a point has fewer.
+    hits : ndarray of bool, shape (n_rows, k)
+        Whether they are true.
+    truth : csr_array, shape (n_rows, n_labels)
+        The true labels.
+    """
+
+    labels: Ids
+    hits: NDArray[np.bool_]
+    truth: Csr
+
+    @property
+    def n_true(self) -> NDArray[Any]:
+        """Count the true labels of every point."""
+        return np.diff(self.truth.indptr)
+
+    @property
+    def n_labels(self) -> int:
+        """Count the labels there are."""
+        return int(self.truth.shape[1])
+
+
+def rank(Y_true: LabelsLike, predictions: Any, k: int, *, drop_unlabelled: bool = False) -> Ranked:
+    """Check truth and predictions, and find the first k labels of every point."""
+    k = check_depth(k)
+    if sparse.issparse(predictions):
+        scores = _check_scores(predictions)
+        truth = check_labels(Y_true, n_rows=scores.shape[0], n_labels=scores.shape[1]).matrix
+        if truth.shape[1] != scores.shape[1]:
+            raise ValueError(
+                f"predictions must have the {truth.shape[1]} labels of Y_true, "
+                f"got {scores.shape[1]}"
+            )
+        labels = best_columns(scores, k)
+    else:
+        ids = _check_ids(predictions)
+        truth = check_labels(Y_true, n_rows=ids.shape[0]).matrix
+        labels = _first_ids(ids, truth.shape[1], k)
+    if drop_unlabelled:
+        labelled = np.diff(truth.indptr) > 0
+        truth, labels = truth[labelled], labels[labelled]
+    if truth.shape[0] == 0:
+        kind = "labelled row" if drop_unlabelled else "row"
+        raise ValueError(f"Y_true must have at least one {kind}, got 0")
+    return Ranked(labels, _hits(truth, labels), truth)
+
+
+def check_depth(k: Any) -> int:
+    """Check how many labels of each point to look at."""
+    if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
+        raise ValueError(f"k must be an int >= 1, got {k!r}")
+    return int(k)
+
+
+def best_columns(scores: Csr, k: int) -> Ids:
+    """Give the k best columns of every row: by falling score, then by rising id."""
+    rows = np.repeat(np.arange(scores.shape[0]), np.diff(scores.indptr))
+    order = np.lexsort((scores.indices, -scores.data, rows))
+    place = np.arange(len(order)) - np.repeat(scores.indptr[:-1], np.diff(scores.indptr))
+    first = place < k
+    best = np.full((scores.shape[0], k), -1, dtype=np.int32)
+    best[rows[first], place[first]] = scores.indices[order[first]]
+    return best
+
+
+def _check_scores(predictions: Any) -> Csr:
+    # Not the door for features: a stored score of zero is a score.
+    scores = sparse.csr_array(predictions, dtype=np.float64)
+    scores.check_format(full_check=True)
+    if not scores.has_canonical_format:
+        scores = scores.copy()
+        scores.sum_duplicates()
+    if not np.isfinite(scores.data).all():
+        bad = scores.data[~np.isfinite(scores.data)][0]
+        raise ValueError(f"predictions must hold finite scores, got {bad}")
+    return scores
+
+
+def _check_ids(predictions: Any) -> NDArray[Any]:
+    ids = np.asarray(predictions)
+    if ids.ndim != 2 or ids.dtype.kind not in "iu":
+        raise ValueError(
+            "predictions must be a sparse matrix of scores or a 2-D array of label ids, "
+            f"got {ids.ndim}-D of {ids.dtype}"
+        )
+    return ids
+
+
+def _first_ids(ids: NDArray[Any], n_labels: int, k: int) -> Ids:
+    if ids.size and (int(ids.min()) < -1 or int(ids.max()) >= n_labels):
+        bad = int(ids.min()) if int(ids.min()) < -1 else int(ids.max())
+        raise ValueError(f"predictions must hold label ids in [-1, {n_labels}), got {bad}")
+    ordered = np.sort(ids, axis=1)
+    twice = (ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0)
+    if twice.any():
+        row = int(np.flatnonzero(twice.any(axis=1))[0])
+        label = int(ordered[row, 1:][twice[row]][0])
+        raise ValueError(f"predictions must name a label once per row, row {row} repeats {label}")
+    first = np.full((ids.shape[0], k), -1, dtype=np.int32)
+    first[:, : min(k, ids.shape[1])] = ids[:, :k]
+    return first
+
+
+def _hits(truth: Csr, labels: Ids) -> NDArray[np.bool_]:
+    n_labels = max(1, truth.shape[1])
+    rows = np.repeat(np.arange(truth.shape[0], dtype=np.int64), np.diff(truth.indptr))
+    true = rows * n_labels + truth.indices
+    asked = np.arange(truth.shape[0], dtype=np.int64)[:, None] * n_labels + labels
+    # Rows rise and columns rise inside rows, so the pairs are sorted as they come.
+    place = np.minimum(np.searchsorted(true, asked.ravel()), max(0, len(true) - 1))
+    found = true[place] == asked.ravel() if len(true) else np.zeros(asked.size, dtype=bool)
+    return found.reshape(labels.shape) & (labels >= 0)

@@ -1,0 +1,349 @@
+"""How good the first labels of a ranking are.
+
+Predictions are a sparse matrix of scores, ranked by falling score and then by rising label
+id, where labels without a score come after all others and count as misses; or an array of
+label ids, best first, with -1 where a point has fewer. Points without a true label count
+as zero unless they are dropped. Functions give shares in [0, 1]; `evaluate` gives percent.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from defrag._validation import check_labels
+from defrag.metrics import propensity
+from defrag.metrics._formulas import (
+    coverage_of,
+    ideal_ranking,
+    ndcg_of,
+    precision_of,
+    psndcg_of,
+    psp_of,
+    recall_of,
+)
+from defrag.metrics._ranked import check_depth, rank
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from defrag.typing import Csr, LabelsLike
+
+__all__ = [
+    "MacroPrecision",
+    "coverage",
+    "evaluate",
+    "macro_precision",
+    "ndcg",
+    "precision",
+    "psndcg",
+    "psp",
+    "recall",
+]
+
+Normalisation = Literal["xmc", "pyxclib"]
+Denominator = Literal["all", "test", "ideal"]
+
+_EDGES = (0, 1, 2, 3, 5, 7, 10, 20, 30, 50, 70, 100)
+
+
+@dataclass(frozen=True)
+class MacroPrecision:
+    """Mean precision of labels, from the most to the least frequent.
+
+    Attributes
+    ----------
+    edges : tuple of int
+        Bin b holds the labels from ``edges[b]`` to ``edges[b + 1]`` percent.
+    precision : ndarray of float64
+        The mean over the labels of a bin, NaN for a bin without labels.
+    predicted : ndarray of float64
+        The share of the labels of a bin that are predicted at all.
+    n_labels : ndarray of int
+        How many labels a bin has.
+    """
+
+    edges: tuple[int, ...]
+    precision: NDArray[np.float64]
+    predicted: NDArray[np.float64]
+    n_labels: NDArray[Any]
+
+
+def precision(
+    Y_true: LabelsLike, predictions: Any, k: int = 1, *, drop_unlabelled: bool = False
+) -> float:
+    """Give P@k, the share of the first k labels that are true.
+
+    Parameters
+    ----------
+    Y_true : labels
+        The true labels, in any form that a classifier takes.
+    predictions : sparse matrix of scores or ndarray of label ids
+        See the top of this module.
+    k : int, default=1
+        How many labels of each point to look at.
+    drop_unlabelled : bool, default=False
+        Whether points without a true label are left out.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> precision(np.array([[1, 0, 1], [0, 1, 0]]), np.array([[0, 1], [1, -1]]), k=2)
+    0.5
+    """
+    return precision_of(rank(Y_true, predictions, k, drop_unlabelled=drop_unlabelled), k)
+
+
+def recall(
+    Y_true: LabelsLike, predictions: Any, k: int = 1, *, drop_unlabelled: bool = False
+) -> float:
+    """Give R@k, the share of the true labels that are among the first k.
+
+    Parameters are those of `precision`.
+    """
+    return recall_of(rank(Y_true, predictions, k, drop_unlabelled=drop_unlabelled), k)
+
+
+def ndcg(
+    Y_true: LabelsLike, predictions: Any, k: int = 1, *, drop_unlabelled: bool = False
+) -> float:
+    """Give nDCG@k, where a true label at place r counts for 1 / log2(r + 1).
+
+    Parameters are those of `precision`.
+    """
+    return ndcg_of(rank(Y_true, predictions, k, drop_unlabelled=drop_unlabelled), k)
+
+
+def psp(
+    Y_true: LabelsLike,
+    predictions: Any,
+    inverse_propensity: ArrayLike,
+    k: int = 1,
+    *,
+    drop_unlabelled: bool = False,
+) -> float:
+    """Give PSP@k, precision with labels weighted, divided by the best there could be.
+
+    Parameters
+    ----------
+    Y_true : labels
+        As in `precision`.
+    predictions : sparse matrix of scores or ndarray of label ids
+        As in `precision`.
+    inverse_propensity : array-like of float, shape (n_labels,)
+        The weights of the labels; see `defrag.metrics.inverse_propensity`.
+    k : int, default=1
+        How many labels of each point to look at.
+    drop_unlabelled : bool, default=False
+        Whether points without a true label are left out; it changes nothing here.
+    """
+    ranked = rank(Y_true, predictions, k, drop_unlabelled=drop_unlabelled)
+    return psp_of(ideal_ranking(ranked, inverse_propensity, k), k)
+
+
+def psndcg(
+    Y_true: LabelsLike,
+    predictions: Any,
+    inverse_propensity: ArrayLike,
+    k: int = 1,
+    *,
+    normalisation: Normalisation = "xmc",
+    drop_unlabelled: bool = False,
+) -> float:
+    """Give PSnDCG@k, discounted gain with labels weighted, divided by the best.
+
+    Parameters
+    ----------
+    Y_true : labels
+        As in `precision`.
+    predictions : sparse matrix of scores or ndarray of label ids
+        As in `precision`.
+    inverse_propensity : array-like of float, shape (n_labels,)
+        As in `psp`.
+    k : int, default=1
+        How many labels of each point to look at.
+    normalisation : {"xmc", "pyxclib"}, default="xmc"
+        The Extreme Classification Repository's tool adds up the gains as they are;
+        pyxclib and napkinXC first divide those of each point by the sum of the discounts of
+        its true labels.
+    drop_unlabelled : bool, default=False
+        Whether points without a true label are left out; it changes nothing here.
+    """
+    _check_choice("normalisation", normalisation, ("xmc", "pyxclib"))
+    ranked = rank(Y_true, predictions, k, drop_unlabelled=drop_unlabelled)
+    return psndcg_of(ranked, ideal_ranking(ranked, inverse_propensity, k), k, normalisation)
+
+
+def coverage(
+    Y_true: LabelsLike,
+    predictions: Any,
+    k: int = 1,
+    *,
+    denominator: Denominator = "all",
+    inverse_propensity: ArrayLike | None = None,
+) -> float:
+    """Give the share of labels that are found within the first k for some point.
+
+    Parameters
+    ----------
+    Y_true : labels
+        As in `precision`.
+    predictions : sparse matrix of scores or ndarray of label ids
+        As in `precision`.
+    k : int, default=1
+        How many labels of each point to look at.
+    denominator : {"all", "test", "ideal"}, default="all"
+        Divide by the number of all labels, as the paper does; of the labels that are true
+        for some point; or of those found by the best ranking, which puts the labels with
+        the largest weights first.
+    inverse_propensity : array-like of float, shape (n_labels,), optional
+        The weights, which ``"ideal"`` needs.
+    """
+    _check_choice("denominator", denominator, ("all", "test", "ideal"))
+    if denominator == "ideal" and inverse_propensity is None:
+        raise ValueError("denominator 'ideal' needs inverse_propensity, got None")
+    ranked = rank(Y_true, predictions, k)
+    ideal = None if inverse_propensity is None else ideal_ranking(ranked, inverse_propensity, k)
+    return coverage_of(ranked, ideal, k, denominator)
+
+
+def macro_precision(
+    Y_true: LabelsLike,
+    predictions: Any,
+    train_labels: LabelsLike,
+    k: int = 1,
+    *,
+    edges: Sequence[int] = _EDGES,
+) -> MacroPrecision:
+    """Give the mean precision of labels in bins, from frequent to rare.
+
+    Parameters
+    ----------
+    Y_true : labels
+        As in `precision`.
+    predictions : sparse matrix of scores or ndarray of label ids
+        As in `precision`.
+    train_labels : labels
+        Labels of the training points; labels are sorted by how often they occur there,
+        and by id where that is equal.
+    k : int, default=1
+        How many labels of each point to look at.
+    edges : sequence of int, default=(0, 1, 2, 3, 5, 7, 10, 20, 30, 50, 70, 100)
+        The borders of the bins in percent of the labels.
+
+    Returns
+    -------
+    result : MacroPrecision
+        A label that is never predicted has precision 0.
+    """
+    borders = np.asarray(edges)
+    if borders.ndim != 1 or borders.dtype.kind not in "iu" or np.any(np.diff(borders) <= 0):
+        raise ValueError(f"edges must be rising ints, got {edges!r}")
+    if len(borders) < 2 or borders[0] < 0 or borders[-1] > 100:
+        raise ValueError(f"edges must be at least two percentages in [0, 100], got {edges!r}")
+    ranked = rank(Y_true, predictions, k)
+    n_labels = ranked.n_labels
+    predicted = np.bincount(ranked.labels[ranked.labels >= 0], minlength=n_labels)
+    right = np.bincount(ranked.labels[ranked.hits], minlength=n_labels)
+    by_label = right / np.maximum(predicted, 1)
+    seen = np.bincount(_train_matrix(train_labels, n_labels).indices, minlength=n_labels)
+    order = np.argsort(-seen, kind="stable")
+    places = borders.astype(np.int64) * n_labels // 100
+    bins = [order[first:last] for first, last in pairwise(places)]
+    return MacroPrecision(
+        tuple(int(border) for border in borders),
+        np.array([by_label[b].mean() if len(b) else np.nan for b in bins]),
+        np.array([(predicted[b] > 0).mean() if len(b) else np.nan for b in bins]),
+        np.array([len(b) for b in bins]),
+    )
+
+
+def evaluate(
+    Y_true: LabelsLike,
+    predictions: Any,
+    train_labels: LabelsLike | None = None,
+    k: Sequence[int] = (1, 3, 5),
+    *,
+    A: float = 0.55,
+    B: float = 1.5,
+    normalisation: Normalisation = "xmc",
+    denominator: Denominator = "all",
+    drop_unlabelled: bool = False,
+) -> dict[str, float]:
+    """Give every metric of a ranking, in percent.
+
+    Parameters
+    ----------
+    Y_true : labels
+        As in `precision`.
+    predictions : sparse matrix of scores or ndarray of label ids
+        As in `precision`.
+    train_labels : labels, optional
+        Labels of the training points, for the metrics that weight labels by their
+        propensity; without them these metrics are left out.
+    k : sequence of int, default=(1, 3, 5)
+        How many labels of each point to look at.
+    A, B : float, default=0.55, 1.5
+        Of `defrag.metrics.inverse_propensity`.
+    normalisation : {"xmc", "pyxclib"}, default="xmc"
+        Of `psndcg`.
+    denominator : {"all", "test", "ideal"}, default="all"
+        Of `coverage`; ``"ideal"`` needs ``train_labels``.
+    drop_unlabelled : bool, default=False
+        Whether points without a true label are left out.
+
+    Returns
+    -------
+    values : dict
+        ``"P@1"``, ``"nDCG@1"``, ``"R@1"``, ``"coverage@1"``, and, with ``train_labels``,
+        ``"PSP@1"`` and ``"PSnDCG@1"``, for every k.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Y = np.array([[1, 0, 1], [0, 1, 0]])
+    >>> evaluate(Y, np.array([[0, 1], [1, -1]]), k=(1, 2))["P@2"]
+    50.0
+    """
+    _check_choice("normalisation", normalisation, ("xmc", "pyxclib"))
+    _check_choice("denominator", denominator, ("all", "test", "ideal"))
+    if denominator == "ideal" and train_labels is None:
+        raise ValueError("denominator 'ideal' needs train_labels, got None")
+    depths = [check_depth(depth) for depth in k]
+    if not depths:
+        raise ValueError(f"k must have at least one number, got {k!r}")
+    ranked = rank(Y_true, predictions, max(depths), drop_unlabelled=drop_unlabelled)
+    ideal = None
+    if train_labels is not None:
+        seen = _train_matrix(train_labels, ranked.n_labels)
+        ideal = ideal_ranking(ranked, propensity.inverse_propensity(seen, A, B), max(depths))
+    values: dict[str, float] = {}
+    for depth in depths:
+        values[f"P@{depth}"] = 100 * precision_of(ranked, depth)
+        values[f"nDCG@{depth}"] = 100 * ndcg_of(ranked, depth)
+        values[f"R@{depth}"] = 100 * recall_of(ranked, depth)
+        if ideal is not None:
+            values[f"PSP@{depth}"] = 100 * psp_of(ideal, depth)
+            values[f"PSnDCG@{depth}"] = 100 * psndcg_of(ranked, ideal, depth, normalisation)
+        values[f"coverage@{depth}"] = 100 * coverage_of(ranked, ideal, depth, denominator)
+    return values
+
+
+def _train_matrix(train_labels: LabelsLike, n_labels: int) -> Csr:
+    rows = train_labels.shape[0] if hasattr(train_labels, "shape") else len(train_labels)
+    matrix = check_labels(train_labels, n_rows=rows, n_labels=n_labels).matrix
+    if matrix.shape[1] != n_labels:
+        raise ValueError(
+            f"train_labels must have the {n_labels} labels of Y_true, got {matrix.shape[1]}"
+        )
+    return matrix
+
+
+def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
+    if value not in choices:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}")
