@@ -101,23 +101,20 @@ void bind_xmc_parser(nb::module_& m) {
         "text"_a);
     m.def(
         "format_rows",
-        [](Array<std::int64_t> indptr, Array<std::int32_t> indices, Array<float> data,
-           Array<std::int64_t> label_indptr, Array<std::int32_t> label_indices, int layout,
+        [](const CsrArrays& features, const CsrArrays& labels, int layout,
            std::int64_t first_feature, std::int64_t first_label, std::int64_t begin,
            std::int64_t end) {
-            const CsrView features = csr_view(indptr, indices, data, 0);
-            const CsrView labels{static_cast<std::int64_t>(label_indptr.size()) - 1, 0,
-                                 label_indptr.data(), label_indices.data(), nullptr};
+            const CsrView feature_view = csr_view(features, 0);
+            const CsrView label_view = csr_view(labels, 0);
             const FormatOptions options{static_cast<TextLayout>(layout), first_feature,
                                         first_label};
             std::string text;
             {
                 const nb::gil_scoped_release release;
-                text = format_rows(features, labels, options, begin, end);
+                text = format_rows(feature_view, label_view, options, begin, end);
             }
             return nb::bytes(text.data(), text.size());
         },
-        "indptr"_a.noconvert(), "indices"_a.noconvert(), "data"_a.noconvert(),
-        "label_indptr"_a.noconvert(), "label_indices"_a.noconvert(), nb::kw_only(), "layout"_a,
+        "features"_a.noconvert(), "labels"_a.noconvert(), nb::kw_only(), "layout"_a,
         "first_feature"_a, "first_label"_a, "begin"_a, "end"_a);
 }

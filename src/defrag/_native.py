@@ -16,8 +16,9 @@ from scipy import sparse
 from defrag import _core
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
     from collections.abc import Iterator
+
+    from numpy.typing import NDArray
 
     from defrag.typing import Csr, Floats, Ids, Offsets, Progress
 
@@ -283,18 +284,14 @@ def format_rows(
     block_entries: int = 1 << 19,
 ) -> Iterator[bytes]:
     """Write rows as text, some megabytes at a time; see ``cpp/core/xmc_writer.hpp``."""
-    indptr, indices, data = csr_parts(X)
-    label_indptr, label_indices, _ = csr_parts(Y)
+    features, labels = csr_parts(X), csr_parts(Y)
     n_rows = (X if layout != "labels" else Y).shape[0]
-    n_entries = len(indices) + len(label_indices)
+    n_entries = X.nnz + Y.nnz
     step = max(1, min(block_entries, n_rows * block_entries // max(1, n_entries)))
     for begin in range(0, n_rows, step):
         yield _core.format_rows(
-            indptr,
-            indices,
-            data,
-            label_indptr,
-            label_indices,
+            features,
+            labels,
             layout=TEXT_LAYOUTS.index(layout),
             first_feature=first_feature,
             first_label=first_label,

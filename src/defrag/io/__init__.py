@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from defrag.io.any_data import read_data
+from defrag.io.datasets import Dataset, Split, load_dataset
 from defrag.io.groups import read_groups, write_groups
 from defrag.io.npz import read_npz, write_npz
 from defrag.io.predictions import read_predictions, write_predictions
@@ -11,7 +12,10 @@ from defrag.io.word_vectors import WordVectors, read_word_vectors
 from defrag.io.xmc_text import read_features, read_labels, read_xmc, write_features, write_xmc
 
 __all__ = [
+    "Dataset",
+    "Split",
     "WordVectors",
+    "load_dataset",
     "read_data",
     "read_features",
     "read_groups",
