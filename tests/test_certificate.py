@@ -195,6 +195,18 @@ def test_forms_of_weights_and_block_sizes_agree(method, block, monkeypatch):
     np.testing.assert_allclose(spread, untie(expected, labels))
 
 
+@pytest.mark.parametrize("level", LEVELS)
+def test_sparse_and_dense_products_agree(level, monkeypatch):
+    X, labels, W, _ = random_problem(12, n_rows=50, n_labels=9)
+    results = []
+    for share in (0.0, 1.0):
+        monkeypatch.setattr(_bounds, "_SPARSE", share)
+        results.append(certificate(X, labels, W, level=level))
+    np.testing.assert_allclose(results[0].change, results[1].change, atol=1e-12)
+    np.testing.assert_allclose(results[0].worst, results[1].worst, atol=1e-12)
+    np.testing.assert_allclose(results[0].bound, results[1].bound, atol=1e-12)
+
+
 def test_large_groups_use_the_frobenius_norm_for_the_spectral(monkeypatch):
     X, labels, W, _ = random_problem(2, dropped=False)
     published = certificate(X, labels, W, level="frobenius").bound

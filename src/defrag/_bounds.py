@@ -23,6 +23,8 @@ Level: TypeAlias = Literal["residual", "spectral", "frobenius"]
 
 # A full eigenvalue problem of one group is cubic in its size.
 _LARGEST_SPECTRAL = 2048
+# Below this share of non-zeros a sparse product beats a dense one.
+_SPARSE = 0.1
 # Features whose products are formed at a time; the products between groups are wasted.
 _FEATURES_AT_A_TIME = 256
 
@@ -33,12 +35,14 @@ class Geometry:
     def __init__(
         self, X: Csr, groups: Ids, n_clusters: int, *, cut: CutRows, operator: Any, level: Level
     ) -> None:
-        self.cut, self.level, self.n_clusters = cut, level, n_clusters
+        self.level, self.n_clusters = level, n_clusters
+        # Only the residual looks into the groups of a row; the others score whole rows.
+        self.scored = cut if level == "residual" else _whole_rows(X)
         self.least_squares, self.mean = operator, mean_operator(groups, n_clusters)
         self.sums = membership(groups, n_clusters)
         _, squares = cut.pooled(n_clusters)
         self.pooled_norms = np.sqrt(squares)
-        self.row_starts = np.flatnonzero(np.diff(cut.row, prepend=-1))
+        self.row_starts = np.flatnonzero(np.diff(self.scored.row, prepend=-1))
         self.dropped = np.flatnonzero(groups < 0)
         column_squares = np.bincount(
             X.indices, X.data.astype(np.float64) ** 2, minlength=X.shape[1]
@@ -52,24 +56,23 @@ class Geometry:
         self, weights: NDArray[np.float64], tied: NDArray[np.float64]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
         """Give change, worst change of a score, and bound for a block of labels."""
-        moved = weights - self.sums.T @ tied
+        moved: Any = weights - self.sums.T @ tied
         n_labels = weights.shape[1]
+        if np.count_nonzero(moved) <= _SPARSE * moved.size:
+            moved = sparse.csr_array(moved)
         squares = np.zeros(n_labels)
         worst = np.zeros(n_labels)
         residual = np.zeros((self.n_clusters + 1, n_labels))
         for first, last in self._part_blocks(n_labels):
-            scores = self.cut.parts[first:last] @ moved
-            begin, end = np.searchsorted(self.row_starts, [first, last])
-            starts = self.row_starts[begin:end] - first
-            by_row = np.add.reduceat(scores, starts, axis=0)
-            squares += (by_row * by_row).sum(axis=0)
-            worst = np.maximum(worst, np.abs(by_row).max(axis=0))
+            scores = self.scored.parts[first:last] @ moved
+            by_row = scores
             if self.level == "residual":
-                to_group = sparse.csr_array(
-                    (np.ones(last - first), (self.cut.group[first:last], np.arange(last - first))),
-                    shape=(self.n_clusters + 1, last - first),
-                )
-                residual += to_group @ (scores * scores)
+                to_group = _gather(self.scored.group[first:last], self.n_clusters + 1)
+                residual += to_group @ _square(scores)
+                row = self.scored.row[first:last] - self.scored.row[first]
+                by_row = _gather(row, int(row[-1]) + 1) @ scores
+            squares += _columns(np.add, _square(by_row), n_labels)
+            worst = np.maximum(worst, _columns(np.maximum, abs(by_row), n_labels))
         if self.level == "residual":
             bound = np.sqrt(residual).sum(axis=0)
         else:
@@ -93,7 +96,7 @@ class Geometry:
 
     def _part_blocks(self, n_labels: int) -> Iterator[tuple[int, int]]:
         """Cut the parts into bounded blocks that end where a row ends."""
-        n_parts = len(self.cut.row)
+        n_parts = len(self.scored.row)
         ends = np.append(self.row_starts[1:], n_parts)
         size = max(1, BLOCK // max(1, n_labels))
         first = 0
@@ -103,6 +106,38 @@ class Geometry:
             last = int(ends[max(fitting, longer)])
             yield first, last
             first = last
+
+
+def _whole_rows(X: Csr) -> CutRows:
+    rows = np.arange(X.shape[0])
+    return CutRows(X.astype(np.float64), rows, np.zeros_like(rows))
+
+
+def _gather(target: NDArray[Any], n_targets: int) -> sparse.csr_array:
+    """Give the matrix that adds up rows by their target."""
+    n_rows = len(target)
+    by_column = sparse.csc_array(
+        (np.ones(n_rows), target, np.arange(n_rows + 1)), shape=(n_targets, n_rows)
+    )
+    # Now, when it is small: a product would convert the other side instead.
+    return by_column.tocsr()
+
+
+def _square(matrix: Any) -> Any:
+    if isinstance(matrix, np.ndarray):
+        return matrix * matrix
+    # Not power(), which sorts first.
+    return sparse.csr_array((matrix.data**2, matrix.indices, matrix.indptr), matrix.shape)
+
+
+def _columns(reduce: np.ufunc, matrix: Any, n_columns: int) -> NDArray[np.float64]:
+    """Reduce the columns of a matrix without negative entries."""
+    if isinstance(matrix, np.ndarray):
+        return np.asarray(reduce.reduce(matrix, axis=0))
+    result = np.zeros(n_columns)
+    entries = matrix.tocsr()
+    reduce.at(result, entries.indices, entries.data)
+    return result
 
 
 def frobenius_spreads(
