@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-DATA = Path(os.environ.get("DEFRAG_DATA", ROOT.parent / "shared" / "data"))
+os.environ.setdefault("DEFRAG_DATA", str(ROOT.parent / "shared" / "data"))
+DATA = Path(os.environ["DEFRAG_DATA"])
 
 
 @pytest.fixture(scope="session")

@@ -10,7 +10,6 @@ because packages built from one source share most of their words.
 
 from __future__ import annotations
 
-import importlib
 import json
 import lzma
 import os
@@ -22,6 +21,7 @@ import numpy as np
 from scipy import sparse
 
 from defrag.exceptions import FormatError
+from defrag.io.xmc_text import read_xmc
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -240,8 +240,6 @@ def _load_folder(name: str) -> Dataset:
             raise FileNotFoundError(
                 f"data set {name!r} needs {path}; DEFRAG_DATA names the folder {place!r}"
             )
-    # By name, when wanted: the bundled set needs no reader of text files.
-    read_xmc = importlib.import_module("defrag.io.xmc_text").read_xmc
     splits = {part: Split(*read_xmc(path)) for part, path in files.items()}
     return Dataset(
         name,
