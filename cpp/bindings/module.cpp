@@ -9,6 +9,7 @@ void bind_csr(nb::module_& m);
 void bind_representations(nb::module_& m);
 void bind_tree(nb::module_& m);
 void bind_xmc_parser(nb::module_& m);
+void bind_solver(nb::module_& m);
 
 NB_MODULE(_core, m) {
     m.doc() = "Compiled kernels of defrag; private, reached through defrag._native only.";
@@ -17,4 +18,5 @@ NB_MODULE(_core, m) {
     bind_tree(m);
     bind_agglomeration(m);
     bind_xmc_parser(m);
+    bind_solver(m);
 }

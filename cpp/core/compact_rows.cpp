@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "core/compact_rows.hpp"
+
+#include <limits>
+#include <stdexcept>
+
+namespace defrag {
+namespace {
+
+constexpr std::int64_t kLineBytes = kLanes * static_cast<std::int64_t>(sizeof(float));
+
+std::int64_t padded(std::int64_t n) {
+    return (n + CompactRows::kStride - 1) / CompactRows::kStride * CompactRows::kStride;
+}
+
+}  // namespace
+
+void CompactRows::assign(const CsrView& X, const std::int32_t* rows, std::int64_t n_rows,
+                         float bias, std::vector<std::int32_t>& slots) {
+    if (X.n_cols >= std::numeric_limits<std::uint32_t>::max() / kLineBytes) {
+        throw std::length_error("the solver takes fewer than 2^26 features");
+    }
+    n_rows_ = n_rows;
+    bias_ = bias;
+    starts_.resize(at(n_rows) + 1);
+    norms_.resize(at(n_rows));
+    std::int64_t total = 0;
+    for (std::int64_t r = 0; r < n_rows; ++r) {
+        const std::int64_t row = rows == nullptr ? r : rows[r];
+        starts_[at(r)] = total;
+        total += padded(X.end(row) - X.begin(row) + 1);
+    }
+    starts_[at(n_rows)] = total;
+    entries_.require(at(total));
+    features_.assign(1, -1);
+    for (std::int64_t r = 0; r < n_rows; ++r) {
+        const std::int64_t row = rows == nullptr ? r : rows[r];
+        Entry* out = entries_.data() + starts_[at(r)];
+        *out++ = {0, bias};
+        double norm = static_cast<double>(bias) * static_cast<double>(bias);
+        for (std::int64_t p = X.begin(row); p < X.end(row); ++p) {
+            std::int32_t& slot = slots[at(X.indices[p])];
+            if (slot == 0) {
+                slot = static_cast<std::int32_t>(features_.size());
+                features_.push_back(X.indices[p]);
+            }
+            const float value = X.data[p];
+            *out++ = {static_cast<std::uint32_t>(slot * kLineBytes), value};
+            norm += static_cast<double>(value) * static_cast<double>(value);
+        }
+        const Entry* end = entries_.data() + starts_[at(r) + 1];
+        while (out != end) *out++ = {0, 0.0F};
+        norms_[at(r)] = static_cast<float>(norm);
+    }
+    for (std::size_t s = 1; s < features_.size(); ++s) slots[at(features_[s])] = 0;
+}
+
+}  // namespace defrag

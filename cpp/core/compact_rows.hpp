@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/aligned.hpp"
+#include "core/csr.hpp"
+
+namespace defrag {
+
+/// How many problems are solved side by side: one cache line of float32 weights.
+constexpr std::int64_t kLanes = 16;
+
+/// A non-zero of a compact row: where its line of weights begins, in bytes, and its value.
+struct Entry {
+    std::uint32_t offset;
+    float value;
+};
+
+/// The rows of one node, copied once so that the solver walks over memory that holds
+/// nothing else. Features are numbered by first appearance (frequent ones come early, so
+/// their weights share few pages); slot 0 is the bias, which is the first entry of every
+/// row. Rows are filled up with zeros to a multiple of kStride, so that the inner loop
+/// needs no remainder.
+class CompactRows {
+ public:
+    static constexpr std::int64_t kStride = 4;
+
+    /// Copies rows[0..n_rows) of X, or all of X when `rows` is null. O(non-zeros copied).
+    /// `slots` is scratch of X.n_cols zeros, and is left so.
+    void assign(const CsrView& X, const std::int32_t* rows, std::int64_t n_rows, float bias,
+                std::vector<std::int32_t>& slots);
+
+    std::int64_t n_rows() const { return n_rows_; }
+    /// Lines of weights: one per feature that occurs, and the bias.
+    std::int64_t n_slots() const { return static_cast<std::int64_t>(features_.size()); }
+    /// The feature behind a slot >= 1.
+    std::int32_t feature(std::int64_t slot) const { return features_[at(slot)]; }
+    float bias() const { return bias_; }
+
+    const Entry* entries() const { return entries_.data(); }
+    /// Row r is entries [starts[r], starts[r + 1]).
+    const std::int64_t* starts() const { return starts_.data(); }
+    /// Squared norm of every row, the bias included.
+    const float* norms() const { return norms_.data(); }
+
+ private:
+    std::int64_t n_rows_ = 0;
+    float bias_ = 0.0F;
+    AlignedBuffer<Entry> entries_;
+    std::vector<std::int64_t> starts_;
+    std::vector<float> norms_;
+    std::vector<std::int32_t> features_;
+};
+
+}  // namespace defrag

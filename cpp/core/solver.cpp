@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "core/solver.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace defrag {
+namespace {
+
+// Above this share of rows with a positive lane the first pass takes all rows.
+constexpr double kPositivesFirst = 0.7;
+
+}  // namespace
+
+void BlockSolver::start(const CompactRows& rows, std::int64_t n_lanes) {
+    rows_ = &rows;
+    n_lanes_ = n_lanes;
+    n_marked_ = 0;
+    signs_.assign(at(rows.n_rows()), 0);
+    std::fill(n_positives_, n_positives_ + kLanes, 0);
+}
+
+void BlockSolver::mark(std::int64_t lane, std::int64_t row) {
+    std::uint16_t& signs = signs_[at(row)];
+    n_marked_ += signs == 0 ? 1 : 0;
+    signs = static_cast<std::uint16_t>(signs | (1U << lane));
+    ++n_positives_[lane];
+}
+
+Pass BlockSolver::make_pass(const SolverOptions& options) {
+    const std::int64_t n_rows = rows_->n_rows();
+    const std::size_t n_weights = at(rows_->n_slots() * kLanes);
+    weights_.require(n_weights);
+    std::fill(weights_.data(), weights_.data() + n_weights, 0.0F);
+    dual_.require(at(n_rows * kLanes));
+    std::fill(dual_.data(), dual_.data() + n_rows * kLanes, 0.0F);
+    order_.resize(at(n_rows));
+    for (std::int64_t lane = 0; lane < kLanes; ++lane) {
+        const double share =
+            n_rows == 0 ? 0.0
+                        : static_cast<double>(n_positives_[lane]) / static_cast<double>(n_rows);
+        // A lane without a problem is far on the right side of every margin and never moves.
+        const double unused = options.loss == Loss::kLogistic ? -1e4 : -2.0;
+        offsets_[lane] = static_cast<float>(lane >= n_lanes_ ? unused
+                                            : options.offset ? 2.0 * share - 1.0
+                                                             : 0.0);
+    }
+    Pass pass = {};
+    pass.entries = rows_->entries();
+    pass.starts = rows_->starts();
+    pass.norms = rows_->norms();
+    pass.signs = signs_.data();
+    pass.weights = weights_.data();
+    pass.dual = dual_.data();
+    pass.offsets = offsets_;
+    pass.cost = static_cast<float>(options.cost);
+    pass.diagonal = static_cast<float>(0.5 / options.cost);
+    pass.shrink = options.shrink;
+    pass.skip = options.skip;
+    pass.rows = order_.data();
+    return pass;
+}
+
+void BlockSolver::select_rows(bool positives_only) {
+    n_order_ = 0;
+    for (std::int64_t row = 0; row < rows_->n_rows(); ++row) {
+        if (positives_only && signs_[at(row)] == 0) continue;
+        order_[at(n_order_++)] = static_cast<std::int32_t>(row);
+    }
+}
+
+/// Fisher-Yates with a multiplication for the bounded integer: two draws from every random
+/// word and no division. The bias, n / 2^32, is of no consequence for a visiting order.
+void BlockSolver::shuffle(Stream& stream) {
+    std::uint64_t word = 0;
+    for (std::int64_t i = n_order_ - 1; i > 0; --i) {
+        word = (i & 1) != 0 || word == 0 ? stream.next() : word >> 32;
+        const std::uint64_t j = ((word & 0xFFFFFFFFU) * (static_cast<std::uint64_t>(i) + 1)) >> 32;
+        std::swap(order_[at(i)], order_[j]);
+    }
+}
+
+bool BlockSolver::within(const Pass& pass, double tolerance) {
+    bool all = true;
+    for (std::int64_t lane = 0; lane < n_lanes_; ++lane) {
+        reports_[lane].violation =
+            static_cast<double>(pass.highest[lane]) - static_cast<double>(pass.lowest[lane]);
+        reports_[lane].converged = tolerance > 0.0 && reports_[lane].violation <= tolerance;
+        all = all && reports_[lane].converged;
+    }
+    return all;
+}
+
+void BlockSolver::solve(const Context& context, const SolverOptions& options, std::uint64_t item) {
+    std::fill(reports_, reports_ + kLanes, LaneReport());
+    Pass pass = make_pass(options);
+    const RunPass run_pass = select_pass(options.loss, options.instructions);
+    Stream stream(options.seed, Stage::kSolver, item);
+    const std::int64_t n_rows = rows_->n_rows();
+    bool positives_only = n_marked_ > 0 && static_cast<double>(n_marked_) <
+                                               kPositivesFirst * static_cast<double>(n_rows);
+    bool complete = !positives_only;  // whether the list holds every row
+    select_rows(positives_only);
+    std::int64_t passes = 0;
+    while (passes < options.max_passes) {
+        context.check();
+        shuffle(stream);
+        pass.n_rows = n_order_;
+        n_order_ = run_pass(pass);
+        ++passes;
+        const bool done = within(pass, options.tolerance);
+        if (positives_only || (done && !complete)) {
+            positives_only = false;
+            complete = true;
+            select_rows(false);
+            continue;
+        }
+        if (done) break;
+        complete = n_order_ == n_rows;
+    }
+    for (std::int64_t lane = 0; lane < n_lanes_; ++lane) {
+        reports_[lane].passes = passes;
+        // A range measured on part of the rows proves nothing.
+        reports_[lane].converged = reports_[lane].converged && pass.n_rows == n_rows;
+    }
+    if (options.measure) measure(options);
+}
+
+void BlockSolver::measure(const SolverOptions& options) {
+    double losses[kLanes] = {};
+    double duals[kLanes] = {};
+    double norms[kLanes] = {};
+    for (std::int64_t row = 0; row < rows_->n_rows(); ++row) {
+        double scores[kLanes];
+        std::copy(offsets_, offsets_ + kLanes, scores);
+        for (std::int64_t e = rows_->starts()[row]; e < rows_->starts()[row + 1]; ++e) {
+            const Entry& entry = rows_->entries()[e];
+            const float* line = weights_.data() + entry.offset / sizeof(float);
+            for (std::int64_t lane = 0; lane < kLanes; ++lane) {
+                scores[lane] += static_cast<double>(line[lane]) * static_cast<double>(entry.value);
+            }
+        }
+        for (std::int64_t lane = 0; lane < n_lanes_; ++lane) {
+            const double y = (signs_[at(row)] >> lane & 1) != 0 ? 1.0 : -1.0;
+            const double alpha = y * static_cast<double>(dual_.data()[row * kLanes + lane]);
+            losses[lane] += loss_value(options.loss, y * scores[lane]);
+            duals[lane] += dual_value(options.loss, alpha, options.cost) -
+                           alpha * y * static_cast<double>(offsets_[lane]);
+        }
+    }
+    for (std::int64_t i = 0; i < rows_->n_slots() * kLanes; ++i) {
+        const auto weight = static_cast<double>(weights_.data()[i]);
+        norms[i % kLanes] += weight * weight;
+    }
+    for (std::int64_t lane = 0; lane < n_lanes_; ++lane) {
+        reports_[lane].primal = 0.5 * norms[lane] + options.cost * losses[lane];
+        reports_[lane].dual = duals[lane] - 0.5 * norms[lane];
+    }
+}
+
+void BlockSolver::collect(const SolverOptions& options, BlockWeights& out) const {
+    out.slots.clear();
+    out.lanes.clear();
+    out.weights.clear();
+    for (std::int64_t lane = 0; lane < n_lanes_; ++lane) {
+        out.bias[lane] = rows_->bias() * weights_.data()[lane] + offsets_[lane];
+    }
+    for (std::int64_t slot = 1; slot < rows_->n_slots(); ++slot) {
+        const float* line = weights_.data() + slot * kLanes;
+        unsigned kept = 0;
+        for (std::int64_t lane = 0; lane < n_lanes_; ++lane) {
+            kept |= static_cast<unsigned>(std::abs(line[lane]) > options.threshold) << lane;
+        }
+        for (; kept != 0; kept &= kept - 1) {
+            const int lane = __builtin_ctz(kept);
+            out.slots.push_back(static_cast<std::int32_t>(slot));
+            out.lanes.push_back(static_cast<std::uint8_t>(lane));
+            out.weights.push_back(line[lane]);
+        }
+    }
+}
+
+}  // namespace defrag

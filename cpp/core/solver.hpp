@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/aligned.hpp"
+#include "core/compact_rows.hpp"
+#include "core/csr.hpp"
+#include "core/losses.hpp"
+#include "core/parallel.hpp"
+#include "core/random.hpp"
+#include "core/solver_pass.hpp"
+
+namespace defrag {
+
+/// What is solved, for every label l:
+///   min_w 0.5 |w|^2 + cost * sum_i loss(y_il (w.x_i + offset_l)),
+/// where x_i ends with the bias feature. With `offset` the fixed part is 2 p / m - 1 (p of
+/// the m rows are positive), which together with a bias below 1 makes few passes enough;
+/// without it, and with bias = 1, this is the problem of LIBLINEAR and of Parabel.
+struct SolverOptions {
+    Loss loss = Loss::kSquaredHinge;
+    double cost = 1.0;
+    float bias = 0.3F;
+    bool offset = true;
+    std::int64_t max_passes = 8;
+    /// Stop when the projected gradients of a pass over all rows lie within this; 0: never.
+    double tolerance = 0.0;
+    /// A row is left out of later passes when all its lanes are at zero with a gradient
+    /// above this; infinity: never. Left-out rows come back before the work is called done.
+    float shrink = 0.0F;
+    /// A row leaves the weights alone when no dual variable moves by more than this.
+    float skip = 1e-2F;
+    /// Weights of at most this size are dropped from the result.
+    float threshold = 0.1F;
+    /// Compute the objectives, which costs about as much as a pass.
+    bool measure = false;
+    std::uint64_t seed = 0;
+    Instructions instructions = Instructions::kBest;
+};
+
+/// How the solution of one label came about.
+struct LaneReport {
+    std::int64_t passes = 0;
+    bool converged = false;  // the tolerance was reached; never without one
+    double violation = 0.0;  // range of the projected gradients of the last pass
+    double primal = 0.0;     // objectives, when they were asked for
+    double dual = 0.0;
+};
+
+/// The weights of one block that survive the threshold, ordered by slot, then lane.
+struct BlockWeights {
+    std::vector<std::int32_t> slots;
+    std::vector<std::uint8_t> lanes;
+    std::vector<float> weights;
+    float bias[kLanes] = {};  // bias feature times its weight, plus the offset; never dropped
+};
+
+/// Solves up to kLanes problems that share their rows. Keeps its memory, so that one
+/// object per thread serves thousands of nodes.
+class BlockSolver {
+ public:
+    /// Begins a block of n_lanes problems without positives; `rows` must outlive the block.
+    void start(const CompactRows& rows, std::int64_t n_lanes);
+
+    /// Makes a row a positive of a lane; each pair at most once.
+    void mark(std::int64_t lane, std::int64_t row);
+
+    /// Dual coordinate descent from zero; `item` names the block in the random streams.
+    void solve(const Context& context, const SolverOptions& options, std::uint64_t item);
+
+    /// Fills `out` with the weights above the threshold.
+    void collect(const SolverOptions& options, BlockWeights& out) const;
+
+    /// One report per lane.
+    const LaneReport* reports() const { return reports_; }
+
+ private:
+    Pass make_pass(const SolverOptions& options);
+    void select_rows(bool positives_only);
+    void shuffle(Stream& stream);
+    bool within(const Pass& pass, double tolerance);
+    void measure(const SolverOptions& options);
+
+    const CompactRows* rows_ = nullptr;
+    std::int64_t n_lanes_ = 0;
+    std::int64_t n_marked_ = 0;  // rows with a positive lane
+    AlignedBuffer<float> weights_;
+    AlignedBuffer<float> dual_;
+    std::vector<std::uint16_t> signs_;
+    std::vector<std::int32_t> order_;
+    std::int64_t n_order_ = 0;
+    std::int64_t n_positives_[kLanes] = {};
+    alignas(64) float offsets_[kLanes] = {};
+    LaneReport reports_[kLanes];
+};
+
+/// One-vs-rest over all labels.
+struct FlatSolution {
+    Csr weights;              // features x labels
+    std::vector<float> bias;  // per label
+    std::vector<LaneReport> reports;
+};
+
+/// Solves every label in blocks of kLanes, in parallel over blocks. `positives` has one row
+/// per label: the rows of X that carry it. Memory: a compact copy of X, and per thread
+/// (rows + features) * 64 bytes.
+FlatSolution solve_blocks(const Context& context, const CsrView& X, const CsrView& positives,
+                          const SolverOptions& options);
+
+}  // namespace defrag

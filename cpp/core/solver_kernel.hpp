@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Included once per instruction set by solver_pass.cpp, hence no include guard. Expects
+// DEFRAG_KERNEL (the namespace) and DEFRAG_VECTOR_BYTES, inside a region where the compiler
+// may use vectors of that size: GCC lowers vectors of foreign width before it inlines, which
+// is why this is text and not a template.
+
+namespace defrag {
+namespace DEFRAG_KERNEL {
+
+// may_alias: the same memory is plain float for everybody else.
+typedef float Floats __attribute__((vector_size(DEFRAG_VECTOR_BYTES), may_alias));
+typedef std::int32_t Ints __attribute__((vector_size(DEFRAG_VECTOR_BYTES)));
+
+constexpr int kWidth = DEFRAG_VECTOR_BYTES / 4;
+constexpr int kParts = static_cast<int>(kLanes) / kWidth;
+// How many vectors are summed side by side: four sums each must fit into the registers.
+constexpr int kGroup = kParts < 2 ? kParts : 2;
+
+#if DEFRAG_VECTOR_BYTES == 64
+DEFRAG_INLINE bool any(Ints mask) {
+    return _mm512_test_epi32_mask((__m512i)mask, (__m512i)mask) != 0;
+}
+#elif DEFRAG_VECTOR_BYTES == 32
+DEFRAG_INLINE bool any(Ints mask) { return _mm256_movemask_epi8((__m256i)mask) != 0; }
+#elif defined(__SSE2__)
+DEFRAG_INLINE bool any(Ints mask) { return _mm_movemask_epi8((__m128i)mask) != 0; }
+#else
+DEFRAG_INLINE bool any(Ints mask) { return (mask[0] | mask[1] | mask[2] | mask[3]) != 0; }
+#endif
+
+DEFRAG_INLINE Floats larger(Floats a, Floats b) { return a > b ? a : b; }
+DEFRAG_INLINE Floats smaller(Floats a, Floats b) { return a < b ? a : b; }
+DEFRAG_INLINE Floats spread(float value) { return Floats{} + value; }
+
+DEFRAG_INLINE Ints lane_bits(int part) {
+    Ints bits;
+    for (int i = 0; i < kWidth; ++i) bits[i] = 1 << (part * kWidth + i);
+    return bits;
+}
+
+/// +1 where the row is a positive of the lane, -1 elsewhere.
+DEFRAG_INLINE Floats labels(std::uint16_t signs, int part) {
+    const Ints bits = (Ints{} + static_cast<std::int32_t>(signs)) & lane_bits(part);
+    return bits != 0 ? spread(1.0F) : spread(-1.0F);
+}
+
+/// e^v to about one unit in the last place, for |v| <= 87: elementary operations only,
+/// so that it is the same function with every library and every vector width.
+DEFRAG_INLINE Floats exponential(Floats v) {
+    v = smaller(larger(v, spread(-87.0F)), spread(87.0F));
+    const Floats shifted = v * 1.44269504F + 12582912.0F;  // adding 1.5 * 2^23 rounds
+    const Floats n = shifted - 12582912.0F;
+    const Floats r = (v - n * 0.693359375F) - n * -2.12194440e-4F;
+    Floats p = r * 1.3888889e-3F + 8.3333333e-3F;
+    p = p * r + 4.1666667e-2F;
+    p = p * r + 1.6666667e-1F;
+    p = p * r + 0.5F;
+    p = p * r + 1.0F;
+    p = p * r + 1.0F;
+    return (Floats)((Ints)p + ((Ints)shifted << 23));
+}
+
+/// What one row does to one vector of lanes.
+struct Step {
+    Floats dual;      // the new y * alpha
+    Floats gradient;  // projected: zero where the constraint holds the variable
+    Ints active;      // not at zero, or not safely so
+};
+
+/// The exact minimiser over one variable: Algorithm 3.1 of Hsieh et al., ICML 2008.
+DEFRAG_INLINE Step squared_hinge_step(const Pass& pass, Floats score, Floats y, Floats dual,
+                                      float norm) {
+    const Floats downhill = y * (y - score - dual * pass.diagonal);
+    const Floats moved = dual + y * downhill * (1.0F / (norm + pass.diagonal));
+    Step step;
+    step.dual = moved * y > 0.0F ? moved : Floats{};
+    const Ints free = (dual != 0.0F) | (downhill > 0.0F);
+    step.gradient = free ? -downhill : Floats{};
+    step.active = (dual != 0.0F) | (step.dual != 0.0F) | (downhill >= -pass.shrink);
+    return step;
+}
+
+/// The same for the logistic loss (Yu, Huang and Lin, Machine Learning 2011), in the logit
+/// u of alpha / cost, where the optimality condition u + margin(alpha) = 0 is increasing and
+/// close to linear: Newton steps that fall back on bisection of the known bracket.
+DEFRAG_INLINE Step logistic_step(const Pass& pass, Floats score, Floats y, Floats dual,
+                                 float norm) {
+    constexpr int kNewtonSteps = 6;
+    const Floats alpha = y * dual;
+    const Floats start = -(y * score);
+    Floats low = start - norm * (pass.cost - alpha);
+    Floats high = start + norm * alpha;
+    Floats u = start;
+    Floats share = 1.0F / (1.0F + exponential(-u));
+    Step step;
+    step.gradient = alpha - share * pass.cost;
+    for (int i = 0; i < kNewtonSteps; ++i) {
+        const Floats value = u - start + norm * (share * pass.cost - alpha);
+        const Floats slope = 1.0F + (norm * pass.cost) * share * (1.0F - share);
+        high = value > 0.0F ? u : high;
+        low = value > 0.0F ? low : u;
+        const Floats next = u - value / slope;
+        u = ((next >= low) & (next <= high)) ? next : (low + high) * 0.5F;
+        share = 1.0F / (1.0F + exponential(-u));
+    }
+    // Denormal numbers are slow, and what is this small does not count.
+    step.dual = share > 1e-30F ? y * share * pass.cost : Floats{};
+    step.active = ~Ints{};  // the logistic loss holds no variable at zero
+    return step;
+}
+
+template <int kFirst>
+DEFRAG_INLINE void dot(const Entry* entry, const Entry* end, const char* weights,
+                       const Entry* ahead, Floats* score) {
+    Floats sums[CompactRows::kStride][kGroup] = {};
+    for (; entry != end; entry += CompactRows::kStride, ahead += CompactRows::kStride) {
+        __builtin_prefetch(ahead);
+        for (int k = 0; k < CompactRows::kStride; ++k) {
+            const auto* line = reinterpret_cast<const Floats*>(weights + entry[k].offset) + kFirst;
+            for (int g = 0; g < kGroup; ++g) sums[k][g] += line[g] * entry[k].value;
+        }
+    }
+    for (int g = 0; g < kGroup; ++g) {
+        score[kFirst + g] += (sums[0][g] + sums[1][g]) + (sums[2][g] + sums[3][g]);
+    }
+}
+
+DEFRAG_INLINE void scatter(const Entry* entry, const Entry* end, char* weights,
+                           const Floats* change) {
+    for (; entry != end; entry += CompactRows::kStride) {
+        for (int k = 0; k < CompactRows::kStride; ++k) {
+            auto* line = reinterpret_cast<Floats*>(weights + entry[k].offset);
+            for (int p = 0; p < kParts; ++p) line[p] += change[p] * entry[k].value;
+        }
+    }
+}
+
+template <bool kLogistic>
+std::int64_t run_pass(Pass& pass) {
+    char* weights = reinterpret_cast<char*>(pass.weights);
+    Floats highest[kParts] = {};
+    Floats lowest[kParts] = {};
+    std::int64_t n_kept = 0;
+    for (std::int64_t i = 0; i < pass.n_rows; ++i) {
+        // Rows are visited in random order, which the processor cannot foresee.
+        const std::int32_t later = pass.rows[i + 2 < pass.n_rows ? i + 2 : i];
+        __builtin_prefetch(pass.dual + later * kLanes, 1);
+        const Entry* ahead = pass.entries + pass.starts[later];
+        const std::int32_t row = pass.rows[i];
+        const Entry* entry = pass.entries + pass.starts[row];
+        const Entry* end = pass.entries + pass.starts[row + 1];
+        auto* dual = reinterpret_cast<Floats*>(pass.dual + row * kLanes);
+        Floats score[kParts];
+        for (int p = 0; p < kParts; ++p) {
+            score[p] = reinterpret_cast<const Floats*>(pass.offsets)[p];
+        }
+        dot<0>(entry, end, weights, ahead, score);
+        if constexpr (kParts > kGroup) dot<kParts - kGroup>(entry, end, weights, ahead, score);
+        Floats change[kParts];
+        Floats next[kParts];
+        Ints moved = {};
+        Ints active = {};
+        for (int p = 0; p < kParts; ++p) {
+            const Floats y = labels(pass.signs[row], p);
+            const Step step = kLogistic
+                                  ? logistic_step(pass, score[p], y, dual[p], pass.norms[row])
+                                  : squared_hinge_step(pass, score[p], y, dual[p], pass.norms[row]);
+            next[p] = step.dual;
+            change[p] = step.dual - dual[p];
+            moved |= (change[p] > pass.skip) | (change[p] < -pass.skip);
+            active |= step.active;
+            highest[p] = larger(highest[p], step.gradient);
+            lowest[p] = smaller(lowest[p], step.gradient);
+        }
+        pass.rows[n_kept] = row;
+        n_kept += any(active) ? 1 : 0;
+        if (!any(moved)) continue;
+        for (int p = 0; p < kParts; ++p) dual[p] = next[p];
+        scatter(entry, end, weights, change);
+    }
+    for (int p = 0; p < kParts; ++p) {
+        reinterpret_cast<Floats*>(pass.highest)[p] = highest[p];
+        reinterpret_cast<Floats*>(pass.lowest)[p] = lowest[p];
+    }
+    return n_kept;
+}
+
+}  // namespace DEFRAG_KERNEL
+}  // namespace defrag

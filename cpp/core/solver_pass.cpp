@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "core/solver_pass.hpp"
+
+#include <stdexcept>
+
+#if defined(__x86_64__) || defined(__i386__)
+#define DEFRAG_X86 1
+#include <immintrin.h>
+#else
+#define DEFRAG_X86 0
+#endif
+
+#define DEFRAG_INLINE static inline __attribute__((always_inline))
+
+#define DEFRAG_KERNEL baseline
+#define DEFRAG_VECTOR_BYTES 16
+#include "core/solver_kernel.hpp"
+#undef DEFRAG_KERNEL
+#undef DEFRAG_VECTOR_BYTES
+
+#if DEFRAG_X86
+
+#if defined(__clang__)
+#pragma clang attribute push(__attribute__((target("avx2"))), apply_to = function)
+#else
+#pragma GCC push_options
+#pragma GCC target("avx2")
+#endif
+#define DEFRAG_KERNEL avx2
+#define DEFRAG_VECTOR_BYTES 32
+#include "core/solver_kernel.hpp"
+#undef DEFRAG_KERNEL
+#undef DEFRAG_VECTOR_BYTES
+#if defined(__clang__)
+#pragma clang attribute pop
+#pragma clang attribute push(__attribute__((target("avx512f"))), apply_to = function)
+#else
+#pragma GCC pop_options
+#pragma GCC push_options
+#pragma GCC target("avx512f")
+#endif
+#define DEFRAG_KERNEL avx512
+#define DEFRAG_VECTOR_BYTES 64
+#include "core/solver_kernel.hpp"
+#undef DEFRAG_KERNEL
+#undef DEFRAG_VECTOR_BYTES
+#if defined(__clang__)
+#pragma clang attribute pop
+#else
+#pragma GCC pop_options
+#endif
+
+#endif  // DEFRAG_X86
+
+namespace defrag {
+
+bool can_run(Instructions instructions) {
+    switch (instructions) {
+#if DEFRAG_X86
+        case Instructions::kAvx2:
+            return __builtin_cpu_supports("avx2") != 0;
+        case Instructions::kAvx512:
+            return __builtin_cpu_supports("avx512f") != 0;
+#else
+        case Instructions::kAvx2:
+        case Instructions::kAvx512:
+            return false;
+#endif
+        default:
+            return true;
+    }
+}
+
+RunPass select_pass(Loss loss, Instructions instructions) {
+    if (!can_run(instructions)) {
+        throw std::invalid_argument("this processor lacks the instructions that were asked for");
+    }
+    const bool logistic = loss == Loss::kLogistic;
+#if DEFRAG_X86
+    const bool best = instructions == Instructions::kBest;
+    if (instructions == Instructions::kAvx512 || (best && can_run(Instructions::kAvx512))) {
+        return logistic ? avx512::run_pass<true> : avx512::run_pass<false>;
+    }
+    if (instructions == Instructions::kAvx2 || (best && can_run(Instructions::kAvx2))) {
+        return logistic ? avx2::run_pass<true> : avx2::run_pass<false>;
+    }
+#endif
+    return logistic ? baseline::run_pass<true> : baseline::run_pass<false>;
+}
+
+}  // namespace defrag

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+
+#include "core/compact_rows.hpp"
+#include "core/losses.hpp"
+
+namespace defrag {
+
+/// Which version of the vector code runs. All give the same bits: lanes are independent
+/// problems, no operation crosses them and nothing is contracted, so the width of a
+/// vector cannot be seen in a result. Tests force each version and compare.
+enum class Instructions { kBest = 0, kBaseline = 1, kAvx2 = 2, kAvx512 = 3 };
+
+/// One pass of dual coordinate descent over a list of rows, for kLanes problems at once.
+/// Plain pointers, because the code behind it is compiled once per instruction set and
+/// must not instantiate anything that other translation units share.
+struct Pass {
+    const Entry* entries;
+    const std::int64_t* starts;
+    const float* norms;
+    const std::uint16_t* signs;  // bit l of row r: row r is a positive of lane l
+    float* weights;              // [slot][kLanes], 64-byte aligned
+    float* dual;                 // [row][kLanes], y * alpha, 64-byte aligned
+    const float* offsets;        // [kLanes], a fixed part of the score, 64-byte aligned
+    float cost;
+    float diagonal;      // squared hinge: 1 / (2 cost)
+    float shrink;        // a row leaves when every lane is at zero with a gradient above this
+    float skip;          // weights stay when no lane's dual variable moves by more
+    std::int32_t* rows;  // the visiting order; on return, the rows that stay
+    std::int64_t n_rows;
+    alignas(64) float highest[kLanes];  // largest projected gradient of the pass, at least 0
+    alignas(64) float lowest[kLanes];   // smallest, at most 0
+};
+
+/// Runs a pass and returns how many rows stay.
+using RunPass = std::int64_t (*)(Pass&);
+
+/// The best version this processor has, for kBest; throws std::invalid_argument when a
+/// named version cannot run here.
+RunPass select_pass(Loss loss, Instructions instructions);
+
+/// Whether a version can run on this processor.
+bool can_run(Instructions instructions);
+
+}  // namespace defrag
