@@ -5,10 +5,12 @@
 namespace nb = nanobind;
 
 void bind_agglomeration(nb::module_& m);
+void bind_beam_search(nb::module_& m);
 void bind_csr(nb::module_& m);
 void bind_representations(nb::module_& m);
 void bind_tree(nb::module_& m);
 void bind_xmc_parser(nb::module_& m);
+void bind_label_tree(nb::module_& m);
 void bind_solver(nb::module_& m);
 
 NB_MODULE(_core, m) {
@@ -19,4 +21,6 @@ NB_MODULE(_core, m) {
     bind_agglomeration(m);
     bind_xmc_parser(m);
     bind_solver(m);
+    bind_label_tree(m);
+    bind_beam_search(m);
 }

@@ -22,9 +22,10 @@ void BlockSolver::start(const CompactRows& rows, std::int64_t n_lanes) {
 
 void BlockSolver::mark(std::int64_t lane, std::int64_t row) {
     std::uint16_t& signs = signs_[at(row)];
+    const unsigned bit = 1U << lane;
     n_marked_ += signs == 0 ? 1 : 0;
-    signs = static_cast<std::uint16_t>(signs | (1U << lane));
-    ++n_positives_[lane];
+    n_positives_[lane] += (signs & bit) == 0 ? 1 : 0;
+    signs = static_cast<std::uint16_t>(signs | bit);
 }
 
 Pass BlockSolver::make_pass(const SolverOptions& options) {

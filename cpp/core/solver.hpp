@@ -64,7 +64,7 @@ class BlockSolver {
     /// Begins a block of n_lanes problems without positives; `rows` must outlive the block.
     void start(const CompactRows& rows, std::int64_t n_lanes);
 
-    /// Makes a row a positive of a lane; each pair at most once.
+    /// Makes a row a positive of a lane; to say so again changes nothing.
     void mark(std::int64_t lane, std::int64_t row);
 
     /// Dual coordinate descent from zero; `item` names the block in the random streams.

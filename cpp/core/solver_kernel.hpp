@@ -185,5 +185,18 @@ std::int64_t run_pass(Pass& pass) {
     return n_kept;
 }
 
+/// Adds the weights of a list of entries to the scores of kLanes outputs, one after the other,
+/// so that the sum has the same bits as one that skips what is zero.
+inline void score_panel(const Entry* entry, const Entry* end, const float* panel, float* scores) {
+    Floats sums[kParts];
+    for (int p = 0; p < kParts; ++p) sums[p] = reinterpret_cast<Floats*>(scores)[p];
+    for (; entry != end; ++entry) {
+        const auto* line =
+            reinterpret_cast<const Floats*>(reinterpret_cast<const char*>(panel) + entry->offset);
+        for (int p = 0; p < kParts; ++p) sums[p] += line[p] * entry->value;
+    }
+    for (int p = 0; p < kParts; ++p) reinterpret_cast<Floats*>(scores)[p] = sums[p];
+}
+
 }  // namespace DEFRAG_KERNEL
 }  // namespace defrag

@@ -71,21 +71,45 @@ bool can_run(Instructions instructions) {
     }
 }
 
-RunPass select_pass(Loss loss, Instructions instructions) {
+namespace {
+
+/// The version that stands behind a request.
+Instructions resolve(Instructions instructions) {
     if (!can_run(instructions)) {
         throw std::invalid_argument("this processor lacks the instructions that were asked for");
     }
+    if (instructions != Instructions::kBest) return instructions;
+    if (can_run(Instructions::kAvx512)) return Instructions::kAvx512;
+    return can_run(Instructions::kAvx2) ? Instructions::kAvx2 : Instructions::kBaseline;
+}
+
+}  // namespace
+
+RunPass select_pass(Loss loss, Instructions instructions) {
     const bool logistic = loss == Loss::kLogistic;
+    switch (resolve(instructions)) {
 #if DEFRAG_X86
-    const bool best = instructions == Instructions::kBest;
-    if (instructions == Instructions::kAvx512 || (best && can_run(Instructions::kAvx512))) {
-        return logistic ? avx512::run_pass<true> : avx512::run_pass<false>;
-    }
-    if (instructions == Instructions::kAvx2 || (best && can_run(Instructions::kAvx2))) {
-        return logistic ? avx2::run_pass<true> : avx2::run_pass<false>;
-    }
+        case Instructions::kAvx512:
+            return logistic ? avx512::run_pass<true> : avx512::run_pass<false>;
+        case Instructions::kAvx2:
+            return logistic ? avx2::run_pass<true> : avx2::run_pass<false>;
 #endif
-    return logistic ? baseline::run_pass<true> : baseline::run_pass<false>;
+        default:
+            return logistic ? baseline::run_pass<true> : baseline::run_pass<false>;
+    }
+}
+
+ScorePanel select_score_panel(Instructions instructions) {
+    switch (resolve(instructions)) {
+#if DEFRAG_X86
+        case Instructions::kAvx512:
+            return avx512::score_panel;
+        case Instructions::kAvx2:
+            return avx2::score_panel;
+#endif
+        default:
+            return baseline::score_panel;
+    }
 }
 
 }  // namespace defrag

@@ -18,6 +18,7 @@ from defrag import _core
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
@@ -25,12 +26,16 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FlatSolution",
+    "LabelTreeArrays",
+    "LabelTreeWeights",
     "ParseError",
     "ParsedText",
     "SolverOptions",
     "Tally",
     "TextParser",
     "agglomerate",
+    "average_trees",
+    "beam_search",
     "can_run",
     "column_statistics",
     "company_order",
@@ -47,6 +52,7 @@ __all__ = [
     "scale_rows",
     "solve_blocks",
     "split_items",
+    "train_label_tree",
 ]
 
 _CSR_STATES = ("canonical", "unsorted", "bad pointers", "bad indices")
@@ -397,3 +403,119 @@ def solve_blocks(
     )
     weights = csr_from_parts(parts, (X.shape[1], Y.shape[1]))
     return FlatSolution(weights, bias, passes, converged.astype(np.bool_), violation, primal, dual)
+
+
+@dataclass(frozen=True)
+class LabelTreeArrays:
+    """A tree over labels in breadth-first order.
+
+    Node ``v`` holds the labels ``order[begin[v]:end[v]]``. Its children are the
+    ``n_children[v]`` nodes from ``first_child[v]`` on and hold consecutive parts of that
+    range; a node without children is a leaf. Node 0 is the root.
+    """
+
+    first_child: Ids
+    n_children: Ids
+    begin: Ids
+    end: Ids
+    order: Ids
+
+    def parts(self) -> tuple[Ids, Ids, Ids, Ids, Ids]:
+        """Give the arrays in the order and types that the kernels take."""
+        arrays = (self.first_child, self.n_children, self.begin, self.end, self.order)
+        a, b, c, d, e = (np.ascontiguousarray(array, dtype=np.int32) for array in arrays)
+        return a, b, c, d, e
+
+
+@dataclass(frozen=True)
+class LabelTreeWeights:
+    """The classifiers of all nodes of a label tree; see ``cpp/core/label_tree.hpp``."""
+
+    feature_ptr: Offsets
+    features: Ids
+    entry_ptr: Offsets
+    outputs: NDArray[np.uint16]
+    weights: Floats
+    bias_ptr: Offsets
+    bias: Floats
+
+    def parts(
+        self,
+    ) -> tuple[Offsets, Ids, Offsets, NDArray[np.uint16], Floats, Offsets, Floats]:
+        """Give the arrays in the order that the kernels take."""
+        return (
+            self.feature_ptr,
+            self.features,
+            self.entry_ptr,
+            self.outputs,
+            self.weights,
+            self.bias_ptr,
+            self.bias,
+        )
+
+
+def train_label_tree(
+    X: Csr,
+    Y: Csr,
+    tree: LabelTreeArrays,
+    options: SolverOptions,
+    *,
+    scale_cost: bool = False,
+    n_threads: int,
+    progress: Progress | None = None,
+) -> LabelTreeWeights:
+    """Train the classifiers of every node; rows of X are used as they are."""
+    parts = _core.train_label_tree(
+        *csr_parts(X),
+        *csr_parts(sparse.csr_array(Y.T)),
+        *tree.parts(),
+        n_features=X.shape[1],
+        solver=options.to_core(),
+        scale_cost=scale_cost,
+        n_threads=n_threads,
+        progress=progress,
+    )
+    return LabelTreeWeights(*parts)
+
+
+def beam_search(
+    tree: LabelTreeArrays,
+    weights: LabelTreeWeights,
+    X: Csr,
+    *,
+    loss: str = "squared_hinge",
+    beam_size: int = 10,
+    top_k: int = 5,
+    discount: float = 1.0,
+    instructions: str = "best",
+    n_threads: int = 1,
+    progress: Progress | None = None,
+) -> tuple[Ids, Floats]:
+    """Find the best labels of every row of X, scaled as in training.
+
+    Returns the labels and their scores, ``(n, top_k)`` each, by falling score and rising
+    label; -1 with score 0 where there are fewer.
+    """
+    arrays = (*tree.parts(), *weights.parts(), *csr_parts(X))
+    labels, scores = _core.beam_search(
+        *arrays,
+        n_features=X.shape[1],
+        loss=loss,
+        beam_size=beam_size,
+        top_k=top_k,
+        discount=discount,
+        instructions=instructions,
+        n_threads=n_threads,
+        progress=progress,
+    )
+    return labels.reshape(-1, top_k), scores.reshape(-1, top_k)
+
+
+def average_trees(
+    trees: Sequence[tuple[Ids, Floats]], *, top_k: int, n_threads: int = 1
+) -> tuple[Ids, Floats]:
+    """Average the answers of several trees; a label that one does not give counts as 0."""
+    flat = [(labels.ravel(), scores.ravel()) for labels, scores in trees]
+    n_rows = len(trees[0][0])
+    labels, scores = _core.average_trees(flat, n_rows=n_rows, top_k=top_k, n_threads=n_threads)
+    return labels.reshape(-1, top_k), scores.reshape(-1, top_k)

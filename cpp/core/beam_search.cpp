@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "core/beam_search.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/node_scorer.hpp"
+#include "core/ranking.hpp"
+
+namespace defrag {
+namespace {
+
+// Rows that walk down the tree together: many, so that they meet in the nodes.
+constexpr std::int64_t kMaxBatch = 8192;
+constexpr std::int64_t kMinBatch = 256;
+
+/// A row that has to visit a node.
+struct Visit {
+    std::int32_t node;
+    std::int32_t row;  // in the batch
+    float score;       // of the node
+};
+
+/// The score of an output of a node with score `parent`. Never above the parent when
+/// there is no discount, also after rounding, which is what pruning rests on.
+float descend(const BeamOptions& options, float parent, float margin) {
+    if (options.loss == Loss::kLogistic) {
+        return parent * options.discount -
+               static_cast<float>(softplus(-static_cast<double>(margin)));
+    }
+    const float slack = std::max(0.0F, 1.0F - margin);
+    return parent * options.discount - slack * slack;
+}
+
+/// The walk of one batch of rows.
+class Batch {
+ public:
+    Batch(const Context& context, const LabelTreeModel& model, const BeamOptions& options)
+        : context_(context), model_(model), options_(options) {}
+
+    void run(std::int64_t first_row, std::int64_t n_rows, NodeScorer& scorer, TopLabels& out) {
+        first_row_ = first_row;
+        n_rows_ = n_rows;
+        beams_.resize(at(n_rows * options_.beam_size));
+        next_.resize(beams_.size());
+        top_.resize(at(n_rows * options_.top_k));
+        beam_sizes_.assign(at(n_rows), 1);
+        top_sizes_.assign(at(n_rows), 0);
+        for (std::int64_t row = 0; row < n_rows; ++row)
+            beams_[at(row * options_.beam_size)] = {0.0F, 0};
+        while (descend_level(scorer)) {
+        }
+        visit_leaves(scorer);
+        write(out);
+    }
+
+ private:
+    Best next_of(std::int64_t row) {
+        return {next_.data() + row * options_.beam_size, &next_sizes_[at(row)], options_.beam_size};
+    }
+    Best top_of(std::int64_t row) {
+        return {top_.data() + row * options_.top_k, &top_sizes_[at(row)], options_.top_k};
+    }
+
+    /// Replaces the inner nodes of all beams by their children; false when there are none.
+    bool descend_level(NodeScorer& scorer) {
+        visits_.clear();
+        next_sizes_.assign(at(n_rows_), 0);
+        for (std::int64_t row = 0; row < n_rows_; ++row) {
+            for (std::int64_t i = 0; i < beam_sizes_[at(row)]; ++i) {
+                const Scored& item = beams_[at(row * options_.beam_size + i)];
+                if (model_.tree.is_leaf(item.id)) {
+                    next_of(row).offer(item);
+                } else {
+                    visits_.push_back({item.id, static_cast<std::int32_t>(row), item.score});
+                }
+            }
+        }
+        if (visits_.empty()) return false;
+        visit_nodes(scorer, [this](const Visit& visit, const float* margins) {
+            const std::int32_t first = model_.tree.first_child[visit.node];
+            Best best = next_of(visit.row);
+            for (std::int32_t i = 0; i < model_.tree.n_children[visit.node]; ++i) {
+                best.offer({descend(options_, visit.score, margins[i]), first + i});
+            }
+        });
+        beams_.swap(next_);
+        beam_sizes_.swap(next_sizes_);
+        return true;
+    }
+
+    /// Scores the labels of the leaves in the beams, the best leaves first: a leaf below the
+    /// worst of top_k labels already found has nothing to add.
+    void visit_leaves(NodeScorer& scorer) {
+        const bool prune = options_.discount >= 1.0F;
+        std::int64_t first = 0;
+        for (std::int64_t last = 2; first < options_.beam_size;
+             first = std::exchange(last, 2 * last + 1)) {
+            visits_.clear();
+            for (std::int64_t row = 0; row < n_rows_; ++row) {
+                const std::int64_t end = std::min<std::int64_t>(last, beam_sizes_[at(row)]);
+                const Best best = top_of(row);
+                for (std::int64_t i = first; i < end; ++i) {
+                    const Scored& item = beams_[at(row * options_.beam_size + i)];
+                    if (prune && best.full() && item.score < best.worst().score) break;
+                    visits_.push_back({item.id, static_cast<std::int32_t>(row), item.score});
+                }
+            }
+            visit_nodes(scorer, [this](const Visit& visit, const float* margins) {
+                const std::int32_t begin = model_.tree.begin[visit.node];
+                Best best = top_of(visit.row);
+                for (std::int32_t i = 0; i < model_.tree.end[visit.node] - begin; ++i) {
+                    best.offer(
+                        {descend(options_, visit.score, margins[i]), model_.tree.order[begin + i]});
+                }
+            });
+        }
+    }
+
+    /// Evaluates the nodes of all visits, one node after the other.
+    template <class Receive>
+    void visit_nodes(NodeScorer& scorer, Receive receive) {
+        std::sort(visits_.begin(), visits_.end(), [](const Visit& a, const Visit& b) {
+            return a.node != b.node ? a.node < b.node : a.row < b.row;
+        });
+        for (std::size_t begin = 0; begin < visits_.size();) {
+            const std::int32_t node = visits_[begin].node;
+            group_.clear();
+            std::size_t end = begin;
+            for (; end < visits_.size() && visits_[end].node == node; ++end) {
+                group_.push_back(static_cast<std::int32_t>(first_row_ + visits_[end].row));
+            }
+            scorer.score(node, group_.data(), static_cast<std::int64_t>(group_.size()),
+                         [&](std::int64_t i, const float* margins) {
+                             receive(visits_[begin + at(i)], margins);
+                         });
+            context_.check();
+            begin = end;
+        }
+    }
+
+    void write(TopLabels& out) {
+        for (std::int64_t row = 0; row < n_rows_; ++row) {
+            Scored* items = top_.data() + row * options_.top_k;
+            const std::int32_t size = top_sizes_[at(row)];
+            for (std::int32_t i = 0; i < size; ++i) items[i].score = std::exp(items[i].score);
+            // Different sums may have one exponential: the order is that of what is given.
+            std::sort(items, items + size, better);
+            for (std::int32_t i = 0; i < size; ++i) {
+                const std::size_t place = at((first_row_ + row) * options_.top_k + i);
+                out.labels[place] = items[i].id;
+                out.scores[place] = items[i].score;
+            }
+        }
+    }
+
+    const Context& context_;
+    const LabelTreeModel& model_;
+    const BeamOptions& options_;
+    std::int64_t first_row_ = 0;
+    std::int64_t n_rows_ = 0;
+    std::vector<Scored> beams_;  // [row][beam_size], best first
+    std::vector<Scored> next_;
+    std::vector<Scored> top_;  // [row][top_k], best first
+    std::vector<std::int32_t> beam_sizes_;
+    std::vector<std::int32_t> next_sizes_;
+    std::vector<std::int32_t> top_sizes_;
+    std::vector<Visit> visits_;
+    std::vector<std::int32_t> group_;
+};
+
+}  // namespace
+
+TopLabels beam_search(const Context& context, const LabelTreeModel& model, const CsrView& X,
+                      const BeamOptions& options) {
+    context.expect(X.n_rows);
+    TopLabels result;
+    result.top_k = options.top_k;
+    result.labels.assign(at(X.n_rows * options.top_k), -1);
+    result.scores.assign(at(X.n_rows * options.top_k), 0.0F);
+    if (model.tree.n_nodes == 0) return result;
+    // How rows are grouped cannot be seen in the result, so the threads may decide it.
+    const std::int64_t share = X.n_rows / (4 * static_cast<std::int64_t>(context.n_threads())) + 1;
+    const std::int64_t grain =
+        context.n_threads() == 1 ? kMaxBatch : std::clamp(share, kMinBatch, kMaxBatch);
+    std::vector<NodeScorer> scorers;
+    scorers.reserve(context.n_threads());
+    for (unsigned w = 0; w < context.n_threads(); ++w) {
+        scorers.emplace_back(model, X, options.instructions);
+    }
+    parallel_for(context, X.n_rows, grain,
+                 [&](std::int64_t begin, std::int64_t end, unsigned worker) {
+                     Batch batch(context, model, options);
+                     batch.run(begin, end - begin, scorers[worker], result);
+                     context.advance(end - begin);
+                 });
+    return result;
+}
+
+TopLabels average_trees(const Context& context, const std::vector<TopLabels>& trees,
+                        std::int64_t n_rows, std::int64_t top_k) {
+    TopLabels result;
+    result.top_k = top_k;
+    result.labels.assign(at(n_rows * top_k), -1);
+    result.scores.assign(at(n_rows * top_k), 0.0F);
+    const auto n_trees = static_cast<float>(trees.size());
+    parallel_for(context, n_rows, kMinBatch, [&](std::int64_t begin, std::int64_t end, unsigned) {
+        std::vector<Scored> all;
+        for (std::int64_t row = begin; row < end; ++row) {
+            all.clear();
+            for (const TopLabels& tree : trees) {
+                for (std::int64_t i = row * tree.top_k; i < (row + 1) * tree.top_k; ++i) {
+                    if (tree.labels[at(i)] >= 0)
+                        all.push_back({tree.scores[at(i)], tree.labels[at(i)]});
+                }
+            }
+            // Stable: the scores of a label are added in the order of the trees.
+            std::stable_sort(all.begin(), all.end(),
+                             [](const Scored& a, const Scored& b) { return a.id < b.id; });
+            std::size_t n = 0;
+            for (std::size_t i = 0; i < all.size(); ++i) {
+                if (n > 0 && all[n - 1].id == all[i].id) {
+                    all[n - 1].score += all[i].score;
+                } else {
+                    all[n++] = all[i];
+                }
+            }
+            for (std::size_t i = 0; i < n; ++i) all[i].score /= n_trees;
+            const std::size_t kept = std::min(n, at(top_k));
+            std::partial_sort(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(kept),
+                              all.begin() + static_cast<std::ptrdiff_t>(n), better);
+            for (std::size_t i = 0; i < kept; ++i) {
+                result.labels[at(row * top_k) + i] = all[i].id;
+                result.scores[at(row * top_k) + i] = all[i].score;
+            }
+        }
+        context.check();
+    });
+    return result;
+}
+
+}  // namespace defrag

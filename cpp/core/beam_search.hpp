@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/csr.hpp"
+#include "core/label_tree.hpp"
+#include "core/losses.hpp"
+#include "core/parallel.hpp"
+
+namespace defrag {
+
+/// A trained label tree over memory that somebody else owns; see LabelTreeWeights.
+struct LabelTreeModel {
+    LabelTreeView tree;
+    std::int64_t n_features = 0;
+    const std::int64_t* feature_ptr = nullptr;
+    const std::int32_t* features = nullptr;
+    const std::int64_t* entry_ptr = nullptr;
+    const std::uint16_t* outputs = nullptr;
+    const float* weights = nullptr;
+    const std::int64_t* bias_ptr = nullptr;
+    const float* bias = nullptr;
+};
+
+struct BeamOptions {
+    Loss loss = Loss::kSquaredHinge;
+    std::int64_t beam_size = 10;
+    std::int64_t top_k = 5;
+    /// The score of a parent counts this much in that of its children (Bonsai: 0.98).
+    float discount = 1.0F;
+    Instructions instructions = Instructions::kBest;
+};
+
+/// The best labels of every row: n_rows x top_k, -1 with score 0 where there are fewer.
+struct TopLabels {
+    std::int64_t top_k = 0;
+    std::vector<std::int32_t> labels;
+    std::vector<float> scores;
+};
+
+/// Descends level by level with the best `beam_size` nodes of every row; a leaf that is
+/// reached early stays in the beam. The score of a label is exp(sum of -loss(margin)) over
+/// its path. Ranked by score, then by label. A row does not see which other rows are in
+/// the batch: nodes with many rows are unpacked into a dense panel, others are searched,
+/// and both add in the same order.
+TopLabels beam_search(const Context& context, const LabelTreeModel& model, const CsrView& X,
+                      const BeamOptions& options);
+
+/// The mean of the scores of several trees for the same rows; a label that a tree does not
+/// give counts as 0 there.
+TopLabels average_trees(const Context& context, const std::vector<TopLabels>& trees,
+                        std::int64_t n_rows, std::int64_t top_k);
+
+}  // namespace defrag

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "core/label_tree.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <stdexcept>
+#include <string>
+
+#include "core/bitset.hpp"
+
+namespace defrag {
+namespace {
+
+// A node of several blocks with at least this share of the points is worth all threads.
+constexpr std::int64_t kWideShare = 16;
+
+/// The classifiers of one node, before they are put together with the others.
+struct NodeWeights {
+    std::vector<std::int32_t> features;
+    std::vector<std::int32_t> sizes;  // entries per feature
+    std::vector<std::uint16_t> outputs;
+    std::vector<float> weights;
+    std::vector<float> bias;
+};
+
+/// What is the same for all nodes.
+struct Job {
+    const CsrView& X;
+    const CsrView& positives;
+    const LabelTreeView& tree;
+    const LabelTreeOptions& options;
+
+    std::int64_t n_blocks(std::int64_t node) const {
+        return (tree.n_outputs(node) + kLanes - 1) / kLanes;
+    }
+};
+
+/// The points of one node: their ids, their places in the list, and a compact copy.
+class NodeRows {
+ public:
+    explicit NodeRows(const CsrView& X)
+        : members_(X.n_rows), places_(at(X.n_rows)), slots_(at(X.n_cols)) {}
+
+    void assign(const Job& job, std::int64_t node) {
+        const LabelTreeView& tree = job.tree;
+        for (std::int32_t i = tree.begin[node]; i < tree.end[node]; ++i) {
+            const std::int32_t label = tree.order[i];
+            for (auto p = job.positives.begin(label); p < job.positives.end(label); ++p) {
+                members_.insert(job.positives.indices[p]);
+            }
+        }
+        rows_.clear();
+        members_.drain([this](std::int32_t row) {
+            places_[at(row)] = static_cast<std::int32_t>(rows_.size());
+            rows_.push_back(row);
+        });
+        compact_.assign(job.X, rows_.data(), static_cast<std::int64_t>(rows_.size()),
+                        job.options.solver.bias, slots_);
+    }
+
+    const CompactRows& compact() const { return compact_; }
+    /// Where a point of the node stands in its list; meaningless for others.
+    std::int32_t place(std::int32_t row) const { return places_[at(row)]; }
+
+ private:
+    OrderedSet members_;
+    std::vector<std::int32_t> places_;
+    std::vector<std::int32_t> slots_;
+    std::vector<std::int32_t> rows_;
+    CompactRows compact_;
+};
+
+void solve_block(const Context& context, const Job& job, std::int64_t node, std::int64_t block,
+                 const NodeRows& rows, BlockSolver& solver, BlockWeights& out) {
+    const LabelTreeView& tree = job.tree;
+    const std::int64_t first = block * kLanes;
+    const std::int64_t n_lanes = std::min(kLanes, tree.n_outputs(node) - first);
+    solver.start(rows.compact(), n_lanes);
+    for (std::int64_t lane = 0; lane < n_lanes; ++lane) {
+        const std::int32_t end = tree.output_end(node, first + lane);
+        for (std::int32_t i = tree.output_begin(node, first + lane); i < end; ++i) {
+            const std::int32_t label = tree.order[i];
+            for (auto p = job.positives.begin(label); p < job.positives.end(label); ++p) {
+                solver.mark(lane, rows.place(job.positives.indices[p]));
+            }
+        }
+    }
+    SolverOptions options = job.options.solver;
+    const std::int64_t n_rows = rows.compact().n_rows();
+    if (job.options.scale_cost && n_rows > 0) {
+        options.cost *= static_cast<double>(job.X.n_rows) / static_cast<double>(n_rows);
+    }
+    const std::int64_t item = node * (kMaxOutputs / kLanes) + block;
+    solver.solve(context, options, static_cast<std::uint64_t>(item));
+    solver.collect(options, out);
+    context.advance(n_rows);
+}
+
+/// Puts the blocks of a node together: features in order, outputs in order within each.
+NodeWeights join_blocks(const Job& job, std::int64_t node, const CompactRows& rows,
+                        const std::vector<BlockWeights>& blocks) {
+    NodeWeights result;
+    std::vector<std::int64_t> next(at(rows.n_slots()));
+    for (const BlockWeights& block : blocks) {
+        for (const std::int32_t slot : block.slots) ++next[at(slot)];
+    }
+    std::vector<std::int32_t> used;
+    for (std::int32_t slot = 1; slot < rows.n_slots(); ++slot) {
+        if (next[at(slot)] > 0) used.push_back(slot);
+    }
+    std::sort(used.begin(), used.end(), [&rows](std::int32_t a, std::int32_t b) {
+        return rows.feature(a) < rows.feature(b);
+    });
+    std::int64_t total = 0;
+    for (const std::int32_t slot : used) {
+        result.features.push_back(rows.feature(slot));
+        result.sizes.push_back(static_cast<std::int32_t>(next[at(slot)]));
+        total += std::exchange(next[at(slot)], total);
+    }
+    result.outputs.resize(at(total));
+    result.weights.resize(at(total));
+    const std::int64_t n_outputs = job.tree.n_outputs(node);
+    for (std::size_t b = 0; b < blocks.size(); ++b) {
+        const BlockWeights& block = blocks[b];
+        for (std::size_t e = 0; e < block.slots.size(); ++e) {
+            const std::size_t place = at(next[at(block.slots[e])]++);
+            result.outputs[place] = static_cast<std::uint16_t>(b * at(kLanes) + block.lanes[e]);
+            result.weights[place] = block.weights[e];
+        }
+        const std::int64_t first = static_cast<std::int64_t>(b) * kLanes;
+        result.bias.insert(result.bias.end(), block.bias,
+                           block.bias + std::min(kLanes, n_outputs - first));
+    }
+    return result;
+}
+
+/// What one thread needs.
+struct Worker {
+    explicit Worker(const CsrView& X) : rows(X) {}
+    NodeRows rows;
+    BlockSolver solver;
+    std::vector<BlockWeights> blocks;
+};
+
+void train_node(const Context& context, const Job& job, std::int64_t node, Worker& worker,
+                NodeWeights& out) {
+    worker.rows.assign(job, node);
+    worker.blocks.resize(at(job.n_blocks(node)));
+    for (std::int64_t block = 0; block < job.n_blocks(node); ++block) {
+        solve_block(context, job, node, block, worker.rows, worker.solver,
+                    worker.blocks[at(block)]);
+    }
+    out = join_blocks(job, node, worker.rows.compact(), worker.blocks);
+}
+
+/// All threads on the blocks of one node, which share its rows.
+void train_wide_node(const Context& context, const Job& job, std::int64_t node,
+                     std::vector<Worker>& workers, NodeWeights& out) {
+    const NodeRows& rows = workers[0].rows;
+    workers[0].rows.assign(job, node);
+    std::vector<BlockWeights> blocks(at(job.n_blocks(node)));
+    parallel_for(context, job.n_blocks(node), 1, [&](std::int64_t block, std::int64_t, unsigned w) {
+        solve_block(context, job, node, block, rows, workers[w].solver, blocks[at(block)]);
+    });
+    out = join_blocks(job, node, rows.compact(), blocks);
+}
+
+LabelTreeWeights join_nodes(std::vector<NodeWeights>& nodes) {
+    LabelTreeWeights result;
+    std::size_t n_features = 0;
+    std::size_t n_entries = 0;
+    for (const NodeWeights& node : nodes) {
+        n_features += node.features.size();
+        n_entries += node.outputs.size();
+    }
+    result.features.reserve(n_features);
+    result.entry_ptr.reserve(n_features + 1);
+    result.outputs.reserve(n_entries);
+    result.weights.reserve(n_entries);
+    for (NodeWeights& node : nodes) {
+        result.features.insert(result.features.end(), node.features.begin(), node.features.end());
+        for (const std::int32_t size : node.sizes) {
+            result.entry_ptr.push_back(result.entry_ptr.back() + size);
+        }
+        result.outputs.insert(result.outputs.end(), node.outputs.begin(), node.outputs.end());
+        result.weights.insert(result.weights.end(), node.weights.begin(), node.weights.end());
+        result.bias.insert(result.bias.end(), node.bias.begin(), node.bias.end());
+        result.feature_ptr.push_back(static_cast<std::int64_t>(result.features.size()));
+        result.bias_ptr.push_back(static_cast<std::int64_t>(result.bias.size()));
+        node = NodeWeights();
+    }
+    return result;
+}
+
+/// An upper bound of the points a node sees.
+std::int64_t count_positives(const Job& job, std::int64_t node) {
+    std::int64_t count = 0;
+    for (std::int32_t i = job.tree.begin[node]; i < job.tree.end[node]; ++i) {
+        const std::int32_t label = job.tree.order[i];
+        count += job.positives.end(label) - job.positives.begin(label);
+    }
+    return std::min(count, job.X.n_rows);
+}
+
+}  // namespace
+
+LabelTreeWeights train_label_tree(const Context& context, const CsrView& X,
+                                  const CsrView& positives, const LabelTreeView& tree,
+                                  const LabelTreeOptions& options) {
+    const Job job{X, positives, tree, options};
+    std::vector<std::int64_t> wide;
+    std::vector<std::int64_t> narrow;
+    std::int64_t work = 0;
+    for (std::int64_t node = 0; node < tree.n_nodes; ++node) {
+        if (tree.n_outputs(node) > kMaxOutputs) {
+            throw std::invalid_argument("a node must have at most 65536 children or labels, got " +
+                                        std::to_string(tree.n_outputs(node)));
+        }
+        const std::int64_t n_points = count_positives(job, node);
+        const bool shared = job.n_blocks(node) > 1 && n_points * kWideShare >= X.n_rows;
+        (shared ? wide : narrow).push_back(node);
+        work += n_points * job.n_blocks(node);
+    }
+    context.expect(work);
+    std::vector<Worker> workers;
+    workers.reserve(context.n_threads());
+    for (unsigned w = 0; w < context.n_threads(); ++w) workers.emplace_back(X);
+    std::vector<NodeWeights> nodes(at(tree.n_nodes));
+    for (const std::int64_t node : wide) {
+        train_wide_node(context, job, node, workers, nodes[at(node)]);
+    }
+    // Breadth-first order puts the large nodes first, so that no thread is left with one.
+    parallel_for(context, static_cast<std::int64_t>(narrow.size()), 1,
+                 [&](std::int64_t i, std::int64_t, unsigned w) {
+                     const std::int64_t node = narrow[at(i)];
+                     train_node(context, job, node, workers[w], nodes[at(node)]);
+                 });
+    return join_nodes(nodes);
+}
+
+}  // namespace defrag

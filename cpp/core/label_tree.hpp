@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/csr.hpp"
+#include "core/parallel.hpp"
+#include "core/solver.hpp"
+
+namespace defrag {
+
+/// A tree over labels in breadth-first order, over memory that somebody else owns. Node v
+/// holds the labels order[begin[v]..end[v]); its children, if it has any, are the
+/// n_children[v] nodes from first_child[v] on, and hold consecutive parts of that range.
+struct LabelTreeView {
+    std::int64_t n_nodes = 0;
+    const std::int32_t* first_child = nullptr;
+    const std::int32_t* n_children = nullptr;
+    const std::int32_t* begin = nullptr;
+    const std::int32_t* end = nullptr;
+    const std::int32_t* order = nullptr;
+
+    bool is_leaf(std::int64_t node) const { return n_children[node] == 0; }
+    /// How many classifiers a node has: one per child, or one per label of a leaf.
+    std::int64_t n_outputs(std::int64_t node) const {
+        return is_leaf(node) ? end[node] - begin[node] : n_children[node];
+    }
+    /// The part of `order` that output i of a node stands for.
+    std::int32_t output_begin(std::int64_t node, std::int64_t i) const {
+        return is_leaf(node) ? static_cast<std::int32_t>(begin[node] + i)
+                             : begin[first_child[node] + i];
+    }
+    std::int32_t output_end(std::int64_t node, std::int64_t i) const {
+        return is_leaf(node) ? static_cast<std::int32_t>(begin[node] + i + 1)
+                             : end[first_child[node] + i];
+    }
+};
+
+/// The classifiers of all nodes, feature-major: node v uses the features
+/// features[feature_ptr[v]..feature_ptr[v + 1]), in order; feature number f of that array
+/// has the entries [entry_ptr[f], entry_ptr[f + 1]), one per output with a weight.
+struct LabelTreeWeights {
+    std::vector<std::int64_t> feature_ptr{0};
+    std::vector<std::int32_t> features;
+    std::vector<std::int64_t> entry_ptr{0};
+    std::vector<std::uint16_t> outputs;
+    std::vector<float> weights;
+    std::vector<std::int64_t> bias_ptr{0};  // node v has bias[bias_ptr[v]..bias_ptr[v + 1])
+    std::vector<float> bias;
+};
+
+/// More outputs than this do not fit into LabelTreeWeights::outputs.
+constexpr std::int64_t kMaxOutputs = 65536;
+
+/// How the nodes are trained.
+struct LabelTreeOptions {
+    SolverOptions solver;
+    /// Multiply the cost of a node by the share of points it does not see, all / its own: the
+    /// custom of Parabel and omikuji for the logistic loss.
+    bool scale_cost = false;
+};
+
+/// Trains the classifiers of every node on the points that carry one of its labels;
+/// a point is positive for an output when it carries a label below it. `positives` has one
+/// row per label: the points that carry it. Rows of X are used as they are.
+/// Memory: the result twice, and per thread the working set of one node.
+LabelTreeWeights train_label_tree(const Context& context, const CsrView& X,
+                                  const CsrView& positives, const LabelTreeView& tree,
+                                  const LabelTreeOptions& options);
+
+}  // namespace defrag

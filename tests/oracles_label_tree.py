@@ -1,0 +1,112 @@
+"""Slow twins of label tree training and beam search: dense, one node and one row at a time."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from defrag._native import LabelTreeArrays
+
+__all__ = ["children_of", "dense_classifiers", "flat_tree", "node_problem", "random_tree", "search"]
+
+
+def flat_tree(nested):
+    """Make the arrays of a tree given as nested lists whose innermost lists hold labels."""
+    order, spans = [], {}
+
+    def walk(node):
+        begin = len(order)
+        for child in node:
+            if isinstance(child, list):
+                walk(child)
+            else:
+                order.append(child)
+        spans[id(node)] = (begin, len(order))
+
+    walk(nested)
+    queue, first_child, n_children = [nested], [], []
+    for node in queue:
+        children = [child for child in node if isinstance(child, list)]
+        first_child.append(len(queue) if children else 0)
+        n_children.append(len(children))
+        queue += children
+    begin, end = zip(*(spans[id(node)] for node in queue), strict=True)
+    arrays = (first_child, n_children, begin, end, order)
+    return LabelTreeArrays(*(np.array(array, dtype=np.int32) for array in arrays))
+
+
+def random_tree(labels, draw, max_children=4, max_leaf=5):
+    """Draw nested lists over labels; depths differ from branch to branch."""
+    labels = list(labels)
+    if (len(labels) <= max_leaf and draw.random() < 0.7) or len(labels) < 2:
+        return labels
+    n_children = int(draw.integers(2, min(max_children, len(labels)) + 1))
+    cuts = np.sort(draw.choice(np.arange(1, len(labels)), n_children - 1, replace=False))
+    return [
+        random_tree(part, draw, max_children, max_leaf) for part in np.split(np.array(labels), cuts)
+    ]
+
+
+def children_of(tree, node):
+    """Give the label ranges of the outputs of a node."""
+    if tree.n_children[node] == 0:
+        return [[label] for label in tree.order[tree.begin[node] : tree.end[node]]]
+    first = tree.first_child[node]
+    return [
+        tree.order[tree.begin[child] : tree.end[child]]
+        for child in range(first, first + tree.n_children[node])
+    ]
+
+
+def node_problem(tree, node, X, Y):
+    """Give the rows of a node and which of them are positive for each output."""
+    outputs = [Y[:, labels].any(axis=1) for labels in children_of(tree, node)]
+    targets = np.stack(outputs, axis=1)
+    rows = np.flatnonzero(targets.any(axis=1))
+    return X[rows], targets[rows]
+
+
+def dense_classifiers(weights, node, n_features):
+    """Unpack the classifiers of a node: features by outputs, and the bias."""
+    bias = weights.bias[weights.bias_ptr[node] : weights.bias_ptr[node + 1]]
+    dense = np.zeros((n_features, len(bias)), dtype=np.float32)
+    for f in range(weights.feature_ptr[node], weights.feature_ptr[node + 1]):
+        for e in range(weights.entry_ptr[f], weights.entry_ptr[f + 1]):
+            dense[weights.features[f], weights.outputs[e]] = weights.weights[e]
+    return dense, bias
+
+
+def margins_of(weights, node, x):
+    """Add up in the order of the features, in float32, as the kernel does."""
+    dense, bias = dense_classifiers(weights, node, len(x))
+    total = bias.copy()
+    for feature in np.flatnonzero(x):
+        total += dense[feature] * x[feature]
+    return total
+
+
+def search(tree, weights, x, *, loss, beam_size, top_k, discount):
+    """Search one row level by level; gives (label, score) pairs, best first."""
+
+    def descend(parent, margin):
+        if loss == "logistic":
+            return parent * discount - np.float32(np.logaddexp(0.0, -np.float64(margin)))
+        slack = max(np.float32(0.0), np.float32(1.0) - margin)
+        return parent * discount - slack * slack
+
+    beam = [(np.float32(0.0), 0)]
+    while any(tree.n_children[node] for _, node in beam):
+        following = []
+        for score, node in beam:
+            if tree.n_children[node] == 0:
+                following.append((score, node))
+                continue
+            margins = margins_of(weights, node, x)
+            first = int(tree.first_child[node])
+            following += [(descend(score, z), first + i) for i, z in enumerate(margins)]
+        beam = sorted(following, key=lambda item: (-item[0], item[1]))[:beam_size]
+    found = []
+    for score, node in beam:
+        margins = margins_of(weights, node, x)
+        labels = tree.order[tree.begin[node] : tree.end[node]]
+        found += [(descend(score, z), int(label)) for label, z in zip(labels, margins, strict=True)]
+    return sorted(found, key=lambda item: (-item[0], item[1]))[:top_k]
