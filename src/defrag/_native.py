@@ -7,7 +7,6 @@ Kernels trust their input; whoever calls a function here has been through
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -17,8 +16,7 @@ from scipy import sparse
 from defrag import _core
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -309,6 +307,8 @@ def format_rows(
             begin=begin,
             end=min(n_rows, begin + step),
         )
+
+
 @dataclass(frozen=True)
 class SolverOptions:
     """What the dual coordinate descent solves, and how; see ``cpp/core/solver.hpp``.
