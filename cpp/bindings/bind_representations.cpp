@@ -43,14 +43,16 @@ void bind_representations(nb::module_& m) {
         "wanted"_a.noconvert(), "row_scale"_a.noconvert().none(), "n_threads"_a);
     m.def(
         "multiply",
-        [](const CsrArrays& left, const CsrArrays& right, std::int64_t n_cols, unsigned n_threads) {
+        [](const CsrArrays& left, const CsrArrays& right, std::int64_t n_cols,
+           std::int64_t max_entries, unsigned n_threads) {
             const CsrView right_view = csr_view(right, n_cols);
             const CsrView left_view = csr_view(left, right_view.n_rows);
             return to_numpy(run(n_threads, nb::none(), [&](const Context& context) {
-                return multiply(context, left_view, right_view);
+                return multiply(context, left_view, right_view, max_entries);
             }));
         },
-        "left"_a.noconvert(), "right"_a.noconvert(), nb::kw_only(), "n_cols"_a, "n_threads"_a);
+        "left"_a.noconvert(), "right"_a.noconvert(), nb::kw_only(), "n_cols"_a, "max_entries"_a,
+        "n_threads"_a);
     m.def(
         "scale_rows",
         [](const CsrArrays& matrix, bool ideal, float threshold, unsigned n_threads) {

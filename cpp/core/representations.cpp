@@ -41,6 +41,23 @@ void over_columns(const Context& context, std::int64_t n_cols,
                  [&](std::int64_t low, std::int64_t high, unsigned) { body(low, high); });
 }
 
+struct Entry {
+    std::int32_t column;
+    float value;
+};
+
+void keep_largest(std::vector<Entry>& row, std::int64_t n) {
+    if (static_cast<std::int64_t>(row.size()) <= n) return;
+    std::nth_element(row.begin(), row.begin() + n, row.end(), [](const Entry& a, const Entry& b) {
+        const float left = std::fabs(a.value);
+        const float right = std::fabs(b.value);
+        return left != right ? left > right : a.column < b.column;
+    });
+    row.resize(at(n));
+    std::sort(row.begin(), row.end(),
+              [](const Entry& a, const Entry& b) { return a.column < b.column; });
+}
+
 double ideal_dcg(const CsrView& matrix, std::int64_t row, std::vector<float>& sorted) {
     sorted.assign(matrix.data + matrix.begin(row), matrix.data + matrix.end(row));
     std::sort(sorted.begin(), sorted.end(), std::greater<float>());
@@ -135,11 +152,13 @@ Csr feature_rows(const Context& context, const CsrView& matrix, const std::int32
     return result;
 }
 
-Csr multiply(const Context& context, const CsrView& left, const CsrView& right) {
+Csr multiply(const Context& context, const CsrView& left, const CsrView& right,
+             std::int64_t max_entries) {
     struct Scratch {
         explicit Scratch(std::int64_t n) : sums(at(n)), present(n) {}
         std::vector<float> sums;
         OrderedSet present;
+        std::vector<Entry> row;
     };
     context.expect(left.n_rows);
     std::vector<Scratch> scratches(context.n_threads(), Scratch(right.n_cols));
@@ -152,10 +171,13 @@ Csr multiply(const Context& context, const CsrView& left, const CsrView& right) 
                 scratch.sums[at(right.indices[q])] += left.data[p] * right.data[q];
             }
         }
+        scratch.row.clear();
         scratch.present.drain([&](std::int32_t column) {
-            block.push(column, scratch.sums[at(column)]);
+            scratch.row.push_back({column, scratch.sums[at(column)]});
             scratch.sums[at(column)] = 0.0F;
         });
+        if (max_entries > 0) keep_largest(scratch.row, max_entries);
+        for (const Entry& entry : scratch.row) block.push(entry.column, entry.value);
     };
     return build_rows(context, left.n_rows, right.n_cols, 64, fill);
 }

@@ -30,8 +30,10 @@ Csr feature_rows(const Context& context, const CsrView& matrix, const std::int32
                  std::int64_t n_coords, const std::uint8_t* wanted, const float* row_scale);
 
 /// The product of two sparse matrices; used for X^T Y, so the cost is the sum over points of
-/// (features x labels).
-Csr multiply(const Context& context, const CsrView& left, const CsrView& right);
+/// (features x labels). Of each row only the `max_entries` largest (by absolute value, then by
+/// column) are kept, which bounds the memory of label vectors; 0 keeps all.
+Csr multiply(const Context& context, const CsrView& left, const CsrView& right,
+             std::int64_t max_entries);
 
 /// How the length of a row is fixed before it is clustered.
 enum class RowScale {

@@ -13,14 +13,26 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from defrag import metrics
     from defrag.agglomeration import Defrag, Hybrid
+    from defrag.classifiers import LabelTree, Parabel
     from defrag.io import load_dataset, read_xmc, write_xmc
 
-__all__ = ["Defrag", "Hybrid", "load_dataset", "metrics", "read_xmc", "write_xmc"]
+__all__ = [
+    "Defrag",
+    "Hybrid",
+    "LabelTree",
+    "Parabel",
+    "load_dataset",
+    "metrics",
+    "read_xmc",
+    "write_xmc",
+]
 __version__ = version("defrag")
 
 _HOMES = {
     "Defrag": "defrag.agglomeration",
     "Hybrid": "defrag.agglomeration",
+    "LabelTree": "defrag.classifiers",
+    "Parabel": "defrag.classifiers",
     "load_dataset": "defrag.io",
     "read_xmc": "defrag.io",
     "write_xmc": "defrag.io",

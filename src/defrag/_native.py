@@ -150,9 +150,15 @@ def feature_rows(
     return csr_from_parts(parts, (X.shape[1], n_coords))
 
 
-def multiply(A: Csr, B: Csr, *, n_threads: int) -> Csr:
-    """Multiply two sparse matrices."""
-    parts = _core.multiply(csr_parts(A), csr_parts(B), n_cols=B.shape[1], n_threads=n_threads)
+def multiply(A: Csr, B: Csr, *, n_threads: int, max_entries: int = 0) -> Csr:
+    """Multiply two sparse matrices; keep the largest entries of each row, 0 for all."""
+    parts = _core.multiply(
+        csr_parts(A),
+        csr_parts(B),
+        n_cols=B.shape[1],
+        max_entries=max_entries,
+        n_threads=n_threads,
+    )
     return csr_from_parts(parts, (A.shape[0], B.shape[1]))
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from defrag.typing import Csr, Floats, Ids, MatrixLike
 
-__all__ = ["FeatureVectors", "given_vectors", "scale_vectors", "take_heaviest"]
+__all__ = ["FeatureVectors", "given_vectors", "label_vectors", "scale_vectors", "take_heaviest"]
 
 
 def take_heaviest(weights: NDArray[Any], n: int) -> Ids:
@@ -184,6 +184,25 @@ def given_vectors(
         shape=(n_features, len(rows)),
     )
     return check_matrix(place @ dense, name="representation")
+
+
+def label_vectors(X: Csr, Y: Csr, *, max_entries: int, n_threads: int) -> Csr:
+    """Represent a label by the sum of its points, cut to its largest entries, at length 1.
+
+    Parameters
+    ----------
+    X : csr_array, shape (n_points, n_features)
+        The points.
+    Y : csr_array, shape (n_points, n_labels)
+        Their labels.
+    max_entries : int
+        How many entries to keep per label, 0 for all.
+    n_threads : int
+        Threads.
+    """
+    points_of_label = sparse.csr_array(Y.T)
+    sums = _native.multiply(points_of_label, X, max_entries=max_entries, n_threads=n_threads)
+    return scale_vectors(sums, split="kmeans", threshold=0.0, n_threads=n_threads)
 
 
 def scale_vectors(Z: Csr, *, split: str, threshold: float, n_threads: int) -> Csr:

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from defrag import _native
+from defrag._native import LabelTreeArrays
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from defrag.typing import Csr, Ids, Offsets, Progress
 
-__all__ = ["BalancedTree", "build_tree", "count_leaves"]
+__all__ = ["BalancedTree", "build_tree", "count_leaves", "widen"]
 
 
 @dataclass(frozen=True)
@@ -176,6 +178,44 @@ def build_tree(
     leaf_of_slot = np.repeat(np.arange(len(leaves)), (shape.end - shape.begin)[leaves])
     order[:] = order[np.lexsort((order, leaf_of_slot))]
     return tree, shape.room[leaves] - (shape.end - shape.begin)[leaves]
+
+
+def widen(tree: BalancedTree, ids: Ids, *, arity: int, root_arity: int) -> LabelTreeArrays:
+    """Put the leaves of a binary tree under nodes of more children.
+
+    Leaves that follow each other are near each other, so a node may take any run of them:
+    runs are cut into equal numbers of leaves, level by level.
+
+    Parameters
+    ----------
+    tree : BalancedTree
+        The tree whose leaves are taken over.
+    ids : ndarray of int32
+        What the items of the tree are called.
+    arity, root_arity : int
+        The most children of a node, and of the root.
+    """
+    leaves = tree.leaves
+    bounds = np.append(tree.begin[leaves], len(tree.order))
+    runs = [(0, len(leaves))]
+    first_child: list[int] = []
+    n_children: list[int] = []
+    for first, last in runs:  # grows while it is walked: that is breadth first
+        count = last - first
+        width = 0 if count == 1 else min(count, arity if first_child else root_arity)
+        first_child.append(len(runs) if width else 0)
+        n_children.append(width)
+        if width:
+            cuts = first + np.arange(width + 1) * count // width
+            runs += [(int(a), int(b)) for a, b in pairwise(cuts)]
+    spans = np.array(runs)
+    return LabelTreeArrays(
+        first_child=np.array(first_child, dtype=np.int32),
+        n_children=np.array(n_children, dtype=np.int32),
+        begin=bounds[spans[:, 0]].astype(np.int32),
+        end=bounds[spans[:, 1]].astype(np.int32),
+        order=ids[tree.order].astype(np.int32),
+    )
 
 
 def _shape(

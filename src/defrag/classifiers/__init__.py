@@ -1,0 +1,7 @@
+"""Classifiers, each a setting of the shared tree, solver and search."""
+
+from __future__ import annotations
+
+from defrag.classifiers.label_tree import LabelTree, Parabel
+
+__all__ = ["LabelTree", "Parabel"]

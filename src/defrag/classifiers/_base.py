@@ -1,0 +1,205 @@
+"""What all classifiers share: the door, the shapes of answers, 1-D classes."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from defrag import _native
+from defrag._validation import (
+    Int,
+    check_features,
+    check_labels,
+    check_parameters,
+    check_seed,
+)
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from sklearn.utils import Tags
+
+    from defrag.typing import Csr, Floats, Ids, LabelsLike, MatrixLike, Seed
+
+__all__ = ["Classifier", "unit_rows"]
+
+# Rows whose scores are held at a time while a matrix of scores is put together.
+_ROWS_AT_A_TIME = 20_000
+# A label is predicted when its score, a number between 0 and 1, is above this.
+_PREDICTED = 0.5
+
+
+def unit_rows(X: Csr, n_threads: int) -> Csr:
+    """Bring rows to length 1; empty rows stay."""
+    return _native.scale_rows(X, ideal=False, threshold=0.0, n_threads=n_threads)
+
+
+class Classifier(ClassifierMixin, BaseEstimator):
+    """Base of the classifiers: ``fit``, ``predict_topk``, ``decision_function``, ``predict``.
+
+    A subclass trains in :meth:`_train` on canonical matrices and ranks in :meth:`_rank`;
+    its scores are between 0 and 1, and a higher one is better.
+    """
+
+    _rules: ClassVar[dict[str, Any]] = {}
+    random_state: Seed
+    n_jobs: int | None
+
+    @abstractmethod
+    def _train(self, X: Csr, Y: Csr, seed: int) -> None:
+        """Learn from points X and labels Y."""
+
+    @abstractmethod
+    def _rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:
+        """Give the k best labels of each row, and their scores; -1 and 0 where fewer."""
+
+    def fit(self, X: MatrixLike, Y: LabelsLike) -> Classifier:
+        """Learn from labelled points.
+
+        Parameters
+        ----------
+        X : sparse or dense matrix, shape (n_points, n_features)
+            The points.
+        Y : indicator matrix, label lists or classes
+            Their labels: a sparse or dense 0/1 matrix, a sequence of lists of label ids,
+            or one class per point.
+
+        Returns
+        -------
+        self : Classifier
+            The fitted classifier.
+        """
+        check_parameters(self, self._rules)
+        seed = check_seed(self.random_state)
+        if Y is None:
+            raise ValueError(
+                f"This {type(self).__name__} estimator requires y to be passed, "
+                "but the target y is None."
+            )
+        X = check_features(self, X, reset=True)
+        labels = check_labels(Y, n_rows=X.shape[0])
+        if labels.matrix.nnz == 0:
+            raise ValueError("Y must have at least one label, got none for any point")
+        self._train(X, labels.matrix, seed)
+        self.n_labels_: int = labels.matrix.shape[1]
+        # scikit-learn's contract: dense labels in, dense answers out.
+        self.dense_answers_: bool = labels.classes is not None or isinstance(Y, np.ndarray)
+        self.multilabel_: bool = labels.classes is None
+        self.classes_: NDArray[Any] = (
+            np.arange(self.n_labels_) if labels.classes is None else labels.classes
+        )
+        return self
+
+    def predict_topk(self, X: MatrixLike, k: int = 5) -> tuple[Ids, Floats]:
+        """Give the best labels of each point.
+
+        Parameters
+        ----------
+        X : sparse or dense matrix, shape (n_points, n_features)
+            The points.
+        k : int, default=5
+            How many labels.
+
+        Returns
+        -------
+        labels : ndarray of int32, shape (n_points, k)
+            Label ids by falling score, then rising id; -1 where there are fewer.
+        scores : ndarray of float32, shape (n_points, k)
+            Their scores between 0 and 1; 0 where there are fewer.
+        """
+        check_is_fitted(self)
+        rule = Int(1)
+        if not rule.accepts(k):
+            raise ValueError(f"k must be {rule.describe()}, got {k!r}")
+        X = check_features(self, X, reset=False)
+        labels, scores = self._rank(X, min(int(k), self.n_labels_), exhaustive=False)
+        missing = int(k) - labels.shape[1]
+        if missing > 0:
+            labels = np.pad(labels, ((0, 0), (0, missing)), constant_values=-1)
+            scores = np.pad(scores, ((0, 0), (0, missing)))
+        return labels, scores
+
+    def decision_function(self, X: MatrixLike, top_k: int | None = None) -> Any:
+        """Give a matrix of scores.
+
+        Parameters
+        ----------
+        X : sparse or dense matrix, shape (n_points, n_features)
+            The points.
+        top_k : int, optional
+            Keep this many labels per point; default: all that the search comes upon.
+
+        Returns
+        -------
+        scores : csr_array, shape (n_points, n_labels)
+            Scores between 0 and 1; a label that is not stored has none. After ``fit`` with
+            a dense Y, a dense array; for two classes, one column: the second's score less
+            the first's.
+        """
+        check_is_fitted(self)
+        rule = Int(1, none=True)
+        if not rule.accepts(top_k):
+            raise ValueError(f"top_k must be {rule.describe()}, got {top_k!r}")
+        X = check_features(self, X, reset=False)
+        scores = self._score_matrix(X, top_k)
+        if not self.dense_answers_:
+            return scores
+        dense = scores.toarray()
+        if not self.multilabel_ and self.n_labels_ == 2:
+            return dense[:, 1] - dense[:, 0]
+        return dense
+
+    def predict(self, X: MatrixLike) -> Any:
+        """Predict labels.
+
+        Parameters
+        ----------
+        X : sparse or dense matrix, shape (n_points, n_features)
+            The points.
+
+        Returns
+        -------
+        Y : csr_array, shape (n_points, n_labels)
+            1 for labels whose score is above one half; dense after ``fit`` with a dense Y.
+            After ``fit`` with classes: the best class of each point.
+        """
+        check_is_fitted(self)
+        X = check_features(self, X, reset=False)
+        if not self.multilabel_:
+            labels, _ = self._rank(X, 1, exhaustive=True)
+            return self.classes_[np.maximum(labels[:, 0], 0)]
+        scores = self._score_matrix(X, None)
+        scores.data = (scores.data > _PREDICTED).astype(np.float32)
+        scores.eliminate_zeros()
+        return scores.toarray().astype(np.int64) if self.dense_answers_ else scores
+
+    def _score_matrix(self, X: Csr, top_k: int | None) -> Csr:
+        k = self.n_labels_ if top_k is None else min(top_k, self.n_labels_)
+        k = min(k, self._reach()) if not self.dense_answers_ else k
+        parts = []
+        for start in range(0, max(1, X.shape[0]), _ROWS_AT_A_TIME):
+            rows = X[start : start + _ROWS_AT_A_TIME]
+            labels, scores = self._rank(rows, k, exhaustive=self.dense_answers_)
+            found = labels >= 0
+            indptr = np.append(0, np.cumsum(found.sum(axis=1)))
+            shape = (rows.shape[0], self.n_labels_)
+            part = sparse.csr_array((scores[found], labels[found], indptr), shape=shape)
+            part.sort_indices()
+            parts.append(part)
+        return sparse.csr_array(sparse.vstack(parts, format="csr"))
+
+    def _reach(self) -> int:
+        """Give the most labels that a search can come upon."""
+        return self.n_labels_
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.target_tags.required = True
+        tags.target_tags.multi_output = True
+        tags.classifier_tags.multi_label = True
+        return tags
