@@ -55,6 +55,17 @@ def test_one_row_alone_and_in_a_batch_have_the_same_bits():
         assert alone[1].tobytes() == scores[row].tobytes()
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_the_index_changes_no_result(seed):
+    tree, weights, X = trained(seed, n_labels=60, n_rows=100)
+    index = _native.feature_index(weights)
+    expected = _native.beam_search(tree, weights, X)
+    for rows in ([3], range(5), range(100)):
+        labels, scores = _native.beam_search(tree, weights, X[list(rows)], index=index)
+        np.testing.assert_array_equal(labels, expected[0][list(rows)])
+        np.testing.assert_array_equal(scores, expected[1][list(rows)])
+
+
 @pytest.mark.parametrize("instructions", ["baseline", "avx2", "avx512"])
 @pytest.mark.parametrize("n_threads", [1, 3])
 def test_threads_and_instructions_cannot_be_seen(instructions, n_threads):

@@ -44,6 +44,15 @@ void bind_average_trees(nb::module_& m) {
 
 void bind_beam_search(nb::module_& m) {
     bind_average_trees(m);
+    nb::class_<FeatureIndex>(m, "FeatureIndex")
+        .def(
+            "__init__",
+            [](FeatureIndex* self, Array<std::int64_t> feature_ptr, Array<std::int32_t> features,
+               Array<std::int64_t> entry_ptr) {
+                new (self) FeatureIndex(feature_ptr.data(), features.data(), entry_ptr.data(),
+                                        static_cast<std::int64_t>(feature_ptr.size()) - 1);
+            },
+            "feature_ptr"_a.noconvert(), "features"_a.noconvert(), "entry_ptr"_a.noconvert());
     m.def(
         "beam_search",
         [](Array<std::int32_t> first_child, Array<std::int32_t> n_children,
@@ -53,7 +62,8 @@ void bind_beam_search(nb::module_& m) {
            Array<std::int64_t> bias_ptr, Array<float> bias, Array<std::int64_t> indptr,
            Array<std::int32_t> indices, Array<float> data, std::int64_t n_features,
            const std::string& loss, std::int64_t beam_size, std::int64_t top_k, float discount,
-           const std::string& instructions, unsigned n_threads, const nb::object& progress) {
+           const std::string& instructions, const FeatureIndex* index, unsigned n_threads,
+           const nb::object& progress) {
             LabelTreeModel model;
             model.tree = {static_cast<std::int64_t>(first_child.size()),
                           first_child.data(),
@@ -69,6 +79,7 @@ void bind_beam_search(nb::module_& m) {
             model.weights = weights.data();
             model.bias_ptr = bias_ptr.data();
             model.bias = bias.data();
+            model.index = index;
             const BeamOptions options{parse_loss(loss), beam_size, top_k, discount,
                                       parse_instructions(instructions)};
             const CsrView X = csr_view(indptr, indices, data, n_features);
@@ -86,5 +97,5 @@ void bind_beam_search(nb::module_& m) {
         "weights"_a.noconvert(), "bias_ptr"_a.noconvert(), "bias"_a.noconvert(),
         "indptr"_a.noconvert(), "indices"_a.noconvert(), "data"_a.noconvert(), nb::kw_only(),
         "n_features"_a, "loss"_a, "beam_size"_a, "top_k"_a, "discount"_a, "instructions"_a,
-        "n_threads"_a, "progress"_a.none());
+        "index"_a.none(), "n_threads"_a, "progress"_a.none());
 }

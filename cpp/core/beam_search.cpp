@@ -11,7 +11,7 @@ namespace defrag {
 namespace {
 
 // Rows that walk down the tree together: many, so that they meet in the nodes.
-constexpr std::int64_t kMaxBatch = 8192;
+constexpr std::int64_t kMaxBatch = 32768;
 constexpr std::int64_t kMinBatch = 256;
 
 /// A row that has to visit a node.

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/csr.hpp"
+#include "core/feature_index.hpp"
 #include "core/label_tree.hpp"
 #include "core/losses.hpp"
 #include "core/parallel.hpp"
@@ -22,6 +23,7 @@ struct LabelTreeModel {
     const float* weights = nullptr;
     const std::int64_t* bias_ptr = nullptr;
     const float* bias = nullptr;
+    const FeatureIndex* index = nullptr;  // optional: for rows that come alone or in few
 };
 
 struct BeamOptions {

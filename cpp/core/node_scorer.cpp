@@ -23,7 +23,7 @@ const std::int32_t* gallop(const std::int32_t* first, const std::int32_t* last,
 NodeScorer::NodeScorer(const LabelTreeModel& model, const CsrView& X, Instructions instructions)
     : model_(model),
       X_(X),
-      score_panel_(select_score_panel(instructions)),
+      score_panels_(select_score_panels(instructions)),
       slots_(at(model.n_features)) {}
 
 void NodeScorer::start_margins(std::int64_t node, float* margins) const {
@@ -31,10 +31,52 @@ void NodeScorer::start_margins(std::int64_t node, float* margins) const {
               margins);
 }
 
+bool NodeScorer::worth_unpacking(std::int64_t node, const std::int32_t* rows,
+                                 std::int64_t n_rows) const {
+    const std::int64_t first = model_.feature_ptr[node];
+    const std::int64_t last = model_.feature_ptr[node + 1];
+    const std::int64_t unpack_cost =
+        (last - first) + (model_.entry_ptr[last] - model_.entry_ptr[first]);
+    std::int64_t searches = 0;
+    for (std::int64_t i = 0; i < n_rows; ++i) searches += X_.end(rows[i]) - X_.begin(rows[i]);
+    const std::int64_t cost = model_.index == nullptr ? kGallopCost : kSearchCost;
+    return searches * cost >= unpack_cost;
+}
+
+void NodeScorer::add_entries(std::int64_t first, std::int64_t last, float value,
+                             float* margins) const {
+    for (std::int64_t e = first; e < last; ++e) {
+        margins[model_.outputs[e]] += model_.weights[e] * value;
+    }
+}
+
 const float* NodeScorer::search(std::int64_t node, std::int32_t row) {
     margins_.require(at(model_.tree.n_outputs(node)));
-    float* margins = margins_.data();
-    start_margins(node, margins);
+    start_margins(node, margins_.data());
+    if (model_.index != nullptr) {
+        search_index(node, row, margins_.data());
+    } else {
+        search_features(node, row, margins_.data());
+    }
+    return margins_.data();
+}
+
+void NodeScorer::search_index(std::int64_t node, std::int32_t row, float* margins) {
+    constexpr std::int64_t kAhead = 8;
+    const std::int64_t begin = X_.begin(row);
+    hits_.resize(at(X_.end(row) - begin));
+    const std::int64_t n_hits =
+        model_.index->find(node, X_.indices + begin, X_.end(row) - begin, hits_.data());
+    for (std::int64_t h = 0; h < n_hits; ++h) {
+        const FeatureIndex::Hit& later = hits_[at(std::min(h + kAhead, n_hits - 1))];
+        __builtin_prefetch(model_.outputs + later.first);
+        __builtin_prefetch(model_.weights + later.first);
+        const FeatureIndex::Hit& hit = hits_[at(h)];
+        add_entries(hit.first, hit.first + hit.count, X_.data[begin + hit.position], margins);
+    }
+}
+
+void NodeScorer::search_features(std::int64_t node, std::int32_t row, float* margins) const {
     const std::int32_t* features = model_.features;
     const std::int32_t* place = features + model_.feature_ptr[node];
     const std::int32_t* last = features + model_.feature_ptr[node + 1];
@@ -42,11 +84,8 @@ const float* NodeScorer::search(std::int64_t node, std::int32_t row) {
         place = gallop(place, last, X_.indices[p]);
         if (place == last || *place != X_.indices[p]) continue;
         const std::int64_t f = place - features;
-        for (std::int64_t e = model_.entry_ptr[f]; e < model_.entry_ptr[f + 1]; ++e) {
-            margins[model_.outputs[e]] += model_.weights[e] * X_.data[p];
-        }
+        add_entries(model_.entry_ptr[f], model_.entry_ptr[f + 1], X_.data[p], margins);
     }
-    return margins;
 }
 
 void NodeScorer::unpack(std::int64_t node) {
@@ -69,24 +108,32 @@ void NodeScorer::unpack(std::int64_t node) {
 
 void NodeScorer::multiply(std::int64_t node, const std::int32_t* rows, std::int64_t n_rows) {
     constexpr auto kLineBytes = static_cast<std::uint32_t>(kLanes * sizeof(float));
+    std::int64_t n_entries = 0;
+    for (std::int64_t i = 0; i < n_rows; ++i) n_entries += X_.end(rows[i]) - X_.begin(rows[i]);
+    entries_.require(at(n_entries));
     margins_.require(at(n_rows * stride_));
-    entries_.clear();
-    starts_.assign(1, 0);
     std::fill(margins_.data(), margins_.data() + n_rows * stride_, 0.0F);
+    ends_.clear();
+    Entry* out = entries_.data();
     for (std::int64_t i = 0; i < n_rows; ++i) {
         start_margins(node, margins_.data() + i * stride_);
         for (std::int64_t p = X_.begin(rows[i]); p < X_.end(rows[i]); ++p) {
-            const std::int32_t slot = slots_[at(X_.indices[p])];
-            if (slot == 0) continue;
-            entries_.push_back({static_cast<std::uint32_t>(slot - 1) * kLineBytes, X_.data[p]});
+            // Written always and kept if the node knows the feature: a branch that cannot be
+            // foreseen would cost more.
+            const auto slot = static_cast<std::uint32_t>(slots_[at(X_.indices[p])]);
+            *out = {(slot - 1) * kLineBytes, X_.data[p]};
+            out += slot != 0 ? 1 : 0;
         }
-        starts_.push_back(static_cast<std::int64_t>(entries_.size()));
+        ends_.push_back(out);
     }
-    for (std::int64_t panel = 0; panel * kLanes < stride_; ++panel) {
+    const std::int64_t n_panels = stride_ / kLanes;
+    for (std::int64_t panel = 0; panel < n_panels; panel += kPanelsPerTurn) {
+        const std::int64_t n_together = std::min(kPanelsPerTurn, n_panels - panel);
+        const Entry* entry = entries_.data();
         for (std::int64_t i = 0; i < n_rows; ++i) {
-            score_panel_(entries_.data() + starts_[at(i)], entries_.data() + starts_[at(i) + 1],
-                         panels_.data() + panel * panel_size_,
-                         margins_.data() + i * stride_ + panel * kLanes);
+            score_panels_(entry, ends_[at(i)], panels_.data() + panel * panel_size_, panel_size_,
+                          n_together, margins_.data() + i * stride_ + panel * kLanes);
+            entry = ends_[at(i)];
         }
     }
 }

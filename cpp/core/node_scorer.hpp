@@ -20,7 +20,7 @@ class NodeScorer {
     /// margins[o] the margin of output o.
     template <class Visit>
     void score(std::int64_t node, const std::int32_t* rows, std::int64_t n_rows, Visit visit) {
-        if (n_rows < kDenseRows) {
+        if (!worth_unpacking(node, rows, n_rows)) {
             for (std::int64_t i = 0; i < n_rows; ++i) visit(i, search(node, rows[i]));
             return;
         }
@@ -36,12 +36,20 @@ class NodeScorer {
     }
 
  private:
-    // From this many rows on it pays to unpack the weights of a node.
-    static constexpr std::int64_t kDenseRows = 8;
+    // A search for a feature costs about as much as unpacking this many weights, without
+    // and with an index.
+    static constexpr std::int64_t kGallopCost = 12;
+    static constexpr std::int64_t kSearchCost = 4;
+    // Panels of a wide node that are passed over together.
+    static constexpr std::int64_t kPanelsPerTurn = 4;
     // Rows whose entries stay in the cache while the panels of a wide node pass by.
     static constexpr std::int64_t kRowsPerTurn = 64;
 
+    bool worth_unpacking(std::int64_t node, const std::int32_t* rows, std::int64_t n_rows) const;
     const float* search(std::int64_t node, std::int32_t row);
+    void search_index(std::int64_t node, std::int32_t row, float* margins);
+    void search_features(std::int64_t node, std::int32_t row, float* margins) const;
+    void add_entries(std::int64_t first, std::int64_t last, float value, float* margins) const;
     void start_margins(std::int64_t node, float* margins) const;
     void unpack(std::int64_t node);
     void multiply(std::int64_t node, const std::int32_t* rows, std::int64_t n_rows);
@@ -49,12 +57,13 @@ class NodeScorer {
 
     const LabelTreeModel& model_;
     const CsrView& X_;
-    ScorePanel score_panel_;
+    ScorePanels score_panels_;
     std::vector<std::int32_t> slots_;  // place of a feature in the unpacked node, plus one
     AlignedBuffer<float> panels_;      // [panel][feature][kLanes]
     AlignedBuffer<float> margins_;     // [row][stride_]
-    std::vector<Entry> entries_;
-    std::vector<std::int64_t> starts_;
+    AlignedBuffer<Entry> entries_;     // the rows of a turn, in terms of the panels
+    std::vector<const Entry*> ends_;
+    std::vector<FeatureIndex::Hit> hits_;
     std::int64_t stride_ = 0;
     std::int64_t panel_size_ = 0;
 };

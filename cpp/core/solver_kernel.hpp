@@ -185,17 +185,37 @@ std::int64_t run_pass(Pass& pass) {
     return n_kept;
 }
 
-/// Adds the weights of a list of entries to the scores of kLanes outputs, one after the other,
-/// so that the sum has the same bits as one that skips what is zero.
-inline void score_panel(const Entry* entry, const Entry* end, const float* panel, float* scores) {
-    Floats sums[kParts];
-    for (int p = 0; p < kParts; ++p) sums[p] = reinterpret_cast<Floats*>(scores)[p];
+template <int kPanels>
+DEFRAG_INLINE void add_panels(const Entry* entry, const Entry* end, const float* panels,
+                              std::int64_t panel_size, float* scores) {
+    Floats sums[kPanels][kParts];
+    std::memcpy(sums, scores, sizeof(sums));
     for (; entry != end; ++entry) {
-        const auto* line =
-            reinterpret_cast<const Floats*>(reinterpret_cast<const char*>(panel) + entry->offset);
-        for (int p = 0; p < kParts; ++p) sums[p] += line[p] * entry->value;
+        for (int k = 0; k < kPanels; ++k) {
+            const auto* line = reinterpret_cast<const Floats*>(
+                reinterpret_cast<const char*>(panels + k * panel_size) + entry->offset);
+            for (int p = 0; p < kParts; ++p) sums[k][p] += line[p] * entry->value;
+        }
     }
-    for (int p = 0; p < kParts; ++p) reinterpret_cast<Floats*>(scores)[p] = sums[p];
+    std::memcpy(scores, sums, sizeof(sums));
+}
+
+/// Adds the weights of a list of entries to the scores, one entry after the other, so that
+/// the sum has the same bits as one that skips what is zero. Four vectors at a time, to
+/// have something to do while an addition is under way.
+inline void score_panels(const Entry* entry, const Entry* end, const float* panels,
+                         std::int64_t panel_size, std::int64_t n_panels, float* scores) {
+    constexpr int kJoint = 4 / kParts;
+    for (; n_panels >= kJoint; n_panels -= kJoint) {
+        add_panels<kJoint>(entry, end, panels, panel_size, scores);
+        panels += kJoint * panel_size;
+        scores += kJoint * kLanes;
+    }
+    for (; n_panels > 0; --n_panels) {
+        add_panels<1>(entry, end, panels, panel_size, scores);
+        panels += panel_size;
+        scores += kLanes;
+    }
 }
 
 }  // namespace DEFRAG_KERNEL

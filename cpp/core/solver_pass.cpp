@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "core/solver_pass.hpp"
 
+#include <cstring>
 #include <stdexcept>
 
 #if defined(__x86_64__) || defined(__i386__)
@@ -99,16 +100,16 @@ RunPass select_pass(Loss loss, Instructions instructions) {
     }
 }
 
-ScorePanel select_score_panel(Instructions instructions) {
+ScorePanels select_score_panels(Instructions instructions) {
     switch (resolve(instructions)) {
 #if DEFRAG_X86
         case Instructions::kAvx512:
-            return avx512::score_panel;
+            return avx512::score_panels;
         case Instructions::kAvx2:
-            return avx2::score_panel;
+            return avx2::score_panels;
 #endif
         default:
-            return baseline::score_panel;
+            return baseline::score_panels;
     }
 }
 

@@ -41,11 +41,11 @@ using RunPass = std::int64_t (*)(Pass&);
 /// named version cannot run here.
 RunPass select_pass(Loss loss, Instructions instructions);
 
-/// Adds a row to the scores of kLanes outputs: entries, weights [slot][kLanes] and scores,
-/// the latter two 64-byte aligned. What prediction needs of the same machinery.
-using ScorePanel = void (*)(const Entry* entry, const Entry* end, const float* panel,
-                            float* scores);
-ScorePanel select_score_panel(Instructions instructions);
+/// Adds a row to scores [panel][kLanes]: panel number k has its weights [slot][kLanes] at
+/// panels + k * panel_size. All 64-byte aligned. What prediction needs of this machinery.
+using ScorePanels = void (*)(const Entry* entry, const Entry* end, const float* panels,
+                             std::int64_t panel_size, std::int64_t n_panels, float* scores);
+ScorePanels select_score_panels(Instructions instructions);
 
 /// Whether a version can run on this processor.
 bool can_run(Instructions instructions);

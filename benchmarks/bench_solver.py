@@ -1,0 +1,120 @@
+"""Time and precision of the label tree and of flat one-vs-rest, one thread, CPU seconds.
+
+Reads the data sets in the folder DEFRAG_DATA. The label tree is a simple one built here, so
+that this measures the solver and the search alone.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+
+from defrag import _native
+from defrag._native import SolverOptions
+from label_tree_data import build_tree, precision, read, unit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from scipy import sparse
+
+Result = TypeVar("Result")
+
+# The shrinking rule that flat one-vs-rest needs, and the threshold of DiSMEC.
+FLAT = SolverOptions(shrink=0.1, threshold=0.01)
+
+
+def timed(work: Callable[[], Result]) -> tuple[Result, float]:
+    """Run and give the CPU seconds of this process."""
+    start = time.process_time()
+    result = work()
+    return result, time.process_time() - start
+
+
+def flat_top(solution: _native.FlatSolution, X: sparse.csr_array) -> np.ndarray:
+    """Rank all labels by margin, 500 rows at a time."""
+    parts = []
+    for first in range(0, X.shape[0], 500):
+        scores = (X[first : first + 500] @ solution.weights).toarray() + solution.bias
+        parts.append(np.argsort(-scores, axis=1, kind="stable")[:, :5])
+    return np.concatenate(parts)
+
+
+def time_search(
+    tree: _native.LabelTreeArrays,
+    weights: _native.LabelTreeWeights,
+    X: sparse.csr_array,
+    instructions: str,
+) -> tuple[np.ndarray, float, float]:
+    """Give the labels, and the milliseconds per row in one batch and row by row."""
+    batch, alone = [], []
+    for _ in range(5):
+        (labels, _), cpu = timed(
+            lambda: _native.beam_search(tree, weights, X, instructions=instructions)
+        )
+        batch.append(1e3 * cpu / X.shape[0])
+    index = _native.feature_index(weights)
+    rows = [X[[i]] for i in range(min(1000, X.shape[0]))]
+    for _ in range(3):
+        _, cpu = timed(
+            lambda: [_native.beam_search(tree, weights, row, index=index) for row in rows]
+        )
+        alone.append(1e3 * cpu / len(rows))
+    return labels, min(batch), min(alone)
+
+
+def bench_tree(name: str, seed: int, instructions: str) -> None:
+    X, Y, X_test, Y_test = load(name)
+    tree, seconds = timed(lambda: build_tree(X, Y, seed))
+    print(f"{name}: {len(tree.n_children)} nodes, built in Python in {seconds:.1f} s")
+    print("passes  train s  weights   P@1/3/5            batch ms  one row ms")
+    for passes in (5, 8, 20):
+        options = SolverOptions(max_passes=passes, seed=seed, instructions=instructions)
+        weights, seconds = timed(
+            lambda o=options: _native.train_label_tree(X, Y, tree, o, n_threads=1)
+        )
+        labels, batch, alone = time_search(tree, weights, X_test, instructions)
+        print(
+            f"{passes:6d}  {seconds:7.2f}  {len(weights.weights):8d}  "
+            f"{precision(labels, Y_test)}  {batch:8.4f}  {alone:10.4f}"
+        )
+
+
+def bench_flat(name: str, seed: int, instructions: str) -> None:
+    X, Y, X_test, Y_test = load(name)
+    print(f"{name}, flat one-vs-rest\npasses  train s  weights   P@1/3/5            gap")
+    for passes in (5, 8):
+        options = replace(FLAT, max_passes=passes, seed=seed, instructions=instructions)
+        solution, seconds = timed(lambda o=options: _native.solve_blocks(X, Y, o, n_threads=1))
+        measured = _native.solve_blocks(X, Y, replace(options, measure=True), n_threads=1)
+        gap = 1.0 - measured.dual.sum() / measured.primal.sum()
+        top = flat_top(solution, X_test)
+        print(
+            f"{passes:6d}  {seconds:7.2f}  {solution.weights.nnz:8d}  "
+            f"{precision(top, Y_test)}  {gap:.4f}"
+        )
+
+
+def load(name: str) -> tuple[sparse.csr_array, ...]:
+    """Read both splits with unit rows."""
+    (X, Y), (X_test, Y_test) = (read(name, part) for part in ("train", "test"))
+    return unit(X), Y, unit(X_test), Y_test
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", default="eurlex-4k")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--instructions", default="best")
+    parser.add_argument("--flat", action="store_true", help="flat one-vs-rest instead of a tree")
+    arguments = parser.parse_args()
+    bench = bench_flat if arguments.flat else bench_tree
+    bench(arguments.data, arguments.seed, arguments.instructions)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <doctest.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "core/feature_index.hpp"
+#include "core/random.hpp"
+#include "core/ranking.hpp"
+
+using namespace defrag;
+
+TEST_CASE("the best are kept in order, whoever was offered first") {
+    const std::vector<Scored> offered{{0.5F, 7}, {0.9F, 4}, {0.5F, 2}, {0.1F, 1}, {0.9F, 3}};
+    for (std::size_t start = 0; start < offered.size(); ++start) {
+        std::vector<Scored> items(3);
+        std::int32_t size = 0;
+        Best best(items.data(), &size, 3);
+        for (std::size_t i = 0; i < offered.size(); ++i) {
+            best.offer(offered[(start + i) % offered.size()]);
+        }
+        CHECK(size == 3);
+        CHECK(items[0].id == 3);
+        CHECK(items[1].id == 4);
+        CHECK(items[2].id == 2);
+    }
+}
+
+TEST_CASE("nothing is kept where nothing is wanted") {
+    std::int32_t size = 0;
+    Best best(nullptr, &size, 0);
+    best.offer({1.0F, 1});
+    CHECK(size == 0);
+}
+
+TEST_CASE("the index finds every feature of its node and no other") {
+    // Node 0 has all multiples of 3, node 1 nothing, node 2 many features close together.
+    std::vector<std::int32_t> features;
+    std::vector<std::int64_t> feature_ptr{0};
+    for (std::int32_t f = 0; f < 3000; f += 3) features.push_back(f);
+    feature_ptr.push_back(static_cast<std::int64_t>(features.size()));
+    feature_ptr.push_back(static_cast<std::int64_t>(features.size()));
+    for (std::int32_t f = 1000; f < 1700; ++f) features.push_back(f);
+    feature_ptr.push_back(static_cast<std::int64_t>(features.size()));
+    std::vector<std::int64_t> entry_ptr{0};
+    for (std::size_t f = 0; f < features.size(); ++f) {
+        entry_ptr.push_back(entry_ptr.back() + 1 + static_cast<std::int64_t>(f % 5));
+    }
+    const FeatureIndex index(feature_ptr.data(), features.data(), entry_ptr.data(), 3);
+    std::vector<std::int32_t> row(3100);
+    for (std::size_t i = 0; i < row.size(); ++i) row[i] = static_cast<std::int32_t>(i);
+    std::vector<FeatureIndex::Hit> hits(row.size());
+    for (std::int64_t node = 0; node < 3; ++node) {
+        const std::int64_t n_hits = index.find(node, row.data(), 3100, hits.data());
+        REQUIRE(n_hits == feature_ptr[at(node) + 1] - feature_ptr[at(node)]);
+        for (std::int64_t h = 0; h < n_hits; ++h) {
+            const std::size_t f = at(feature_ptr[at(node)] + h);
+            CHECK(row[hits[at(h)].position] == features[f]);
+            CHECK(hits[at(h)].first == entry_ptr[f]);
+            CHECK(hits[at(h)].count == entry_ptr[f + 1] - entry_ptr[f]);
+        }
+    }
+}
