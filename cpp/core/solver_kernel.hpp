@@ -22,7 +22,7 @@ DEFRAG_INLINE bool any(Ints mask) {
 }
 #elif DEFRAG_VECTOR_BYTES == 32
 DEFRAG_INLINE bool any(Ints mask) { return _mm256_movemask_epi8((__m256i)mask) != 0; }
-#elif defined(__SSE2__)
+#elif DEFRAG_X86
 DEFRAG_INLINE bool any(Ints mask) { return _mm_movemask_epi8((__m128i)mask) != 0; }
 #else
 DEFRAG_INLINE bool any(Ints mask) { return (mask[0] | mask[1] | mask[2] | mask[3]) != 0; }

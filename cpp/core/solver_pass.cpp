@@ -4,11 +4,16 @@
 #include <cstring>
 #include <stdexcept>
 
-#if defined(__x86_64__) || defined(__i386__)
+// May be set to 0 from outside, to try the portable code on a machine that needs it not.
+#if !defined(DEFRAG_X86)
+#if defined(__x86_64__)
 #define DEFRAG_X86 1
-#include <immintrin.h>
 #else
 #define DEFRAG_X86 0
+#endif
+#endif
+#if DEFRAG_X86
+#include <immintrin.h>
 #endif
 
 #define DEFRAG_INLINE static inline __attribute__((always_inline))
