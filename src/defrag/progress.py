@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from defrag.typing import Progress
 
-__all__ = ["progress_bar"]
+__all__ = ["progress_bar", "progress_pulse"]
 
 
 @contextmanager
@@ -40,3 +40,30 @@ def progress_bar(description: str, *, enabled: bool = True) -> Iterator[Progress
     with progress.Progress(*columns, console=screen, transient=True) as bar:
         task = bar.add_task(description, total=1.0)
         yield lambda share: bar.update(task, completed=share)
+
+
+@contextmanager
+def progress_pulse(description: str, *, enabled: bool = True) -> Iterator[None]:
+    """Show on stderr that work goes on whose share cannot be told, with its seconds.
+
+    Parameters
+    ----------
+    description : str
+        What is being done.
+    enabled : bool
+        Whether a bar is wanted at all.
+    """
+    if not enabled or not sys.stderr.isatty():
+        yield
+        return
+    from rich import console, progress  # noqa: PLC0415 - slow to import, rarely needed
+
+    columns = (
+        progress.TextColumn("{task.description}"),
+        progress.BarColumn(),
+        progress.TimeElapsedColumn(),
+    )
+    screen = console.Console(stderr=True)
+    with progress.Progress(*columns, console=screen, transient=True) as bar:
+        bar.add_task(description, total=None)
+        yield

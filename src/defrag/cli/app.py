@@ -1,4 +1,4 @@
-"""The ``defrag`` command: its verbs and how an error leaves it."""
+"""The ``defrag`` command: its verbs and its global flags."""
 
 from __future__ import annotations
 
@@ -7,13 +7,18 @@ from typing import Annotated
 import typer
 
 import defrag
+from defrag.cli import agglomerate, cluster
+from defrag.cli._leaving import LeavingGroup
 
-__all__ = ["app", "run"]
+__all__ = ["app"]
 
 app = typer.Typer(
+    name="defrag",
+    cls=LeavingGroup,
     help="Extreme multi-label classification on an ordinary CPU machine.",
-    no_args_is_help=True,
+    invoke_without_command=True,
     pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 
 
@@ -25,13 +30,20 @@ def _print_version(wanted: bool) -> None:
 
 @app.callback()
 def _options(
+    context: typer.Context,
     version: Annotated[
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Say which.")
     ] = False,
+    debug: Annotated[
+        bool,
+        typer.Option("--debug", envvar="DEFRAG_DEBUG", help="Show the traceback of an error."),
+    ] = False,
 ) -> None:
-    pass
+    del version, debug  # its callback and the group of verbs look at them
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+        raise typer.Exit(2)
 
 
-def run() -> None:
-    """Run the command line."""
-    app()
+app.command("cluster", help=cluster.HELP)(cluster.cluster)
+app.command("agglomerate", help=agglomerate.HELP)(agglomerate.agglomerate)

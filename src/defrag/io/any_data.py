@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from defrag import _native
 from defrag.exceptions import FormatError
@@ -15,7 +15,10 @@ if TYPE_CHECKING:
     from defrag.io.files import InputStream, PathLike
     from defrag.typing import Csr
 
-__all__ = ["read_data"]
+__all__ = ["DataForm", "data_form", "parse_data", "read_data"]
+
+DataForm: TypeAlias = Literal["combined", "features", "npz"]
+"""What a data file says by itself that it is."""
 
 _ZIP_MAGIC = b"PK\x03\x04"
 _LONGEST_HEADER_BYTES = 1 << 16
@@ -63,21 +66,8 @@ def read_data(
     >>> X.shape, Y
     ((2, 2), None)
     """
-    n_features = check_limit("n_features", n_features)
-    n_labels = check_limit("n_labels", n_labels)
     with open_input(path) as stream:
-        if stream.peek(len(_ZIP_MAGIC)) == _ZIP_MAGIC:
-            X, Y = parse_npz(stream)
-            X = _widen(stream.name, "feature", X, n_features)
-            Y = None if Y is None else _widen(stream.name, "label", Y, n_labels)
-        elif _header_size(stream) == 2:
-            X = parse_text(stream, "features", strict=strict, n_features=n_features).pairs
-            Y = None
-        else:
-            parsed = parse_text(
-                stream, "combined", strict=strict, n_features=n_features, n_labels=n_labels
-            )
-            X, Y = parsed.pairs, parsed.labels
+        X, Y = parse_data(stream, n_features=n_features, n_labels=n_labels, strict=strict)
         name = stream.name
     if labels is None:
         return X, Y
@@ -86,6 +76,34 @@ def read_data(
     Y = read_labels(labels, n_labels=n_labels, strict=strict)
     check_rows(display_name(labels), X, Y)
     return X, Y
+
+
+def data_form(stream: InputStream) -> DataForm:
+    """Tell the form of a data file by its beginning, which stays in the stream."""
+    if stream.peek(len(_ZIP_MAGIC)) == _ZIP_MAGIC:
+        return "npz"
+    return "features" if _header_size(stream) == 2 else "combined"
+
+
+def parse_data(
+    stream: InputStream,
+    *,
+    n_features: int | None = None,
+    n_labels: int | None = None,
+    strict: bool = False,
+) -> tuple[Csr, Csr | None]:
+    """Read from an open stream, as ``read_data`` does."""
+    n_features = check_limit("n_features", n_features)
+    n_labels = check_limit("n_labels", n_labels)
+    form = data_form(stream)
+    if form == "npz":
+        X, Y = parse_npz(stream)
+        X = _widen(stream.name, "feature", X, n_features)
+        return X, None if Y is None else _widen(stream.name, "label", Y, n_labels)
+    if form == "features":
+        return parse_text(stream, form, strict=strict, n_features=n_features).pairs, None
+    parsed = parse_text(stream, form, strict=strict, n_features=n_features, n_labels=n_labels)
+    return parsed.pairs, parsed.labels
 
 
 def _header_size(stream: InputStream) -> int:

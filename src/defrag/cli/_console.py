@@ -1,0 +1,45 @@
+"""What the verbs say: results on stdout, remarks on the terminal."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from typing import Annotated, Any
+
+import typer
+
+__all__ = ["JsonFlag", "check_stdout", "examples", "print_json", "say"]
+
+JsonFlag = Annotated[bool, typer.Option("--json", help="Print the result for machines.")]
+
+
+def examples(*lines: str) -> str:
+    """Give the end of a help text that shows how a verb is used."""
+    # The bell's neighbour tells typer to keep the lines as they are.
+    return "\n\n\b\nExamples:\n" + "".join(f"  {line}\n" for line in lines)
+
+
+def print_json(values: dict[str, Any]) -> None:
+    """Print one JSON object in one line; what is not finite becomes null."""
+    typer.echo(json.dumps(_finite(values)))
+
+
+def say(message: str) -> None:
+    """Tell somebody who looks at the terminal what was done."""
+    if sys.stderr.isatty():
+        typer.echo(message, err=True)
+
+
+def check_stdout(path: str, *, as_json: bool) -> None:
+    """Refuse to write a file and a result to the same place."""
+    if as_json and path == "-":
+        raise ValueError("--json and an output of - would both write to standard output")
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_finite(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,0 +1,137 @@
+"""Data as the verbs take and give them: text, svmlight or archive, told by name or content."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from defrag.io import read_labels, write_features, write_npz, write_svmlight, write_xmc
+from defrag.io.any_data import data_form, parse_data
+from defrag.io.files import display_name, open_input
+from defrag.io.svmlight import read_svmlight
+from defrag.io.xmc_text import check_rows
+from defrag.progress import progress_pulse
+
+if TYPE_CHECKING:
+    from defrag.typing import Csr
+
+__all__ = ["Data", "Form", "LabelsFlag", "StrictFlag", "form_of_name", "read", "write"]
+
+LabelsFlag = Annotated[
+    str | None,
+    typer.Option(metavar="FILE", help="The label file, where DATA holds features only."),
+]
+StrictFlag = Annotated[
+    bool, typer.Option("--strict", help="Make an error of what is otherwise a warning.")
+]
+
+_COMPRESSED = (".gz", ".xz")
+_BY_EXTENSION = {".npz": "npz", ".svm": "svmlight", ".svmlight": "svmlight", ".libsvm": "svmlight"}
+
+
+class Form(str, Enum):
+    """The forms of a data file: text with a header, text without one, archive."""
+
+    xmc = "xmc"
+    svmlight = "svmlight"
+    npz = "npz"
+
+
+@dataclass(frozen=True)
+class Data:
+    """Points, their labels where there are any, and the form they came in."""
+
+    X: Csr
+    Y: Csr | None
+    form: Form
+    zero_based: bool | None = None
+
+    def with_features(self, X: Csr) -> Data:
+        """Give the same points and labels with other features."""
+        return replace(self, X=X)
+
+
+def form_of_name(path: str) -> Form | None:
+    """Tell the form of a file by the end of its name, or None."""
+    stem = path
+    for ending in _COMPRESSED:
+        stem = stem.removesuffix(ending)
+    found = _BY_EXTENSION.get(os.path.splitext(stem)[1].lower())  # noqa: PTH122 - may be "-"
+    return None if found is None else Form(found)
+
+
+def read(
+    path: str,
+    *,
+    labels: str | None = None,
+    form: Form | None = None,
+    zero_based: bool | None = None,
+    strict: bool = False,
+) -> Data:
+    """Read a data file of any form, ``-`` being standard input.
+
+    Parameters
+    ----------
+    path : str
+        The file. Only svmlight has to be named, by ``form`` or by the end of the name;
+        the others are told by their content.
+    labels : str, optional
+        The label file of the split form.
+    form : Form, optional
+        The form.
+    zero_based : bool, optional
+        How an svmlight file counts; without it such a file is refused.
+    strict : bool
+        Whether what is otherwise warned about is an error.
+    """
+    form = form or form_of_name(path)
+    with progress_pulse(f"reading {display_name(path)}"):
+        if form is Form.svmlight:
+            X, Y = read_svmlight(path, zero_based=check_base(path, zero_based), strict=strict)
+            data = Data(X, Y, form, zero_based)
+        else:
+            data = _read_known(path, form, strict=strict)
+        if labels is None:
+            return data
+        if data.Y is not None:
+            raise ValueError(f"{display_name(path)}: has labels already, besides those of {labels}")
+        Y = read_labels(labels, strict=strict)
+        check_rows(display_name(labels), data.X, Y)
+    return Data(data.X, Y, data.form)
+
+
+def _read_known(path: str, form: Form | None, *, strict: bool) -> Data:
+    with open_input(path) as stream:
+        found = Form.npz if data_form(stream) == "npz" else Form.xmc
+        if form not in {None, found}:
+            raise ValueError(f"{stream.name}: expected the form {form}, found {found.value}")
+        return Data(*parse_data(stream, strict=strict), found)
+
+
+def check_base(path: str, zero_based: bool | None) -> bool:
+    """Ask for what an svmlight file does not say."""
+    if zero_based is None:
+        raise ValueError(
+            f"{display_name(path)}: svmlight files do not say how they count features: "
+            "give --zero-based or --one-based"
+        )
+    return zero_based
+
+
+def write(path: str, data: Data, *, labels: str | None = None) -> None:
+    """Write a data file in the form that the data carry, ``-`` being standard output."""
+    with progress_pulse(f"writing {path}"):
+        if data.form is Form.npz:
+            write_npz(path, data.X, data.Y)
+        elif data.form is Form.svmlight:
+            none = [[] for _ in range(data.X.shape[0])]
+            base = check_base(path, data.zero_based)
+            write_svmlight(path, data.X, none if data.Y is None else data.Y, zero_based=base)
+        elif data.Y is None:
+            write_features(path, data.X)
+        else:
+            write_xmc(path, data.X, data.Y, labels=labels)

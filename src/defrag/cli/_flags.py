@@ -1,0 +1,126 @@
+"""Flags from the parameters of an estimator: one place says what there is.
+
+The signature gives the defaults, the table of rules the types and choices, the
+docstring the help. A verb takes them as ``**parameters``.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import re
+from enum import Enum
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from defrag._validation import Choice, Float
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+
+__all__ = ["NONE", "estimator_flags", "flag_name"]
+
+NONE = "none"
+"""How a user says None."""
+
+_ALIASES = {"random_state": ("--seed",)}
+
+
+def flag_name(parameter: str) -> str:
+    """Name the flag of a parameter."""
+    return "--" + parameter.replace("_", "-")
+
+
+def estimator_flags(
+    estimator: type, *, without: Collection[str] = ()
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a verb one flag for each parameter of an estimator.
+
+    The verb must take the typer context as ``context`` and ``**parameters``, where it
+    finds the parameters that the user set, and no others.
+
+    Parameters
+    ----------
+    estimator : class
+        With a table of rules, as the estimators of defrag have.
+    without : names
+        Parameters that become no flags.
+    """
+    flags = [flag for flag in _flags(estimator) if flag.name not in without]
+
+    def decorate(verb: Callable[..., None]) -> Callable[..., None]:
+        signature = inspect.signature(verb, eval_str=True)
+        own = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
+
+        @functools.wraps(verb)
+        def run(*, context: typer.Context, **arguments: Any) -> None:
+            for flag in flags:
+                value = arguments.pop(flag.name)
+                source = context.get_parameter_source(flag.name)
+                if source is not None and source.name == "COMMANDLINE":
+                    arguments[flag.name] = _plain(value)
+            verb(context=context, **arguments)
+
+        run.__signature__ = signature.replace(parameters=[*own, *flags])  # type: ignore[attr-defined]
+        return run
+
+    return decorate
+
+
+def _flags(estimator: type) -> list[inspect.Parameter]:
+    rules: dict[str, Any] = estimator._rules  # type: ignore[attr-defined] # noqa: SLF001 - the one table there is
+    rules = {**rules, "random_state": None}
+    described = _descriptions(estimator)
+    result = []
+    for name, parameter in inspect.signature(estimator).parameters.items():
+        if name not in rules:
+            continue
+        kind, default = _type_of(name, rules[name], parameter.default)
+        option = typer.Option(
+            flag_name(name),
+            *_ALIASES.get(name, ()),
+            help=described.get(name),
+            rich_help_panel=f"Parameters of {estimator.__name__}",
+        )
+        result.append(
+            inspect.Parameter(
+                name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=default,
+                annotation=Annotated[kind, option],
+            )
+        )
+    return result
+
+
+def _type_of(name: str, rule: Any, default: Any) -> tuple[Any, Any]:
+    """Give the type that typer parses a flag with, and its default in that type."""
+    if isinstance(rule, Choice):
+        words = {_word(value): _word(value) for value in rule.values}
+        choices = Enum(name, words)  # type: ignore[misc] # the members come from the rule
+        return choices, choices(_word(default))
+    kind = float if isinstance(rule, Float) else int
+    return (kind | None if default is None else kind), default
+
+
+def _word(value: Any) -> str:
+    return NONE if value is None else str(value)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Enum):
+        return None if value.value == NONE else value.value
+    return value
+
+
+def _descriptions(estimator: type) -> dict[str, str]:
+    """Take the first sentence about each parameter out of a numpydoc docstring."""
+    section = (inspect.getdoc(estimator) or "").partition("\nParameters\n")[2]
+    section = re.split(r"\n\w+\n---", section)[0]
+    entries = re.findall(r"^(\w+) :.*\n((?:    .*\n?)+)", section, flags=re.MULTILINE)
+    result = {}
+    for name, text in entries:
+        words = " ".join(text.split()).replace("``", "")
+        result[name] = re.split(r"(?<=\.) (?=[A-Z])", words)[0]
+    return result

@@ -1,0 +1,105 @@
+"""``defrag agglomerate``: replace features by groups, the second step of the official program."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from defrag import _native
+from defrag._validation import check_features
+from defrag.cli._console import examples
+from defrag.cli._data import LabelsFlag, StrictFlag, read, write
+from defrag.io import read_groups
+from defrag.pooling import FeaturePooling
+from defrag.progress import progress_pulse
+
+if TYPE_CHECKING:
+    from defrag.typing import Csr, Ids
+
+__all__ = ["HELP", "agglomerate"]
+
+HELP = (
+    "Replace the features of a data file by groups.\n\n"
+    "Text, combined or features only, gives text of the same form, and an archive (.npz) an "
+    "archive. Features without labels in one file and labels in another (--labels) give "
+    "combined text."
+) + examples(
+    "defrag agglomerate test.txt groups.txt test_small.txt",
+    "defrag agglomerate test.txt.xz groups.txt - --pooling mean | head",
+    "defrag agglomerate test.txt groups.txt test_small.txt --scale energy --train train.txt",
+)
+
+
+class Pooling(str, Enum):
+    """The value of a group."""
+
+    sum = "sum"
+    mean = "mean"
+    mean_nonzero = "mean_nonzero"
+
+
+class Scale(str, Enum):
+    """What the values of a group are multiplied by."""
+
+    none = "none"
+    energy = "energy"
+
+
+class _GivenGroups(FeaturePooling):
+    """Groups that were found before."""
+
+    def __init__(self, groups: Ids, pooling: str, scale: str | None, n_jobs: int | None) -> None:
+        self.groups = groups
+        self.pooling = pooling
+        self.scale = scale
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Csr, y: None = None) -> _GivenGroups:  # noqa: ARG002 - scikit-learn's form
+        """Measure the features on the data that the groups were made of."""
+        X = check_features(self, X, reset=True)
+        _, mass = _native.column_statistics(X, n_threads=_native.n_threads(self.n_jobs))
+        self._set_groups(X, self.groups, int(self.groups.max(initial=-1)) + 1, mass, self.scale)
+        return self
+
+
+def agglomerate(
+    data: Annotated[str, typer.Argument(metavar="DATA", help="Data; - is stdin.")],
+    groups: Annotated[str, typer.Argument(metavar="GROUPS", help="The group file; - is stdin.")],
+    out: Annotated[str, typer.Argument(metavar="OUT", help="The data in groups; - is stdout.")],
+    pooling: Annotated[
+        Pooling,
+        typer.Option(
+            help="The value of a group in a row: the sum of its members, that divided by the "
+            "size of the group, or by the number of members present in the row."
+        ),
+    ] = Pooling.sum,
+    scale: Annotated[
+        Scale,
+        typer.Option(help="Bring each group to the energy of its members on --train."),
+    ] = Scale.none,
+    train: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="The data the groups were made of, for --scale."),
+    ] = None,
+    labels: LabelsFlag = None,
+    allow_missing: Annotated[
+        bool, typer.Option("--allow-missing", help="Drop features that are in no group.")
+    ] = False,
+    strict: StrictFlag = False,
+    n_jobs: Annotated[int | None, typer.Option(help="Threads; -1 for all.")] = None,
+) -> None:
+    """Replace the features of a data file by groups."""
+    if [data, groups].count("-") > 1:
+        raise ValueError("DATA and GROUPS cannot both be standard input")
+    if (scale is Scale.none) != (train is None):
+        raise ValueError("--scale energy and --train go together: give both or neither")
+    points = read(data, labels=labels, strict=strict)
+    of_feature = read_groups(groups, points.X.shape[1], allow_missing=allow_missing)
+    known = points.X if train is None else read(train, strict=strict).X
+    with progress_pulse("adding up groups"):
+        factor = None if scale is Scale.none else scale.value
+        pooled = _GivenGroups(of_feature, pooling.value, factor, n_jobs).fit(known)
+        result = pooled.transform(points.X)
+    write(out, points.with_features(result))

@@ -1,0 +1,163 @@
+"""``defrag cluster``: find groups of features and write them as the official group file."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from defrag.agglomeration import Defrag, Hybrid
+from defrag.cli._console import JsonFlag, check_stdout, examples, print_json, say
+from defrag.cli._data import LabelsFlag, StrictFlag, read, write
+from defrag.cli._flags import estimator_flags, flag_name
+from defrag.io import read_word_vectors, write_groups
+from defrag.io.files import display_name, open_input
+from defrag.metrics import balance
+from defrag.progress import progress_pulse
+
+if TYPE_CHECKING:
+    from defrag.cli._data import Data
+
+__all__ = ["HELP", "PRESETS", "Preset", "cluster"]
+
+HELP = (
+    "Find groups of features and write them as a group file.\n\n"
+    "A group file holds the number of groups, then one line for each: its size and its "
+    "features. It is the file of the paper's program, and what 'defrag agglomerate' takes."
+) + examples(
+    "defrag cluster train.txt groups.txt",
+    "defrag cluster train.txt groups.txt --representation xy --max-cluster-size 16 --seed 1",
+    "defrag cluster train.txt groups.txt --preset hybrid --agglomerated train_small.txt",
+    "defrag cluster trainX.txt groups.txt --labels trainY.txt --preset xy",
+    "defrag cluster train.txt groups.txt --representation glove.txt --vocabulary words.txt",
+)
+
+
+class Preset(str, Enum):
+    """The paper's variants, and the one we recommend."""
+
+    x = "x"
+    xy = "xy"
+    n = "n"
+    hybrid = "hybrid"
+
+
+PRESETS: dict[Preset, tuple[type[Defrag], dict[str, Any]]] = {
+    Preset.x: (Defrag, {}),
+    Preset.xy: (Defrag, {"representation": "xy"}),
+    Preset.n: (Defrag, {"split": "ndcg"}),
+    Preset.hybrid: (Hybrid, {}),
+}
+
+# They say what becomes of the values of a group, which a group file does not hold.
+_ABOUT_VALUES = ("pooling", "scale")
+
+
+@estimator_flags(Defrag, without=("representation", "verbose"))
+def cluster(
+    context: typer.Context,  # noqa: ARG001 - the flags are read from it
+    data: Annotated[str, typer.Argument(metavar="DATA", help="Training data; - is stdin.")],
+    groups: Annotated[str, typer.Argument(metavar="GROUPS", help="The group file; - is stdout.")],
+    preset: Annotated[
+        Preset,
+        typer.Option(
+            help="Where to start from: the paper's DEFRAG-X, -XY or -N, or Hybrid, our "
+            "recommendation (half of the groups are the heaviest features, the rest is hashed)."
+        ),
+    ] = Preset.x,
+    representation: Annotated[
+        str | None,
+        typer.Option(
+            metavar="x|xy|FILE",
+            help="What stands for a feature: its points, its labels, or a vector from a file "
+            "of word vectors (with --vocabulary).",
+        ),
+    ] = None,
+    vocabulary: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="The name of each feature, one per line."),
+    ] = None,
+    labels: LabelsFlag = None,
+    agglomerated: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Also write DATA with features replaced by groups."),
+    ] = None,
+    strict: StrictFlag = False,
+    as_json: JsonFlag = False,
+    **parameters: Any,
+) -> None:
+    """Find groups of features and write them as a group file."""
+    check_stdout(groups, as_json=as_json)
+    if agglomerated is None:
+        for name in _ABOUT_VALUES:
+            if name in parameters:
+                raise ValueError(f"{flag_name(name)} changes nothing without --agglomerated")
+    elif agglomerated == "-" and (as_json or groups == "-"):
+        raise ValueError("--agglomerated - would share standard output")
+    if representation is not None:
+        parameters["representation"] = representation
+    estimator = _estimator(preset, parameters)
+    points = read(data, labels=labels, strict=strict)
+    _look_up(estimator, vocabulary, points)
+    with progress_pulse("pooling features", enabled=preset is Preset.hybrid):
+        estimator.fit(points.X, points.Y)
+    write_groups(groups, estimator.labels_)
+    if agglomerated is not None:
+        write(agglomerated, points.with_features(estimator.transform(points.X)))
+    _report(estimator, as_json=as_json)
+
+
+def _estimator(preset: Preset, parameters: dict[str, Any]) -> Defrag:
+    kind, fixed = PRESETS[preset]
+    known = kind().get_params()
+    for name in parameters:
+        if name in fixed or name not in known:
+            raise ValueError(f"{flag_name(name)} cannot be combined with --preset {preset.value}")
+    return kind(**fixed, **parameters, verbose=1)
+
+
+def _look_up(estimator: Defrag, vocabulary: str | None, points: Data) -> None:
+    """Replace the name of a file of word vectors by the vectors of the features."""
+    given = estimator.representation
+    if given in {"x", "xy"}:
+        if vocabulary is not None:
+            raise ValueError("--vocabulary needs a --representation of word vectors")
+        return
+    if vocabulary is None:
+        raise ValueError(
+            f"--representation {given}: word vectors need --vocabulary (or say x or xy)"
+        )
+    words = _read_words(vocabulary)
+    n_features = points.X.shape[1]
+    if len(words) != n_features:
+        raise ValueError(
+            f"{display_name(vocabulary)}: {len(words)} words, but the data have "
+            f"{n_features} features"
+        )
+    with progress_pulse(f"reading {given}"):
+        vectors, found = read_word_vectors(given, words)
+    say(f"{given} has vectors of {found.sum()} of {n_features} features")
+    estimator.set_params(representation=vectors)
+
+
+def _read_words(path: str) -> list[str]:
+    with open_input(path) as stream:
+        text = stream.read_all().decode("utf-8", "surrogateescape")
+    return [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")]
+
+
+def _report(estimator: Defrag, *, as_json: bool) -> None:
+    n_dropped = int((estimator.labels_ < 0).sum())
+    if as_json:
+        print_json(
+            {
+                "n_features": len(estimator.labels_),
+                "n_clusters": estimator.n_clusters_,
+                "n_dropped": n_dropped,
+                "balance": balance(estimator.labels_, estimator.n_clusters_),
+            }
+        )
+    else:
+        dropped = f", {n_dropped} dropped" if n_dropped else ""
+        say(f"{len(estimator.labels_)} features in {estimator.n_clusters_} groups{dropped}")
