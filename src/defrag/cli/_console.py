@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-__all__ = ["JsonFlag", "check_stdout", "examples", "print_json", "say"]
+__all__ = ["JsonFlag", "check_stdout", "escaped", "examples", "print_json", "print_values", "say"]
 
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print the result for machines.")]
 
@@ -20,9 +20,21 @@ def examples(*lines: str) -> str:
     return "\n\n\b\nExamples:\n" + "".join(f"  {line}\n" for line in lines)
 
 
+def escaped(message: str) -> str:
+    """Escape what would break the line, such as a line feed in the name of a file."""
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in message)
+
+
 def print_json(values: dict[str, Any]) -> None:
     """Print one JSON object in one line; what is not finite becomes null."""
     typer.echo(json.dumps(_finite(values)))
+
+
+def print_values(values: dict[str, Any]) -> None:
+    """Print names and values in two columns."""
+    width = max(len(name) for name in values) + 2
+    for name, value in values.items():
+        typer.echo(f"{name:{width}}{_shown(value)}")
 
 
 def say(message: str) -> None:
@@ -43,3 +55,15 @@ def _finite(value: Any) -> Any:
     if isinstance(value, list):
         return [_finite(item) for item in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, dict):
+        return "  ".join(f"{name} {_shown(item)}" for name, item in value.items())
+    if isinstance(value, bool) or value is None:
+        return "none" if value is None else str(value)
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    if isinstance(value, int):
+        return f"{value:,}"
+    return escaped(str(value))

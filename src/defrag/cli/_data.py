@@ -8,6 +8,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from scipy import sparse
 
 from defrag.io import read_labels, write_features, write_npz, write_svmlight, write_xmc
 from defrag.io.any_data import data_form, parse_data
@@ -19,7 +20,18 @@ from defrag.progress import progress_pulse
 if TYPE_CHECKING:
     from defrag.typing import Csr
 
-__all__ = ["Data", "Form", "LabelsFlag", "StrictFlag", "form_of_name", "read", "write"]
+__all__ = [
+    "BaseFlag",
+    "Data",
+    "Form",
+    "FromFlag",
+    "LabelsFlag",
+    "StrictFlag",
+    "check_base",
+    "form_of_name",
+    "read",
+    "write",
+]
 
 LabelsFlag = Annotated[
     str | None,
@@ -39,6 +51,16 @@ class Form(str, Enum):
     xmc = "xmc"
     svmlight = "svmlight"
     npz = "npz"
+
+
+FromFlag = Annotated[
+    Form | None,
+    typer.Option("--from", help="The form of the input; default: by its name and content."),
+]
+BaseFlag = Annotated[
+    bool | None,
+    typer.Option("--zero-based/--one-based", help="How an svmlight file counts features."),
+]
 
 
 @dataclass(frozen=True)
@@ -128,10 +150,15 @@ def write(path: str, data: Data, *, labels: str | None = None) -> None:
         if data.form is Form.npz:
             write_npz(path, data.X, data.Y)
         elif data.form is Form.svmlight:
-            none = [[] for _ in range(data.X.shape[0])]
             base = check_base(path, data.zero_based)
-            write_svmlight(path, data.X, none if data.Y is None else data.Y, zero_based=base)
+            labelled = data.Y if data.Y is not None else no_labels(data.X)
+            write_svmlight(path, data.X, labelled, zero_based=base)
         elif data.Y is None:
             write_features(path, data.X)
         else:
             write_xmc(path, data.X, data.Y, labels=labels)
+
+
+def no_labels(X: Csr) -> Csr:
+    """Give labels of points that have none."""
+    return sparse.csr_array((X.shape[0], 0), dtype=X.dtype)

@@ -14,6 +14,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
+from defrag.cli._console import escaped
 from defrag.exceptions import DefragError, FormatWarning
 
 __all__ = ["CommandError", "LeavingGroup"]
@@ -89,15 +90,9 @@ def _usage_message(error: Exception) -> str:
 
 
 def _report(message: str, code: int) -> int:
-    typer.echo(f"defrag: error: {_one_line(message)}", err=True)
+    typer.echo(f"defrag: error: {escaped(message)}", err=True)
     return code
 
 
-def _one_line(message: str) -> str:
-    """Escape what would break the line, such as a line feed in the name of a file."""
-    shown = (c if c.isprintable() else repr(c)[1:-1] for c in message)
-    return "".join(shown)
-
-
 def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
-    typer.echo(f"warning: {_one_line(str(message))}", err=True)
+    typer.echo(f"warning: {escaped(str(message))}", err=True)

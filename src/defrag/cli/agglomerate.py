@@ -65,6 +65,7 @@ class _GivenGroups(FeaturePooling):
 
 
 def agglomerate(
+    *,
     data: Annotated[str, typer.Argument(metavar="DATA", help="Data; - is stdin.")],
     groups: Annotated[str, typer.Argument(metavar="GROUPS", help="The group file; - is stdin.")],
     out: Annotated[str, typer.Argument(metavar="OUT", help="The data in groups; - is stdout.")],

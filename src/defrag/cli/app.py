@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 import defrag
-from defrag.cli import agglomerate, cluster
+from defrag.cli import agglomerate, cluster, convert, demo, info
 from defrag.cli._leaving import LeavingGroup
 
 __all__ = ["app"]
@@ -45,5 +45,8 @@ def _options(
         raise typer.Exit(2)
 
 
+app.command("demo", help=demo.HELP)(demo.demo)
 app.command("cluster", help=cluster.HELP)(cluster.cluster)
 app.command("agglomerate", help=agglomerate.HELP)(agglomerate.agglomerate)
+app.command("convert", help=convert.HELP)(convert.convert)
+app.command("info", help=info.HELP)(info.info)

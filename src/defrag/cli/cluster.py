@@ -56,6 +56,7 @@ _ABOUT_VALUES = ("pooling", "scale")
 
 @estimator_flags(Defrag, without=("representation", "verbose"))
 def cluster(
+    *,
     context: typer.Context,  # noqa: ARG001 - the flags are read from it
     data: Annotated[str, typer.Argument(metavar="DATA", help="Training data; - is stdin.")],
     groups: Annotated[str, typer.Argument(metavar="GROUPS", help="The group file; - is stdout.")],

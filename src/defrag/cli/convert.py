@@ -1,0 +1,74 @@
+"""``defrag convert``: from one form of data file to another."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Annotated
+
+import typer
+
+from defrag.cli._console import examples
+from defrag.cli._data import (
+    BaseFlag,
+    Form,
+    FromFlag,
+    LabelsFlag,
+    StrictFlag,
+    check_base,
+    form_of_name,
+    read,
+    write,
+)
+
+__all__ = ["HELP", "convert"]
+
+HELP = (
+    "Convert a data file into another form.\n\n"
+    "The forms are xmc, the text of the Extreme Classification Repository, combined or split "
+    "into two files (--labels reads, --labels-out writes the file of labels); svmlight, which "
+    "has no header and must be told how it counts features; and npz, an archive that is read "
+    "fastest. Names that end in .npz, .svm, .svmlight or .libsvm say their form, any other "
+    "output is xmc. Names that end in .gz or .xz are compressed."
+) + examples(
+    "defrag convert train.txt train.npz",
+    "defrag convert train.svm.xz train.txt --one-based",
+    "defrag convert trainX.txt train.txt --labels trainY.txt",
+    "defrag convert train.npz trainX.txt --labels-out trainY.txt",
+    "defrag convert - - --from svmlight --to xmc --zero-based < train.svm > train.txt",
+)
+
+
+def convert(
+    *,
+    source: Annotated[str, typer.Argument(metavar="IN", help="The input; - is stdin.")],
+    out: Annotated[str, typer.Argument(metavar="OUT", help="The output; - is stdout.")],
+    form: FromFlag = None,
+    to: Annotated[
+        Form | None, typer.Option("--to", help="The form of the output; default: by its name.")
+    ] = None,
+    zero_based: BaseFlag = None,
+    labels: LabelsFlag = None,
+    labels_out: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Write the labels to a file of their own.")
+    ] = None,
+    strict: StrictFlag = False,
+) -> None:
+    """Convert a data file into another form."""
+    target = to or form_of_name(out) or Form.xmc
+    if labels_out is not None:
+        _check_split(target, out, labels_out)
+    if target is Form.svmlight:
+        check_base(out, zero_based)
+    data = read(source, labels=labels, form=form, zero_based=zero_based, strict=strict)
+    if labels_out is not None and data.Y is None:
+        raise ValueError(f"--labels-out {labels_out}: the input has no labels")
+    write(out, replace(data, form=target, zero_based=zero_based), labels=labels_out)
+
+
+def _check_split(target: Form, out: str, labels_out: str) -> None:
+    if target is not Form.xmc:
+        raise ValueError(f"--labels-out needs an output of the form xmc, got {target.value}")
+    if form_of_name(labels_out) is not None:
+        raise ValueError(f"--labels-out writes text, got the name {labels_out}")
+    if labels_out == out:
+        raise ValueError(f"OUT and --labels-out must differ, got {out} for both")

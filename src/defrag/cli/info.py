@@ -1,0 +1,135 @@
+"""``defrag info``: what a file holds.
+
+A kind of file is one entry of `_KINDS`: how its beginning looks, and what describes it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+import typer
+
+from defrag.cli._console import JsonFlag, examples, print_json, print_values
+from defrag.cli._data import BaseFlag, FromFlag, LabelsFlag, StrictFlag, read
+from defrag.io import read_groups
+from defrag.io.files import open_input
+from defrag.metrics import balance, normalised_entropy
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from defrag.cli._data import Data
+    from defrag.typing import Csr
+
+__all__ = ["HELP", "info"]
+
+HELP = (
+    "Say what a data file or a group file holds.\n\n"
+    "A file that begins with a line of one number is a group file, any other holds data."
+) + examples(
+    "defrag info train.txt.xz",
+    "defrag info trainX.txt --labels trainY.txt",
+    "defrag info train.svm --one-based",
+    "defrag info groups.txt --json",
+)
+
+_BEGINNING_BYTES = 4096
+
+
+def info(
+    *,
+    file: Annotated[str, typer.Argument(metavar="FILE", help="The file.")],
+    labels: LabelsFlag = None,
+    form: FromFlag = None,
+    zero_based: BaseFlag = None,
+    strict: StrictFlag = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Say what a data file or a group file holds."""
+    if file == "-":
+        raise ValueError("FILE must be a file, since it is looked at before it is read; got -")
+    described: dict[str, Any] = {"file": file}
+    describe = _describer(file) if form is None and labels is None else None
+    if describe is None:
+        data = read(file, labels=labels, form=form, zero_based=zero_based, strict=strict)
+        described |= _describe_data(data)
+    else:
+        described |= describe(file)
+    if as_json:
+        print_json(described)
+    else:
+        print_values(described)
+
+
+def _describer(file: str) -> Callable[[str], dict[str, Any]] | None:
+    """Find what describes a file that is not data."""
+    with open_input(file) as stream:
+        beginning = stream.peek(_BEGINNING_BYTES)
+    for looks, describe in _KINDS:
+        if looks(beginning):
+            return describe
+    return None
+
+
+def _looks_like_groups(beginning: bytes) -> bool:
+    first = beginning.split(b"\n", 1)[0].split()
+    return len(first) == 1 and first[0].isdigit()
+
+
+def _describe_groups(file: str) -> dict[str, Any]:
+    groups = read_groups(file, allow_missing=True)
+    members = groups[groups >= 0]
+    if not len(members):
+        return {"kind": "groups", "groups": 0, "features": 0, "features in no group": 0}
+    sizes = np.bincount(members)
+    return {
+        "kind": "groups",
+        "groups": len(sizes),
+        "features": len(groups),
+        "features in no group": len(groups) - len(members),
+        "group size": _spread(sizes),
+        "balance": balance(groups),
+        "entropy": normalised_entropy(groups),
+    }
+
+
+_KINDS = ((_looks_like_groups, _describe_groups),)
+
+
+def _describe_data(data: Data) -> dict[str, Any]:
+    X, Y = data.X, data.Y
+    described = {
+        "kind": "data",
+        "form": data.form.value,
+        "points": X.shape[0],
+        "features": X.shape[1],
+        "labels": None if Y is None else Y.shape[1],
+        "non-zeros": int(X.nnz),
+        "non-zeros per point": _spread(np.diff(X.indptr)),
+        "points without features": _empty_rows(X),
+        "features never seen": _empty_columns(X),
+        "value": _spread(X.data),
+    }
+    if Y is not None:
+        described["labels per point"] = _spread(np.diff(Y.indptr))
+        described["points without labels"] = _empty_rows(Y)
+        described["labels without points"] = _empty_columns(Y)
+    return described
+
+
+def _spread(values: Any) -> dict[str, float] | None:
+    """Give the smallest, the mean and the largest value, or None where there are none."""
+    if not len(values):
+        return None
+    smallest, largest = values.min().item(), values.max().item()
+    return {"min": smallest, "mean": float(values.mean(dtype=np.float64)), "max": largest}
+
+
+def _empty_rows(matrix: Csr) -> int:
+    return int(np.count_nonzero(np.diff(matrix.indptr) == 0))
+
+
+def _empty_columns(matrix: Csr) -> int:
+    seen = np.bincount(matrix.indices, minlength=matrix.shape[1])
+    return int(np.count_nonzero(seen == 0))
