@@ -18,6 +18,7 @@ from defrag.io.xmc_text import check_rows
 from defrag.progress import progress_pulse
 
 if TYPE_CHECKING:
+    from defrag.io.files import InputStream
     from defrag.typing import Csr
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "StrictFlag",
     "check_base",
     "form_of_name",
+    "parse",
     "read",
     "write",
 ]
@@ -116,7 +118,8 @@ def read(
             X, Y = read_svmlight(path, zero_based=check_base(path, zero_based), strict=strict)
             data = Data(X, Y, form, zero_based)
         else:
-            data = _read_known(path, form, strict=strict)
+            with open_input(path) as stream:
+                data = parse(stream, form, strict=strict)
         if labels is None:
             return data
         if data.Y is not None:
@@ -126,12 +129,12 @@ def read(
     return Data(data.X, Y, data.form)
 
 
-def _read_known(path: str, form: Form | None, *, strict: bool) -> Data:
-    with open_input(path) as stream:
-        found = Form.npz if data_form(stream) == "npz" else Form.xmc
-        if form not in {None, found}:
-            raise ValueError(f"{stream.name}: expected the form {form}, found {found.value}")
-        return Data(*parse_data(stream, strict=strict), found)
+def parse(stream: InputStream, form: Form | None = None, *, strict: bool = False) -> Data:
+    """Read text with a header, or an archive, from an open stream."""
+    found = Form.npz if data_form(stream) == "npz" else Form.xmc
+    if form is not None and form is not found:
+        raise ValueError(f"{stream.name}: expected {form.value}, found {found.value}")
+    return Data(*parse_data(stream, strict=strict), found)
 
 
 def check_base(path: str, zero_based: bool | None) -> bool:

@@ -11,7 +11,8 @@ from defrag import _native
 from defrag._validation import check_features
 from defrag.cli._console import examples
 from defrag.cli._data import LabelsFlag, StrictFlag, read, write
-from defrag.io import read_groups
+from defrag.io.files import open_input
+from defrag.io.groups import parse_groups
 from defrag.pooling import FeaturePooling
 from defrag.progress import progress_pulse
 
@@ -50,8 +51,11 @@ class Scale(str, Enum):
 class _GivenGroups(FeaturePooling):
     """Groups that were found before."""
 
-    def __init__(self, groups: Ids, pooling: str, scale: str | None, n_jobs: int | None) -> None:
+    def __init__(
+        self, groups: Ids, n_groups: int, pooling: str, scale: str | None, n_jobs: int | None
+    ) -> None:
         self.groups = groups
+        self.n_groups = n_groups
         self.pooling = pooling
         self.scale = scale
         self.n_jobs = n_jobs
@@ -60,7 +64,7 @@ class _GivenGroups(FeaturePooling):
         """Measure the features on the data that the groups were made of."""
         X = check_features(self, X, reset=True)
         _, mass = _native.column_statistics(X, n_threads=_native.n_threads(self.n_jobs))
-        self._set_groups(X, self.groups, int(self.groups.max(initial=-1)) + 1, mass, self.scale)
+        self._set_groups(X, self.groups, self.n_groups, mass, self.scale)
         return self
 
 
@@ -97,10 +101,11 @@ def agglomerate(
     if (scale is Scale.none) != (train is None):
         raise ValueError("--scale energy and --train go together: give both or neither")
     points = read(data, labels=labels, strict=strict)
-    of_feature = read_groups(groups, points.X.shape[1], allow_missing=allow_missing)
+    with open_input(groups) as stream:
+        found = parse_groups(stream, points.X.shape[1], allow_missing=allow_missing)
     known = points.X if train is None else read(train, strict=strict).X
     with progress_pulse("adding up groups"):
         factor = None if scale is Scale.none else scale.value
-        pooled = _GivenGroups(of_feature, pooling.value, factor, n_jobs).fit(known)
+        pooled = _GivenGroups(*found, pooling.value, factor, n_jobs).fit(known)
         result = pooled.transform(points.X)
     write(out, points.with_features(result))

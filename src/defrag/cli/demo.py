@@ -23,7 +23,7 @@ __all__ = ["HELP", "demo"]
 HELP = (
     "Agglomerate the bundled data with each method and compare.\n\n"
     "The data are Debian packages: the words of their descriptions, and the packages they "
-    "need. Takes about a minute."
+    "need. Takes less than half a minute."
 ) + examples("defrag demo", "defrag demo --max-cluster-size 16 --n-jobs -1", "defrag demo --json")
 
 _NAMES = {

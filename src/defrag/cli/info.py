@@ -11,15 +11,15 @@ import numpy as np
 import typer
 
 from defrag.cli._console import JsonFlag, examples, print_json, print_values
-from defrag.cli._data import BaseFlag, FromFlag, LabelsFlag, StrictFlag, read
-from defrag.io import read_groups
-from defrag.io.files import open_input
+from defrag.cli._data import BaseFlag, FromFlag, LabelsFlag, StrictFlag, form_of_name, parse, read
+from defrag.io.files import display_name, open_input
+from defrag.io.groups import parse_groups
 from defrag.metrics import balance, normalised_entropy
+from defrag.progress import progress_pulse
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from defrag.cli._data import Data
+    from defrag.io.files import InputStream
     from defrag.typing import Csr
 
 __all__ = ["HELP", "info"]
@@ -47,29 +47,25 @@ def info(
     as_json: JsonFlag = False,
 ) -> None:
     """Say what a data file or a group file holds."""
-    if file == "-":
-        raise ValueError("FILE must be a file, since it is looked at before it is read; got -")
-    described: dict[str, Any] = {"file": file}
-    describe = _describer(file) if form is None and labels is None else None
-    if describe is None:
+    described: dict[str, Any] = {"file": display_name(file)}
+    if labels or (form or form_of_name(file)) is not None:
         data = read(file, labels=labels, form=form, zero_based=zero_based, strict=strict)
         described |= _describe_data(data)
     else:
-        described |= describe(file)
+        with open_input(file) as stream, progress_pulse(f"reading {display_name(file)}"):
+            described |= _describe(stream, strict=strict)
     if as_json:
         print_json(described)
     else:
         print_values(described)
 
 
-def _describer(file: str) -> Callable[[str], dict[str, Any]] | None:
-    """Find what describes a file that is not data."""
-    with open_input(file) as stream:
-        beginning = stream.peek(_BEGINNING_BYTES)
+def _describe(stream: InputStream, *, strict: bool) -> dict[str, Any]:
+    beginning = stream.peek(_BEGINNING_BYTES)
     for looks, describe in _KINDS:
         if looks(beginning):
-            return describe
-    return None
+            return describe(stream)
+    return _describe_data(parse(stream, strict=strict))
 
 
 def _looks_like_groups(beginning: bytes) -> bool:
@@ -77,21 +73,21 @@ def _looks_like_groups(beginning: bytes) -> bool:
     return len(first) == 1 and first[0].isdigit()
 
 
-def _describe_groups(file: str) -> dict[str, Any]:
-    groups = read_groups(file, allow_missing=True)
-    members = groups[groups >= 0]
-    if not len(members):
-        return {"kind": "groups", "groups": 0, "features": 0, "features in no group": 0}
-    sizes = np.bincount(members)
-    return {
+def _describe_groups(stream: InputStream) -> dict[str, Any]:
+    groups, n_groups = parse_groups(stream, allow_missing=True)
+    described: dict[str, Any] = {
         "kind": "groups",
-        "groups": len(sizes),
+        "groups": n_groups,
         "features": len(groups),
-        "features in no group": len(groups) - len(members),
-        "group size": _spread(sizes),
-        "balance": balance(groups),
-        "entropy": normalised_entropy(groups),
+        "features in no group": int(np.count_nonzero(groups < 0)),
     }
+    if n_groups:
+        described |= {
+            "group size": _spread(np.bincount(groups[groups >= 0], minlength=n_groups)),
+            "balance": balance(groups, n_groups),
+            "entropy": normalised_entropy(groups, n_groups),
+        }
+    return described
 
 
 _KINDS = ((_looks_like_groups, _describe_groups),)

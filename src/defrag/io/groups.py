@@ -27,10 +27,10 @@ from defrag.io.files import atomic_writer, open_input
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from defrag.io.files import PathLike
+    from defrag.io.files import InputStream, PathLike
     from defrag.typing import Ids, Offsets
 
-__all__ = ["read_groups", "write_groups"]
+__all__ = ["parse_groups", "read_groups", "write_groups"]
 
 _WHOLE_NUMBERS = re.compile(rb"[0-9 \t]*")
 
@@ -68,9 +68,19 @@ def read_groups(
     >>> read_groups(path)
     array([0, 1, 2, 0, 1], dtype=int32)
     """
-    check_limit("n_features", n_features)
     with open_input(path) as stream:
-        name, lines = stream.name, stream.read_all().split(b"\n")
+        return parse_groups(stream, n_features, allow_missing=allow_missing)[0]
+
+
+def parse_groups(
+    stream: InputStream, n_features: int | None = None, *, allow_missing: bool = False
+) -> tuple[Ids, int]:
+    """Read from an open stream, as ``read_groups`` does, and count the groups.
+
+    The number counts groups without features too, which the array cannot show.
+    """
+    check_limit("n_features", n_features)
+    name, lines = stream.name, stream.read_all().split(b"\n")
     lines = [line.removesuffix(b"\r") for line in lines]
     while lines and not lines[-1].strip():
         lines.pop()
@@ -82,7 +92,7 @@ def read_groups(
     if head[0] != len(lines) - 1:
         raise FormatError(name, f"{head[0]} groups declared, but there are {len(lines) - 1}", 1)
     groups = [_group(name, line, number) for number, line in enumerate(lines[1:], 2)]
-    return _partition(name, groups, n_features, allow_missing=allow_missing)
+    return _partition(name, groups, n_features, allow_missing=allow_missing), len(groups)
 
 
 def write_groups(path: PathLike, labels: ArrayLike) -> None:
