@@ -1,0 +1,55 @@
+"""defrag in front of PECOS: files between two environments.
+
+PECOS needs numpy < 2 and defrag numpy >= 2, so the two cannot be imported together. PECOS
+has commands that read and write scipy's npz files; this script runs them with the Python
+of the environment that PECOS is installed in::
+
+    python3 -m venv pecos-venv
+    pecos-venv/bin/pip install --no-deps libpecos
+    pecos-venv/bin/pip install "numpy<2" "scipy<1.14" scikit-learn
+    python with_pecos.py pecos-venv/bin/python
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+from scipy import sparse
+
+from defrag import Hybrid, load_dataset, metrics
+
+pecos_python = sys.argv[1] if len(sys.argv) > 1 else sys.executable
+probe = [pecos_python, "-c", "import pecos.xmc.xlinear"]
+found = subprocess.run(probe, capture_output=True, check=False)  # noqa: S603 - the user's Python
+if found.returncode:
+    sys.exit(
+        f"{pecos_python} has no PECOS: in an environment of its own, pip install --no-deps "
+        "libpecos and pip install 'numpy<2' 'scipy<1.14' scikit-learn, then pass its Python"
+    )
+
+data = load_dataset("debian")
+X, Y = data.train.X[:8000], data.train.Y[:8000]
+X_test, Y_test = data.test.X[:1000], data.test.Y[:1000]
+
+# The two lines: groups instead of features, in training and in prediction.
+hybrid = Hybrid(random_state=0).fit(X)
+X, X_test = hybrid.transform(X), hybrid.transform(X_test)
+
+with tempfile.TemporaryDirectory() as name:
+    folder = Path(name)
+    for file, matrix in (("X", X), ("Y", Y), ("X_test", X_test)):
+        # PECOS asks for a csr_matrix of float32.
+        sparse.save_npz(folder / f"{file}.npz", sparse.csr_matrix(matrix, dtype=np.float32))
+    train = "-m pecos.xmc.xlinear.train -x X.npz -y Y.npz -m model"
+    predict = "-m pecos.xmc.xlinear.predict -x X_test.npz -m model -k 5 -o predicted.npz"
+    for command in (train, predict):
+        words = [Path(pecos_python).absolute(), *command.split()]
+        subprocess.run(words, cwd=folder, check=True)  # noqa: S603 - the user's Python
+    scores = sparse.load_npz(folder / "predicted.npz")
+
+print(f"{hybrid.n_features_in_} words in {hybrid.n_clusters_} groups")
+print(f"P@1 {metrics.precision(Y_test, scores, k=1):.3f}")
