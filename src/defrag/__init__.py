@@ -26,6 +26,12 @@ __all__ = [
     "read_xmc",
     "write_xmc",
 ]
+from defrag import metrics
+from defrag.agglomeration import Defrag, Hybrid
+from defrag.io import load_dataset, read_xmc, write_xmc
+from defrag.persistence import load
+
+__all__ = ["Defrag", "Hybrid", "load", "load_dataset", "metrics", "read_xmc", "write_xmc"]
 __version__ = version("defrag")
 
 _HOMES = {

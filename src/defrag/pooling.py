@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from defrag import _native
+from defrag._saving import Saveable
 from defrag._validation import check_features, check_matrix
 from defrag.certificate import certificate, tie_weights
 
@@ -26,7 +27,7 @@ __all__ = ["FeaturePooling"]
 _NAMES_SHOWN = 3
 
 
-class FeaturePooling(TransformerMixin, BaseEstimator):
+class FeaturePooling(Saveable, TransformerMixin, BaseEstimator):
     """Replace features by groups; a subclass finds the groups in its ``fit``.
 
     A subclass has the parameters ``pooling`` and ``n_jobs``, and its ``fit`` calls

@@ -1,0 +1,131 @@
+"""Models in files: one table of kinds, one function to save, one to load.
+
+A kind is a word in this table, never the name of a class in the file, so that a file can only
+become an estimator of this library. Loading an untrusted file either gives a model whose every
+array has been checked, or raises ``ModelFormatError``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from sklearn.utils.validation import check_is_fitted
+
+from defrag._codecs.pooling import POOLING_CODECS
+from defrag.io.files import display_name
+from defrag.io.model_file import read_model_file, write_model_file
+from defrag.io.model_schema import pack_part, unpack_part
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from numpy.typing import NDArray
+    from sklearn.base import BaseEstimator
+
+    from defrag._codecs.base import Codec
+    from defrag.io.files import PathLike
+    from defrag.io.model_schema import Part
+
+__all__ = ["KINDS", "load", "save"]
+
+KINDS: dict[str, Codec] = {**POOLING_CODECS}
+"""Every kind of model that a file may contain."""
+
+
+def save(estimator: BaseEstimator, path: PathLike) -> None:
+    """Write a fitted estimator to one file, which appears whole or not at all.
+
+    The same model gives the same bytes. What belongs to the machine or to the run is not
+    stored: ``n_jobs``, ``verbose``, a generator as ``random_state``, and feature vectors
+    that were passed as ``representation``.
+
+    Parameters
+    ----------
+    estimator : estimator of defrag
+        Fitted.
+    path : path
+        The file, by habit ``*.safetensors``.
+
+    Raises
+    ------
+    TypeError
+        If there is no such kind of model.
+    ValueError
+        If the model was changed in a way that :func:`load` would refuse.
+    OSError
+        If the file cannot be written; an old one is then as it was.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import numpy as np
+    >>> from defrag import Defrag, load
+    >>> model = Defrag(max_cluster_size=2, random_state=0).fit(np.eye(4))
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "model.safetensors"
+    >>> model.save(path)
+    >>> load(path).labels_.tolist() == model.labels_.tolist()
+    True
+    """
+    description, arrays = pack_part(_encode(estimator))
+    # What is written must load: the reader's own checks say so before a byte is written.
+    _build(display_name(path), description, arrays)
+    write_model_file(path, description, arrays)
+
+
+def load(path: PathLike, *, mmap: bool = True) -> Any:
+    """Read an estimator from a file that :func:`save` wrote.
+
+    Parameters
+    ----------
+    path : path
+        The file; it need not be trusted.
+    mmap : bool, default=True
+        Map the file instead of reading it: several processes then share one copy in memory,
+        and learnt arrays are read-only. A mapped file may be replaced by :func:`save`, but
+        must not be changed in place by other programs; where that can happen, use False.
+
+    Returns
+    -------
+    estimator : estimator
+        Ready to transform or predict, on one thread; ``set_params(n_jobs=-1)`` for all.
+
+    Raises
+    ------
+    ModelFormatError
+        If the file is damaged, hostile, or written by a newer version.
+    OSError
+        If the file cannot be read.
+    """
+    return _build(display_name(path), *read_model_file(path, mmap=mmap))
+
+
+def _build(path: str, description: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Any:
+    schemas = {kind: codec.schema for kind, codec in KINDS.items()}
+    return _decode(unpack_part(path, description, arrays, schemas))
+
+
+def _encode(estimator: BaseEstimator) -> Part:
+    """Turn a fitted estimator into a part, and its inner estimators into parts of it."""
+    kind = _kind_of(estimator)
+    check_is_fitted(estimator)
+    part = KINDS[kind].encode(estimator)
+    part.kind = kind
+    part.children = {name: _each(_encode, inner) for name, inner in part.children.items()}
+    return part
+
+
+def _decode(part: Part) -> Any:
+    part.children = {name: _each(_decode, inner) for name, inner in part.children.items()}
+    return KINDS[part.kind].decode(part)
+
+
+def _each(function: Callable[[Any], Any], inner: Any) -> Any:
+    return [function(one) for one in inner] if isinstance(inner, list) else function(inner)
+
+
+def _kind_of(estimator: BaseEstimator) -> str:
+    for kind, codec in KINDS.items():
+        if type(estimator) is codec.estimator:
+            return kind
+    names = ", ".join(codec.estimator.__name__ for codec in KINDS.values())
+    raise TypeError(f"only {names} can be saved, got {type(estimator).__name__}")
