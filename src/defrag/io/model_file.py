@@ -22,6 +22,7 @@ import math
 import os
 import re
 import stat
+from collections import Counter
 from typing import IO, TYPE_CHECKING, Any, NoReturn, cast
 
 import numpy as np
@@ -338,8 +339,7 @@ def _unique(items: list[tuple[str, Any]]) -> dict[str, Any]:
     """Make a JSON object; of a key that comes twice, readers disagree about which one counts."""
     result = dict(items)
     if len(result) < len(items):
-        keys = [key for key, _ in items]
-        twice = next(key for i, key in enumerate(keys) if key in keys[:i])
+        twice = next(key for key, n in Counter(key for key, _ in items).items() if n > 1)
         raise ValueError(f"the key {show(twice)} twice")
     return result
 

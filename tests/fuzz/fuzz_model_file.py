@@ -1,0 +1,150 @@
+"""Load broken model files; nothing but a model that works or a ModelFormatError may come out."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent.parent)]
+
+import numpy as np  # noqa: E402 - the path comes first
+from sklearn.base import clone  # noqa: E402 - likewise
+
+from defrag import load  # noqa: E402 - likewise
+from defrag.exceptions import ModelFormatError  # noqa: E402 - likewise
+from model_drafts import Draft, X, small_defrag, small_hybrid  # noqa: E402 - likewise
+
+NASTY = [
+    None, True, False, -1, 0, 1, 2, 7, 127, 255, 2**31 - 1, 2**31, 2**32, 2**53 + 1, 2**63 - 1,
+    2**63, -(2**63), 10**30, 0.5, 1e308, -0.0, float("nan"), float("inf"), "", "x", "I32", "F64",
+    "\ud800", "sum", "mean", "given", "hybrid", "defrag", [], {}, [0], [0, 0], [2**62, 4], [[]], {"a": 1},
+]  # fmt: skip
+NASTY_BYTES = [0, 1, 127, 128, 255]
+
+
+def small_models(folder):
+    """Give the bytes of one small file per kind; the first has every optional array."""
+    model = clone(small_defrag()).fit(X[:, :6])  # few bytes, so that all can be changed
+    model.feature_names_in_ = np.array(list("aäbcde"), dtype=object)
+    for i, one in enumerate((model, small_hybrid(), small_defrag(unseen="drop", scale=None))):
+        one.save(folder / str(i))
+        yield (folder / str(i)).read_bytes()
+
+
+def survives(path, data):
+    """Load and use one input; tell whether it was a model."""
+    path.write_bytes(data)
+    start = time.perf_counter()
+    try:
+        model = load(path, mmap=len(data) % 2 == 0)
+    except ModelFormatError as error:
+        message = str(error)
+        assert "\n" not in message, data
+        assert message.isprintable(), data
+        return False
+    finally:
+        assert time.perf_counter() - start < 2.0, data
+    features = np.tile(X, (1, 1 + model.n_features_in_ // 12))[:, : model.n_features_in_]
+    if hasattr(model, "feature_names_in_"):
+        del model.feature_names_in_  # or the plain array would raise a warning
+    pooled = model.transform(features)
+    assert pooled.shape == (len(features), model.n_clusters_), data
+    if model.tree_ is not None:
+        assert len(model.tree_.leaf_of_items()) == len(model.tree_.order), data
+    return True
+
+
+def inputs(seeds, n_inputs, seed=0):
+    """Yield n broken files, the same for the same seed."""
+    rng = random.Random(seed)  # noqa: S311 - repeatable, not secret
+    for _ in range(n_inputs):
+        data = rng.choice(seeds)
+        for _ in range(rng.choice([1, 1, 1, 2, 4])):
+            data = rng.choice([_flip, _cut, _edit_json, _edit_array])(rng, data)
+        yield data
+
+
+def _flip(rng, data):
+    changed = bytearray(data)
+    for _ in range(rng.randint(1, 4)):
+        if changed:
+            changed[rng.randrange(len(changed))] ^= 1 << rng.randrange(8)
+    return bytes(changed)
+
+
+def _cut(rng, data):
+    begin = rng.randint(0, len(data))
+    end = min(len(data), begin + rng.choice([1, 2, 4, 8, 100]))
+    piece = rng.choice([b"", data[begin:end] * 2, bytes(rng.choice([1, 8])), b"9", b'"', b"}"])
+    return data[:begin] + piece + data[end:]
+
+
+def _take_apart(data):
+    try:
+        return Draft(data)
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError):
+        return None  # broken too badly by the mutation before
+
+
+def _edit_json(rng, data):
+    draft = _take_apart(data)
+    if draft is None:
+        return data[: rng.randint(0, len(data))]
+    holder = rng.choice([draft.header, draft.description])
+    while True:
+        keys = list(holder) if isinstance(holder, dict) else list(range(len(holder)))
+        if not keys:
+            break
+        key = rng.choice(keys)
+        if isinstance(holder[key], (dict, list)) and rng.random() < 0.9:
+            holder = holder[key]
+            continue
+        if isinstance(holder, dict) and rng.random() < 0.2:
+            holder[rng.choice(["", "x", "scale", "tree/order", "state"])] = holder.pop(key)
+        else:
+            holder[key] = rng.choice(NASTY)
+        break
+    return draft.to_bytes()
+
+
+def _edit_array(rng, data):
+    draft = _take_apart(data)
+    if draft is None or len(draft.payload) < 8:
+        return data
+    width = rng.choice([1, 4, 8])
+    place = rng.randrange(len(draft.payload) // width) * width
+    value = rng.choice([-1, 0, 1, 3, 8, 12, 127, 2**31 - 1, 2**63 - 1, -(2**63), 2**52])
+    draft.payload[place : place + width] = (value % 2 ** (8 * width)).to_bytes(width, "little")
+    try:
+        return draft.to_bytes()
+    except (ValueError, TypeError):
+        return json.dumps(str(draft.header)).encode()
+
+
+def fuzz(folder, n_inputs, seed=0):
+    """Load n broken files; return how many of them were refused."""
+    folder = Path(folder)
+    seeds = list(small_models(folder))
+    return sum(not survives(folder / "x", data) for data in inputs(seeds, n_inputs, seed))
+
+
+def main():
+    """Run from the command line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--inputs", type=int, default=200_000)
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args()
+    start = time.perf_counter()
+    with tempfile.TemporaryDirectory() as folder:
+        n_refused = fuzz(folder, options.inputs, options.seed)
+    seconds = time.perf_counter() - start
+    sys.stdout.write(f"{options.inputs} inputs, {n_refused} refused, {seconds:.0f} s\n")
+
+
+if __name__ == "__main__":
+    main()

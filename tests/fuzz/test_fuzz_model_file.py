@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+import pytest
+from fuzz_model_file import NASTY_BYTES, fuzz, inputs, small_models, survives
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory):
+    return list(small_models(tmp_path_factory.mktemp("models")))
+
+
+def header_end(data):
+    return 8 + int.from_bytes(data[:8], "little")
+
+
+@pytest.mark.parametrize("which", [0, 1])
+def test_no_truncated_file_is_a_model(tmp_path, models, which):
+    data = models[which]
+    assert survives(tmp_path / "x", data)
+    assert not any(survives(tmp_path / "x", data[:size]) for size in range(len(data)))
+
+
+def test_flipped_bits_of_the_header(tmp_path, models):
+    data = models[1]
+    for bit in range(8 * header_end(data)):
+        changed = bytearray(data)
+        changed[bit // 8] ^= 1 << bit % 8
+        survives(tmp_path / "x", bytes(changed))
+
+
+def test_nasty_bytes_in_the_payload(tmp_path, models):
+    data = models[0]
+    outcomes = set()
+    for place in range(header_end(data), len(data)):
+        for value in NASTY_BYTES:
+            changed = bytearray(data)
+            changed[place] = value
+            outcomes.add(survives(tmp_path / "x", bytes(changed)))
+    assert outcomes == {True, False}
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_broken_files_give_a_model_or_one_error(tmp_path, seed):
+    n_refused = fuzz(tmp_path, 2000, seed)
+    # Neither all nor none, or the mutator would test only one half of the reader.
+    assert 1000 < n_refused < 1950
+
+
+def test_the_mutator_repeats_itself(models):
+    assert list(inputs(models, 50, 3)) == list(inputs(models, 50, 3))
+    assert list(inputs(models, 50, 3)) != list(inputs(models, 50, 4))

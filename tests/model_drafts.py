@@ -1,0 +1,79 @@
+"""Model files taken apart, so that a test can break one rule and put them together again."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+
+from defrag import Defrag, Hybrid
+
+RNG = np.random.default_rng(0)
+X = np.float32(RNG.integers(1, 9, (30, 12)) * (RNG.random((30, 12)) < 0.4))
+X[0] += 1  # every feature occurs
+
+
+def small_defrag(**parameters):
+    """Fit 12 features in 8 groups: a tree of 15 nodes, a scale, no names."""
+    settings = {"max_cluster_size": 2, "sample_points": 1.0, "scale": "energy", "random_state": 0}
+    return Defrag(**{**settings, **parameters}).fit(X)
+
+
+def small_hybrid(**parameters):
+    """Fit 12 features in 4 groups: two singletons and two buckets, no tree."""
+    return Hybrid(**{"n_clusters": 4, "random_state": 0, **parameters}).fit(X)
+
+
+class Draft:
+    """A file in its pieces: ``description``, ``header`` and ``payload``."""
+
+    def __init__(self, data):
+        length = int.from_bytes(data[:8], "little")
+        self.header = json.loads(data[8 : 8 + length])
+        self.description = json.loads(self.header.pop("__metadata__")["description"])
+        self.payload = bytearray(data[8 + length :])
+        self.metadata = None
+
+    @property
+    def model(self):
+        return self.description["model"]
+
+    def array(self, name):
+        """Give a view that writes through to the payload."""
+        entry = self.header[name]
+        begin, end = entry["data_offsets"]
+        dtype = {"F64": "f8", "I64": "i8", "I32": "i4", "F32": "f4", "U8": "u1"}[entry["dtype"]]
+        return np.frombuffer(
+            self.payload, dtype, offset=begin, count=(end - begin) // int(dtype[1])
+        )
+
+    def put(self, name, array):
+        """Replace or add an array, or remove it if it is None; the file stays well formed."""
+        arrays = {key: (entry, self.array(key).tobytes()) for key, entry in self.header.items()}
+        arrays.pop(name, None)
+        if array is not None:
+            code = {"f": "F", "i": "I", "u": "U"}[array.dtype.kind] + str(array.itemsize * 8)
+            arrays[name] = ({"dtype": code, "shape": list(array.shape)}, array.tobytes())
+        self.payload, self.header = bytearray(), {}
+        for key, (entry, data) in sorted(
+            arrays.items(), key=lambda item: -int(item[1][0]["dtype"][1:])
+        ):
+            offset = len(self.payload)
+            self.header[key] = {**entry, "data_offsets": [offset, offset + len(data)]}
+            self.payload += data
+
+    def to_bytes(self):
+        description = self.description
+        if not isinstance(description, str):
+            description = json.dumps(description)
+        metadata = {"description": description} if self.metadata is None else self.metadata
+        text = json.dumps({"__metadata__": metadata, **self.header}).encode()
+        return assemble(text, bytes(self.payload))
+
+
+def assemble(text, payload=b"", length=None):
+    """Put a header and a payload together; ``length`` lies about the header."""
+    if length is None:
+        text += b" " * (-len(text) % 8)
+        length = len(text)
+    return length.to_bytes(8, "little") + text + payload
