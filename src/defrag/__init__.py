@@ -15,23 +15,19 @@ if TYPE_CHECKING:
     from defrag.agglomeration import Defrag, Hybrid
     from defrag.classifiers import LabelTree, Parabel
     from defrag.io import load_dataset, read_xmc, write_xmc
+    from defrag.persistence import load
 
 __all__ = [
     "Defrag",
     "Hybrid",
     "LabelTree",
     "Parabel",
+    "load",
     "load_dataset",
     "metrics",
     "read_xmc",
     "write_xmc",
 ]
-from defrag import metrics
-from defrag.agglomeration import Defrag, Hybrid
-from defrag.io import load_dataset, read_xmc, write_xmc
-from defrag.persistence import load
-
-__all__ = ["Defrag", "Hybrid", "load", "load_dataset", "metrics", "read_xmc", "write_xmc"]
 __version__ = version("defrag")
 
 _HOMES = {
@@ -39,6 +35,7 @@ _HOMES = {
     "Hybrid": "defrag.agglomeration",
     "LabelTree": "defrag.classifiers",
     "Parabel": "defrag.classifiers",
+    "load": "defrag.persistence",
     "load_dataset": "defrag.io",
     "read_xmc": "defrag.io",
     "write_xmc": "defrag.io",
