@@ -54,6 +54,13 @@ def test_labels_in_every_form_agree():
     np.testing.assert_array_equal(one_d.matrix.toarray(), [[0, 1], [1, 0], [0, 1]])
 
 
+def test_lists_that_repeat_a_value_are_rows_of_an_indicator():
+    rows = [[0, 1, 1], [1, 0, 0]]
+    np.testing.assert_array_equal(check_labels(rows, n_rows=2).matrix.toarray(), rows)
+    ids = check_labels([[0, 1], [1, 0]], n_rows=2).matrix.toarray()
+    np.testing.assert_array_equal(ids, [[1, 1], [1, 1]])
+
+
 @pytest.mark.parametrize(
     ("labels", "message"),
     [

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from defrag import metrics
     from defrag.agglomeration import Defrag, Hybrid
-    from defrag.classifiers import LabelTree, Parabel
+    from defrag.classifiers import Agglomerated, LabelTree, Parabel
     from defrag.io import load_dataset, read_xmc, write_xmc
     from defrag.persistence import load
 
 __all__ = [
+    "Agglomerated",
     "Defrag",
     "Hybrid",
     "LabelTree",
@@ -31,6 +32,7 @@ __all__ = [
 __version__ = version("defrag")
 
 _HOMES = {
+    "Agglomerated": "defrag.classifiers",
     "Defrag": "defrag.agglomeration",
     "Hybrid": "defrag.agglomeration",
     "LabelTree": "defrag.classifiers",

@@ -39,6 +39,7 @@ __all__ = [
     "check_matrix",
     "check_parameters",
     "check_seed",
+    "is_label_lists",
 ]
 
 
@@ -208,7 +209,8 @@ def check_labels(Y: LabelsLike, *, n_rows: int, n_labels: int | None = None) -> 
     Parameters
     ----------
     Y : sparse or dense indicator matrix, sequence of label-id lists, or 1-D classes
-        The labels of ``n_rows`` points.
+        The labels of ``n_rows`` points. Lists of equal length that hold only 0 and 1, of
+        which one repeats a value, cannot be label ids: they are rows of an indicator.
     n_rows : int
         How many points there are.
     n_labels : int, optional
@@ -220,10 +222,14 @@ def check_labels(Y: LabelsLike, *, n_rows: int, n_labels: int | None = None) -> 
             bad = float(matrix.data[matrix.data != 1.0][0])
             raise ValueError(f"Y must hold only 0 and 1, got {bad:g}")
         labels = Labels(matrix)
-    elif _is_list_of_lists(Y):
+    elif is_label_lists(Y):
         labels = Labels(_from_lists(Y, n_labels))
+    elif _is_list_of_lists(Y):
+        return check_labels(np.asarray(Y), n_rows=n_rows)
     else:
         classes = column_or_1d(Y, warn=True)
+        if classes.dtype.kind == "f" and not np.isfinite(classes).all():
+            raise ValueError("Y must hold finite values, got NaN or infinity")
         check_classification_targets(classes)
         names, codes = np.unique(classes, return_inverse=True)
         ones = np.ones(len(codes), dtype=np.float32)
@@ -238,9 +244,26 @@ def check_labels(Y: LabelsLike, *, n_rows: int, n_labels: int | None = None) -> 
     return labels
 
 
+def is_label_lists(Y: LabelsLike) -> bool:
+    """Tell whether Y is a sequence of lists of label ids."""
+    return _is_list_of_lists(Y) and not _is_indicator(Y)
+
+
 def _is_list_of_lists(Y: LabelsLike) -> bool:
     return isinstance(Y, (list, tuple)) and all(
         isinstance(row, (list, tuple, set, frozenset, np.ndarray)) for row in Y
+    )
+
+
+def _is_indicator(Y: Sequence[Any]) -> bool:
+    if not len(Y) or len({len(row) for row in Y}) != 1:
+        return False
+    values = np.asarray([list(row) for row in Y])
+    if values.dtype.kind not in "iufb" or values.shape[1] < 2:
+        return False
+    only_bits = bool(np.isin(values, (0, 1)).all())
+    return only_bits and bool(
+        (values.min(axis=1) == values.max(axis=1)).any() or values.shape[1] > 2
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from defrag.classifiers.agglomerated import Agglomerated
 from defrag.classifiers.label_tree import LabelTree, Parabel
 
-__all__ = ["LabelTree", "Parabel"]
+__all__ = ["Agglomerated", "LabelTree", "Parabel"]

@@ -17,6 +17,7 @@ from defrag._validation import (
     check_labels,
     check_parameters,
     check_seed,
+    is_label_lists,
 )
 
 if TYPE_CHECKING:
@@ -46,6 +47,9 @@ class Classifier(ClassifierMixin, BaseEstimator):
     """
 
     _rules: ClassVar[dict[str, Any]] = {}
+    # Labels that each member of an ensemble hands on: what ranks lower in all of them cannot
+    # come out on top.
+    _handed_on: ClassVar[int] = 50
     random_state: Seed
     n_jobs: int | None
 
@@ -87,7 +91,7 @@ class Classifier(ClassifierMixin, BaseEstimator):
         self._train(X, labels.matrix, seed)
         self.n_labels_: int = labels.matrix.shape[1]
         # scikit-learn's contract: dense labels in, dense answers out.
-        self.dense_answers_: bool = labels.classes is not None or isinstance(Y, np.ndarray)
+        self.dense_answers_: bool = not sparse.issparse(Y) and not is_label_lists(Y)
         self.multilabel_: bool = labels.classes is None
         self.classes_: NDArray[Any] = (
             np.arange(self.n_labels_) if labels.classes is None else labels.classes
@@ -137,8 +141,9 @@ class Classifier(ClassifierMixin, BaseEstimator):
         -------
         scores : csr_array, shape (n_points, n_labels)
             Scores between 0 and 1; a label that is not stored has none. After ``fit`` with
-            a dense Y, a dense array; for two classes, one column: the second's score less
-            the first's.
+            a dense Y, the dense array that scikit-learn asks for, where a positive number
+            means that the label is predicted: scores less one half, or for two classes one
+            column, the second's score less the first's.
         """
         check_is_fitted(self)
         rule = Int(1, none=True)
@@ -149,9 +154,9 @@ class Classifier(ClassifierMixin, BaseEstimator):
         if not self.dense_answers_:
             return scores
         dense = scores.toarray()
-        if not self.multilabel_ and self.n_labels_ == 2:
-            return dense[:, 1] - dense[:, 0]
-        return dense
+        if self.multilabel_:
+            return dense - np.float32(_PREDICTED)
+        return dense[:, 1] - dense[:, 0] if self.n_labels_ == 2 else dense
 
     def predict(self, X: MatrixLike) -> Any:
         """Predict labels.

@@ -21,9 +21,6 @@ if TYPE_CHECKING:
 
 __all__ = ["LabelTree", "Parabel"]
 
-# Labels that each tree of an ensemble hands on: what ranks lower cannot reach a top ten.
-_HANDED_ON = 50
-
 
 @dataclass(frozen=True)
 class TrainedTree:
@@ -82,7 +79,7 @@ class TreeClassifier(Classifier):
                 X,
                 loss=self._loss(),
                 beam_size=len(member.tree.begin) if exhaustive else self.beam_size,
-                top_k=k if alone or exhaustive else min(max(k, _HANDED_ON), self.n_labels_),
+                top_k=k if alone or exhaustive else min(max(k, self._handed_on), self.n_labels_),
                 discount=self._discount,
                 n_threads=threads,
             )
