@@ -5,10 +5,16 @@
 #include <new>
 #include <utility>
 
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
+
 namespace defrag {
 
 /// Uninitialised memory that begins on a cache line and only grows: a workspace that is
-/// used for thousands of nodes allocates a few times in all.
+/// used for thousands of nodes allocates a few times in all. Large buffers ask for huge
+/// pages: rows visited in random order otherwise miss the address cache every time, which
+/// was a fifth of the time of a large problem.
 template <class T>
 class AlignedBuffer {
  public:
@@ -17,10 +23,12 @@ class AlignedBuffer {
     AlignedBuffer& operator=(const AlignedBuffer&) = delete;
     AlignedBuffer(AlignedBuffer&& other) noexcept
         : data_(std::exchange(other.data_, nullptr)),
-          capacity_(std::exchange(other.capacity_, 0)) {}
+          capacity_(std::exchange(other.capacity_, 0)),
+          alignment_(other.alignment_) {}
     AlignedBuffer& operator=(AlignedBuffer&& other) noexcept {
         std::swap(data_, other.data_);
         std::swap(capacity_, other.capacity_);
+        std::swap(alignment_, other.alignment_);
         return *this;
     }
     ~AlignedBuffer() { release(); }
@@ -30,24 +38,32 @@ class AlignedBuffer {
         if (size <= capacity_) return;
         release();
         const std::size_t capacity = size + size / 4;
-        data_ = static_cast<T*>(::operator new(capacity * sizeof(T), kAlignment));
+        const std::size_t n_bytes = capacity * sizeof(T);
+        alignment_ = std::align_val_t(n_bytes >= 2 * kHugePage ? kHugePage : kCacheLine);
+        data_ = static_cast<T*>(::operator new(n_bytes, alignment_));
         capacity_ = capacity;
+#if defined(__linux__)
+        // Advice only: where it is refused, the memory works as before.
+        if (n_bytes >= 2 * kHugePage) static_cast<void>(madvise(data_, n_bytes, MADV_HUGEPAGE));
+#endif
     }
 
     T* data() { return data_; }
     const T* data() const { return data_; }
 
  private:
-    static constexpr std::align_val_t kAlignment{64};
+    static constexpr std::size_t kCacheLine = 64;
+    static constexpr std::size_t kHugePage = std::size_t{1} << 21;
 
     void release() {
-        ::operator delete(data_, kAlignment);
+        ::operator delete(data_, alignment_);
         data_ = nullptr;
         capacity_ = 0;
     }
 
     T* data_ = nullptr;
     std::size_t capacity_ = 0;
+    std::align_val_t alignment_{kCacheLine};
 };
 
 }  // namespace defrag
