@@ -40,10 +40,7 @@ void bind_average_trees(nb::module_& m) {
         "answers"_a, nb::kw_only(), "n_rows"_a, "top_k"_a, "n_threads"_a);
 }
 
-}  // namespace
-
-void bind_beam_search(nb::module_& m) {
-    bind_average_trees(m);
+void bind_feature_index(nb::module_& m) {
     nb::class_<FeatureIndex>(m, "FeatureIndex")
         .def(
             "__init__",
@@ -53,6 +50,13 @@ void bind_beam_search(nb::module_& m) {
                                         static_cast<std::int64_t>(feature_ptr.size()) - 1);
             },
             "feature_ptr"_a.noconvert(), "features"_a.noconvert(), "entry_ptr"_a.noconvert());
+}
+
+}  // namespace
+
+void bind_beam_search(nb::module_& m) {
+    bind_average_trees(m);
+    bind_feature_index(m);
     m.def(
         "beam_search",
         [](Array<std::int32_t> first_child, Array<std::int32_t> n_children,
