@@ -22,7 +22,9 @@ from scipy import sparse
 
 from defrag import Hybrid, load_dataset, metrics
 
-pecos_python = sys.argv[1] if len(sys.argv) > 1 else sys.executable
+pecos_python = Path(sys.argv[1] if len(sys.argv) > 1 else sys.executable).absolute()
+if not pecos_python.is_file():
+    sys.exit(f"{pecos_python}: no such file; pass the Python that has PECOS")
 probe = [pecos_python, "-c", "import pecos.xmc.xlinear"]
 found = subprocess.run(probe, capture_output=True, check=False)  # noqa: S603 - the user's Python
 if found.returncode:
@@ -47,7 +49,7 @@ with tempfile.TemporaryDirectory() as name:
     train = "-m pecos.xmc.xlinear.train -x X.npz -y Y.npz -m model"
     predict = "-m pecos.xmc.xlinear.predict -x X_test.npz -m model -k 5 -o predicted.npz"
     for command in (train, predict):
-        words = [Path(pecos_python).absolute(), *command.split()]
+        words = [pecos_python, *command.split()]
         subprocess.run(words, cwd=folder, check=True)  # noqa: S603 - the user's Python
     scores = sparse.load_npz(folder / "predicted.npz")
 

@@ -31,7 +31,7 @@ def progress_bar(description: str, *, enabled: bool = True) -> Iterator[Progress
     from rich import console, progress  # noqa: PLC0415 - slow to import, rarely needed
 
     columns = (
-        progress.TextColumn("{task.description}"),
+        progress.TextColumn("{task.description}", markup=False),
         progress.BarColumn(),
         progress.TaskProgressColumn(),
         progress.TimeRemainingColumn(),
@@ -59,7 +59,7 @@ def progress_pulse(description: str, *, enabled: bool = True) -> Iterator[None]:
     from rich import console, progress  # noqa: PLC0415 - slow to import, rarely needed
 
     columns = (
-        progress.TextColumn("{task.description}"),
+        progress.TextColumn("{task.description}", markup=False),
         progress.BarColumn(),
         progress.TimeElapsedColumn(),
     )

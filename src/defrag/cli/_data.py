@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, replace
 from enum import Enum
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from scipy import sparse
 
+from defrag.cli._console import escaped
 from defrag.io import read_labels, write_features, write_npz, write_svmlight, write_xmc
 from defrag.io.any_data import data_form, parse_data
 from defrag.io.files import display_name, open_input
@@ -94,6 +95,8 @@ def read(
     labels: str | None = None,
     form: Form | None = None,
     zero_based: bool | None = None,
+    n_features: int | None = None,
+    n_labels: int | None = None,
     strict: bool = False,
 ) -> Data:
     """Read a data file of any form, ``-`` being standard input.
@@ -109,32 +112,36 @@ def read(
         The form.
     zero_based : bool, optional
         How an svmlight file counts; without it such a file is refused.
+    n_features, n_labels : int, optional
+        Numbers of columns that overrule the file's.
     strict : bool
         Whether what is otherwise warned about is an error.
     """
     form = form or form_of_name(path)
-    with progress_pulse(f"reading {display_name(path)}"):
+    limits: dict[str, Any] = {"n_features": n_features, "n_labels": n_labels}
+    with progress_pulse(f"reading {escaped(display_name(path))}"):
         if form is Form.svmlight:
-            X, Y = read_svmlight(path, zero_based=check_base(path, zero_based), strict=strict)
+            base = check_base(path, zero_based)
+            X, Y = read_svmlight(path, zero_based=base, strict=strict, **limits)
             data = Data(X, Y, form, zero_based)
         else:
             with open_input(path) as stream:
-                data = parse(stream, form, strict=strict)
+                data = parse(stream, form, strict=strict, **limits)
         if labels is None:
             return data
         if data.Y is not None:
             raise ValueError(f"{display_name(path)}: has labels already, besides those of {labels}")
-        Y = read_labels(labels, strict=strict)
+        Y = read_labels(labels, n_labels=n_labels, strict=strict)
         check_rows(display_name(labels), data.X, Y)
-    return Data(data.X, Y, data.form)
+    return replace(data, Y=Y)
 
 
-def parse(stream: InputStream, form: Form | None = None, *, strict: bool = False) -> Data:
-    """Read text with a header, or an archive, from an open stream."""
+def parse(stream: InputStream, form: Form | None = None, **options: Any) -> Data:
+    """Read text with a header, or an archive, from an open stream, as ``read`` does."""
     found = Form.npz if data_form(stream) == "npz" else Form.xmc
     if form is not None and form is not found:
         raise ValueError(f"{stream.name}: expected {form.value}, found {found.value}")
-    return Data(*parse_data(stream, strict=strict), found)
+    return Data(*parse_data(stream, **options), found)
 
 
 def check_base(path: str, zero_based: bool | None) -> bool:
@@ -149,7 +156,7 @@ def check_base(path: str, zero_based: bool | None) -> bool:
 
 def write(path: str, data: Data, *, labels: str | None = None) -> None:
     """Write a data file in the form that the data carry, ``-`` being standard output."""
-    with progress_pulse(f"writing {path}"):
+    with progress_pulse(f"writing {escaped(path)}"):
         if data.form is Form.npz:
             write_npz(path, data.X, data.Y)
         elif data.form is Form.svmlight:

@@ -48,6 +48,8 @@ class LeavingGroup(TyperGroup):
                 code = super().main(*args, **options)
             except CommandError as error:
                 code = _report(_usage_message(error), BAD_INPUT)
+            except typer.Abort:  # Ctrl-C before the verb began
+                code = _report("interrupted", INTERRUPTED)
         sys.exit(code if isinstance(code, int) else 0)
 
     def invoke(self, ctx: Any) -> Any:

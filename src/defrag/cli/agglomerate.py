@@ -10,8 +10,8 @@ import typer
 from defrag import _native
 from defrag._validation import check_features
 from defrag.cli._console import examples
-from defrag.cli._data import LabelsFlag, StrictFlag, read, write
-from defrag.io.files import open_input
+from defrag.cli._data import BaseFlag, FromFlag, LabelsFlag, StrictFlag, read, write
+from defrag.io.files import display_name, open_input
 from defrag.io.groups import parse_groups
 from defrag.pooling import FeaturePooling
 from defrag.progress import progress_pulse
@@ -88,6 +88,8 @@ def agglomerate(
         str | None,
         typer.Option(metavar="FILE", help="The data the groups were made of, for --scale."),
     ] = None,
+    form: FromFlag = None,
+    zero_based: BaseFlag = None,
     labels: LabelsFlag = None,
     allow_missing: Annotated[
         bool, typer.Option("--allow-missing", help="Drop features that are in no group.")
@@ -100,12 +102,18 @@ def agglomerate(
         raise ValueError("DATA and GROUPS cannot both be standard input")
     if (scale is Scale.none) != (train is None):
         raise ValueError("--scale energy and --train go together: give both or neither")
-    points = read(data, labels=labels, strict=strict)
+    points = read(data, labels=labels, form=form, zero_based=zero_based, strict=strict)
     with open_input(groups) as stream:
         found = parse_groups(stream, points.X.shape[1], allow_missing=allow_missing)
-    known = points.X if train is None else read(train, strict=strict).X
+    known = points
+    if train is not None:
+        known = read(train, zero_based=zero_based, strict=strict)
+        widths = known.X.shape[1], points.X.shape[1]
+        if widths[0] != widths[1]:
+            shown = display_name(train), display_name(data)
+            raise ValueError(f"{shown[0]}: {widths[0]} features, but {shown[1]} has {widths[1]}")
     with progress_pulse("adding up groups"):
         factor = None if scale is Scale.none else scale.value
-        pooled = _GivenGroups(*found, pooling.value, factor, n_jobs).fit(known)
+        pooled = _GivenGroups(*found, pooling.value, factor, n_jobs).fit(known.X)
         result = pooled.transform(points.X)
     write(out, points.with_features(result))

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from defrag.agglomeration import Defrag, Hybrid
-from defrag.cli._console import JsonFlag, check_stdout, examples, print_json, say
-from defrag.cli._data import LabelsFlag, StrictFlag, read, write
+from defrag.cli._console import JsonFlag, check_stdout, escaped, examples, print_json, say
+from defrag.cli._data import BaseFlag, FromFlag, LabelsFlag, StrictFlag, read, write
 from defrag.cli._flags import estimator_flags, flag_name
 from defrag.io import read_word_vectors, write_groups
 from defrag.io.files import display_name, open_input
@@ -79,6 +79,8 @@ def cluster(
         str | None,
         typer.Option(metavar="FILE", help="The name of each feature, one per line."),
     ] = None,
+    form: FromFlag = None,
+    zero_based: BaseFlag = None,
     labels: LabelsFlag = None,
     agglomerated: Annotated[
         str | None,
@@ -99,7 +101,7 @@ def cluster(
     if representation is not None:
         parameters["representation"] = representation
     estimator = _estimator(preset, parameters)
-    points = read(data, labels=labels, strict=strict)
+    points = read(data, labels=labels, form=form, zero_based=zero_based, strict=strict)
     _look_up(estimator, vocabulary, points)
     with progress_pulse("pooling features", enabled=preset is Preset.hybrid):
         estimator.fit(points.X, points.Y)
@@ -136,7 +138,7 @@ def _look_up(estimator: Defrag, vocabulary: str | None, points: Data) -> None:
             f"{display_name(vocabulary)}: {len(words)} words, but the data have "
             f"{n_features} features"
         )
-    with progress_pulse(f"reading {given}"):
+    with progress_pulse(f"reading {escaped(given)}"):
         vectors, found = read_word_vectors(given, words)
     say(f"{given} has vectors of {found.sum()} of {n_features} features")
     estimator.set_params(representation=vectors)

@@ -32,6 +32,7 @@ HELP = (
 ) + examples(
     "defrag convert train.txt train.npz",
     "defrag convert train.svm.xz train.txt --one-based",
+    "defrag convert test.svm test.txt --one-based --n-features 5000",
     "defrag convert trainX.txt train.txt --labels trainY.txt",
     "defrag convert train.npz trainX.txt --labels-out trainY.txt",
     "defrag convert - - --from svmlight --to xmc --zero-based < train.svm > train.txt",
@@ -51,6 +52,10 @@ def convert(
     labels_out: Annotated[
         str | None, typer.Option(metavar="FILE", help="Write the labels to a file of their own.")
     ] = None,
+    n_features: Annotated[
+        int | None, typer.Option(help="Number of features, where IN does not say or is wrong.")
+    ] = None,
+    n_labels: Annotated[int | None, typer.Option(help="Number of labels, likewise.")] = None,
     strict: StrictFlag = False,
 ) -> None:
     """Convert a data file into another form."""
@@ -59,7 +64,15 @@ def convert(
         _check_split(target, out, labels_out)
     if target is Form.svmlight:
         check_base(out, zero_based)
-    data = read(source, labels=labels, form=form, zero_based=zero_based, strict=strict)
+    data = read(
+        source,
+        labels=labels,
+        form=form,
+        zero_based=zero_based,
+        n_features=n_features,
+        n_labels=n_labels,
+        strict=strict,
+    )
     if labels_out is not None and data.Y is None:
         raise ValueError(f"--labels-out {labels_out}: the input has no labels")
     write(out, replace(data, form=target, zero_based=zero_based), labels=labels_out)

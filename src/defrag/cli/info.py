@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 import typer
 
-from defrag.cli._console import JsonFlag, examples, print_json, print_values
+from defrag.cli._console import JsonFlag, escaped, examples, print_json, print_values
 from defrag.cli._data import BaseFlag, FromFlag, LabelsFlag, StrictFlag, form_of_name, parse, read
 from defrag.io.files import display_name, open_input
 from defrag.io.groups import parse_groups
@@ -52,7 +52,7 @@ def info(
         data = read(file, labels=labels, form=form, zero_based=zero_based, strict=strict)
         described |= _describe_data(data)
     else:
-        with open_input(file) as stream, progress_pulse(f"reading {display_name(file)}"):
+        with open_input(file) as stream, progress_pulse(f"reading {escaped(display_name(file))}"):
             described |= _describe(stream, strict=strict)
     if as_json:
         print_json(described)
