@@ -196,7 +196,7 @@ class FeaturePooling(Saveable, TransformerMixin, BaseEstimator):
         _, energy = _native.column_statistics(self._pool(X), row_lengths=lengths, n_threads=threads)
         kept = self.labels_ >= 0
         wanted = np.bincount(self.labels_[kept], self.mass_[kept], minlength=self.n_clusters_)
-        ratio = np.divide(wanted, energy, out=np.ones_like(wanted), where=energy > 0)
+        ratio = np.divide(wanted, energy, out=np.ones(self.n_clusters_), where=energy > 0)
         return np.sqrt(ratio).astype(np.float32)
 
     def _pool(self, X: Csr) -> Csr:

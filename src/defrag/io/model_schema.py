@@ -182,7 +182,7 @@ def _unpack(  # noqa: PLR0917 - one recursion, all of it state
 ) -> Part:
     place = f"model '{prefix}'" if prefix else "the model"
     part = Part(path=path, prefix=prefix)
-    if prefix.count("/") > 2 * MOST_LEVELS:
+    if sum(not name.isdigit() for name in prefix.split("/")[:-1]) > MOST_LEVELS:
         part.fail(f"models stand inside each other more than {MOST_LEVELS} deep")
     if not isinstance(source, dict):
         part.fail(f"{place} must be a JSON object, got {show(source)}")
