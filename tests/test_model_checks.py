@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -19,11 +20,9 @@ from defrag.io.model_checks import (
     check_offsets,
     check_permutation,
     check_tree,
-    pack_strings,
-    string_arrays,
-    unpack_strings,
 )
 from defrag.io.model_schema import Array, Child, Part, Schema
+from defrag.io.model_strings import Strings, pack_strings, string_arrays, unpack_strings
 from model_drafts import Draft, X, small_defrag, small_hybrid
 
 
@@ -148,7 +147,7 @@ BROKEN = {
     "names start late": (item("feature_names/offsets", 0, 1), "must run from 0 to 13, got 1 to 13"),
     "names end early": (item("feature_names/offsets", 12, 12), "run from 0 to 13, got 0 to 12"),
     "names fall": (item("feature_names/offsets", 4, 2), "must not fall, got 2 after 4 at 4"),
-    "names not UTF-8": (item("feature_names/bytes", 5, 255), "must be UTF-8, got 255 at 5"),
+    "names not UTF-8": (item("feature_names/bytes", 5, 255), "must be UTF-8, got b'.xff' near 5"),
     "names cut a letter": (item("feature_names/offsets", 1, 1), "must not cut a letter, got 1"),
 }  # fmt: skip
 
@@ -246,9 +245,29 @@ def test_trees_of_other_arity():
 
 
 @pytest.mark.parametrize("strings", [[], [""], ["", "", "a"], ["ä", "日本", "", "\n", "🙂"]])
-def test_strings_come_back(strings):
-    packed = Part(arrays=pack_strings("names", strings))
-    assert unpack_strings(packed, "names", len(strings)) == strings
+def test_strings_come_back(monkeypatch, strings):
+    monkeypatch.setattr("defrag.io.model_strings.BLOCK_ITEMS", 2)  # less than a letter
+    found = unpack_strings(Part(arrays=pack_strings("names", strings)), "names", len(strings))
+    assert isinstance(found, Strings)
+    assert list(found) == strings == found
+    assert found == pickle.loads(pickle.dumps(found))  # noqa: S301 - its own bytes
+    assert found != [*strings, ""]
+    assert found != 3
+    assert [found[-i] for i in range(1, len(found) + 1)] == strings[::-1]
+    assert found[1:3] == strings[1:3]
+    assert repr(found) == f"<{len(strings)} strings>"
+    with pytest.raises(IndexError, match="out of range"):
+        found[len(strings)]
+    again = pack_strings("names", found)
+    assert again["names/offsets"] is found.offsets
+
+
+@pytest.mark.parametrize("data", [b"\xe6\x97", b"a\x80", b"\xed\xa0\x80", b"\xc0\x80", b"ab\xff"])
+def test_strings_that_are_not_utf8(monkeypatch, data):
+    monkeypatch.setattr("defrag.io.model_strings.BLOCK_ITEMS", 2)
+    arrays = {"n/bytes": np.frombuffer(data, np.uint8), "n/offsets": np.int64([0, len(data)])}
+    with pytest.raises(ModelFormatError, match="array 'n/bytes' must be UTF-8, got b"):
+        unpack_strings(Part(arrays=arrays), "n", 1)
 
 
 class Bag(Saveable, BaseEstimator):

@@ -14,12 +14,10 @@ from defrag.io.model_checks import (
     check_ints,
     check_length,
     check_tree,
-    pack_strings,
-    string_arrays,
     tree_arrays,
-    unpack_strings,
 )
 from defrag.io.model_schema import Array, Part, Schema
+from defrag.io.model_strings import pack_strings, string_arrays, unpack_strings
 from defrag.tree import BalancedTree
 
 if TYPE_CHECKING:
@@ -80,7 +78,7 @@ class PoolingCodec(Codec):
         model.n_features_in_ = n_features
         if part.has("feature_names/bytes"):
             names = unpack_strings(part, "feature_names", n_features)
-            model.feature_names_in_ = np.array(names, dtype=object)
+            model.feature_names_in_ = np.array(list(names), dtype=object)
         return model
 
 

@@ -7,7 +7,6 @@ blocks, so that a check needs next to no memory and reads each page of a mapped 
 
 from __future__ import annotations
 
-import itertools
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +15,7 @@ from defrag import _native
 from defrag.io.model_schema import Array
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
@@ -30,10 +29,7 @@ __all__ = [
     "check_offsets",
     "check_permutation",
     "check_tree",
-    "pack_strings",
-    "string_arrays",
     "tree_arrays",
-    "unpack_strings",
 ]
 
 BLOCK_ITEMS = 1 << 18
@@ -207,49 +203,6 @@ def _check_ranges(part: Part, prefix: str, tree: dict[str, NDArray[Any]]) -> Non
         node = int(np.argmin(follows))
         part.fail(f"{what} must cut each node into its children, got [{begin[node]}, {end[node]}) "
                   f"at {node}")  # fmt: skip
-
-
-def string_arrays(name: str, *, optional: bool = False) -> dict[str, Array]:
-    """Give the schema of a list of strings, kept as UTF-8 bytes and offsets."""
-    group = name if optional else None
-    return {f"{name}/bytes": Array("uint8", 1, group), f"{name}/offsets": Array("int64", 1, group)}
-
-
-def pack_strings(name: str, strings: Sequence[str]) -> dict[str, NDArray[Any]]:
-    """Turn strings into the two arrays that :func:`string_arrays` declares.
-
-    Examples
-    --------
-    >>> from defrag.io.model_checks import pack_strings
-    >>> {key: array.tolist() for key, array in pack_strings("names", ["a", "bc"]).items()}
-    {'names/bytes': [97, 98, 99], 'names/offsets': [0, 1, 3]}
-    """
-    pieces = [str(text).encode("utf-8") for text in strings]
-    offsets = np.zeros(len(pieces) + 1, dtype=np.int64)
-    np.cumsum([len(piece) for piece in pieces], out=offsets[1:])
-    return {
-        f"{name}/bytes": np.frombuffer(b"".join(pieces), dtype=np.uint8),
-        f"{name}/offsets": offsets,
-    }
-
-
-def unpack_strings(part: Part, name: str, length: int) -> list[str]:
-    """Check the two arrays of a list of strings and give the strings."""
-    check_length(part, f"{name}/offsets", length + 1)
-    data, offsets = part.arrays[f"{name}/bytes"], part.arrays[f"{name}/offsets"]
-    check_offsets(part, f"{name}/offsets", len(data))
-    text, ends = data.tobytes(), offsets.tolist()
-    try:
-        text.decode("utf-8")
-    except UnicodeDecodeError as error:
-        part.fail(f"{part.name(f'{name}/bytes')} must be UTF-8, got {text[error.start]} at "
-                  f"{error.start}")  # fmt: skip
-    starts = offsets[:-1][offsets[:-1] < len(data)]
-    inside = (data[starts] & 0xC0) == 0x80
-    if inside.any():
-        part.fail(f"{part.name(f'{name}/offsets')} must not cut a letter, got "
-                  f"{starts[np.argmax(inside)]}")  # fmt: skip
-    return [text[begin:end].decode("utf-8") for begin, end in itertools.pairwise(ends)]
 
 
 def _blocks(array: NDArray[Any], overlap: int = 0) -> Iterator[tuple[int, NDArray[Any]]]:
