@@ -98,7 +98,7 @@ def _type_of(name: str, rule: Any, default: Any) -> tuple[Any, Any]:
     """Give the type that typer parses a flag with, and its default in that type."""
     if isinstance(rule, Choice):
         words = {_word(value): _word(value) for value in rule.values}
-        choices = Enum(name, words)  # type: ignore[misc] # the members come from the rule
+        choices = Enum(name, words, type=str)  # type: ignore[misc] # the rule names the members
         return choices, choices(_word(default))
     kind = float if isinstance(rule, Float) else int
     return (kind | None if default is None else kind), default
