@@ -457,22 +457,22 @@ def test_info_about_data(data):
         "points": 12,
         "features": N_FEATURES,
         "labels": 6,
-        "non-zeros": X.nnz,
-        "non-zeros per point": {
+        "non_zeros": X.nnz,
+        "non_zeros_per_point": {
             "min": lengths.min(),
             "mean": pytest.approx(lengths.mean()),
             "max": lengths.max(),
         },
-        "points without features": int((lengths == 0).sum()),
-        "features never seen": int((X.toarray().sum(axis=0) == 0).sum()),
+        "points_without_features": int((lengths == 0).sum()),
+        "features_never_seen": int((X.toarray().sum(axis=0) == 0).sum()),
         "value": {
             "min": X.data.min(),
             "mean": pytest.approx(X.data.mean()),
             "max": X.data.max(),
         },
-        "labels per point": {"min": 0, "mean": pytest.approx(Y.nnz / 12), "max": 2},
-        "points without labels": 1,
-        "labels without points": 0,
+        "labels_per_point": {"min": 0, "mean": pytest.approx(Y.nnz / 12), "max": 2},
+        "points_without_labels": 1,
+        "labels_without_points": 0,
     }
 
 
@@ -491,8 +491,8 @@ def test_info_about_groups(folder):
         "kind": "groups",
         "groups": 2,
         "features": 5,
-        "features in no group": 1,
-        "group size": {"min": 1, "mean": 2.0, "max": 3},
+        "features_in_no_group": 1,
+        "group_size": {"min": 1, "mean": 2.0, "max": 3},
         "balance": 3.0,
         "entropy": pytest.approx(0.8112781),
     }
@@ -627,8 +627,8 @@ def test_demo_compares_the_methods():
     assert list(rows) == ["DEFRAG-X", "DEFRAG-XY", "DEFRAG-N", "Hybrid"]
     for row in rows.values():
         assert row["groups"] == 1024
-        assert 0 < row["loss of mutual information"] < 1
-        assert row["non-zeros per point after"] <= row["non-zeros per point before"]
+        assert 0 < row["loss_of_mutual_information"] < 1
+        assert row["non_zeros_per_point_after"] <= row["non_zeros_per_point_before"]
 
 
 def test_demo_shows_a_table(monkeypatch):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import sys
 from typing import Annotated, Any
 
@@ -26,8 +27,11 @@ def escaped(message: str) -> str:
 
 
 def print_json(values: dict[str, Any]) -> None:
-    """Print one JSON object in one line; what is not finite becomes null."""
-    typer.echo(json.dumps(_finite(values)))
+    """Print one JSON object in one line, with names that programs like.
+
+    What is not finite becomes null, since JSON has no word for it.
+    """
+    typer.echo(json.dumps(_for_machines(values)))
 
 
 def print_values(values: dict[str, Any]) -> None:
@@ -49,11 +53,11 @@ def check_stdout(path: str, *, as_json: bool) -> None:
         raise ValueError("--json and an output of - would both write to standard output")
 
 
-def _finite(value: Any) -> Any:
+def _for_machines(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: _finite(item) for key, item in value.items()}
+        return {re.sub("[ -]", "_", key): _for_machines(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [_finite(item) for item in value]
+        return [_for_machines(item) for item in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
