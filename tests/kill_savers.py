@@ -39,8 +39,7 @@ def main(folder, n_kills):
         n_leftovers += len(list(folder.iterdir())) > 1
         models[0].save(path)
         assert list(folder.iterdir()) == [path]
-    # Some kills must have hit a half-written file, or this would prove nothing.
-    assert n_leftovers > n_kills // 20, n_leftovers
+    assert n_leftovers  # some kills hit a half-written file, or this would prove nothing
     sys.stdout.write(f"{n_kills} kills, {n_leftovers} leftovers\n")
 
 

@@ -40,7 +40,7 @@ def small_models(folder):
 def survives(path, data):
     """Load and use one input; tell whether it was a model."""
     path.write_bytes(data)
-    start = time.perf_counter()
+    start = time.process_time()  # the machine may be busy
     try:
         model = load(path, mmap=len(data) % 2 == 0)
     except ModelFormatError as error:
@@ -49,7 +49,7 @@ def survives(path, data):
         assert message.isprintable(), data
         return False
     finally:
-        assert time.perf_counter() - start < 2.0, data
+        assert time.process_time() - start < 1.0, data
     features = np.tile(X, (1, 1 + model.n_features_in_ // 12))[:, : model.n_features_in_]
     if hasattr(model, "feature_names_in_"):
         del model.feature_names_in_  # or the plain array would raise a warning
