@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 SOURCES := $(shell find src cpp -type f) CMakeLists.txt pyproject.toml
 STRICT := -C cmake.define.DEFRAG_WERROR=ON
 
-.PHONY: demo test lint check-cpp bench docs format clean
+.PHONY: demo test lint check-cpp bench docs format sanitize clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -25,6 +25,7 @@ demo: $(VENV)/.demo
 	$(BIN)/defrag demo
 
 test: lint check-cpp
+	$(BIN)/python -m pytest --pyargs defrag
 	$(BIN)/python -m pytest
 
 lint: $(VENV)/.test
@@ -43,7 +44,21 @@ check-cpp: $(VENV)/.test
 	build/cpp/defrag_tests
 
 bench: $(VENV)/.test
-	$(BIN)/python benchmarks/bench_agglomeration.py
+	for script in benchmarks/bench_*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+
+docs: $(VENV)/.test
+	$(BIN)/python -m pip install --quiet ".[docs]"
+	$(BIN)/sphinx-build -q -W --keep-going docs docs/build
+
+# The whole Python suite on a build with AddressSanitizer and UndefinedBehaviorSanitizer.
+sanitize: $(BIN)/python
+	$(PYTHON) -m venv $(VENV)-sanitize
+	$(VENV)-sanitize/bin/python -m pip install --quiet \
+	  -C cmake.define.DEFRAG_SANITIZE=address,undefined -C cmake.build-type=RelWithDebInfo \
+	  -C build-dir=build/sanitize ".[report,test]"
+	LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libstdc++.so)" \
+	  ASAN_OPTIONS=detect_leaks=0:halt_on_error=1 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
+	  PYTHONMALLOC=malloc $(VENV)-sanitize/bin/python -m pytest tests --timeout 3000
 
 format: $(VENV)/.test
 	$(BIN)/ruff check --fix
