@@ -15,3 +15,5 @@ autodoc_typehints = "none"
 exclude_patterns = ["build"]
 html_theme = "furo"
 html_title = "defrag"
+# Docstrings inherited from scikit-learn refer to its own glossary.
+suppress_warnings = ["ref.term", "ref.ref"]
