@@ -6,7 +6,9 @@ namespace nb = nanobind;
 
 void bind_agglomeration(nb::module_& m);
 void bind_beam_search(nb::module_& m);
+void bind_best_first(nb::module_& m);
 void bind_csr(nb::module_& m);
+void bind_kmeans(nb::module_& m);
 void bind_representations(nb::module_& m);
 void bind_tree(nb::module_& m);
 void bind_xmc_parser(nb::module_& m);
@@ -23,4 +25,6 @@ NB_MODULE(_core, m) {
     bind_solver(m);
     bind_label_tree(m);
     bind_beam_search(m);
+    bind_best_first(m);
+    bind_kmeans(m);
 }

@@ -2,10 +2,8 @@
 #include "core/beam_search.hpp"
 
 #include <algorithm>
-#include <cmath>
 
-#include "core/node_scorer.hpp"
-#include "core/ranking.hpp"
+#include "core/visits.hpp"
 
 namespace defrag {
 namespace {
@@ -13,24 +11,6 @@ namespace {
 // Rows that walk down the tree together: many, so that they meet in the nodes.
 constexpr std::int64_t kMaxBatch = 32768;
 constexpr std::int64_t kMinBatch = 256;
-
-/// A row that has to visit a node.
-struct Visit {
-    std::int32_t node;
-    std::int32_t row;  // in the batch
-    float score;       // of the node
-};
-
-/// The score of an output of a node with score `parent`. Never above the parent when
-/// there is no discount, also after rounding, which is what pruning rests on.
-float descend(const BeamOptions& options, float parent, float margin) {
-    if (options.loss == Loss::kLogistic) {
-        return parent * options.discount -
-               static_cast<float>(softplus(-static_cast<double>(margin)));
-    }
-    const float slack = std::max(0.0F, 1.0F - margin);
-    return parent * options.discount - slack * slack;
-}
 
 /// The walk of one batch of rows.
 class Batch {
@@ -77,11 +57,11 @@ class Batch {
             }
         }
         if (visits_.empty()) return false;
-        visit_nodes(scorer, [this](const Visit& visit, const float* margins) {
+        visit_all(scorer, [this](const Visit& visit, const float* margins) {
             const std::int32_t first = model_.tree.first_child[visit.node];
             Best best = next_of(visit.row);
             for (std::int32_t i = 0; i < model_.tree.n_children[visit.node]; ++i) {
-                best.offer({descend(options_, visit.score, margins[i]), first + i});
+                best.offer({descend(visit.score, margins[i]), first + i});
             }
         });
         beams_.swap(next_);
@@ -106,51 +86,29 @@ class Batch {
                     visits_.push_back({item.id, static_cast<std::int32_t>(row), item.score});
                 }
             }
-            visit_nodes(scorer, [this](const Visit& visit, const float* margins) {
+            visit_all(scorer, [this](const Visit& visit, const float* margins) {
                 const std::int32_t begin = model_.tree.begin[visit.node];
                 Best best = top_of(visit.row);
                 for (std::int32_t i = 0; i < model_.tree.end[visit.node] - begin; ++i) {
-                    best.offer(
-                        {descend(options_, visit.score, margins[i]), model_.tree.order[begin + i]});
+                    best.offer({descend(visit.score, margins[i]), model_.tree.order[begin + i]});
                 }
             });
         }
     }
 
-    /// Evaluates the nodes of all visits, one node after the other.
     template <class Receive>
-    void visit_nodes(NodeScorer& scorer, Receive receive) {
-        std::sort(visits_.begin(), visits_.end(), [](const Visit& a, const Visit& b) {
-            return a.node != b.node ? a.node < b.node : a.row < b.row;
-        });
-        for (std::size_t begin = 0; begin < visits_.size();) {
-            const std::int32_t node = visits_[begin].node;
-            group_.clear();
-            std::size_t end = begin;
-            for (; end < visits_.size() && visits_[end].node == node; ++end) {
-                group_.push_back(static_cast<std::int32_t>(first_row_ + visits_[end].row));
-            }
-            scorer.score(node, group_.data(), static_cast<std::int64_t>(group_.size()),
-                         [&](std::int64_t i, const float* margins) {
-                             receive(visits_[begin + at(i)], margins);
-                         });
-            context_.check();
-            begin = end;
-        }
+    void visit_all(NodeScorer& scorer, Receive receive) {
+        visit_nodes(context_, scorer, visits_, group_, first_row_, receive);
+    }
+
+    float descend(float parent, float margin) const {
+        return defrag::descend(options_.loss, options_.discount, parent, margin);
     }
 
     void write(TopLabels& out) {
         for (std::int64_t row = 0; row < n_rows_; ++row) {
-            Scored* items = top_.data() + row * options_.top_k;
-            const std::int32_t size = top_sizes_[at(row)];
-            for (std::int32_t i = 0; i < size; ++i) items[i].score = std::exp(items[i].score);
-            // Different sums may have one exponential: the order is that of what is given.
-            std::sort(items, items + size, better);
-            for (std::int32_t i = 0; i < size; ++i) {
-                const std::size_t place = at((first_row_ + row) * options_.top_k + i);
-                out.labels[place] = items[i].id;
-                out.scores[place] = items[i].score;
-            }
+            write_top(top_.data() + row * options_.top_k, top_sizes_[at(row)], first_row_ + row,
+                      out);
         }
     }
 

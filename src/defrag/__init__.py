@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from defrag import metrics
     from defrag.agglomeration import Defrag, Hybrid
-    from defrag.classifiers import Agglomerated, LabelTree, Parabel
+    from defrag.classifiers import PLT, Agglomerated, Bonsai, LabelTree, Parabel
     from defrag.io import load_dataset, read_xmc, write_xmc
     from defrag.persistence import load
 
 __all__ = [
+    "PLT",
     "Agglomerated",
+    "Bonsai",
     "Defrag",
     "Hybrid",
     "LabelTree",
@@ -32,7 +34,9 @@ __all__ = [
 __version__ = version("defrag")
 
 _HOMES = {
+    "PLT": "defrag.classifiers",
     "Agglomerated": "defrag.classifiers",
+    "Bonsai": "defrag.classifiers",
     "Defrag": "defrag.agglomeration",
     "Hybrid": "defrag.agglomeration",
     "LabelTree": "defrag.classifiers",

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = [
     "FeatureIndex",
     "FlatSolution",
+    "KMeansClusters",
     "LabelTreeArrays",
     "LabelTreeWeights",
     "ParseError",
@@ -36,6 +37,7 @@ __all__ = [
     "agglomerate",
     "average_trees",
     "beam_search",
+    "best_first_search",
     "can_run",
     "column_statistics",
     "company_order",
@@ -52,6 +54,7 @@ __all__ = [
     "row_norms",
     "scale_rows",
     "solve_blocks",
+    "spherical_kmeans",
     "split_items",
     "train_label_tree",
 ]
@@ -536,3 +539,82 @@ def average_trees(
     n_rows = len(trees[0][0])
     labels, scores = _core.average_trees(flat, n_rows=n_rows, top_k=top_k, n_threads=n_threads)
     return labels.reshape(-1, top_k), scores.reshape(-1, top_k)
+
+
+def best_first_search(
+    tree: LabelTreeArrays,
+    weights: LabelTreeWeights,
+    X: Csr,
+    *,
+    loss: str = "logistic",
+    top_k: int = 5,
+    instructions: str = "best",
+    index: FeatureIndex | None = None,
+    n_threads: int = 1,
+    progress: Progress | None = None,
+) -> tuple[Ids, Floats]:
+    """Find the exact best labels of every row of X; arrays are those of ``beam_search``."""
+    labels, scores = _core.best_first_search(
+        tree.parts(),
+        weights.parts(),
+        csr_parts(X),
+        n_features=X.shape[1],
+        loss=loss,
+        top_k=top_k,
+        instructions=instructions,
+        index=index,
+        n_threads=n_threads,
+        progress=progress,
+    )
+    return labels.reshape(-1, top_k), scores.reshape(-1, top_k)
+
+
+@dataclass(frozen=True)
+class KMeansClusters:
+    """What k-means ended with; see ``cpp/core/kmeans.hpp``.
+
+    Parameters
+    ----------
+    cluster, second : ndarray of int32, shape (n_items,)
+        The most and the second most similar centre of each item, -1 for none: no
+        similarity above zero.
+    objective : float
+        Mean similarity of an item to its centre.
+    n_rounds : int
+        Rounds that it took.
+    """
+
+    cluster: Ids
+    second: Ids
+    objective: float
+    n_rounds: int
+
+
+def spherical_kmeans(
+    items: Csr,
+    *,
+    n_clusters: int,
+    tolerance: float = 1e-4,
+    max_rounds: int = 100,
+    seed: int = 0,
+    item: int = 0,
+    panel_bytes: int = 1 << 27,
+    instructions: str = "best",
+    n_threads: int = 1,
+    progress: Progress | None = None,
+) -> KMeansClusters:
+    """Cluster rows of length 1 by their cosines, without any balance."""
+    cluster, second, objective, n_rounds = _core.spherical_kmeans(
+        csr_parts(items),
+        n_coords=items.shape[1],
+        n_clusters=n_clusters,
+        tolerance=tolerance,
+        max_rounds=max_rounds,
+        seed=seed,
+        item=item,
+        panel_bytes=panel_bytes,
+        instructions=instructions,
+        n_threads=n_threads,
+        progress=progress,
+    )
+    return KMeansClusters(cluster, second, objective, n_rounds)

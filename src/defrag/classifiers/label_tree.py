@@ -72,22 +72,26 @@ class TreeClassifier(Classifier):
         threads = _native.n_threads(self.n_jobs)
         X = unit_rows(X, threads)
         alone = len(self.trees_) == 1
-        answers = [
-            _native.beam_search(
-                member.tree,
-                member.weights,
-                X,
-                loss=self._loss(),
-                beam_size=len(member.tree.begin) if exhaustive else self.beam_size,
-                top_k=k if alone or exhaustive else min(max(k, self._handed_on), self.n_labels_),
-                discount=self._discount,
-                n_threads=threads,
-            )
-            for member in self.trees_
-        ]
+        top_k = k if alone or exhaustive else min(max(k, self._handed_on), self.n_labels_)
+        answers = [self._search(member, X, top_k, exhaustive=exhaustive) for member in self.trees_]
         if alone:
             return answers[0]
         return _native.average_trees(answers, top_k=k, n_threads=threads)
+
+    def _search(
+        self, member: TrainedTree, X: Csr, top_k: int, *, exhaustive: bool
+    ) -> tuple[Ids, Floats]:
+        """Give the best labels of one tree."""
+        return _native.beam_search(
+            member.tree,
+            member.weights,
+            X,
+            loss=self._loss(),
+            beam_size=len(member.tree.begin) if exhaustive else self.beam_size,
+            top_k=top_k,
+            discount=self._discount,
+            n_threads=_native.n_threads(self.n_jobs),
+        )
 
     def _reach(self) -> int:
         largest = max(int((t.tree.end - t.tree.begin)[t.tree.n_children == 0].max())

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "core/best_first.hpp"
+
+#include <algorithm>
+
+#include "core/visits.hpp"
+
+namespace defrag {
+namespace {
+
+// Rows that take their steps together, as in the beam search.
+constexpr std::int64_t kMaxBatch = 32768;
+constexpr std::int64_t kMinBatch = 256;
+
+/// Puts the better one on top of a heap of the standard library.
+bool worse(const Scored& a, const Scored& b) { return better(b, a); }
+
+/// The open nodes of a row.
+class Frontier {
+ public:
+    bool empty() const { return heap_.empty(); }
+    void clear() { heap_.clear(); }
+
+    void push(const Scored& node) {
+        heap_.push_back(node);
+        std::push_heap(heap_.begin(), heap_.end(), worse);
+    }
+
+    Scored pop() {
+        std::pop_heap(heap_.begin(), heap_.end(), worse);
+        const Scored node = heap_.back();
+        heap_.pop_back();
+        return node;
+    }
+
+ private:
+    std::vector<Scored> heap_;
+};
+
+/// The searches of one batch of rows.
+class Batch {
+ public:
+    Batch(const Context& context, const LabelTreeModel& model, const BestFirstOptions& options)
+        : context_(context), model_(model), options_(options) {}
+
+    void run(std::int64_t first_row, std::int64_t n_rows, NodeScorer& scorer, TopLabels& out) {
+        first_row_ = first_row;
+        top_.resize(at(n_rows * options_.top_k));
+        top_sizes_.assign(at(n_rows), 0);
+        frontiers_.assign(at(n_rows), Frontier());
+        for (std::int64_t row = 0; row < n_rows; ++row) {
+            frontiers_[at(row)].push({0.0F, 0});
+            active_.push_back(static_cast<std::int32_t>(row));
+        }
+        while (choose_visits()) {
+            visit_nodes(
+                context_, scorer, visits_, group_, first_row_,
+                [this](const Visit& visit, const float* margins) { expand(visit, margins); });
+        }
+        for (std::int64_t row = 0; row < n_rows; ++row) {
+            write_top(top_.data() + row * options_.top_k, top_sizes_[at(row)], first_row_ + row,
+                      out);
+        }
+    }
+
+ private:
+    Best top_of(std::int64_t row) {
+        return {top_.data() + row * options_.top_k, &top_sizes_[at(row)], options_.top_k};
+    }
+
+    /// A node that scores no less than the worst label found may hold a label of the same
+    /// score and a smaller number.
+    static bool hopeless(const Best& best, float score) {
+        return best.full() && score < best.worst().score;
+    }
+
+    /// Takes the best open node of every row that is not done; false when all are.
+    bool choose_visits() {
+        visits_.clear();
+        std::size_t n_active = 0;
+        for (const std::int32_t row : active_) {
+            Frontier& frontier = frontiers_[at(row)];
+            if (frontier.empty()) continue;
+            const Scored node = frontier.pop();
+            if (hopeless(top_of(row), node.score)) {
+                frontier.clear();
+                continue;
+            }
+            visits_.push_back({node.id, row, node.score});
+            active_[n_active++] = row;
+        }
+        active_.resize(n_active);
+        return n_active > 0;
+    }
+
+    void expand(const Visit& visit, const float* margins) {
+        Best best = top_of(visit.row);
+        const LabelTreeView& tree = model_.tree;
+        const bool leaf = tree.is_leaf(visit.node);
+        const std::int64_t n_outputs = tree.n_outputs(visit.node);
+        for (std::int64_t i = 0; i < n_outputs; ++i) {
+            const float score = descend(options_.loss, 1.0F, visit.score, margins[i]);
+            if (hopeless(best, score)) continue;
+            if (leaf) {
+                best.offer({score, tree.order[tree.begin[visit.node] + i]});
+            } else {
+                frontiers_[at(visit.row)].push(
+                    {score, static_cast<std::int32_t>(tree.first_child[visit.node] + i)});
+            }
+        }
+    }
+
+    const Context& context_;
+    const LabelTreeModel& model_;
+    const BestFirstOptions& options_;
+    std::int64_t first_row_ = 0;
+    std::vector<Frontier> frontiers_;
+    std::vector<Scored> top_;  // [row][top_k], best first
+    std::vector<std::int32_t> top_sizes_;
+    std::vector<std::int32_t> active_;
+    std::vector<Visit> visits_;
+    std::vector<std::int32_t> group_;
+};
+
+}  // namespace
+
+TopLabels best_first_search(const Context& context, const LabelTreeModel& model, const CsrView& X,
+                            const BestFirstOptions& options) {
+    context.expect(X.n_rows);
+    TopLabels result;
+    result.top_k = options.top_k;
+    result.labels.assign(at(X.n_rows * options.top_k), -1);
+    result.scores.assign(at(X.n_rows * options.top_k), 0.0F);
+    if (model.tree.n_nodes == 0) return result;
+    // How rows are grouped cannot be seen in the result, so the threads may decide it.
+    const std::int64_t share = X.n_rows / (4 * static_cast<std::int64_t>(context.n_threads())) + 1;
+    const std::int64_t grain =
+        context.n_threads() == 1 ? kMaxBatch : std::clamp(share, kMinBatch, kMaxBatch);
+    std::vector<NodeScorer> scorers;
+    scorers.reserve(context.n_threads());
+    for (unsigned w = 0; w < context.n_threads(); ++w) {
+        scorers.emplace_back(model, X, options.instructions);
+    }
+    parallel_for(context, X.n_rows, grain,
+                 [&](std::int64_t begin, std::int64_t end, unsigned worker) {
+                     Batch batch(context, model, options);
+                     batch.run(begin, end - begin, scorers[worker], result);
+                     context.advance(end - begin);
+                 });
+    return result;
+}
+
+}  // namespace defrag
