@@ -10,8 +10,8 @@ import argparse
 from typing import Any
 
 import numpy as np
-from common import cpu_seconds
 
+from common import cpu_seconds
 from defrag import PLT, Bonsai, LabelTree, Parabel, load_dataset
 from defrag.metrics import evaluate
 

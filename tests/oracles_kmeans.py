@@ -33,8 +33,9 @@ def kmeans(items, starts, *, tolerance, max_rounds):
     """Run from given starts; gives clusters, second best ones, the objective and the rounds."""
     cluster = np.full(len(items), -1)
     cluster[starts] = np.arange(len(starts))
-    before = -1.0
-    for n_rounds in range(1, max_rounds + 1):
+    before, n_rounds = -1.0, 0
+    while n_rounds < max_rounds:
+        n_rounds += 1
         centres = centres_of(items, cluster, len(starts))
         cluster, second, objective = assign_to_centres(items, centres)
         if objective - before < tolerance:

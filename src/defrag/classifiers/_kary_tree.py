@@ -23,7 +23,7 @@ def build_kary_tree(
     vectors: Csr,
     ids: Ids,
     *,
-    n_clusters: int,
+    arity: int,
     max_depth: int,
     seed: int,
     n_threads: int,
@@ -37,7 +37,7 @@ def build_kary_tree(
         The vectors of the labels, at length 1.
     ids : ndarray of int32, shape (n_labels,)
         What the labels are called.
-    n_clusters : int
+    arity : int
         The most children of a node; a node of at most this many labels is a leaf.
     max_depth : int
         The most nodes on a way from the root to a leaf, both counted.
@@ -56,10 +56,10 @@ def build_kary_tree(
     n_settled = 0
     for number, (members, begin, depth) in enumerate(nodes):  # grows: that is breadth first
         parts: list[Ids] = []
-        if len(members) > n_clusters and depth < max_depth:
+        if len(members) > arity and depth < max_depth:
             found = _native.spherical_kmeans(
                 vectors if number == 0 else vectors[members],
-                n_clusters=n_clusters,
+                n_clusters=arity,
                 seed=seed,
                 item=number,
                 n_threads=n_threads,
@@ -67,7 +67,7 @@ def build_kary_tree(
             clusters = tidy_clusters(found.cluster, found.second)
             parts = _parts(members, clusters)
         if len(parts) < 2:  # a node that cannot be cut is a leaf
-            _check_leaf(len(members), n_clusters, max_depth)
+            _check_leaf(len(members), arity, max_depth)
             parts = []
             n_settled += len(members)
         first_child.append(len(nodes) if parts else 0)
@@ -179,9 +179,9 @@ def _parts(members: Ids, clusters: Ids) -> list[Ids]:
     return list(np.split(members[by_cluster], cuts))
 
 
-def _check_leaf(n_labels: int, n_clusters: int, max_depth: int) -> None:
+def _check_leaf(n_labels: int, arity: int, max_depth: int) -> None:
     if n_labels > _MOST_LABELS:
         raise ValueError(
             f"max_depth must be large enough for leaves of at most {_MOST_LABELS} labels, "
-            f"got {max_depth}, which with n_clusters={n_clusters} leaves one of {n_labels}"
+            f"got {max_depth}, which with arity={arity} leaves one of {n_labels}"
         )

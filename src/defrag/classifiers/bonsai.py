@@ -36,7 +36,7 @@ class Bonsai(TreeClassifier):
     ----------
     n_trees : int, default=3
         How many trees to average.
-    n_clusters : int, default=100
+    arity : int, default=100
         The most children of a node; a node of at most this many labels is a leaf.
     max_depth : int, default=2
         The most nodes on a way from the root to a leaf, both counted; 3 for more than about
@@ -84,7 +84,7 @@ class Bonsai(TreeClassifier):
     >>> import numpy as np
     >>> from defrag import Bonsai
     >>> X = np.kron(np.eye(3), np.ones((4, 2)))
-    >>> model = Bonsai(n_clusters=2, random_state=0).fit(X, np.repeat(["a", "b", "c"], 4))
+    >>> model = Bonsai(arity=2, random_state=0).fit(X, np.repeat(["a", "b", "c"], 4))
     >>> model.predict(X[::4]).tolist()
     ['a', 'b', 'c']
     """
@@ -93,7 +93,7 @@ class Bonsai(TreeClassifier):
         self,
         n_trees: int = 3,
         *,
-        n_clusters: int = 100,
+        arity: int = 100,
         max_depth: int = 2,
         label_representation: str = "x",
         C: float = 1.0,
@@ -107,7 +107,7 @@ class Bonsai(TreeClassifier):
         verbose: int = 0,
     ) -> None:
         self.n_trees = n_trees
-        self.n_clusters = n_clusters
+        self.arity = arity
         self.max_depth = max_depth
         self.label_representation = label_representation
         self.C = C
@@ -122,7 +122,7 @@ class Bonsai(TreeClassifier):
 
     _rules: ClassVar[dict[str, Any]] = {
         "n_trees": Int(1),
-        "n_clusters": Int(2, 65536),
+        "arity": Int(2, 65536),
         "max_depth": Int(1),
         "label_representation": Choice(("x", "y", "xy")),
         "C": Float(0.0, open_low=True),
@@ -143,7 +143,7 @@ class Bonsai(TreeClassifier):
             return build_kary_tree(
                 self._label_vectors(X, kept),
                 seen,
-                n_clusters=self.n_clusters,
+                arity=self.arity,
                 max_depth=self.max_depth,
                 seed=seed,
                 n_threads=_native.n_threads(self.n_jobs),

@@ -45,8 +45,8 @@ class PLT(TreeClassifier):
         Weights up to this size are dropped.
     max_passes : int, default=20
         The most passes of the solver over the points of a node.
-    tol : float, default=0.1
-        The solver stops when its gradients lie within this.
+    tol : float, default=1.0
+        The solver stops when its gradients, numbers up to C, lie within this.
     label_entries : int, default=0
         Entries kept of a label's vector when labels are clustered, 0 for all.
     search : {"exact", "beam"}, default="exact"
@@ -94,7 +94,7 @@ class PLT(TreeClassifier):
         C: float = 10.0,
         weight_threshold: float = 0.1,
         max_passes: int = 20,
-        tol: float = 0.1,
+        tol: float = 1.0,
         label_entries: int = 0,
         search: str = "exact",
         beam_size: int = 10,
