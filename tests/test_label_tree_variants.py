@@ -105,8 +105,8 @@ def test_tidy_clusters_have_two_items_and_no_gap(pairs):
 def test_items_like_no_centre_are_spread_over_the_smallest_clusters():
     first = np.array([0, 0, 0, 0, 1, 1, 2, 2, 2, -1, -1, -1, -1])
     clusters = tidy_clusters(first, np.full(13, -1))
-    assert clusters[9:].tolist() == [1, 1, 2, 0] or np.bincount(clusters).tolist() == [5, 4, 4]
-    assert np.bincount(clusters).max() - np.bincount(clusters).min() <= 1
+    # Sizes 4, 2 and 3: the second, then second and third, then whoever comes first.
+    assert clusters[9:].tolist() == [1, 1, 2, 0]
 
 
 def test_an_item_alone_goes_to_its_second_best():
