@@ -17,7 +17,13 @@ inline std::uint64_t splitmix64(std::uint64_t& state) {
 
 /// What a stream is used for. Part of the key, so that two kernels with one seed do not
 /// draw the same numbers.
-enum class Stage : std::uint64_t { kTreeSplit = 1, kBuckets = 2, kSolver = 3, kLabelTree = 4, kKMeans = 5 };
+enum class Stage : std::uint64_t {
+    kTreeSplit = 1,
+    kBuckets = 2,
+    kSolver = 3,
+    kLabelTree = 4,
+    kKMeans = 5
+};
 
 /// A random stream derived from (seed, stage, item): it depends on what is computed,
 /// never on which thread computes it or when. Own integers and shuffle, because those

@@ -57,18 +57,9 @@ def build_kary_tree(
     for number, (members, begin, depth) in enumerate(nodes):  # grows: that is breadth first
         parts: list[Ids] = []
         if len(members) > arity and depth < max_depth:
-            found = _native.spherical_kmeans(
-                vectors if number == 0 else vectors[members],
-                n_clusters=arity,
-                seed=seed,
-                item=number,
-                n_threads=n_threads,
-            )
-            clusters = tidy_clusters(found.cluster, found.second)
-            parts = _parts(members, clusters)
-        if len(parts) < 2:  # a node that cannot be cut is a leaf
+            parts = _cut(vectors, members, arity, seed=seed, item=number, n_threads=n_threads)
+        if not parts:
             _check_leaf(len(members), arity, max_depth)
-            parts = []
             n_settled += len(members)
         first_child.append(len(nodes) if parts else 0)
         n_children.append(len(parts))
@@ -173,10 +164,20 @@ def _join_smallest(result: Ids, sizes: Ids) -> None:
         sizes[target] += 1
 
 
-def _parts(members: Ids, clusters: Ids) -> list[Ids]:
+def _cut(
+    vectors: Csr, members: Ids, arity: int, *, seed: int, item: int, n_threads: int
+) -> list[Ids]:
+    """Cluster the labels of a node; gives no parts where all would be in one."""
+    own = vectors if len(members) == vectors.shape[0] else vectors[members]
+    found = _native.spherical_kmeans(
+        own, n_clusters=arity, seed=seed, item=item, n_threads=n_threads
+    )
+    clusters = tidy_clusters(found.cluster, found.second)
+    sizes = np.bincount(clusters)
+    if len(sizes) < 2:
+        return []
     by_cluster = np.argsort(clusters, kind="stable")
-    cuts = np.cumsum(np.bincount(clusters))[:-1]
-    return list(np.split(members[by_cluster], cuts))
+    return list(np.split(members[by_cluster], np.cumsum(sizes)[:-1]))
 
 
 def _check_leaf(n_labels: int, arity: int, max_depth: int) -> None:
