@@ -94,10 +94,10 @@ def run_peer(name: str, python: Path, folder: Path, data: Dataset, repeats: int)
     command = [python, HERE / "peer_scripts" / PEERS[name], folder, str(repeats)]
     one_thread = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
     run = subprocess.run(
-        command, env={**os.environ, **one_thread}, stdout=subprocess.PIPE, text=True, check=False
+        command, env={**os.environ, **one_thread}, capture_output=True, text=True, check=False
     )
     if run.returncode:
-        raise RuntimeError(f"{name} failed with status {run.returncode}, see above")
+        raise RuntimeError(f"{name} failed: {run.stderr[-2000:]}")  # before: its progress bars
     found = json.loads(run.stdout.splitlines()[-1])
     labels = np.load(found["predictions"])
     return Result(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -27,6 +27,7 @@ __all__ = [
     "FeatureIndex",
     "FlatSolution",
     "KMeansClusters",
+    "KernelRows",
     "LabelTreeArrays",
     "LabelTreeWeights",
     "ParseError",
@@ -57,6 +58,7 @@ __all__ = [
     "spherical_kmeans",
     "split_items",
     "train_label_tree",
+    "unit_rows",
 ]
 
 _CSR_STATES = ("canonical", "unsorted", "bad pointers", "bad indices")
@@ -72,7 +74,19 @@ def n_threads(n_jobs: int | None) -> int:
     return max(1, (available or 1) + 1 + n_jobs)
 
 
-def csr_parts(X: Csr) -> tuple[Offsets, Ids, Floats]:
+class KernelRows(NamedTuple):
+    """A canonical matrix on its way from one kernel to the next.
+
+    Making a scipy matrix takes longer than a search for one row.
+    """
+
+    indptr: Offsets
+    indices: Ids
+    data: Floats
+    shape: tuple[int, int]
+
+
+def csr_parts(X: Csr | KernelRows) -> tuple[Offsets, Ids, Floats]:
     """Give the three arrays of a canonical matrix in the types that the kernels take."""
     return (
         np.ascontiguousarray(X.indptr, dtype=np.int64),
@@ -172,6 +186,14 @@ def scale_rows(Z: Csr, *, ideal: bool, threshold: float, n_threads: int) -> Csr:
     """Scale rows to length 1, or to ideal DCG 1, and drop small entries."""
     parts = _core.scale_rows(csr_parts(Z), ideal=ideal, threshold=threshold, n_threads=n_threads)
     return csr_from_parts(parts, Z.shape)
+
+
+def unit_rows(X: Csr, *, n_threads: int) -> KernelRows:
+    """Bring rows to length 1 for ``beam_search``; empty rows stay."""
+    indptr, indices, data = _core.scale_rows(
+        csr_parts(X), ideal=False, threshold=0.0, n_threads=n_threads
+    )
+    return KernelRows(indptr, indices, data, X.shape)
 
 
 def fill_empty_rows(first: Csr, second: Csr, *, shift: int, n_threads: int) -> Csr:
@@ -498,7 +520,7 @@ def feature_index(weights: LabelTreeWeights) -> FeatureIndex:
 def beam_search(
     tree: LabelTreeArrays,
     weights: LabelTreeWeights,
-    X: Csr,
+    X: Csr | KernelRows,
     *,
     loss: str = "squared_hinge",
     beam_size: int = 10,

@@ -32,6 +32,7 @@ __all__ = ["Classifier", "unit_rows"]
 _ROWS_AT_A_TIME = 20_000
 # A label is predicted when its score, a number between 0 and 1, is above this.
 _PREDICTED = 0.5
+_K_RULE = Int(1)
 
 
 def unit_rows(X: Csr, n_threads: int) -> Csr:
@@ -115,10 +116,10 @@ class Classifier(ClassifierMixin, BaseEstimator):
         scores : ndarray of float32, shape (n_points, k)
             Their scores between 0 and 1; 0 where there are fewer.
         """
-        check_is_fitted(self)
-        rule = Int(1)
-        if not rule.accepts(k):
-            raise ValueError(f"k must be {rule.describe()}, got {k!r}")
+        if not hasattr(self, "classes_"):  # the general check is slow for a single row
+            check_is_fitted(self)
+        if not _K_RULE.accepts(k):
+            raise ValueError(f"k must be {_K_RULE.describe()}, got {k!r}")
         X = check_features(self, X, reset=False)
         labels, scores = self._rank(X, min(int(k), self.n_labels_), exhaustive=False)
         missing = int(k) - labels.shape[1]

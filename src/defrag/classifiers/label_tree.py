@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -16,10 +17,16 @@ from defrag.representations import label_vectors
 from defrag.tree import build_tree, widen
 
 if TYPE_CHECKING:
+    from defrag._native import FeatureIndex
     from defrag.tree import BalancedTree
     from defrag.typing import Csr, Floats, Ids, Seed
 
 __all__ = ["LabelTree", "Parabel"]
+
+# Up to so many rows in a call are searched through an index of the features.
+_FEW_ROWS = 64
+# Labels that each tree of an ensemble hands on: what ranks lower cannot reach a top ten.
+_HANDED_ON = 50
 
 
 @dataclass(frozen=True)
@@ -28,6 +35,18 @@ class TrainedTree:
 
     tree: LabelTreeArrays
     weights: LabelTreeWeights
+
+    @cached_property
+    def index(self) -> FeatureIndex:
+        """The index for rows that come alone, built when the first one comes.
+
+        Threads that come at the same time may each build one: they are equal, and one stays.
+        """
+        return _native.feature_index(self.weights)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # The index is no part of the model.
+        return {"tree": self.tree, "weights": self.weights}
 
 
 class TreeClassifier(Classifier):
@@ -70,10 +89,25 @@ class TreeClassifier(Classifier):
 
     def _rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:
         threads = _native.n_threads(self.n_jobs)
-        X = unit_rows(X, threads)
+        rows = _native.unit_rows(X, n_threads=threads)
+        few = X.shape[0] <= _FEW_ROWS
         alone = len(self.trees_) == 1
         top_k = k if alone or exhaustive else min(max(k, self._handed_on), self.n_labels_)
         answers = [self._search(member, X, top_k, exhaustive=exhaustive) for member in self.trees_]
+        answers = [
+            _native.beam_search(
+                member.tree,
+                member.weights,
+                rows,
+                loss=self._loss(),
+                beam_size=len(member.tree.begin) if exhaustive else self.beam_size,
+                top_k=k if alone or exhaustive else min(max(k, _HANDED_ON), self.n_labels_),
+                discount=self._discount,
+                index=member.index if few else None,
+                n_threads=threads,
+            )
+            for member in self.trees_
+        ]
         if alone:
             return answers[0]
         return _native.average_trees(answers, top_k=k, n_threads=threads)
