@@ -23,8 +23,7 @@ const std::int32_t* gallop(const std::int32_t* first, const std::int32_t* last,
 NodeScorer::NodeScorer(const LabelTreeModel& model, const CsrView& X, Instructions instructions)
     : model_(model),
       X_(X),
-      score_panels_(select_score_panels(instructions)),
-      slots_(at(model.n_features)) {}
+      score_panels_(select_score_panels(instructions)) {}
 
 void NodeScorer::start_margins(std::int64_t node, float* margins) const {
     std::copy(model_.bias + model_.bias_ptr[node], model_.bias + model_.bias_ptr[node + 1],
@@ -92,6 +91,7 @@ void NodeScorer::unpack(std::int64_t node) {
     const std::int64_t first = model_.feature_ptr[node];
     const std::int64_t last = model_.feature_ptr[node + 1];
     const std::int64_t n_panels = (model_.tree.n_outputs(node) + kLanes - 1) / kLanes;
+    slots_.resize(at(model_.n_features));  // here: a row alone mostly does without
     stride_ = n_panels * kLanes;
     panel_size_ = (last - first) * kLanes;
     panels_.require(at(n_panels * panel_size_));
