@@ -1,0 +1,119 @@
+from __future__ import annotations
+
+import copy
+import pickle
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from defrag import LabelTree, Parabel
+from defrag._validation import _is_ready
+from defrag.classifiers import label_tree
+
+
+@pytest.fixture(scope="module")
+def data():
+    draw = np.random.default_rng(0)
+    X = sparse.csr_array(draw.random((300, 40)) * (draw.random((300, 40)) < 0.2), dtype=np.float32)
+    Y = [[int(row) % 37, int(row) % 5] for row in draw.integers(0, 1000, 300)]
+    return X, Y
+
+
+@pytest.fixture(scope="module", params=[1, 3])
+def model(request, data):
+    return LabelTree(request.param, random_state=0).fit(*data)
+
+
+def test_a_row_alone_gets_what_it_gets_in_company(model, data, monkeypatch):
+    X, _ = data
+    monkeypatch.setattr(label_tree, "_FEW_ROWS", 0)
+    labels, scores = model.predict_topk(X)
+    monkeypatch.undo()
+    for i in range(50):
+        alone = model.predict_topk(X[[i]])
+        np.testing.assert_array_equal(alone[0][0], labels[i])
+        np.testing.assert_array_equal(alone[1][0], scores[i])
+
+
+def test_the_index_is_no_part_of_the_model(data):
+    model = Parabel(random_state=0).fit(*data)
+    fresh = pickle.dumps(model)
+    before = model.predict_topk(data[0][[0]])
+    assert "index" in vars(model.trees_[0])
+    assert pickle.dumps(model) == fresh
+    for copied in (pickle.loads(fresh), copy.deepcopy(model)):  # noqa: S301 - our own bytes
+        assert "index" not in vars(copied.trees_[0])
+        np.testing.assert_array_equal(copied.predict_topk(data[0][[0]])[1], before[1])
+
+
+def test_threads_may_ask_for_their_first_row_together(data):
+    model = LabelTree(random_state=0).fit(*data)
+    rows = [data[0][[i]] for i in range(64)]
+    with ThreadPoolExecutor(8) as pool:
+        together = list(pool.map(model.predict_topk, rows))
+    for row, (labels, _) in zip(rows, together, strict=True):
+        np.testing.assert_array_equal(labels, model.predict_topk(row)[0])
+
+
+@pytest.mark.parametrize("kind", [sparse.csr_array, sparse.csr_matrix])
+def test_a_canonical_row_needs_no_general_check(model, data, kind):
+    row = kind(data[0][[3]])
+    assert _is_ready(model, row)
+    expected = model.predict_topk(data[0][[3]].toarray())
+    np.testing.assert_array_equal(model.predict_topk(row)[0], expected[0])
+
+
+def changed(row, **parts):
+    row = row.copy()
+    for name, value in parts.items():
+        setattr(row, name, value)
+    return row
+
+
+def test_bad_rows_are_refused_as_before(model, data):
+    row = data[0][[3]]
+    n = row.nnz
+    unknown = np.array([*row.indices[1:], 40], dtype=np.int32)
+    negative = np.array([-1, *row.indices[1:]], dtype=np.int32)
+    values = row.data.copy()
+    values[0] = np.nan
+    infinite = np.where(np.isnan(values), np.inf, values)
+    for bad, message in [
+        (changed(row, data=values), "contains NaN"),
+        (changed(row, data=infinite), "contains infinity"),
+        (changed(row, indices=unknown), r"outside \[0, 40\)"),
+        (changed(row, indices=negative), r"outside \[0, 40\)"),
+        (changed(row, data=row.data[1:]), "broken|indices and data|length"),
+        (changed(row, indptr=np.array([0, n + 1], dtype=np.int32)), "broken|index pointer"),
+        (changed(row, indptr=np.array([0, n - 1, n], dtype=np.int32)), "broken|index pointer"),
+        (row[:, :39], "39 features"),
+        (row[:0], "0 sample"),
+        (row.toarray()[0], "2D array"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            model.predict_topk(bad)
+
+
+def test_rows_that_are_not_canonical_are_made_so(model, data):
+    row = data[0][[3]]
+    expected = model.predict_topk(row)
+    with_zero = sparse.csr_array(
+        (np.append(row.data, 0), np.append(row.indices, 39), [0, row.nnz + 1]), row.shape
+    )
+    backwards = changed(row, data=row.data[::-1].copy(), indices=row.indices[::-1].copy())
+    wide = changed(row, data=row.data.astype(np.float64))
+    for form in (with_zero, backwards, wide, row.tocsc(), row.tocoo()):
+        assert not _is_ready(model, form)
+        labels, scores = model.predict_topk(form)
+        np.testing.assert_array_equal(labels, expected[0])
+        np.testing.assert_array_equal(scores, expected[1])
+
+
+def test_names_are_still_looked_at(data):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(data[0].toarray(), columns=[f"word{i}" for i in range(40)])
+    model = LabelTree(random_state=0).fit(frame, data[1])
+    with pytest.warns(UserWarning, match="does not have valid feature names"):
+        model.predict_topk(data[0][[0]])
