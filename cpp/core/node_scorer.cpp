@@ -21,9 +21,7 @@ const std::int32_t* gallop(const std::int32_t* first, const std::int32_t* last,
 }  // namespace
 
 NodeScorer::NodeScorer(const LabelTreeModel& model, const CsrView& X, Instructions instructions)
-    : model_(model),
-      X_(X),
-      score_panels_(select_score_panels(instructions)) {}
+    : model_(model), X_(X), score_panels_(select_score_panels(instructions)) {}
 
 void NodeScorer::start_margins(std::int64_t node, float* margins) const {
     std::copy(model_.bias + model_.bias_ptr[node], model_.bias + model_.bias_ptr[node + 1],
