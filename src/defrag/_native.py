@@ -566,7 +566,7 @@ def average_trees(
 def best_first_search(
     tree: LabelTreeArrays,
     weights: LabelTreeWeights,
-    X: Csr,
+    X: Csr | KernelRows,
     *,
     loss: str = "logistic",
     top_k: int = 5,

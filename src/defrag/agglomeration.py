@@ -107,7 +107,7 @@ class Defrag(FeaturePooling):
         Rounds of the longest split.
     mass_ : ndarray of float64, shape (n_features,)
         Sum of squares of each feature over unit rows of the training data.
-    scale_ : ndarray of float32, shape (n_clusters_,) or None
+    scale_ : ndarray of float32, shape (``n_clusters_``,) or None
         What the groups are multiplied by.
     n_features_in_ : int
         How many features X had.

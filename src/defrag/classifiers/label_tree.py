@@ -17,7 +17,7 @@ from defrag.representations import label_vectors
 from defrag.tree import build_tree, widen
 
 if TYPE_CHECKING:
-    from defrag._native import FeatureIndex
+    from defrag._native import FeatureIndex, KernelRows
     from defrag.tree import BalancedTree
     from defrag.typing import Csr, Floats, Ids, Seed
 
@@ -25,8 +25,6 @@ __all__ = ["LabelTree", "Parabel"]
 
 # Up to so many rows in a call are searched through an index of the features.
 _FEW_ROWS = 64
-# Labels that each tree of an ensemble hands on: what ranks lower cannot reach a top ten.
-_HANDED_ON = 50
 
 
 @dataclass(frozen=True)
@@ -90,22 +88,10 @@ class TreeClassifier(Classifier):
     def _rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:
         threads = _native.n_threads(self.n_jobs)
         rows = _native.unit_rows(X, n_threads=threads)
-        few = X.shape[0] <= _FEW_ROWS
         alone = len(self.trees_) == 1
         top_k = k if alone or exhaustive else min(max(k, self._handed_on), self.n_labels_)
-        answers = [self._search(member, X, top_k, exhaustive=exhaustive) for member in self.trees_]
         answers = [
-            _native.beam_search(
-                member.tree,
-                member.weights,
-                rows,
-                loss=self._loss(),
-                beam_size=len(member.tree.begin) if exhaustive else self.beam_size,
-                top_k=k if alone or exhaustive else min(max(k, _HANDED_ON), self.n_labels_),
-                discount=self._discount,
-                index=member.index if few else None,
-                n_threads=threads,
-            )
+            self._search(member, rows, top_k, few=X.shape[0] <= _FEW_ROWS, exhaustive=exhaustive)
             for member in self.trees_
         ]
         if alone:
@@ -113,17 +99,18 @@ class TreeClassifier(Classifier):
         return _native.average_trees(answers, top_k=k, n_threads=threads)
 
     def _search(
-        self, member: TrainedTree, X: Csr, top_k: int, *, exhaustive: bool
+        self, member: TrainedTree, rows: KernelRows, top_k: int, *, few: bool, exhaustive: bool
     ) -> tuple[Ids, Floats]:
-        """Give the best labels of one tree."""
+        """Give the best labels of one tree; ``few`` rows are worth an index."""
         return _native.beam_search(
             member.tree,
             member.weights,
-            X,
+            rows,
             loss=self._loss(),
             beam_size=len(member.tree.begin) if exhaustive else self.beam_size,
             top_k=top_k,
             discount=self._discount,
+            index=member.index if few else None,
             n_threads=_native.n_threads(self.n_jobs),
         )
 

@@ -15,7 +15,7 @@ from defrag.classifiers.label_tree import (
 from defrag.tree import widen
 
 if TYPE_CHECKING:
-    from defrag._native import LabelTreeArrays
+    from defrag._native import KernelRows, LabelTreeArrays
     from defrag.classifiers.label_tree import TrainedTree
     from defrag.typing import Csr, Floats, Ids, Seed
 
@@ -152,15 +152,16 @@ class PLT(TreeClassifier):
         return "logistic"
 
     def _search(
-        self, member: TrainedTree, X: Csr, top_k: int, *, exhaustive: bool
+        self, member: TrainedTree, rows: KernelRows, top_k: int, *, few: bool, exhaustive: bool
     ) -> tuple[Ids, Floats]:
         if self.search == "beam":
-            return super()._search(member, X, top_k, exhaustive=exhaustive)
+            return super()._search(member, rows, top_k, few=few, exhaustive=exhaustive)
         return _native.best_first_search(
             member.tree,
             member.weights,
-            X,
+            rows,
             loss=self._loss(),
             top_k=top_k,
+            index=member.index if few else None,
             n_threads=_native.n_threads(self.n_jobs),
         )
