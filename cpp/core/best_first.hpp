@@ -11,11 +11,12 @@ struct BestFirstOptions {
     Instructions instructions = Instructions::kBest;
 };
 
-/// The exact best labels of every row, by uniform-cost search: the open node of the highest
-/// score is next, and a row is done when that node is below the worst of the top_k labels
-/// found. No label can score above its path, so nothing better is left. Scores and their
-/// order are those of beam_search without a discount. The rows of a batch take their steps
-/// together, so that those at one node share its weights; a row does not see the others.
+/// The exact best labels of every row, by uniform-cost search: the open nodes of the highest
+/// scores are next, and a row is done when the best of them is below the worst of the top_k
+/// labels found. No label can score above its path, so nothing better is left. Scores and
+/// their order are those of beam_search without a discount. The rows of a batch take their
+/// steps together, a few nodes at a time, so that those at one node share its weights; a row
+/// does not see the others.
 TopLabels best_first_search(const Context& context, const LabelTreeModel& model, const CsrView& X,
                             const BestFirstOptions& options);
 
