@@ -299,7 +299,7 @@ class BagCodec(Codec):
         )
     )
 
-    def encode(self, model):
+    def encode(self, model, options):  # noqa: ARG002 - as every codec
         return Part(
             plain_parameters(model, self.schema.parameters),
             {"n_labels": len(model.label_names_)},

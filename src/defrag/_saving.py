@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from defrag.io.files import PathLike
@@ -22,7 +22,11 @@ class Saveable:
             The file, by habit ``*.safetensors``. It appears whole or not at all; the same
             model gives the same bytes. ``n_jobs`` and ``verbose`` are not part of the model.
         """
-        # Here, not above: the table of kinds stands over all estimators, this one included.
-        from defrag.persistence import save  # noqa: PLC0415
+        self._write(path)
 
-        save(self, path)
+    def _write(self, path: PathLike, **options: Any) -> None:
+        """Save with the options of :func:`defrag.persistence.save`."""
+        # Here, not above: the table of kinds stands over all estimators, this one included.
+        from defrag import persistence  # noqa: PLC0415
+
+        persistence.save(self, path, **options)

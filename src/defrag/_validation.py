@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from scipy import sparse
@@ -105,7 +105,14 @@ class Choice:
         return any(type(value) is type(choice) and value == choice for choice in self.values)
 
 
-Rule = Int | Float | Choice
+class Rule(Protocol):
+    """What a parameter must be: one of the classes above, or a like one."""
+
+    def describe(self) -> str:
+        """Say the rule in words."""
+
+    def accepts(self, value: Any, /) -> bool:
+        """Tell whether the value obeys the rule."""
 
 
 def check_parameters(estimator: BaseEstimator, rules: Mapping[str, Rule]) -> None:

@@ -7,10 +7,13 @@ array has been checked, or raises ``ModelFormatError``.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from sklearn.utils.validation import check_is_fitted
 
+from defrag._codecs.base import SaveOptions, kind_of
+from defrag._codecs.classifiers import CLASSIFIER_CODECS
 from defrag._codecs.pooling import POOLING_CODECS
 from defrag.io.files import display_name
 from defrag.io.model_file import read_model_file, write_model_file
@@ -28,11 +31,11 @@ if TYPE_CHECKING:
 
 __all__ = ["KINDS", "load", "save"]
 
-KINDS: dict[str, Codec] = {**POOLING_CODECS}
+KINDS: dict[str, Codec] = {**POOLING_CODECS, **CLASSIFIER_CODECS}
 """Every kind of model that a file may contain."""
 
 
-def save(estimator: BaseEstimator, path: PathLike) -> None:
+def save(estimator: BaseEstimator, path: PathLike, *, weights: str = "float32") -> None:
     """Write a fitted estimator to one file, which appears whole or not at all.
 
     The same model gives the same bytes. What belongs to the machine or to the run is not
@@ -45,6 +48,8 @@ def save(estimator: BaseEstimator, path: PathLike) -> None:
         Fitted.
     path : path
         The file, by habit ``*.safetensors``.
+    weights : {"float32", "float16", "int8"}, default="float32"
+        What the weights of label trees become in the file.
 
     Raises
     ------
@@ -66,7 +71,7 @@ def save(estimator: BaseEstimator, path: PathLike) -> None:
     >>> load(path).labels_.tolist() == model.labels_.tolist()
     True
     """
-    description, arrays = pack_part(_encode(estimator))
+    description, arrays = pack_part(_encode(estimator, SaveOptions(weights)))
     # What is written must load: the reader's own checks say so before a byte is written.
     _build(display_name(path), description, arrays)
     write_model_file(path, description, arrays)
@@ -104,13 +109,17 @@ def _build(path: str, description: Mapping[str, Any], arrays: Mapping[str, NDArr
     return _decode(unpack_part(path, description, arrays, schemas))
 
 
-def _encode(estimator: BaseEstimator) -> Part:
+def _encode(estimator: Any, options: SaveOptions) -> Part:
     """Turn a fitted estimator into a part, and its inner estimators into parts of it."""
-    kind = _kind_of(estimator)
-    check_is_fitted(estimator)
-    part = KINDS[kind].encode(estimator)
+    kind = kind_of(estimator, KINDS)
+    if not KINDS[kind].schema.inner:
+        check_is_fitted(estimator)
+    part = KINDS[kind].encode(estimator, options)
     part.kind = kind
-    part.children = {name: _each(_encode, inner) for name, inner in part.children.items()}
+    part.children = {
+        name: _each(partial(_encode, options=options), inner)
+        for name, inner in part.children.items()
+    }
     return part
 
 
@@ -121,11 +130,3 @@ def _decode(part: Part) -> Any:
 
 def _each(function: Callable[[Any], Any], inner: Any) -> Any:
     return [function(one) for one in inner] if isinstance(inner, list) else function(inner)
-
-
-def _kind_of(estimator: BaseEstimator) -> str:
-    for kind, codec in KINDS.items():
-        if type(estimator) is codec.estimator:
-            return kind
-    names = ", ".join(codec.estimator.__name__ for codec in KINDS.values())
-    raise TypeError(f"only {names} can be saved, got {type(estimator).__name__}")

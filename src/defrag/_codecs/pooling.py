@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from defrag._codecs.base import NOT_STORED, SEED, Codec, plain_parameters
+from defrag._codecs.base import SEED, Codec, SaveOptions, stored_rules
 from defrag._validation import Choice, Int
 from defrag.agglomeration import Defrag, Hybrid
 from defrag.io.model_checks import (
@@ -48,11 +48,15 @@ class PoolingCodec(Codec):
         )
         super().__init__(estimator, schema)
 
-    def encode(self, model: Defrag) -> Part:
-        """Turn a fitted clustering into a part."""
-        parameters = plain_parameters(model, self.schema.parameters)
-        if "representation" in parameters and not isinstance(model.representation, str):
+    def parameters(self, model: Defrag) -> dict[str, Any]:
+        """Give the parameters; a given representation as the word."""
+        parameters = super().parameters(model)
+        if not isinstance(parameters.get("representation", GIVEN), str):
             parameters["representation"] = GIVEN
+        return parameters
+
+    def encode(self, model: Defrag, options: SaveOptions) -> Part:  # noqa: ARG002 - no weights
+        """Turn a fitted clustering into a part."""
         arrays: dict[str, Any] = {"labels": model.labels_, "mass": model.mass_}
         if model.scale_ is not None:
             arrays["scale"] = model.scale_
@@ -61,14 +65,14 @@ class PoolingCodec(Codec):
         if model.tree_ is not None:
             arrays |= {f"tree/{name}": array for name, array in vars(model.tree_).items()}
         state = {"n_clusters": int(model.n_clusters_), "n_iter": int(model.n_iter_)}
-        return Part(parameters, state, arrays)
+        return Part(self.parameters(model), state, arrays)
 
     def decode(self, part: Part) -> Defrag:
         """Check the groups and give the clustering."""
         n_features = len(part.arrays["labels"])
         n_clusters = part.state["n_clusters"]
         _check_groups(part, n_features, n_clusters)
-        model: Defrag = self.estimator(**part.parameters)
+        model: Defrag = self.rebuild(part.parameters)
         model.labels_ = part.arrays["labels"]
         model.n_clusters_ = n_clusters
         model.n_iter_ = part.state["n_iter"]
@@ -88,8 +92,7 @@ def _rules(estimator: type[Defrag]) -> dict[str, Rule]:
         "representation": Choice(("x", "xy", GIVEN)),
         "random_state": SEED,
     }
-    names = estimator().get_params(deep=False)
-    return {name: rules[name] for name in names if name not in NOT_STORED}
+    return stored_rules(estimator, rules)
 
 
 def _check_groups(part: Part, n_features: int, n_clusters: int) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from copy import copy
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -11,7 +12,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from defrag import _native
+from defrag._saving import Saveable
 from defrag._validation import (
+    Choice,
     Int,
     check_features,
     check_labels,
@@ -21,9 +24,12 @@ from defrag._validation import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
     from sklearn.utils import Tags
 
+    from defrag.io.files import PathLike
     from defrag.typing import Csr, Floats, Ids, LabelsLike, MatrixLike, Seed
 
 __all__ = ["Classifier", "unit_rows"]
@@ -40,7 +46,7 @@ def unit_rows(X: Csr, n_threads: int) -> Csr:
     return _native.scale_rows(X, ideal=False, threshold=0.0, n_threads=n_threads)
 
 
-class Classifier(ClassifierMixin, BaseEstimator):
+class Classifier(Saveable, ClassifierMixin, BaseEstimator):
     """Base of the classifiers: ``fit``, ``predict_topk``, ``decision_function``, ``predict``.
 
     A subclass trains in :meth:`_train` on canonical matrices and ranks in :meth:`_rank`;
@@ -94,10 +100,56 @@ class Classifier(ClassifierMixin, BaseEstimator):
         # scikit-learn's contract: dense labels in, dense answers out.
         self.dense_answers_: bool = not sparse.issparse(Y) and not is_label_lists(Y)
         self.multilabel_: bool = labels.classes is None
-        self.classes_: NDArray[Any] = (
-            np.arange(self.n_labels_) if labels.classes is None else labels.classes
-        )
+        self.class_names_: NDArray[Any] | None = labels.classes
+        self.label_names_: Sequence[str] | None = None
+        self.vocabulary_: Sequence[str] | None = None
         return self
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """The classes, or the label ids."""
+        if not hasattr(self, "n_labels_"):
+            raise AttributeError(f"{type(self).__name__} is not fitted: it has no classes_ yet")
+        # Ids are made when they are asked for: nothing here needs millions of them.
+        return np.arange(self.n_labels_) if self.class_names_ is None else self.class_names_
+
+    def save(
+        self,
+        path: PathLike,
+        *,
+        weights: str = "float32",
+        label_names: Sequence[str] | None = None,
+        vocabulary: Sequence[str] | None = None,
+    ) -> None:
+        """Write the fitted model to one file; :func:`defrag.load` reads it.
+
+        Parameters
+        ----------
+        path : path
+            The file, by habit ``*.safetensors``. It appears whole or not at all; the same
+            model gives the same bytes. ``n_jobs`` and ``verbose`` are not part of the model.
+        weights : {"float32", "float16", "int8"}, default="float32"
+            What the weights become in the file: as they are, or smaller and a little off.
+        label_names : sequence of str, optional
+            A name per label, which the loaded model has as ``label_names_``; default: the
+            model's own ``label_names_``, if it has any.
+        vocabulary : sequence of str, optional
+            A name per feature, likewise ``vocabulary_``.
+        """
+        check_is_fitted(self)
+        rule = Choice(("float32", "float16", "int8"))
+        if not rule.accepts(weights):
+            raise ValueError(f"weights must be {rule.describe()}, got {weights!r}")
+        named = copy(self)  # names given here belong to the file, not to this model
+        for name, given, own, length in (
+            ("label_names", label_names, self.label_names_, self.n_labels_),
+            ("vocabulary", vocabulary, self.vocabulary_, self.n_features_in_),
+        ):
+            names = own if given is None else given
+            if names is not None:
+                _check_names(name, names, length)
+            setattr(named, f"{name}_", names)
+        named._write(path, weights=weights)  # noqa: SLF001 - of the same class
 
     def predict_topk(self, X: MatrixLike, k: int = 5) -> tuple[Ids, Floats]:
         """Give the best labels of each point.
@@ -209,3 +261,14 @@ class Classifier(ClassifierMixin, BaseEstimator):
         tags.target_tags.multi_output = True
         tags.classifier_tags.multi_label = True
         return tags
+
+
+def _check_names(what: str, names: Sequence[str], length: int) -> None:
+    if isinstance(names, str) or len(names) != length:
+        got = repr(names) if isinstance(names, str) else len(names)
+        raise ValueError(f"{what} must be {length} strings, got {got}")
+    for name in names:
+        if not isinstance(name, str):
+            raise ValueError(  # noqa: TRY004 - as every other bad value
+                f"{what} must be strings, got {name!r}"
+            )

@@ -86,6 +86,26 @@ class Agglomerated(Classifier):
         "n_jobs": Int(none=True),
     }
 
+    def set_params(self, **params: Any) -> Agglomerated:
+        """Set parameters; ``n_jobs`` reaches the fitted members too.
+
+        Parameters
+        ----------
+        **params : dict
+            Parameters of this estimator, or ``base__name`` and ``agglomeration__name``.
+
+        Returns
+        -------
+        self : Agglomerated
+            The estimator.
+        """
+        super().set_params(**params)
+        if "n_jobs" in params:
+            for member in getattr(self, "members_", []):
+                for part in member:
+                    part.set_params(n_jobs=self.n_jobs)
+        return self
+
     def _train(self, X: Csr, Y: Csr, seed: int) -> None:
         base = LabelTree() if self.base is None else self.base
         agglomeration = Hybrid() if self.agglomeration is None else self.agglomeration

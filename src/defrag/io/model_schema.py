@@ -55,12 +55,13 @@ class Child:
 
 @dataclass(frozen=True)
 class Schema:
-    """All that a kind of model contains."""
+    """All that a kind of model contains; an ``inner`` one stands only inside others."""
 
     parameters: Mapping[str, Rule]
     state: Mapping[str, Rule] = field(default_factory=dict)
     arrays: Mapping[str, Array] = field(default_factory=dict)
     children: Mapping[str, Child] = field(default_factory=dict)
+    inner: bool = False
 
 
 @dataclass
@@ -165,7 +166,8 @@ def unpack_part(
         raise ModelFormatError(path, f"the description must have 'model' alone beside library and "
                                f"format_version, got {show(sorted(description))}")  # fmt: skip
     unread = dict(arrays)
-    part = _unpack(path, description["model"], "", unread, table, tuple(table))
+    outer = tuple(kind for kind, schema in table.items() if not schema.inner)
+    part = _unpack(path, description["model"], "", unread, table, outer)
     if unread:
         kind = description["model"]["kind"]
         raise ModelFormatError(path, f"array {min(unread)!r} is unknown to the kind {kind!r}")

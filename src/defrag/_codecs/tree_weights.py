@@ -1,0 +1,161 @@
+"""The classifiers of a label tree, compact in a file and wide before the kernels.
+
+This is the one place that knows both forms. In a file, pointers are sizes, outputs have one
+byte where every node has at most 256 of them, and weights are float32, float16, or int8 with
+one scale per node.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from defrag._native import LabelTreeWeights
+from defrag.io import model_checks
+from defrag.io.model_label_tree import n_outputs, offsets
+from defrag.io.model_schema import Array
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from defrag._native import LabelTreeArrays
+    from defrag.typing import Floats, Offsets
+
+__all__ = ["WEIGHT_ARRAYS", "WEIGHT_TYPES", "pack_weights", "unpack_weights"]
+
+WEIGHT_TYPES = ("float32", "float16", "int8")
+"""What weights may be in a file."""
+
+WEIGHT_ARRAYS = {
+    "feature_ptr": Array("int64"),
+    "features": Array("int32"),
+    "sizes": Array(("uint16", "uint32")),
+    "outputs": Array(("uint8", "uint16")),
+    "weights": Array(WEIGHT_TYPES),
+    "scales": Array("float32", group="scales"),
+    "bias": Array("float32"),
+}
+"""The schema of what :func:`pack_weights` gives."""
+
+
+def pack_weights(
+    tree: LabelTreeArrays, weights: LabelTreeWeights, weight_type: str
+) -> dict[str, NDArray[Any]]:
+    """Make the arrays of a file.
+
+    Parameters
+    ----------
+    tree : LabelTreeArrays
+        The tree whose nodes they classify.
+    weights : LabelTreeWeights
+        The classifiers.
+    weight_type : {"float32", "float16", "int8"}
+        What the weights become. int8 are multiples of the largest weight of their node / 127.
+
+    Raises
+    ------
+    ValueError
+        If the biases are not those of the nodes; what else may be wrong, the reader's checks
+        find.
+    """
+    widths = n_outputs(tree.n_children, tree.begin, tree.end)
+    if not np.array_equal(weights.bias_ptr, offsets(widths)):
+        raise ValueError("bias_ptr of the weights of a tree must give each node a bias per output")
+    sizes = np.diff(weights.entry_ptr)
+    largest = int(sizes.max(initial=0))
+    narrow = int(widths.max(initial=0)) <= 256
+    arrays: dict[str, NDArray[Any]] = {
+        "feature_ptr": weights.feature_ptr,
+        "features": weights.features,
+        "sizes": sizes.astype(np.uint16 if largest < 2**16 else np.uint32),
+        "outputs": weights.outputs.astype(np.uint8) if narrow else weights.outputs,
+        "bias": weights.bias,
+    }
+    if weight_type == "int8":
+        bounds = weights.entry_ptr[weights.feature_ptr]
+        arrays["scales"] = _scales(weights.weights, bounds)
+        arrays["weights"] = _quantise(weights.weights, arrays["scales"], bounds)
+    else:
+        with np.errstate(over="ignore"):  # an infinite float16 is refused by the reader's checks
+            arrays["weights"] = weights.weights.astype(weight_type, copy=False)
+    return arrays
+
+
+def unpack_weights(
+    arrays: Mapping[str, NDArray[Any]], widths: NDArray[np.int64], entry_ptr: Offsets
+) -> LabelTreeWeights:
+    """Make what the kernels take of the arrays of a file, which have been checked.
+
+    Used as they are, so mapped where the file is: ``feature_ptr``, ``features``, ``bias``,
+    ``outputs`` of uint16 and ``weights`` of float32. Rebuilt in memory: ``entry_ptr``,
+    ``bias_ptr``, ``outputs`` of uint8 and ``weights`` of float16 or int8, which are widened.
+
+    Parameters
+    ----------
+    arrays : mapping from name to ndarray
+        As :func:`pack_weights` gave them.
+    widths : ndarray of int64
+        How many outputs each node has.
+    entry_ptr : ndarray of int64
+        Where the entries of each feature begin: the sums of ``sizes``.
+    """
+    weights = arrays["weights"]
+    if weights.dtype == np.int8:
+        bounds = entry_ptr[arrays["feature_ptr"]]
+        weights = _widen(weights, arrays["scales"], bounds)
+    return LabelTreeWeights(
+        feature_ptr=arrays["feature_ptr"],
+        features=arrays["features"],
+        entry_ptr=entry_ptr,
+        outputs=arrays["outputs"].astype(np.uint16, copy=False),
+        weights=weights.astype(np.float32, copy=False),
+        bias_ptr=offsets(widths),
+        bias=arrays["bias"],
+    )
+
+
+def _scales(weights: Floats, bounds: Offsets) -> Floats:
+    """Give the largest weight of each node / 127; 0 for a node without weights."""
+    scales = np.zeros(len(bounds) - 1, dtype=np.float32)
+    filled = bounds[1:] > bounds[:-1]
+    if filled.any():
+        largest = np.maximum.reduceat(np.abs(weights), bounds[:-1][filled])
+        scales[filled] = largest / np.float32(127)
+    return scales
+
+
+def _quantise(weights: Floats, scales: Floats, bounds: Offsets) -> NDArray[np.int8]:
+    result = np.zeros(len(weights), dtype=np.int8)
+    for first, last in _node_blocks(bounds):
+        part = slice(bounds[first], bounds[last])
+        scale = np.repeat(scales[first:last], np.diff(bounds[first : last + 1]))
+        steps = np.divide(weights[part], scale, out=np.zeros_like(scale), where=scale > 0)
+        # Beyond 127 only where the scale is so small that it lost its last digits.
+        result[part] = np.clip(np.rint(steps), -127, 127)
+    return result
+
+
+def _widen(weights: NDArray[np.int8], scales: Floats, bounds: Offsets) -> Floats:
+    result = np.empty(len(weights), dtype=np.float32)
+    for first, last in _node_blocks(bounds):
+        part = slice(bounds[first], bounds[last])
+        scale = np.repeat(scales[first:last], np.diff(bounds[first : last + 1]))
+        np.multiply(weights[part], scale, out=result[part])
+    return result
+
+
+def _node_blocks(bounds: Offsets) -> list[tuple[int, int]]:
+    """Cut nodes into runs of one node, or of at most a block of entries."""
+    n_nodes = len(bounds) - 1
+    blocks = []
+    first = 0
+    while first < n_nodes:
+        reach = bounds[first] + model_checks.BLOCK_ITEMS
+        last = max(first + 1, int(np.searchsorted(bounds, reach, side="right")) - 1)
+        last = min(last, n_nodes)
+        blocks.append((first, last))
+        first = last
+    return blocks
