@@ -6,7 +6,7 @@ import json
 
 import numpy as np
 
-from defrag import Defrag, Hybrid
+from defrag import Agglomerated, Defrag, Hybrid, LabelTree
 
 RNG = np.random.default_rng(0)
 X = np.float32(RNG.integers(1, 9, (30, 12)) * (RNG.random((30, 12)) < 0.4))
@@ -22,6 +22,22 @@ def small_defrag(**parameters):
 def small_hybrid(**parameters):
     """Fit 12 features in 4 groups: two singletons and two buckets, no tree."""
     return Hybrid(**{"n_clusters": 4, "random_state": 0, **parameters}).fit(X)
+
+
+Y = [[i % 7, 7 + i % 3] for i in range(30)]
+
+
+def small_label_tree(**parameters):
+    """Fit a tree of 10 labels: a root of 3 children, two of which have 2, leaves of 2."""
+    settings = {"max_leaf_size": 2, "arity": 2, "root_arity": 3, "random_state": 0}
+    return LabelTree(**{**settings, **parameters}).fit(X, Y)
+
+
+def small_agglomerated(**parameters):
+    """Fit two pairs of a clustering in 4 groups and one tree."""
+    base = LabelTree(2, max_leaf_size=4, weight_threshold=0.2)
+    settings = {"base": base, "agglomeration": Hybrid(n_clusters=4), "random_state": 0}
+    return Agglomerated(**{**settings, **parameters}).fit(X, Y)
 
 
 class Draft:
@@ -42,7 +58,7 @@ class Draft:
         """Give a view that writes through to the payload."""
         entry = self.header[name]
         begin, end = entry["data_offsets"]
-        dtype = {"F64": "f8", "I64": "i8", "I32": "i4", "F32": "f4", "U8": "u1"}[entry["dtype"]]
+        dtype = f"{entry['dtype'][0].lower()}{int(entry['dtype'][1:]) // 8}"
         return np.frombuffer(
             self.payload, dtype, offset=begin, count=(end - begin) // int(dtype[1])
         )

@@ -7,7 +7,10 @@ array has been checked, or raises ``ModelFormatError``.
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sklearn.utils.validation import check_is_fitted
@@ -16,20 +19,20 @@ from defrag._codecs.base import SaveOptions, kind_of
 from defrag._codecs.classifiers import CLASSIFIER_CODECS
 from defrag._codecs.pooling import POOLING_CODECS
 from defrag.io.files import display_name
-from defrag.io.model_file import read_model_file, write_model_file
+from defrag.io.model_file import read_model_file, read_versioned, write_model_file
 from defrag.io.model_schema import pack_part, unpack_part
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from numpy.typing import NDArray
     from sklearn.base import BaseEstimator
 
     from defrag._codecs.base import Codec
     from defrag.io.files import PathLike
-    from defrag.io.model_schema import Part
+    from defrag.io.model_schema import Part, Schema
 
-__all__ = ["KINDS", "load", "save"]
+__all__ = ["KINDS", "describe", "load", "save"]
 
 KINDS: dict[str, Codec] = {**POOLING_CODECS, **CLASSIFIER_CODECS}
 """Every kind of model that a file may contain."""
@@ -49,7 +52,8 @@ def save(estimator: BaseEstimator, path: PathLike, *, weights: str = "float32") 
     path : path
         The file, by habit ``*.safetensors``.
     weights : {"float32", "float16", "int8"}, default="float32"
-        What the weights of label trees become in the file.
+        What the weights of label trees become in the file; see ``_codecs/tree_weights.py``
+        for what of it is mapped and what is rebuilt by :func:`load`.
 
     Raises
     ------
@@ -104,9 +108,81 @@ def load(path: PathLike, *, mmap: bool = True) -> Any:
     return _build(display_name(path), *read_model_file(path, mmap=mmap))
 
 
+def describe(path: PathLike) -> dict[str, Any]:
+    """Say what a model file holds, from its header; only the names and types are checked.
+
+    Parameters
+    ----------
+    path : path
+        The file; it need not be trusted.
+
+    Returns
+    -------
+    description : dict
+        What JSON can say: ``kind``, ``format_version``, ``bytes`` of the file, ``features``,
+        ``labels`` (None where there are none), ``groups`` of a clustering, ``members`` of an
+        ensemble, ``trees``, ``nodes`` and ``weights`` of all its label trees, their
+        ``weight_type``, whether it has ``label_names`` and a ``vocabulary``, ``parameters``,
+        and ``sizes``: the bytes of the arrays by the last part of their names.
+
+    Raises
+    ------
+    ModelFormatError, OSError
+        As :func:`load`.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import numpy as np
+    >>> from defrag import LabelTree
+    >>> from defrag.persistence import describe
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "model.safetensors"
+    >>> LabelTree(random_state=0).fit(np.eye(4), [[0], [1], [0, 2], [1]]).save(path)
+    >>> found = describe(path)
+    >>> found["kind"], found["labels"], found["features"], found["weight_type"]
+    ('label_tree', 3, 4, 'float32')
+    """
+    version, description, arrays = read_versioned(path)
+    part = unpack_part(display_name(path), description, arrays, _schemas())
+    found = KINDS[part.kind].summary(part)
+    trees = [one.arrays for one in _walk(part) if one.kind == "tree"]
+    types = sorted({one["weights"].dtype.name for one in trees})
+    sizes: Counter[str] = Counter()
+    for name, array in arrays.items():
+        # Both arrays of a list of strings count under its name.
+        sizes[re.sub(r"/(bytes|offsets)$", "", name).rsplit("/", 1)[-1]] += array.nbytes
+    return {
+        "kind": part.kind,
+        "format_version": version,
+        "bytes": Path(path).stat().st_size,
+        "features": found.get("features"),
+        "labels": found.get("labels"),
+        "groups": found.get("groups"),
+        "members": len(part.children["bases"]) if "bases" in part.children else None,
+        "trees": len(trees),
+        "nodes": sum(len(one["first_child"]) for one in trees),
+        "weights": sum(len(one["weights"]) for one in trees),
+        "weight_type": ", ".join(types) or None,
+        "label_names": part.has("label_names/bytes"),
+        "vocabulary": part.has("vocabulary/bytes"),
+        "parameters": part.parameters,
+        "sizes": dict(sorted(sizes.items())),
+    }
+
+
+def _walk(part: Part) -> Iterator[Part]:
+    yield part
+    for inner in part.children.values():
+        for one in inner if isinstance(inner, list) else [inner]:
+            yield from _walk(one)
+
+
+def _schemas() -> dict[str, Schema]:
+    return {kind: codec.schema for kind, codec in KINDS.items()}
+
+
 def _build(path: str, description: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Any:
-    schemas = {kind: codec.schema for kind, codec in KINDS.items()}
-    return _decode(unpack_part(path, description, arrays, schemas))
+    return _decode(unpack_part(path, description, arrays, _schemas()))
 
 
 def _encode(estimator: Any, options: SaveOptions) -> Part:

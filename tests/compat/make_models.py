@@ -1,4 +1,4 @@
-"""Store one small model per kind, with an input and its output, for later versions to load.
+"""Store small models of every kind, with an input and its output, for later versions to load.
 
 Run once per release: ``python tests/compat/make_models.py tests/compat/0.1.0``. What a
 release has stored is never made anew.
@@ -11,13 +11,26 @@ from pathlib import Path
 
 import numpy as np
 
-from defrag import Defrag, Hybrid
+from defrag import Agglomerated, Defrag, Hybrid, LabelTree, Parabel, load
 
 
 def models(X):
-    """Yield the kind and the fitted model."""
-    yield "defrag", Defrag(max_cluster_size=3, sample_points=1.0, random_state=0).fit(X)
-    yield "hybrid", Hybrid(n_clusters=6, random_state=0).fit(X)
+    """Yield the kind, the fitted model, and how it is saved."""
+    yield "defrag", Defrag(max_cluster_size=3, sample_points=1.0, random_state=0).fit(X), {}
+    yield "hybrid", Hybrid(n_clusters=6, random_state=0).fit(X), {}
+    Y = [[i % 7, 7 + i % 4] for i in range(len(X))]
+    trees = LabelTree(2, max_leaf_size=2, arity=3, root_arity=2, random_state=0).fit(X, Y)
+    names = {
+        "label_names": [f"label {i}" for i in range(11)],
+        "vocabulary": [f"wörd {i}" for i in range(16)],
+    }
+    yield "label_tree", trees, names
+    yield "label_tree-float16", trees, {"weights": "float16"}
+    yield "label_tree-int8", trees, {"weights": "int8"}
+    classes = np.array(["ant", "bee", "cät"])[np.arange(len(X)) % 3]
+    yield "parabel", Parabel(max_leaf_size=1, random_state=0).fit(X, classes), {}
+    base = Parabel(n_trees=2, max_leaf_size=3)
+    yield "agglomerated", Agglomerated(base, Hybrid(n_clusters=6), random_state=0).fit(X, Y), {}
 
 
 def main(folder):
@@ -25,13 +38,18 @@ def main(folder):
     folder.mkdir(parents=True, exist_ok=True)
     rng = np.random.default_rng(0)
     X = np.float32(rng.integers(1, 9, (40, 16)) * (rng.random((40, 16)) < 0.3))
-    for kind, model in models(X):
-        path = folder / f"{kind}.safetensors"
+    for name, model, options in models(X):
+        path = folder / f"{name}.safetensors"
         if path.exists():
             sys.stderr.write(f"{path} exists\n")
             continue
-        model.save(path)
-        np.savez(path.with_suffix(".npz"), input=X[:5], output=model.transform(X[:5]))
+        model.save(path, **options)
+        loaded = load(path)  # with the weights of the file
+        if hasattr(loaded, "transform"):
+            output = {"output": loaded.transform(X[:5])}
+        else:
+            output = dict(zip(("labels", "scores"), loaded.predict_topk(X[:5], k=4), strict=True))
+        np.savez(path.with_suffix(".npz"), input=X[:5], **output)
 
 
 if __name__ == "__main__":

@@ -71,6 +71,10 @@ class Codec(ABC):
         The part obeys the schema. What the arrays mean, alone and together, is checked here.
         """
 
+    def summary(self, part: Part) -> dict[str, int]:  # noqa: ARG002 - of the codecs below
+        """Give the ``features``, ``labels`` and ``groups`` of a part, those that it has."""
+        return {}
+
     def parameters(self, model: Any) -> dict[str, Any]:
         """Give the parameters of an estimator, fitted or not, as JSON can say them."""
         return plain_parameters(model, self.schema.parameters)

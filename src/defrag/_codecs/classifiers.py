@@ -115,6 +115,10 @@ class ClassifierCodec(Codec):
         }
         return Part(self.parameters(model), state, arrays)
 
+    def summary(self, part: Part) -> dict[str, int]:
+        """Give the numbers of labels and features."""
+        return {"features": part.state["n_features"], "labels": part.state["n_labels"]}
+
     def decode(self, part: Part) -> Any:
         """Give the classifier without what it has learnt beyond classes and names."""
         n_labels, n_features = part.state["n_labels"], part.state["n_features"]

@@ -67,6 +67,10 @@ class PoolingCodec(Codec):
         state = {"n_clusters": int(model.n_clusters_), "n_iter": int(model.n_iter_)}
         return Part(self.parameters(model), state, arrays)
 
+    def summary(self, part: Part) -> dict[str, int]:
+        """Give the numbers of features and groups."""
+        return {"features": len(part.arrays["labels"]), "groups": part.state["n_clusters"]}
+
     def decode(self, part: Part) -> Defrag:
         """Check the groups and give the clustering."""
         n_features = len(part.arrays["labels"])

@@ -118,13 +118,18 @@ def unpack_weights(
 
 
 def _scales(weights: Floats, bounds: Offsets) -> Floats:
-    """Give the largest weight of each node / 127; 0 for a node without weights."""
+    """Give the largest weight of each node / 127; 0 for a node without weights.
+
+    Rounded up to 17 bits: times 127 is then exact, so that weights which were loaded give the
+    same scales and the same file again.
+    """
     scales = np.zeros(len(bounds) - 1, dtype=np.float32)
     filled = bounds[1:] > bounds[:-1]
     if filled.any():
         largest = np.maximum.reduceat(np.abs(weights), bounds[:-1][filled])
         scales[filled] = largest / np.float32(127)
-    return scales
+    bits = scales.view(np.uint32)
+    return ((bits + np.uint32(0x7F)) & ~np.uint32(0x7F)).view(np.float32)
 
 
 def _quantise(weights: Floats, scales: Floats, bounds: Offsets) -> NDArray[np.int8]:

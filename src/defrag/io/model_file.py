@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from defrag.io.files import PathLike
 
-__all__ = ["FORMAT_VERSION", "read_model_file", "show", "write_model_file"]
+__all__ = ["FORMAT_VERSION", "read_model_file", "read_versioned", "show", "write_model_file"]
 
 FORMAT_VERSION = 1
 """The newest version that this library reads, and the one that it writes."""
@@ -162,6 +162,15 @@ def read_model_file(
     return _Reader(display_name(path)).read(os.fspath(path), mmap=mmap)
 
 
+def read_versioned(
+    path: PathLike, *, mmap: bool = True
+) -> tuple[int, dict[str, Any], dict[str, NDArray[Any]]]:
+    """Read as :func:`read_model_file` does, and give the version of the format before the rest."""
+    reader = _Reader(display_name(path))
+    description, arrays = reader.read(os.fspath(path), mmap=mmap)
+    return reader.version, description, arrays
+
+
 def _describe(description: Mapping[str, Any]) -> str:
     whole = {"library": LIBRARY, "format_version": FORMAT_VERSION, **description}
     return json.dumps(whole, separators=(",", ":"), sort_keys=True, allow_nan=False)
@@ -181,6 +190,7 @@ class _Reader:
 
     def __init__(self, name: str) -> None:
         self.name = name
+        self.version = 0
 
     def fail(self, message: str) -> NoReturn:
         raise ModelFormatError(self.name, message)
@@ -263,6 +273,7 @@ class _Reader:
         if version > FORMAT_VERSION:
             self.fail(f"has format version {version}, but this version of defrag reads up to "
                       f"{FORMAT_VERSION}; install a newer one")  # fmt: skip
+        self.version = version
         return description
 
     def _read_place(
