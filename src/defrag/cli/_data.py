@@ -33,6 +33,7 @@ __all__ = [
     "form_of_name",
     "parse",
     "read",
+    "read_names",
     "write",
 ]
 
@@ -142,6 +143,28 @@ def parse(stream: InputStream, form: Form | None = None, **options: Any) -> Data
     if form is not None and form is not found:
         raise ValueError(f"{stream.name}: expected {form.value}, found {found.value}")
     return Data(*parse_data(stream, **options), found)
+
+
+def read_names(path: str, expected: int, noun: str, column: str) -> list[str]:
+    """Read the names of the columns of a matrix, one per line.
+
+    Parameters
+    ----------
+    path : str
+        The file.
+    expected : int
+        How many columns there are.
+    noun, column : str
+        What a name and a column are called where the numbers differ.
+    """
+    with open_input(path) as stream:
+        text = stream.read_all().decode("utf-8", "surrogateescape")
+    names = [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")]
+    if len(names) != expected:
+        raise ValueError(
+            f"{display_name(path)}: {len(names)} {noun}s, but the data have {expected} {column}s"
+        )
+    return names
 
 
 def check_base(path: str, zero_based: bool | None) -> bool:

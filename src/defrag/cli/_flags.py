@@ -1,4 +1,4 @@
-"""Flags from the parameters of an estimator: one place says what there is.
+"""Flags from the parameters of estimators: one place says what there is.
 
 The signature gives the defaults, the table of rules the types and choices, the
 docstring the help. A verb takes them as ``**parameters``.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import inspect
 import re
+from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,7 +18,7 @@ import typer
 from defrag._validation import Choice, Float
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable, Collection, Iterable
 
 __all__ = ["NONE", "estimator_flags", "flag_name"]
 
@@ -33,21 +34,22 @@ def flag_name(parameter: str) -> str:
 
 
 def estimator_flags(
-    estimator: type, *, without: Collection[str] = ()
+    *estimators: type, without: Collection[str] = ()
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a verb one flag for each parameter of an estimator.
+    """Give a verb one flag for each parameter of an estimator, or of several.
 
     The verb must take the typer context as ``context`` and ``**parameters``, where it
     finds the parameters that the user set, and no others.
 
     Parameters
     ----------
-    estimator : class
-        With a table of rules, as the estimators of defrag have.
+    *estimators : classes
+        With a table of rules, as the estimators of defrag have. A parameter of several of
+        them is one flag, which shows a default only where they agree.
     without : names
         Parameters that become no flags.
     """
-    flags = [flag for flag in _flags(estimator) if flag.name not in without]
+    flags = _flags(estimators, without)
 
     def decorate(verb: Callable[..., None]) -> Callable[..., None]:
         signature = inspect.signature(verb, eval_str=True)
@@ -68,20 +70,28 @@ def estimator_flags(
     return decorate
 
 
-def _flags(estimator: type) -> list[inspect.Parameter]:
-    rules: dict[str, Any] = estimator._rules  # type: ignore[attr-defined] # noqa: SLF001 - the one table there is
-    rules = {**rules, "random_state": None}
-    described = _descriptions(estimator)
+@dataclass
+class _Meaning:
+    """What the estimators that have a parameter say about it."""
+
+    rules: list[Any]
+    defaults: list[Any]
+    owners: list[str]
+    help: str | None
+
+
+def _flags(estimators: Iterable[type], without: Collection[str]) -> list[inspect.Parameter]:
     result = []
-    for name, parameter in inspect.signature(estimator).parameters.items():
-        if name not in rules:
+    for name, meaning in _meanings(estimators).items():
+        if name in without:
             continue
-        kind, default = _type_of(name, rules[name], parameter.default)
+        kind, default = _type_of(name, meaning)
+        flag = flag_name(name)
         option = typer.Option(
-            flag_name(name),
+            f"{flag}/--no-{flag[2:]}" if kind is bool else flag,
             *_ALIASES.get(name, ()),
-            help=described.get(name),
-            rich_help_panel=f"Parameters of {estimator.__name__}",
+            help=meaning.help,
+            rich_help_panel=f"Parameters of {', '.join(meaning.owners)}",
         )
         result.append(
             inspect.Parameter(
@@ -94,13 +104,35 @@ def _flags(estimator: type) -> list[inspect.Parameter]:
     return result
 
 
-def _type_of(name: str, rule: Any, default: Any) -> tuple[Any, Any]:
+def _meanings(estimators: Iterable[type]) -> dict[str, _Meaning]:
+    result: dict[str, _Meaning] = {}
+    for estimator in estimators:
+        rules: dict[str, Any] = estimator._rules  # type: ignore[attr-defined] # noqa: SLF001 - the one table there is
+        rules = {**rules, "random_state": None}
+        described = _descriptions(estimator)
+        for name, parameter in inspect.signature(estimator).parameters.items():
+            if name in rules:
+                found = result.setdefault(name, _Meaning([], [], [], described.get(name)))
+                found.rules.append(rules[name])
+                found.defaults.append(parameter.default)
+                found.owners.append(estimator.__name__)
+    return result
+
+
+def _type_of(name: str, meaning: _Meaning) -> tuple[Any, Any]:
     """Give the type that typer parses a flag with, and its default in that type."""
-    if isinstance(rule, Choice):
-        words = {_word(value): _word(value) for value in rule.values}
-        choices = Enum(name, words, type=str)  # type: ignore[misc] # the rule names the members
-        return choices, choices(_word(default))
-    kind = float if isinstance(rule, Float) else int
+    default = meaning.defaults[0]
+    agreed = all(other == default for other in meaning.defaults)
+    values = [v for rule in meaning.rules if isinstance(rule, Choice) for v in rule.values]
+    kind: Any = float if any(isinstance(rule, Float) for rule in meaning.rules) else int
+    if set(values) == {True, False}:
+        kind = bool
+    elif values:
+        words = {_word(value): _word(value) for value in values}
+        choices = Enum(name, words, type=str)  # type: ignore[misc] # the rules name the members
+        kind, default = choices, choices(_word(default))
+    if not agreed:
+        default = None
     return (kind | None if default is None else kind), default
 
 

@@ -9,10 +9,9 @@ import typer
 
 from defrag.agglomeration import Defrag, Hybrid
 from defrag.cli._console import JsonFlag, check_stdout, escaped, examples, print_json, say
-from defrag.cli._data import BaseFlag, FromFlag, LabelsFlag, StrictFlag, read, write
+from defrag.cli._data import BaseFlag, FromFlag, LabelsFlag, StrictFlag, read, read_names, write
 from defrag.cli._flags import estimator_flags, flag_name
 from defrag.io import read_word_vectors, write_groups
-from defrag.io.files import display_name, open_input
 from defrag.metrics import balance
 from defrag.progress import progress_pulse
 
@@ -131,23 +130,12 @@ def _look_up(estimator: Defrag, vocabulary: str | None, points: Data) -> None:
         raise ValueError(
             f"--representation {given}: word vectors need --vocabulary (or say x or xy)"
         )
-    words = _read_words(vocabulary)
     n_features = points.X.shape[1]
-    if len(words) != n_features:
-        raise ValueError(
-            f"{display_name(vocabulary)}: {len(words)} words, but the data have "
-            f"{n_features} features"
-        )
+    words = read_names(vocabulary, n_features, "word", "feature")
     with progress_pulse(f"reading {escaped(given)}"):
         vectors, found = read_word_vectors(given, words)
     say(f"{given} has vectors of {found.sum()} of {n_features} features")
     estimator.set_params(representation=vectors)
-
-
-def _read_words(path: str) -> list[str]:
-    with open_input(path) as stream:
-        text = stream.read_all().decode("utf-8", "surrogateescape")
-    return [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")]
 
 
 def _report(estimator: Defrag, *, as_json: bool) -> None:

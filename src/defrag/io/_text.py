@@ -9,10 +9,12 @@ from defrag import _native
 from defrag.exceptions import FormatError, FormatWarning
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from defrag._native import ParsedText
     from defrag.io.files import InputStream
 
-__all__ = ["Remarks", "check_limit", "parse_text"]
+__all__ = ["Remarks", "check_limit", "met", "parse_text"]
 
 _REPEATED_FEATURES = "features stand twice in a line, here first; their values were added up"
 _REPEATED_LABELS = "labels stand twice in a line, here first; they count once"
@@ -60,6 +62,13 @@ def parse_text(stream: InputStream, layout: str, *, strict: bool, **options: Any
     n_rows = (parsed.labels if layout == "labels" else parsed.pairs).shape[0]
     if parsed.declared_rows is not None and parsed.declared_rows != n_rows:
         remarks.add(f"the header declares {parsed.declared_rows} points, the file has {n_rows}")
+    for message, line in met(parsed):
+        remarks.add(message, line)
+    return parsed
+
+
+def met(parsed: ParsedText) -> Iterator[tuple[str, int]]:
+    """Say what the parser met that it did not take literally, and the line where first."""
     for tally, message in (
         (parsed.repeated_features, _REPEATED_FEATURES),
         (parsed.repeated_labels, _REPEATED_LABELS),
@@ -67,8 +76,7 @@ def parse_text(stream: InputStream, layout: str, *, strict: bool, **options: Any
         (parsed.skipped_lines, _SKIPPED_LINES),
     ):
         if tally.count:
-            remarks.add(f"{tally.count} {message}", tally.first_line)
-    return parsed
+            yield f"{tally.count} {message}", tally.first_line
 
 
 def check_limit(name: str, value: int | None) -> int | None:

@@ -12,10 +12,12 @@ from defrag.io._text import check_limit, parse_text
 from defrag.io.files import atomic_writer, open_input
 
 if TYPE_CHECKING:
-    from defrag.io.files import PathLike
-    from defrag.typing import Csr, MatrixLike
+    from collections.abc import Iterator
 
-__all__ = ["read_predictions", "write_predictions"]
+    from defrag.io.files import PathLike
+    from defrag.typing import Csr, Floats, Ids, MatrixLike
+
+__all__ = ["format_ranking", "read_predictions", "write_predictions"]
 
 
 def read_predictions(path: PathLike, *, n_labels: int | None = None, strict: bool = False) -> Csr:
@@ -89,6 +91,26 @@ def write_predictions(path: PathLike, scores: MatrixLike) -> None:
     with atomic_writer(path) as file:
         file.write(b"%d %d\n" % scores.shape)
         file.writelines(_native.format_rows(ranked, no_labels, layout="features"))
+
+
+def format_ranking(labels: Ids, scores: Floats, n_labels: int) -> Iterator[bytes]:
+    """Write the lines of some points, as ``write_predictions`` does.
+
+    Parameters
+    ----------
+    labels : ndarray of int32, shape (n, k)
+        Label ids, best first; -1 at the end of a row where there are fewer.
+    scores : ndarray of float32, shape (n, k)
+        Their scores.
+    n_labels : int
+        How many labels there are.
+    """
+    found = labels >= 0
+    indptr = np.append(0, np.cumsum(found.sum(axis=1)))
+    shape = (len(labels), n_labels)
+    ranked = sparse.csr_array((scores[found], labels[found], indptr), shape=shape)
+    no_labels = sparse.csr_array((shape[0], 0), dtype=np.float32)
+    yield from _native.format_rows(ranked, no_labels, layout="features")
 
 
 def _check_scores(scores: MatrixLike) -> Csr:

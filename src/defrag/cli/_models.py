@@ -1,0 +1,63 @@
+"""Classifiers by the words that the command line has for them."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+from defrag.classifiers import Agglomerated, LabelTree, Parabel
+from defrag.cli._flags import flag_name
+from defrag.cli.cluster import PRESETS, Preset
+
+if TYPE_CHECKING:
+    from defrag.classifiers._base import Classifier
+
+__all__ = ["CLASSIFIERS", "Agglomeration", "Base", "build"]
+
+CLASSIFIERS: dict[str, type[Classifier]] = {"label-tree": LabelTree, "parabel": Parabel}
+"""Every classifier that can be trained; a line here is all that a new one needs."""
+
+Base = Enum("Base", {word: word for word in CLASSIFIERS}, type=str)  # type: ignore[misc] # the table names the members
+Agglomeration = Enum(  # type: ignore[misc] # likewise
+    "Agglomeration", {word: word for word in ("none", *(p.value for p in Preset))}, type=str
+)
+
+
+def build(
+    word: str, agglomerate: str, parameters: dict[str, Any], *, random_state: int, n_jobs: int
+) -> Classifier:
+    """Build a classifier as the user asked for it, with progress bars.
+
+    Parameters
+    ----------
+    word : str
+        The classifier.
+    agglomerate : str
+        A preset of feature groups, or ``none``.
+    parameters : dict
+        What the user set. A name that some classifier has is about the classifier; any
+        other is about the groups.
+    random_state, n_jobs : int
+        Of the whole.
+    """
+    kind = CLASSIFIERS[word]
+    of_classifiers = {name for one in CLASSIFIERS.values() for name in one().get_params()}
+    mine = {name: value for name, value in parameters.items() if name in of_classifiers}
+    for name in mine:
+        if name not in kind().get_params():
+            raise ValueError(f"{flag_name(name)} is not a parameter of --classifier {word}")
+    others = {name: value for name, value in parameters.items() if name not in mine}
+    run: dict[str, Any] = {"random_state": random_state, "n_jobs": n_jobs}
+    if agglomerate == "none":
+        for name in others:
+            raise ValueError(f"{flag_name(name)} changes nothing with --agglomerate none")
+        return kind(**mine, **run, verbose=1)
+    whole = {name: others.pop(name) for name in ("per_member",) if name in others}
+    pooling, fixed = PRESETS[Preset(agglomerate)]
+    known = pooling().get_params()
+    for name in others:
+        if name in fixed or name not in known:
+            flag = flag_name(name)
+            raise ValueError(f"{flag} cannot be combined with --agglomerate {agglomerate}")
+    groups = pooling(**fixed, **others, verbose=1)
+    return Agglomerated(kind(**mine, verbose=1), groups, **whole, **run)

@@ -1,0 +1,175 @@
+"""``defrag predict``: the best labels of points, a block of rows at a time."""
+
+from __future__ import annotations
+
+import json
+from contextlib import contextmanager
+from typing import IO, TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+import typer
+
+from defrag.classifiers._base import Classifier
+from defrag.cli._console import escaped, examples
+from defrag.cli._data import BaseFlag, Form, FromFlag, StrictFlag, check_base, form_of_name
+from defrag.exceptions import FormatError
+from defrag.io.blocks import RowBlocks, cut_rows
+from defrag.io.files import atomic_writer, display_name, open_input
+from defrag.io.predictions import format_ranking
+from defrag.io.svmlight import read_svmlight
+from defrag.persistence import load
+from defrag.progress import progress_bar, progress_pulse
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from defrag.typing import Csr, Floats, Ids
+
+__all__ = ["HELP", "predict"]
+
+HELP = (
+    "Predict the best labels of points.\n\n"
+    "The result is a line of label:score pairs for each point, the best first, after a line "
+    "with the numbers of points and labels; 'defrag evaluate' reads it. With --names the pairs "
+    "have the names of labels and tabs between them, without the first line. Text is read and "
+    "answered some rows at a time, so that memory does not grow with the file."
+) + examples(
+    "defrag predict model.safetensors test.txt --output predictions.txt",
+    "defrag predict model.safetensors test.txt --top-k 3 --names",
+    "xzcat test.txt.xz | defrag predict model.safetensors - --json | head",
+)
+
+
+def predict(
+    *,
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="The model file.")],
+    data: Annotated[
+        str, typer.Argument(metavar="DATA", help="The points; labels in it are not looked at.")
+    ],
+    top_k: Annotated[int, typer.Option(min=1, help="How many labels of each point.")] = 5,
+    output: Annotated[str, typer.Option(metavar="FILE", help="Where to write; - is stdout.")] = "-",
+    names: Annotated[bool, typer.Option("--names", help="Names of labels instead of ids.")] = False,
+    form: FromFlag = None,
+    zero_based: BaseFlag = None,
+    n_jobs: Annotated[int, typer.Option(help="Threads; -1 for all.")] = -1,
+    strict: StrictFlag = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Write a JSON object per line and point.")
+    ] = False,
+) -> None:
+    """Predict the best labels of points."""
+    classifier = _load(model, n_jobs)
+    known = _label_names(model, classifier) if names else None
+    with _points(data, form, zero_based, classifier.n_features_in_, strict=strict) as points:
+        if points.n_features != classifier.n_features_in_:
+            raise ValueError(
+                f"{display_name(data)}: {points.n_features} features, but {escaped(model)} "
+                f"was trained on {classifier.n_features_in_}"
+            )
+        ranked = _rank(classifier, points, min(top_k, classifier.n_labels_))
+        with atomic_writer(output) as file:
+            if as_json:
+                _write(file, (_json_lines(*pair, known) for pair in ranked))
+            elif known is not None:
+                _write(file, (_name_lines(*pair, known) for pair in ranked))
+            else:
+                _write_text(file, points, ranked, classifier.n_labels_)
+
+
+class _Rows:
+    """Points that are in memory, as blocks."""
+
+    def __init__(self, name: str, X: Csr) -> None:
+        self.name = name
+        self.n_rows, self.n_features = X.shape
+        self._blocks = cut_rows(X)
+
+    def __iter__(self) -> Iterator[Csr]:
+        return self._blocks
+
+
+def _load(path: str, n_jobs: int) -> Classifier:
+    with progress_pulse(f"reading {escaped(path)}"):
+        model = load(path)
+    if not isinstance(model, Classifier):
+        raise ValueError(  # noqa: TRY004 - the file is wrong, not the type of an argument
+            f"{path}: is a {type(model).__name__}, which predicts no labels"
+        )
+    model.set_params(n_jobs=n_jobs)
+    for groups, member in getattr(model, "members_", ()):
+        groups.set_params(n_jobs=n_jobs)
+        member.set_params(n_jobs=n_jobs)
+    return model
+
+
+def _label_names(path: str, classifier: Classifier) -> Sequence[str]:
+    names: Sequence[str] | None = getattr(classifier, "label_names_", None)
+    if names is None:
+        raise ValueError(f"{path}: has no label names: give 'defrag train' --label-names")
+    return names
+
+
+@contextmanager
+def _points(
+    data: str, form: Form | None, zero_based: bool | None, n_features: int, *, strict: bool
+) -> Iterator[RowBlocks | _Rows]:
+    if (form or form_of_name(data)) is Form.svmlight:
+        base = check_base(data, zero_based)
+        X, _ = read_svmlight(data, zero_based=base, n_features=n_features, strict=strict)
+        yield _Rows(display_name(data), X)
+        return
+    with open_input(data) as stream:
+        yield RowBlocks(stream, strict=strict)
+
+
+def _rank(
+    classifier: Classifier, points: RowBlocks | _Rows, k: int
+) -> Iterator[tuple[Ids, Floats]]:
+    declared, done = points.n_rows, 0
+    with progress_bar("predicting") as progress:
+        for block in points:
+            yield classifier.predict_topk(block, k=k)
+            done += block.shape[0]
+            if progress is not None:
+                progress(min(1.0, done / max(1, declared)))
+
+
+def _write(file: IO[bytes], lines: Iterable[Iterable[str]]) -> None:
+    for block in lines:
+        file.write("".join(f"{line}\n" for line in block).encode("utf-8", "surrogateescape"))
+        file.flush()
+
+
+def _write_text(
+    file: IO[bytes],
+    points: RowBlocks | _Rows,
+    ranked: Iterable[tuple[Ids, Floats]],
+    n_labels: int,
+) -> None:
+    declared = points.n_rows
+    file.write(b"%d %d\n" % (declared, n_labels))
+    for labels, scores in ranked:
+        file.writelines(format_ranking(labels, scores, n_labels))
+        file.flush()
+    if points.n_rows != declared:
+        # The first line is written and says otherwise.
+        message = f"the header declares {declared} points, the file has {points.n_rows}"
+        raise FormatError(points.name, message)
+
+
+def _json_lines(labels: Ids, scores: Floats, names: Sequence[str] | None) -> Iterator[str]:
+    for ids, values in zip(labels, _short(scores), strict=True):
+        found = [int(label) for label in ids if label >= 0]
+        shown: list[Any] = found if names is None else [names[label] for label in found]
+        yield json.dumps({"labels": shown, "scores": values[: len(found)].tolist()})
+
+
+def _name_lines(labels: Ids, scores: Floats, names: Sequence[str]) -> Iterator[str]:
+    for ids, values in zip(labels, _short(scores), strict=True):
+        pairs = zip(ids, values, strict=True)
+        yield "\t".join(f"{escaped(names[i])}:{value:.6g}" for i, value in pairs if i >= 0)
+
+
+def _short(scores: Floats) -> Any:
+    """Give doubles that are written with as few digits as the floats are."""
+    return scores.astype(str).astype(np.float64)

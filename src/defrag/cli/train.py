@@ -1,0 +1,151 @@
+"""``defrag train``: learn a classifier and write it to a model file."""
+
+from __future__ import annotations
+
+import errno
+import os
+import time
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from defrag.agglomeration import Defrag, Hybrid
+from defrag.classifiers import Agglomerated
+from defrag.cli._console import JsonFlag, check_stdout, escaped, examples, print_json, say
+from defrag.cli._data import BaseFlag, FromFlag, LabelsFlag, StrictFlag, read, read_names
+from defrag.cli._estimate import estimate
+from defrag.cli._flags import estimator_flags
+from defrag.cli._models import CLASSIFIERS, Agglomeration, Base, build
+from defrag.io.files import display_name
+from defrag.progress import progress_pulse
+
+if TYPE_CHECKING:
+    from defrag.typing import Csr
+
+__all__ = ["HELP", "train"]
+
+HELP = (
+    "Learn a classifier and write it to a model file.\n\n"
+    "The default is our recommendation: label trees on the groups of Hybrid. A flag that the "
+    "chosen classifier does not have is an error. The same data and seed give the same model, "
+    "byte for byte, whatever the number of threads."
+) + examples(
+    "defrag train train.txt model.safetensors",
+    "defrag train train.txt model.safetensors --n-trees 3 --label-names labels.txt",
+    "defrag train train.txt model.safetensors --classifier parabel --agglomerate xy",
+    "defrag train trainX.txt model.safetensors --labels trainY.txt --agglomerate none",
+)
+
+
+class Weights(str, Enum):
+    """How the weights of a model are stored."""
+
+    float32 = "float32"
+    float16 = "float16"
+    int8 = "int8"
+
+
+@estimator_flags(
+    *CLASSIFIERS.values(),
+    Defrag,
+    Hybrid,
+    Agglomerated,
+    without=("representation", "random_state", "n_jobs", "verbose"),
+)
+def train(
+    *,
+    context: typer.Context,  # noqa: ARG001 - the flags are read from it
+    data: Annotated[str, typer.Argument(metavar="DATA", help="Training data; - is stdin.")],
+    model: Annotated[
+        str, typer.Argument(metavar="MODEL", help="The model file, by habit *.safetensors.")
+    ],
+    classifier: Annotated[Base, typer.Option(help="The classifier.")] = Base("label-tree"),
+    agglomerate: Annotated[
+        Agglomeration,
+        typer.Option(help="How features are grouped: not at all, as in the paper, or Hybrid."),
+    ] = Agglomeration("hybrid"),
+    weights: Annotated[
+        Weights, typer.Option(help="How weights are stored; smaller is less exact.")
+    ] = Weights.float32,
+    label_names: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="The name of each label, one per line, for the model."),
+    ] = None,
+    vocabulary: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="The name of each feature, one per line, likewise."),
+    ] = None,
+    form: FromFlag = None,
+    zero_based: BaseFlag = None,
+    labels: LabelsFlag = None,
+    random_state: Annotated[int, typer.Option("--random-state", "--seed", help="Seed.")] = 0,
+    n_jobs: Annotated[int, typer.Option(help="Threads; -1 for all.")] = -1,
+    strict: StrictFlag = False,
+    as_json: JsonFlag = False,
+    **parameters: Any,
+) -> None:
+    """Learn a classifier and write it to a model file."""
+    check_stdout(model, as_json=as_json)
+    _check_target(model)
+    estimator = build(
+        classifier.value, agglomerate.value, parameters, random_state=random_state, n_jobs=n_jobs
+    )
+    points = read(data, labels=labels, form=form, zero_based=zero_based, strict=strict)
+    X, Y = points.X, points.Y
+    if Y is None:
+        raise ValueError(f"{display_name(data)}: has no labels to learn: give --labels")
+    names = {}
+    if label_names is not None:
+        names["label_names"] = read_names(label_names, Y.shape[1], "name", "label")
+    if vocabulary is not None:
+        names["vocabulary"] = read_names(vocabulary, X.shape[1], "word", "feature")
+    expected = estimate(estimator, X, Y)
+    say(f"training takes {expected.shown()}")
+    begin = time.perf_counter()
+    estimator.fit(X, Y)
+    seconds = time.perf_counter() - begin
+    with progress_pulse(f"writing {escaped(model)}"):
+        estimator.save(model, weights=weights.value, **names)
+    _report(model, X, Y, seconds, as_json=as_json)
+
+
+def _check_target(model: str) -> None:
+    """Find out before the work, not after it, that a model cannot be written."""
+    if model == "-":
+        return
+    if model.endswith((".gz", ".xz")):
+        raise ValueError(f"{model}: a model is mapped, so its file is not compressed")
+    path = Path(os.path.realpath(model))
+    code = 0
+    if path.is_dir():
+        code = errno.EISDIR
+    elif not path.parent.is_dir():
+        code = errno.ENOENT
+    elif not path.exists() and not os.access(path.parent, os.W_OK):
+        code = errno.EACCES
+    if code:
+        raise OSError(code, os.strerror(code), model)
+
+
+def _report(model: str, X: Csr, Y: Csr, seconds: float, *, as_json: bool) -> None:
+    if model == "-":
+        return
+    size = Path(model).stat().st_size
+    if as_json:
+        print_json(
+            {
+                "model": model,
+                "points": X.shape[0],
+                "features": X.shape[1],
+                "labels": Y.shape[1],
+                "seconds": seconds,
+                "bytes": size,
+            }
+        )
+    else:
+        typer.echo(
+            f"{X.shape[0]:,} points, {X.shape[1]:,} features, {Y.shape[1]:,} labels: "
+            f"{seconds:.1f} s, {size / 1e6:.1f} MB in {escaped(model)}"
+        )

@@ -1,0 +1,144 @@
+"""Points as they come: a data file read some rows at a time, in bounded memory."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from defrag import _native
+from defrag.exceptions import FormatError
+from defrag.io._text import Remarks, met
+from defrag.io.any_data import data_form
+from defrag.io.npz import parse_npz
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from defrag._native import ParsedText
+    from defrag.io.files import InputStream
+    from defrag.typing import Csr
+
+__all__ = ["ROWS_AT_A_TIME", "RowBlocks", "cut_rows"]
+
+ROWS_AT_A_TIME = 20_000
+"""Rows in a block of points that are in memory already."""
+
+
+class RowBlocks:
+    r"""The features of a data file, block by block.
+
+    Text is parsed as it is read, a few megabytes at a time; an archive cannot be. Labels
+    are checked and left out.
+
+    Parameters
+    ----------
+    stream : InputStream
+        The file.
+    strict : bool, default=False
+        Whether what is otherwise warned about is an error.
+
+    Attributes
+    ----------
+    n_rows, n_features : int
+        What the header declares. After the last block, ``n_rows`` is how many there were.
+
+    Examples
+    --------
+    >>> import io
+    >>> from defrag.io.files import InputStream
+    >>> stream = InputStream(io.BytesIO(b"2 3 4\n0 1:1\n1 2:1\n"), "example")
+    >>> blocks = RowBlocks(stream)
+    >>> blocks.n_rows, blocks.n_features
+    (2, 3)
+    >>> [block.shape for block in blocks]
+    [(2, 3)]
+    """
+
+    def __init__(self, stream: InputStream, *, strict: bool = False) -> None:
+        self.name = stream.name
+        self._strict = strict
+        form = data_form(stream)
+        if form == "npz":
+            X, _ = parse_npz(stream)
+            self.n_rows, self.n_features = X.shape
+            self._blocks = cut_rows(X)
+            return
+        self._layout = form
+        text = stream.lines()
+        head, first = _cut_header(next(text, b""))
+        # An empty file, or one whose header is wrong, fails here, before anything is written.
+        parsed = self._parse(head, 0)
+        self._width = (parsed.pairs.shape[1], parsed.labels.shape[1])
+        self.n_rows = parsed.declared_rows or 0
+        self.n_features = self._width[0]
+        self._blocks = self._parse_all(first, head.count(b"\n"), text)
+
+    def __iter__(self) -> Iterator[Csr]:
+        return self._blocks
+
+    def _parse_all(self, first: bytes, n_lines: int, rest: Iterator[bytes]) -> Iterator[Csr]:
+        declared, found = self.n_rows, 0
+        total: ParsedText | None = None
+        n_columns = self._width[: 2 if self._layout == "combined" else 1]
+        block: bytes | None = first
+        while block is not None:
+            if block:
+                # Each block gets a header of its own, with the points that are still to come.
+                sizes = (max(0, declared - found), *n_columns)
+                head = b" ".join(b"%d" % size for size in sizes) + b"\n"
+                parsed = self._parse(head + block, n_lines - 1)
+                n_lines += block.count(b"\n")
+                found += parsed.pairs.shape[0]
+                total = parsed if total is None else _added(total, parsed)
+                yield parsed.pairs
+            block = next(rest, None)
+        self.n_rows = found
+        if total is not None:
+            remarks = Remarks(self.name, strict=self._strict)
+            for message, line in met(total):
+                remarks.add(message, line)
+
+    def _parse(self, text: bytes, offset: int) -> ParsedText:
+        """Parse text whose lines stand ``offset`` lines further down in the file."""
+        parser = _native.TextParser(self._layout)
+        try:
+            parser.feed(text)
+            parsed = parser.finish()
+        except _native.ParseError as error:
+            line, message = error.args
+            raise FormatError(self.name, message, line + offset if line else None) from None
+        tallies = {
+            name: replace(tally, first_line=tally.first_line + offset)
+            for name in _TALLIES
+            if (tally := getattr(parsed, name)).count
+        }
+        return replace(parsed, **tallies)
+
+
+_TALLIES = ("repeated_features", "repeated_labels", "non_finite", "skipped_lines")
+
+
+def cut_rows(X: Csr) -> Iterator[Csr]:
+    """Cut points that are in memory into blocks."""
+    for start in range(0, X.shape[0], ROWS_AT_A_TIME):
+        yield X[start : start + ROWS_AT_A_TIME]
+
+
+def _cut_header(text: bytes) -> tuple[bytes, bytes]:
+    """Cut text behind its first line that is no comment."""
+    end = 0
+    while end < len(text):
+        begin, end = end, text.find(b"\n", end) + 1 or len(text)
+        if not text.startswith(b"#", begin):
+            break
+    return text[:end], text[end:]
+
+
+def _added(total: ParsedText, parsed: ParsedText) -> ParsedText:
+    """Give the tallies of both."""
+    sums: dict[str, Any] = {}
+    for name in _TALLIES:
+        before, now = getattr(total, name), getattr(parsed, name)
+        first = before.first_line if before.count else now.first_line
+        sums[name] = replace(now, count=before.count + now.count, first_line=first)
+    return replace(parsed, **sums)
