@@ -17,17 +17,20 @@ __all__ = ["Estimate", "estimate"]
 
 # Measured on the bundled data with the default parameters on one core of 2.5 GHz, and good to a
 # factor of two or three: how soon a solver is done depends on the data.
-_SECONDS_PER_STEP = 1.2e-8
+_SECONDS_PER_STEP = 3e-8
 """A non-zero of a point that meets sixteen labels or children, over all passes of the solver."""
 
-_SECONDS_PER_POOLED = 6e-8
+_SECONDS_PER_POOLED = 8e-8
 """A non-zero that is put into groups, the finding of the groups included."""
 
 _BYTES_PER_NON_ZERO = 24
 """The points as they were read, their copy of length 1, and a node's share of them."""
 
-_BYTES_PER_PATH = 8
-"""A non-zero of a point, for each label of the point: label vectors and, later, weights."""
+_BYTES_PER_PATH, _BYTES_PER_PATH_AND_TREE = 8, 5
+"""A non-zero of a point, for each label of the point: label vectors, and weights."""
+
+_BYTES_OF_PROGRAM = 150e6
+"""Python and its libraries."""
 
 _LANES = 16
 
@@ -74,6 +77,10 @@ def estimate(estimator: Any, X: Csr, Y: Csr) -> Estimate:
         n_members = n_trees if estimator.per_member else 1
         seconds += n_members * X.nnz * _SECONDS_PER_POOLED
     kept = getattr(base, "label_entries", 0) or X.shape[1]
-    label_bytes = min(paths, Y.shape[1] * kept) * _BYTES_PER_PATH * (1 + n_trees)
-    memory = X.nnz * _BYTES_PER_NON_ZERO + label_bytes
+    memory = (
+        _BYTES_OF_PROGRAM
+        + X.nnz * _BYTES_PER_NON_ZERO
+        + min(paths, Y.shape[1] * kept) * _BYTES_PER_PATH
+        + paths * n_trees * _BYTES_PER_PATH_AND_TREE
+    )
     return Estimate(seconds / _native.n_threads(estimator.n_jobs), memory)

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 import defrag
-from defrag.cli import agglomerate, cluster, convert, demo, info, predict, train
+from defrag.cli import agglomerate, cluster, convert, demo, evaluate, info, predict, train
 from defrag.cli._leaving import LeavingGroup
 
 __all__ = ["app"]
@@ -48,6 +48,7 @@ def _options(
 app.command("demo", help=demo.HELP)(demo.demo)
 app.command("train", help=train.HELP)(train.train)
 app.command("predict", help=predict.HELP)(predict.predict)
+app.command("evaluate", help=evaluate.HELP)(evaluate.evaluate)
 app.command("cluster", help=cluster.HELP)(cluster.cluster)
 app.command("agglomerate", help=agglomerate.HELP)(agglomerate.agglomerate)
 app.command("convert", help=convert.HELP)(convert.convert)

@@ -1,10 +1,11 @@
 """``defrag info``: what a file holds.
 
-A kind of file is one entry of `_KINDS`: how its beginning looks, and what describes it.
+A kind of text is one entry of `_KINDS`: how its beginning looks, and what describes it.
 """
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from defrag.cli._data import BaseFlag, FromFlag, LabelsFlag, StrictFlag, form_of
 from defrag.io.files import display_name, open_input
 from defrag.io.groups import parse_groups
 from defrag.metrics import balance, normalised_entropy
+from defrag.persistence import describe
 from defrag.progress import progress_pulse
 
 if TYPE_CHECKING:
@@ -25,16 +27,19 @@ if TYPE_CHECKING:
 __all__ = ["HELP", "info"]
 
 HELP = (
-    "Say what a data file or a group file holds.\n\n"
-    "A file that begins with a line of one number is a group file, any other holds data."
+    "Say what a data file, a group file or a model file holds.\n\n"
+    "A file that begins with a line of one number is a group file; models are known by their "
+    "first bytes or by the name *.safetensors; any other file holds data."
 ) + examples(
     "defrag info train.txt.xz",
     "defrag info trainX.txt --labels trainY.txt",
     "defrag info train.svm --one-based",
     "defrag info groups.txt --json",
+    "defrag info model.safetensors",
 )
 
 _BEGINNING_BYTES = 4096
+_MODEL_ENDING = ".safetensors"
 
 
 def info(
@@ -46,11 +51,14 @@ def info(
     strict: StrictFlag = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """Say what a data file or a group file holds."""
+    """Say what a data file, a group file or a model file holds."""
     described: dict[str, Any] = {"file": display_name(file)}
     if labels or (form or form_of_name(file)) is not None:
+        # Flags about data make data of any file.
         data = read(file, labels=labels, form=form, zero_based=zero_based, strict=strict)
         described |= _describe_data(data)
+    elif _is_model(file):
+        described |= describe(file)
     else:
         with open_input(file) as stream, progress_pulse(f"reading {escaped(display_name(file))}"):
             described |= _describe(stream, strict=strict)
@@ -58,6 +66,16 @@ def info(
         print_json(described)
     else:
         print_values(described)
+
+
+def _is_model(file: str) -> bool:
+    """Tell a model by its first bytes, or by its name where they are damaged."""
+    if file.endswith(_MODEL_ENDING):
+        return True
+    if not Path(file).is_file():  # a model is mapped, so it is neither a pipe nor stdin
+        return False
+    with Path(file).open("rb") as stream:
+        return stream.read(9)[8:] == b"{"  # after the length of the header
 
 
 def _describe(stream: InputStream, *, strict: bool) -> dict[str, Any]:

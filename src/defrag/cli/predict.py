@@ -96,9 +96,6 @@ def _load(path: str, n_jobs: int) -> Classifier:
             f"{path}: is a {type(model).__name__}, which predicts no labels"
         )
     model.set_params(n_jobs=n_jobs)
-    for groups, member in getattr(model, "members_", ()):
-        groups.set_params(n_jobs=n_jobs)
-        member.set_params(n_jobs=n_jobs)
     return model
 
 

@@ -1,0 +1,125 @@
+"""``defrag evaluate``: how good predictions are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from defrag.cli._console import JsonFlag, escaped, examples, print_json
+from defrag.cli._data import BaseFlag, Form, FromFlag, LabelsFlag, StrictFlag, form_of_name, read
+from defrag.io import read_predictions
+from defrag.io.files import display_name
+from defrag.metrics import evaluate as evaluate_ranking
+from defrag.progress import progress_pulse
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from defrag.typing import Csr
+
+__all__ = ["HELP", "evaluate"]
+
+HELP = (
+    "Say how good predictions are, in percent.\n\n"
+    "P: precision, nDCG: discounted gain, R: recall, coverage: share of labels found at all. "
+    "PSP and PSnDCG let rare labels count for more and need the training data. "
+    "Points without a true label count as zero."
+) + examples(
+    "defrag evaluate test.txt predictions.txt",
+    "defrag evaluate test.txt predictions.txt --train train.txt",
+    "defrag evaluate test.txt predictions.txt --train train.txt --A 0.6 --B 2.6 --k 1,5,10",
+    "defrag predict model.safetensors test.txt | defrag evaluate test.txt - --json",
+)
+
+_METRICS = ("P", "nDCG", "R", "PSP", "PSnDCG", "coverage")
+
+
+def evaluate(
+    *,
+    data: Annotated[str, typer.Argument(metavar="DATA", help="The points with their labels.")],
+    predictions: Annotated[
+        str, typer.Argument(metavar="PREDICTIONS", help="What 'defrag predict' wrote; - is stdin.")
+    ],
+    train: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Training data, for PSP and PSnDCG.")
+    ] = None,
+    train_labels: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Its label file, where it has none.")
+    ] = None,
+    k: Annotated[str, typer.Option("--k", help="How many labels of each point.")] = "1,3,5",
+    a: Annotated[
+        float | None, typer.Option("--A", help="Of the propensities.", show_default="0.55")
+    ] = None,
+    b: Annotated[
+        float | None, typer.Option("--B", help="Of the propensities.", show_default="1.5")
+    ] = None,
+    form: FromFlag = None,
+    zero_based: BaseFlag = None,
+    labels: LabelsFlag = None,
+    strict: StrictFlag = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Say how good predictions are."""
+    depths = _depths(k)
+    constants = {name: value for name, value in (("A", a), ("B", b)) if value is not None}
+    if train is None and (constants or train_labels):
+        flag = "--train-labels" if train_labels else f"--{next(iter(constants))}"
+        raise ValueError(f"{flag} changes nothing without --train")
+    if [data, predictions, train].count("-") > 1:
+        raise ValueError("only one of DATA, PREDICTIONS and --train can be standard input")
+    with progress_pulse(f"reading {escaped(display_name(predictions))}"):
+        scores = read_predictions(predictions, strict=strict)
+
+    def labels_of(path: str, label_file: str | None) -> Csr:
+        # svmlight does not say how many labels there are; the predictions do.
+        unsaid = (form or form_of_name(path)) is Form.svmlight
+        n_labels = scores.shape[1] if unsaid else None
+        found = read(
+            path,
+            labels=label_file,
+            form=form,
+            zero_based=zero_based,
+            n_labels=n_labels,
+            strict=strict,
+        ).Y
+        if found is None:
+            raise ValueError(f"{display_name(path)}: has no labels to compare with")
+        _check_same(predictions, path, "label", scores.shape[1], found.shape[1])
+        return found
+
+    truth = labels_of(data, labels)
+    _check_same(predictions, data, "point", scores.shape[0], truth.shape[0])
+    seen = None if train is None else labels_of(train, train_labels)
+    values = evaluate_ranking(truth, scores, seen, depths, **constants)
+    if as_json:
+        print_json(values)
+    else:
+        Console().print(_table(values, depths))
+
+
+def _depths(text: str) -> list[int]:
+    words = text.split(",")
+    if not all(word.strip().isdecimal() and int(word) > 0 for word in words):
+        raise ValueError(f"--k must be numbers above 0 with commas between them, got {text!r}")
+    return sorted({int(word) for word in words})
+
+
+def _check_same(predictions: str, path: str, noun: str, found: int, expected: int) -> None:
+    if found != expected:
+        raise ValueError(
+            f"{display_name(predictions)}: {found} {noun}s, but {display_name(path)} has {expected}"
+        )
+
+
+def _table(values: dict[str, float], depths: Sequence[int]) -> Table:
+    table = Table()
+    table.add_column("k", justify="right")
+    metrics = [name for name in _METRICS if f"{name}@{depths[0]}" in values]
+    for name in metrics:
+        table.add_column(f"{name}@k", justify="right")
+    for depth in depths:
+        table.add_row(str(depth), *(f"{values[f'{name}@{depth}']:.2f}" for name in metrics))
+    return table
