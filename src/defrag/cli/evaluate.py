@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -64,7 +64,9 @@ def evaluate(
 ) -> None:
     """Say how good predictions are."""
     depths = _depths(k)
-    constants = {name: value for name, value in (("A", a), ("B", b)) if value is not None}
+    constants: dict[str, Any] = {
+        name: value for name, value in (("A", a), ("B", b)) if value is not None
+    }
     if train is None and (constants or train_labels):
         flag = "--train-labels" if train_labels else f"--{next(iter(constants))}"
         raise ValueError(f"{flag} changes nothing without --train")

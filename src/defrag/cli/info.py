@@ -16,7 +16,7 @@ from defrag.cli._data import BaseFlag, FromFlag, LabelsFlag, StrictFlag, form_of
 from defrag.io.files import display_name, open_input
 from defrag.io.groups import parse_groups
 from defrag.metrics import balance, normalised_entropy
-from defrag.persistence import describe
+from defrag.persistence import describe as describe_model
 from defrag.progress import progress_pulse
 
 if TYPE_CHECKING:
@@ -58,14 +58,29 @@ def info(
         data = read(file, labels=labels, form=form, zero_based=zero_based, strict=strict)
         described |= _describe_data(data)
     elif _is_model(file):
-        described |= describe(file)
+        described |= describe_model(file)
     else:
         with open_input(file) as stream, progress_pulse(f"reading {escaped(display_name(file))}"):
             described |= _describe(stream, strict=strict)
     if as_json:
         print_json(described)
     else:
-        print_values(described)
+        print_values(_flat(described))
+
+
+def _flat(described: dict[str, Any]) -> dict[str, Any]:
+    """Give the parameters of a model, and of the models in it, a line each."""
+    result = dict(described)
+    nested = [("", result.pop("parameters", {}))]
+    while nested:
+        owner, values = nested.pop(0)
+        for name, value in values.items():
+            if isinstance(value, dict):
+                result[name] = value.get("kind")
+                nested.append((f"{name}.", value.get("parameters", {})))
+            else:
+                result[f"{owner}{name}"] = value
+    return result
 
 
 def _is_model(file: str) -> bool:

@@ -109,7 +109,7 @@ def format_ranking(labels: Ids, scores: Floats, n_labels: int) -> Iterator[bytes
     indptr = np.append(0, np.cumsum(found.sum(axis=1)))
     shape = (len(labels), n_labels)
     ranked = sparse.csr_array((scores[found], labels[found], indptr), shape=shape)
-    no_labels: Csr = sparse.csr_array((len(labels), 0), dtype=np.float32)
+    no_labels = sparse.csr_array(np.zeros((len(labels), 0), dtype=np.float32))
     yield from _native.format_rows(ranked, no_labels, layout="features")
 
 
