@@ -12,13 +12,13 @@ from defrag._native import SolverOptions
 from defrag._validation import Choice, Float, Int
 from defrag.classifiers._base import unit_rows
 from defrag.classifiers._kary_tree import build_kary_tree
-from defrag.classifiers.label_tree import TreeClassifier, labels_with_points
+from defrag.classifiers.label_tree import TreeClassifier
 from defrag.progress import progress_bar
 from defrag.representations import label_vectors
 
 if TYPE_CHECKING:
     from defrag._native import LabelTreeArrays
-    from defrag.typing import Csr, Seed
+    from defrag.typing import Csr, Ids, Seed
 
 __all__ = ["Bonsai"]
 
@@ -136,12 +136,10 @@ class Bonsai(TreeClassifier):
     }
     _discount: ClassVar[float] = 0.98
 
-    def _shape(self, X: Csr, Y: Csr, seed: int) -> LabelTreeArrays:
-        seen = labels_with_points(Y)
-        kept = Y if len(seen) == Y.shape[1] else Y[:, seen]
+    def _shape(self, vectors: Csr, seen: Ids, seed: int) -> LabelTreeArrays:
         with progress_bar("clustering labels", enabled=self.verbose > 0) as progress:
             return build_kary_tree(
-                self._label_vectors(X, kept),
+                vectors,
                 seen,
                 arity=self.arity,
                 max_depth=self.max_depth,

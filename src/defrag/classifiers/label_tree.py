@@ -55,13 +55,19 @@ class TreeClassifier(Classifier):
     max_leaf_size: int
     C: float
     weight_threshold: float
+    label_entries: int
     verbose: int
     trees_: list[TrainedTree]
 
     _discount: ClassVar[float] = 1.0
 
-    def _shape(self, X: Csr, Y: Csr, seed: int) -> LabelTreeArrays:
-        """Build a tree over the labels that have points."""
+    def _label_vectors(self, X: Csr, Y: Csr) -> Csr:
+        """Give the vectors by which labels are clustered, the same for every tree."""
+        threads = _native.n_threads(self.n_jobs)
+        return label_vectors(X, Y, max_entries=self.label_entries, n_threads=threads)
+
+    def _shape(self, vectors: Csr, seen: Ids, seed: int) -> LabelTreeArrays:
+        """Build a tree over the labels ``seen``, those that have points."""
         raise NotImplementedError
 
     def _solver(self, seed: int) -> SolverOptions:
@@ -74,9 +80,11 @@ class TreeClassifier(Classifier):
     def _train(self, X: Csr, Y: Csr, seed: int) -> None:
         threads = _native.n_threads(self.n_jobs)
         X = unit_rows(X, threads)
+        seen = labels_with_points(Y)
+        vectors = self._label_vectors(X, Y if len(seen) == Y.shape[1] else Y[:, seen])
         trees = []
         for number, tree_seed in enumerate(member_seeds(seed, self.n_trees)):
-            tree = self._shape(X, Y, tree_seed)
+            tree = self._shape(vectors, seen, tree_seed)
             name = f"training tree {number + 1} of {self.n_trees}"
             with progress_bar(name, enabled=self.verbose > 0) as progress:
                 weights = _native.train_label_tree(
@@ -225,11 +233,9 @@ class LabelTree(TreeClassifier):
         "verbose": Int(0),
     }
 
-    def _shape(self, X: Csr, Y: Csr, seed: int) -> LabelTreeArrays:
-        seen = labels_with_points(Y)
-        binary = cluster_labels(
-            self, X, Y, seen, seed, n_leaves=-(-len(seen) // self.max_leaf_size)
-        )
+    def _shape(self, vectors: Csr, seen: Ids, seed: int) -> LabelTreeArrays:
+        n_leaves = -(-len(seen) // self.max_leaf_size)
+        binary = cluster_labels(self, vectors, seed, n_leaves=n_leaves)
         return widen(binary, seen, arity=self.arity, root_arity=self.root_arity)
 
     def _solver(self, seed: int) -> SolverOptions:
@@ -336,9 +342,8 @@ class Parabel(TreeClassifier):
         "verbose": Int(0),
     }
 
-    def _shape(self, X: Csr, Y: Csr, seed: int) -> LabelTreeArrays:
-        seen = labels_with_points(Y)
-        binary = cluster_labels(self, X, Y, seen, seed, n_leaves=None)
+    def _shape(self, vectors: Csr, seen: Ids, seed: int) -> LabelTreeArrays:
+        binary = cluster_labels(self, vectors, seed, n_leaves=None)
         return widen(binary, seen, arity=2, root_arity=2)
 
     def _solver(self, seed: int) -> SolverOptions:
@@ -363,13 +368,8 @@ def labels_with_points(Y: Csr) -> Ids:
     return np.flatnonzero(np.bincount(Y.indices, minlength=Y.shape[1])).astype(np.int32)
 
 
-def cluster_labels(
-    model: Any, X: Csr, Y: Csr, seen: Ids, seed: int, *, n_leaves: int | None
-) -> BalancedTree:
-    """Cluster labels into a balanced binary tree by the sums of their points."""
-    threads = _native.n_threads(model.n_jobs)
-    kept = Y if len(seen) == Y.shape[1] else Y[:, seen]
-    vectors = label_vectors(X, kept, max_entries=model.label_entries, n_threads=threads)
+def cluster_labels(model: Any, vectors: Csr, seed: int, *, n_leaves: int | None) -> BalancedTree:
+    """Cluster labels into a balanced binary tree by their vectors."""
     with progress_bar("clustering labels", enabled=model.verbose > 0) as progress:
         tree, _ = build_tree(
             vectors,

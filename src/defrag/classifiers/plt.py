@@ -10,7 +10,6 @@ from defrag._validation import Choice, Float, Int
 from defrag.classifiers.label_tree import (
     TreeClassifier,
     cluster_labels,
-    labels_with_points,
 )
 from defrag.tree import widen
 
@@ -131,9 +130,8 @@ class PLT(TreeClassifier):
         "verbose": Int(0),
     }
 
-    def _shape(self, X: Csr, Y: Csr, seed: int) -> LabelTreeArrays:
-        seen = labels_with_points(Y)
-        binary = cluster_labels(self, X, Y, seen, seed, n_leaves=None)
+    def _shape(self, vectors: Csr, seen: Ids, seed: int) -> LabelTreeArrays:
+        binary = cluster_labels(self, vectors, seed, n_leaves=None)
         return widen(binary, seen, arity=self.arity, root_arity=self.arity)
 
     def _solver(self, seed: int) -> SolverOptions:
