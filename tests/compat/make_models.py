@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from defrag import Agglomerated, Defrag, Hybrid, LabelTree, Parabel, load
+from defrag import PLT, Agglomerated, Bonsai, Defrag, Hybrid, LabelTree, Parabel, load
 
 
 def models(X):
@@ -29,6 +29,8 @@ def models(X):
     yield "label_tree-int8", trees, {"weights": "int8"}
     classes = np.array(["ant", "bee", "cät"])[np.arange(len(X)) % 3]
     yield "parabel", Parabel(max_leaf_size=1, random_state=0).fit(X, classes), {}
+    yield "bonsai", Bonsai(arity=2, random_state=0).fit(X, classes), {}
+    yield "plt", PLT(max_leaf_size=1, random_state=0).fit(X, classes), {}
     base = Parabel(n_trees=2, max_leaf_size=3)
     yield "agglomerated", Agglomerated(base, Hybrid(n_clusters=6), random_state=0).fit(X, Y), {}
 

@@ -16,7 +16,7 @@ from defrag._codecs.pooling import POOLING_CODECS
 from defrag._codecs.tree_weights import WEIGHT_ARRAYS, pack_weights, unpack_weights
 from defrag._native import LabelTreeArrays
 from defrag._validation import Choice, Int
-from defrag.classifiers import Agglomerated, LabelTree, Parabel
+from defrag.classifiers import PLT, Agglomerated, Bonsai, LabelTree, Parabel
 from defrag.classifiers.label_tree import TrainedTree, TreeClassifier
 from defrag.io.model_label_tree import check_label_tree, check_label_tree_weights, n_outputs
 from defrag.io.model_schema import Array, Child, Part, Schema
@@ -231,6 +231,8 @@ class AgglomeratedCodec(ClassifierCodec):
 _TREES: dict[str, Codec] = {
     "label_tree": TreesCodec(LabelTree),
     "parabel": TreesCodec(Parabel),
+    "bonsai": TreesCodec(Bonsai),
+    "plt": TreesCodec(PLT),
 }
 
 CLASSIFIER_CODECS: dict[str, Codec] = {

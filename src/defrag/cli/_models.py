@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
-from defrag.classifiers import Agglomerated, LabelTree, Parabel
+from defrag.classifiers import PLT, Agglomerated, Bonsai, LabelTree, Parabel
 from defrag.cli._flags import flag_name
 from defrag.cli.cluster import PRESETS, Preset
 
@@ -14,7 +14,12 @@ if TYPE_CHECKING:
 
 __all__ = ["CLASSIFIERS", "Agglomeration", "Base", "build"]
 
-CLASSIFIERS: dict[str, type[Classifier]] = {"label-tree": LabelTree, "parabel": Parabel}
+CLASSIFIERS: dict[str, type[Classifier]] = {
+    "label-tree": LabelTree,
+    "parabel": Parabel,
+    "bonsai": Bonsai,
+    "plt": PLT,
+}
 """Every classifier that can be trained; a line here is all that a new one needs."""
 
 Base = Enum("Base", {word: word for word in CLASSIFIERS}, type=str)  # type: ignore[misc] # the table names the members
