@@ -152,7 +152,7 @@ class LabelTree(TreeClassifier):
         Weight of the losses against the regulariser.
     weight_threshold : float, default=0.1
         Weights up to this size are dropped.
-    label_entries : int, default=1000
+    label_entries : int, default=200
         Entries kept of a label's vector when labels are clustered, 0 for all.
     beam_size : int, default=10
         Nodes kept per level of the search.
@@ -200,7 +200,7 @@ class LabelTree(TreeClassifier):
         root_arity: int = 256,
         C: float = 1.0,
         weight_threshold: float = 0.1,
-        label_entries: int = 1000,
+        label_entries: int = 200,
         beam_size: int = 10,
         random_state: Seed = None,
         n_jobs: int | None = None,
