@@ -125,7 +125,8 @@ class TreeClassifier(Classifier):
     def _reach(self) -> int:
         largest = max(int((t.tree.end - t.tree.begin)[t.tree.n_children == 0].max())
                       for t in self.trees_)  # fmt: skip
-        return min(self.n_labels_, self.beam_size * largest * len(self.trees_))
+        in_trees = sum(len(t.tree.order) for t in self.trees_)
+        return min(self.n_labels_, in_trees, self.beam_size * largest * len(self.trees_))
 
 
 class LabelTree(TreeClassifier):
