@@ -13,28 +13,51 @@ from pathlib import Path
 sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent.parent)]
 
 import numpy as np  # noqa: E402 - the path comes first
+from scipy import sparse  # noqa: E402 - likewise
 from sklearn.base import clone  # noqa: E402 - likewise
 
 from defrag import load  # noqa: E402 - likewise
 from defrag.exceptions import ModelFormatError  # noqa: E402 - likewise
-from model_drafts import Draft, X, small_defrag, small_hybrid  # noqa: E402 - likewise
+from model_drafts import (  # noqa: E402 - likewise
+    Draft,
+    X,
+    Y,
+    small_agglomerated,
+    small_defrag,
+    small_hybrid,
+    small_label_tree,
+)
 
 NASTY = [
     None, True, False, -1, 0, 1, 2, 7, 127, 255, 2**31 - 1, 2**31, 2**32, 2**53 + 1, 2**63 - 1,
     2**63, -(2**63), 10**30, 0.5, 1e308, -0.0, float("nan"), float("inf"), "", "x", "I32", "F64",
-    "\ud800", "sum", "mean", "given", "hybrid", "defrag", [], {}, [0], [0, 0], [2**62, 4], [[]],
+    "\ud800", "ids", "strings", "numbers", "parabel", "tree", "sum", "mean", "given", "hybrid", "defrag", [], {}, [0], [0, 0], [2**62, 4], [[]],
     {"a": 1},
 ]  # fmt: skip
 NASTY_BYTES = [0, 1, 127, 128, 255]
 
 
 def small_models(folder):
-    """Give the bytes of one small file per kind; the first has every optional array."""
+    """Give the bytes of small files; the first is a clustering with every optional array.
+
+    The last four are classifiers: of label ids, of classes, with int8 weights, agglomerated.
+    """
     model = clone(small_defrag()).fit(X[:, :6])  # few bytes, so that all can be changed
     model.feature_names_in_ = np.array(list("aäbcde"), dtype=object)
     for i, one in enumerate((model, small_hybrid(), small_defrag(unseen="drop", scale=None))):
         one.save(folder / str(i))
         yield (folder / str(i)).read_bytes()
+    letters = np.array([["a", "bö", "c"][row[0] % 3] for row in Y])
+    trees = small_label_tree(n_trees=2)
+    classes = clone(small_label_tree()).fit(X[:, :4], letters)
+    for one, options in (
+        (trees, {"label_names": list("abcdefghij")}),
+        (classes, {"vocabulary": list("wxyz")}),
+        (classes, {"weights": "int8"}),
+        (small_agglomerated(), {"weights": "float16"}),
+    ):
+        one.save(folder / "classifier", **options)
+        yield (folder / "classifier").read_bytes()
 
 
 def survives(path, data):
@@ -50,14 +73,34 @@ def survives(path, data):
         return False
     finally:
         assert time.process_time() - start < 1.0, data
-    features = np.tile(X, (1, 1 + model.n_features_in_ // 12))[:, : model.n_features_in_]
     if hasattr(model, "feature_names_in_"):
         del model.feature_names_in_  # or the plain array would raise a warning
+    if hasattr(model, "predict_topk"):
+        _predict(model, data)
+        return True
+    features = np.tile(X, (1, 1 + model.n_features_in_ // 12))[:, : model.n_features_in_]
     pooled = model.transform(features)
     assert pooled.shape == (len(features), model.n_clusters_), data
     if model.tree_ is not None:
         assert len(model.tree_.leaf_of_items()) == len(model.tree_.order), data
     return True
+
+
+def _predict(model, data):
+    """Use a classifier; a file may say that there are billions of labels and features."""
+    n_features = model.n_features_in_
+    points = X[:, : min(n_features, 12)]
+    points = sparse.csr_array(points)
+    points.resize((len(X), n_features))
+    labels, scores = model.predict_topk(points, k=3)
+    assert labels.shape == scores.shape == (len(X), 3), data
+    assert np.isfinite(scores).all(), data
+    assert labels.max() < model.n_labels_, data
+    if model.n_labels_ <= 1000:
+        assert model.predict(points).shape[0] == len(X), data
+        assert len(model.classes_) == model.n_labels_, data
+    for names in (model.label_names_, model.vocabulary_):
+        assert names is None or all(isinstance(name, str) for name in names), data
 
 
 def inputs(seeds, n_inputs, seed=0):
