@@ -31,7 +31,8 @@ from model_drafts import (  # noqa: E402 - likewise
 NASTY = [
     None, True, False, -1, 0, 1, 2, 7, 127, 255, 2**31 - 1, 2**31, 2**32, 2**53 + 1, 2**63 - 1,
     2**63, -(2**63), 10**30, 0.5, 1e308, -0.0, float("nan"), float("inf"), "", "x", "I32", "F64",
-    "\ud800", "ids", "strings", "numbers", "parabel", "tree", "sum", "mean", "given", "hybrid", "defrag", [], {}, [0], [0, 0], [2**62, 4], [[]],
+    "ids", "strings", "numbers", "parabel", "tree", "\ud800",
+    "sum", "mean", "given", "hybrid", "defrag", [], {}, [0], [0, 0], [2**62, 4], [[]],
     {"a": 1},
 ]  # fmt: skip
 NASTY_BYTES = [0, 1, 127, 128, 255]
