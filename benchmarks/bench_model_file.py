@@ -1,6 +1,7 @@
 """Model files: size, time to load and precision for the three types of weights.
 
-``python benchmarks/bench_model_file.py eurlex-4k debian-deps`` prints one table per data set.
+``python benchmarks/bench_model_file.py eurlex-4k debian`` prints one table per data set; debian
+is the bundled one, others are read from the data folder.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from common import cpu_seconds
-from defrag import Agglomerated, Hybrid, LabelTree, load
+from defrag import Agglomerated, Hybrid, LabelTree, load, load_dataset
 from label_tree_data import precision, read
 
 if TYPE_CHECKING:
@@ -40,20 +41,22 @@ def rows(model: Any, X: sparse.csr_array, Y: sparse.csr_array, folder: str) -> I
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("sets", nargs="*", default=["eurlex-4k", "debian-deps"])
+    parser.add_argument("sets", nargs="*", default=["eurlex-4k", "debian"])
     parser.add_argument("--n-trees", type=int, default=1)
     parser.add_argument("--agglomerated", action="store_true")
     options = parser.parse_args()
     for name in options.sets:
-        X, Y = read(name, "train")
-        test_X, test_Y = read(name, "test")
+        if name == "debian":
+            data = load_dataset(name)
+            X, Y, test_X, test_Y = data.train.X, data.train.Y, data.test.X, data.test.Y
+        else:
+            X, Y, test_X, test_Y = *read(name, "train"), *read(name, "test")
         model: Any = LabelTree(options.n_trees, random_state=0)
         if options.agglomerated:
             model = Agglomerated(model, Hybrid(), random_state=0)
         seconds, _ = cpu_seconds(lambda model=model, X=X, Y=Y: model.fit(X, Y))
-        print(
-            f"{name}: {type(model).__name__} of {options.n_trees}, trained in {seconds:.1f} s CPU"
-        )
+        print(f"{name}: {type(model).__name__} of {options.n_trees}, {seconds:.1f} s CPU to train")
+        print(f"{test_X.shape[0]} test points")
         print("weights      size        saved      mapped     read in   P@1/3/5")
         with tempfile.TemporaryDirectory() as folder:
             for row in rows(model, test_X, test_Y, folder):
