@@ -51,6 +51,9 @@ class Classifier(Saveable, ClassifierMixin, BaseEstimator):
 
     A subclass trains in :meth:`_train` on canonical matrices and ranks in :meth:`_rank`;
     its scores are between 0 and 1, and a higher one is better.
+
+    ``fit`` knows no names, so ``label_names_`` and ``vocabulary_`` are None after it. Whoever
+    has names sets them, or hands them to :meth:`save`; a loaded model has those of its file.
     """
 
     _rules: ClassVar[dict[str, Any]] = {}
