@@ -2,29 +2,44 @@
 
 from __future__ import annotations
 
+import tempfile
 import time
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+import numpy as np
 import typer
 from rich.console import Console
-from rich.table import Table
 
-from defrag.cli._console import JsonFlag, examples, print_json
+from defrag.classifiers import Agglomerated, LabelTree, Parabel
+from defrag.cli._console import JsonFlag, examples, print_json, say
+from defrag.cli._demo_tables import accuracy_table, clustering_table, example_table
 from defrag.cli.cluster import PRESETS, Preset
 from defrag.io import load_dataset
-from defrag.metrics import balance, loss_of_mutual_information
+from defrag.io.datasets import Split
+from defrag.metrics import balance, evaluate, loss_of_mutual_information
 from defrag.progress import progress_pulse
 
 if TYPE_CHECKING:
+    from defrag.agglomeration import Defrag
+    from defrag.classifiers._base import Classifier
     from defrag.io.datasets import Dataset
+    from defrag.typing import Ids
 
 __all__ = ["HELP", "demo"]
 
 HELP = (
-    "Agglomerate the bundled data with each method and compare.\n\n"
+    "Compare the methods on the bundled data.\n\n"
     "The data are Debian packages: the words of their descriptions, and the packages they "
-    "need. Takes less than half a minute."
-) + examples("defrag demo", "defrag demo --max-cluster-size 16 --n-jobs -1", "defrag demo --json")
+    "need. First words are put into groups; then classifiers learn from all words or from "
+    "groups; at last some predictions are shown. Takes less than two minutes."
+) + examples(
+    "defrag demo",
+    "defrag demo --quick",
+    "defrag demo --max-cluster-size 16 --n-trees 3 --seed 7",
+    "defrag demo --json",
+)
 
 _NAMES = {
     Preset.x: "DEFRAG-X",
@@ -32,35 +47,67 @@ _NAMES = {
     Preset.n: "DEFRAG-N",
     Preset.hybrid: "Hybrid",
 }
+# Not all of them: each costs a training, and two minutes are short.
+_COMPARED = (Preset.x, Preset.xy, Preset.hybrid)
+_QUICK_TRAIN, _QUICK_TEST = 4000, 1000
+_TOP_K = 5
+_N_EXAMPLES, _N_WORDS = 10, 4
 
 
 def demo(
     *,
     max_cluster_size: Annotated[int, typer.Option(help="The most features in a group.")] = 8,
+    n_trees: Annotated[int, typer.Option(min=1, help="Members of each classifier.")] = 2,
     random_state: Annotated[int, typer.Option("--random-state", "--seed", help="Seed.")] = 0,
     n_jobs: Annotated[int, typer.Option(help="Threads; -1 for all.")] = -1,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Take a slice of the data: seconds, not minutes.")
+    ] = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """Agglomerate the bundled data with each method and compare."""
+    """Compare the methods on the bundled data."""
     with progress_pulse("loading the bundled data"):
         data = load_dataset("debian")
-    settings = {
-        "max_cluster_size": max_cluster_size,
-        "random_state": random_state,
-        "n_jobs": n_jobs,
-    }
-    rows = [_measure(preset, data, settings) for preset in Preset]
+    if quick:
+        data = _slice(data)
+    settings = {"random_state": random_state, "n_jobs": n_jobs}
+    console = Console()
+    pooled = {"max_cluster_size": max_cluster_size, **settings}
+    groups = [_measure_groups(preset, data, pooled) for preset in Preset]
+    if not as_json:
+        console.print(clustering_table(data, groups))
+    rows, best = [], np.empty((0, 0), np.int32)
+    for name, model in _classifiers(max_cluster_size, n_trees, settings).items():
+        row, best = _measure(name, model, data)
+        rows.append(row)
+    examples_ = _examples(data, best, random_state)
     if as_json:
-        print_json({"data": data.name, "methods": rows})
-    else:
-        Console().print(_table(data, rows))
+        print_json(
+            {"data": data.name, "methods": groups, "classifiers": rows, "examples": examples_}
+        )
+        return
+    console.print(accuracy_table(rows, n_trees))
+    console.print(example_table(examples_, rows[-1]["method"]))
 
 
-def _measure(preset: Preset, data: Dataset, settings: dict[str, Any]) -> dict[str, Any]:
+def _slice(data: Dataset) -> Dataset:
+    train, test = data.train, data.test
+    return replace(
+        data,
+        train=Split(train.X[:_QUICK_TRAIN], train.Y[:_QUICK_TRAIN]),
+        test=Split(test.X[:_QUICK_TEST], test.Y[:_QUICK_TEST]),
+    )
+
+
+def _groups(preset: Preset, **settings: Any) -> Defrag:
     kind, fixed = PRESETS[preset]
+    return kind(**fixed, **settings, verbose=1)
+
+
+def _measure_groups(preset: Preset, data: Dataset, settings: dict[str, Any]) -> dict[str, Any]:
     X, Y = data.train.X, data.train.Y
     begin = time.process_time()
-    method = kind(**fixed, **settings, verbose=1).fit(X, Y)
+    method = _groups(preset, **settings).fit(X, Y)
     small = method.transform(X)
     seconds = time.process_time() - begin
     with progress_pulse(f"information of {_NAMES[preset]}"):
@@ -76,25 +123,66 @@ def _measure(preset: Preset, data: Dataset, settings: dict[str, Any]) -> dict[st
     }
 
 
-def _table(data: Dataset, rows: list[dict[str, Any]]) -> Table:
-    X, Y = data.train.X, data.train.Y
-    table = Table(
-        title=f"{X.shape[0]:,} Debian packages, {X.shape[1]:,} words, {Y.shape[1]:,} labels",
-        caption="LMI: share of the words' information about labels that the groups lose.\n"
-        "Balance: largest group divided by smallest.",
-    )
-    table.add_column("method")
-    for name in ("K", "CPU s", "LMI", "balance", "non-zeros\nbefore", "non-zeros\nafter"):
-        table.add_column(name, justify="right")
-    for row in rows:
-        _, groups, seconds, loss, balanced, before, after = row.values()
-        table.add_row(
-            row["method"],
-            f"{groups:,}",
-            f"{seconds:.2f}",
-            f"{loss:.1%}",
-            f"{balanced:.2f}",
-            f"{before:.1f}",
-            f"{after:.1f}",
+def _classifiers(
+    max_cluster_size: int, n_trees: int, settings: dict[str, Any]
+) -> dict[str, Classifier]:
+    """Give what is compared; the predictions of the last are shown."""
+    plain: dict[str, Classifier] = {
+        "Parabel, all words": Parabel(n_trees, **settings, verbose=1),
+        "LabelTree, all words": LabelTree(n_trees, **settings, verbose=1),
+    }
+    for preset in _COMPARED:
+        groups = _groups(preset, max_cluster_size=max_cluster_size)
+        base = LabelTree(n_trees, verbose=1)
+        plain[f"LabelTree, {_NAMES[preset]}"] = Agglomerated(base, groups, **settings)
+    return plain
+
+
+def _measure(name: str, model: Classifier, data: Dataset) -> tuple[dict[str, Any], Ids]:
+    say(name)
+    begin = time.perf_counter()
+    model.fit(data.train.X, data.train.Y)
+    trained = time.perf_counter()
+    with progress_pulse(f"predicting with {name}"):
+        labels, _ = model.predict_topk(data.test.X, k=_TOP_K)
+    predicted = time.perf_counter()
+    # The size is that of the file, which is what would be copied to another machine.
+    with tempfile.TemporaryDirectory() as folder, progress_pulse(f"measuring {name}"):
+        path = Path(folder) / "model.safetensors"
+        model.save(path)
+        size = path.stat().st_size
+        values = evaluate(data.test.Y, labels, data.train.Y)
+    return {
+        "method": name,
+        **{key: values[key] for key in values if key.startswith(("P@", "PSP@"))},
+        "training seconds": trained - begin,
+        "prediction seconds": predicted - trained,
+        "bytes": size,
+    }, labels
+
+
+def _examples(data: Dataset, labels: Ids, seed: int) -> list[dict[str, Any]]:
+    """Choose some labelled test points, with their heaviest words and what was predicted."""
+    X, Y = data.test.X, data.test.Y
+    labelled = np.flatnonzero(np.diff(Y.indptr))
+    chosen = np.random.default_rng(seed).permutation(labelled)[:_N_EXAMPLES]
+    result = []
+    for row in np.sort(chosen):
+        words = X.indices[X.indptr[row] : X.indptr[row + 1]]
+        weights = X.data[X.indptr[row] : X.indptr[row + 1]]
+        true = set(Y.indices[Y.indptr[row] : Y.indptr[row + 1]].tolist())
+        heaviest = words[np.argsort(-weights, kind="stable")[:_N_WORDS]]
+        found = [label for label in labels[row].tolist() if label >= 0]
+        result.append(
+            {
+                "words": [_name(data.feature_names, word) for word in heaviest],
+                "predicted": [_name(data.label_names, label) for label in found],
+                "right": [label in true for label in found],
+                "labels": len(true),
+            }
         )
-    return table
+    return result
+
+
+def _name(names: Any, number: int) -> str:
+    return str(number) if names is None else str(names[number])
