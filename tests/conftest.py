@@ -16,3 +16,8 @@ def data_folder():
     if not DATA.is_dir():
         pytest.skip(f"no data sets at {DATA}; set DEFRAG_DATA to their folder")
     return DATA
+
+
+def pytest_configure(config):
+    """Let older scikit-learn pass its checks to newer pytest as an iterator."""
+    config.addinivalue_line("filterwarnings", "ignore:Passing a non-Collection iterable")
