@@ -8,12 +8,14 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy import sparse
 
+from defrag import LabelTree
 from defrag.io import read_data, write_groups, write_xmc
 
 COMMAND = (sys.executable, "-c", "from defrag.cli import main; main()")
@@ -163,21 +165,25 @@ def test_interrupt_leaves_130_and_nothing_behind(folder):
     assert sorted(folder.iterdir()) == before
 
 
-def test_terminal_sees_progress_and_file_does_not(big):
+def read_terminal(descriptor):
+    """Read until the terminal's other end is closed."""
+    seen = b""
+    try:
+        while block := os.read(descriptor, 4096):
+            seen += block
+    except OSError:
+        return seen
+    return seen
+
+
+def run_in_terminal(*args):
+    """Run a command whose stderr is a terminal; give the result and what was seen there."""
     main, second = pty.openpty()
-    seen = bytearray()
-
-    def watch():
-        try:
-            while block := os.read(main, 4096):
-                seen.extend(block)
-        except OSError:  # the terminal's other end is closed
-            return
-
-    watcher = threading.Thread(target=watch)
+    seen = []
+    watcher = threading.Thread(target=lambda: seen.append(read_terminal(main)))
     watcher.start()
     result = subprocess.run(
-        [*COMMAND, "agglomerate", str(big), "each.txt", "-"],
+        [*COMMAND, *args],
         stdout=subprocess.PIPE,
         stderr=second,
         env={**os.environ, "TERM": "xterm"},
@@ -187,9 +193,119 @@ def test_terminal_sees_progress_and_file_does_not(big):
     os.close(second)
     watcher.join(SECONDS)
     os.close(main)
+    return result, seen[0]
+
+
+def test_terminal_sees_progress_and_file_does_not(big):
+    result, seen = run_in_terminal("agglomerate", str(big), "each.txt", "-")
     assert result.returncode == 0
     assert b"reading" in seen
     assert result.stdout == big.read_bytes()
+
+
+@pytest.mark.usefixtures("folder")
+def test_terminal_sees_what_training_costs():
+    result, seen = run_in_terminal("train", "train.txt", "model")
+    assert result.returncode == 0
+    assert b"training takes about 1 s, " in seen
+    assert b"training tree 1 of 1" in seen
+    assert result.stdout.startswith(b"2 points, 3 features, 2 labels: ")
+
+
+@pytest.fixture
+def model(folder):
+    X = sparse.csr_array(np.eye(3, dtype=np.float32))
+    LabelTree(random_state=0).fit(X, [[0], [1], [1]]).save(folder / "model")
+    return folder / "model"
+
+
+@pytest.mark.usefixtures("model")
+def test_predict_streams():
+    ranked = run("predict", "model", "-", "--top-k", "1", given=TEXT)
+    assert (ranked.returncode, ranked.stderr) == (0, b"")
+    assert [line.partition(b":")[0] for line in ranked.stdout.split(b"\n")] == [
+        b"2 2", b"0", b"1", b"",
+    ]  # fmt: skip
+    judged = run("evaluate", "train.txt", "-", "--k", "1", "--json", given=ranked.stdout)
+    assert b'"P@1": 100.0' in judged.stdout
+    assert judged.returncode == 0
+
+
+@pytest.mark.usefixtures("model")
+def test_predict_answers_before_the_end_of_the_input():
+    with subprocess.Popen(
+        [*COMMAND, "predict", "model", "-", "--json"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    ) as process:
+        for line in (b"3 3\n0:1\n", b"1:1\n", b"2:1\n"):
+            process.stdin.write(line)
+            process.stdin.flush()
+            assert process.stdout.readline().startswith(b'{"labels": [')
+        process.stdin.close()
+        assert process.wait(SECONDS) == 0
+
+
+def test_model_goes_to_stdout(folder):
+    result = run("train", "-", "-", given=TEXT)
+    assert (result.returncode, result.stderr) == (0, b"")
+    assert run("train", "train.txt", "model").returncode == 0
+    assert result.stdout == (folder / "model").read_bytes()
+
+
+@pytest.mark.usefixtures("model")
+@pytest.mark.parametrize("form", [(), ("--json",)])
+def test_closed_pipe_is_quiet_for_predictions(folder, form):
+    (folder / "many.txt").write_bytes(b"100000 3\n" + b"0:1 2:1\n" * 100000)
+    with subprocess.Popen(
+        [*COMMAND, "predict", "model", "many.txt", *form],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        assert process.stdout.read(4)
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait(SECONDS) == 1
+
+
+def write_hard_data(path):
+    """Write data that take a minute to train on."""
+    random = np.random.default_rng(0)
+    shape, per_point = (20_000, 5_000), 60
+    indices = np.sort(random.integers(0, shape[1], (shape[0], per_point)), axis=1).ravel()
+    indptr = np.arange(0, len(indices) + 1, per_point)
+    values = random.random(len(indices), dtype=np.float32) + 1
+    X = sparse.csr_array((values, indices, indptr), shape=shape)
+    write_xmc(path, X, random.integers(0, 4_000, (shape[0], 6)).tolist())
+
+
+@pytest.mark.parametrize("groups", ["none", "hybrid", "xy"])
+def test_interrupt_while_training(folder, groups):
+    write_hard_data(folder / "hard.txt")
+    before = sorted(folder.iterdir())
+    main, second = pty.openpty()
+    command = (*COMMAND, "train", "hard.txt", "out", "--n-trees", "9", "--preset", "exact")
+    with subprocess.Popen(
+        [*command, "--agglomerate", groups],
+        stdout=subprocess.PIPE,
+        stderr=second,
+        env={**os.environ, "TERM": "xterm"},
+    ) as process:
+        os.close(second)
+        seen = b""
+        while b"training tree" not in seen:
+            seen += os.read(main, 4096)
+        begin = time.perf_counter()
+        process.send_signal(signal.SIGINT)
+        seen += read_terminal(main)
+        assert process.wait(SECONDS) == 130
+        seconds = time.perf_counter() - begin
+        assert process.stdout.read() == b""
+    os.close(main)
+    assert seen.endswith(b"defrag: error: interrupted\r\n")
+    assert sorted(folder.iterdir()) == before
+    # Half a second is the promise; a busy machine gets some more.
+    assert seconds < 3, seconds
 
 
 def test_fifo_is_a_file(folder):

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from defrag._validation import check_parameters, check_seed
 from defrag.classifiers import PLT, Agglomerated, Bonsai, LabelTree, Parabel
 from defrag.cli._flags import flag_name
 from defrag.cli.cluster import PRESETS, Preset
 
 if TYPE_CHECKING:
+    from defrag.agglomeration import Defrag
     from defrag.classifiers._base import Classifier
+
+Estimator = TypeVar("Estimator", bound="Classifier | Defrag")
 
 __all__ = ["CLASSIFIERS", "Agglomeration", "Base", "build"]
 
@@ -56,7 +60,7 @@ def build(
     if agglomerate == "none":
         for name in others:
             raise ValueError(f"{flag_name(name)} changes nothing with --agglomerate none")
-        return kind(**mine, **run, verbose=1)
+        return _checked(kind(**mine, **run, verbose=1))
     whole = {name: others.pop(name) for name in ("per_member",) if name in others}
     pooling, fixed = PRESETS[Preset(agglomerate)]
     known = pooling().get_params()
@@ -64,5 +68,12 @@ def build(
         if name in fixed or name not in known:
             flag = flag_name(name)
             raise ValueError(f"{flag} cannot be combined with --agglomerate {agglomerate}")
-    groups = pooling(**fixed, **others, verbose=1)
-    return Agglomerated(kind(**mine, verbose=1), groups, **whole, **run)
+    groups = _checked(pooling(**fixed, **others, verbose=1))
+    return _checked(Agglomerated(_checked(kind(**mine, verbose=1)), groups, **whole, **run))
+
+
+def _checked(estimator: Estimator) -> Estimator:
+    """Find out before any data are read that a parameter is wrong."""
+    check_parameters(estimator, estimator._rules)  # noqa: SLF001 - the one table there is
+    check_seed(estimator.random_state)
+    return estimator

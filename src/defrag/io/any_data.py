@@ -108,9 +108,11 @@ def parse_data(
 
 def _header_size(stream: InputStream) -> int:
     """Count the words of the first line that is no comment."""
-    for line in stream.peek(_LONGEST_HEADER_BYTES).split(b"\n"):
+    start = 0
+    while line := stream.peek_line(start, _LONGEST_HEADER_BYTES):
         if not line.startswith(b"#"):
             return len(line.partition(b"#")[0].split())
+        start += len(line)
     return 0
 
 

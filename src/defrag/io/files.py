@@ -86,6 +86,18 @@ class InputStream:
             self._peeked += block
         return self._peeked[:size]
 
+    def peek_line(self, start: int, limit: int) -> bytes:
+        """Look at the line that begins ``start`` bytes from here and ends before ``limit``.
+
+        Waits for no more than that line: whoever writes may want an answer to it first.
+        """
+        while (end := self._peeked.find(b"\n", start)) < 0 and len(self._peeked) < limit:
+            block = self._read_raw()
+            if not block:
+                break
+            self._peeked += block
+        return self._peeked[start : min(limit, end + 1 if end >= 0 else limit)]
+
     def read(self) -> bytes:
         """Take the next bytes, a few megabytes at most; none at the end."""
         block, self._peeked = self._peeked, b""
