@@ -39,15 +39,10 @@ inline nb::tuple to_numpy(Csr&& matrix) {
 /// A matrix as Python passes it: the triple (indptr, indices, data).
 using CsrArrays = std::tuple<Array<std::int64_t>, Array<std::int32_t>, Array<float>>;
 
-inline CsrView csr_view(const Array<std::int64_t>& indptr, const Array<std::int32_t>& indices,
-                        const Array<float>& data, std::int64_t n_cols) {
-    return {static_cast<std::int64_t>(indptr.size()) - 1, n_cols, indptr.data(), indices.data(),
-            data.data()};
-}
-
 inline CsrView csr_view(const CsrArrays& matrix, std::int64_t n_cols) {
     const auto& [indptr, indices, data] = matrix;
-    return csr_view(indptr, indices, data, n_cols);
+    return {static_cast<std::int64_t>(indptr.size()) - 1, n_cols, indptr.data(), indices.data(),
+            data.data()};
 }
 
 /// A context whose hook lets Python answer Ctrl-C, and tells `progress` (a callable that

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "bindings/arrays.hpp"
+#include "bindings/label_tree_arrays.hpp"
 #include "core/label_tree.hpp"
 
 using namespace nanobind::literals;
@@ -20,31 +20,16 @@ nb::tuple to_python(LabelTreeWeights&& weights) {
 void bind_label_tree(nb::module_& m) {
     m.def(
         "train_label_tree",
-        [](Array<std::int64_t> indptr, Array<std::int32_t> indices, Array<float> data,
-           Array<std::int64_t> label_indptr, Array<std::int32_t> label_indices,
-           Array<float> label_data, Array<std::int32_t> first_child, Array<std::int32_t> n_children,
-           Array<std::int32_t> begin, Array<std::int32_t> end, Array<std::int32_t> order,
+        [](const CsrArrays& X, const CsrArrays& positives, const TreeArrays& tree,
            std::int64_t n_features, const SolverOptions& solver, bool scale_cost,
            unsigned n_threads, const nb::object& progress) {
-            const CsrView X = csr_view(indptr, indices, data, n_features);
-            const CsrView positives = csr_view(label_indptr, label_indices, label_data, X.n_rows);
-            const LabelTreeView tree{static_cast<std::int64_t>(first_child.size()),
-                                     first_child.data(),
-                                     n_children.data(),
-                                     begin.data(),
-                                     end.data(),
-                                     order.data()};
-            const Context context = make_context(n_threads, progress);
-            LabelTreeWeights weights;
-            {
-                const nb::gil_scoped_release release;
-                weights = train_label_tree(context, X, positives, tree, {solver, scale_cost});
-            }
-            return to_python(std::move(weights));
+            const CsrView rows = csr_view(X, n_features);
+            const CsrView points_of_label = csr_view(positives, rows.n_rows);
+            const LabelTreeView view = tree_view(tree);
+            return to_python(run(n_threads, progress, [&](const Context& context) {
+                return train_label_tree(context, rows, points_of_label, view, {solver, scale_cost});
+            }));
         },
-        "indptr"_a.noconvert(), "indices"_a.noconvert(), "data"_a.noconvert(),
-        "label_indptr"_a.noconvert(), "label_indices"_a.noconvert(), "label_data"_a.noconvert(),
-        "first_child"_a.noconvert(), "n_children"_a.noconvert(), "begin"_a.noconvert(),
-        "end"_a.noconvert(), "order"_a.noconvert(), nb::kw_only(), "n_features"_a, "solver"_a,
-        "scale_cost"_a, "n_threads"_a, "progress"_a.none());
+        "X"_a.noconvert(), "positives"_a.noconvert(), "tree"_a.noconvert(), nb::kw_only(),
+        "n_features"_a, "solver"_a, "scale_cost"_a, "n_threads"_a, "progress"_a.none());
 }

@@ -67,21 +67,14 @@ void bind_solver(nb::module_& m) {
         "instructions"_a);
     m.def(
         "solve_blocks",
-        [](Array<std::int64_t> indptr, Array<std::int32_t> indices, Array<float> data,
-           Array<std::int64_t> label_indptr, Array<std::int32_t> label_indices,
-           Array<float> label_data, std::int64_t n_features, const SolverOptions& options,
-           unsigned n_threads, const nb::object& progress) {
-            const CsrView X = csr_view(indptr, indices, data, n_features);
-            const CsrView positives = csr_view(label_indptr, label_indices, label_data, X.n_rows);
-            const Context context = make_context(n_threads, progress);
-            FlatSolution solution;
-            {
-                const nb::gil_scoped_release release;
-                solution = solve_blocks(context, X, positives, options);
-            }
-            return to_python(std::move(solution));
+        [](const CsrArrays& X, const CsrArrays& positives, std::int64_t n_features,
+           const SolverOptions& options, unsigned n_threads, const nb::object& progress) {
+            const CsrView rows = csr_view(X, n_features);
+            const CsrView points_of_label = csr_view(positives, rows.n_rows);
+            return to_python(run(n_threads, progress, [&](const Context& context) {
+                return solve_blocks(context, rows, points_of_label, options);
+            }));
         },
-        "indptr"_a.noconvert(), "indices"_a.noconvert(), "data"_a.noconvert(),
-        "label_indptr"_a.noconvert(), "label_indices"_a.noconvert(), "label_data"_a.noconvert(),
-        nb::kw_only(), "n_features"_a, "options"_a, "n_threads"_a, "progress"_a.none());
+        "X"_a.noconvert(), "positives"_a.noconvert(), nb::kw_only(), "n_features"_a, "options"_a,
+        "n_threads"_a, "progress"_a.none());
 }

@@ -8,10 +8,6 @@
 namespace defrag {
 namespace {
 
-// Rows that walk down the tree together: many, so that they meet in the nodes.
-constexpr std::int64_t kMaxBatch = 32768;
-constexpr std::int64_t kMinBatch = 256;
-
 /// The walk of one batch of rows.
 class Batch {
  public:
@@ -131,28 +127,7 @@ class Batch {
 
 TopLabels beam_search(const Context& context, const LabelTreeModel& model, const CsrView& X,
                       const BeamOptions& options) {
-    context.expect(X.n_rows);
-    TopLabels result;
-    result.top_k = options.top_k;
-    result.labels.assign(at(X.n_rows * options.top_k), -1);
-    result.scores.assign(at(X.n_rows * options.top_k), 0.0F);
-    if (model.tree.n_nodes == 0) return result;
-    // How rows are grouped cannot be seen in the result, so the threads may decide it.
-    const std::int64_t share = X.n_rows / (4 * static_cast<std::int64_t>(context.n_threads())) + 1;
-    const std::int64_t grain =
-        context.n_threads() == 1 ? kMaxBatch : std::clamp(share, kMinBatch, kMaxBatch);
-    std::vector<NodeScorer> scorers;
-    scorers.reserve(context.n_threads());
-    for (unsigned w = 0; w < context.n_threads(); ++w) {
-        scorers.emplace_back(model, X, options.instructions);
-    }
-    parallel_for(context, X.n_rows, grain,
-                 [&](std::int64_t begin, std::int64_t end, unsigned worker) {
-                     Batch batch(context, model, options);
-                     batch.run(begin, end - begin, scorers[worker], result);
-                     context.advance(end - begin);
-                 });
-    return result;
+    return search_batches<Batch>(context, model, X, options);
 }
 
 TopLabels average_trees(const Context& context, const std::vector<TopLabels>& trees,

@@ -8,10 +8,6 @@
 namespace defrag {
 namespace {
 
-// Rows that take their steps together, as in the beam search.
-constexpr std::int64_t kMaxBatch = 32768;
-constexpr std::int64_t kMinBatch = 256;
-
 // Open nodes that a row takes at a time. More than the very best one means that some are
 // visited in vain, but also that more rows meet in the nodes; the result is the same.
 constexpr std::int64_t kNodesPerTurn = 4;
@@ -134,28 +130,7 @@ class Batch {
 
 TopLabels best_first_search(const Context& context, const LabelTreeModel& model, const CsrView& X,
                             const BestFirstOptions& options) {
-    context.expect(X.n_rows);
-    TopLabels result;
-    result.top_k = options.top_k;
-    result.labels.assign(at(X.n_rows * options.top_k), -1);
-    result.scores.assign(at(X.n_rows * options.top_k), 0.0F);
-    if (model.tree.n_nodes == 0) return result;
-    // How rows are grouped cannot be seen in the result, so the threads may decide it.
-    const std::int64_t share = X.n_rows / (4 * static_cast<std::int64_t>(context.n_threads())) + 1;
-    const std::int64_t grain =
-        context.n_threads() == 1 ? kMaxBatch : std::clamp(share, kMinBatch, kMaxBatch);
-    std::vector<NodeScorer> scorers;
-    scorers.reserve(context.n_threads());
-    for (unsigned w = 0; w < context.n_threads(); ++w) {
-        scorers.emplace_back(model, X, options.instructions);
-    }
-    parallel_for(context, X.n_rows, grain,
-                 [&](std::int64_t begin, std::int64_t end, unsigned worker) {
-                     Batch batch(context, model, options);
-                     batch.run(begin, end - begin, scorers[worker], result);
-                     context.advance(end - begin);
-                 });
-    return result;
+    return search_batches<Batch>(context, model, X, options);
 }
 
 }  // namespace defrag

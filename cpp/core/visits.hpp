@@ -28,15 +28,37 @@ inline float descend(Loss loss, float discount, float parent, float margin) {
     return parent * discount - slack * slack;
 }
 
+/// Orders visits by node, then by row. They come in the order of rows, so that with many of
+/// them it is enough to count them by node and deal them out, which takes a few nanoseconds
+/// each instead of a comparison sort's fifty.
+inline void order_by_node(std::vector<Visit>& visits) {
+    const auto [lowest, highest] =
+        std::minmax_element(visits.begin(), visits.end(),
+                            [](const Visit& a, const Visit& b) { return a.node < b.node; });
+    if (lowest == visits.end()) return;
+    const std::int32_t first = lowest->node;
+    const std::size_t n_nodes = at(highest->node - first) + 1;
+    if (n_nodes > visits.size()) {
+        std::sort(visits.begin(), visits.end(), [](const Visit& a, const Visit& b) {
+            return a.node != b.node ? a.node < b.node : a.row < b.row;
+        });
+        return;
+    }
+    std::vector<std::size_t> places(n_nodes + 1);
+    for (const Visit& visit : visits) ++places[at(visit.node - first) + 1];
+    for (std::size_t node = 0; node < n_nodes; ++node) places[node + 1] += places[node];
+    std::vector<Visit> ordered(visits.size());
+    for (const Visit& visit : visits) ordered[places[at(visit.node - first)]++] = visit;
+    visits.swap(ordered);
+}
+
 /// Evaluates the nodes of all visits, one node after the other, and calls
-/// receive(visit, margins). Orders the visits. `group` is scratch; the rows of the batch are
-/// those of X from first_row on.
+/// receive(visit, margins). Visits come in the order of rows and are left in that of nodes. `group`
+/// is scratch; the rows of the batch are those of X from first_row on.
 template <class Receive>
 void visit_nodes(const Context& context, NodeScorer& scorer, std::vector<Visit>& visits,
                  std::vector<std::int32_t>& group, std::int64_t first_row, Receive receive) {
-    std::sort(visits.begin(), visits.end(), [](const Visit& a, const Visit& b) {
-        return a.node != b.node ? a.node < b.node : a.row < b.row;
-    });
+    order_by_node(visits);
     for (std::size_t begin = 0; begin < visits.size();) {
         const std::int32_t node = visits[begin].node;
         group.clear();
@@ -50,6 +72,39 @@ void visit_nodes(const Context& context, NodeScorer& scorer, std::vector<Visit>&
         context.check();
         begin = end;
     }
+}
+
+// Rows that are searched together: many, so that they meet in the nodes.
+constexpr std::int64_t kMaxBatch = 32768;
+constexpr std::int64_t kMinBatch = 256;
+
+/// Searches the rows of X in batches, in parallel; `Batch(context, model, options)` has
+/// run(first_row, n_rows, scorer, out). How rows are grouped cannot be seen in the result, so
+/// that the number of threads may decide it.
+template <class Batch, class Options>
+TopLabels search_batches(const Context& context, const LabelTreeModel& model, const CsrView& X,
+                         const Options& options) {
+    context.expect(X.n_rows);
+    TopLabels result;
+    result.top_k = options.top_k;
+    result.labels.assign(at(X.n_rows * options.top_k), -1);
+    result.scores.assign(at(X.n_rows * options.top_k), 0.0F);
+    if (model.tree.n_nodes == 0) return result;
+    const std::int64_t share = X.n_rows / (4 * static_cast<std::int64_t>(context.n_threads())) + 1;
+    const std::int64_t grain =
+        context.n_threads() == 1 ? kMaxBatch : std::clamp(share, kMinBatch, kMaxBatch);
+    std::vector<NodeScorer> scorers;
+    scorers.reserve(context.n_threads());
+    for (unsigned w = 0; w < context.n_threads(); ++w) {
+        scorers.emplace_back(model, X, options.instructions);
+    }
+    parallel_for(context, X.n_rows, grain,
+                 [&](std::int64_t begin, std::int64_t end, unsigned worker) {
+                     Batch batch(context, model, options);
+                     batch.run(begin, end - begin, scorers[worker], result);
+                     context.advance(end - begin);
+                 });
+    return result;
 }
 
 /// Writes the best labels of a row of X, given by the logarithms of their scores.

@@ -7,6 +7,7 @@
 #include "core/feature_index.hpp"
 #include "core/random.hpp"
 #include "core/ranking.hpp"
+#include "core/visits.hpp"
 
 using namespace defrag;
 
@@ -58,6 +59,28 @@ TEST_CASE("the index finds every feature of its node and no other") {
             CHECK(row[hits[at(h)].position] == features[f]);
             CHECK(hits[at(h)].first == entry_ptr[f]);
             CHECK(hits[at(h)].count == entry_ptr[f + 1] - entry_ptr[f]);
+        }
+    }
+}
+
+TEST_CASE("visits are ordered by node, then by row, however many there are") {
+    for (const std::int64_t n_nodes : {1, 7, 1000}) {
+        for (const std::int64_t n_rows : {0, 1, 20, 500}) {
+            std::vector<Visit> visits;
+            for (std::int64_t row = 0; row < n_rows; ++row) {
+                Stream stream(3, Stage::kTreeSplit, static_cast<std::uint64_t>(row));
+                const auto node = stream.below(static_cast<std::uint64_t>(n_nodes));
+                visits.push_back({static_cast<std::int32_t>(node), static_cast<std::int32_t>(row),
+                                  static_cast<float>(row)});
+            }
+            order_by_node(visits);
+            for (std::size_t i = 1; i < visits.size(); ++i) {
+                const bool ordered = visits[i - 1].node != visits[i].node
+                                         ? visits[i - 1].node < visits[i].node
+                                         : visits[i - 1].row < visits[i].row;
+                CHECK(ordered);
+            }
+            for (const Visit& visit : visits) CHECK(visit.score == static_cast<float>(visit.row));
         }
     }
 }

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from sklearn.base import clone
 
 from defrag import _native
-from defrag._validation import Choice, Int
+from defrag._validation import Choice, Int, check_parameters
 from defrag.agglomeration import Defrag, Hybrid
 from defrag.classifiers._base import Classifier
 from defrag.classifiers.label_tree import LabelTree, member_seeds
@@ -117,6 +117,7 @@ class Agglomerated(Classifier):
                 raise ValueError(  # noqa: TRY004 - scikit-learn's contract wants a ValueError
                     f"{name} of Agglomerated must be a {kind.__name__}, got {part!r}"
                 )
+        check_parameters(base, base._rules)  # noqa: SLF001 - before n_trees is believed
         n_members = getattr(base, "n_trees", 1) if self.per_member else 1
         settings: dict[str, Any] = {"n_jobs": self.n_jobs}
         members = []

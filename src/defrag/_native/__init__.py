@@ -1,0 +1,82 @@
+"""The only importer of the compiled module: scipy matrices in, scipy matrices out.
+
+Kernels trust their input; whoever calls a function here has been through
+``_validation``.
+"""
+
+from __future__ import annotations
+
+from defrag._native.arrays import KernelRows, csr_from_parts, csr_parts, inspect_csr, n_threads
+from defrag._native.features import (
+    KMeansClusters,
+    agglomerate,
+    column_statistics,
+    company_order,
+    feature_rows,
+    fill_empty_rows,
+    multiply,
+    row_norms,
+    scale_rows,
+    spherical_kmeans,
+    split_items,
+    unit_rows,
+)
+from defrag._native.label_trees import (
+    FeatureIndex,
+    LabelTreeArrays,
+    LabelTreeWeights,
+    average_trees,
+    beam_search,
+    best_first_search,
+    feature_index,
+    train_label_tree,
+)
+from defrag._native.solver import FlatSolution, SolverOptions, can_run, solve_blocks
+from defrag._native.text import (
+    TEXT_LAYOUTS,
+    ParsedText,
+    ParseError,
+    Tally,
+    TextParser,
+    format_rows,
+    parse_values,
+)
+
+__all__ = [
+    "TEXT_LAYOUTS",
+    "FeatureIndex",
+    "FlatSolution",
+    "KMeansClusters",
+    "KernelRows",
+    "LabelTreeArrays",
+    "LabelTreeWeights",
+    "ParseError",
+    "ParsedText",
+    "SolverOptions",
+    "Tally",
+    "TextParser",
+    "agglomerate",
+    "average_trees",
+    "beam_search",
+    "best_first_search",
+    "can_run",
+    "column_statistics",
+    "company_order",
+    "csr_from_parts",
+    "csr_parts",
+    "feature_index",
+    "feature_rows",
+    "fill_empty_rows",
+    "format_rows",
+    "inspect_csr",
+    "multiply",
+    "n_threads",
+    "parse_values",
+    "row_norms",
+    "scale_rows",
+    "solve_blocks",
+    "spherical_kmeans",
+    "split_items",
+    "train_label_tree",
+    "unit_rows",
+]
