@@ -215,7 +215,7 @@ def test_terminal_sees_what_training_costs():
 @pytest.fixture
 def model(folder):
     X = sparse.csr_array(np.eye(3, dtype=np.float32))
-    LabelTree(random_state=0).fit(X, [[0], [1], [1]]).save(folder / "model")
+    LabelTree(random_state=0).fit(X, [[0], [0], [1]]).save(folder / "model")
     return folder / "model"
 
 
@@ -305,7 +305,7 @@ def test_interrupt_while_training(folder, groups):
     assert seen.endswith(b"defrag: error: interrupted\r\n")
     assert sorted(folder.iterdir()) == before
     # Half a second is the promise; a busy machine gets some more.
-    assert seconds < 3, seconds
+    assert seconds < 2, seconds
 
 
 def test_fifo_is_a_file(folder):
