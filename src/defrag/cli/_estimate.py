@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Estimate", "estimate"]
 
-# Measured on the bundled data with the default parameters on one core of 2.5 GHz, and good to a
-# factor of two or three: how soon a solver is done depends on the data.
+# Fitted to LabelTree and Parabel on the bundled data, one machine, and within a factor of two
+# there; other data, machines and classifiers may differ by more.
 _SECONDS_PER_STEP = 3e-8
 """A non-zero of a point that meets sixteen labels or children, over all passes of the solver."""
 
