@@ -53,17 +53,18 @@ void bind_beam_search(nb::module_& m) {
         "beam_search",
         [](const TreeArrays& tree, const WeightArrays& weights, const CsrArrays& X,
            std::int64_t n_features, const std::string& loss, std::int64_t beam_size,
-           std::int64_t top_k, float discount, const std::string& instructions,
+           std::int64_t top_k, float discount, int power, const std::string& instructions,
            const FeatureIndex* index, unsigned n_threads, const nb::object& progress) {
             const LabelTreeModel model = make_model(tree, weights, n_features, index);
             const CsrView rows = csr_view(X, n_features);
-            const BeamOptions options{parse_loss(loss), beam_size, top_k, discount,
-                                      parse_instructions(instructions)};
+            const BeamOptions options{
+                parse_loss(loss), beam_size, top_k,
+                discount,         power,     parse_instructions(instructions)};
             return to_numpy(run(n_threads, progress, [&](const Context& context) {
                 return beam_search(context, model, rows, options);
             }));
         },
         "tree"_a.noconvert(), "weights"_a.noconvert(), "X"_a.noconvert(), nb::kw_only(),
-        "n_features"_a, "loss"_a, "beam_size"_a, "top_k"_a, "discount"_a, "instructions"_a,
-        "index"_a.none(), "n_threads"_a, "progress"_a.none());
+        "n_features"_a, "loss"_a, "beam_size"_a, "top_k"_a, "discount"_a, "power"_a,
+        "instructions"_a, "index"_a.none(), "n_threads"_a, "progress"_a.none());
 }

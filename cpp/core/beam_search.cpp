@@ -98,7 +98,7 @@ class Batch {
     }
 
     float descend(float parent, float margin) const {
-        return defrag::descend(options_.loss, options_.discount, parent, margin);
+        return defrag::descend(options_.loss, options_.power, options_.discount, parent, margin);
     }
 
     void write(TopLabels& out) {

@@ -32,6 +32,9 @@ struct BeamOptions {
     std::int64_t top_k = 5;
     /// The score of a parent counts this much in that of its children (Bonsai: 0.98).
     float discount = 1.0F;
+    /// How a hinge counts in a score: squared, as in training, or cubed, which is milder on
+    /// labels just short of the margin and harsher on the others.
+    int power = 2;
     Instructions instructions = Instructions::kBest;
 };
 

@@ -103,7 +103,7 @@ class Batch {
         const bool leaf = tree.is_leaf(visit.node);
         const std::int64_t n_outputs = tree.n_outputs(visit.node);
         for (std::int64_t i = 0; i < n_outputs; ++i) {
-            const float score = descend(options_.loss, 1.0F, visit.score, margins[i]);
+            const float score = descend(options_.loss, 2, 1.0F, visit.score, margins[i]);
             if (hopeless(best, score)) continue;
             if (leaf) {
                 best.offer({score, tree.order[tree.begin[visit.node] + i]});

@@ -20,12 +20,12 @@ struct Visit {
 
 /// The score of an output with this margin, below a node with score `parent`. Never above the
 /// parent when there is no discount, also after rounding, which is what pruning rests on.
-inline float descend(Loss loss, float discount, float parent, float margin) {
+inline float descend(Loss loss, int power, float discount, float parent, float margin) {
     if (loss == Loss::kLogistic) {
         return parent * discount - static_cast<float>(softplus(-static_cast<double>(margin)));
     }
     const float slack = std::max(0.0F, 1.0F - margin);
-    return parent * discount - slack * slack;
+    return parent * discount - (power == 3 ? slack * slack * slack : slack * slack);
 }
 
 /// Orders visits by node, then by row. They come in the order of rows, so that with many of
