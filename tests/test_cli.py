@@ -11,12 +11,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy import sparse
-from typer.testing import CliRunner
 
 import defrag
+from cli_running import files, run, run_well
 from defrag import Defrag, Hybrid
 from defrag.cli import _flags, cluster
-from defrag.cli.app import app
 from defrag.io import (
     Dataset,
     Split,
@@ -76,24 +75,6 @@ def folder(tmp_path, monkeypatch):
     (tmp_path / "a folder").mkdir()
     monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-def run(*args):
-    """Run a command line in this process; only leaving is allowed, not crashing."""
-    result = CliRunner().invoke(app, list(args))
-    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
-    return result
-
-
-def run_well(*args):
-    result = run(*args)
-    assert result.exit_code == 0, result.stderr
-    assert not result.stderr
-    return result.stdout
-
-
-def files(folder):
-    return sorted(path.name for path in folder.iterdir())
 
 
 def same(a, b):

@@ -8,11 +8,10 @@ import re
 import numpy as np
 import pytest
 from scipy import sparse
-from typer.testing import CliRunner
 
+from cli_running import files, run, run_well
 from defrag import Agglomerated, Defrag, Hybrid, LabelTree, Parabel, load, metrics
 from defrag.cli import _estimate, _flags, _models
-from defrag.cli.app import app
 from defrag.io import (
     Dataset,
     Split,
@@ -69,24 +68,6 @@ def folder(tmp_path, monkeypatch):
     (tmp_path / "wide.txt").write_text(f"{N_POINTS} 9\n" + "0:1\n" * N_POINTS)
     monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-def run(*args):
-    """Run a command line in this process; only leaving is allowed, not crashing."""
-    result = CliRunner().invoke(app, list(args))
-    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
-    return result
-
-
-def run_well(*args):
-    result = run(*args)
-    assert result.exit_code == 0, result.stderr
-    assert not result.stderr
-    return result.stdout
-
-
-def files(folder):
-    return sorted(path.name for path in folder.iterdir())
 
 
 # What is refused: the command line, and what the one line on stderr must say.
