@@ -157,10 +157,11 @@ def test_interrupt_leaves_130_and_nothing_behind(folder):
     ):
         pipe.write(TEXT)
         pipe.flush()
+        time.sleep(0.5)  # until it waits for the next lines
         process.send_signal(signal.SIGINT)
         out, said = process.communicate(timeout=SECONDS)
-    assert process.returncode == 130
     assert said == b"defrag: error: interrupted\n"
+    assert process.returncode == 130
     assert out == b""
     assert sorted(folder.iterdir()) == before
 
