@@ -12,9 +12,8 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from common import cpu_seconds
+from common import cpu_seconds, precision
 from defrag import Agglomerated, Hybrid, LabelTree, load, load_dataset
-from label_tree_data import precision, read
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,11 +45,8 @@ def main() -> None:
     parser.add_argument("--agglomerated", action="store_true")
     options = parser.parse_args()
     for name in options.sets:
-        if name == "debian":
-            data = load_dataset(name)
-            X, Y, test_X, test_Y = data.train.X, data.train.Y, data.test.X, data.test.Y
-        else:
-            X, Y, test_X, test_Y = *read(name, "train"), *read(name, "test")
+        data = load_dataset(name)
+        X, Y, test_X, test_Y = data.train.X, data.train.Y, data.test.X, data.test.Y
         model: Any = LabelTree(options.n_trees, random_state=0)
         if options.agglomerated:
             model = Agglomerated(model, Hybrid(), random_state=0)

@@ -8,8 +8,15 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from defrag import metrics
+from defrag.classifiers._base import unit_rows
+
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from scipy import sparse
 
 os.environ.setdefault(
     "DEFRAG_DATA", str(Path(__file__).resolve().parent.parent.parent / "shared" / "data")
@@ -28,3 +35,14 @@ def cpu_seconds(work: Callable[..., Any], *arguments: Any, repeats: int = 1) -> 
         result = work(*arguments)
         best = min(best, time.process_time() - start)
     return best, result
+
+
+def unit(X: sparse.csr_array) -> sparse.csr_array:
+    """Bring rows to length 1."""
+    return unit_rows(X, 1)
+
+
+def precision(labels: np.ndarray, Y: sparse.csr_array) -> str:
+    """Give P@1/3/5 of ranked labels as text."""
+    report = metrics.evaluate(Y, np.ascontiguousarray(labels, dtype=np.int32))
+    return "/".join(f"{report[f'P@{k}']:.2f}" for k in (1, 3, 5))

@@ -16,10 +16,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
-from common import cpu_seconds
+from common import cpu_seconds, unit
 from defrag import LabelTree, Parabel, write_xmc
 from defrag.metrics import evaluate
-from label_tree_data import unit
 
 if TYPE_CHECKING:
     from collections.abc import Callable
