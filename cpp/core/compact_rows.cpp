@@ -15,8 +15,9 @@ std::int64_t padded(std::int64_t n) {
 
 }  // namespace
 
-void CompactRows::assign(const CsrView& X, const std::int32_t* rows, std::int64_t n_rows,
-                         float bias, std::vector<std::int32_t>& slots) {
+void CompactRows::assign(const CsrView& X, const std::vector<float>& norms,
+                         const std::int32_t* rows, std::int64_t n_rows, float bias,
+                         std::vector<std::int32_t>& slots) {
     if (X.n_cols >= std::numeric_limits<std::uint32_t>::max() / kLineBytes) {
         throw std::length_error("the solver takes fewer than 2^26 features");
     }
@@ -37,22 +38,31 @@ void CompactRows::assign(const CsrView& X, const std::int32_t* rows, std::int64_
         const std::int64_t row = rows == nullptr ? r : rows[r];
         Entry* out = entries_.data() + starts_[at(r)];
         *out++ = {0, bias};
-        double norm = static_cast<double>(bias) * static_cast<double>(bias);
         for (std::int64_t p = X.begin(row); p < X.end(row); ++p) {
             std::int32_t& slot = slots[at(X.indices[p])];
             if (slot == 0) {
                 slot = static_cast<std::int32_t>(features_.size());
                 features_.push_back(X.indices[p]);
             }
-            const float value = X.data[p];
-            *out++ = {static_cast<std::uint32_t>(slot * kLineBytes), value};
-            norm += static_cast<double>(value) * static_cast<double>(value);
+            *out++ = {static_cast<std::uint32_t>(slot * kLineBytes), X.data[p]};
         }
         const Entry* end = entries_.data() + starts_[at(r) + 1];
         while (out != end) *out++ = {0, 0.0F};
-        norms_[at(r)] = static_cast<float>(norm);
+        norms_[at(r)] = norms[at(row)];
     }
     for (std::size_t s = 1; s < features_.size(); ++s) slots[at(features_[s])] = 0;
+}
+
+std::vector<float> squared_norms(const CsrView& X, float bias) {
+    std::vector<float> norms(at(X.n_rows));
+    for (std::int64_t row = 0; row < X.n_rows; ++row) {
+        double norm = static_cast<double>(bias) * static_cast<double>(bias);
+        for (std::int64_t p = X.begin(row); p < X.end(row); ++p) {
+            norm += static_cast<double>(X.data[p]) * static_cast<double>(X.data[p]);
+        }
+        norms[at(row)] = static_cast<float>(norm);
+    }
+    return norms;
 }
 
 }  // namespace defrag

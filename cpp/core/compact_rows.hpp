@@ -28,9 +28,9 @@ class CompactRows {
     static constexpr std::int64_t kStride = 4;
 
     /// Copies rows[0..n_rows) of X, or all of X when `rows` is null. O(non-zeros copied).
-    /// `slots` is scratch of X.n_cols zeros, and is left so.
-    void assign(const CsrView& X, const std::int32_t* rows, std::int64_t n_rows, float bias,
-                std::vector<std::int32_t>& slots);
+    /// `slots` is scratch of X.n_cols zeros, and is left so. `norms` are squared_norms(X, bias).
+    void assign(const CsrView& X, const std::vector<float>& norms, const std::int32_t* rows,
+                std::int64_t n_rows, float bias, std::vector<std::int32_t>& slots);
 
     std::int64_t n_rows() const { return n_rows_; }
     /// Lines of weights: one per feature that occurs, and the bias.
@@ -53,5 +53,9 @@ class CompactRows {
     std::vector<float> norms_;
     std::vector<std::int32_t> features_;
 };
+
+/// Squared norm of every row of X with the bias as one more feature: computed once for the
+/// many times that a row is copied.
+std::vector<float> squared_norms(const CsrView& X, float bias);
 
 }  // namespace defrag

@@ -29,6 +29,7 @@ struct Job {
     const CsrView& positives;
     const LabelTreeView& tree;
     const LabelTreeOptions& options;
+    const std::vector<float>& norms;
 
     std::int64_t n_blocks(std::int64_t node) const {
         return (tree.n_outputs(node) + kLanes - 1) / kLanes;
@@ -54,7 +55,7 @@ class NodeRows {
             places_[at(row)] = static_cast<std::int32_t>(rows_.size());
             rows_.push_back(row);
         });
-        compact_.assign(job.X, rows_.data(), static_cast<std::int64_t>(rows_.size()),
+        compact_.assign(job.X, job.norms, rows_.data(), static_cast<std::int64_t>(rows_.size()),
                         job.options.solver.bias, slots_);
     }
 
@@ -96,27 +97,39 @@ void solve_block(const Context& context, const Job& job, std::int64_t node, std:
     context.advance(n_rows);
 }
 
+/// Memory for putting blocks together.
+struct JoinScratch {
+    explicit JoinScratch(std::int64_t n_features) : used(n_features), slot_of(at(n_features)) {}
+    OrderedSet used;                    // features with a weight
+    std::vector<std::int32_t> slot_of;  // of the features that are used
+    std::vector<std::int64_t> next;     // entries of a slot, then the place of its next one
+};
+
 /// Puts the blocks of a node together: features in order, outputs in order within each.
 NodeWeights join_blocks(const Job& job, std::int64_t node, const CompactRows& rows,
-                        const std::vector<BlockWeights>& blocks) {
+                        const std::vector<BlockWeights>& blocks, JoinScratch& scratch) {
     NodeWeights result;
-    std::vector<std::int64_t> next(at(rows.n_slots()));
+    std::vector<std::int64_t>& next = scratch.next;
+    next.assign(at(rows.n_slots()), 0);
     for (const BlockWeights& block : blocks) {
         for (const std::int32_t slot : block.slots) ++next[at(slot)];
     }
-    std::vector<std::int32_t> used;
+    std::size_t n_used = 0;
     for (std::int32_t slot = 1; slot < rows.n_slots(); ++slot) {
-        if (next[at(slot)] > 0) used.push_back(slot);
+        if (next[at(slot)] == 0) continue;
+        scratch.used.insert(rows.feature(slot));
+        scratch.slot_of[at(rows.feature(slot))] = slot;
+        ++n_used;
     }
-    std::sort(used.begin(), used.end(), [&rows](std::int32_t a, std::int32_t b) {
-        return rows.feature(a) < rows.feature(b);
-    });
+    result.features.reserve(n_used);
+    result.sizes.reserve(n_used);
     std::int64_t total = 0;
-    for (const std::int32_t slot : used) {
-        result.features.push_back(rows.feature(slot));
-        result.sizes.push_back(static_cast<std::int32_t>(next[at(slot)]));
-        total += std::exchange(next[at(slot)], total);
-    }
+    scratch.used.drain([&](std::int32_t feature) {
+        std::int64_t& place = next[at(scratch.slot_of[at(feature)])];
+        result.features.push_back(feature);
+        result.sizes.push_back(static_cast<std::int32_t>(place));
+        total += std::exchange(place, total);
+    });
     result.outputs.resize(at(total));
     result.weights.resize(at(total));
     const std::int64_t n_outputs = job.tree.n_outputs(node);
@@ -136,8 +149,9 @@ NodeWeights join_blocks(const Job& job, std::int64_t node, const CompactRows& ro
 
 /// What one thread needs.
 struct Worker {
-    explicit Worker(const CsrView& X) : rows(X) {}
+    explicit Worker(const CsrView& X) : rows(X), join(X.n_cols) {}
     NodeRows rows;
+    JoinScratch join;
     BlockSolver solver;
     std::vector<BlockWeights> blocks;
 };
@@ -150,7 +164,7 @@ void train_node(const Context& context, const Job& job, std::int64_t node, Worke
         solve_block(context, job, node, block, worker.rows, worker.solver,
                     worker.blocks[at(block)]);
     }
-    out = join_blocks(job, node, worker.rows.compact(), worker.blocks);
+    out = join_blocks(job, node, worker.rows.compact(), worker.blocks, worker.join);
 }
 
 /// All threads on the blocks of one node, which share its rows.
@@ -162,7 +176,7 @@ void train_wide_node(const Context& context, const Job& job, std::int64_t node,
     parallel_for(context, job.n_blocks(node), 1, [&](std::int64_t block, std::int64_t, unsigned w) {
         solve_block(context, job, node, block, rows, workers[w].solver, blocks[at(block)]);
     });
-    out = join_blocks(job, node, rows.compact(), blocks);
+    out = join_blocks(job, node, rows.compact(), blocks, workers[0].join);
 }
 
 LabelTreeWeights join_nodes(std::vector<NodeWeights>& nodes) {
@@ -207,7 +221,8 @@ std::int64_t count_positives(const Job& job, std::int64_t node) {
 LabelTreeWeights train_label_tree(const Context& context, const CsrView& X,
                                   const CsrView& positives, const LabelTreeView& tree,
                                   const LabelTreeOptions& options) {
-    const Job job{X, positives, tree, options};
+    const std::vector<float> norms = squared_norms(X, options.solver.bias);
+    const Job job{X, positives, tree, options, norms};
     std::vector<std::int64_t> wide;
     std::vector<std::int64_t> narrow;
     std::int64_t work = 0;

@@ -40,7 +40,7 @@ FlatSolution solve_blocks(const Context& context, const CsrView& X, const CsrVie
     solution.reports.resize(at(n_labels));
     CompactRows rows;
     std::vector<std::int32_t> slots(at(X.n_cols));
-    rows.assign(X, nullptr, X.n_rows, options.bias, slots);
+    rows.assign(X, squared_norms(X, options.bias), nullptr, X.n_rows, options.bias, slots);
     std::vector<BlockSolver> solvers(context.n_threads());
     std::vector<BlockWeights> blocks(at((n_labels + kLanes - 1) / kLanes));
     parallel_for(

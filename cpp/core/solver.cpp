@@ -159,20 +159,20 @@ void BlockSolver::measure(const SolverOptions& options) {
     }
 }
 
-void BlockSolver::collect(const SolverOptions& options, BlockWeights& out) const {
+void BlockSolver::collect(const SolverOptions& options, BlockWeights& out) {
     out.slots.clear();
     out.lanes.clear();
     out.weights.clear();
     for (std::int64_t lane = 0; lane < n_lanes_; ++lane) {
         out.bias[lane] = rows_->bias() * weights_.data()[lane] + offsets_[lane];
     }
+    large_.resize(at(rows_->n_slots()));
+    select_find_large(options.instructions)(weights_.data(), rows_->n_slots(), options.threshold,
+                                            large_.data());
+    const unsigned in_use = (1U << n_lanes_) - 1U;
     for (std::int64_t slot = 1; slot < rows_->n_slots(); ++slot) {
         const float* line = weights_.data() + slot * kLanes;
-        unsigned kept = 0;
-        for (std::int64_t lane = 0; lane < n_lanes_; ++lane) {
-            kept |= static_cast<unsigned>(std::abs(line[lane]) > options.threshold) << lane;
-        }
-        for (; kept != 0; kept &= kept - 1) {
+        for (unsigned kept = large_[at(slot)] & in_use; kept != 0; kept &= kept - 1) {
             const int lane = __builtin_ctz(kept);
             out.slots.push_back(static_cast<std::int32_t>(slot));
             out.lanes.push_back(static_cast<std::uint8_t>(lane));

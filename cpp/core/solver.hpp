@@ -71,7 +71,7 @@ class BlockSolver {
     void solve(const Context& context, const SolverOptions& options, std::uint64_t item);
 
     /// Fills `out` with the weights above the threshold.
-    void collect(const SolverOptions& options, BlockWeights& out) const;
+    void collect(const SolverOptions& options, BlockWeights& out);
 
     /// One report per lane.
     const LaneReport* reports() const { return reports_; }
@@ -89,6 +89,7 @@ class BlockSolver {
     AlignedBuffer<float> weights_;
     AlignedBuffer<float> dual_;
     std::vector<std::uint16_t> signs_;
+    std::vector<std::uint16_t> large_;  // lanes of each slot that are above the threshold
     std::vector<std::int32_t> order_;
     std::int64_t n_order_ = 0;
     std::int64_t n_positives_[kLanes] = {};

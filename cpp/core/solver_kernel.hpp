@@ -16,17 +16,28 @@ constexpr int kParts = static_cast<int>(kLanes) / kWidth;
 // How many vectors are summed side by side: four sums each must fit into the registers.
 constexpr int kGroup = kParts < 2 ? kParts : 2;
 
+/// One bit per lane, of a mask whose lanes are all ones or all zeros.
 #if DEFRAG_VECTOR_BYTES == 64
-DEFRAG_INLINE bool any(Ints mask) {
-    return _mm512_test_epi32_mask((__m512i)mask, (__m512i)mask) != 0;
+DEFRAG_INLINE unsigned bits_of(Ints mask) {
+    return _mm512_test_epi32_mask((__m512i)mask, (__m512i)mask);
 }
 #elif DEFRAG_VECTOR_BYTES == 32
-DEFRAG_INLINE bool any(Ints mask) { return _mm256_movemask_epi8((__m256i)mask) != 0; }
+DEFRAG_INLINE unsigned bits_of(Ints mask) {
+    return static_cast<unsigned>(_mm256_movemask_ps((__m256)mask));
+}
 #elif DEFRAG_X86
-DEFRAG_INLINE bool any(Ints mask) { return _mm_movemask_epi8((__m128i)mask) != 0; }
+DEFRAG_INLINE unsigned bits_of(Ints mask) {
+    return static_cast<unsigned>(_mm_movemask_ps((__m128)mask));
+}
 #else
-DEFRAG_INLINE bool any(Ints mask) { return (mask[0] | mask[1] | mask[2] | mask[3]) != 0; }
+DEFRAG_INLINE unsigned bits_of(Ints mask) {
+    unsigned bits = 0;
+    for (int i = 0; i < kWidth; ++i) bits |= static_cast<unsigned>(mask[i] & 1) << i;
+    return bits;
+}
 #endif
+
+DEFRAG_INLINE bool any(Ints mask) { return bits_of(mask) != 0; }
 
 DEFRAG_INLINE Floats larger(Floats a, Floats b) { return a > b ? a : b; }
 DEFRAG_INLINE Floats smaller(Floats a, Floats b) { return a < b ? a : b; }
@@ -183,6 +194,18 @@ std::int64_t run_pass(Pass& pass) {
         reinterpret_cast<Floats*>(pass.lowest)[p] = lowest[p];
     }
     return n_kept;
+}
+
+inline void find_large(const float* weights, std::int64_t n_slots, float threshold,
+                       std::uint16_t* masks) {
+    for (std::int64_t slot = 0; slot < n_slots; ++slot) {
+        const auto* line = reinterpret_cast<const Floats*>(weights + slot * kLanes);
+        unsigned mask = 0;
+        for (int p = 0; p < kParts; ++p) {
+            mask |= bits_of((line[p] > threshold) | (line[p] < -threshold)) << (p * kWidth);
+        }
+        masks[slot] = static_cast<std::uint16_t>(mask);
+    }
 }
 
 template <int kPanels>

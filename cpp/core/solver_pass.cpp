@@ -118,4 +118,17 @@ ScorePanels select_score_panels(Instructions instructions) {
     }
 }
 
+FindLarge select_find_large(Instructions instructions) {
+    switch (resolve(instructions)) {
+#if DEFRAG_X86
+        case Instructions::kAvx512:
+            return avx512::find_large;
+        case Instructions::kAvx2:
+            return avx2::find_large;
+#endif
+        default:
+            return baseline::find_large;
+    }
+}
+
 }  // namespace defrag

@@ -47,6 +47,11 @@ using ScorePanels = void (*)(const Entry* entry, const Entry* end, const float* 
                              std::int64_t panel_size, std::int64_t n_panels, float* scores);
 ScorePanels select_score_panels(Instructions instructions);
 
+/// Sets bit l of masks[s] where |weights[s][l]| > threshold, for n_slots lines of kLanes.
+using FindLarge = void (*)(const float* weights, std::int64_t n_slots, float threshold,
+                           std::uint16_t* masks);
+FindLarge select_find_large(Instructions instructions);
+
 /// Whether a version can run on this processor.
 bool can_run(Instructions instructions);
 

@@ -2,10 +2,11 @@
 #include "core/tree.hpp"
 
 #include <algorithm>
+#include <deque>
 #include <numeric>
 #include <utility>
 
-#include "core/bitset.hpp"
+#include "core/aligned.hpp"
 #include "core/random.hpp"
 #include "core/split.hpp"
 
@@ -14,9 +15,9 @@ namespace {
 
 /// A compact copy of some rows.
 struct Block {
-    std::vector<std::int64_t> indptr{0};
-    std::vector<std::int32_t> indices;
-    std::vector<float> data;
+    std::vector<std::int64_t> indptr;
+    AlignedBuffer<std::int32_t> indices;
+    AlignedBuffer<float> data;
 };
 
 /// A node that waits to be split: its rows, which of them are its own, and their sum.
@@ -28,22 +29,38 @@ struct Part {
     Sums total;
 };
 
+/// What a thread needs at one depth of its descent. A node on the way down is done with its
+/// first half before it turns to the second, so one of each is enough, and the memory serves
+/// all nodes of the depth.
+struct Level {
+    Block block;
+    Part left;
+    Part right;
+};
+
 struct Worker {
-    explicit Worker(std::int64_t n_coords) : touched(n_coords), local_of(at(n_coords)) {}
     SplitScratch scratch;
-    OrderedSet touched;
-    std::vector<std::int32_t> local_of;
+    std::deque<Level> levels;            // references into it survive a deeper level
+    std::vector<std::int32_t> local_of;  // new numbers of coordinates, while rows are copied
+
+    Level& level(std::size_t depth) {
+        while (levels.size() <= depth) levels.emplace_back();
+        return levels[depth];
+    }
 };
 
 class Builder {
  public:
     Builder(const Context& context, const CsrView& items, const TreeShape& shape,
             const SplitOptions& options)
-        : context_(context), items_(items), shape_(shape), options_(options) {
+        : context_(context),
+          items_(items),
+          shape_(shape),
+          options_(options),
+          workers_(context.n_threads()) {
         result_.order.resize(at(items.n_rows));
         result_.objective.resize(at(shape.n_nodes));
         result_.n_rounds.resize(at(shape.n_nodes));
-        workers_.assign(context.n_threads(), Worker(items.n_cols));
     }
 
     TreeResult build() {
@@ -60,15 +77,15 @@ class Builder {
                     continue;
                 }
                 split(part, workers_[0], &context_);
-                next.push_back(child(part, true, workers_[0]));
-                next.push_back(child(part, false, workers_[0]));
+                next.resize(next.size() + 2);
+                halve(part, workers_[0], *(next.end() - 2), next.back());
                 part = Part();
             }
             level = std::move(next);
         }
         parallel_for(context_, static_cast<std::int64_t>(level.size()), 1,
                      [&](std::int64_t i, std::int64_t, unsigned worker) {
-                         descend(std::move(level[at(i)]), workers_[worker]);
+                         descend(level[at(i)], workers_[worker], 0);
                      });
         return std::move(result_);
     }
@@ -101,18 +118,17 @@ class Builder {
                   result_.order.begin() + shape_.begin[part.node]);
     }
 
-    void descend(Part part, Worker& worker) {
+    void descend(Part& part, Worker& worker, std::size_t depth) {
         if (is_leaf(part)) {
             emit(part);
             return;
         }
-        Block block;
-        if (should_compact(part)) block = compact(part, worker);
+        Level& level = worker.level(depth);
+        if (should_compact(part)) compact(part, worker, level.block);
         split(part, worker, nullptr);
-        Part left = child(part, true, worker);
-        Part right = child(part, false, worker);
-        descend(std::move(left), worker);
-        descend(std::move(right), worker);
+        halve(part, worker, level.left, level.right);
+        descend(level.left, worker, depth + 1);
+        descend(level.right, worker, depth + 1);
     }
 
     /// Work per coordinate must not outweigh work per non-zero.
@@ -128,34 +144,40 @@ class Builder {
 
     /// Copies the members' rows with their coordinates renumbered. The order of coordinates
     /// stays, and with it every bit of the result.
-    static Block compact(Part& part, Worker& worker) {
+    static void compact(Part& part, Worker& worker, Block& block) {
+        std::vector<std::int32_t>& local_of = worker.local_of;
+        local_of.assign(at(part.rows.n_coords), -1);
         for (const std::int32_t row : part.members) {
             for (std::int64_t p = part.rows.indptr[row]; p < part.rows.indptr[row + 1]; ++p) {
-                worker.touched.insert(part.rows.indices[p]);
+                local_of[at(part.rows.indices[p])] = 0;
             }
         }
-        Sums total;
-        worker.touched.drain([&](std::int32_t coordinate) {
-            worker.local_of[at(coordinate)] = static_cast<std::int32_t>(total.size());
-            total.push_back(part.total[at(coordinate)]);
-        });
-        Block block;
-        block.indptr.reserve(part.members.size() + 1);
+        std::int32_t n_coords = 0;
+        for (std::size_t c = 0; c < local_of.size(); ++c) {
+            if (local_of[c] < 0) continue;
+            part.total[at(n_coords)] = part.total[c];
+            local_of[c] = n_coords++;
+        }
+        part.total.resize(at(n_coords));
         const auto nnz = at(member_nnz(part));
-        block.indices.reserve(nnz);
-        block.data.reserve(nnz);
+        block.indices.require(nnz);
+        block.data.require(nnz);
+        block.indptr.assign(1, 0);
+        std::int64_t end = 0;
         for (const std::int32_t row : part.members) {
-            for (std::int64_t p = part.rows.indptr[row]; p < part.rows.indptr[row + 1]; ++p) {
-                block.indices.push_back(worker.local_of[at(part.rows.indices[p])]);
-                block.data.push_back(part.rows.data[p]);
+            const std::int64_t begin = part.rows.indptr[row];
+            const std::int64_t size = part.rows.size(row);
+            for (std::int64_t i = 0; i < size; ++i) {
+                block.indices.data()[end + i] = local_of[at(part.rows.indices[begin + i])];
             }
-            block.indptr.push_back(static_cast<std::int64_t>(block.indices.size()));
+            std::copy(part.rows.data + begin, part.rows.data + begin + size,
+                      block.data.data() + end);
+            end += size;
+            block.indptr.push_back(end);
         }
         std::iota(part.members.begin(), part.members.end(), 0);
-        part.rows = {static_cast<std::int64_t>(total.size()), part.rows.unit, block.indptr.data(),
-                     block.indices.data(), block.data.data()};
-        part.total = std::move(total);
-        return block;
+        part.rows = {n_coords, part.rows.unit, block.indptr.data(), block.indices.data(),
+                     block.data.data()};
     }
 
     void split(const Part& part, Worker& worker, const Context* context) {
@@ -226,18 +248,22 @@ class Builder {
                           rows.data + rows.indptr[b]);
     }
 
-    /// The left or right half of a part that has just been split.
-    Part child(const Part& part, bool left, Worker& worker) const {
-        Part half;
-        half.node = shape_.first_child[part.node] + (left ? 0 : 1);
-        half.rows = part.rows;
-        half.total = left ? worker.scratch.left : worker.scratch.right;
+    /// Makes the two halves of a part that has just been split; takes the sums it left.
+    void halve(const Part& part, Worker& worker, Part& left, Part& right) const {
+        left.node = shape_.first_child[part.node];
+        right.node = left.node + 1;
+        left.total.swap(worker.scratch.left);
+        right.total.swap(worker.scratch.right);
+        for (Part* half : {&left, &right}) {
+            half->rows = part.rows;
+            half->members.clear();
+            half->ids.clear();
+        }
         for (std::size_t i = 0; i < part.members.size(); ++i) {
-            if ((worker.scratch.side[i] != 0) != left) continue;
+            Part& half = worker.scratch.side[i] != 0 ? left : right;
             half.members.push_back(part.members[i]);
             half.ids.push_back(part.ids[i]);
         }
-        return half;
     }
 
     const Context& context_;
