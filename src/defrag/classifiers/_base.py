@@ -171,7 +171,7 @@ class Classifier(Saveable, ClassifierMixin, BaseEstimator):
         scores : ndarray of float32, shape (n_points, k)
             Their scores between 0 and 1; 0 where there are fewer.
         """
-        if not hasattr(self, "classes_"):  # the general check is slow for a single row
+        if not hasattr(self, "n_labels_"):  # the general check is slow for a single row
             check_is_fitted(self)
         if not _K_RULE.accepts(k):
             raise ValueError(f"k must be {_K_RULE.describe()}, got {k!r}")
