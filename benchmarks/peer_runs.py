@@ -7,7 +7,6 @@ import os
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -17,7 +16,7 @@ import numpy as np
 from scipy import sparse
 
 from common import cpu_seconds, unit
-from defrag import LabelTree, Parabel, write_xmc
+from defrag import LabelTree, Parabel, load, write_xmc
 from defrag.metrics import evaluate
 
 if TYPE_CHECKING:
@@ -47,8 +46,13 @@ OURS: dict[str, Callable[[], TreeClassifier]] = {
     "LabelTree 1": lambda: LabelTree(random_state=0),
     "LabelTree 3 fast": lambda: LabelTree(3, preset="fast", random_state=0),
     "LabelTree 3": lambda: LabelTree(3, random_state=0),
+    "LabelTree small": lambda: LabelTree(2, preset="fast", weight_threshold=0.15, random_state=0),
     "Parabel 3": lambda: Parabel(3, random_state=0),
 }
+
+
+# What their weights are in the file; the others stay as they are.
+WEIGHTS = {"LabelTree small": "int8"}
 
 
 @dataclass(frozen=True)
@@ -112,7 +116,8 @@ def run_ours(name: str, folder: Path, data: Dataset, repeats: int) -> Result:
     """Train and predict from the same files."""
     X, Y, X_test = (sparse.csr_array(sparse.load_npz(folder / f"{part}.npz"))
                     for part in ("X", "Y", "X_test"))  # fmt: skip
-    train_cpu, model = cpu_seconds(lambda: OURS[name]().fit(X, Y), repeats=repeats)
+    train_cpu, trained = cpu_seconds(lambda: OURS[name]().fit(X, Y), repeats=repeats)
+    size, model = saved(trained, folder / "ours.safetensors", WEIGHTS.get(name, "float32"))
     predict_cpu, (labels, _) = cpu_seconds(
         model.predict_topk, X_test, TOP_K, repeats=max(repeats, 3)
     )
@@ -120,7 +125,7 @@ def run_ours(name: str, folder: Path, data: Dataset, repeats: int) -> Result:
         train_cpu,
         1e3 * predict_cpu / X_test.shape[0],
         single_row_ms(model, X_test),
-        model_bytes(model),
+        size,
         evaluate(data.test.Y, labels, data.train.Y),
     )
 
@@ -135,16 +140,7 @@ def single_row_ms(model: TreeClassifier, X: sparse.csr_array) -> float:
     return statistics.median(times) / 1e6
 
 
-def model_bytes(model: TreeClassifier) -> int:
-    """Give the size of the file, or of the arrays where there is no file for this kind yet."""
-    if hasattr(model, "save"):
-        with tempfile.TemporaryDirectory() as folder:
-            file = Path(folder) / "model.safetensors"
-            model.save(file)
-            return file.stat().st_size
-    return sum(
-        getattr(part, field.name).nbytes
-        for member in model.trees_
-        for part in (member.tree, member.weights)
-        for field in fields(part)
-    )
+def saved(model: TreeClassifier, file: Path, weights: str) -> tuple[int, TreeClassifier]:
+    """Give the size of the model's file, and what is read from it: what users predict with."""
+    model.save(file, weights=weights)
+    return file.stat().st_size, load(file)
