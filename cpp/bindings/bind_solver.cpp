@@ -68,13 +68,14 @@ void bind_solver(nb::module_& m) {
     m.def(
         "solve_blocks",
         [](const CsrArrays& X, const CsrArrays& positives, std::int64_t n_features,
-           const SolverOptions& options, unsigned n_threads, const nb::object& progress) {
+           const SolverOptions& options, std::int64_t first_block, unsigned n_threads,
+           const nb::object& progress) {
             const CsrView rows = csr_view(X, n_features);
             const CsrView points_of_label = csr_view(positives, rows.n_rows);
             return to_python(run(n_threads, progress, [&](const Context& context) {
-                return solve_blocks(context, rows, points_of_label, options);
+                return solve_blocks(context, rows, points_of_label, options, first_block);
             }));
         },
         "X"_a.noconvert(), "positives"_a.noconvert(), nb::kw_only(), "n_features"_a, "options"_a,
-        "n_threads"_a, "progress"_a.none());
+        "first_block"_a, "n_threads"_a, "progress"_a.none());
 }

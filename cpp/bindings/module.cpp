@@ -8,6 +8,7 @@ void bind_agglomeration(nb::module_& m);
 void bind_beam_search(nb::module_& m);
 void bind_best_first(nb::module_& m);
 void bind_csr(nb::module_& m);
+void bind_flat_search(nb::module_& m);
 void bind_kmeans(nb::module_& m);
 void bind_representations(nb::module_& m);
 void bind_tree(nb::module_& m);
@@ -27,4 +28,5 @@ NB_MODULE(_core, m) {
     bind_beam_search(m);
     bind_best_first(m);
     bind_kmeans(m);
+    bind_flat_search(m);
 }

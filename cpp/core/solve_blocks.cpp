@@ -32,7 +32,7 @@ Csr join_blocks(const CompactRows& rows, const std::vector<BlockWeights>& blocks
 }  // namespace
 
 FlatSolution solve_blocks(const Context& context, const CsrView& X, const CsrView& positives,
-                          const SolverOptions& options) {
+                          const SolverOptions& options, std::int64_t first_block) {
     const std::int64_t n_labels = positives.n_rows;
     context.expect(n_labels);
     FlatSolution solution;
@@ -53,7 +53,8 @@ FlatSolution solve_blocks(const Context& context, const CsrView& X, const CsrVie
                     solver.mark(label - begin, positives.indices[p]);
                 }
             }
-            solver.solve(context, options, static_cast<std::uint64_t>(begin / kLanes));
+            solver.solve(context, options,
+                         static_cast<std::uint64_t>(first_block + begin / kLanes));
             solver.collect(options, block);
             std::copy(block.bias, block.bias + (end - begin), solution.bias.begin() + begin);
             std::copy(solver.reports(), solver.reports() + (end - begin),

@@ -105,9 +105,10 @@ struct FlatSolution {
 };
 
 /// Solves every label in blocks of kLanes, in parallel over blocks. `positives` has one row
-/// per label: the rows of X that carry it. Memory: a compact copy of X, and per thread
-/// (rows + features) * 64 bytes.
+/// per label: the rows of X that carry it. The blocks are numbers first_block, first_block + 1
+/// ... in the random streams, so that labels may come in several calls. Memory: a compact copy
+/// of X, and per thread (rows + features) * 64 bytes.
 FlatSolution solve_blocks(const Context& context, const CsrView& X, const CsrView& positives,
-                          const SolverOptions& options);
+                          const SolverOptions& options, std::int64_t first_block = 0);
 
 }  // namespace defrag

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from defrag import metrics
     from defrag.agglomeration import Defrag, Hybrid
-    from defrag.classifiers import PLT, Agglomerated, Bonsai, LabelTree, Parabel
+    from defrag.classifiers import PLT, Agglomerated, Bonsai, DiSMEC, LabelTree, Parabel
     from defrag.io import load_dataset, read_xmc, write_xmc
     from defrag.persistence import load
 
@@ -22,6 +22,7 @@ __all__ = [
     "Agglomerated",
     "Bonsai",
     "Defrag",
+    "DiSMEC",
     "Hybrid",
     "LabelTree",
     "Parabel",
@@ -38,6 +39,7 @@ _HOMES = {
     "Agglomerated": "defrag.classifiers",
     "Bonsai": "defrag.classifiers",
     "Defrag": "defrag.agglomeration",
+    "DiSMEC": "defrag.classifiers",
     "Hybrid": "defrag.agglomeration",
     "LabelTree": "defrag.classifiers",
     "Parabel": "defrag.classifiers",

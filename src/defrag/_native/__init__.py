@@ -21,6 +21,7 @@ from defrag._native.features import (
     split_items,
     unit_rows,
 )
+from defrag._native.flat import FlatWeights, flat_search
 from defrag._native.label_trees import (
     FeatureIndex,
     LabelTreeArrays,
@@ -46,6 +47,7 @@ __all__ = [
     "TEXT_LAYOUTS",
     "FeatureIndex",
     "FlatSolution",
+    "FlatWeights",
     "KMeansClusters",
     "KernelRows",
     "LabelTreeArrays",
@@ -67,6 +69,7 @@ __all__ = [
     "feature_index",
     "feature_rows",
     "fill_empty_rows",
+    "flat_search",
     "format_rows",
     "inspect_csr",
     "multiply",

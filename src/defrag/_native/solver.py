@@ -95,12 +95,15 @@ def solve_blocks(
     Y: Csr,
     options: SolverOptions,
     *,
+    first_block: int = 0,
     n_threads: int,
     progress: Progress | None = None,
 ) -> FlatSolution:
     """Solve every column of Y against the rest, sixteen at a time.
 
-    The weights come as a matrix of features by labels.
+    The weights come as a matrix of features by labels. The result for a label depends on the
+    labels it shares a block of sixteen with and on the number of that block, counted from
+    ``first_block``.
     """
     positives = sparse.csr_array(Y.T)
     parts, bias, passes, converged, violation, primal, dual = _core.solve_blocks(
@@ -108,6 +111,7 @@ def solve_blocks(
         csr_parts(positives),
         n_features=X.shape[1],
         options=options.to_core(),
+        first_block=first_block,
         n_threads=n_threads,
         progress=progress,
     )

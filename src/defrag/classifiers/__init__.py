@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from defrag.classifiers.agglomerated import Agglomerated
 from defrag.classifiers.bonsai import Bonsai
+from defrag.classifiers.dismec import DiSMEC
 from defrag.classifiers.label_tree import LabelTree, Parabel
 from defrag.classifiers.plt import PLT
 
-__all__ = ["PLT", "Agglomerated", "Bonsai", "LabelTree", "Parabel"]
+__all__ = ["PLT", "Agglomerated", "Bonsai", "DiSMEC", "LabelTree", "Parabel"]

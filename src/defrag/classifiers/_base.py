@@ -34,8 +34,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Classifier", "unit_rows"]
 
-# Rows whose scores are held at a time while a matrix of scores is put together.
+# Rows, and scores, that are held at a time while a matrix of scores is put together.
 _ROWS_AT_A_TIME = 20_000
+_SCORES_AT_A_TIME = 1 << 23
 # A label is predicted when its score, a number between 0 and 1, is above this.
 _PREDICTED = 0.5
 _K_RULE = Int(1)
@@ -99,14 +100,20 @@ class Classifier(Saveable, ClassifierMixin, BaseEstimator):
         if labels.matrix.nnz == 0:
             raise ValueError("Y must have at least one label, got none for any point")
         self._train(X, labels.matrix, seed)
-        self.n_labels_: int = labels.matrix.shape[1]
         # scikit-learn's contract: dense labels in, dense answers out.
-        self.dense_answers_: bool = not sparse.issparse(Y) and not is_label_lists(Y)
-        self.multilabel_: bool = labels.classes is None
-        self.class_names_: NDArray[Any] | None = labels.classes
+        dense = not sparse.issparse(Y) and not is_label_lists(Y)
+        self._set_labels(labels.matrix.shape[1], classes=labels.classes, dense_answers=dense)
+        return self
+
+    def _set_labels(
+        self, n_labels: int, *, classes: NDArray[Any] | None = None, dense_answers: bool = False
+    ) -> None:
+        self.n_labels_: int = n_labels
+        self.dense_answers_: bool = dense_answers
+        self.multilabel_: bool = classes is None
+        self.class_names_: NDArray[Any] | None = classes
         self.label_names_: Sequence[str] | None = None
         self.vocabulary_: Sequence[str] | None = None
-        return self
 
     @property
     def classes_(self) -> NDArray[Any]:
@@ -233,19 +240,19 @@ class Classifier(Saveable, ClassifierMixin, BaseEstimator):
         if not self.multilabel_:
             labels, _ = self._rank(X, 1, exhaustive=True)
             return self.classes_[np.maximum(labels[:, 0], 0)]
-        scores = self._score_matrix(X, None)
-        scores.data = (scores.data > _PREDICTED).astype(np.float32)
-        scores.eliminate_zeros()
+        scores = self._score_matrix(X, None, above=_PREDICTED)
+        scores.data = np.ones_like(scores.data)
         return scores.toarray().astype(np.int64) if self.dense_answers_ else scores
 
-    def _score_matrix(self, X: Csr, top_k: int | None) -> Csr:
+    def _score_matrix(self, X: Csr, top_k: int | None, *, above: float = -1.0) -> Csr:
         k = self.n_labels_ if top_k is None else min(top_k, self.n_labels_)
         k = min(k, self._reach()) if not self.dense_answers_ else k
         parts = []
-        for start in range(0, max(1, X.shape[0]), _ROWS_AT_A_TIME):
-            rows = X[start : start + _ROWS_AT_A_TIME]
+        step = min(_ROWS_AT_A_TIME, 1 + _SCORES_AT_A_TIME // k)
+        for start in range(0, max(1, X.shape[0]), step):
+            rows = X[start : start + step]
             labels, scores = self._rank(rows, k, exhaustive=self.dense_answers_)
-            found = labels >= 0
+            found = (labels >= 0) & (scores > above)
             indptr = np.append(0, np.cumsum(found.sum(axis=1)))
             shape = (rows.shape[0], self.n_labels_)
             part = sparse.csr_array((scores[found], labels[found], indptr), shape=shape)

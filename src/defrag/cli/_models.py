@@ -6,7 +6,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from defrag._validation import check_parameters, check_seed
-from defrag.classifiers import PLT, Agglomerated, Bonsai, LabelTree, Parabel
+from defrag.classifiers import PLT, Agglomerated, Bonsai, DiSMEC, LabelTree, Parabel
 from defrag.cli._flags import flag_name
 from defrag.cli.cluster import PRESETS, Preset
 
@@ -23,6 +23,7 @@ CLASSIFIERS: dict[str, type[Classifier]] = {
     "parabel": Parabel,
     "bonsai": Bonsai,
     "plt": PLT,
+    "dismec": DiSMEC,
 }
 """Every classifier that can be trained; a line here is all that a new one needs."""
 

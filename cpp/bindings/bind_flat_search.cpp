@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "bindings/label_tree_arrays.hpp"
+#include "core/flat_search.hpp"
+
+using namespace nanobind::literals;
+using namespace defrag;
+
+namespace {
+
+/// The kernel for one type of outputs; numpy's type chooses among them.
+template <class Output>
+void bind(nb::module_& m) {
+    m.def(
+        "flat_search",
+        [](Array<std::int64_t> feature_ptr, Array<Output> outputs, Array<float> weights,
+           Array<float> bias, Array<std::int32_t> labels, Array<std::int32_t> by_bias,
+           const CsrArrays& X, std::int64_t top_k, unsigned n_threads, const nb::object& progress) {
+            FlatModel<Output> model;
+            model.n_features = static_cast<std::int64_t>(feature_ptr.size()) - 1;
+            model.n_outputs = static_cast<std::int64_t>(bias.size());
+            model.feature_ptr = feature_ptr.data();
+            model.outputs = outputs.data();
+            model.weights = weights.data();
+            model.bias = bias.data();
+            model.labels = labels.data();
+            model.by_bias = by_bias.data();
+            const CsrView rows = csr_view(X, model.n_features);
+            return to_numpy(run(n_threads, progress, [&](const Context& context) {
+                return flat_search(context, model, rows, top_k);
+            }));
+        },
+        "feature_ptr"_a.noconvert(), "outputs"_a.noconvert(), "weights"_a.noconvert(),
+        "bias"_a.noconvert(), "labels"_a.noconvert(), "by_bias"_a.noconvert(), "X"_a.noconvert(),
+        nb::kw_only(), "top_k"_a, "n_threads"_a, "progress"_a.none());
+}
+
+}  // namespace
+
+void bind_flat_search(nb::module_& m) {
+    bind<std::uint16_t>(m);
+    bind<std::int32_t>(m);
+}
