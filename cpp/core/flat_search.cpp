@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <vector>
 
 #include "core/ranking.hpp"
@@ -94,9 +95,15 @@ class RowRanker {
         }
     }
 
-    void collect(std::int64_t output) {
-        found_.push_back({margins_[at(output)], static_cast<std::int32_t>(output)});
+    /// An output with its margin. Weights from a file are finite, but their sums need not be,
+    /// and nothing can be ordered by what is not a number.
+    Scored scored(std::int64_t output) const {
+        const float margin = margins_[at(output)];
+        return {std::isnan(margin) ? -std::numeric_limits<float>::infinity() : margin,
+                static_cast<std::int32_t>(output)};
     }
+
+    void collect(std::int64_t output) { found_.push_back(scored(output)); }
 
     /// Orders the best of what was collected.
     void keep_best() {
@@ -118,9 +125,7 @@ class RowRanker {
             for (std::int64_t o = begin; o < end; ++o) any |= margins_[at(o)] > worst ? 1 : 0;
             if (any == 0) return;
         }
-        for (std::int64_t o = begin; o < end; ++o) {
-            best.offer({margins_[at(o)], static_cast<std::int32_t>(o)});
-        }
+        for (std::int64_t o = begin; o < end; ++o) best.offer(scored(o));
     }
 
     void write(std::int64_t row, TopLabels& out) {

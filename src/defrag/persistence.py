@@ -52,7 +52,7 @@ def save(estimator: BaseEstimator, path: PathLike, *, weights: str = "float32") 
     path : path
         The file, by habit ``*.safetensors``.
     weights : {"float32", "float16", "int8"}, default="float32"
-        What the weights of label trees become in the file; see ``_codecs/tree_weights.py``
+        What the weights of classifiers become in the file; see ``_codecs/tree_weights.py``
         for what of it is mapped and what is rebuilt by :func:`load`.
 
     Raises
@@ -121,7 +121,7 @@ def describe(path: PathLike) -> dict[str, Any]:
     description : dict
         What JSON can say: ``kind``, ``format_version``, ``bytes`` of the file, ``features``,
         ``labels`` (None where there are none), ``groups`` of a clustering, ``members`` of an
-        ensemble, ``trees``, ``nodes`` and ``weights`` of all its label trees, their
+        ensemble, ``trees`` and ``nodes`` of all its label trees, all ``weights``, their
         ``weight_type``, whether it has ``label_names`` and a ``vocabulary``, ``parameters``,
         and ``sizes``: the bytes of the arrays by the last part of their names.
 
@@ -146,7 +146,8 @@ def describe(path: PathLike) -> dict[str, Any]:
     part = unpack_part(display_name(path), description, arrays, _schemas())
     found = KINDS[part.kind].summary(part)
     trees = [one.arrays for one in _walk(part) if one.kind == "tree"]
-    types = sorted({one["weights"].dtype.name for one in trees})
+    weights = [one.arrays["weights"] for one in _walk(part) if one.has("weights")]
+    types = sorted({array.dtype.name for array in weights})
     sizes: Counter[str] = Counter()
     for name, array in arrays.items():
         # Both arrays of a list of strings count under its name.
@@ -161,7 +162,7 @@ def describe(path: PathLike) -> dict[str, Any]:
         "members": len(part.children["bases"]) if "bases" in part.children else None,
         "trees": len(trees),
         "nodes": sum(len(one["first_child"]) for one in trees),
-        "weights": sum(len(one["weights"]) for one in trees),
+        "weights": sum(len(array) for array in weights),
         "weight_type": ", ".join(types) or None,
         "label_names": part.has("label_names/bytes"),
         "vocabulary": part.has("vocabulary/bytes"),

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from defrag import PLT, Agglomerated, Bonsai, Defrag, Hybrid, LabelTree, Parabel, load
+from defrag import PLT, Agglomerated, Bonsai, Defrag, DiSMEC, Hybrid, LabelTree, Parabel, load
 
 
 def models(X):
@@ -31,6 +31,9 @@ def models(X):
     yield "parabel", Parabel(max_leaf_size=1, random_state=0).fit(X, classes), {}
     yield "bonsai", Bonsai(arity=2, random_state=0).fit(X, classes), {}
     yield "plt", PLT(max_leaf_size=1, random_state=0).fit(X, classes), {}
+    flat = DiSMEC(random_state=0).fit(X, Y)
+    yield "dismec", flat, {}
+    yield "dismec-int8", flat, {"weights": "int8"}
     base = Parabel(n_trees=2, max_leaf_size=3)
     yield "agglomerated", Agglomerated(base, Hybrid(n_clusters=6), random_state=0).fit(X, Y), {}
 

@@ -1,6 +1,6 @@
-"""Classifiers in a model file: label trees of every shape, and ensembles on agglomerated features.
+"""Classifiers in a model file: label trees, one-vs-rest, and ensembles on agglomerated features.
 
-A new ensemble of label trees is one line of ``CLASSIFIER_CODECS``.
+A new ensemble of label trees, and a new one-vs-rest method, is one line of ``_BASES``.
 """
 
 from __future__ import annotations
@@ -14,19 +14,22 @@ from defrag._codecs.base import SEED, Codec, SaveOptions, Unfitted, stored_rules
 from defrag._codecs.classes import CLASS_ARRAYS, CLASS_KIND, pack_classes, unpack_classes
 from defrag._codecs.pooling import POOLING_CODECS
 from defrag._codecs.tree_weights import WEIGHT_ARRAYS, pack_weights, unpack_weights
-from defrag._native import LabelTreeArrays
+from defrag._codecs.weight_values import WEIGHT_TYPES, pack_values, unpack_values
+from defrag._native import FlatWeights, LabelTreeArrays
 from defrag._validation import Choice, Int
-from defrag.classifiers import PLT, Agglomerated, Bonsai, LabelTree, Parabel
+from defrag.classifiers import PLT, Agglomerated, Bonsai, DiSMEC, LabelTree, Parabel
 from defrag.classifiers.label_tree import TrainedTree, TreeClassifier
 from defrag.io.model_label_tree import check_label_tree, check_label_tree_weights, n_outputs
 from defrag.io.model_schema import Array, Child, Part, Schema
 from defrag.io.model_strings import pack_strings, string_arrays, unpack_strings
+from defrag.io.model_weights import check_flat_weights
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from defrag._validation import Rule
     from defrag.classifiers._base import Classifier
+    from defrag.classifiers.one_vs_rest import OneVsRest
 
 __all__ = ["CLASSIFIER_CODECS", "AgglomeratedCodec", "ClassifierCodec", "TreesCodec"]
 
@@ -69,7 +72,7 @@ class ClassifierCodec(Codec):
         estimator: type[Classifier],
         *,
         arrays: Mapping[str, Array] | None = None,
-        children: Mapping[str, Child],
+        children: Mapping[str, Child] | None = None,
         rules: Mapping[str, Rule] | None = None,
     ) -> None:
         known = {
@@ -92,7 +95,7 @@ class ClassifierCodec(Codec):
                 **string_arrays("vocabulary", optional=True),
                 **(arrays or {}),
             },
-            children=children,
+            children=children or {},
         )
         super().__init__(estimator, schema)
 
@@ -169,6 +172,46 @@ class TreesCodec(ClassifierCodec):
         return model
 
 
+class OneVsRestCodec(ClassifierCodec):
+    """Writes and reads any one-vs-rest model; int8 weights have one scale per feature."""
+
+    def __init__(self, estimator: type[OneVsRest]) -> None:
+        super().__init__(
+            estimator,
+            arrays={
+                "labels": Array("int32"),
+                "feature_ptr": Array("int64"),
+                "outputs": Array(("uint16", "int32")),
+                "weights": Array(WEIGHT_TYPES),
+                "scales": Array("float32", group="scales"),
+                "bias": Array("float32"),
+            },
+        )
+
+    def encode(self, model: OneVsRest, options: SaveOptions) -> Part:
+        """Turn a fitted classifier into a part."""
+        part = super().encode(model, options)
+        flat = model.weights_
+        for name in ("labels", "feature_ptr", "outputs", "bias"):
+            part.arrays[name] = getattr(flat, name)
+        part.arrays |= pack_values(flat.weights, flat.feature_ptr, options.weights)
+        return part
+
+    def decode(self, part: Part) -> Any:
+        """Check the weights and give the classifier; all but small weights stay mapped."""
+        model = super().decode(part)
+        check_flat_weights(part, model.n_labels_, model.n_features_in_)
+        arrays = part.arrays
+        model.weights_ = FlatWeights(
+            labels=arrays["labels"],
+            feature_ptr=arrays["feature_ptr"],
+            outputs=arrays["outputs"],
+            weights=unpack_values(arrays, arrays["feature_ptr"]),
+            bias=arrays["bias"],
+        )
+        return model
+
+
 class AgglomeratedCodec(ClassifierCodec):
     """Writes and reads :class:`Agglomerated`: its fitted pairs, and what they were cloned from."""
 
@@ -228,16 +271,17 @@ class AgglomeratedCodec(ClassifierCodec):
         return model
 
 
-_TREES: dict[str, Codec] = {
+_BASES: dict[str, Codec] = {
     "label_tree": TreesCodec(LabelTree),
     "parabel": TreesCodec(Parabel),
     "bonsai": TreesCodec(Bonsai),
     "plt": TreesCodec(PLT),
+    "dismec": OneVsRestCodec(DiSMEC),
 }
 
 CLASSIFIER_CODECS: dict[str, Codec] = {
     "tree": TreeCodec(),
-    **_TREES,
-    "agglomerated": AgglomeratedCodec(_TREES, POOLING_CODECS),
+    **_BASES,
+    "agglomerated": AgglomeratedCodec(_BASES, POOLING_CODECS),
 }
 """The kinds of this room."""

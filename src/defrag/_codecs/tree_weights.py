@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from defrag._codecs.weight_values import WEIGHT_TYPES, pack_values, unpack_values
 from defrag._native import LabelTreeWeights
-from defrag.io import model_checks
 from defrag.io.model_label_tree import n_outputs, offsets
 from defrag.io.model_schema import Array
 
@@ -22,12 +22,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from defrag._native import LabelTreeArrays
-    from defrag.typing import Floats, Offsets
+    from defrag.typing import Offsets
 
-__all__ = ["WEIGHT_ARRAYS", "WEIGHT_TYPES", "pack_weights", "unpack_weights"]
-
-WEIGHT_TYPES = ("float32", "float16", "int8")
-"""What weights may be in a file."""
+__all__ = ["WEIGHT_ARRAYS", "pack_weights", "unpack_weights"]
 
 WEIGHT_ARRAYS = {
     "feature_ptr": Array("int64"),
@@ -74,14 +71,8 @@ def pack_weights(
         "outputs": weights.outputs.astype(np.uint8) if narrow else weights.outputs,
         "bias": weights.bias,
     }
-    if weight_type == "int8":
-        bounds = weights.entry_ptr[weights.feature_ptr]
-        arrays["scales"] = _scales(weights.weights, bounds)
-        arrays["weights"] = _quantise(weights.weights, arrays["scales"], bounds)
-    else:
-        with np.errstate(over="ignore"):  # an infinite float16 is refused by the reader's checks
-            arrays["weights"] = weights.weights.astype(weight_type, copy=False)
-    return arrays
+    bounds = weights.entry_ptr[weights.feature_ptr]
+    return {**arrays, **pack_values(weights.weights, bounds, weight_type)}
 
 
 def unpack_weights(
@@ -102,65 +93,12 @@ def unpack_weights(
     entry_ptr : ndarray of int64
         Where the entries of each feature begin: the sums of ``sizes``.
     """
-    weights = arrays["weights"]
-    if weights.dtype == np.int8:
-        bounds = entry_ptr[arrays["feature_ptr"]]
-        weights = _widen(weights, arrays["scales"], bounds)
     return LabelTreeWeights(
         feature_ptr=arrays["feature_ptr"],
         features=arrays["features"],
         entry_ptr=entry_ptr,
         outputs=arrays["outputs"].astype(np.uint16, copy=False),
-        weights=weights.astype(np.float32, copy=False),
+        weights=unpack_values(arrays, entry_ptr[arrays["feature_ptr"]]),
         bias_ptr=offsets(widths),
         bias=arrays["bias"],
     )
-
-
-def _scales(weights: Floats, bounds: Offsets) -> Floats:
-    """Give the largest weight of each node / 127; 0 for a node without weights.
-
-    Rounded up to 17 bits: times 127 is then exact, so that weights which were loaded give the
-    same scales and the same file again.
-    """
-    scales = np.zeros(len(bounds) - 1, dtype=np.float32)
-    filled = bounds[1:] > bounds[:-1]
-    if filled.any():
-        largest = np.maximum.reduceat(np.abs(weights), bounds[:-1][filled])
-        scales[filled] = largest / np.float32(127)
-    bits = scales.view(np.uint32)
-    return ((bits + np.uint32(0x7F)) & ~np.uint32(0x7F)).view(np.float32)
-
-
-def _quantise(weights: Floats, scales: Floats, bounds: Offsets) -> NDArray[np.int8]:
-    result = np.zeros(len(weights), dtype=np.int8)
-    for first, last in _node_blocks(bounds):
-        part = slice(bounds[first], bounds[last])
-        scale = np.repeat(scales[first:last], np.diff(bounds[first : last + 1]))
-        steps = np.divide(weights[part], scale, out=np.zeros_like(scale), where=scale > 0)
-        # Beyond 127 only where the scale is so small that it lost its last digits.
-        result[part] = np.clip(np.rint(steps), -127, 127)
-    return result
-
-
-def _widen(weights: NDArray[np.int8], scales: Floats, bounds: Offsets) -> Floats:
-    result = np.empty(len(weights), dtype=np.float32)
-    for first, last in _node_blocks(bounds):
-        part = slice(bounds[first], bounds[last])
-        scale = np.repeat(scales[first:last], np.diff(bounds[first : last + 1]))
-        np.multiply(weights[part], scale, out=result[part])
-    return result
-
-
-def _node_blocks(bounds: Offsets) -> list[tuple[int, int]]:
-    """Cut nodes into runs of one node, or of at most a block of entries."""
-    n_nodes = len(bounds) - 1
-    blocks = []
-    first = 0
-    while first < n_nodes:
-        reach = bounds[first] + model_checks.BLOCK_ITEMS
-        last = max(first + 1, int(np.searchsorted(bounds, reach, side="right")) - 1)
-        last = min(last, n_nodes)
-        blocks.append((first, last))
-        first = last
-    return blocks

@@ -120,8 +120,8 @@ class OneVsRest(Classifier):
             What :meth:`fit_batch` takes as ``first`` and ``last``.
         """
         check_parameters(self, self._rules)
-        labels = check_labels(Y, n_rows=Y.shape[0] if sparse.issparse(Y) else len(Y))
-        return self._ranges(len(labels_with_points(labels.matrix)))
+        n_rows = Y.shape[0] if hasattr(Y, "shape") else len(Y)
+        return self._ranges(len(labels_with_points(check_labels(Y, n_rows=n_rows).matrix)))
 
     def fit_batch(self, X: MatrixLike, Y: LabelsLike, first: int, last: int) -> LabelBatch:
         """Train the classifiers of a range of labels; this estimator stays as it is.
@@ -148,8 +148,8 @@ class OneVsRest(Classifier):
         labels = check_labels(Y, n_rows=X.shape[0])
         points = points_of_labels(labels.matrix)
         n_trained = len(points.labels)
-        if first % LANES or not 0 <= first < last <= n_trained or (last % LANES
-                                                                  and last < n_trained):  # fmt: skip
+        whole = first % LANES == 0 and (last % LANES == 0 or last == n_trained)
+        if not whole or not 0 <= first < last <= n_trained:
             raise ValueError(f"a batch must be a range of the {n_trained} labels that have points, "
                              f"in whole blocks of {LANES}, got {first} to {last}")  # fmt: skip
         X = unit_rows(X, _native.n_threads(self.n_jobs))
@@ -235,11 +235,12 @@ def join_weights(labels: Ids, batches: list[Csr], n_features: int) -> FlatWeight
         parts.append(sparse.csr_array(batches.pop(0)[:, :n_features].T))
     joined = sparse.hstack(parts, format="csr")
     del parts
-    outputs = np.uint16 if len(labels) <= 2**16 else np.int32
+    outputs = joined.indices
+    narrow = len(labels) <= 2**16
     return FlatWeights(
         labels=labels,
         feature_ptr=joined.indptr.astype(np.int64),
-        outputs=joined.indices.astype(outputs),
+        outputs=outputs.astype(np.uint16) if narrow else outputs.astype(np.int32, copy=False),
         weights=joined.data.astype(np.float32, copy=False),
         bias=bias.astype(np.float32, copy=False),
     )

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from defrag.io import model_checks
 from defrag.io.model_checks import check_csr, check_finite, check_ints, check_length
+from defrag.io.model_weights import check_rising_outputs, check_weight_values
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -133,27 +133,13 @@ def check_label_tree_weights(part: Part, n_features: int) -> Offsets:
     if n_entries != len(arrays["outputs"]):
         part.fail(f"{part.name('sizes')} must add up to the number of outputs "
                   f"({len(arrays['outputs'])}), got {n_entries}")  # fmt: skip
-    _check_rising(part, entry_ptr)
+    check_rising_outputs(part, entry_ptr)
     _check_outputs(part, entry_ptr, widths)
     check_length(part, "bias", int(widths.sum()))
     check_finite(part, "bias")
     check_length(part, "weights", n_entries)
-    _check_weights(part, len(widths))
+    check_weight_values(part, len(widths))
     return entry_ptr
-
-
-def _check_rising(part: Part, entry_ptr: Offsets) -> None:
-    outputs = part.arrays["outputs"]
-    step = model_checks.BLOCK_ITEMS
-    for start in range(0, len(outputs), step):
-        block = outputs[start : start + step + 1]
-        falls = block[1:] <= block[:-1]
-        low, high = np.searchsorted(entry_ptr, (start + 1, start + len(block)))
-        falls[entry_ptr[low:high] - (start + 1)] = False  # where another feature begins
-        if falls.any():
-            where = int(np.argmax(falls))
-            part.fail(f"{part.name('outputs')} must rise inside a feature, got {block[where + 1]} "
-                      f"after {block[where]} at {start + where + 1}")  # fmt: skip
 
 
 def _check_outputs(part: Part, entry_ptr: Offsets, widths: NDArray[np.int64]) -> None:
@@ -165,20 +151,3 @@ def _check_outputs(part: Part, entry_ptr: Offsets, widths: NDArray[np.int64]) ->
         where = int(np.argmax(wrong))
         part.fail(f"{part.name('outputs')} must be in [0, {bounds[where]}) of its node, got "
                   f"{largest[where]} at {entry_ptr[where + 1] - 1}")  # fmt: skip
-
-
-def _check_weights(part: Part, n_nodes: int) -> None:
-    if part.arrays["weights"].dtype != np.int8:
-        if part.has("scales"):
-            part.fail(f"{part.name('scales')} belongs to weights of int8, got "
-                      f"{part.arrays['weights'].dtype.name}")  # fmt: skip
-        check_finite(part, "weights")
-        return
-    if not part.has("scales"):
-        part.fail(f"{part.name('scales')} must come with weights of int8, got none")
-    check_ints(part, "weights", -127, 128)
-    check_length(part, "scales", n_nodes)
-    check_finite(part, "scales", low=0)
-    largest = float(part.arrays["scales"].max())
-    if largest * 127 > float(np.finfo(np.float32).max):
-        part.fail(f"{part.name('scales')} must keep 127 times itself finite, got {largest:g}")
