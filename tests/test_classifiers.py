@@ -176,7 +176,7 @@ def test_members_have_clusterings_of_their_own():
         (Parabel(beam_size=0), "beam_size of Parabel must be an int >= 1, got 0"),
         (Parabel(max_leaf_size=1.5), "max_leaf_size of Parabel must be an int"),
         (Agglomerated(base=Hybrid()), "base of Agglomerated must be a Classifier"),
-        (Agglomerated(agglomeration="x"), "agglomeration of Agglomerated must be a Defrag"),
+        (Agglomerated(agglomeration="x"), "agglomeration of Agglomerated must be a FeatureClus"),
         (Agglomerated(LabelTree(0)), "n_trees of LabelTree must be an int >= 1, got 0"),
         (Agglomerated(per_member=1), "per_member of Agglomerated must be one of True, False"),
     ],

@@ -10,6 +10,7 @@ void bind_best_first(nb::module_& m);
 void bind_csr(nb::module_& m);
 void bind_flat_search(nb::module_& m);
 void bind_kmeans(nb::module_& m);
+void bind_matches(nb::module_& m);
 void bind_representations(nb::module_& m);
 void bind_tree(nb::module_& m);
 void bind_xmc_parser(nb::module_& m);
@@ -29,4 +30,5 @@ NB_MODULE(_core, m) {
     bind_best_first(m);
     bind_kmeans(m);
     bind_flat_search(m);
+    bind_matches(m);
 }

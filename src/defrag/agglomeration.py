@@ -12,15 +12,14 @@ from defrag._validation import (
     Float,
     Int,
     check_features,
-    check_labels,
     check_parameters,
     check_seed,
 )
 from defrag.budget import deal_buckets, deal_to_room, pick_singletons
-from defrag.pooling import FeaturePooling
+from defrag.clustering import GROUP_RULES, VECTOR_RULES, FeatureClustering
 from defrag.progress import progress_bar
-from defrag.representations import FeatureVectors, given_vectors, scale_vectors
-from defrag.tree import build_tree, count_leaves
+from defrag.representations import scale_vectors
+from defrag.tree import build_tree
 
 if TYPE_CHECKING:
     from sklearn.utils import Tags
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["Defrag", "Hybrid"]
 
 
-class Defrag(FeaturePooling):
+class Defrag(FeatureClustering):
     """Cluster sparse features into balanced groups and add each group up.
 
     With its defaults this is DEFRAG-X of the paper: features are represented by the
@@ -185,15 +184,10 @@ class Defrag(FeaturePooling):
         self.verbose = verbose
 
     _rules: ClassVar[dict[str, Any]] = {
+        **GROUP_RULES,
+        **VECTOR_RULES,
         "split": Choice(("kmeans", "ndcg")),
-        "max_cluster_size": Int(1),
-        "n_clusters": Int(1, none=True),
-        "stop": Choice(("leaf<=d0", "leaf<2*d0")),
-        "pooling": Choice(("sum", "mean", "mean_nonzero")),
-        "sample_points": Float(0.0, 1.0, open_low=True),
         "volume": Choice(("l1", "l0")),
-        "sample_labels": Float(0.0, 1.0, open_low=True),
-        "min_labels": Int(1),
         "popularity": Choice(("all", "sample")),
         "row_norm": Choice((None, "l2")),
         "threshold": Float(0.0, 1.0),
@@ -202,9 +196,6 @@ class Defrag(FeaturePooling):
         "max_iter": Int(1, 2**31 - 1),
         "singletons": Float(0.0, 1.0),
         "rest": Choice(("cluster", "hash", "drop")),
-        "scale": Choice((None, "energy")),
-        "n_jobs": Int(none=True),
-        "verbose": Int(0),
     }
 
     def fit(self, X: MatrixLike, Y: LabelsLike = None) -> Defrag:
@@ -223,11 +214,7 @@ class Defrag(FeaturePooling):
             The fitted transformer.
         """
         check_parameters(self, self._rules)
-        if isinstance(self.representation, str) and self.representation not in ("x", "xy"):
-            raise ValueError(
-                f"representation of {type(self).__name__} must be 'x', 'xy', a matrix or a "
-                f"mapping, got {self.representation!r}"
-            )
+        self._check_representation()
         seed = check_seed(self.random_state)
         X = check_features(self, X, reset=True)
         n_groups = self._count_groups(X.shape[1])
@@ -244,16 +231,6 @@ class Defrag(FeaturePooling):
         self.n_iter_: int = 1 if tree is None else max(1, int(tree.n_rounds.max(initial=0)))
         self._set_groups(X, labels, len(single) + n_places, mass, self.scale)
         return self
-
-    def _count_groups(self, n_features: int) -> int:
-        if self.n_clusters is None:
-            return count_leaves(n_features, self.max_cluster_size, stop=self.stop)
-        if self.n_clusters > n_features:
-            raise ValueError(
-                f"n_clusters of {type(self).__name__} must be at most the number of "
-                f"features ({n_features}), got {self.n_clusters}"
-            )
-        return self.n_clusters
 
     def _place(
         self, X: Csr, Y: LabelsLike, features: Ids, n_groups: int, seed: int
@@ -273,29 +250,7 @@ class Defrag(FeaturePooling):
 
     def _represent(self, X: Csr, Y: LabelsLike) -> Csr:
         threads = _native.n_threads(self.n_jobs)
-        vectors = FeatureVectors(
-            X,
-            sample_points=self.sample_points,
-            volume=self.volume,
-            row_norm=self.row_norm,
-            n_threads=threads,
-        )
-        if not isinstance(self.representation, str):
-            names = getattr(self, "feature_names_in_", None)
-            given = given_vectors(self.representation, n_features=X.shape[1], names=names)
-            Z = vectors.by_given(given)
-        elif self.representation == "x":
-            Z = vectors.by_points()
-        else:
-            if Y is None:
-                raise ValueError(
-                    f"This {type(self).__name__} estimator requires y to be passed, "
-                    "but the target y is None."
-                )
-            labels = check_labels(Y, n_rows=X.shape[0]).matrix
-            share = int(np.ceil(self.sample_labels * labels.shape[1]))
-            n_labels = max(share, min(self.min_labels, labels.shape[1]))
-            Z = vectors.by_labels(labels, n_labels=n_labels, popularity=self.popularity)
+        Z = self._vectors(X, Y)
         return scale_vectors(Z, split=self.split, threshold=self.threshold, n_threads=threads)
 
     def _cluster(self, Z: Csr, n_groups: int, seed: int) -> tuple[BalancedTree, Ids, int]:

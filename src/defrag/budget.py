@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from defrag.typing import Ids
 
-__all__ = ["deal_buckets", "deal_to_room", "pick_singletons"]
+__all__ = ["deal_buckets", "deal_to_room", "hash_to_buckets", "pick_singletons"]
 
 _BUCKETS = 2  # the stage of the random stream, as in cpp/core/random.hpp
 
@@ -40,6 +40,19 @@ def deal_buckets(features: Ids, n_buckets: int, seed: int) -> Ids:
     buckets = np.empty(len(features), dtype=np.int32)
     buckets[order] = np.arange(len(features), dtype=np.int32) % n_buckets
     return buckets
+
+
+def hash_to_buckets(features: Ids, n_buckets: int, seed: int) -> Ids:
+    """Give the bucket of each feature by its hash alone; buckets are not equally full.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from defrag.budget import hash_to_buckets
+    >>> hash_to_buckets(np.arange(6, dtype=np.int32), 4, seed=0)
+    array([3, 0, 2, 1, 3, 3], dtype=int32)
+    """
+    return (_hash(features.astype(np.uint64), seed) % np.uint64(n_buckets)).astype(np.int32)
 
 
 def deal_to_room(room: NDArray[np.int64]) -> Ids:

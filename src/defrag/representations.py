@@ -93,6 +93,10 @@ class FeatureVectors:
         rescued = self._fill(self._multiply(columns, kept), columns, shift=kept.shape[1])
         return self._fill(raw, rescued, shift=0)
 
+    def joint(self, Y: Csr) -> Csr:
+        """Give X^T Y as it is: how much of each feature goes together with each label."""
+        return self._multiply(self._columns(self._all_features(), sampled=True), Y[self.points])
+
     def by_given(self, vectors: Csr) -> Csr:
         """Represent a feature by a vector from elsewhere, such as a word embedding."""
         columns = self._columns(_empty_rows(vectors), sampled=False)

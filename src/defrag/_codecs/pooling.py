@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from defrag._codecs.base import SEED, Codec, SaveOptions, stored_rules
-from defrag._validation import Choice, Int
+from defrag._validation import Choice, Float, Int
 from defrag.agglomeration import Defrag, Hybrid
 from defrag.io.model_checks import (
     check_finite,
@@ -18,10 +18,14 @@ from defrag.io.model_checks import (
 )
 from defrag.io.model_schema import Array, Part, Schema
 from defrag.io.model_strings import pack_strings, string_arrays, unpack_strings
+from defrag.rivals import BCLS, ITDC, LSC, SCBC, HashGroups, RandomGroups, TopFeatures
 from defrag.tree import BalancedTree
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from defrag._validation import Rule
+    from defrag.clustering import FeatureClustering
 
 __all__ = ["POOLING_CODECS", "PoolingCodec"]
 
@@ -32,57 +36,77 @@ _MOST_FEATURES = 2**31 - 1
 
 
 class PoolingCodec(Codec):
-    """Writes and reads :class:`Defrag` and its presets."""
+    """Writes and reads a clustering of features.
 
-    def __init__(self, estimator: type[Defrag]) -> None:
+    Parameters
+    ----------
+    estimator : type
+        The class.
+    numbers : mapping, optional
+        What else it learnt: for ``objective`` the rule of ``objective_``.
+    """
+
+    def __init__(
+        self, estimator: type[FeatureClustering], numbers: Mapping[str, Rule] | None = None
+    ) -> None:
+        self._numbers = dict(numbers or {})
+        self._has_tree = issubclass(estimator, Defrag)
         schema = Schema(
             parameters=_rules(estimator),
-            state={"n_clusters": Int(0, _MOST_FEATURES), "n_iter": Int(1, 2**31 - 1)},
+            state={
+                "n_clusters": Int(0, _MOST_FEATURES),
+                "n_iter": Int(1, 2**31 - 1),
+                **self._numbers,
+            },
             arrays={
                 "labels": Array("int32"),
                 "mass": Array("float64"),
                 "scale": Array("float32", group="scale"),
                 **string_arrays("feature_names", optional=True),
-                **tree_arrays("tree", optional=True),
+                **(tree_arrays("tree", optional=True) if self._has_tree else {}),
             },
         )
         super().__init__(estimator, schema)
 
-    def parameters(self, model: Defrag) -> dict[str, Any]:
+    def parameters(self, model: FeatureClustering) -> dict[str, Any]:
         """Give the parameters; a given representation as the word."""
         parameters = super().parameters(model)
         if not isinstance(parameters.get("representation", GIVEN), str):
             parameters["representation"] = GIVEN
         return parameters
 
-    def encode(self, model: Defrag, options: SaveOptions) -> Part:  # noqa: ARG002 - no weights
+    def encode(self, model: Any, options: SaveOptions) -> Part:  # noqa: ARG002 - no weights
         """Turn a fitted clustering into a part."""
         arrays: dict[str, Any] = {"labels": model.labels_, "mass": model.mass_}
         if model.scale_ is not None:
             arrays["scale"] = model.scale_
         if hasattr(model, "feature_names_in_"):
             arrays |= pack_strings("feature_names", model.feature_names_in_)
-        if model.tree_ is not None:
+        if self._has_tree and model.tree_ is not None:
             arrays |= {f"tree/{name}": array for name, array in vars(model.tree_).items()}
-        state = {"n_clusters": int(model.n_clusters_), "n_iter": int(model.n_iter_)}
+        state: dict[str, Any] = {"n_clusters": int(model.n_clusters_), "n_iter": int(model.n_iter_)}
+        state |= {name: float(getattr(model, name + "_")) for name in self._numbers}
         return Part(self.parameters(model), state, arrays)
 
     def summary(self, part: Part) -> dict[str, int]:
         """Give the numbers of features and groups."""
         return {"features": len(part.arrays["labels"]), "groups": part.state["n_clusters"]}
 
-    def decode(self, part: Part) -> Defrag:
+    def decode(self, part: Part) -> Any:
         """Check the groups and give the clustering."""
         n_features = len(part.arrays["labels"])
         n_clusters = part.state["n_clusters"]
         _check_groups(part, n_features, n_clusters)
-        model: Defrag = self.rebuild(part.parameters)
+        model = self.rebuild(part.parameters)
         model.labels_ = part.arrays["labels"]
         model.n_clusters_ = n_clusters
         model.n_iter_ = part.state["n_iter"]
         model.mass_ = part.arrays["mass"]
         model.scale_ = part.arrays.get("scale")
-        model.tree_ = _decode_tree(part, n_features, n_clusters)
+        for name in self._numbers:
+            setattr(model, name + "_", part.state[name])
+        if self._has_tree:
+            model.tree_ = _decode_tree(part, n_features, n_clusters)
         model.n_features_in_ = n_features
         if part.has("feature_names/bytes"):
             names = unpack_strings(part, "feature_names", n_features)
@@ -90,9 +114,9 @@ class PoolingCodec(Codec):
         return model
 
 
-def _rules(estimator: type[Defrag]) -> dict[str, Rule]:
+def _rules(estimator: type[FeatureClustering]) -> dict[str, Rule]:
     rules = {
-        **Defrag._rules,  # noqa: SLF001 - the codec is a friend of the class
+        **estimator._rules,  # noqa: SLF001 - the codec is a friend of the class
         "representation": Choice(("x", "xy", GIVEN)),
         "random_state": SEED,
     }
@@ -125,5 +149,15 @@ def _decode_tree(part: Part, n_features: int, n_clusters: int) -> BalancedTree |
     return tree
 
 
-POOLING_CODECS: dict[str, Codec] = {"defrag": PoolingCodec(Defrag), "hybrid": PoolingCodec(Hybrid)}
+POOLING_CODECS: dict[str, Codec] = {
+    "defrag": PoolingCodec(Defrag),
+    "hybrid": PoolingCodec(Hybrid),
+    "itdc": PoolingCodec(ITDC, {"objective": Float(0.0)}),
+    "scbc": PoolingCodec(SCBC, {"objective": Float()}),
+    "lsc": PoolingCodec(LSC),
+    "bcls": PoolingCodec(BCLS),
+    "random_groups": PoolingCodec(RandomGroups),
+    "hash_groups": PoolingCodec(HashGroups),
+    "top_features": PoolingCodec(TopFeatures),
+}
 """The kinds of this room."""

@@ -9,7 +9,9 @@ from __future__ import annotations
 from defrag._native.arrays import KernelRows, csr_from_parts, csr_parts, inspect_csr, n_threads
 from defrag._native.features import (
     KMeansClusters,
+    Matches,
     agglomerate,
+    best_matches,
     column_statistics,
     company_order,
     feature_rows,
@@ -52,6 +54,7 @@ __all__ = [
     "KernelRows",
     "LabelTreeArrays",
     "LabelTreeWeights",
+    "Matches",
     "ParseError",
     "ParsedText",
     "SolverOptions",
@@ -61,6 +64,7 @@ __all__ = [
     "average_trees",
     "beam_search",
     "best_first_search",
+    "best_matches",
     "can_run",
     "column_statistics",
     "company_order",

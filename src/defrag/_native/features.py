@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "KMeansClusters",
+    "Matches",
     "agglomerate",
+    "best_matches",
     "column_statistics",
     "company_order",
     "feature_rows",
@@ -212,3 +214,51 @@ def spherical_kmeans(
         progress=progress,
     )
     return KMeansClusters(cluster, second, objective, n_rounds)
+
+
+@dataclass(frozen=True)
+class Matches:
+    """The best columns of each row, best first; see ``cpp/core/matches.hpp``.
+
+    Parameters
+    ----------
+    indptr : ndarray of int64, shape (n_rows + 1,)
+        Those of row ``r`` are ``[indptr[r]:indptr[r + 1]]`` of the other two.
+    columns : ndarray of int32
+        The columns.
+    scores : ndarray of float32
+        Their scores, all above zero.
+    own : ndarray of float32, shape (n_rows,) or (0,)
+        The score of each row's own column, where such were named.
+    """
+
+    indptr: Offsets
+    columns: Ids
+    scores: Floats
+    own: Floats
+
+
+def best_matches(
+    left: Csr,
+    right: Csr,
+    *,
+    n_best: int,
+    n_threads: int,
+    own: Ids | None = None,
+    dense_share: int = 8,
+    dense_bytes: int = 1 << 29,
+    progress: Progress | None = None,
+) -> Matches:
+    """Find the highest entries of each row of a product of matrices without storing it."""
+    parts = _core.best_matches(
+        csr_parts(left),
+        csr_parts(right),
+        n_cols=right.shape[1],
+        n_best=n_best,
+        own=own,
+        dense_share=dense_share,
+        dense_bytes=dense_bytes,
+        n_threads=n_threads,
+        progress=progress,
+    )
+    return Matches(*parts)

@@ -8,9 +8,10 @@ from sklearn.base import clone
 
 from defrag import _native
 from defrag._validation import Choice, Int, check_parameters
-from defrag.agglomeration import Defrag, Hybrid
+from defrag.agglomeration import Hybrid
 from defrag.classifiers._base import Classifier
 from defrag.classifiers.label_tree import LabelTree, member_seeds
+from defrag.clustering import FeatureClustering
 
 if TYPE_CHECKING:
     from defrag.typing import Csr, Floats, Ids, Seed
@@ -29,7 +30,7 @@ class Agglomerated(Classifier):
     ----------
     base : classifier, default=LabelTree()
         Any classifier of this library.
-    agglomeration : Defrag or Hybrid, default=Hybrid()
+    agglomeration : Defrag, Hybrid or one of defrag.rivals, default=Hybrid()
         How features are grouped.
     per_member : bool, default=True
         Whether every member has a clustering of its own, or all share one.
@@ -69,7 +70,7 @@ class Agglomerated(Classifier):
     def __init__(
         self,
         base: Classifier | None = None,
-        agglomeration: Defrag | None = None,
+        agglomeration: FeatureClustering | None = None,
         *,
         per_member: bool = True,
         random_state: Seed = None,
@@ -111,7 +112,7 @@ class Agglomerated(Classifier):
         agglomeration = Hybrid() if self.agglomeration is None else self.agglomeration
         for name, part, kind in (
             ("base", base, Classifier),
-            ("agglomeration", agglomeration, Defrag),
+            ("agglomeration", agglomeration, FeatureClustering),
         ):
             if not isinstance(part, kind):
                 raise ValueError(  # noqa: TRY004 - scikit-learn's contract wants a ValueError
@@ -128,7 +129,7 @@ class Agglomerated(Classifier):
             if n_members > 1:
                 model.set_params(n_trees=1)
             members.append((groups, model.fit(groups.transform(X), Y)))
-        self.members_: list[tuple[Defrag, Classifier]] = members
+        self.members_: list[tuple[FeatureClustering, Classifier]] = members
 
     def _rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:
         alone = len(self.members_) == 1

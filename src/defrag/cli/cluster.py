@@ -14,11 +14,13 @@ from defrag.cli._flags import estimator_flags, flag_name
 from defrag.io import read_word_vectors, write_groups
 from defrag.metrics import balance
 from defrag.progress import progress_pulse
+from defrag.rivals import BCLS, ITDC, LSC, SCBC, HashGroups, RandomGroups, TopFeatures
 
 if TYPE_CHECKING:
     from defrag.cli._data import Data
+    from defrag.clustering import FeatureClustering
 
-__all__ = ["HELP", "PRESETS", "Preset", "cluster"]
+__all__ = ["HELP", "METHODS", "PRESETS", "Method", "Preset", "cluster"]
 
 HELP = (
     "Find groups of features and write them as a group file.\n\n"
@@ -30,7 +32,23 @@ HELP = (
     "defrag cluster train.txt groups.txt --preset hybrid --agglomerated train_small.txt",
     "defrag cluster trainX.txt groups.txt --labels trainY.txt --preset xy",
     "defrag cluster train.txt groups.txt --representation glove.txt --vocabulary words.txt",
+    "defrag cluster train.txt groups.txt --method itdc --n-clusters 1000",
 )
+
+METHODS: dict[str, type[FeatureClustering]] = {
+    "defrag": Defrag,
+    "itdc": ITDC,
+    "scbc": SCBC,
+    "lsc": LSC,
+    "bcls": BCLS,
+    "random-groups": RandomGroups,
+    "hash-groups": HashGroups,
+    "top-features": TopFeatures,
+}
+"""Every clustering by the word that the command line has for it."""
+
+Method = Enum("Method", {word: word for word in METHODS}, type=str)  # type: ignore[misc] # the table names the members
+_DEFRAG = Method("defrag")
 
 
 class Preset(str, Enum):
@@ -53,19 +71,27 @@ PRESETS: dict[Preset, tuple[type[Defrag], dict[str, Any]]] = {
 _ABOUT_VALUES = ("pooling", "scale")
 
 
-@estimator_flags(Defrag, without=("representation", "verbose"))
+@estimator_flags(*METHODS.values(), without=("representation", "verbose"))
 def cluster(
     *,
     context: typer.Context,  # noqa: ARG001 - the flags are read from it
     data: Annotated[str, typer.Argument(metavar="DATA", help="Training data; - is stdin.")],
     groups: Annotated[str, typer.Argument(metavar="GROUPS", help="The group file; - is stdout.")],
-    preset: Annotated[
-        Preset,
+    method: Annotated[
+        Method,
         typer.Option(
-            help="Where to start from: the paper's DEFRAG-X, -XY or -N, or Hybrid, our "
-            "recommendation (half of the groups are the heaviest features, the rest is hashed)."
+            help="The paper's DEFRAG, another clustering, or a baseline: equally large random "
+            "groups, groups by a hash, or only the heaviest features."
         ),
-    ] = Preset.x,
+    ] = _DEFRAG,
+    preset: Annotated[
+        Preset | None,
+        typer.Option(
+            help="Where DEFRAG starts from: the paper's DEFRAG-X, -XY or -N, or Hybrid, our "
+            "recommendation (half of the groups are the heaviest features, the rest is hashed). "
+            "[default: x]"
+        ),
+    ] = None,
     representation: Annotated[
         str | None,
         typer.Option(
@@ -99,7 +125,7 @@ def cluster(
         raise ValueError("--agglomerated - would share standard output")
     if representation is not None:
         parameters["representation"] = representation
-    estimator = _estimator(preset, parameters)
+    estimator = _estimator(method.value, preset, parameters)
     points = read(data, labels=labels, form=form, zero_based=zero_based, strict=strict)
     _look_up(estimator, vocabulary, points)
     with progress_pulse("pooling features", enabled=preset is Preset.hybrid):
@@ -110,18 +136,26 @@ def cluster(
     _report(estimator, as_json=as_json)
 
 
-def _estimator(preset: Preset, parameters: dict[str, Any]) -> Defrag:
-    kind, fixed = PRESETS[preset]
+def _estimator(method: str, preset: Preset | None, parameters: dict[str, Any]) -> FeatureClustering:
+    kind = METHODS[method]
+    fixed: dict[str, Any] = {}
+    flag = f"--method {method}"
+    if kind is Defrag:
+        preset = preset or Preset.x
+        kind, fixed = PRESETS[preset]
+        flag = f"--preset {preset.value}"
+    elif preset is not None:
+        raise ValueError(f"--preset cannot be combined with --method {method}")
     known = kind().get_params()
     for name in parameters:
         if name in fixed or name not in known:
-            raise ValueError(f"{flag_name(name)} cannot be combined with --preset {preset.value}")
+            raise ValueError(f"{flag_name(name)} cannot be combined with {flag}")
     return kind(**fixed, **parameters, verbose=1)
 
 
-def _look_up(estimator: Defrag, vocabulary: str | None, points: Data) -> None:
+def _look_up(estimator: FeatureClustering, vocabulary: str | None, points: Data) -> None:
     """Replace the name of a file of word vectors by the vectors of the features."""
-    given = estimator.representation
+    given = estimator.get_params().get("representation", "x")
     if given in {"x", "xy"}:
         if vocabulary is not None:
             raise ValueError("--vocabulary needs a --representation of word vectors")
@@ -138,7 +172,7 @@ def _look_up(estimator: Defrag, vocabulary: str | None, points: Data) -> None:
     estimator.set_params(representation=vectors)
 
 
-def _report(estimator: Defrag, *, as_json: bool) -> None:
+def _report(estimator: FeatureClustering, *, as_json: bool) -> None:
     n_dropped = int((estimator.labels_ < 0).sum())
     if as_json:
         print_json(

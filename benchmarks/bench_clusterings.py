@@ -1,0 +1,175 @@
+"""Clusterings of features side by side: what they lose, what they cost, what Parabel makes of them.
+
+The table of the paper's section 4 (EURLex-4K, K = 512 by its balance factor, 625 = d / 8 and 1,024
+by its stopping rule), with the baselines that it left out; then debian and tibkat-core at d / 8.
+Every method gets three trees of Parabel, on one clustering and on three. Results are appended
+to a file as they come, and what the file has is not run again.
+
+    python benchmarks/bench_clusterings.py [--output FILE] [--print] [eurlex-4k[:K] ...]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sklearn.base import clone
+
+from common import cpu_seconds
+from defrag import Agglomerated, Defrag, Hybrid, Parabel, load_dataset, metrics
+from defrag.rivals import BCLS, ITDC, LSC, SCBC, HashGroups, RandomGroups, TopFeatures
+from word_vectors import word_vectors
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+WORD_VECTORS = "DEFRAG-G"
+SMALL_ONLY = {"LSC", "BCLS"}
+METHODS: dict[str, Any] = {
+    "DEFRAG-X": Defrag(),
+    "DEFRAG-XY": Defrag("xy"),
+    "DEFRAG-N": Defrag(split="ndcg"),
+    WORD_VECTORS: Defrag(),
+    "Hybrid": Hybrid(),
+    "ITDC": ITDC(),
+    "SCBC, balance 0.1": SCBC(balance=0.1),
+    "SCBC, balance 1": SCBC(balance=1.0),
+    "LSC": LSC(),
+    "BCLS": BCLS(),
+    "random groups": RandomGroups(),
+    "random, energy": RandomGroups(scale="energy"),
+    "hashing": HashGroups(),
+    "top by mass": TopFeatures(),
+    "top by information": TopFeatures("information"),
+}
+# LMI, balance, entropy, minutes, P@1/3/5 of Table 1, on EURLex-4K.
+PAPER = {
+    "DEFRAG-X": (0.37, "1.11", 0.99, 0.03, "78.97/65.68/54.46"),
+    "ITDC": (0.47, "Inf", 0.87, 0.7, "73.85/59.63/49.19"),
+    "SCBC, balance 0.1": (0.39, "321", 0.75, 0.55, "71.96/59.50/49.41"),
+    "LSC": (0.60, "130", 0.93, 5.7, "71.44/58.68/48.71"),
+    "BCLS": (0.50, "Inf", 0.91, 2.5, "74.14/60.96/50.53"),
+}
+SETS = ["eurlex-4k:512", "eurlex-4k:625", "eurlex-4k:1024", "debian:5164", "tibkat-core:14264"]
+
+
+def precisions(model: Any, data: Any) -> list[float]:
+    labels, _ = model.fit(data.train.X, data.train.Y).predict_topk(data.test.X)
+    report = metrics.evaluate(data.test.Y, labels)
+    return [report[f"P@{k}"] for k in (1, 3, 5)]
+
+
+def measure(method: Any, data: Any) -> dict[str, Any]:
+    """Cluster once and measure the groups; then train on one clustering and on three."""
+    X, Y = data.train.X, data.train.Y
+    try:
+        seconds, groups = cpu_seconds(clone(method).fit, X, Y)
+    except ValueError as error:
+        return {"refused": str(error)}
+    found = metrics.evaluate_clustering(X, Y, groups.labels_)
+    n_clusters = groups.n_clusters_
+    result = {
+        "seconds": seconds,
+        "rounds": groups.n_iter_,
+        "LMI": found["LMI"],
+        "LMI_paper": found["LMI_paper"],
+        "balance": metrics.balance(groups.labels_, n_clusters),
+        "entropy": metrics.normalised_entropy(groups.labels_, n_clusters),
+        "nnz": groups.transform(X).nnz / X.shape[0],
+        "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+    }
+    for members in (1, 3):
+        model = Agglomerated(Parabel(3), method, per_member=members > 1, random_state=0)
+        result[f"P_{members}"] = precisions(model, data)
+    return result
+
+
+def run(output: Path, places: list[str], names: list[str]) -> None:
+    done = {(one["set"], one["method"]) for one in read(output)}
+    loaded: dict[str, Any] = {}
+    vectors: dict[str, Any] = {}
+
+    def keep(place: str, name: str, work: Callable[[], dict[str, Any]]) -> None:
+        if (place, name) in done:
+            return
+        line = json.dumps({"set": place, "method": name, **work()})
+        with output.open("a", encoding="utf-8") as file:
+            file.write(line + "\n")
+
+    for place in places:
+        folder, _, groups = place.partition(":")
+        if folder not in loaded:
+            loaded = {folder: load_dataset(folder)}
+        data = loaded[folder]
+        if "all features" in names:
+            keep(
+                place,
+                "all features",
+                lambda data=data: {"P_1": precisions(Parabel(3, random_state=0), data)},
+            )
+        for name in names:
+            if name not in METHODS or (name, folder) == (WORD_VECTORS, "eurlex-4k"):
+                continue
+            method = clone(METHODS[name]).set_params(n_clusters=int(groups), random_state=0)
+            if name == WORD_VECTORS and (place, name) not in done:
+                if folder not in vectors:
+                    vectors[folder] = word_vectors(data.train.X)
+                method.set_params(representation=vectors[folder])
+            keep(place, name, lambda method=method, data=data: measure(method, data))
+
+
+def read(output: Path) -> list[dict[str, Any]]:
+    if not output.exists():
+        return []
+    return [json.loads(line) for line in output.read_text(encoding="utf-8").splitlines()]
+
+
+def show(output: Path, places: list[str]) -> None:
+    records = read(output)
+    for place in places:
+        rows = {one["method"]: one for one in records if one["set"] == place}
+        print(f"\n{place}")
+        print(
+            f"{'method':<20} {'LMI':>5} {'(paper)':>7} {'balance':>8} {'entropy':>7} {'CPU s':>7} "
+            f"{'nnz/row':>7}  {'P@1/3/5, one':<18} {'three clusterings':<18}  Table 1"
+        )
+        for name in ["all features", *METHODS]:
+            if name in rows:
+                print(line_of(name, rows[name], paper=place.startswith("eurlex")))
+
+
+def line_of(name: str, row: dict[str, Any], *, paper: bool) -> str:
+    if "refused" in row:
+        return f"{name:<20} {row['refused']}"
+    one, three = (
+        "/".join(f"{p:.2f}" for p in row[key]) if key in row else "" for key in ("P_1", "P_3")
+    )
+    if "LMI" not in row:
+        return f"{name:<20} {'':>46}  {one:<18}"
+    line = (
+        f"{name:<20} {row['LMI']:>5.3f} {row['LMI_paper']:>7.3f} {row['balance']:>8.2f} "
+        f"{row['entropy']:>7.3f} {row['seconds']:>7.2f} {row['nnz']:>7.1f}  {one:<18} {three:<18}"
+    )
+    if paper and name in PAPER:
+        lmi, balance, entropy, minutes, precision = PAPER[name]
+        line += f"  {lmi} {balance} {entropy} {minutes} min {precision}"
+    return line
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--output", type=Path, default=Path("clusterings.jsonl"))
+    parser.add_argument("--print", action="store_true", help="only print what the file has")
+    parser.add_argument("--methods", nargs="*", default=["all features", *METHODS])
+    parser.add_argument("sets", nargs="*", default=SETS)
+    options = parser.parse_args()
+    if not options.print:
+        run(options.output, options.sets, options.methods)
+    show(options.output, options.sets)
+
+
+if __name__ == "__main__":
+    main()

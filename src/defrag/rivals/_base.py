@@ -1,0 +1,94 @@
+"""What the other clusterings of features share: one ``fit``, which asks for the groups."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from defrag import _native
+from defrag._validation import check_features, check_parameters, check_seed
+from defrag.clustering import FeatureClustering
+from defrag.representations import FeatureVectors
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from defrag.typing import Csr, Ids, LabelsLike, MatrixLike, Seed
+
+__all__ = ["Found", "Rival", "refuse_beyond"]
+
+
+@dataclass(frozen=True)
+class Found:
+    """The group of each feature, and how many rounds it took to find them."""
+
+    labels: Ids
+    n_rounds: int = 1
+
+
+class Rival(FeatureClustering):
+    """A clustering of features other than DEFRAG, with the interface of :class:`Defrag`.
+
+    A subclass says in :meth:`_find` how the groups are found; ``fit`` is the same for all.
+    """
+
+    scale: str | None
+    random_state: Seed
+    n_iter_: int
+
+    def fit(self, X: MatrixLike, Y: LabelsLike = None) -> Rival:
+        """Find the groups.
+
+        Parameters
+        ----------
+        X : sparse or dense matrix, shape (n_points, n_features)
+            Training data.
+        Y : indicator matrix, label lists or classes, optional
+            Labels of the points, for the methods that look at them.
+
+        Returns
+        -------
+        self : Rival
+            The fitted transformer.
+        """
+        check_parameters(self, self._rules)
+        if "representation" in self.get_params(deep=False):
+            self._check_representation()
+        seed = check_seed(self.random_state)
+        X = check_features(self, X, reset=True)
+        n_groups = self._count_groups(X.shape[1])
+        _, mass = _native.column_statistics(X, n_threads=_native.n_threads(self.n_jobs))
+        found = self._find(X, Y, mass, n_groups, seed)
+        self.n_iter_ = found.n_rounds
+        self._set_groups(X, found.labels, n_groups, mass, self.scale)
+        return self
+
+    def _joint(self, X: Csr, Y: LabelsLike) -> Csr:
+        """Give X^T Y, the joint distribution of features and labels but for its sum."""
+        if X.nnz and X.data.min() < 0:
+            raise ValueError(
+                f"Negative values in data passed to {type(self).__name__}, which needs "
+                f"values >= 0, got {float(X.data.min()):g}"
+            )
+        threads = _native.n_threads(self.n_jobs)
+        vectors = FeatureVectors(
+            X, sample_points=1.0, volume=self.volume, row_norm=None, n_threads=threads
+        )
+        return vectors.joint(self._labels(Y, X.shape[0]))
+
+    @abstractmethod
+    def _find(
+        self, X: Csr, Y: LabelsLike, mass: NDArray[np.float64], n_groups: int, seed: int
+    ) -> Found:
+        """Find ``n_groups`` groups of the features of X, some of them perhaps empty."""
+
+
+def refuse_beyond(estimator: Rival, limit_gb: float, n_bytes: float, what: str) -> None:
+    """Raise when a method that cannot scale would need more memory than it may take."""
+    if n_bytes > limit_gb * 1e9:
+        raise ValueError(
+            f"{type(estimator).__name__} needs about {n_bytes / 1e9:.1f} GB for {what}, more than "
+            f"max_memory_gb={limit_gb:g}; ask for fewer groups, or use Defrag, ITDC or SCBC"
+        )
