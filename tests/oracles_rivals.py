@@ -41,7 +41,8 @@ def divergences(joint, pooled, smoothing):
         for j, feature in enumerate(joint):
             p = feature / feature.sum()
             some = p > 0
-            result[j, k] = (p[some] * np.log(p[some] / q[some])).sum()
+            with np.errstate(divide="ignore"):  # infinite where the group lacks a label
+                result[j, k] = (p[some] * np.log(p[some] / q[some])).sum()
     return result
 
 

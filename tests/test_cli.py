@@ -104,6 +104,23 @@ REFUSED = {
         "cluster train.txt out --preset hybrid --split ndcg",
         "--split cannot be combined with --preset hybrid",
     ),
+    "method and a preset": (
+        "cluster train.txt out --method itdc --preset xy",
+        "--preset cannot be combined with --method itdc",
+    ),
+    "method and a flag of another": (
+        "cluster train.txt out --method top-features --balance 0.5",
+        "--balance cannot be combined with --method top-features",
+    ),
+    "method without vectors": (
+        "cluster train.txt out --method hash-groups --vocabulary words.txt",
+        "--vocabulary needs a --representation of word vectors",
+    ),
+    "no such method": ("cluster train.txt out --method kmeans", "'--method'.*'itdc'"),
+    "method out of memory": (
+        "cluster train.txt out --method lsc --max-memory-gb 0.0000001",
+        "LSC needs about .* GB for .* more than max_memory_gb",
+    ),
     "preset and its own": (
         "cluster train.txt out --preset xy --representation x",
         "--representation cannot be combined with --preset xy",
@@ -286,6 +303,26 @@ def test_preset_is_library(folder, preset, expected, data):
 def test_presets_are_all_tested():
     assert {preset.value for preset in cluster.Preset} == {"x", "xy", "n", "hybrid"}
     assert set(cluster.PRESETS) == set(cluster.Preset)
+
+
+@pytest.mark.parametrize("method", cluster.METHODS)
+def test_method_is_library(folder, method):
+    X, Y = points()
+    args = ("--method", method, "--seed", "3", "--n-clusters", "5", "--agglomerated", "small")
+    said = json.loads(run_well("cluster", "train.txt", "groups.out", *args, "--json"))
+    expected = cluster.METHODS[method](random_state=3, n_clusters=5).fit(X, Y)
+    found = read_groups(folder / "groups.out", N_FEATURES, allow_missing=True)
+    np.testing.assert_array_equal(found, expected.labels_)
+    assert same(read_data(folder / "small")[0], expected.transform(X))
+    assert json.loads(run_well("info", "groups.out", "--json"))["groups"] == 5
+    assert said["n_clusters"] == 5
+
+
+def test_flags_of_all_methods():
+    help_text = run_well("cluster", "--help")
+    for kind in cluster.METHODS.values():
+        for name in set(kind().get_params()) - {"random_state", "verbose"}:
+            assert _flags.flag_name(name) in help_text
 
 
 def test_word_vectors_represent_features(folder):

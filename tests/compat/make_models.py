@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from defrag import PLT, Agglomerated, Bonsai, Defrag, DiSMEC, Hybrid, LabelTree, Parabel, load
+from defrag.rivals import BCLS, ITDC, LSC, SCBC, HashGroups, RandomGroups, TopFeatures
 
 
 def models(X):
@@ -34,6 +35,14 @@ def models(X):
     flat = DiSMEC(random_state=0).fit(X, Y)
     yield "dismec", flat, {}
     yield "dismec-int8", flat, {"weights": "int8"}
+    few = {"n_clusters": 6, "random_state": 0}
+    yield "itdc", ITDC(**few).fit(X, Y), {}
+    yield "scbc", SCBC(**few).fit(X), {}
+    yield "lsc", LSC(**few).fit(X), {}
+    yield "bcls", BCLS(**few, max_iter=50).fit(X), {}
+    yield "random_groups", RandomGroups(**few).fit(X), {}
+    yield "hash_groups", HashGroups(**few).fit(X), {}
+    yield "top_features", TopFeatures(**few).fit(X), {}
     base = Parabel(n_trees=2, max_leaf_size=3)
     yield "agglomerated", Agglomerated(base, Hybrid(n_clusters=6), random_state=0).fit(X, Y), {}
 

@@ -130,7 +130,7 @@ def cluster(
     _look_up(estimator, vocabulary, points)
     with progress_pulse("pooling features", enabled=preset is Preset.hybrid):
         estimator.fit(points.X, points.Y)
-    write_groups(groups, estimator.labels_)
+    write_groups(groups, estimator.labels_, estimator.n_clusters_)
     if agglomerated is not None:
         write(agglomerated, points.with_features(estimator.transform(points.X)))
     _report(estimator, as_json=as_json)

@@ -95,7 +95,7 @@ def parse_groups(
     return _partition(name, groups, n_features, allow_missing=allow_missing), len(groups)
 
 
-def write_groups(path: PathLike, labels: ArrayLike) -> None:
+def write_groups(path: PathLike, labels: ArrayLike, n_clusters: int | None = None) -> None:
     r"""Write the group of each feature; ``read_groups`` gives the same array back.
 
     Parameters
@@ -104,6 +104,8 @@ def write_groups(path: PathLike, labels: ArrayLike) -> None:
         The file, as for ``write_xmc``.
     labels : array-like of shape (n_features,)
         The group of each feature, counted from 0; -1 for those in none.
+    n_clusters : int, optional
+        How many groups there are, empty ones among them; default: the largest id plus one.
 
     Examples
     --------
@@ -124,7 +126,9 @@ def write_groups(path: PathLike, labels: ArrayLike) -> None:
         raise ValueError(f"labels must be >= -1, got {groups.min()}")
     order = np.argsort(groups, kind="stable")
     order = order[groups[order] >= 0]
-    sizes = np.bincount(groups[order]) if order.size else np.zeros(0, dtype=np.int64)
+    sizes = np.bincount(groups[order], minlength=n_clusters or 0)
+    if n_clusters is not None and len(sizes) > n_clusters:
+        raise ValueError(f"labels must be below n_clusters ({n_clusters}), got {len(sizes) - 1}")
     with atomic_writer(path) as file:
         file.write(b"%d\n" % len(sizes))
         for members in np.split(order, np.cumsum(sizes)[:-1]) if len(sizes) else []:
