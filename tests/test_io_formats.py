@@ -192,6 +192,8 @@ def test_groups_round_trip(tmp_path):
     assert found.dtype == np.int32
     write_groups(tmp_path / "e", [])
     assert len(read_groups(tmp_path / "e")) == 0
+    write_groups(tmp_path / "n", [0, 0], n_clusters=3)
+    assert (tmp_path / "n").read_text() == "3\n2 0 1 \n0 \n0 \n"
 
 
 def test_groups_of_the_official_program(data_folder):
@@ -242,6 +244,8 @@ def test_groups_of_another_number_of_features(tmp_path):
         read_groups(tmp_path / "g", 5)
     with pytest.raises(ValueError, match="labels must be >= -1, got -2"):
         write_groups(tmp_path / "g", [0, -2])
+    with pytest.raises(ValueError, match=r"labels must be below n_clusters \(2\), got 4"):
+        write_groups(tmp_path / "g", [0, 4], n_clusters=2)
     with pytest.raises(ValueError, match="array of whole numbers, got float64"):
         write_groups(tmp_path / "g", [0.5])
 

@@ -14,6 +14,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from defrag import Agglomerated, Defrag, Parabel, load, metrics
 from defrag._validation import canonical_csr
+from defrag.exceptions import ModelFormatError
 from defrag.rivals import BCLS, ITDC, LSC, SCBC, HashGroups, RandomGroups, TopFeatures
 from defrag.rivals._assignment import Marriage, improve
 from defrag.rivals._centres import add_up, start_clusters
@@ -21,6 +22,7 @@ from defrag.rivals._information import feature_information, lost_information
 from defrag.rivals.bcls import projection
 from defrag.rivals.itdc import nearest_groups, start_by_label
 from defrag.rivals.lsc import landmark_weights, spectral_rows
+from model_drafts import Draft
 from oracles_rivals import bcls_rounds, divergences, joint_information
 
 ALL = [
@@ -97,6 +99,38 @@ def test_a_loaded_model_is_the_saved_one(tmp_path, estimator):
         np.testing.assert_array_equal(getattr(found, name), getattr(model, name))
     assert found.get_params() == model.get_params()
     np.testing.assert_array_equal(found.transform(X).data, model.transform(X).data)
+
+
+BROKEN = {
+    "objective negative": (
+        lambda m: m["state"].update(objective=-1.0),
+        "objective of itdc .* >= 0",
+    ),
+    "objective missing": (lambda m: m["state"].pop("objective"), "'objective' is missing"),
+    "no smoothing": (lambda m: m["parameters"].update(smoothing=0), "smoothing of itdc .* got 0"),
+    "another kind": (lambda m: m.update(kind="lsc"), "parameters of lsc must be"),
+    "too few groups": (lambda m: m["state"].update(n_clusters=1), r"'labels' must be in \[-1, 1\)"),
+}
+
+
+@pytest.mark.parametrize("case", BROKEN)
+def test_a_broken_file_is_refused(tmp_path, case):
+    change, message = BROKEN[case]
+    ITDC(n_clusters=5, random_state=0).fit(*some_points(1)).save(tmp_path / "a")
+    draft = Draft((tmp_path / "a").read_bytes())
+    change(draft.model)
+    (tmp_path / "a").write_bytes(draft.to_bytes())
+    with pytest.raises(ModelFormatError, match=message):
+        load(tmp_path / "a")
+
+
+def test_only_defrag_has_a_tree(tmp_path):
+    RandomGroups(n_clusters=5, random_state=0).fit(*some_points(1)).save(tmp_path / "a")
+    draft = Draft((tmp_path / "a").read_bytes())
+    draft.put("tree/order", np.arange(24, dtype=np.int32))
+    (tmp_path / "a").write_bytes(draft.to_bytes())
+    with pytest.raises(ModelFormatError, match="'tree/order' is unknown to the kind 'random_gro"):
+        load(tmp_path / "a")
 
 
 @pytest.mark.parametrize("estimator", ALL, ids=str)

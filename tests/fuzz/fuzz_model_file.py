@@ -18,6 +18,7 @@ from sklearn.base import clone  # noqa: E402 - likewise
 
 from defrag import load  # noqa: E402 - likewise
 from defrag.exceptions import ModelFormatError  # noqa: E402 - likewise
+from defrag.rivals import ITDC  # noqa: E402 - likewise
 from model_drafts import (  # noqa: E402 - likewise
     Draft,
     X,
@@ -45,7 +46,9 @@ def small_models(folder):
     """
     model = clone(small_defrag()).fit(X[:, :6])  # few bytes, so that all can be changed
     model.feature_names_in_ = np.array(list("aäbcde"), dtype=object)
-    for i, one in enumerate((model, small_hybrid(), small_defrag(unseen="drop", scale=None))):
+    rival = ITDC(n_clusters=3, random_state=0).fit(X[:, :6], Y)
+    bare = small_defrag(unseen="drop", scale=None)
+    for i, one in enumerate((model, small_hybrid(), bare, rival)):
         one.save(folder / str(i))
         yield (folder / str(i)).read_bytes()
     letters = np.array([["a", "bö", "c"][row[0] % 3] for row in Y])
@@ -82,7 +85,7 @@ def survives(path, data):
     features = np.tile(X, (1, 1 + model.n_features_in_ // 12))[:, : model.n_features_in_]
     pooled = model.transform(features)
     assert pooled.shape == (len(features), model.n_clusters_), data
-    if model.tree_ is not None:
+    if getattr(model, "tree_", None) is not None:
         assert len(model.tree_.leaf_of_items()) == len(model.tree_.order), data
     return True
 

@@ -126,7 +126,7 @@ def write_groups(path: PathLike, labels: ArrayLike, n_clusters: int | None = Non
         raise ValueError(f"labels must be >= -1, got {groups.min()}")
     order = np.argsort(groups, kind="stable")
     order = order[groups[order] >= 0]
-    sizes = np.bincount(groups[order], minlength=n_clusters or 0)
+    sizes = np.bincount(groups[order].astype(np.int64), minlength=n_clusters or 0)
     if n_clusters is not None and len(sizes) > n_clusters:
         raise ValueError(f"labels must be below n_clusters ({n_clusters}), got {len(sizes) - 1}")
     with atomic_writer(path) as file:
