@@ -6,7 +6,7 @@ import json
 
 import numpy as np
 
-from defrag import Agglomerated, Defrag, Hybrid, LabelTree
+from defrag import Agglomerated, Defrag, DiSMEC, Hybrid, LabelTree
 
 RNG = np.random.default_rng(0)
 X = np.float32(RNG.integers(1, 9, (30, 12)) * (RNG.random((30, 12)) < 0.4))
@@ -31,6 +31,11 @@ def small_label_tree(**parameters):
     """Fit a tree of 10 labels: a root of 3 children, two of which have 2, leaves of 2."""
     settings = {"max_leaf_size": 2, "arity": 2, "root_arity": 3, "random_state": 0}
     return LabelTree(**{**settings, **parameters}).fit(X, Y)
+
+
+def small_dismec(**parameters):
+    """Fit 10 flat classifiers; every one has a weight for most of the 12 features."""
+    return DiSMEC(**{"random_state": 0, **parameters}).fit(X, Y)
 
 
 def small_agglomerated(**parameters):

@@ -9,7 +9,7 @@ from defrag import LabelTree, load
 from defrag.exceptions import ModelFormatError
 from defrag.io.model_label_tree import check_label_tree, check_label_tree_weights
 from defrag.io.model_schema import Part
-from model_drafts import Draft, X, small_agglomerated, small_label_tree
+from model_drafts import Draft, X, small_agglomerated, small_dismec, small_label_tree
 
 
 @pytest.fixture(scope="module")
@@ -26,6 +26,8 @@ def stored(tmp_path_factory):
     classes.fit(X, np.arange(30) % 3 * 2.0).save(folder / "numbers")
     classes.fit(X, np.arange(30) % 2 == 0).save(folder / "bools")
     small_agglomerated().save(folder / "agglomerated")
+    small_dismec().save(folder / "flat")
+    small_dismec().save(folder / "flat int8", weights="int8")
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
@@ -350,6 +352,60 @@ OTHERS = {
 }
 
 
+def flat(name, index, value):
+    def change(draft):
+        draft.array(name)[index] = value
+
+    return change
+
+
+# 10 labels, 12 features; feature 0 has weights for outputs 0 to 9.
+FLAT = {
+    "labels too few": (inside("state", n_labels=9), r"'labels' must be in \[0, 9\), got 9 at 9"),
+    "label negative": (flat("labels", 0, -1), r"'labels' must be in \[0, 10\), got -1 at 0"),
+    "label twice": (flat("labels", 3, 2), "'labels' must rise, got 2 after 2 at 3"),
+    "labels fall": (flat("labels", 3, 9), "'labels' must rise, got 4 after 9 at 4"),
+    "no labels": (put("labels", np.zeros(0, np.int32)), "'labels' must have at least one label"),
+    "labels of int64": (put("labels", np.arange(10)), "1-D of int32, got 1-D of int64"),
+    "features too few": (inside("state", n_features=11), "'feature_ptr' must have 12 items, got"),
+    "features too many": (inside("state", n_features=13), "'feature_ptr' must have 14 items, got"),
+    "features start late": (flat("feature_ptr", 0, 1), "'feature_ptr' must run from 0 to"),
+    "features end late": (flat("feature_ptr", 12, 10**9), "'feature_ptr' must run from 0 to"),
+    "features fall": (flat("feature_ptr", 2, 10**9), "'feature_ptr' must not fall, got"),
+    "output too large": (flat("outputs", 9, 10), r"'outputs' must be in \[0, 10\), got 10 at 9"),
+    "output twice": (flat("outputs", 1, 0), "'outputs' must rise inside a feature, got 0 after 0"),
+    "outputs too few": (put("outputs", np.zeros(3, np.uint16)), "'feature_ptr' must run from 0"),
+    "outputs of uint8": (put("outputs", np.zeros(3, np.uint8)), "of uint16 or int32, got 1-D of"),
+    "output negative": (
+        lambda d: d.put("outputs", np.int32(d.array("outputs")) - 1),
+        r"'outputs' must be in \[0, 10\), got -1 at 0",
+    ),
+    "bias too short": (put("bias", np.zeros(9, np.float32)), "'bias' must have 10 items, got 9"),
+    "bias NaN": (flat("bias", 2, np.nan), "'bias' must be finite, got nan at 2"),
+    "weights too few": (put("weights", np.zeros(3, np.float32)), "'weights' must have .* got 3"),
+    "weight infinite": (flat("weights", 7, -np.inf), "'weights' must be finite, got -inf at 7"),
+    "weights missing": (put("weights", None), "'weights' of the kind 'dismec' is missing"),
+    "weights of float64": (put("weights", np.zeros(3)), "or float16 or int8, got 1-D of float64"),
+    "scales unasked": (
+        put("scales", np.ones(12, np.float32)),
+        "'scales' belongs to weights of int8",
+    ),
+    "batch of none": (inside("parameters", batch_size=0), "batch_size of dismec must be .* got 0"),
+    "another kind": (lambda d: d.model.update(kind="plt"), "must be .* is"),
+}
+
+FLAT_INT8 = {
+    "without scales": (put("scales", None), "'scales' must come with weights of int8"),
+    "of -128": (flat("weights", 4, -128), r"'weights' must be in \[-127, 128\), got -128"),
+    "scales too few": (
+        put("scales", np.ones(11, np.float32)),
+        "'scales' must have 12 items, got 11",
+    ),
+    "scale negative": (flat("scales", 2, -1), "'scales' must be finite and >= 0, got -1.0 at 2"),
+    "scale that overflows": (flat("scales", 2, 1e37), "keep 127 times itself finite, got 1e.37"),
+}
+
+
 def refuse(tmp_path, data, change, message):
     draft = Draft(data)
     change(draft)
@@ -365,6 +421,16 @@ def refuse(tmp_path, data, change, message):
 @pytest.mark.parametrize("case", TREE)
 def test_a_broken_tree_is_named(tmp_path, stored, case):
     refuse(tmp_path, stored["tree"], *TREE[case])
+
+
+@pytest.mark.parametrize("case", FLAT)
+def test_a_broken_flat_model_is_named(tmp_path, stored, case):
+    refuse(tmp_path, stored["flat"], *FLAT[case])
+
+
+@pytest.mark.parametrize("case", FLAT_INT8)
+def test_broken_small_weights_are_named(tmp_path, stored, case):
+    refuse(tmp_path, stored["flat int8"], *FLAT_INT8[case])
 
 
 @pytest.mark.parametrize("case", OTHERS)

@@ -13,7 +13,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from defrag import Agglomerated, Defrag, Hybrid, LabelTree, Parabel, load
+from defrag import Agglomerated, Defrag, DiSMEC, Hybrid, LabelTree, Parabel, load
 from defrag._codecs import tree_weights
 from defrag._codecs.classes import pack_classes, unpack_classes
 from defrag._codecs.tree_weights import pack_weights, unpack_weights
@@ -21,7 +21,15 @@ from defrag._native import LabelTreeArrays, LabelTreeWeights
 from defrag.io.model_label_tree import n_outputs, offsets
 from defrag.io.model_schema import Part
 from defrag.persistence import describe
-from model_drafts import Draft, X, Y, small_agglomerated, small_hybrid, small_label_tree
+from model_drafts import (
+    Draft,
+    X,
+    Y,
+    small_agglomerated,
+    small_dismec,
+    small_hybrid,
+    small_label_tree,
+)
 
 INDICATOR = np.zeros((30, 11), dtype=int)  # the last label has no points
 for _row, _labels in enumerate(Y):
@@ -43,6 +51,11 @@ MODELS = {
     "shared groups": lambda: small_agglomerated(per_member=False),
     "defaults": lambda: Agglomerated(random_state=1).fit(X, LETTERS),
     "agglomerated twice": lambda: small_agglomerated(base=Agglomerated(Parabel(2), Defrag())),
+    "flat": small_dismec,
+    "flat without weights": lambda: small_dismec(weight_threshold=1e9),
+    "flat, dense labels": lambda: small_dismec().fit(X, INDICATOR),
+    "flat, classes": lambda: small_dismec().fit(X, LETTERS),
+    "flat on groups": lambda: small_agglomerated(base=DiSMEC("fast", batch_size=16)),
     "given vectors": lambda: small_agglomerated(agglomeration=Defrag(representation=np.eye(12))),
 }
 
@@ -77,7 +90,9 @@ def test_a_loaded_classifier_is_the_saved_one(tmp_path, name, mmap):
     assert_same_answers(pickle.loads(pickle.dumps(loaded)), model)  # noqa: S301 - its own bytes
 
 
-@pytest.mark.parametrize("name", ["label tree", "parabel", "agglomerated", "agglomerated twice"])
+@pytest.mark.parametrize(
+    "name", ["label tree", "parabel", "agglomerated", "agglomerated twice", "flat"]
+)
 def test_a_loaded_classifier_can_be_fitted_anew(tmp_path, name):
     model = MODELS[name]()
     model.save(tmp_path / "a")
@@ -87,7 +102,9 @@ def test_a_loaded_classifier_can_be_fitted_anew(tmp_path, name):
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
 
 
-@pytest.mark.parametrize("name", ["label tree", "parabel", "agglomerated"])
+@pytest.mark.parametrize(
+    "name", ["label tree", "parabel", "agglomerated", "flat", "flat on groups"]
+)
 @pytest.mark.parametrize("weights", ["float32", "int8"])
 def test_bytes_do_not_depend_on_threads(tmp_path, name, weights):
     found = set()
@@ -301,7 +318,7 @@ def test_feature_names_come_back(tmp_path):
             loaded.predict(frame.rename(columns={"ä": "b"}))
 
 
-@pytest.mark.parametrize("make", [small_label_tree, small_agglomerated])
+@pytest.mark.parametrize("make", [small_label_tree, small_agglomerated, small_dismec])
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_threads_share_a_mapped_classifier(tmp_path, make, n_jobs):
     make().save(tmp_path / "a")
@@ -324,8 +341,9 @@ def test_threads_reach_the_members():
     assert all(part.n_jobs == 2 for member in model.members_ for part in member)
 
 
-def test_labels_that_never_occur_cost_nothing(tmp_path):
-    model = small_label_tree()
+@pytest.mark.parametrize("make", [small_label_tree, small_dismec])
+def test_labels_that_never_occur_cost_nothing(tmp_path, make):
+    model = make()
     model.n_labels_ = 2**31 - 1
     model.save(tmp_path / "a")
     loaded = load(tmp_path / "a")
@@ -346,6 +364,10 @@ def test_descriptions(tmp_path):
         "labels": 10, "groups": None, "members": None, "trees": 2, "nodes": 16,
         "weight_type": "int8", "label_names": True, "vocabulary": True,
     }  # fmt: skip
+    small_dismec().save(path, weights="float16")
+    found = describe(path)
+    assert (found["kind"], found["trees"], found["nodes"]) == ("dismec", 0, 0)
+    assert (found["weights"], found["weight_type"]) == (found["sizes"]["weights"] / 2, "float16")
     small_agglomerated().save(path)
     found = describe(path)
     assert (found["members"], found["trees"], found["labels"]) == (2, 2, 10)

@@ -10,7 +10,7 @@ import pytest
 from scipy import sparse
 
 from cli_running import files, run, run_well
-from defrag import Agglomerated, Defrag, Hybrid, LabelTree, Parabel, load, metrics
+from defrag import Agglomerated, Defrag, DiSMEC, Hybrid, LabelTree, Parabel, load, metrics
 from defrag.cli import _estimate, _flags, _models
 from defrag.io import (
     Dataset,
@@ -212,6 +212,18 @@ def test_train_is_library(folder, base, groups):
     run_well(*line.split(" "))
     model = whole(BASES[base](2), GROUPS[groups], random_state=5).fit(X, Y)
     model.save(folder / "expected")
+    assert (folder / "out").read_bytes() == (folder / "expected").read_bytes()
+
+
+@pytest.mark.parametrize("groups", ["none", "hybrid"])
+@pytest.mark.parametrize("flags", [{}, {"preset": "fast", "batch_size": 16}])
+def test_train_one_vs_rest_is_library(folder, groups, flags):
+    X, Y = points()
+    line = f"train train.txt out --classifier dismec --agglomerate {groups} --weights int8"
+    given = [text for name, value in flags.items() for text in (_flags.flag_name(name), str(value))]
+    run_well(*line.split(" "), *given)
+    model = whole(DiSMEC(**flags), GROUPS[groups], random_state=0).fit(X, Y)
+    model.save(folder / "expected", weights="int8")
     assert (folder / "out").read_bytes() == (folder / "expected").read_bytes()
 
 
@@ -465,6 +477,11 @@ def test_estimate_grows_with_the_work():
     pooled = _estimate.estimate(Agglomerated(LabelTree(3), Hybrid()), X, Y)
     assert one.seconds < three.seconds < pooled.seconds
     assert one.bytes < three.bytes
+    flat = _estimate.estimate(DiSMEC(), X, Y)
+    many = sparse.hstack([Y] * 100, format="csr")
+    assert _estimate.estimate(DiSMEC(), X, many).seconds == pytest.approx(50 * flat.seconds)
+    assert _estimate.estimate(DiSMEC(), X, many).bytes > flat.bytes
+    assert _estimate.estimate(Agglomerated(DiSMEC()), X, Y).seconds > flat.seconds
     assert _estimate.estimate(LabelTree(n_jobs=2), X, Y).seconds == one.seconds / 2
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 
 import numpy as np
-from napkinxc.models import PLT
+from napkinxc.models import BR, PLT
 from reporting import (
     TOP_K,
     arguments,
@@ -19,15 +19,15 @@ from reporting import (
 )
 
 
-def main() -> None:
+def run(kind: type[PLT | BR]) -> None:
     folder, repeats = arguments()
     X, Y, X_test = (load(folder, name) for name in ("X", "Y", "X_test"))
     label_lists = [part.tolist() for part in np.split(Y.indices, Y.indptr[1:-1])]
     saved = folder / "napkinxc-model"
 
-    def train() -> PLT:
+    def train() -> PLT | BR:
         shutil.rmtree(saved, ignore_errors=True)
-        model = PLT(str(saved), seed=0, threads=1)
+        model = kind(str(saved), seed=0, threads=1)
         model.fit(X, label_lists)
         return model
 
@@ -49,4 +49,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run(PLT)

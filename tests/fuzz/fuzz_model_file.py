@@ -25,6 +25,7 @@ from model_drafts import (  # noqa: E402 - likewise
     Y,
     small_agglomerated,
     small_defrag,
+    small_dismec,
     small_hybrid,
     small_label_tree,
 )
@@ -42,7 +43,7 @@ NASTY_BYTES = [0, 1, 127, 128, 255]
 def small_models(folder):
     """Give the bytes of small files; the first is a clustering with every optional array.
 
-    The last four are classifiers: of label ids, of classes, with int8 weights, agglomerated.
+    The last six are classifiers: of label ids, of classes, with int8 weights, agglomerated, flat.
     """
     model = clone(small_defrag()).fit(X[:, :6])  # few bytes, so that all can be changed
     model.feature_names_in_ = np.array(list("aäbcde"), dtype=object)
@@ -59,6 +60,8 @@ def small_models(folder):
         (classes, {"vocabulary": list("wxyz")}),
         (classes, {"weights": "int8"}),
         (small_agglomerated(), {"weights": "float16"}),
+        (small_dismec(), {}),
+        (small_dismec(), {"weights": "int8"}),
     ):
         one.save(folder / "classifier", **options)
         yield (folder / "classifier").read_bytes()

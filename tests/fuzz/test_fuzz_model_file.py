@@ -13,7 +13,7 @@ def header_end(data):
     return 8 + int.from_bytes(data[:8], "little")
 
 
-@pytest.mark.parametrize("which", [0, 1, 5, 6])
+@pytest.mark.parametrize("which", [0, 1, 5, 6, 7])
 def test_no_truncated_file_is_a_model(tmp_path, models, which):
     data = models[which]
     assert survives(tmp_path / "x", data)
@@ -29,7 +29,7 @@ def test_flipped_bits_of_the_header(tmp_path, models):
         survives(tmp_path / "x", bytes(changed))
 
 
-@pytest.mark.parametrize(("which", "step"), [(0, 1), (4, 3), (5, 1), (6, 3)])
+@pytest.mark.parametrize(("which", "step"), [(0, 1), (4, 3), (5, 1), (6, 3), (8, 3)])
 def test_nasty_bytes_in_the_payload(tmp_path, models, which, step):
     data = models[which]
     outcomes = set()

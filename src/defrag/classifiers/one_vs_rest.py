@@ -200,6 +200,9 @@ class OneVsRest(Classifier):
         rows = _native.unit_rows(X, n_threads=threads)
         return _native.flat_search(self.weights_, rows, top_k=k, n_threads=threads)
 
+    def _reach(self) -> int:
+        return len(self.weights_.labels)
+
 
 @dataclass(frozen=True)
 class PointsOfLabels:

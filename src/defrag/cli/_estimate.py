@@ -9,19 +9,30 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from defrag import _native
+from defrag.classifiers.one_vs_rest import OneVsRest
 
 if TYPE_CHECKING:
     from defrag.typing import Csr
 
 __all__ = ["Estimate", "estimate"]
 
-# Fitted to LabelTree and Parabel on the bundled data, one machine, and within a factor of two
-# there; other data, machines and classifiers may differ by more.
+# Fitted to LabelTree, Parabel and DiSMEC on EURLex-4K and the bundled data, one machine, and
+# within a factor of two there; other data, machines and classifiers may differ by more.
 _SECONDS_PER_STEP = 3e-8
 """A non-zero of a point that meets sixteen labels or children, over all passes of the solver."""
 
 _SECONDS_PER_POOLED = 8e-8
 """A non-zero that is put into groups, the finding of the groups included."""
+
+_SECONDS_PER_FLAT_STEP = 4.5e-9
+"""A non-zero of a point that meets sixteen labels of a one-vs-rest model, over all passes."""
+
+_STEPS_PER_POINT = 170
+"""What a point costs on top of its non-zeros, in such steps: it is far away in memory."""
+
+_WEIGHTS_PER_NON_ZERO, _BYTES_PER_FLAT_WEIGHT = 9, 24
+"""Weights of a label's flat classifier for each non-zero of an average point, and their bytes
+while batches are joined."""
 
 _BYTES_PER_NON_ZERO = 24
 """The points as they were read, their copy of length 1, and a node's share of them."""
@@ -56,13 +67,32 @@ class Estimate:
 
 
 def estimate(estimator: Any, X: Csr, Y: Csr) -> Estimate:
-    """Guess what fitting an estimator to points X and labels Y costs.
+    """Guess what fitting an estimator to points X and labels Y costs."""
+    base = getattr(estimator, "base", None) or estimator
+    one = _flat(X, Y) if isinstance(base, OneVsRest) else _trees(base, X, Y)
+    seconds, memory = one.seconds, one.bytes + _BYTES_OF_PROGRAM + X.nnz * _BYTES_PER_NON_ZERO
+    if base is not estimator:
+        n_members = getattr(base, "n_trees", 1) if estimator.per_member else 1
+        seconds += n_members * X.nnz * _SECONDS_PER_POOLED
+    return Estimate(seconds / _native.n_threads(estimator.n_jobs), memory)
+
+
+def _flat(X: Csr, Y: Csr) -> Estimate:
+    """Count the points that meet every block of sixteen labels, and the weights that come out."""
+    n_points = max(1, X.shape[0])
+    n_blocks = math.ceil(Y.shape[1] / _LANES)
+    seconds = n_blocks * (X.nnz + _STEPS_PER_POINT * n_points) * _SECONDS_PER_FLAT_STEP
+    n_weights = Y.shape[1] * min(X.shape[1], _WEIGHTS_PER_NON_ZERO * X.nnz / n_points)
+    return Estimate(seconds, n_weights * _BYTES_PER_FLAT_WEIGHT)
+
+
+def _trees(base: Any, X: Csr, Y: Csr) -> Estimate:
+    """Count what the points meet on their way down the trees.
 
     The points of a node are those of its labels, so that a point walks down as many paths as
     it has labels; at the root it stands once. On every level it meets the children of a node,
     sixteen at a time.
     """
-    base = getattr(estimator, "base", None) or estimator
     n_trees = getattr(base, "n_trees", 1)
     paths = float(np.diff(X.indptr).astype(np.float64) @ np.diff(Y.indptr))
     arity = getattr(base, "arity", 2)
@@ -72,15 +102,8 @@ def estimate(estimator: Any, X: Csr, Y: Csr) -> Estimate:
     levels = max(0, math.ceil(math.log(max(1.0, n_leaves / root_arity), arity)))
     root = X.nnz * math.ceil(min(root_arity, n_leaves) / _LANES)
     below = paths * (levels * math.ceil(arity / _LANES) + math.ceil(leaf / _LANES))
-    seconds = n_trees * (root + below) * _SECONDS_PER_STEP
-    if base is not estimator:
-        n_members = n_trees if estimator.per_member else 1
-        seconds += n_members * X.nnz * _SECONDS_PER_POOLED
     kept = getattr(base, "label_entries", 0) or X.shape[1]
     memory = (
-        _BYTES_OF_PROGRAM
-        + X.nnz * _BYTES_PER_NON_ZERO
-        + min(paths, Y.shape[1] * kept) * _BYTES_PER_PATH
-        + paths * n_trees * _BYTES_PER_PATH_AND_TREE
+        min(paths, Y.shape[1] * kept) * _BYTES_PER_PATH + paths * n_trees * _BYTES_PER_PATH_AND_TREE
     )
-    return Estimate(seconds / _native.n_threads(estimator.n_jobs), memory)
+    return Estimate(n_trees * (root + below) * _SECONDS_PER_STEP, memory)

@@ -1,0 +1,210 @@
+"""One classifier per label: what it learns, and that batches cannot be seen."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.svm import LinearSVC
+
+from defrag import DiSMEC
+from defrag.classifiers.one_vs_rest import join_weights
+
+
+def make_data(n=300, d=60, n_labels=70, seed=0):
+    """Make points that share words with their labels; every seventh label has no points."""
+    rng = np.random.default_rng(seed)
+    Y = rng.random((n, n_labels)) < 0.05
+    Y[:, ::7] = False
+    Y[::11] = False
+    words = rng.integers(0, n_labels, d)
+    X = (Y[:, words] & (rng.random((n, d)) < 0.7)) | (rng.random((n, d)) < 0.05)
+    return sparse.csr_array(X, dtype=np.float32), sparse.csr_array(Y, dtype=np.float32)
+
+
+def arrays(model):
+    flat = model.weights_
+    return (flat.labels, flat.feature_ptr, flat.outputs, flat.weights, flat.bias)
+
+
+def assert_same_model(found, wanted):
+    for a, b in zip(arrays(found), arrays(wanted), strict=True):
+        np.testing.assert_array_equal(a, b, strict=True)
+
+
+def test_two_labels_by_hand():
+    """Two words, one for each label, and a point without labels that has neither."""
+    X = np.float32([[1, 0, 0], [0, 1, 0], [0, 0, 1]])
+    model = DiSMEC("exact", C=100.0, weight_threshold=0.0, random_state=0).fit(X, [[0], [2], []])
+    assert model.weights_.labels.tolist() == [0, 2]
+    labels, scores = model.predict_topk(X, k=3)
+    assert labels[:2].tolist() == [[0, 2, -1], [2, 0, -1]]
+    assert sorted(labels[2]) == [-1, 0, 2]
+    # Almost separable: margins close to 1 and -1, and of the point without labels to -1.
+    margins = np.log(scores[:, :2] / (1 - scores[:, :2]))
+    np.testing.assert_allclose(margins, [[1, -1], [1, -1], [-1, -1]], atol=0.15)
+    np.testing.assert_array_equal(model.predict(X).toarray(), [[1, 0, 0], [0, 0, 1], [0, 0, 0]])
+
+
+def test_the_objective_is_that_of_scikit_learn():
+    """At convergence the problem is LIBLINEAR's, but for the bias, which is conditioned."""
+    X, Y = make_data()
+    model = DiSMEC("exact", weight_threshold=0.0, random_state=0).fit(X, Y)
+    rows = X.toarray()
+    rows /= np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9)
+    flat = model.weights_
+    W = sparse.csr_array((flat.weights, flat.outputs, flat.feature_ptr), (60, len(flat.labels)))
+    margins = rows @ W.toarray() + flat.bias
+    for output in range(0, len(flat.labels), 9):
+        y = Y[:, [flat.labels[output]]].toarray().ravel()
+        theirs = LinearSVC(tol=1e-6, max_iter=10_000).fit(rows, y)
+        agreed = np.corrcoef(theirs.decision_function(rows), margins[:, output])[0, 1]
+        assert agreed > 0.99
+
+
+def test_labels_without_points_come_last_and_never():
+    X, Y = make_data()
+    model = DiSMEC(random_state=0).fit(X, Y)
+    labels, scores = model.predict_topk(X, k=70)
+    assert not np.isin(labels[:, :60], np.arange(0, 70, 7)).any()
+    np.testing.assert_array_equal(labels[:, 60:], -1)
+    np.testing.assert_array_equal(scores[:, 60:], 0)
+    assert model.decision_function(X).nnz == 300 * 60
+
+
+def test_points_without_labels_are_negatives():
+    X, Y = make_data()
+    more = sparse.vstack([X, np.float32(np.eye(60)[:30])], format="csr")
+    none = sparse.csr_array((30, 70), dtype=np.float32)
+    model = DiSMEC(random_state=0)
+    before = model.fit(X, Y).predict_topk(more[300:], k=1)[1].mean()
+    after = model.fit(more, sparse.vstack([Y, none], format="csr")).predict_topk(more[300:], k=1)
+    assert after[1].mean() < before
+
+
+@pytest.mark.parametrize("batch_size", [1, 16, 17, 48, 1000])
+def test_the_size_of_batches_changes_nothing(batch_size):
+    X, Y = make_data()
+    wanted = DiSMEC(random_state=3).fit(X, Y)
+    assert_same_model(DiSMEC(random_state=3, batch_size=batch_size).fit(X, Y), wanted)
+
+
+def test_batches_anywhere_and_in_any_order():
+    X, Y = make_data()
+    wanted = DiSMEC(random_state=3).fit(X, Y)
+    model = DiSMEC(random_state=3, batch_size=16)
+    ranges = model.batches(Y)
+    assert ranges == [(0, 16), (16, 32), (32, 48), (48, 60)]
+    batches = [model.fit_batch(X, Y, first, last) for first, last in ranges[::-1]]
+    assert not hasattr(model, "weights_")
+    assert not hasattr(model, "n_features_in_")
+    assert batches[0].weights.shape == (12, 61)
+    batches = [pickle.loads(pickle.dumps(batch)) for batch in batches]  # noqa: S301 - our own bytes
+    joined = clone(model).join(batches)
+    assert_same_model(joined, wanted)
+    for method in ("predict", "decision_function"):
+        a, b = (getattr(one, method)(X) for one in (joined, wanted))
+        assert (a != b).nnz == 0
+
+
+BATCHES = {
+    "a gap": (lambda b: b[:1] + b[2:], "every label once, got one that begins at 32 after 16"),
+    "twice": (lambda b: [*b, b[-1]], "every label once, got one that begins at 48 after 60"),
+    "no end": (lambda b: b[:-1], "must have all 60 labels, got 48"),
+    "none": (lambda _: [], "batches must be of one model, got 0"),
+}
+
+
+@pytest.mark.parametrize("case", BATCHES)
+def test_batches_that_do_not_fit(case):
+    X, Y = make_data()
+    model = DiSMEC("fast", random_state=3, batch_size=16)
+    batches = [model.fit_batch(X, Y, first, last) for first, last in model.batches(Y)]
+    change, message = BATCHES[case]
+    with pytest.raises(ValueError, match=message):
+        model.join(change(batches))
+    other = model.fit_batch(X[:, :50], Y, 0, 16)
+    with pytest.raises(ValueError, match="batches must be of one model, got 2"):
+        model.join([other, *batches[1:]])
+    assert not hasattr(model, "weights_")
+
+
+@pytest.mark.parametrize(("first", "last"), [(0, 8), (8, 16), (48, 64), (16, 16), (-16, 16)])
+def test_ranges_that_are_none(first, last):
+    X, Y = make_data()
+    with pytest.raises(ValueError, match="60 labels that have points, in whole blocks of 16, got"):
+        DiSMEC(random_state=0).fit_batch(X, Y, first, last)
+
+
+def test_joining_by_hand():
+    batches = [
+        sparse.csr_array(np.float32([[0, 2, -1], [3, 0, 0]])),
+        sparse.csr_array(np.float32([[4, 5, -2]])),
+    ]
+    joined = join_weights(np.int32([1, 4, 9]), batches, 2)
+    assert joined.feature_ptr.tolist() == [0, 2, 4]
+    assert joined.outputs.tolist() == [1, 2, 0, 2]
+    assert joined.weights.tolist() == [3, 4, 2, 5]
+    assert joined.bias.tolist() == [-1, 0, -2]
+    assert joined.outputs.dtype == np.uint16
+
+
+def test_many_labels_have_wide_outputs():
+    n = 2**16 + 1
+    batch = sparse.csr_array((np.ones(2, np.float32), ([0, n - 1], [0, 1])), shape=(n, 2))
+    joined = join_weights(np.arange(n, dtype=np.int32), [batch], 1)
+    assert joined.outputs.dtype == np.int32
+    assert joined.bias[-1] == 1
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        (DiSMEC("slow"), "preset of DiSMEC must be one of 'fast'"),
+        (DiSMEC(C=0.0), r"C of DiSMEC must be a finite number > 0\.0"),
+        (DiSMEC(weight_threshold=-1.0), "weight_threshold of DiSMEC must be"),
+        (DiSMEC(batch_size=0), "batch_size of DiSMEC must be an int >= 1, got 0"),
+    ],
+)
+def test_bad_parameters(model, message):
+    X, Y = make_data()
+    for call in (model.fit, lambda X, Y: model.fit_batch(X, Y, 0, 16)):
+        with pytest.raises(ValueError, match=message):
+            call(X, Y)
+
+
+# In seconds of the processor, which other programs on the machine cannot stretch.
+INTERRUPTED = """
+import os, signal, threading, time
+import numpy as np
+from scipy import sparse
+from defrag import DiSMEC
+rng = np.random.default_rng(0)
+X = sparse.random_array((20_000, 5_000), density=0.01, rng=rng, dtype=np.float32, format="csr")
+Y = [rng.integers(0, 5_000, 3).tolist() for _ in range(20_000)]
+model = DiSMEC("exact", random_state=0)
+def interrupt():
+    global sent
+    time.sleep(2)
+    sent = time.process_time()
+    os.kill(os.getpid(), signal.SIGINT)
+threading.Thread(target=interrupt, daemon=True).start()
+try:
+    model.fit(X, Y)
+except KeyboardInterrupt:
+    print(f"{time.process_time() - sent:.3f} {hasattr(model, 'weights_')}")
+"""
+
+
+def test_ctrl_c_is_answered_and_leaves_nothing_behind():
+    run = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED], capture_output=True, text=True, timeout=300, check=True
+    )
+    took, fitted = run.stdout.split()
+    assert float(took) < 0.5
+    assert fitted == "False"
