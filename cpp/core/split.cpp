@@ -24,26 +24,6 @@ double length(const Sums& sums) {
     return std::sqrt(static_cast<double>(squares));
 }
 
-/// Four partial sums hide the latency of addition; the order of entries fixes every bit.
-float dot(const ItemRows& rows, std::int32_t row, const float* direction) {
-    const std::int32_t* index = rows.indices + rows.indptr[row];
-    const float* value = rows.data + rows.indptr[row];
-    const std::int64_t size = rows.size(row);
-    float sum0 = 0.0F;
-    float sum1 = 0.0F;
-    float sum2 = 0.0F;
-    float sum3 = 0.0F;
-    std::int64_t i = 0;
-    for (; i + 4 <= size; i += 4) {
-        sum0 += direction[index[i]] * value[i];
-        sum1 += direction[index[i + 1]] * value[i + 1];
-        sum2 += direction[index[i + 2]] * value[i + 2];
-        sum3 += direction[index[i + 3]] * value[i + 3];
-    }
-    for (; i < size; ++i) sum0 += direction[index[i]] * value[i];
-    return (sum0 + sum1) + (sum2 + sum3);
-}
-
 /// Integers that rise as the score falls; -0 and +0 are one score.
 std::uint32_t descending(float score) {
     score += 0.0F;
@@ -79,7 +59,8 @@ Split::Split(const ItemRows& rows, const std::vector<std::int32_t>& members, con
       total_(total),
       options_(options),
       scratch_(scratch),
-      context_(context) {}
+      context_(context),
+      dot_(select_gather_dot()) {}
 
 void Split::run(std::int64_t n_left, std::int64_t first, std::int64_t second) {
     const std::size_t m = members_.size();
@@ -165,7 +146,10 @@ void Split::score_members() {
     const auto score = [this](std::int64_t begin, std::int64_t end) {
         const float* direction = scratch_.direction.data();
         for (std::int64_t i = begin; i < end; ++i) {
-            const std::uint64_t key = descending(dot(rows_, members_[at(i)], direction));
+            const std::int32_t row = members_[at(i)];
+            const std::int64_t first = rows_.indptr[row];
+            const std::uint64_t key = descending(
+                dot_(rows_.indices + first, rows_.data + first, rows_.size(row), direction));
             scratch_.keys[at(i)] = key << 32 | static_cast<std::uint64_t>(i);
         }
     };

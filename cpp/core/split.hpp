@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/csr.hpp"
+#include "core/gather_dot.hpp"
 #include "core/parallel.hpp"
 #include "core/tree.hpp"
 
@@ -71,6 +72,7 @@ class Split {
     const SplitOptions& options_;
     SplitScratch& scratch_;
     const Context* context_;
+    GatherDot dot_;
     double objective_ = 0.0;
     int n_rounds_ = 0;
 };

@@ -252,6 +252,7 @@ class LabelTree(TreeClassifier):
             max_passes=passes,
             tolerance=0.1 if self.preset == "exact" else 0.0,
             threshold=self.weight_threshold,
+            shrink=0.0 if self.preset == "exact" else 0.05,
             skip=0.01 if self.preset == "exact" else 0.03,
             seed=seed,
         )
