@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 
 # The shrinking rule that flat one-vs-rest needs, and the threshold of DiSMEC.
-FLAT = SolverOptions(shrink=0.1, threshold=0.01)
+FLAT = SolverOptions(shrink=-0.01, restore=4, threshold=0.01)
 
 
 def timed(work: Callable[[], Result]) -> tuple[Result, float]:

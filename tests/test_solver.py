@@ -43,10 +43,13 @@ def bits(solution):
 
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize(("bias", "offset"), [(1.0, False), (0.3, True)])
-@pytest.mark.parametrize("shrink", [0.0, 0.1, np.inf])
-def test_reaches_the_optimum_of_every_label(loss, bias, offset, shrink):
+@pytest.mark.parametrize(
+    ("shrink", "restore"), [(0.0, 0), (0.1, 0), (np.inf, 0), (-0.01, 3), (0.0, 1)]
+)
+def test_reaches_the_optimum_of_every_label(loss, bias, offset, shrink, restore):
     X, Y = random_problem(0)
     options = replace(TIGHT, loss=loss, bias=bias, offset=offset, shrink=shrink)
+    options = replace(options, restore=restore)
     solution = solve(X, Y, options)
     assert solution.converged.all()
     dense = Y.toarray() > 0
@@ -58,6 +61,19 @@ def test_reaches_the_optimum_of_every_label(loss, bias, offset, shrink):
         assert solution.dual[label] <= best * (1 + 1e-5) + 1e-6
         np.testing.assert_allclose(solution.weights[:, [label]].toarray()[:, 0], weights, atol=2e-3)
         assert solution.bias[label] == pytest.approx(intercept, abs=2e-3)
+
+
+def test_rows_that_come_back_are_learnt():
+    """In few passes, rows that were left out too early cost more than those that return."""
+    draw = np.random.default_rng(0)
+    X = canonical_csr((draw.random((600, 200)) < 0.04) / np.sqrt(8), name="X")
+    Y = canonical_csr((draw.random((600, 32)) < 0.005).astype(np.float32), name="Y")
+    few = replace(TIGHT, bias=0.3, offset=True, max_passes=8, tolerance=0.0, shrink=-0.01)
+    without = solve(X, Y, few)
+    returned = solve(X, Y, replace(few, restore=4))
+    assert returned.primal.sum() < without.primal.sum()
+    gap = 1 - returned.dual.sum() / returned.primal.sum()
+    assert gap < 0.5 * (1 - without.dual.sum() / without.primal.sum())
 
 
 @settings(max_examples=25, deadline=None, derandomize=True)

@@ -52,6 +52,7 @@ void bind_options(nb::module_& m) {
         .def_rw("max_passes", &SolverOptions::max_passes)
         .def_rw("tolerance", &SolverOptions::tolerance)
         .def_rw("shrink", &SolverOptions::shrink)
+        .def_rw("restore", &SolverOptions::restore)
         .def_rw("skip", &SolverOptions::skip)
         .def_rw("threshold", &SolverOptions::threshold)
         .def_rw("measure", &SolverOptions::measure)

@@ -117,6 +117,7 @@ void BlockSolver::solve(const Context& context, const SolverOptions& options, st
             continue;
         }
         if (done) break;
+        if (options.restore > 0 && passes % options.restore == 0) select_rows(false);
         complete = n_order_ == n_rows;
     }
     for (std::int64_t lane = 0; lane < n_lanes_; ++lane) {

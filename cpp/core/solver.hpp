@@ -28,8 +28,11 @@ struct SolverOptions {
     /// Stop when the projected gradients of a pass over all rows lie within this; 0: never.
     double tolerance = 0.0;
     /// A row is left out of later passes when all its lanes are at zero with a gradient
-    /// above this; infinity: never. Left-out rows come back before the work is called done.
+    /// above this; infinity: never. Below zero, also rows that are a little on the wrong side of
+    /// a margin. Left-out rows come back before the work is called done.
     float shrink = 0.0F;
+    /// Every so many passes all rows are visited, left out or not; 0: never.
+    std::int64_t restore = 0;
     /// A row leaves the weights alone when no dual variable moves by more than this.
     float skip = 1e-2F;
     /// Weights of at most this size are dropped from the result.

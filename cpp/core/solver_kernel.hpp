@@ -87,7 +87,7 @@ DEFRAG_INLINE Step squared_hinge_step(const Pass& pass, Floats score, Floats y, 
     step.dual = moved * y > 0.0F ? moved : Floats{};
     const Ints free = (dual != 0.0F) | (downhill > 0.0F);
     step.gradient = free ? -downhill : Floats{};
-    step.active = (dual != 0.0F) | (step.dual != 0.0F) | (downhill >= -pass.shrink);
+    step.active = (dual != 0.0F) | (downhill >= -pass.shrink);
     return step;
 }
 

@@ -39,6 +39,8 @@ class SolverOptions:
         Stop when the projected gradients lie within this; 0 for never.
     shrink : float
         Leave out rows whose lanes are all at zero with a gradient above this; inf for never.
+    restore : int
+        Visit all rows every so many passes, left out or not; 0 for never.
     skip : float
         Leave the weights alone when no dual variable of a row moves by more than this.
     threshold : float
@@ -58,6 +60,7 @@ class SolverOptions:
     max_passes: int = 8
     tolerance: float = 0.0
     shrink: float = 0.0
+    restore: int = 0
     skip: float = 1e-2
     threshold: float = 0.1
     measure: bool = False

@@ -16,9 +16,10 @@ if TYPE_CHECKING:
 
 __all__ = ["DiSMEC"]
 
-# A row leaves a block of labels when it is this far on the right side of every margin. Without
-# slack, rows that come back late cost half a point of precision.
-_SHRINK = 0.1
+# A row leaves a block of labels when nothing is to be gained from it, and all rows come back for
+# every fourth pass. That takes a third of the time of keeping all rows that are near a margin,
+# which most are, and ends as close to the optimum; without the return, 4 to 10% from it.
+_SHRINK, _RESTORE = -0.01, 4
 
 
 class DiSMEC(OneVsRest):
@@ -124,6 +125,7 @@ class DiSMEC(OneVsRest):
             max_passes={"fast": 5, "default": 8, "exact": 20}[self.preset],
             tolerance=0.1 if self.preset == "exact" else 0.0,
             shrink=_SHRINK,
+            restore=_RESTORE,
             threshold=self.weight_threshold,
             seed=seed,
         )
