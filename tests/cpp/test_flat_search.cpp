@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <doctest.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "core/flat_search.hpp"
+
+using namespace defrag;
+
+TEST_CASE("touched and untouched outputs are ranked together") {
+    // Eight outputs with biases 0, -1 ... -7; feature 0 lifts output 7 by 6, feature 1 none.
+    const std::vector<std::int64_t> feature_ptr{0, 1, 1};
+    const std::vector<std::uint16_t> outputs{7};
+    const std::vector<float> weights{6.0F};
+    std::vector<float> bias;
+    std::vector<std::int32_t> labels;
+    std::vector<std::int32_t> by_bias;
+    for (std::int32_t o = 0; o < 8; ++o) {
+        bias.push_back(-static_cast<float>(o));
+        labels.push_back(10 * o);
+        by_bias.push_back(o);
+    }
+    const FlatModel<std::uint16_t> model{2,
+                                         8,
+                                         feature_ptr.data(),
+                                         outputs.data(),
+                                         weights.data(),
+                                         bias.data(),
+                                         labels.data(),
+                                         by_bias.data()};
+    const std::vector<std::int64_t> indptr{0, 1, 1, 2};
+    const std::vector<std::int32_t> indices{0, 1};
+    const std::vector<float> data{1.0F, 1.0F};
+    const CsrView X{3, 2, indptr.data(), indices.data(), data.data()};
+    for (const unsigned n_threads : {1U, 3U}) {
+        const TopLabels top = flat_search(Context(n_threads), model, X, 3);
+        // Output 7 ties with output 1, whose label is smaller.
+        CHECK(top.labels == std::vector<std::int32_t>{0, 10, 70, 0, 10, 20, 0, 10, 20});
+        CHECK(top.scores[0] == 0.5F);
+        CHECK(top.scores[1] == top.scores[2]);
+    }
+}
