@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 __all__ = ["BCLS"]
 
-_FIRST_PENALTY = 0.1
 _PENALTY_GROWTH = 1.005
 _MOST_PENALTY = 1e5
 
@@ -48,6 +47,9 @@ class BCLS(Rival):
         The rule.
     balance_penalty : float, default=100.0
         Weight of the squared sizes.
+    penalty : float, default=0.1
+        The first penalty of the Lagrangian, which grows by half a percent a round. It is also
+        what a feature must gain to leave its group: where groups are small, so must this be.
     ridge : float, default=1e-5
         Weight of the squared map.
     variance : float, default=0.9
@@ -116,6 +118,7 @@ class BCLS(Rival):
         n_clusters: int | None = None,
         stop: str = "leaf<=d0",
         balance_penalty: float = 100.0,
+        penalty: float = 0.1,
         ridge: float = 1e-5,
         variance: float = 0.9,
         sample_points: float = 0.25,
@@ -134,6 +137,7 @@ class BCLS(Rival):
         self.n_clusters = n_clusters
         self.stop = stop
         self.balance_penalty = balance_penalty
+        self.penalty = penalty
         self.ridge = ridge
         self.variance = variance
         self.sample_points = sample_points
@@ -151,6 +155,7 @@ class BCLS(Rival):
         **GROUP_RULES,
         **VECTOR_RULES,
         "balance_penalty": Float(0.0),
+        "penalty": Float(0.0, open_low=True),
         "ridge": Float(0.0, open_low=True),
         "variance": Float(0.0, 1.0, open_low=True),
         "max_iter": Int(1, 2**31 - 1),
@@ -203,7 +208,7 @@ class BCLS(Rival):
         rows = np.arange(n)
         sizes = np.bincount(labels, minlength=n_groups).astype(np.float64)
         multipliers = np.zeros(n_groups)
-        penalty = _FIRST_PENALTY
+        penalty = self.penalty
         for step in range(self.max_iter):
             share = 2.0 * self.balance_penalty / (penalty + 2.0 * n * self.balance_penalty)
             pull = share * (penalty * sizes + multipliers)
