@@ -46,8 +46,8 @@ SINGLE = {"max_cluster_size": 1}
         *ALL,
         ITDC(**SINGLE),
         SCBC(**SINGLE, balance=1.0),
-        LSC(**SINGLE),
-        BCLS(**SINGLE, max_iter=50),
+        LSC("xy", **SINGLE),
+        BCLS("xy", **SINGLE, max_iter=50),
     ]
 )
 def test_scikit_learn_contract(estimator, check):

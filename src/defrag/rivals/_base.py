@@ -6,18 +6,20 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from defrag import _native
 from defrag._validation import check_features, check_parameters, check_seed
 from defrag.clustering import FeatureClustering
-from defrag.representations import FeatureVectors
+from defrag.representations import FeatureVectors, scale_vectors
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
+    from sklearn.utils import Tags
 
     from defrag.typing import Csr, Ids, LabelsLike, MatrixLike, Seed
 
-__all__ = ["Found", "Rival", "refuse_beyond"]
+__all__ = ["Found", "Rival", "VectorRival", "refuse_beyond"]
 
 
 @dataclass(frozen=True)
@@ -54,7 +56,7 @@ class Rival(FeatureClustering):
             The fitted transformer.
         """
         check_parameters(self, self._rules)
-        if "representation" in self.get_params(deep=False):
+        if isinstance(self, VectorRival):
             self._check_representation()
         seed = check_seed(self.random_state)
         X = check_features(self, X, reset=True)
@@ -83,6 +85,27 @@ class Rival(FeatureClustering):
         self, X: Csr, Y: LabelsLike, mass: NDArray[np.float64], n_groups: int, seed: int
     ) -> Found:
         """Find ``n_groups`` groups of the features of X, some of them perhaps empty."""
+
+
+class VectorRival(Rival):
+    """A clustering that represents features by vectors, as :class:`Defrag` does.
+
+    A subclass has the parameters of ``VECTOR_RULES`` and ``representation``.
+    """
+
+    def _unit_vectors(self, X: Csr, Y: LabelsLike) -> tuple[Ids, Csr]:
+        """Give the features that have a vector, and their vectors at length 1."""
+        threads = _native.n_threads(self.n_jobs)
+        Z = scale_vectors(self._vectors(X, Y), split="kmeans", threshold=0.0, n_threads=threads)
+        seen = np.flatnonzero(np.diff(Z.indptr) > 0).astype(np.int32)
+        return seen, Z if len(seen) == Z.shape[0] else Z[seen]
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = (
+            isinstance(self.representation, str) and self.representation == "xy"
+        )
+        return tags
 
 
 def refuse_beyond(estimator: Rival, limit_gb: float, n_bytes: float, what: str) -> None:

@@ -7,14 +7,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from scipy import linalg
 
-from defrag import _native
 from defrag._groups import membership
 from defrag._validation import Float, Int
 from defrag.budget import deal_buckets, hash_to_buckets
 from defrag.clustering import GROUP_RULES, VECTOR_RULES
 from defrag.progress import progress_bar
-from defrag.representations import scale_vectors
-from defrag.rivals._base import Found, Rival, refuse_beyond
+from defrag.rivals._base import Found, VectorRival, refuse_beyond
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -27,7 +25,7 @@ _PENALTY_GROWTH = 1.005
 _MOST_PENALTY = 1e5
 
 
-class BCLS(Rival):
+class BCLS(VectorRival):
     """Find groups of nearly equal size that a linear regression can tell apart.
 
     The method looks for groups, a linear map and an offset such that the map takes a
@@ -176,10 +174,8 @@ class BCLS(Rival):
         refuse_beyond(
             self, self.max_memory_gb, least, f"{n_features} features and {n_groups} groups"
         )
-        threads = _native.n_threads(self.n_jobs)
-        Z = scale_vectors(self._vectors(X, Y), split="kmeans", threshold=0.0, n_threads=threads)
-        seen = np.flatnonzero(np.diff(Z.indptr) > 0).astype(np.int32)
-        used = np.unique(Z.indices)
+        seen, items = self._unit_vectors(X, Y)
+        used = np.unique(items.indices)
         # The vectors as a dense matrix, twice, and the eigenvectors of the smaller square.
         total = least + 16.0 * len(seen) * len(used) + 24.0 * min(len(seen), len(used)) ** 2
         what = f"{len(seen)} features of {len(used)} coordinates and {n_groups} groups"
@@ -187,7 +183,7 @@ class BCLS(Rival):
         labels = deal_buckets(np.arange(n_features, dtype=np.int32), n_groups, seed)
         if len(seen):
             with progress_bar("clustering features", enabled=self.verbose > 0) as progress:
-                dense = Z[seen][:, used].toarray().astype(np.float64)
+                dense = items[:, used].toarray().astype(np.float64)
                 fitted = projection(dense, self.variance, self.ridge)
                 start = hash_to_buckets(seen, n_groups, seed)
                 labels[seen] = self._descend(fitted, start, n_groups, progress)

@@ -12,8 +12,7 @@ from defrag._validation import Float, Int, canonical_csr
 from defrag.budget import deal_buckets
 from defrag.clustering import GROUP_RULES, VECTOR_RULES
 from defrag.progress import progress_pulse
-from defrag.representations import scale_vectors
-from defrag.rivals._base import Found, Rival, refuse_beyond
+from defrag.rivals._base import Found, VectorRival, refuse_beyond
 from defrag.rivals._centres import add_up, start_clusters
 
 if TYPE_CHECKING:
@@ -25,9 +24,11 @@ __all__ = ["LSC"]
 
 _LANDMARK_ROUNDS = 5
 _LEAST_EIGENVALUE = 1e-10
+# Where all features are alike, their distances are rounding errors.
+_LEAST_WIDTH = 1e-9
 
 
-class LSC(Rival):
+class LSC(VectorRival):
     """Cluster features by the spectrum of their similarities to landmarks.
 
     Landmarks are centres of a short k-means; a feature is described by its similarities to
@@ -169,13 +170,11 @@ class LSC(Rival):
         what = f"{X.shape[1]} features, {n_groups} groups and {n_landmarks} landmarks"
         refuse_beyond(self, self.max_memory_gb, n_bytes, what)
         threads = _native.n_threads(self.n_jobs)
-        Z = scale_vectors(self._vectors(X, Y), split="kmeans", threshold=0.0, n_threads=threads)
-        seen = np.flatnonzero(np.diff(Z.indptr) > 0)
-        labels = deal_buckets(np.arange(Z.shape[0], dtype=np.int32), n_groups, seed)
+        seen, items = self._unit_vectors(X, Y)
+        labels = deal_buckets(np.arange(X.shape[1], dtype=np.int32), n_groups, seed)
         if not len(seen):
             return Found(labels)
         with progress_pulse("clustering features", enabled=self.verbose > 0):
-            items = Z[seen]
             cluster = start_clusters(
                 items,
                 min(n_landmarks, len(seen)),
@@ -240,8 +239,10 @@ def landmark_weights(items: Csr, cluster: Ids, n_neighbors: int, n_threads: int)
     longer = canonical_csr(sparse.hstack([items, ones], format="csr"), name="items")
     index = canonical_csr(sparse.hstack([means, offset], format="csr").T.tocsr(), name="means")
     found = _native.best_matches(longer, index, n_best=n_neighbors, n_threads=n_threads)
-    distances = np.maximum(3.0 - 2.0 * found.scores.astype(np.float64), 0.0)
-    weights = np.exp(-distances / (2.0 * mean_distance**2))
+    distances = 3.0 - 2.0 * found.scores.astype(np.float64)
+    # Less the least of each row, which the sum of 1 takes out again: the nearest never vanishes.
+    distances -= np.repeat(distances[found.indptr[:-1]], np.diff(found.indptr))
+    weights = np.exp(-distances / max(2.0 * mean_distance**2, _LEAST_WIDTH))
     shape = (items.shape[0], n_clusters)
     near = sparse.csr_array((weights, found.columns, found.indptr), shape=shape)
     return sparse.csr_array(sparse.diags_array(1.0 / np.asarray(near.sum(axis=1))) @ near)

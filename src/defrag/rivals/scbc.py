@@ -13,12 +13,11 @@ from defrag.clustering import GROUP_RULES, VECTOR_RULES
 from defrag.progress import progress_bar
 from defrag.representations import scale_vectors
 from defrag.rivals._assignment import Marriage, improve
-from defrag.rivals._base import Found, Rival
+from defrag.rivals._base import Found, VectorRival
 from defrag.rivals._centres import add_up, start_clusters
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-    from sklearn.utils import Tags
 
     from defrag.typing import Csr, Ids, LabelsLike, Seed
 
@@ -30,7 +29,7 @@ _WISHES = 32
 _LEAST_GAIN = 1e-6
 
 
-class SCBC(Rival):
+class SCBC(VectorRival):
     """Cluster a sample by spherical k-means, populate the groups, refine them.
 
     Every group gets at least ``balance`` times the mean number of features: features and
@@ -170,9 +169,7 @@ class SCBC(Rival):
         seed: int,
     ) -> Found:
         threads = _native.n_threads(self.n_jobs)
-        Z = scale_vectors(self._vectors(X, Y), split="kmeans", threshold=0.0, n_threads=threads)
-        seen = np.flatnonzero(np.diff(Z.indptr) > 0).astype(np.int32)
-        items = Z if len(seen) == Z.shape[0] else Z[seen]
+        seen, items = self._unit_vectors(X, Y)
         with progress_bar("clustering features", enabled=self.verbose > 0) as progress:
             cluster = start_clusters(
                 items,
@@ -184,7 +181,7 @@ class SCBC(Rival):
                 progress=progress,
             )
         first = directions(items, cluster, n_groups, threads)
-        labels = deal_buckets(np.arange(Z.shape[0], dtype=np.int32), n_groups, seed)
+        labels = deal_buckets(np.arange(X.shape[1], dtype=np.int32), n_groups, seed)
         least = int(self.balance * len(seen) / n_groups)
         places = populate(items, first, least, labels[seen], threads)
         labels[seen], rounds = self._refine(items, places, n_groups, least, threads)
@@ -209,13 +206,6 @@ class SCBC(Rival):
             labels, n_moved = improve(labels, wanted, gain, n_groups, least)
             rounds += 1
             settled = n_moved <= self.tol * len(labels)
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = (
-            isinstance(self.representation, str) and self.representation == "xy"
-        )
-        return tags
 
 
 def directions(items: Csr, labels: Ids, n_groups: int, n_threads: int) -> Csr:
