@@ -7,11 +7,13 @@ namespace nb = nanobind;
 void bind_agglomeration(nb::module_& m);
 void bind_beam_search(nb::module_& m);
 void bind_best_first(nb::module_& m);
+void bind_co_occurrence(nb::module_& m);
 void bind_csr(nb::module_& m);
 void bind_flat_search(nb::module_& m);
 void bind_kmeans(nb::module_& m);
 void bind_matches(nb::module_& m);
 void bind_representations(nb::module_& m);
+void bind_rerank(nb::module_& m);
 void bind_tree(nb::module_& m);
 void bind_xmc_parser(nb::module_& m);
 void bind_label_tree(nb::module_& m);
@@ -31,4 +33,6 @@ NB_MODULE(_core, m) {
     bind_kmeans(m);
     bind_flat_search(m);
     bind_matches(m);
+    bind_co_occurrence(m);
+    bind_rerank(m);
 }

@@ -33,6 +33,7 @@ __all__ = [
     "Float",
     "Int",
     "Labels",
+    "OrAuto",
     "canonical_csr",
     "check_features",
     "check_labels",
@@ -103,6 +104,21 @@ class Choice:
     def accepts(self, value: Any) -> bool:
         """Tell whether the value obeys the rule."""
         return any(type(value) is type(choice) and value == choice for choice in self.values)
+
+
+@dataclass(frozen=True)
+class OrAuto:
+    """The word ``"auto"``, or what another rule accepts."""
+
+    rule: Int | Float
+
+    def describe(self) -> str:
+        """Say the rule in words."""
+        return f"{self.rule.describe()} or 'auto'"
+
+    def accepts(self, value: Any) -> bool:
+        """Tell whether the value obeys the rule."""
+        return value == "auto" if isinstance(value, str) else self.rule.accepts(value)
 
 
 class Rule(Protocol):

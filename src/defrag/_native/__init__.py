@@ -7,6 +7,12 @@ Kernels trust their input; whoever calls a function here has been through
 from __future__ import annotations
 
 from defrag._native.arrays import KernelRows, csr_from_parts, csr_parts, inspect_csr, n_threads
+from defrag._native.co_occurrence import (
+    GroupLayout,
+    co_occurrence,
+    impute,
+    product_statistics,
+)
 from defrag._native.features import (
     KMeansClusters,
     Matches,
@@ -34,6 +40,7 @@ from defrag._native.label_trees import (
     feature_index,
     train_label_tree,
 )
+from defrag._native.rerank import candidate_products, rank_candidates
 from defrag._native.solver import FlatSolution, SolverOptions, can_run, solve_blocks
 from defrag._native.text import (
     TEXT_LAYOUTS,
@@ -50,6 +57,7 @@ __all__ = [
     "FeatureIndex",
     "FlatSolution",
     "FlatWeights",
+    "GroupLayout",
     "KMeansClusters",
     "KernelRows",
     "LabelTreeArrays",
@@ -66,6 +74,8 @@ __all__ = [
     "best_first_search",
     "best_matches",
     "can_run",
+    "candidate_products",
+    "co_occurrence",
     "column_statistics",
     "company_order",
     "csr_from_parts",
@@ -75,10 +85,13 @@ __all__ = [
     "fill_empty_rows",
     "flat_search",
     "format_rows",
+    "impute",
     "inspect_csr",
     "multiply",
     "n_threads",
     "parse_values",
+    "product_statistics",
+    "rank_candidates",
     "row_norms",
     "scale_rows",
     "solve_blocks",

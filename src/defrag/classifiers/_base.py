@@ -40,6 +40,8 @@ _SCORES_AT_A_TIME = 1 << 23
 # A label is predicted when its score, a number between 0 and 1, is above this.
 _PREDICTED = 0.5
 _K_RULE = Int(1)
+# A score of zero counts as the least number above it.
+_LEAST = np.nextafter(np.float32(0.0), np.float32(1.0))
 
 
 def unit_rows(X: Csr, n_threads: int) -> Csr:
@@ -71,6 +73,13 @@ class Classifier(Saveable, ClassifierMixin, BaseEstimator):
     @abstractmethod
     def _rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:
         """Give the k best labels of each row, and their scores; -1 and 0 where fewer."""
+
+    def _log_scores(self, scores: Floats) -> Floats:
+        """Give the logarithms of scores of :meth:`_rank`, which a re-ranker adds to.
+
+        A base whose scores are no probabilities says here how they count.
+        """
+        return np.log(np.maximum(scores, _LEAST)).astype(np.float32)
 
     def fit(self, X: MatrixLike, Y: LabelsLike) -> Classifier:
         """Learn from labelled points.

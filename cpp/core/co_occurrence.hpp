@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/csr.hpp"
+#include "core/parallel.hpp"
+
+namespace defrag {
+
+/// A clustering of features, laid out for its blocks: group k has the members
+/// members[member_ptr[k]..member_ptr[k + 1]), in ascending order, and feature j is member
+/// slots[j] of groups[j]; -1 is no group.
+struct GroupLayout {
+    std::int64_t n_groups = 0;
+    const std::int32_t* groups = nullptr;
+    const std::int32_t* slots = nullptr;
+    const std::int64_t* member_ptr = nullptr;
+    const std::int32_t* members = nullptr;
+    const std::int64_t* entry_ptr = nullptr;  // where the block of each group begins
+
+    std::int64_t size(std::int64_t group) const {
+        return member_ptr[group + 1] - member_ptr[group];
+    }
+};
+
+/// The pseudo co-occurrence of a clustering: X^T X where both features are of one group. A
+/// group of m features has a dense block of m x m entries, so that nothing is ever d x d.
+struct CoOccurrenceView {
+    GroupLayout layout;
+    const float* entries = nullptr;
+};
+
+/// Computes the blocks in one stream over the rows; `cosine` divides each entry by the square
+/// roots of its two diagonal ones. Every thread streams all rows for groups of its own, so
+/// that a sum has the order of the rows.
+std::vector<float> co_occurrence(const Context& context, const CsrView& matrix,
+                                 const GroupLayout& layout, bool cosine);
+
+/// What the product of a row u with the mean of several blocks C looks like.
+struct ProductStatistics {
+    std::vector<float> lengths;   // of C u
+    std::vector<float> overlaps;  // <u, C u>
+};
+ProductStatistics product_statistics(const Context& context, const CsrView& rows,
+                                     const std::vector<CoOccurrenceView>& blocks);
+
+/// How many entries of a row are kept, the largest: so many times those it had, and so many in
+/// all; 0 is no limit.
+struct Room {
+    std::int64_t max_growth = 0;
+    std::int64_t max_entries = 0;
+};
+
+/// Imputes rows u of length 1: u + beta C u / |C u|, or C u where `betas` is nullptr, C being
+/// the mean of the blocks; the result has length 1. A row with beta 0 stays as it is.
+Csr impute(const Context& context, const CsrView& rows, const std::vector<CoOccurrenceView>& blocks,
+           const float* betas, const Room& room);
+
+}  // namespace defrag

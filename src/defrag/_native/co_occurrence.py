@@ -1,0 +1,89 @@
+"""Kernels over blocks of features that occur together; see ``cpp/core/co_occurrence.hpp``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from defrag import _core
+from defrag._native.arrays import KernelRows, csr_from_parts, csr_parts
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from defrag.typing import Csr, Floats, Ids, Offsets
+
+__all__ = ["GroupLayout", "co_occurrence", "impute", "product_statistics"]
+
+
+@dataclass(frozen=True)
+class GroupLayout:
+    """Where the members of groups and their blocks stand; made of ``groups`` by `of`."""
+
+    groups: Ids
+    slots: Ids
+    member_ptr: Offsets
+    members: Ids
+    entry_ptr: Offsets
+
+    @classmethod
+    def of(cls, groups: Ids, n_groups: int) -> GroupLayout:
+        """Lay out the groups of features, -1 for none."""
+        groups = np.ascontiguousarray(groups, dtype=np.int32)
+        order = np.argsort(groups, kind="stable").astype(np.int32)
+        members = order[int(np.count_nonzero(groups < 0)) :]
+        sizes = np.bincount(groups[members], minlength=n_groups).astype(np.int64)
+        member_ptr = np.append(0, np.cumsum(sizes))
+        slots = np.full(len(groups), -1, dtype=np.int32)
+        slots[members] = np.arange(len(members)) - member_ptr[groups[members]]
+        entry_ptr = np.append(0, np.cumsum(sizes * sizes))
+        return cls(groups, slots, member_ptr, members, entry_ptr)
+
+    def parts(self) -> tuple[Ids, Ids, Offsets, Ids, Offsets]:
+        """Give the arrays in the order in which the kernels take them."""
+        return self.groups, self.slots, self.member_ptr, self.members, self.entry_ptr
+
+
+
+def co_occurrence(X: Csr, layout: GroupLayout, *, cosine: bool, n_threads: int) -> Floats:
+    """Add up the products of features of one group over the rows, as flat blocks."""
+    return np.asarray(
+        _core.co_occurrence(csr_parts(X), layout.parts(), cosine=cosine, n_threads=n_threads)
+    )
+
+
+def product_statistics(
+    X: Csr | KernelRows, blocks: Sequence[tuple[GroupLayout, Floats]], *, n_threads: int
+) -> tuple[Floats, Floats]:
+    """Give the lengths of the products of rows with the blocks, and what rows share with them."""
+    lengths, overlaps = _core.product_statistics(
+        csr_parts(X),
+        [(layout.parts(), entries) for layout, entries in blocks],
+        n_features=X.shape[1],
+        n_threads=n_threads,
+    )
+    return lengths, overlaps
+
+
+def impute(
+    X: Csr | KernelRows,
+    blocks: Sequence[tuple[GroupLayout, Floats]],
+    betas: Floats | None,
+    *,
+    max_growth: int,
+    max_entries: int = 0,
+    n_threads: int,
+) -> Csr:
+    """Add to rows of length 1 what their features occur with; None: replace rows by that."""
+    parts = _core.impute(
+        csr_parts(X),
+        [(layout.parts(), entries) for layout, entries in blocks],
+        betas,
+        n_features=X.shape[1],
+        max_growth=max_growth,
+        max_entries=max_entries,
+        n_threads=n_threads,
+    )
+    return csr_from_parts(parts, X.shape)

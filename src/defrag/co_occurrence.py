@@ -1,0 +1,143 @@
+"""Which features occur together, inside the groups of clusterings: never d x d.
+
+The paper's pseudo co-occurrence is X^T X with every entry set to zero whose two features
+belong to different groups. It is kept as one dense block per group, flat in memory; several
+clusterings count as their mean.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
+
+from defrag import _native
+from defrag._native import GroupLayout
+from defrag.agglomeration import Defrag
+from defrag.pooling import FeaturePooling
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from defrag._native import KernelRows
+    from defrag.typing import Csr, Floats, Ids
+
+__all__ = ["CoOccurrence", "find_groups"]
+
+
+@dataclass(frozen=True)
+class CoOccurrence:
+    """The mean of the blocks of several clusterings.
+
+    Attributes
+    ----------
+    blocks : list of (GroupLayout, ndarray of float32)
+        The layout of each clustering and the entries of its blocks, group after group, a
+        block by rows.
+    """
+
+    blocks: list[tuple[GroupLayout, Floats]]
+
+    @classmethod
+    def of_rows(cls, X: Csr, groups: Sequence[Ids], *, cosine: bool, n_threads: int) -> CoOccurrence:
+        """Add up the products of features over rows of length 1.
+
+        Parameters
+        ----------
+        X : csr_array, shape (n_points, n_features)
+            The rows.
+        groups : sequence of ndarray of int32, shape (n_features,)
+            The group of each feature in each clustering, -1 for none.
+        cosine : bool
+            Whether an entry is divided by the square roots of its two diagonal ones.
+        n_threads : int
+            Threads.
+        """
+        blocks = []
+        for labels in groups:
+            layout = GroupLayout.of(labels, int(labels.max(initial=-1)) + 1)
+            entries = _native.co_occurrence(X, layout, cosine=cosine, n_threads=n_threads)
+            blocks.append((layout, entries))
+        return cls(blocks)
+
+    def multiply(self, X: Csr, *, max_entries: int, n_threads: int) -> Csr:
+        """Multiply rows with the blocks and bring the products to length 1.
+
+        Parameters
+        ----------
+        X : csr_array, shape (n_rows, n_features)
+            The rows.
+        max_entries : int
+            Keep this many entries of each product, the largest; 0 for all.
+        n_threads : int
+            Threads.
+        """
+        return _native.impute(
+            X, self.blocks, None, max_growth=0, max_entries=max_entries, n_threads=n_threads
+        )
+
+    def statistics(self, X: Csr | KernelRows, *, n_threads: int) -> tuple[Floats, Floats]:
+        """Give the lengths of the products, and the inner products of rows and products."""
+        return _native.product_statistics(X, self.blocks, n_threads=n_threads)
+
+
+def find_groups(
+    X: Csr,
+    agglomeration: FeaturePooling | Sequence[FeaturePooling] | None,
+    *,
+    prefit: bool,
+    seeds: Sequence[int],
+    n_jobs: int | None,
+    owner: str,
+) -> list[Ids]:
+    """Give the groups of features: of one new clustering per seed, or of those that are fitted.
+
+    Parameters
+    ----------
+    X : csr_array
+        Training data.
+    agglomeration : Defrag, sequence of Defrag, or None
+        What to cluster with; None: the paper's, on all points. A sequence only if ``prefit``.
+    prefit : bool
+        Whether the clusterings are fitted and to be used as they are.
+    seeds : sequence of int
+        Of the new clusterings.
+    n_jobs : int or None
+        Threads of the new clusterings.
+    owner : str
+        The estimator, for error messages.
+    """
+    if prefit:
+        fitted = [agglomeration] if isinstance(agglomeration, FeaturePooling) else agglomeration
+        if not isinstance(fitted, (list, tuple)) or not fitted:
+            raise ValueError(
+                f"agglomeration of {owner} must be a fitted Defrag or a list of them "
+                f"with prefit=True, got {agglomeration!r}"
+            )
+        return [_groups_of(one, X.shape[1], owner) for one in fitted]
+    template = Defrag(sample_points=1.0) if agglomeration is None else agglomeration
+    if not isinstance(template, Defrag):
+        raise ValueError(  # noqa: TRY004 - scikit-learn's contract wants a ValueError
+            f"agglomeration of {owner} must be a Defrag, got {agglomeration!r}"
+        )
+    return [
+        clone(template).set_params(random_state=seed, n_jobs=n_jobs).fit(X).labels_
+        for seed in seeds
+    ]
+
+
+def _groups_of(one: FeaturePooling, n_features: int, owner: str) -> Ids:
+    if not isinstance(one, FeaturePooling):
+        raise ValueError(  # noqa: TRY004 - as above
+            f"agglomeration of {owner} must be a fitted Defrag, got {one!r}"
+        )
+    check_is_fitted(one)
+    if one.n_features_in_ != n_features:
+        raise ValueError(
+            f"agglomeration of {owner} must have the {n_features} features of X, "
+            f"got {one.n_features_in_}"
+        )
+    return np.ascontiguousarray(one.labels_, dtype=np.int32)
