@@ -14,8 +14,11 @@ if TYPE_CHECKING:
     from defrag import metrics
     from defrag.agglomeration import Defrag, Hybrid
     from defrag.classifiers import PLT, Agglomerated, Bonsai, DiSMEC, LabelTree, Parabel
+    from defrag.classifiers import PLT, Agglomerated, Bonsai, LabelTree, Parabel
+    from defrag.impute import Fiat, Imputed
     from defrag.io import load_dataset, read_xmc, write_xmc
     from defrag.persistence import load
+    from defrag.rerank import Refrag
 
 __all__ = [
     "PLT",
@@ -23,9 +26,12 @@ __all__ = [
     "Bonsai",
     "Defrag",
     "DiSMEC",
+    "Fiat",
     "Hybrid",
+    "Imputed",
     "LabelTree",
     "Parabel",
+    "Refrag",
     "load",
     "load_dataset",
     "metrics",
@@ -40,9 +46,12 @@ _HOMES = {
     "Bonsai": "defrag.classifiers",
     "Defrag": "defrag.agglomeration",
     "DiSMEC": "defrag.classifiers",
+    "Fiat": "defrag.impute",
     "Hybrid": "defrag.agglomeration",
+    "Imputed": "defrag.impute",
     "LabelTree": "defrag.classifiers",
     "Parabel": "defrag.classifiers",
+    "Refrag": "defrag.rerank",
     "load": "defrag.persistence",
     "load_dataset": "defrag.io",
     "read_xmc": "defrag.io",

@@ -8,7 +8,7 @@ clusterings count as their mean.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import clone
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from defrag._native import KernelRows
-    from defrag.typing import Csr, Floats, Ids
+    from defrag.typing import Csr, Floats, Ids, LabelsLike
 
 __all__ = ["CoOccurrence", "find_groups"]
 
@@ -86,7 +86,8 @@ class CoOccurrence:
 
 def find_groups(
     X: Csr,
-    agglomeration: FeaturePooling | Sequence[FeaturePooling] | None,
+    Y: LabelsLike,
+    agglomeration: Any,
     *,
     prefit: bool,
     seeds: Sequence[int],
@@ -99,8 +100,10 @@ def find_groups(
     ----------
     X : csr_array
         Training data.
-    agglomeration : Defrag, sequence of Defrag, or None
-        What to cluster with; None: the paper's, on all points. A sequence only if ``prefit``.
+    Y : labels or None
+        Their labels, for a clustering that looks at them.
+    agglomeration : Defrag, or sequence of Defrag if ``prefit``
+        What to cluster with.
     prefit : bool
         Whether the clusterings are fitted and to be used as they are.
     seeds : sequence of int
@@ -118,13 +121,12 @@ def find_groups(
                 f"with prefit=True, got {agglomeration!r}"
             )
         return [_groups_of(one, X.shape[1], owner) for one in fitted]
-    template = Defrag(sample_points=1.0) if agglomeration is None else agglomeration
-    if not isinstance(template, Defrag):
+    if not isinstance(agglomeration, Defrag):
         raise ValueError(  # noqa: TRY004 - scikit-learn's contract wants a ValueError
             f"agglomeration of {owner} must be a Defrag, got {agglomeration!r}"
         )
     return [
-        clone(template).set_params(random_state=seed, n_jobs=n_jobs).fit(X).labels_
+        clone(agglomeration).set_params(random_state=seed, n_jobs=n_jobs).fit(X, Y).labels_
         for seed in seeds
     ]
 

@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from defrag import _native
 from defrag._trade_off import Candidates, Tally, TradeOff
 from defrag._validation import Choice, Float, Int, OrAuto, check_parameters
+from defrag.agglomeration import Defrag
 from defrag.classifiers._base import Classifier, unit_rows
 from defrag.classifiers.label_tree import LabelTree, member_seeds
 from defrag.co_occurrence import CoOccurrence, find_groups
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from defrag.agglomeration import Defrag
     from defrag.typing import Csr, Floats, Ids, Seed
 
 __all__ = ["Refrag"]
@@ -335,9 +335,11 @@ class Refrag(Classifier):
         sums = _native.multiply(by_label, rows, max_entries=entries, n_threads=threads)
         if self.co_occurrence == "identity":
             return unit_rows(sums, threads)
+        default = Defrag(sample_points=1.0)
         groups = find_groups(
             rows,
-            self.agglomeration,
+            Y,
+            default if self.agglomeration is None else self.agglomeration,
             prefit=False,
             seeds=member_seeds(seed, self.n_clusterings),
             n_jobs=self.n_jobs,

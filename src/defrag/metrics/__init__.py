@@ -11,6 +11,7 @@ from defrag.metrics.clustering import (
     mutual_information,
     normalised_entropy,
 )
+from defrag.metrics.erasure import ErasureCurve, erase_features, erasure_curve
 from defrag.metrics.propensity import inverse_propensity
 from defrag.metrics.ranking import (
     MacroPrecision,
@@ -26,10 +27,13 @@ from defrag.metrics.ranking import (
 
 __all__ = [
     "ClusteringError",
+    "ErasureCurve",
     "MacroPrecision",
     "balance",
     "clustering_error",
     "coverage",
+    "erase_features",
+    "erasure_curve",
     "evaluate",
     "evaluate_clustering",
     "inverse_propensity",

@@ -1,0 +1,43 @@
+"""Slow twins of the kernels of re-ranking and imputation, written for reading."""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+def unit(v):
+    length = np.linalg.norm(v)
+    return v / length if length > 0 else v
+
+
+def co_occurrence(X, groups, *, cosine):
+    """Mask X^T X by the groups, densely."""
+    dense = np.asarray(X.toarray(), dtype=np.float64)
+    C = dense.T @ dense
+    C[(groups[:, None] != groups[None, :]) | (groups < 0)[:, None]] = 0.0
+    if cosine:
+        diagonal = np.sqrt(np.diag(C))
+        scale = np.divide(1.0, diagonal, out=np.zeros_like(diagonal), where=diagonal > 0)
+        C *= scale[:, None] * scale[None, :]
+    return C
+
+
+def impute(u, C, beta, room=None):
+    """Impute one row: u + beta unit(C u), or C u where beta is None; the largest entries."""
+    product = C @ u
+    row = product.copy() if beta is None else u + beta * unit(product)
+    if room is not None:
+        order = np.lexsort((np.arange(len(row)), -np.abs(row)))
+        row[order[room:]] = 0.0
+    return unit(row)
+
+
+def rank_candidates(labels, log_scores, cosines, bonus, strength, weight, k):
+    """Sort the candidates of one row."""
+    items = [
+        (-(log + strength * cosine + weight * bonus[label]), label, column)
+        for column, (label, log, cosine) in enumerate(zip(labels, log_scores, cosines, strict=True))
+        if label >= 0
+    ]
+    columns = [column for _, _, column in sorted(items)[:k]]
+    return columns + [-1] * (k - len(columns))

@@ -1,0 +1,217 @@
+"""Imputation: the formulas, the rule that finds beta, and the classifier around it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import make_pipeline
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import oracles_rerank as oracles
+from defrag import Agglomerated, Defrag, Fiat, Hybrid, Imputed, Parabel, Refrag, metrics
+from defrag._missing import learn_rule, row_betas
+from defrag.co_occurrence import CoOccurrence
+from test_classifiers import make_data
+
+BASE = Parabel(2, max_leaf_size=5)
+GROUPS = Defrag(max_cluster_size=4, sample_points=1.0)
+
+
+@parametrize_with_checks(
+    [Fiat(), Fiat("paper"), Fiat("cosine", row_norm=False), Fiat(beta=0.3, max_growth=None)]
+)
+def test_scikit_learn_contract_of_the_transformer(estimator, check):
+    check(estimator)
+
+
+@parametrize_with_checks([Imputed(Parabel(1)), Imputed(Parabel(1), Fiat(beta=0.1))])
+def test_scikit_learn_contract_of_the_classifier(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize(
+    ("mode", "beta"), [("paper", 0.3), ("cosine", 0.3), ("blend", 0.3), ("blend", 0.0)]
+)
+def test_formulas(mode, beta):
+    X, _ = make_data()
+    fiat = Fiat(mode, beta=beta, agglomeration=GROUPS, max_growth=None, random_state=0).fit(X)
+    rows = np.stack([oracles.unit(row) for row in X.toarray().astype(np.float64)])
+    C = np.mean(
+        [
+            oracles.co_occurrence(sparse.csr_array(rows), layout.groups, cosine=mode != "paper")
+            for layout, _ in fiat.blocks_.blocks
+        ],
+        axis=0,
+    )
+    wanted = [oracles.impute(u, C, beta if mode == "blend" else None) for u in rows]
+    np.testing.assert_allclose(fiat.transform(X).toarray(), wanted, atol=1e-5)
+    assert len(fiat.blocks_.blocks) == 3
+    assert fiat.rule_ is None
+
+
+def test_empty_rows_unseen_features_and_lengths():
+    X = np.float32([[1, 1, 0, 0], [2, 2, 0, 0], [0, 0, 0, 0], [0, 0, 1, 0]] * 3)
+    for mode in ("paper", "cosine", "blend"):
+        fiat = Fiat(mode, beta=1.0, random_state=0).fit(X)
+        found = fiat.transform(np.float32([[0, 0, 0, 0], [0, 0, 0, 5], [3, 0, 0, 0]]))
+        assert np.isfinite(found).all()
+        assert not found[0].any()
+        # Nothing is known about the last feature: a blend keeps it, a product has nothing.
+        assert found[1].tolist() == ([0, 0, 0, 1] if mode == "blend" else [0, 0, 0, 0])
+        np.testing.assert_allclose(np.linalg.norm(found[2]), 1, rtol=1e-6)
+        assert found[2, 1] > 0
+    long = Fiat(beta=1.0, row_norm=False, random_state=0).fit(X).transform(X)
+    np.testing.assert_allclose(np.linalg.norm(long, axis=1), np.linalg.norm(X, axis=1), rtol=1e-6)
+
+
+def test_rows_do_not_grow_beyond_the_cap():
+    X, _ = make_data()
+    sizes = np.diff(X.indptr)
+    settings = {"beta": 1.0, "agglomeration": GROUPS, "random_state": 0}
+    free = Fiat(max_growth=None, **settings).fit_transform(X)
+    capped = Fiat(max_growth=2, **settings).fit_transform(X)
+    assert (np.diff(free.indptr) > 2 * sizes).any()
+    assert (np.diff(capped.indptr) <= 2 * sizes).all()
+
+
+def companions(n=400, seed=0):
+    """Make rows of whole blocks of six features, five blocks of thirty each."""
+    rng = np.random.default_rng(seed)
+    chosen = np.zeros((n, 30))
+    for row in chosen:
+        row[rng.permutation(30)[:5]] = 1
+    return sparse.csr_array(np.float32(np.kron(chosen, np.ones(6))))
+
+
+def test_auto_imputes_what_is_missing_and_leaves_complete_rows_alone():
+    X = companions()
+    groups = Defrag(max_cluster_size=6, sample_points=1.0)
+    fiat = Fiat(agglomeration=groups, random_state=0).fit(X)
+    assert fiat.rule_.shape == (2, 4)
+    fresh = companions(seed=1)
+    np.testing.assert_allclose(fiat.transform(fresh).toarray(), fresh.toarray() / 30**0.5, rtol=1e-5)
+    erased = metrics.erase_features(fresh, 0.6, random_state=3)
+    complete = fresh.toarray() / 30**0.5
+
+    def nearness(rows):
+        return (rows.toarray() * complete).sum(axis=1).mean()
+
+    plain = Fiat(beta=0.0, agglomeration=groups, random_state=0).fit(X)
+    assert nearness(fiat.transform(erased)) > nearness(plain.transform(erased)) + 0.2
+
+
+def test_the_rule_is_the_best_of_its_kind():
+    X = companions()
+    rows = sparse.csr_array(X / 30**0.5)
+    groups = [np.repeat(np.arange(30, dtype=np.int32), 6)]
+    blocks = CoOccurrence.of_rows(rows, groups, cosine=True, n_threads=1)
+    rule = learn_rule(rows, blocks, seed=0, n_threads=1)
+    assert np.isfinite(rule).all()
+    complete = row_betas(rows, blocks, rule, n_threads=1)
+    erased = metrics.erase_features(rows, 0.8, random_state=0)
+    half = row_betas(sparse.csr_array(erased / erased.sum()), blocks, rule, n_threads=1)
+    assert complete.max() == 0
+    assert half.min() > 0.3
+
+
+def test_fitted_clusterings_are_used_as_they_are():
+    X, Y = make_data()
+    fitted = [Defrag(max_cluster_size=3, random_state=seed).fit(X) for seed in (4, 5)]
+    fiat = Fiat(beta=0.3, agglomeration=fitted, prefit=True).fit(X)
+    for (layout, _), one in zip(fiat.blocks_.blocks, fitted, strict=True):
+        np.testing.assert_array_equal(layout.groups, one.labels_)
+    model = Imputed(BASE, Fiat(beta=0.3, agglomeration=fitted[0], prefit=True)).fit(X, Y)
+    np.testing.assert_array_equal(
+        model.imputation_.blocks_.blocks[0][0].groups, fitted[0].labels_
+    )
+    with pytest.raises(NotFittedError, match="not fitted"):
+        Fiat(agglomeration=Defrag(), prefit=True).fit(X)
+
+
+def test_threads_change_no_bit():
+    X, Y = make_data()
+    wanted = Fiat(random_state=0).fit_transform(X)
+    ranked = Imputed(BASE, random_state=0).fit(X, Y).predict_topk(X)
+    for n_jobs in (2, 3):
+        found = Fiat(random_state=0, n_jobs=n_jobs).fit_transform(X)
+        np.testing.assert_array_equal(found.indices, wanted.indices)
+        np.testing.assert_array_equal(found.data, wanted.data)
+        model = Imputed(BASE, random_state=0, n_jobs=n_jobs).fit(X, Y)
+        for a, b in zip(model.predict_topk(X), ranked, strict=True):
+            np.testing.assert_array_equal(a, b)
+    assert model.set_params(n_jobs=1).base_.n_jobs == 1
+    assert model.imputation_.n_jobs == 1
+
+
+def test_the_classifier_learns_from_rows_as_they_are():
+    X, Y = make_data()
+    model = Imputed(BASE, Fiat(beta=0.5, agglomeration=GROUPS), random_state=0).fit(X, Y)
+    base = clone(BASE).set_params(random_state=0).fit(X, Y)
+    rows = model.imputation_.transform(X)
+    for a, b in zip(model.predict_topk(X), base.predict_topk(rows), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_all_compose():
+    X, Y = make_data()
+    inner = Refrag(
+        Agglomerated(BASE, Hybrid(max_cluster_size=2)), gamma=4.0, propensity_weight=0.2
+    )
+    labels, scores = Imputed(inner, random_state=0).fit(X, Y).predict_topk(X, 3)
+    assert np.isfinite(scores).all()
+    assert labels.max() < 37
+    outer = Refrag(Imputed(BASE), gamma=4.0, propensity_weight=0.2, random_state=0).fit(X, Y)
+    assert outer.predict_topk(X, 3)[0].shape == (240, 3)
+    pipeline = make_pipeline(Fiat(random_state=0), Defrag(max_cluster_size=2), clone(BASE))
+    assert pipeline.fit(X, Y).predict(X).shape == Y.shape
+
+
+def test_bad_input():
+    X, Y = make_data()
+    for parameters, message in (
+        ({"mode": "mean"}, "mode of Fiat must be one of 'blend', 'cosine', 'paper', got 'mean'"),
+        ({"beta": -1.0}, "beta of Fiat must be .* or 'auto', got -1.0"),
+        ({"max_growth": 0}, "max_growth of Fiat must be an int >= 1 or None, got 0"),
+        ({"agglomeration": 3}, "agglomeration of Fiat must be a Defrag, got 3"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            Fiat(**parameters).fit(X)
+    with pytest.raises(ValueError, match="at least 2 rows to learn beta from, got n_samples = 1"):
+        Fiat().fit(X[[1]])
+    with pytest.raises(ValueError, match="imputation of Imputed must be a Fiat, got 3"):
+        Imputed(BASE, 3).fit(X, Y)
+    with pytest.raises(ValueError, match="base of Imputed must be a Classifier, got 3"):
+        Imputed(3).fit(X, Y)
+
+
+def test_erasure_by_count_and_seed():
+    X = sparse.csr_array(np.float32(np.arange(1, 31).reshape(3, 10)))
+    found = metrics.erase_features(X, 0.75, random_state=1)
+    assert np.diff(found.indptr).tolist() == [2, 2, 2]  # round(7.5) is 8
+    dense = found.toarray()
+    np.testing.assert_array_equal(dense[dense > 0], X.toarray()[dense > 0])
+    np.testing.assert_array_equal(metrics.erase_features(X, 0.0).toarray(), X.toarray())
+    assert metrics.erase_features(X, 1.0).nnz == 0
+    again = metrics.erase_features(X.toarray(), 0.75, random_state=1)
+    np.testing.assert_array_equal(again.toarray(), dense)
+    assert (metrics.erase_features(X, 0.75, random_state=2).toarray() != dense).any()
+    counts = sum(
+        (metrics.erase_features(X[[0]], 0.5, seed).toarray() > 0).astype(int) for seed in range(400)
+    )
+    assert counts.sum() == 2000
+    assert 150 < counts.min() < counts.max() < 250
+    with pytest.raises(ValueError, match=r"share must be a finite number in \[0.0, 1.0\], got 2"):
+        metrics.erase_features(X, 2)
+
+
+def test_erasure_curve():
+    X, Y = make_data()
+    model = clone(BASE).set_params(random_state=0).fit(X, Y)
+    curve = metrics.erasure_curve(model, X, Y, shares=(0.0, 0.5, 1.0), seeds=(0, 1))
+    assert curve.shares == (0.0, 0.5, 1.0)
+    assert curve.values["P@1"].shape == (3, 2)
+    assert curve.mean("P@1")[0] == metrics.evaluate(Y, model.predict_topk(X)[0])["P@1"]
+    assert curve.mean("P@1")[0] > curve.mean("P@1")[1] > curve.mean("P@1")[2]
