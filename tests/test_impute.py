@@ -77,44 +77,51 @@ def test_rows_do_not_grow_beyond_the_cap():
     assert (np.diff(capped.indptr) <= 2 * sizes).all()
 
 
-def companions(n=400, seed=0):
-    """Make rows of whole blocks of six features, five blocks of thirty each."""
+def companions(n=600, seed=0):
+    """Make rows of five blocks of six features out of thirty, values and absences at random."""
     rng = np.random.default_rng(seed)
     chosen = np.zeros((n, 30))
     for row in chosen:
         row[rng.permutation(30)[:5]] = 1
-    return sparse.csr_array(np.float32(np.kron(chosen, np.ones(6))))
+    there = (rng.random((n, 180)) < 0.7) * rng.uniform(0.2, 1.8, (n, 180))
+    rows = np.kron(chosen, np.ones(6)) * there
+    return sparse.csr_array(np.float32(rows / np.linalg.norm(rows, axis=1, keepdims=True)))
 
 
-def test_auto_imputes_what_is_missing_and_leaves_complete_rows_alone():
-    X = companions()
-    groups = Defrag(max_cluster_size=6, sample_points=1.0)
-    fiat = Fiat(agglomeration=groups, random_state=0).fit(X)
-    assert fiat.rule_.shape == (2, 4)
-    fresh = companions(seed=1)
-    np.testing.assert_allclose(fiat.transform(fresh).toarray(), fresh.toarray() / 30**0.5, rtol=1e-5)
-    erased = metrics.erase_features(fresh, 0.6, random_state=3)
-    complete = fresh.toarray() / 30**0.5
-
-    def nearness(rows):
-        return (rows.toarray() * complete).sum(axis=1).mean()
-
-    plain = Fiat(beta=0.0, agglomeration=groups, random_state=0).fit(X)
-    assert nearness(fiat.transform(erased)) > nearness(plain.transform(erased)) + 0.2
+BLOCKS = np.repeat(np.arange(30, dtype=np.int32), 6)
 
 
-def test_the_rule_is_the_best_of_its_kind():
-    X = companions()
-    rows = sparse.csr_array(X / 30**0.5)
-    groups = [np.repeat(np.arange(30, dtype=np.int32), 6)]
-    blocks = CoOccurrence.of_rows(rows, groups, cosine=True, n_threads=1)
+def test_the_rule_gives_more_to_rows_that_miss_more():
+    rows = companions()
+    blocks = CoOccurrence.of_rows(rows, [BLOCKS], cosine=True, n_threads=1)
     rule = learn_rule(rows, blocks, seed=0, n_threads=1)
-    assert np.isfinite(rule).all()
-    complete = row_betas(rows, blocks, rule, n_threads=1)
-    erased = metrics.erase_features(rows, 0.8, random_state=0)
-    half = row_betas(sparse.csr_array(erased / erased.sum()), blocks, rule, n_threads=1)
-    assert complete.max() == 0
-    assert half.min() > 0.3
+    fresh = companions(seed=1)
+    found = []
+    for share in (0.0, 0.5, 0.8):
+        erased = metrics.erase_features(fresh, share, random_state=0)
+        lengths = np.linalg.norm(erased.toarray(), axis=1, keepdims=True)
+        unit = sparse.csr_array(np.float32(erased.toarray() / lengths))
+        found.append(row_betas(unit, blocks, rule, n_threads=1))
+    assert (found[0] == 0).mean() > 0.7
+    assert np.median(found[0]) < np.median(found[1]) < np.median(found[2])
+    assert max(one.max() for one in found) <= 8
+
+
+def test_auto_comes_nearer_to_the_complete_row():
+    rows, fresh = companions(), companions(seed=1)
+    given = Defrag(max_cluster_size=6, sample_points=1.0, random_state=0).fit(rows)
+    settings = {"agglomeration": given, "prefit": True, "random_state": 0}
+    auto = Fiat(**settings).fit(rows)
+    assert auto.rule_.shape == (2, 4)
+
+    def nearness(fiat, share):
+        found = fiat.transform(metrics.erase_features(fresh, share, random_state=3))
+        return found.multiply(fresh).sum(axis=1).mean()
+
+    plain, some = (Fiat(beta=beta, **settings).fit(rows) for beta in (0.0, 0.5))
+    assert nearness(auto, 0.8) > nearness(plain, 0.8) + 0.1
+    assert nearness(auto, 0.0) > nearness(some, 0.0)
+    assert nearness(auto, 0.0) > 0.99
 
 
 def test_fitted_clusterings_are_used_as_they_are():
