@@ -275,7 +275,7 @@ def test_bad_input():
     X, Y = make_data()
     for parameters, message in (
         ({"base": 3}, "base of Refrag must be a Classifier, got 3"),
-        ({"alpha": 0.0}, r"alpha of Refrag must be a finite number in \(0.0, 1.0\] or 'auto'"),
+        ({"alpha": 0.0}, r"alpha of Refrag must be a finite number in \[0.001, 1.0\] or 'auto'"),
         ({"gamma": "best"}, "gamma of Refrag must be .* or 'auto', got 'best'"),
         ({"propensity_weight": -1.0}, "propensity_weight of Refrag must be .* got -1.0"),
         ({"co_occurrence": "dense"}, "co_occurrence of Refrag must be one of"),

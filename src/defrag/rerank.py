@@ -58,7 +58,7 @@ class Refrag(Classifier):
         What prototypes are multiplied with: nothing, or the pseudo co-occurrence of the
         features, divided by their frequencies or, as in the paper, raw. The blocks did not
         beat plain means anywhere we looked, and cost more.
-    alpha : float in (0, 1] or "auto", default=0.8
+    alpha : float in [0.001, 1] or "auto", default=0.8
         Weight of the base against the prototypes.
     gamma : float or "auto", default="auto"
         How fast a score falls with the distance from the prototype; PfastreXML has 30.
@@ -178,9 +178,9 @@ class Refrag(Classifier):
 
     _rules: ClassVar[dict[str, Any]] = {
         "co_occurrence": Choice(("identity", "cosine", "block")),
-        "alpha": OrAuto(Float(0.0, 1.0, open_low=True)),
-        "gamma": OrAuto(Float(0.0)),
-        "propensity_weight": OrAuto(Float(0.0)),
+        "alpha": OrAuto(Float(0.001, 1.0)),
+        "gamma": OrAuto(Float(0.0, 1e6)),
+        "propensity_weight": OrAuto(Float(0.0, 1e6)),
         "target": Choice(("PSP@1", "PSP@3", "PSP@5")),
         "guard": Choice(("P@1", "P@3", "P@5")),
         "max_loss": Float(0.0),

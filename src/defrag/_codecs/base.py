@@ -77,11 +77,19 @@ class Codec(ABC):
 
     def parameters(self, model: Any) -> dict[str, Any]:
         """Give the parameters of an estimator, fitted or not, as JSON can say them."""
-        return plain_parameters(model, self.schema.parameters)
+        values = plain_parameters(model, self.schema.parameters)
+        for name, rule in self.schema.parameters.items():
+            if isinstance(rule, Unfitted):
+                values[name] = rule.pack(values[name])
+        return values
 
     def rebuild(self, parameters: Mapping[str, Any]) -> Any:
         """Make an estimator that is not fitted, of parameters that obey the schema."""
-        return self.estimator(**parameters)
+        values = dict(parameters)
+        for name, rule in self.schema.parameters.items():
+            if isinstance(rule, Unfitted):
+                values[name] = rule.unpack(values[name])
+        return self.estimator(**values)
 
 
 @dataclass(frozen=True)

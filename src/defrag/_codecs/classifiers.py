@@ -74,6 +74,7 @@ class ClassifierCodec(Codec):
         arrays: Mapping[str, Array] | None = None,
         children: Mapping[str, Child] | None = None,
         rules: Mapping[str, Rule] | None = None,
+        state: Mapping[str, Rule] | None = None,
     ) -> None:
         known = {
             **estimator._rules,  # noqa: SLF001 - the codec is a friend of the class
@@ -87,6 +88,7 @@ class ClassifierCodec(Codec):
                 "n_features": Int(1, _MOST),
                 "dense_answers": Choice((True, False)),
                 "classes": CLASS_KIND,
+                **(state or {}),
             },
             arrays={
                 **CLASS_ARRAYS,
@@ -227,20 +229,6 @@ class AgglomeratedCodec(ClassifierCodec):
                 "agglomeration": Unfitted(poolings),
             },
         )
-
-    def parameters(self, model: Any) -> dict[str, Any]:
-        """Give the parameters, the two estimators as their kinds and parameters."""
-        values = super().parameters(model)
-        for name in ("base", "agglomeration"):
-            values[name] = self.schema.parameters[name].pack(values[name])  # type: ignore[attr-defined]
-        return values
-
-    def rebuild(self, parameters: Mapping[str, Any]) -> Any:
-        """Make an estimator that is not fitted, of parameters that obey the schema."""
-        values = dict(parameters)
-        for name in ("base", "agglomeration"):
-            values[name] = self.schema.parameters[name].unpack(values[name])  # type: ignore[attr-defined]
-        return super().rebuild(values)
 
     def encode(self, model: Agglomerated, options: SaveOptions) -> Part:
         """Turn a fitted ensemble into a part."""

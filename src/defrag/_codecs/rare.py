@@ -1,0 +1,290 @@
+"""Imputation and re-ranking in a model file: blocks, rules, prototypes, the trade-off.
+
+Layouts of blocks are derived from the groups, so that a file can say nothing about them that is
+not checked by one look at the groups.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from defrag._codecs.base import SEED, Codec, SaveOptions, Unfitted, stored_rules
+from defrag._codecs.classifiers import CLASSIFIER_CODECS, ClassifierCodec
+from defrag._codecs.pooling import POOLING_CODECS
+from defrag._native import GroupLayout, csr_from_parts
+from defrag._trade_off import MEASURES, TradeOff
+from defrag._validation import Int
+from defrag.co_occurrence import CoOccurrence
+from defrag.impute import Fiat, Imputed
+from defrag.io.model_checks import check_csr, check_finite, check_ints, check_length
+from defrag.io.model_schema import Array, Child, Part, Schema
+from defrag.io.model_strings import pack_strings, string_arrays, unpack_strings
+from defrag.rerank import Refrag
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["RARE_CODECS", "FiatCodec", "ImputedCodec", "RefragCodec"]
+
+_SETTINGS = ("alpha", "gamma", "propensity_weight")
+_MOST = 2**31 - 1
+# Sums over rows of length 1 stay far below it.
+_LARGEST = 1e12
+
+
+class BlocksCodec(Codec):
+    """Writes and reads the blocks of one clustering."""
+
+    def __init__(self) -> None:
+        arrays = {"groups": Array("int32"), "entries": Array("float32")}
+        super().__init__(_Blocks, Schema({}, arrays=arrays, inner=True))
+
+    def encode(self, model: _Blocks, options: SaveOptions) -> Part:  # noqa: ARG002 - no weights
+        """Turn blocks into a part."""
+        return Part(arrays={"groups": model.layout.groups, "entries": model.entries})
+
+    def decode(self, part: Part) -> _Blocks:
+        """Check groups and entries, and lay the blocks out."""
+        groups = part.arrays["groups"]
+        # No group is numbered beyond the features: the bound on what is allocated.
+        check_ints(part, "groups", -1, max(1, len(groups)))
+        layout = GroupLayout.of(groups, int(groups.max(initial=-1)) + 1)
+        check_length(part, "entries", int(layout.entry_ptr[-1]))
+        _check_size(part, "entries")
+        return _Blocks(layout, part.arrays["entries"])
+
+
+class _Blocks:
+    """The blocks of one clustering, as a part of a model."""
+
+    def __init__(self, layout: GroupLayout, entries: Any) -> None:
+        self.layout = layout
+        self.entries = entries
+
+
+class FiatCodec(Codec):
+    """Writes and reads :class:`Fiat`; clusterings that were given as fitted are not part of it."""
+
+    def __init__(self) -> None:
+        rules = {
+            **Fiat._rules,  # noqa: SLF001 - the codec is a friend of the class
+            "agglomeration": Unfitted(POOLING_CODECS),
+            "random_state": SEED,
+        }
+        schema = Schema(
+            parameters=stored_rules(Fiat, rules),
+            state={"n_features": Int(1, _MOST)},
+            arrays={
+                "rule": Array("float64", 2, group="rule"),
+                **string_arrays("feature_names", optional=True),
+            },
+            children={"blocks": Child(("blocks",), many=True)},
+        )
+        super().__init__(Fiat, schema)
+
+    def parameters(self, model: Fiat) -> dict[str, Any]:
+        """Give the parameters; groups that were given are data, as given vectors are."""
+        if not model.prefit:
+            return super().parameters(model)
+        plain = Fiat(**{**model.get_params(deep=False), "agglomeration": None, "prefit": False})
+        return super().parameters(plain)
+
+    def encode(self, model: Fiat, options: SaveOptions) -> Part:  # noqa: ARG002 - no weights
+        """Turn a fitted imputation into a part."""
+        arrays: dict[str, Any] = {}
+        if model.rule_ is not None:
+            arrays["rule"] = model.rule_
+        if hasattr(model, "feature_names_in_"):
+            arrays |= pack_strings("feature_names", model.feature_names_in_)
+        blocks = [_Blocks(*one) for one in model.blocks_.blocks]
+        state = {"n_features": int(model.n_features_in_)}
+        return Part(self.parameters(model), state, arrays, {"blocks": blocks})
+
+    def summary(self, part: Part) -> dict[str, int]:
+        """Give the number of features."""
+        return {"features": part.state["n_features"]}
+
+    def decode(self, part: Part) -> Fiat:
+        """Check that the blocks are about these features, and give the imputation."""
+        model: Fiat = self.rebuild(part.parameters)
+        model.n_features_in_ = part.state["n_features"]
+        blocks: list[_Blocks] = part.children["blocks"]
+        if not blocks:
+            part.fail(f"children '{part.prefix}blocks' must be at least one, got none")
+        for number, one in enumerate(blocks):
+            if len(one.layout.groups) != model.n_features_in_:
+                part.fail(f"{part.name(f'blocks/{number}/groups')} must have "
+                          f"{model.n_features_in_} items, got {len(one.layout.groups)}")  # fmt: skip
+        model.blocks_ = CoOccurrence([(one.layout, one.entries) for one in blocks])
+        model.rule_ = part.arrays.get("rule")
+        learnt = model.mode == "blend" and model.beta == "auto"
+        if learnt != (model.rule_ is not None):
+            part.fail(f"{part.name('rule')} must be there if and only if beta is 'auto' in a blend")
+        if model.rule_ is not None:
+            if model.rule_.shape != (2, 4):
+                part.fail(f"{part.name('rule')} must have shape (2, 4), got {model.rule_.shape}")
+            _check_size(part, "rule")
+        if part.has("feature_names/bytes"):
+            names = unpack_strings(part, "feature_names", model.n_features_in_)
+            model.feature_names_in_ = np.array(list(names), dtype=object)
+        return model
+
+
+class _OverBase(ClassifierCodec):
+    """A classifier over one other."""
+
+    def check_base(self, part: Part, model: Any) -> None:
+        """Check that the base is about the same features and labels, and set it."""
+        base = part.children["base"]
+        for what, got, wanted in (
+            ("features", base.n_features_in_, model.n_features_in_),
+            ("labels", base.n_labels_, model.n_labels_),
+        ):
+            if got != wanted:
+                part.fail(f"model '{part.prefix}base' must have the {what} of its owner "
+                          f"({wanted}), got {got}")  # fmt: skip
+        model.base_ = base
+
+
+class ImputedCodec(_OverBase):
+    """Writes and reads :class:`Imputed`."""
+
+    def __init__(self, bases: Mapping[str, Codec], fiat: FiatCodec, kinds: tuple[str, ...]) -> None:
+        super().__init__(
+            Imputed,
+            children={"base": Child(kinds), "imputation": Child(("fiat",))},
+            rules={"base": Unfitted(bases), "imputation": Unfitted({"fiat": fiat})},
+        )
+
+    def encode(self, model: Imputed, options: SaveOptions) -> Part:
+        """Turn a fitted pair into a part."""
+        part = super().encode(model, options)
+        part.children = {"base": model.base_, "imputation": model.imputation_}
+        return part
+
+    def decode(self, part: Part) -> Any:
+        """Check that the two fit together, and give the classifier."""
+        model = super().decode(part)
+        self.check_base(part, model)
+        model.imputation_ = part.children["imputation"]
+        if model.imputation_.n_features_in_ != model.n_features_in_:
+            part.fail(f"model '{part.prefix}imputation' must have the features of its owner "
+                      f"({model.n_features_in_}), got {model.imputation_.n_features_in_}")  # fmt: skip
+        return model
+
+
+class RefragCodec(_OverBase):
+    """Writes and reads :class:`Refrag`: base, prototypes, propensities, what was measured."""
+
+    def __init__(self, bases: Mapping[str, Codec], kinds: tuple[str, ...]) -> None:
+        super().__init__(
+            Refrag,
+            arrays={
+                "prototypes/indptr": Array("int64"),
+                "prototypes/indices": Array("int32"),
+                "prototypes/data": Array("float32"),
+                "bonus": Array("float32"),
+                **{
+                    _column(name): Array("float64", group="trade_off")
+                    for name in (*_SETTINGS, *MEASURES)
+                },
+            },
+            children={"base": Child(kinds)},
+            rules={"base": Unfitted(bases), "agglomeration": Unfitted(POOLING_CODECS)},
+            state={
+                **{name: Refrag._rules[name].rule for name in _SETTINGS},  # noqa: SLF001 - a friend
+                "measured_rows": Int(0, 2**53),
+            },
+        )
+
+    def encode(self, model: Refrag, options: SaveOptions) -> Part:
+        """Turn a fitted re-ranker into a part."""
+        part = super().encode(model, options)
+        prototypes, table = model.prototypes_, model.trade_off_
+        part.arrays |= {
+            "prototypes/indptr": prototypes.indptr.astype(np.int64),
+            "prototypes/indices": prototypes.indices.astype(np.int32),
+            "prototypes/data": prototypes.data,
+            "bonus": model.bonus_,
+        }
+        part.state |= {name: float(getattr(model, f"{name}_")) for name in _SETTINGS}
+        part.state["measured_rows"] = 0 if table is None else int(table.n_rows)
+        if table is not None:
+            part.arrays |= {_column(name): getattr(table, name) for name in _SETTINGS}
+            part.arrays |= {_column(name): table.measures[name] for name in MEASURES}
+        part.children = {"base": model.base_}
+        return part
+
+    def decode(self, part: Part) -> Any:
+        """Check that all is about the same labels and features, and give the re-ranker."""
+        model = super().decode(part)
+        self.check_base(part, model)
+        shape = (model.n_labels_, model.n_features_in_)
+        check_csr(
+            part, "prototypes/indptr", "prototypes/indices", n_rows=shape[0], n_cols=shape[1]
+        )
+        check_length(part, "prototypes/data", len(part.arrays["prototypes/indices"]))
+        _check_size(part, "prototypes/data")
+        check_length(part, "bonus", model.n_labels_)
+        check_finite(part, "bonus", low=0)
+        indptr, indices, data = (
+            part.arrays[f"prototypes/{name}"] for name in ("indptr", "indices", "data")
+        )
+        model.prototypes_ = csr_from_parts((indptr, indices, data), shape)
+        model.bonus_ = part.arrays["bonus"]
+        for name in _SETTINGS:
+            setattr(model, f"{name}_", part.state[name])
+        model.trade_off_ = _decode_table(part)
+        return model
+
+
+def _column(name: str) -> str:
+    """Name the array of a column of the trade-off."""
+    return f"trade_off/{name.replace('@', '_at_').lower()}"
+
+
+def _check_size(part: Part, name: str) -> None:
+    """Check that numbers are small enough for sums of them to be finite."""
+    check_finite(part, name)
+    largest = float(np.abs(part.arrays[name]).max(initial=0.0))
+    if largest > _LARGEST:
+        part.fail(f"{part.name(name)} must be at most {_LARGEST:g} in size, got {largest:g}")
+
+
+def _decode_table(part: Part) -> TradeOff | None:
+    if not part.has("trade_off/alpha"):
+        return None
+    length = len(part.arrays["trade_off/alpha"])
+    if not length:
+        part.fail(f"{part.name('trade_off/alpha')} must have at least one item, got none")
+    for name in (*_SETTINGS, *MEASURES):
+        check_length(part, _column(name), length)
+        check_finite(part, _column(name), low=0)
+    alpha, gamma, weight = (part.arrays[_column(name)] for name in _SETTINGS)
+    if alpha.min() <= 0.0 or alpha.max() > 1.0:
+        part.fail(f"{part.name('trade_off/alpha')} must be in (0, 1], got {alpha.min()} to "
+                  f"{alpha.max()}")  # fmt: skip
+    measures = {name: part.arrays[_column(name)] for name in MEASURES}
+    return TradeOff(alpha, gamma, weight, measures, part.state["measured_rows"])
+
+
+def _codecs() -> dict[str, Codec]:
+    """Make the codecs; each classifier may stand over every other, this one included."""
+    kinds = {kind: codec for kind, codec in CLASSIFIER_CODECS.items() if not codec.schema.inner}
+    names = (*kinds, "refrag", "imputed")
+    fiat = FiatCodec()
+    bases: dict[str, Codec] = dict(kinds)
+    bases["refrag"] = RefragCodec(bases, names)
+    bases["imputed"] = ImputedCodec(bases, fiat, names)
+    return {
+        "blocks": BlocksCodec(),
+        "fiat": fiat,
+        "refrag": bases["refrag"],
+        "imputed": bases["imputed"],
+    }
+
+
+RARE_CODECS: dict[str, Codec] = _codecs()
+"""The kinds of these rooms."""
