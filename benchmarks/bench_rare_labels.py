@@ -22,7 +22,9 @@ KINDS = ("block", "cosine", "identity")
 MEASURES = ("P", "nDCG", "PSP", "PSnDCG", "coverage")
 
 
-def show(name: str, data: Any, labels: np.ndarray, base: dict[str, float] | None) -> dict[str, float]:
+def show(
+    name: str, data: Any, labels: np.ndarray, base: dict[str, float] | None
+) -> dict[str, float]:
     """Print a row of the table, and what it loses of P@1."""
     found = metrics.evaluate(data.test.Y, labels, data.train.Y)
     cells = ["/".join(f"{found[f'{m}@{k}']:.2f}" for k in (1, 3, 5)) for m in MEASURES]
@@ -42,6 +44,7 @@ def restrict(table: Any, wanted: np.ndarray) -> Any:
         gamma=table.gamma[wanted],
         propensity_weight=table.propensity_weight[wanted],
         measures=measures,
+        errors={name: values[wanted] for name, values in table.errors.items()},
     )
 
 

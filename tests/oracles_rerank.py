@@ -32,7 +32,7 @@ def impute(u, C, beta, room=None):
     return unit(row)
 
 
-def rank_candidates(labels, log_scores, cosines, bonus, strength, weight, k):
+def rank_candidates(labels, log_scores, cosines, bonus, *, strength, weight, k):
     """Sort the candidates of one row."""
     items = [
         (-(log + strength * cosine + weight * bonus[label]), label, column)

@@ -131,9 +131,7 @@ def test_fitted_clusterings_are_used_as_they_are():
     for (layout, _), one in zip(fiat.blocks_.blocks, fitted, strict=True):
         np.testing.assert_array_equal(layout.groups, one.labels_)
     model = Imputed(BASE, Fiat(beta=0.3, agglomeration=fitted[0], prefit=True)).fit(X, Y)
-    np.testing.assert_array_equal(
-        model.imputation_.blocks_.blocks[0][0].groups, fitted[0].labels_
-    )
+    np.testing.assert_array_equal(model.imputation_.blocks_.blocks[0][0].groups, fitted[0].labels_)
     with pytest.raises(NotFittedError, match="not fitted"):
         Fiat(agglomeration=Defrag(), prefit=True).fit(X)
 
@@ -164,9 +162,7 @@ def test_the_classifier_learns_from_rows_as_they_are():
 
 def test_all_compose():
     X, Y = make_data()
-    inner = Refrag(
-        Agglomerated(BASE, Hybrid(max_cluster_size=2)), gamma=4.0, propensity_weight=0.2
-    )
+    inner = Refrag(Agglomerated(BASE, Hybrid(max_cluster_size=2)), gamma=4.0, propensity_weight=0.2)
     labels, scores = Imputed(inner, random_state=0).fit(X, Y).predict_topk(X, 3)
     assert np.isfinite(scores).all()
     assert labels.max() < 37

@@ -121,7 +121,11 @@ def base(**changes):
 
 BREACHES = {
     "gamma a word": ("chosen", inside("state", gamma="auto"), "gamma of refrag must be .* got 'au"),
-    "gamma too large": ("chosen", inside("state", gamma=1e9), "gamma of refrag must be .* got 1000000000"),
+    "gamma too large": (
+        "chosen",
+        inside("state", gamma=1e9),
+        "gamma of refrag must be .* got 1000000000",
+    ),
     "alpha zero": ("chosen", inside("state", alpha=0.0), "alpha of refrag must be .* got 0.0"),
     "weight negative": (
         "chosen",
@@ -185,7 +189,11 @@ BREACHES = {
         item("trade_off/alpha", 0, 7.0),
         r"'trade_off/alpha' must be in \(0, 1\], got 0.8 to 7.0",
     ),
-    "table NaN": ("chosen", item("trade_off/p_at_1", 1, np.nan), "'trade_off/p_at_1' must be finite"),
+    "table NaN": (
+        "chosen",
+        item("trade_off/p_at_1", 1, np.nan),
+        "'trade_off/p_at_1' must be finite",
+    ),
     "other labels": ("chosen", base(n_labels=11), r"'base' must have the labels .*\(10\), got 11"),
     "other features": ("chosen", base(n_features=13), r"'base' must have the features .* got 13"),
     "base a clustering": (
@@ -213,7 +221,11 @@ BREACHES = {
         item("imputation/rule", 0, np.inf),
         "'imputation/rule' must be finite, got inf",
     ),
-    "rule huge": ("imputed", item("imputation/rule", 0, 1e300), "'imputation/rule' must be at most"),
+    "rule huge": (
+        "imputed",
+        item("imputation/rule", 0, 1e300),
+        "'imputation/rule' must be at most",
+    ),
     "group too large": (
         "imputed",
         item("imputation/blocks/0/groups", 0, 12),
@@ -279,5 +291,7 @@ def test_no_blocks(tmp_path, stored):
         draft.put(name, None)
     draft.model["children"]["imputation"]["children"]["blocks"] = []
     (tmp_path / "a").write_bytes(draft.to_bytes())
-    with pytest.raises(ModelFormatError, match="'imputation/blocks' must be at least one, got none"):
+    with pytest.raises(
+        ModelFormatError, match="'imputation/blocks' must be at least one, got none"
+    ):
         load(tmp_path / "a")

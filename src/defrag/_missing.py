@@ -38,7 +38,9 @@ def learn_rule(
     """Fit the coefficients of a and of b, shape (2, 4), on complete rows of length 1."""
     squares, products = np.zeros((2, 4, 2, 4)), np.zeros((2, 4))
     for number, share in enumerate(_SHARES):
-        erased = unit_rows(erase_features(rows, share, np.random.default_rng([seed, number])), n_threads)
+        erased = unit_rows(
+            erase_features(rows, share, np.random.default_rng([seed, number])), n_threads
+        )
         weight = _COMPLETE if share == 0.0 else (1.0 - _COMPLETE) / (len(_SHARES) - 1)
         views = (erased, blocks.multiply(erased, max_entries=0, n_threads=n_threads))
         signs = _signs(erased, blocks, n_threads)

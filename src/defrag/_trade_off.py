@@ -16,12 +16,15 @@ if TYPE_CHECKING:
 
     from defrag.typing import Csr, Floats, Ids
 
-__all__ = ["DEPTHS", "Candidates", "Tally", "TradeOff"]
+__all__ = ["DEPTHS", "GUARDS", "MEASURES", "Candidates", "Tally", "TradeOff"]
 
 DEPTHS = (1, 3, 5)
 """How many labels of a point are looked at."""
 
-MEASURES = tuple(f"{name}@{k}" for name in ("P", "PSP") for k in DEPTHS) + ("coverage@1",)
+GUARDS = tuple(f"P@{k}" for k in DEPTHS)
+"""What a setting may cost."""
+
+MEASURES = (*GUARDS, *(f"PSP@{k}" for k in DEPTHS), "coverage@1")
 """What is known about every setting."""
 
 # Rows whose rankings under all settings are held at a time.
@@ -65,9 +68,7 @@ class Candidates:
     def rows(self, begin: int, end: int) -> Candidates:
         """Give some of the rows."""
         part = slice(begin, end)
-        return Candidates(
-            self.labels[part], self.log_scores[part], self.cosines[part], self.bonus
-        )
+        return Candidates(self.labels[part], self.log_scores[part], self.cosines[part], self.bonus)
 
 
 @dataclass(frozen=True)
@@ -80,6 +81,8 @@ class TradeOff:
         The settings; the first leaves the ranking of the base as it is.
     measures : dict from name to ndarray of float64, shape (n_settings,)
         P and PSP at 1, 3 and 5 and coverage at 1, in percent.
+    errors : dict from name to ndarray of float64, shape (n_settings,)
+        Standard errors of what is lost of P at 1, 3 and 5, in points.
     n_rows : int
         How many rows were held out in all.
     """
@@ -88,6 +91,7 @@ class TradeOff:
     gamma: NDArray[np.float64]
     propensity_weight: NDArray[np.float64]
     measures: dict[str, NDArray[np.float64]]
+    errors: dict[str, NDArray[np.float64]]
     n_rows: int
 
     def loss(self, guard: str) -> NDArray[np.float64]:
@@ -95,8 +99,12 @@ class TradeOff:
         return self.measures[guard][0] - self.measures[guard]
 
     def choose(self, target: str, guard: str, max_loss: float) -> int:
-        """Give the setting with the best target among those that lose at most ``max_loss``."""
-        allowed = self.loss(guard) <= max_loss
+        """Give the setting with the best target among those that lose at most ``max_loss``.
+
+        Of many settings, the best one is also a lucky one: a loss counts with its standard error.
+        """
+        allowed = self.loss(guard) + self.errors[guard] <= max_loss
+        allowed[0] = True
         return int(np.argmax(np.where(allowed, self.measures[target], -np.inf)))
 
     def frontier(self, target: str, guard: str) -> NDArray[np.intp]:
@@ -123,6 +131,7 @@ class Tally:
         self.n_rows = 0
         shape = (len(DEPTHS), len(strengths))
         self._hits = np.zeros(shape)
+        self._squares = np.zeros(shape)
         self._gains = np.zeros(shape)
         self._best_gains = np.zeros((len(DEPTHS), 1))
         self._covered: list[NDArray[np.float64]] = []
@@ -145,7 +154,9 @@ class Tally:
             gains = _take(ideal.found[begin:end], columns)
             hits = gains > 0
             for place, k in enumerate(DEPTHS):
-                self._hits[place] += hits[:, :, :k].sum(axis=(0, 2)) / k
+                right = hits[:, :, :k].sum(axis=2) / k
+                self._hits[place] += right.sum(axis=0)
+                self._squares[place] += ((right[:, :1] - right) ** 2).sum(axis=0)
                 self._gains[place] += gains[:, :, :k].sum(axis=(0, 2))
             rows, settings = np.nonzero(hits[:, :, 0])
             found[settings, part.labels[rows, columns[rows, settings, 0]]] = True
@@ -160,6 +171,13 @@ class Tally:
         gain = 100.0 * self._gains / np.maximum(self._best_gains, 1e-300)
         coverage = 100.0 * np.mean(self._covered, axis=0)
         return dict(zip(MEASURES, [*precision, *gain, coverage], strict=True))
+
+    def errors(self) -> dict[str, NDArray[np.float64]]:
+        """Give the standard errors of the losses of precision, in points."""
+        n = max(1, self.n_rows)
+        means = (self._hits[:, :1] - self._hits) / n
+        variances = np.maximum(self._squares / n - means**2, 0.0)
+        return dict(zip(GUARDS, 100.0 * np.sqrt(variances / n), strict=True))
 
 
 def _take(table: NDArray[np.float64], columns: Ids) -> NDArray[np.float64]:

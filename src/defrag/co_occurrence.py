@@ -42,7 +42,9 @@ class CoOccurrence:
     blocks: list[tuple[GroupLayout, Floats]]
 
     @classmethod
-    def of_rows(cls, X: Csr, groups: Sequence[Ids], *, cosine: bool, n_threads: int) -> CoOccurrence:
+    def of_rows(
+        cls, X: Csr, groups: Sequence[Ids], *, cosine: bool, n_threads: int
+    ) -> CoOccurrence:
         """Add up the products of features over rows of length 1.
 
         Parameters

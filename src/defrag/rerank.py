@@ -48,7 +48,7 @@ class Refrag(Classifier):
     of them, scores too low. How much of this pays is a trade: precision of the first label
     against what is found of rare ones. ``"auto"`` measures it on training rows that are held
     out, for which the base is trained anew, and takes the best ``target`` that costs at most
-    ``max_loss`` of ``guard``.
+    ``max_loss`` of ``guard``, the standard error of the cost included.
 
     Parameters
     ----------
@@ -249,11 +249,11 @@ class Refrag(Classifier):
                 f"base of Refrag must be a Classifier, got {base!r}"
             )
         settings = self._settings()
-        rows = unit_rows(X, _native.n_threads(self.n_jobs))
         trade_off = None
         if len(settings[0]) > 1:
-            trade_off = self._measure(base, X, rows, Y, seed, settings)
+            trade_off = self._measure(base, X, Y, seed, settings)
         self.base_: Classifier = self._fit_base(base, X, Y, seed)
+        rows = unit_rows(X, _native.n_threads(self.n_jobs))
         self.prototypes_: Csr = self._find_prototypes(rows, Y, seed)
         self.bonus_: Floats = self._find_bonus(Y)
         self.trade_off_: TradeOff | None = trade_off
@@ -290,13 +290,13 @@ class Refrag(Classifier):
         self,
         base: Classifier,
         X: Csr,
-        rows: Csr,
         Y: Csr,
         seed: int,
         settings: tuple[NDArray[np.float64], ...],
     ) -> TradeOff:
         """Try settings on rows that the base has not been trained on."""
         tally = Tally(*_factors(*settings))
+        rows = unit_rows(X, _native.n_threads(self.n_jobs))
         for held, rest in self._rounds(Y, seed):
             model = self._fit_base(base, X[rest], Y[rest], seed)
             prototypes = self._find_prototypes(rows[rest], Y[rest], seed)
@@ -306,7 +306,7 @@ class Refrag(Classifier):
             weights = np.maximum(inverse_propensity(Y[rest], self.A, self.B), 1.0)
             tally.add(found, Y[held], weights, _native.n_threads(self.n_jobs))
         alpha, gamma, weight = settings
-        return TradeOff(alpha, gamma, weight, tally.measures(), tally.n_rows)
+        return TradeOff(alpha, gamma, weight, tally.measures(), tally.errors(), tally.n_rows)
 
     def _rounds(self, Y: Csr, seed: int) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
         """Give the rows that are held out in each round, and the others."""

@@ -14,7 +14,7 @@ from defrag._codecs.base import SEED, Codec, SaveOptions, Unfitted, stored_rules
 from defrag._codecs.classifiers import CLASSIFIER_CODECS, ClassifierCodec
 from defrag._codecs.pooling import POOLING_CODECS
 from defrag._native import GroupLayout, csr_from_parts
-from defrag._trade_off import MEASURES, TradeOff
+from defrag._trade_off import GUARDS, MEASURES, TradeOff
 from defrag._validation import Int
 from defrag.co_occurrence import CoOccurrence
 from defrag.impute import Fiat, Imputed
@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 __all__ = ["RARE_CODECS", "FiatCodec", "ImputedCodec", "RefragCodec"]
 
 _SETTINGS = ("alpha", "gamma", "propensity_weight")
+# What is stored about every setting: the setting, what it did, and how sure its losses are.
+_ERRORS = {name: f"error of {name}" for name in GUARDS}
+_COLUMNS = (*_SETTINGS, *MEASURES, *_ERRORS.values())
 _MOST = 2**31 - 1
 # Sums over rows of length 1 stay far below it.
 _LARGEST = 1e12
@@ -186,10 +189,7 @@ class RefragCodec(_OverBase):
                 "prototypes/indices": Array("int32"),
                 "prototypes/data": Array("float32"),
                 "bonus": Array("float32"),
-                **{
-                    _column(name): Array("float64", group="trade_off")
-                    for name in (*_SETTINGS, *MEASURES)
-                },
+                **{_column(name): Array("float64", group="trade_off") for name in _COLUMNS},
             },
             children={"base": Child(kinds)},
             rules={"base": Unfitted(bases), "agglomeration": Unfitted(POOLING_CODECS)},
@@ -214,6 +214,7 @@ class RefragCodec(_OverBase):
         if table is not None:
             part.arrays |= {_column(name): getattr(table, name) for name in _SETTINGS}
             part.arrays |= {_column(name): table.measures[name] for name in MEASURES}
+            part.arrays |= {_column(_ERRORS[name]): table.errors[name] for name in GUARDS}
         part.children = {"base": model.base_}
         return part
 
@@ -222,9 +223,7 @@ class RefragCodec(_OverBase):
         model = super().decode(part)
         self.check_base(part, model)
         shape = (model.n_labels_, model.n_features_in_)
-        check_csr(
-            part, "prototypes/indptr", "prototypes/indices", n_rows=shape[0], n_cols=shape[1]
-        )
+        check_csr(part, "prototypes/indptr", "prototypes/indices", n_rows=shape[0], n_cols=shape[1])
         check_length(part, "prototypes/data", len(part.arrays["prototypes/indices"]))
         _check_size(part, "prototypes/data")
         check_length(part, "bonus", model.n_labels_)
@@ -242,7 +241,7 @@ class RefragCodec(_OverBase):
 
 def _column(name: str) -> str:
     """Name the array of a column of the trade-off."""
-    return f"trade_off/{name.replace('@', '_at_').lower()}"
+    return f"trade_off/{name.replace('@', '_at_').replace(' ', '_').lower()}"
 
 
 def _check_size(part: Part, name: str) -> None:
@@ -259,7 +258,7 @@ def _decode_table(part: Part) -> TradeOff | None:
     length = len(part.arrays["trade_off/alpha"])
     if not length:
         part.fail(f"{part.name('trade_off/alpha')} must have at least one item, got none")
-    for name in (*_SETTINGS, *MEASURES):
+    for name in _COLUMNS:
         check_length(part, _column(name), length)
         check_finite(part, _column(name), low=0)
     alpha, gamma, weight = (part.arrays[_column(name)] for name in _SETTINGS)
@@ -267,7 +266,8 @@ def _decode_table(part: Part) -> TradeOff | None:
         part.fail(f"{part.name('trade_off/alpha')} must be in (0, 1], got {alpha.min()} to "
                   f"{alpha.max()}")  # fmt: skip
     measures = {name: part.arrays[_column(name)] for name in MEASURES}
-    return TradeOff(alpha, gamma, weight, measures, part.state["measured_rows"])
+    errors = {name: part.arrays[_column(_ERRORS[name])] for name in GUARDS}
+    return TradeOff(alpha, gamma, weight, measures, errors, part.state["measured_rows"])
 
 
 def _codecs() -> dict[str, Codec]:

@@ -46,7 +46,6 @@ class GroupLayout:
         return self.groups, self.slots, self.member_ptr, self.members, self.entry_ptr
 
 
-
 def co_occurrence(X: Csr, layout: GroupLayout, *, cosine: bool, n_threads: int) -> Floats:
     """Add up the products of features of one group over the rows, as flat blocks."""
     return np.asarray(

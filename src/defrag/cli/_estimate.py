@@ -10,6 +10,8 @@ import numpy as np
 
 from defrag import _native
 from defrag.classifiers.one_vs_rest import OneVsRest
+from defrag.impute import Imputed
+from defrag.rerank import Refrag
 
 if TYPE_CHECKING:
     from defrag.typing import Csr
@@ -93,6 +95,10 @@ def _trees(base: Any, X: Csr, Y: Csr) -> Estimate:
     it has labels; at the root it stands once. On every level it meets the children of a node,
     sixteen at a time.
     """
+    if isinstance(estimator, (Imputed, Refrag)):
+        inner = estimate(estimator.base, X, Y)
+        return Estimate(inner.seconds * _trainings(estimator, X.shape[0]), inner.bytes)
+    base = getattr(estimator, "base", None) or estimator
     n_trees = getattr(base, "n_trees", 1)
     paths = float(np.diff(X.indptr).astype(np.float64) @ np.diff(Y.indptr))
     arity = getattr(base, "arity", 2)
@@ -107,3 +113,14 @@ def _trees(base: Any, X: Csr, Y: Csr) -> Estimate:
         min(paths, Y.shape[1] * kept) * _BYTES_PER_PATH + paths * n_trees * _BYTES_PER_PATH_AND_TREE
     )
     return Estimate(n_trees * (root + below) * _SECONDS_PER_STEP, memory)
+    return Estimate(seconds / _native.n_threads(estimator.n_jobs), memory)
+
+
+def _trainings(estimator: Imputed | Refrag, n_rows: int) -> float:
+    """Guess how many times over the base is trained."""
+    settings = [getattr(estimator, name, 0.0) for name in ("alpha", "gamma", "propensity_weight")]
+    if "auto" not in settings:
+        return 1.1
+    held_out = estimator.held_out
+    rounds = min(math.floor(1 / held_out), math.ceil(estimator.held_out_rows / (held_out * n_rows)))
+    return 1.1 + rounds * (1.0 - held_out)

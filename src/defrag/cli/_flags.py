@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from defrag._validation import Choice, Float
+from defrag._validation import Choice, Float, OrAuto
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
@@ -34,7 +34,10 @@ def flag_name(parameter: str) -> str:
 
 
 def estimator_flags(
-    *estimators: type, without: Collection[str] = ()
+    *estimators: type,
+    without: Collection[str] = (),
+    also: Iterable[type] = (),
+    hidden: Collection[str] = (),
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Give a verb one flag for each parameter of an estimator, or of several.
 
@@ -48,8 +51,14 @@ def estimator_flags(
         them is one flag, which shows a default only where they agree.
     without : names
         Parameters that become no flags.
+    also : classes
+        More estimators, of which the parameters ``hidden`` become no flags either.
+    hidden : names
+        See ``also``.
     """
     flags = _flags(estimators, without)
+    known = {*without, *hidden, *(flag.name for flag in flags)}
+    flags += _flags(also, known)
 
     def decorate(verb: Callable[..., None]) -> Callable[..., None]:
         signature = inspect.signature(verb, eval_str=True)
@@ -87,11 +96,14 @@ def _flags(estimators: Iterable[type], without: Collection[str]) -> list[inspect
             continue
         kind, default = _type_of(name, meaning)
         flag = flag_name(name)
+        auto = any(isinstance(rule, OrAuto) for rule in meaning.rules)
         option = typer.Option(
             f"{flag}/--no-{flag[2:]}" if kind is bool else flag,
             *_ALIASES.get(name, ()),
             help=meaning.help,
             rich_help_panel=f"Parameters of {', '.join(meaning.owners)}",
+            parser=_number_or_auto if auto else None,
+            metavar="NUMBER|auto" if auto else None,
         )
         result.append(
             inspect.Parameter(
@@ -125,6 +137,8 @@ def _type_of(name: str, meaning: _Meaning) -> tuple[Any, Any]:
     agreed = all(other == default for other in meaning.defaults)
     values = [v for rule in meaning.rules if isinstance(rule, Choice) for v in rule.values]
     kind: Any = float if any(isinstance(rule, Float) for rule in meaning.rules) else int
+    if any(isinstance(rule, OrAuto) for rule in meaning.rules):
+        kind = str
     if set(values) == {True, False}:
         kind = bool
     elif values:
@@ -134,6 +148,11 @@ def _type_of(name: str, meaning: _Meaning) -> tuple[Any, Any]:
     if not agreed:
         default = None
     return (kind | None if default is None else kind), default
+
+
+def _number_or_auto(text: Any) -> Any:
+    """Read what a rule ``OrAuto`` takes; whether the number is good is for the rule to say."""
+    return text if text == "auto" else float(text)
 
 
 def _word(value: Any) -> str:

@@ -9,14 +9,18 @@ from defrag._validation import check_parameters, check_seed
 from defrag.classifiers import PLT, Agglomerated, Bonsai, DiSMEC, LabelTree, Parabel
 from defrag.cli._flags import flag_name
 from defrag.cli.cluster import PRESETS, Preset
+from defrag.impute import Fiat, Imputed
+from defrag.rerank import Refrag
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from defrag.agglomeration import Defrag
     from defrag.classifiers._base import Classifier
 
-Estimator = TypeVar("Estimator", bound="Classifier | Defrag")
+Estimator = TypeVar("Estimator", bound="Classifier | Defrag | Fiat")
 
-__all__ = ["CLASSIFIERS", "Agglomeration", "Base", "build"]
+__all__ = ["CLASSIFIERS", "Agglomeration", "Base", "Impute", "Rerank", "build", "build_over"]
 
 CLASSIFIERS: dict[str, type[Classifier]] = {
     "label-tree": LabelTree,
@@ -31,6 +35,76 @@ Base = Enum("Base", {word: word for word in CLASSIFIERS}, type=str)  # type: ign
 Agglomeration = Enum(  # type: ignore[misc] # likewise
     "Agglomeration", {word: word for word in ("none", *(p.value for p in Preset))}, type=str
 )
+
+
+class Rerank(str, Enum):
+    """What labels are ranked anew by, beside their propensities."""
+
+    none = "none"
+    identity = "identity"
+    cosine = "cosine"
+    block = "block"
+
+
+class Impute(str, Enum):
+    """How missing features are imputed."""
+
+    none = "none"
+    blend = "blend"
+    cosine = "cosine"
+    paper = "paper"
+
+
+def build_over(
+    inner: Callable[[dict[str, Any], dict[str, Any]], Classifier],
+    parameters: dict[str, Any],
+    *,
+    rerank: Rerank,
+    impute: Impute,
+    run: dict[str, Any],
+) -> Classifier:
+    """Build a classifier with what comes before and after it.
+
+    Parameters
+    ----------
+    inner : callable
+        Makes the classifier of the other parameters and of ``run``.
+    parameters : dict
+        What the user set.
+    rerank, impute : words
+        Whether and how labels are ranked anew and rows imputed.
+    run : dict
+        ``random_state`` and ``n_jobs``.
+    """
+    others = dict(parameters)
+    taken: dict[str, dict[str, Any]] = {}
+    used = [word for word, on in (("rerank", rerank), ("impute", impute)) if on.value != "none"]
+    for word, names in (("rerank", RERANK_FLAGS), ("impute", IMPUTE_FLAGS)):
+        taken[word] = {name: others[name] for name in names if name in others}
+    for name in {*taken["rerank"], *taken["impute"]}:
+        owners = [word for word in ("rerank", "impute") if name in taken[word]]
+        if not set(owners) & set(used):
+            words = " or ".join(f"--{word}" for word in owners)
+            raise ValueError(f"{flag_name(name)} changes nothing without {words}")
+        others.pop(name)
+    model = inner(others, run)
+    if "rerank" in used:
+        model = _checked(Refrag(model, co_occurrence=rerank.value, **taken["rerank"], **run))
+    if "impute" in used:
+        rows = _checked(Fiat(impute.value, **taken["impute"]))
+        model = _checked(Imputed(model, rows, **run))
+    return model
+
+
+def _own_flags(estimator: type[Any], without: tuple[str, ...]) -> tuple[str, ...]:
+    """Give the parameters of an estimator that are flags of their own."""
+    hidden = {*without, "n_jobs"}
+    rules = estimator._rules  # noqa: SLF001 - the one table there is
+    return tuple(name for name in rules if name not in hidden)
+
+
+RERANK_FLAGS = _own_flags(Refrag, ("co_occurrence",))
+IMPUTE_FLAGS = _own_flags(Fiat, ("mode", "prefit", "row_norm"))
 
 
 def build(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -13,11 +15,13 @@ from defrag.cli._data import BaseFlag, Form, FromFlag, LabelsFlag, StrictFlag, f
 from defrag.io import read_predictions
 from defrag.io.files import display_name
 from defrag.metrics import evaluate as evaluate_ranking
+from defrag.metrics import macro_precision
 from defrag.progress import progress_pulse
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from defrag.metrics import MacroPrecision
     from defrag.typing import Csr
 
 __all__ = ["HELP", "evaluate"]
@@ -25,7 +29,8 @@ __all__ = ["HELP", "evaluate"]
 HELP = (
     "Say how good predictions are, in percent.\n\n"
     "P: precision, nDCG: discounted gain, R: recall, coverage: share of labels found at all. "
-    "PSP and PSnDCG let rare labels count for more and need the training data. "
+    "PSP and PSnDCG let rare labels count for more and need the training data, and so does the "
+    "second table: the mean precision of labels from the most frequent to the rarest. "
     "Points without a true label count as zero."
 ) + examples(
     "defrag evaluate test.txt predictions.txt",
@@ -33,6 +38,9 @@ HELP = (
     "defrag evaluate test.txt predictions.txt --train train.txt --A 0.6 --B 2.6 --k 1,5,10",
     "defrag predict model.safetensors test.txt | defrag evaluate test.txt - --json",
 )
+
+# How long the bar of a precision of 100 is.
+_BAR = 24
 
 _METRICS = ("P", "nDCG", "R", "PSP", "PSnDCG", "coverage")
 
@@ -96,10 +104,15 @@ def evaluate(
     _check_same(predictions, data, "point", scores.shape[0], truth.shape[0])
     seen = None if train is None else labels_of(train, train_labels)
     values = evaluate_ranking(truth, scores, seen, depths, **constants)
+    rare = None if seen is None else macro_precision(truth, scores, seen, depths[0])
     if as_json:
-        print_json(values)
-    else:
-        Console().print(_table(values, depths))
+        extra = {} if rare is None else {"by_frequency": _bins(rare, depths[0])}
+        print_json({**values, **extra})
+        return
+    console = Console()
+    console.print(_table(values, depths))
+    if rare is not None:
+        console.print(_rare_table(rare, depths[0]))
 
 
 def _depths(text: str) -> list[int]:
@@ -124,4 +137,42 @@ def _table(values: dict[str, float], depths: Sequence[int]) -> Table:
         table.add_column(f"{name}@k", justify="right")
     for depth in depths:
         table.add_row(str(depth), *(f"{values[f'{name}@{depth}']:.2f}" for name in metrics))
+    return table
+
+
+def _bins(rare: MacroPrecision, depth: int) -> list[dict[str, float | None]]:
+    """Give what is known about each bin of labels, from frequent to rare, in percent."""
+    return [
+        {
+            "from": low,
+            "to": high,
+            "labels": int(n_labels),
+            f"macro_P@{depth}": None if math.isnan(value) else 100 * value,
+            "predicted": None if math.isnan(share) else 100 * share,
+        }
+        for (low, high), n_labels, value, share in zip(
+            pairwise(rare.edges),
+            rare.n_labels,
+            rare.precision.tolist(),
+            rare.predicted.tolist(),
+            strict=True,
+        )
+    ]
+
+
+def _rare_table(rare: MacroPrecision, depth: int) -> Table:
+    """Show the bins with a bar each."""
+    table = Table(title="labels from frequent to rare")
+    for title in ("percent", "labels", f"macro P@{depth}", "predicted %"):
+        table.add_column(title, justify="right")
+    table.add_column("")
+    for one in _bins(rare, depth):
+        value, share = one[f"macro_P@{depth}"], one["predicted"]
+        table.add_row(
+            f"{one['from']}-{one['to']}",
+            f"{one['labels']:,}",
+            "-" if value is None else f"{value:.2f}",
+            "-" if share is None else f"{share:.2f}",
+            "" if value is None else "#" * round(value / 100 * _BAR),
+        )
     return table

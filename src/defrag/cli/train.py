@@ -17,9 +17,19 @@ from defrag.cli._console import JsonFlag, check_stdout, escaped, examples, print
 from defrag.cli._data import BaseFlag, FromFlag, LabelsFlag, StrictFlag, read, read_names
 from defrag.cli._estimate import estimate
 from defrag.cli._flags import estimator_flags
-from defrag.cli._models import CLASSIFIERS, Agglomeration, Base, build
+from defrag.cli._models import (
+    CLASSIFIERS,
+    Agglomeration,
+    Base,
+    Impute,
+    Rerank,
+    build,
+    build_over,
+)
+from defrag.impute import Fiat
 from defrag.io.files import display_name
 from defrag.progress import progress_pulse
+from defrag.rerank import Refrag
 
 if TYPE_CHECKING:
     from defrag.typing import Csr
@@ -35,6 +45,8 @@ HELP = (
     "defrag train train.txt model.safetensors",
     "defrag train train.txt model.safetensors --n-trees 3 --label-names labels.txt",
     "defrag train train.txt model.safetensors --classifier parabel --agglomerate xy",
+    "defrag train train.txt model.safetensors --rerank identity --target PSP@3 --max-loss 0.5",
+    "defrag train train.txt model.safetensors --impute blend",
     "defrag train trainX.txt model.safetensors --labels trainY.txt --agglomerate none",
 )
 
@@ -53,6 +65,8 @@ class Weights(str, Enum):
     Hybrid,
     Agglomerated,
     without=("representation", "random_state", "n_jobs", "verbose"),
+    also=(Refrag, Fiat),
+    hidden=("co_occurrence", "mode", "prefit", "row_norm"),
 )
 def train(
     *,
@@ -66,6 +80,12 @@ def train(
         Agglomeration,
         typer.Option(help="How features are grouped: not at all, as in the paper, or Hybrid."),
     ] = Agglomeration("hybrid"),
+    rerank: Annotated[
+        Rerank, typer.Option(help="Rank labels anew so that rare ones are found, by prototypes.")
+    ] = Rerank.none,
+    impute: Annotated[
+        Impute, typer.Option(help="Impute features that rows to be predicted have lost.")
+    ] = Impute.none,
     weights: Annotated[
         Weights, typer.Option(help="How weights are stored; smaller is less exact.")
     ] = Weights.float32,
@@ -89,8 +109,12 @@ def train(
     """Learn a classifier and write it to a model file."""
     check_stdout(model, as_json=as_json)
     _check_target(model)
-    estimator = build(
-        classifier.value, agglomerate.value, parameters, random_state=random_state, n_jobs=n_jobs
+    estimator = build_over(
+        lambda others, run: build(classifier.value, agglomerate.value, others, **run),
+        parameters,
+        rerank=rerank,
+        impute=impute,
+        run={"random_state": random_state, "n_jobs": n_jobs},
     )
     points = read(data, labels=labels, form=form, zero_based=zero_based, strict=strict)
     X, Y = points.X, points.Y
