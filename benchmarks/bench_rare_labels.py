@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import replace
-from typing import Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from common import cpu_seconds
 from defrag import Parabel, Refrag, load_dataset, metrics
+
+if TYPE_CHECKING:
+    import numpy as np
 
 KINDS = ("block", "cosine", "identity")
 MEASURES = ("P", "nDCG", "PSP", "PSnDCG", "coverage")

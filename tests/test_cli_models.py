@@ -11,6 +11,18 @@ from scipy import sparse
 
 from cli_running import files, run, run_well
 from defrag import Agglomerated, Defrag, DiSMEC, Hybrid, LabelTree, Parabel, load, metrics
+from defrag import (
+    Agglomerated,
+    Defrag,
+    Fiat,
+    Hybrid,
+    Imputed,
+    LabelTree,
+    Parabel,
+    Refrag,
+    load,
+    metrics,
+)
 from defrag.cli import _estimate, _flags, _models
 from defrag.io import (
     Dataset,
@@ -394,10 +406,66 @@ def test_evaluate_is_library(data, k, with_train):
     said = json.loads(
         run_well("evaluate", data[0], "predictions.txt", *data[1:], *flags, "--k", k, "--json")
     )
+    assert ("by_frequency" in said) == with_train
+    bins = said.pop("by_frequency", [])
     depths = sorted(int(one) for one in k.split(","))
     seen = {"train_labels": Y, "A": 0.5, "B": 0.4} if with_train else {}
     expected = metrics.evaluate(Y, read_predictions("predictions.txt"), k=depths, **seen)
     assert said == pytest.approx(expected)
+    if with_train:
+        rare = metrics.macro_precision(Y, read_predictions("predictions.txt"), Y, depths[0])
+        assert [one["labels"] for one in bins] == rare.n_labels.tolist()
+        found = [one[f"macro_P@{depths[0]}"] for one in bins if one["labels"]]
+        assert found == pytest.approx(100 * rare.precision[rare.n_labels > 0])
+
+
+@pytest.mark.usefixtures("folder")
+def test_rare_labels_for_people():
+    said = run_well("evaluate", "train.txt", "predictions.txt", "--train", "train.txt")
+    assert "labels from frequent to rare" in said
+    assert "70-100" in said
+
+
+@pytest.mark.usefixtures("folder")
+def test_train_with_what_comes_before_and_after():
+    X, Y = points()
+    line = "train train.txt out --classifier parabel --agglomerate none --seed 3 --n-jobs 1"
+    flags = "--rerank cosine --gamma 8 --propensity-weight 0.5 --impute blend --beta 0.3"
+    run_well(*line.split(), *flags.split(), "--n-clusterings", "2")
+    model = load("out")
+    assert isinstance(model, Imputed)
+    assert isinstance(model.base_, Refrag)
+    wanted = Imputed(
+        Refrag(
+            Parabel(), co_occurrence="cosine", gamma=8.0, propensity_weight=0.5, n_clusterings=2
+        ),
+        Fiat(beta=0.3, n_clusterings=2),
+        random_state=3,
+    ).fit(X, Y)
+    for a, b in zip(model.predict_topk(X), wanted.predict_topk(X), strict=True):
+        np.testing.assert_array_equal(a, b)
+    run_well(*line.split(), "--rerank", "identity", "--target", "PSP@1", "--max-loss", "5")
+    chosen = load("out")
+    assert (chosen.target, chosen.max_loss) == ("PSP@1", 5)
+    assert chosen.trade_off_.n_rows == 40
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        ("--gamma 3", "--gamma changes nothing without --rerank"),
+        ("--beta 1 --rerank block", "--beta changes nothing without --impute"),
+        ("--n-clusterings 2", "--n-clusterings changes nothing without --rerank or --impute"),
+        ("--rerank block --gamma x", "must be a number or auto, got 'x'"),
+        ("--rerank block --gamma=-1", "gamma of Refrag must be .* or 'auto', got -1.0"),
+        ("--impute mean", "'--impute'.*'paper'"),
+    ],
+)
+@pytest.mark.usefixtures("folder")
+def test_bad_flags_of_rare_labels(flags, message):
+    result = run("train", "train.txt", "out", *flags.split())
+    assert result.exit_code == 2
+    assert re.search(message, result.stderr)
 
 
 def test_evaluate_reads_svmlight_and_split_train(folder):

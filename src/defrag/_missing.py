@@ -50,7 +50,8 @@ def learn_rule(
                 squares[i, :, j] += weight * signs.T @ (_dots(one, other)[:, None] * signs)
     system = squares.reshape(8, 8)
     # Signs that say the same on these rows share the coefficient.
-    return np.linalg.lstsq(system, products.ravel(), rcond=1e-10)[0].reshape(2, 4)
+    found = np.linalg.lstsq(system, products.ravel(), rcond=1e-10)[0]
+    return np.asarray(found, dtype=np.float64).reshape(2, 4)
 
 
 def row_betas(

@@ -96,7 +96,7 @@ class TradeOff:
 
     def loss(self, guard: str) -> NDArray[np.float64]:
         """Give what each setting loses of a measure, in points."""
-        return self.measures[guard][0] - self.measures[guard]
+        return np.asarray(self.measures[guard][0] - self.measures[guard])
 
     def choose(self, target: str, guard: str, max_loss: float) -> int:
         """Give the setting with the best target among those that lose at most ``max_loss``.

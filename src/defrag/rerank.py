@@ -270,17 +270,19 @@ class Refrag(Classifier):
 
     def _settings(self) -> tuple[NDArray[np.float64], ...]:
         """Give the settings to try: one, or many of which the first changes nothing."""
-        alphas, gammas, weights = (self.alpha,), (self.gamma,), (self.propensity_weight,)
-        if "auto" not in (self.alpha, self.gamma, self.propensity_weight):
-            return np.array(alphas), np.array(gammas), np.array(weights)
+        given = (self.alpha, self.gamma, self.propensity_weight)
+        if "auto" not in given:
+            return tuple(np.array([one], dtype=np.float64) for one in given)
         fixed = 0.8 if self.alpha == "auto" else float(self.alpha)
         if self.gamma == "auto":
-            pairs = [(fixed, 0.0), *((fixed, gamma) for gamma in _GAMMAS)]
+            pairs = [(fixed, gamma) for gamma in (0.0, *_GAMMAS)]
         elif self.alpha == "auto":
-            pairs = [(1.0, self.gamma), *((alpha, self.gamma) for alpha in _ALPHAS)]
+            pairs = [(alpha, float(self.gamma)) for alpha in (1.0, *_ALPHAS)]
         else:
-            pairs = [(fixed, self.gamma)]
-        weights = (0.0, *_WEIGHTS) if self.propensity_weight == "auto" else weights
+            pairs = [(fixed, float(self.gamma))]
+        weights = [0.0, *_WEIGHTS]
+        if self.propensity_weight != "auto":
+            weights = [float(self.propensity_weight)]
         table = [(*pair, weight) for pair in pairs for weight in weights]
         nothing = (fixed, 0.0, 0.0)
         table = [nothing, *(row for row in table if row != nothing)]
@@ -326,7 +328,8 @@ class Refrag(Classifier):
             done += n_held
 
     def _fit_base(self, base: Classifier, X: Csr, Y: Csr, seed: int) -> Classifier:
-        return clone(base).set_params(random_state=seed, n_jobs=self.n_jobs).fit(X, Y)
+        model: Classifier = clone(base).set_params(random_state=seed, n_jobs=self.n_jobs)
+        return model.fit(X, Y)
 
     def _find_prototypes(self, rows: Csr, Y: Csr, seed: int) -> Csr:
         threads = _native.n_threads(self.n_jobs)
@@ -383,18 +386,17 @@ class Refrag(Classifier):
         return Candidates(labels, logs, cosines, bonus)
 
     def _rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:
-        strength, weight = (float(one[0]) for one in _factors(
+        strengths, weights = _factors(
             np.array([self.alpha_]), np.array([self.gamma_]), np.array([self.propensity_weight_])
-        ))  # fmt: skip
+        )
+        strength, weight = float(strengths[0]), float(weights[0])
         if strength == 0.0 and weight == 0.0:
             return self.base_._rank(X, k, exhaustive=exhaustive)  # noqa: SLF001 - the contract
         found = self._propose(
             self.base_, self.prototypes_, self.bonus_, X, k, exhaustive=exhaustive
         )
-        columns = found.best(
-            np.float32([strength]), np.float32([weight]), k,
-            n_threads=_native.n_threads(self.n_jobs),
-        )[:, 0]  # fmt: skip
+        threads = _native.n_threads(self.n_jobs)
+        columns = found.best(strengths, weights, k, n_threads=threads)[:, 0]
         return _answer(found, columns, strength, weight)
 
     def _reach(self) -> int:

@@ -117,9 +117,10 @@ class FiatCodec(Codec):
         if not blocks:
             part.fail(f"children '{part.prefix}blocks' must be at least one, got none")
         for number, one in enumerate(blocks):
-            if len(one.layout.groups) != model.n_features_in_:
-                part.fail(f"{part.name(f'blocks/{number}/groups')} must have "
-                          f"{model.n_features_in_} items, got {len(one.layout.groups)}")  # fmt: skip
+            wanted, got = model.n_features_in_, len(one.layout.groups)
+            if got != wanted:
+                part.fail(f"{part.name(f'blocks/{number}/groups')} must have {wanted} items, "
+                          f"got {got}")  # fmt: skip
         model.blocks_ = CoOccurrence([(one.layout, one.entries) for one in blocks])
         model.rule_ = part.arrays.get("rule")
         learnt = model.mode == "blend" and model.beta == "auto"
@@ -172,9 +173,10 @@ class ImputedCodec(_OverBase):
         model = super().decode(part)
         self.check_base(part, model)
         model.imputation_ = part.children["imputation"]
-        if model.imputation_.n_features_in_ != model.n_features_in_:
+        wanted, got = model.n_features_in_, model.imputation_.n_features_in_
+        if got != wanted:
             part.fail(f"model '{part.prefix}imputation' must have the features of its owner "
-                      f"({model.n_features_in_}), got {model.imputation_.n_features_in_}")  # fmt: skip
+                      f"({wanted}), got {got}")  # fmt: skip
         return model
 
 

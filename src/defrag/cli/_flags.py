@@ -152,7 +152,10 @@ def _type_of(name: str, meaning: _Meaning) -> tuple[Any, Any]:
 
 def _number_or_auto(text: Any) -> Any:
     """Read what a rule ``OrAuto`` takes; whether the number is good is for the rule to say."""
-    return text if text == "auto" else float(text)
+    try:
+        return text if text == "auto" else float(text)
+    except ValueError:
+        raise ValueError(f"must be a number or auto, got {text!r}") from None
 
 
 def _word(value: Any) -> str:
