@@ -10,10 +10,10 @@ import pytest
 from scipy import sparse
 
 from cli_running import files, run, run_well
-from defrag import Agglomerated, Defrag, DiSMEC, Hybrid, LabelTree, Parabel, load, metrics
 from defrag import (
     Agglomerated,
     Defrag,
+    DiSMEC,
     Fiat,
     Hybrid,
     Imputed,

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from defrag import metrics
     from defrag.agglomeration import Defrag, Hybrid
     from defrag.classifiers import PLT, Agglomerated, Bonsai, DiSMEC, LabelTree, Parabel
-    from defrag.classifiers import PLT, Agglomerated, Bonsai, LabelTree, Parabel
     from defrag.impute import Fiat, Imputed
     from defrag.io import load_dataset, read_xmc, write_xmc
     from defrag.persistence import load

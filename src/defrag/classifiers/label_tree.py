@@ -135,7 +135,7 @@ class TreeClassifier(Classifier):
 class LabelTree(TreeClassifier):
     """Wide label trees with full lanes: the classifier we recommend.
 
-    A root of up to 256 children, 16-ary nodes below it and leaves of at most 16 labels:
+    A root of up to 256 children, 16-ary nodes below it and leaves of at most 32 labels:
     every node then solves its one-vs-rest problems sixteen at a time, which is several
     times as fast as binary trees and at least as accurate.
 
@@ -146,7 +146,7 @@ class LabelTree(TreeClassifier):
     preset : {"fast", "default", "exact"}, default="default"
         Passes of the solver over the points of a node: 5, 8, or 20 and until the gradients
         lie within 0.1.
-    max_leaf_size : int, default=16
+    max_leaf_size : int, default=32
         The most labels in a leaf; multiples of 16 fill the lanes.
     arity : int, default=16
         The most children of a node.
@@ -199,7 +199,7 @@ class LabelTree(TreeClassifier):
         n_trees: int = 1,
         *,
         preset: str = "default",
-        max_leaf_size: int = 16,
+        max_leaf_size: int = 32,
         arity: int = 16,
         root_arity: int = 256,
         C: float = 1.0,

@@ -70,6 +70,9 @@ class Estimate:
 
 def estimate(estimator: Any, X: Csr, Y: Csr) -> Estimate:
     """Guess what fitting an estimator to points X and labels Y costs."""
+    if isinstance(estimator, (Imputed, Refrag)):
+        inner = estimate(estimator.base, X, Y)
+        return Estimate(inner.seconds * _trainings(estimator, X.shape[0]), inner.bytes)
     base = getattr(estimator, "base", None) or estimator
     one = _flat(X, Y) if isinstance(base, OneVsRest) else _trees(base, X, Y)
     seconds, memory = one.seconds, one.bytes + _BYTES_OF_PROGRAM + X.nnz * _BYTES_PER_NON_ZERO
@@ -95,10 +98,6 @@ def _trees(base: Any, X: Csr, Y: Csr) -> Estimate:
     it has labels; at the root it stands once. On every level it meets the children of a node,
     sixteen at a time.
     """
-    if isinstance(estimator, (Imputed, Refrag)):
-        inner = estimate(estimator.base, X, Y)
-        return Estimate(inner.seconds * _trainings(estimator, X.shape[0]), inner.bytes)
-    base = getattr(estimator, "base", None) or estimator
     n_trees = getattr(base, "n_trees", 1)
     paths = float(np.diff(X.indptr).astype(np.float64) @ np.diff(Y.indptr))
     arity = getattr(base, "arity", 2)
@@ -113,7 +112,6 @@ def _trees(base: Any, X: Csr, Y: Csr) -> Estimate:
         min(paths, Y.shape[1] * kept) * _BYTES_PER_PATH + paths * n_trees * _BYTES_PER_PATH_AND_TREE
     )
     return Estimate(n_trees * (root + below) * _SECONDS_PER_STEP, memory)
-    return Estimate(seconds / _native.n_threads(estimator.n_jobs), memory)
 
 
 def _trainings(estimator: Imputed | Refrag, n_rows: int) -> float:
