@@ -76,9 +76,8 @@ class DiSMEC(OneVsRest):
     >>> Y = [[0], [0], [0], [0], [1, 2], [1, 2], [1], [1], [3], [3], [3], [3]]
     >>> model = DiSMEC(random_state=0).fit(X, Y)
     >>> labels, scores = model.predict_topk(X[3:5], k=2)
-    >>> labels
-    array([[0, 2],
-           [1, 2]], dtype=int32)
+    >>> labels[:, 0], labels[1]
+    (array([0, 1], dtype=int32), array([1, 2], dtype=int32))
 
     The same model from batches that could run on two machines:
 
