@@ -26,10 +26,10 @@ _SECONDS_PER_STEP = 3e-8
 _SECONDS_PER_POOLED = 8e-8
 """A non-zero that is put into groups, the finding of the groups included."""
 
-_SECONDS_PER_FLAT_STEP = 4.5e-9
+_SECONDS_PER_FLAT_STEP = 4.8e-9
 """A non-zero of a point that meets sixteen labels of a one-vs-rest model, over all passes."""
 
-_STEPS_PER_POINT = 170
+_STEPS_PER_POINT = 40
 """What a point costs on top of its non-zeros, in such steps: it is far away in memory."""
 
 _WEIGHTS_PER_NON_ZERO, _BYTES_PER_FLAT_WEIGHT = 9, 24
