@@ -32,6 +32,7 @@ METHODS: dict[str, Any] = {
     WORD_VECTORS: Defrag(),
     "Hybrid": Hybrid(),
     "ITDC": ITDC(),
+    "ITDC, random start": ITDC(start="random"),
     "SCBC, balance 0.1": SCBC(balance=0.1),
     "SCBC, balance 1": SCBC(balance=1.0),
     "LSC": LSC(),

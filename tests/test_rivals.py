@@ -27,6 +27,7 @@ from oracles_rivals import bcls_rounds, divergences, joint_information
 
 ALL = [
     ITDC(),
+    ITDC(start="random"),
     SCBC(),
     SCBC("xy", balance=1.0),
     LSC(),
@@ -199,10 +200,14 @@ def test_information_of_the_features_adds_up(seed):
 
 
 @settings(max_examples=30, deadline=None, derandomize=True)
-@given(seed=st.integers(0, 10**6), n_groups=st.integers(1, 24))
-def test_the_objective_is_the_information_that_is_lost(seed, n_groups):
+@given(
+    seed=st.integers(0, 10**6),
+    n_groups=st.integers(1, 24),
+    start=st.sampled_from(["label", "random"]),
+)
+def test_the_objective_is_the_information_that_is_lost(seed, n_groups, start):
     X, Y = some_points(seed)
-    model = ITDC(n_clusters=n_groups, random_state=seed).fit(X, Y)
+    model = ITDC(n_clusters=n_groups, start=start, random_state=seed).fit(X, Y)
     lost = metrics.loss_of_mutual_information(X, Y, model.labels_)
     expected = lost * metrics.mutual_information(X, Y)
     assert model.objective_ == pytest.approx(expected, rel=1e-9, abs=1e-12)
@@ -261,6 +266,13 @@ def test_itdc_finds_planted_groups_and_never_ends_above_its_start():
     assert losses[-1] < metrics.loss_of_mutual_information(X, Y, random) * (
         metrics.mutual_information(X, Y)
     )
+
+
+def test_from_random_groups_nothing_is_lost_by_moving():
+    X, Y = some_points(8, n=200, d=90)
+    random = RandomGroups(n_clusters=12, random_state=4).fit(X).labels_
+    start = metrics.loss_of_mutual_information(X, Y, random) * metrics.mutual_information(X, Y)
+    assert ITDC(n_clusters=12, start="random", random_state=4).fit(X, Y).objective_ < start
 
 
 def test_itdc_needs_labels_and_counts():

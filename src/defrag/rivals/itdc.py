@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from defrag import _native
-from defrag._validation import Float, Int
+from defrag._validation import Choice, Float, Int
 from defrag.budget import deal_buckets
 from defrag.clustering import GROUP_RULES
 from defrag.progress import progress_bar
@@ -47,6 +47,9 @@ class ITDC(Rival):
         The number of groups, instead.
     stop : {"leaf<=d0", "leaf<2*d0"}, default="leaf<=d0"
         The rule.
+    start : {"label", "random"}, default="label"
+        Where features start: with their most frequent label, as published, or in equally
+        large random groups, which loses far less where there are many labels.
     smoothing : float, default=1.0
         The share of the uniform distribution that is mixed into a group in the first round;
         halved in every round.
@@ -110,6 +113,7 @@ class ITDC(Rival):
         max_cluster_size: int = 8,
         n_clusters: int | None = None,
         stop: str = "leaf<=d0",
+        start: str = "label",
         smoothing: float = 1.0,
         tol: float = 1e-3,
         max_iter: int = 50,
@@ -122,6 +126,7 @@ class ITDC(Rival):
         self.max_cluster_size = max_cluster_size
         self.n_clusters = n_clusters
         self.stop = stop
+        self.start = start
         self.smoothing = smoothing
         self.tol = tol
         self.max_iter = max_iter
@@ -133,6 +138,7 @@ class ITDC(Rival):
 
     _rules: ClassVar[dict[str, Any]] = {
         **GROUP_RULES,
+        "start": Choice(("label", "random")),
         "smoothing": Float(0.0, open_low=True),
         "tol": Float(0.0),
         "max_iter": Int(1, 2**31 - 1),
@@ -148,7 +154,10 @@ class ITDC(Rival):
     ) -> Found:
         threads = _native.n_threads(self.n_jobs)
         joint = self._joint(X, Y)
-        labels = start_by_label(joint, n_groups, seed, threads)
+        if self.start == "label":
+            labels = start_by_label(joint, n_groups, seed, threads)
+        else:
+            labels = deal_buckets(np.arange(X.shape[1], dtype=np.int32), n_groups, seed)
         with progress_bar("clustering features", enabled=self.verbose > 0) as progress:
             return self._descend(joint, labels, n_groups, threads, progress)
 
