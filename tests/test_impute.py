@@ -112,7 +112,7 @@ def test_auto_comes_nearer_to_the_complete_row():
     given = Defrag(max_cluster_size=6, sample_points=1.0, random_state=0).fit(rows)
     settings = {"agglomeration": given, "prefit": True, "random_state": 0}
     auto = Fiat(**settings).fit(rows)
-    assert auto.rule_.shape == (2, 4)
+    assert auto.rule_.shape == (2, 3)
 
     def nearness(fiat, share):
         found = fiat.transform(metrics.erase_features(fresh, share, random_state=3))

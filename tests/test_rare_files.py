@@ -214,7 +214,7 @@ BREACHES = {
     "rule of another shape": (
         "imputed",
         put("imputation/rule", np.zeros((4, 2))),
-        r"'imputation/rule' must have shape \(2, 4\), got \(4, 2\)",
+        r"'imputation/rule' must have shape \(2, 3\), got \(4, 2\)",
     ),
     "rule infinite": (
         "imputed",

@@ -47,15 +47,13 @@ void bind_co_occurrence(nb::module_& m) {
         },
         "matrix"_a.noconvert(), "layout"_a.noconvert(), nb::kw_only(), "cosine"_a, "n_threads"_a);
     m.def(
-        "product_statistics",
+        "overlaps",
         [](const CsrArrays& rows, const BlockArrays& blocks, std::int64_t n_features,
            unsigned n_threads) {
             const CsrView view = csr_view(rows, n_features);
-            ProductStatistics found = run(n_threads, nb::none(), [&](const Context& context) {
-                return product_statistics(context, view, block_views(blocks));
-            });
-            return nb::make_tuple(to_numpy(std::move(found.lengths)),
-                                  to_numpy(std::move(found.overlaps)));
+            return to_numpy(run(n_threads, nb::none(), [&](const Context& context) {
+                return overlaps(context, view, block_views(blocks));
+            }));
         },
         "rows"_a.noconvert(), "blocks"_a.noconvert(), nb::kw_only(), "n_features"_a, "n_threads"_a);
     m.def(

@@ -12,6 +12,8 @@ namespace defrag {
 namespace {
 
 constexpr std::int64_t kRowsPerBlock = 256;
+// More, since the memory of a block is as long as the list of groups.
+constexpr std::int64_t kRowsOfOverlaps = 4096;
 
 /// A non-zero of a row, in the list of those of its group.
 struct Link {
@@ -20,54 +22,42 @@ struct Link {
     float value;
 };
 
-/// Adds the products of the rows into the blocks of the groups [first, last).
-class BlockSums {
+/// The non-zeros of one row as lists, one for each group in [first, last).
+class GroupedRow {
  public:
-    BlockSums(const CsrView& matrix, const GroupLayout& layout, std::int64_t first,
-              std::int64_t last, double* sums)
-        : matrix_(matrix),
-          layout_(layout),
-          first_(first),
-          last_(last),
-          sums_(sums),
-          heads_(at(last - first), -1) {}
+    GroupedRow(const GroupLayout& layout, std::int64_t first, std::int64_t last)
+        : layout_(layout), first_(first), last_(last), heads_(at(last - first), -1) {}
 
-    void add_row(std::int64_t row) {
+    /// Calls visit(group, one, other) for all pairs of non-zeros of a group, each with itself
+    /// too; other.slot <= one.slot, since features rise along a row and lists run backwards.
+    template <class Visit>
+    void visit_pairs(const CsrView& matrix, std::int64_t row, Visit visit) {
         links_.clear();
         touched_.clear();
-        for (std::int64_t p = matrix_.begin(row); p < matrix_.end(row); ++p) {
-            const std::int32_t feature = matrix_.indices[p];
+        for (std::int64_t p = matrix.begin(row); p < matrix.end(row); ++p) {
+            const std::int32_t feature = matrix.indices[p];
             const std::int64_t group = layout_.groups[feature];
             if (group < first_ || group >= last_) continue;
             std::int32_t& head = heads_[at(group - first_)];
             if (head < 0) touched_.push_back(static_cast<std::int32_t>(group));
-            links_.push_back({layout_.slots[feature], head, matrix_.data[p]});
+            links_.push_back({layout_.slots[feature], head, matrix.data[p]});
             head = static_cast<std::int32_t>(links_.size()) - 1;
         }
-        for (const std::int32_t group : touched_) add_pairs(group);
+        for (const std::int32_t group : touched_) {
+            std::int32_t& head = heads_[at(group - first_)];
+            for (std::int32_t a = head; a >= 0; a = links_[at(a)].next) {
+                for (std::int32_t b = a; b >= 0; b = links_[at(b)].next) {
+                    visit(group, links_[at(a)], links_[at(b)]);
+                }
+            }
+            head = -1;
+        }
     }
 
  private:
-    void add_pairs(std::int32_t group) {
-        double* block = sums_ + layout_.entry_ptr[group];
-        const std::int64_t size = layout_.size(group);
-        std::int32_t& head = heads_[at(group - first_)];
-        for (std::int32_t a = head; a >= 0; a = links_[at(a)].next) {
-            const Link& one = links_[at(a)];
-            for (std::int32_t b = a; b >= 0; b = links_[at(b)].next) {
-                const Link& other = links_[at(b)];
-                // Features rise along a row and lists run backwards: other.slot <= one.slot.
-                block[other.slot * size + one.slot] += static_cast<double>(one.value) * other.value;
-            }
-        }
-        head = -1;
-    }
-
-    const CsrView& matrix_;
-    const GroupLayout& layout_;
+    GroupLayout layout_;
     std::int64_t first_;
     std::int64_t last_;
-    double* sums_;
     std::vector<std::int32_t> heads_;
     std::vector<std::int32_t> touched_;
     std::vector<Link> links_;
@@ -191,9 +181,14 @@ std::vector<float> co_occurrence(const Context& context, const CsrView& matrix,
     const std::int64_t grain = n_groups / static_cast<std::int64_t>(context.n_threads()) + 1;
     context.expect((n_groups + grain - 1) / grain * matrix.n_rows);
     parallel_for(context, n_groups, grain, [&](std::int64_t first, std::int64_t last, unsigned) {
-        BlockSums adder(matrix, layout, first, last, sums.data());
+        GroupedRow grouped(layout, first, last);
+        const auto add = [&](std::int32_t group, const Link& one, const Link& other) {
+            const std::int64_t place = other.slot * layout.size(group) + one.slot;
+            sums[at(layout.entry_ptr[group] + place)] +=
+                static_cast<double>(one.value) * other.value;
+        };
         for (std::int64_t row = 0; row < matrix.n_rows; ++row) {
-            adder.add_row(row);
+            grouped.visit_pairs(matrix, row, add);
             if (row % kRowsPerBlock == 0) context.advance(kRowsPerBlock);
         }
         for (std::int64_t group = first; group < last; ++group) {
@@ -204,26 +199,33 @@ std::vector<float> co_occurrence(const Context& context, const CsrView& matrix,
     return entries;
 }
 
-ProductStatistics product_statistics(const Context& context, const CsrView& rows,
-                                     const std::vector<CoOccurrenceView>& blocks) {
+std::vector<float> overlaps(const Context& context, const CsrView& rows,
+                            const std::vector<CoOccurrenceView>& blocks) {
     context.expect(rows.n_rows);
-    ProductStatistics result;
-    result.lengths.resize(at(rows.n_rows));
-    result.overlaps.resize(at(rows.n_rows));
-    std::vector<RowProduct> products(context.n_threads(), RowProduct(rows.n_cols, blocks));
-    parallel_for(context, rows.n_rows, kRowsPerBlock,
-                 [&](std::int64_t begin, std::int64_t end, unsigned worker) {
-                     for (std::int64_t row = begin; row < end; ++row) {
-                         const RowBlock& product = products[worker].multiply(rows, row);
-                         double overlap = 0.0;
-                         merge(rows, row, product, [&](std::int32_t, float u, float v) {
-                             overlap += static_cast<double>(u) * v;
-                         });
-                         result.lengths[at(row)] = static_cast<float>(length(product.data));
-                         result.overlaps[at(row)] = static_cast<float>(overlap);
-                     }
-                     context.advance(end - begin);
-                 });
+    std::vector<float> result(at(rows.n_rows));
+    parallel_for(
+        context, rows.n_rows, kRowsOfOverlaps, [&](std::int64_t begin, std::int64_t end, unsigned) {
+            std::vector<double> sums(at(end - begin));
+            for (const CoOccurrenceView& one : blocks) {
+                const GroupLayout& layout = one.layout;
+                GroupedRow grouped(layout, 0, layout.n_groups);
+                for (std::int64_t row = begin; row < end; ++row) {
+                    double& sum = sums[at(row - begin)];
+                    grouped.visit_pairs(
+                        rows, row, [&](std::int32_t group, const Link& a, const Link& b) {
+                            const std::int64_t place = a.slot * layout.size(group) + b.slot;
+                            const float entry = one.entries[layout.entry_ptr[group] + place];
+                            const double product = static_cast<double>(a.value) * b.value * entry;
+                            sum += a.slot == b.slot ? product : 2.0 * product;
+                        });
+                }
+            }
+            for (std::int64_t row = begin; row < end; ++row) {
+                result[at(row)] =
+                    static_cast<float>(sums[at(row - begin)] / static_cast<double>(blocks.size()));
+            }
+            context.advance(end - begin);
+        });
     return result;
 }
 

@@ -38,13 +38,10 @@ struct CoOccurrenceView {
 std::vector<float> co_occurrence(const Context& context, const CsrView& matrix,
                                  const GroupLayout& layout, bool cosine);
 
-/// What the product of a row u with the mean of several blocks C looks like.
-struct ProductStatistics {
-    std::vector<float> lengths;   // of C u
-    std::vector<float> overlaps;  // <u, C u>
-};
-ProductStatistics product_statistics(const Context& context, const CsrView& rows,
-                                     const std::vector<CoOccurrenceView>& blocks);
+/// <u, C u> for every row u, C being the mean of the blocks: how much of what its features
+/// occur with is in the row. Looks only at pairs of features that are there.
+std::vector<float> overlaps(const Context& context, const CsrView& rows,
+                            const std::vector<CoOccurrenceView>& blocks);
 
 /// How many entries of a row are kept, the largest: so many times those it had, and so many in
 /// all; 0 is no limit.

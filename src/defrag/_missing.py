@@ -2,10 +2,10 @@
 
 A row u of length 1 was part of a complete row c, and C u / |C u| = v is what its features
 occur with. The rule writes c as a(z) u + b(z) v, with a and b linear in what can be seen of
-the row: z holds 1, the logarithm of its number of features, how many companions of its
-features are there (<u, C u>), and how many there should be (|C u|). The least squares over rows
-that are erased to several degrees have a closed form, and b / a is the beta of a row. No label
-is needed: a linear classifier does best on what is nearest to the complete row.
+the row: z holds 1, the logarithm of its number of features, and how many companions of its
+features are there, <u, C u>. The least squares over rows that are erased to several degrees have
+a closed form, and b / a is the beta of a row. No label is needed: a linear classifier does best
+on what is nearest to the complete row.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ _LEAST_BETA, _MOST_BETA = 0.3, 8.0
 def learn_rule(
     rows: Csr, blocks: CoOccurrence, *, seed: int, n_threads: int
 ) -> NDArray[np.float64]:
-    """Fit the coefficients of a and of b, shape (2, 4), on complete rows of length 1."""
-    squares, products = np.zeros((2, 4, 2, 4)), np.zeros((2, 4))
+    """Fit the coefficients of a and of b, shape (2, 3), on complete rows of length 1."""
+    squares, products = np.zeros((2, 3, 2, 3)), np.zeros((2, 3))
     for number, share in enumerate(_SHARES):
         erased = unit_rows(
             erase_features(rows, share, np.random.default_rng([seed, number])), n_threads
@@ -48,10 +48,10 @@ def learn_rule(
             products[i] += weight * signs.T @ _dots(rows, one)
             for j, other in enumerate(views):
                 squares[i, :, j] += weight * signs.T @ (_dots(one, other)[:, None] * signs)
-    system = squares.reshape(8, 8)
+    system = squares.reshape(6, 6)
     # Signs that say the same on these rows share the coefficient.
     found = np.linalg.lstsq(system, products.ravel(), rcond=1e-10)[0]
-    return np.asarray(found, dtype=np.float64).reshape(2, 4)
+    return np.asarray(found, dtype=np.float64).reshape(2, 3)
 
 
 def row_betas(
@@ -67,9 +67,9 @@ def row_betas(
 
 
 def _signs(rows: Csr, blocks: CoOccurrence, n_threads: int) -> NDArray[np.float64]:
-    lengths, overlaps = blocks.statistics(rows, n_threads=n_threads)
+    overlaps = blocks.overlaps(rows, n_threads=n_threads)
     sizes = np.log(np.maximum(np.diff(rows.indptr), 1))
-    return np.stack([np.ones(len(sizes)), sizes, overlaps, lengths], axis=1).astype(np.float64)
+    return np.stack([np.ones(len(sizes)), sizes, overlaps], axis=1).astype(np.float64)
 
 
 def _dots(A: Csr, B: Csr) -> NDArray[np.float64]:

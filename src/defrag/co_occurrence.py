@@ -81,9 +81,9 @@ class CoOccurrence:
             X, self.blocks, None, max_growth=0, max_entries=max_entries, n_threads=n_threads
         )
 
-    def statistics(self, X: Csr | KernelRows, *, n_threads: int) -> tuple[Floats, Floats]:
-        """Give the lengths of the products, and the inner products of rows and products."""
-        return _native.product_statistics(X, self.blocks, n_threads=n_threads)
+    def overlaps(self, X: Csr | KernelRows, *, n_threads: int) -> Floats:
+        """Give the inner products of rows and their products with the blocks."""
+        return _native.overlaps(X, self.blocks, n_threads=n_threads)
 
 
 def find_groups(

@@ -65,7 +65,8 @@ class Fiat(Saveable, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     beta : float or "auto", default="auto"
         How much "blend" adds.
     agglomeration : Defrag or list of Defrag, optional
-        How features are grouped; default: ``Defrag(max_cluster_size=32, sample_points=1.0)``.
+        How features are grouped; default: by labels, or by points where ``fit`` gets no Y, up
+        to 32 in a group, on all points.
     prefit : bool, default=False
         Whether ``agglomeration`` is fitted, one or a list, and to be used as it is.
     n_clusterings : int, default=3
@@ -83,7 +84,7 @@ class Fiat(Saveable, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     ----------
     blocks_ : CoOccurrence
         C, as flat blocks.
-    rule_ : ndarray of float64, shape (2, 4), or None
+    rule_ : ndarray of float64, shape (2, 3), or None
         How "auto" finds the beta of a row.
     n_features_in_ : int
         How many features X had.
@@ -144,7 +145,7 @@ class Fiat(Saveable, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         X : sparse or dense matrix, shape (n_points, n_features)
             Training data, complete rows.
         Y : indicator matrix, label lists or classes, optional
-            Labels of the points; only an ``agglomeration`` by labels looks at them.
+            Labels of the points, for groups by labels.
 
         Returns
         -------
@@ -156,7 +157,8 @@ class Fiat(Saveable, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         X = check_features(self, X, reset=True)
         threads = _native.n_threads(self.n_jobs)
         rows = unit_rows(X, threads)
-        default = Defrag(max_cluster_size=32, sample_points=1.0)
+        representation = "x" if Y is None else "xy"
+        default = Defrag(representation, max_cluster_size=32, sample_points=1.0)
         groups = find_groups(
             rows,
             Y,

@@ -127,8 +127,8 @@ class FiatCodec(Codec):
         if learnt != (model.rule_ is not None):
             part.fail(f"{part.name('rule')} must be there if and only if beta is 'auto' in a blend")
         if model.rule_ is not None:
-            if model.rule_.shape != (2, 4):
-                part.fail(f"{part.name('rule')} must have shape (2, 4), got {model.rule_.shape}")
+            if model.rule_.shape != (2, 3):
+                part.fail(f"{part.name('rule')} must have shape (2, 3), got {model.rule_.shape}")
             _check_size(part, "rule")
         if part.has("feature_names/bytes"):
             names = unpack_strings(part, "feature_names", model.n_features_in_)

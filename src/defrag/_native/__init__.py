@@ -11,7 +11,7 @@ from defrag._native.co_occurrence import (
     GroupLayout,
     co_occurrence,
     impute,
-    product_statistics,
+    overlaps,
 )
 from defrag._native.features import (
     KMeansClusters,
@@ -89,8 +89,8 @@ __all__ = [
     "inspect_csr",
     "multiply",
     "n_threads",
+    "overlaps",
     "parse_values",
-    "product_statistics",
     "rank_candidates",
     "row_norms",
     "scale_rows",

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from defrag.typing import Csr, Floats, Ids, Offsets
 
-__all__ = ["GroupLayout", "co_occurrence", "impute", "product_statistics"]
+__all__ = ["GroupLayout", "co_occurrence", "impute", "overlaps"]
 
 
 @dataclass(frozen=True)
@@ -53,17 +53,17 @@ def co_occurrence(X: Csr, layout: GroupLayout, *, cosine: bool, n_threads: int) 
     )
 
 
-def product_statistics(
+def overlaps(
     X: Csr | KernelRows, blocks: Sequence[tuple[GroupLayout, Floats]], *, n_threads: int
-) -> tuple[Floats, Floats]:
-    """Give the lengths of the products of rows with the blocks, and what rows share with them."""
-    lengths, overlaps = _core.product_statistics(
+) -> Floats:
+    """Give the inner products of rows and their products with the blocks."""
+    found = _core.overlaps(
         csr_parts(X),
         [(layout.parts(), entries) for layout, entries in blocks],
         n_features=X.shape[1],
         n_threads=n_threads,
     )
-    return lengths, overlaps
+    return np.asarray(found)
 
 
 def impute(
