@@ -71,7 +71,7 @@ class Fiat(Saveable, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         Whether ``agglomeration`` is fitted, one or a list, and to be used as it is.
     n_clusterings : int, default=3
         How many clusterings C is the mean of, where they are not given.
-    max_growth : int, default=4
+    max_growth : int, default=2
         A row keeps at most so many times the features it had, the largest; None for all.
     row_norm : bool, default=True
         Whether rows come out at length 1, or at the length they had.
@@ -112,7 +112,7 @@ class Fiat(Saveable, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         agglomeration: Defrag | Sequence[Defrag] | None = None,
         prefit: bool = False,
         n_clusterings: int = 3,
-        max_growth: int | None = 4,
+        max_growth: int | None = 2,
         row_norm: bool = True,
         random_state: Seed = None,
         n_jobs: int | None = None,

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <doctest.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "core/co_occurrence.hpp"
+#include "core/rerank.hpp"
+
+using namespace defrag;
+
+namespace {
+
+/// Two groups, {0, 2} and {1}; feature 3 has none.
+struct Groups {
+    std::vector<std::int32_t> groups{0, 1, 0, -1};
+    std::vector<std::int32_t> slots{0, 0, 1, -1};
+    std::vector<std::int64_t> member_ptr{0, 2, 3};
+    std::vector<std::int32_t> members{0, 2, 1};
+    std::vector<std::int64_t> entry_ptr{0, 4, 5};
+
+    GroupLayout layout() const {
+        return {
+            2, groups.data(), slots.data(), member_ptr.data(), members.data(), entry_ptr.data()};
+    }
+};
+
+Csr rows() {
+    Csr matrix;
+    matrix.n_cols = 4;
+    matrix.indptr = {0, 3, 3, 5};
+    matrix.indices = {0, 1, 2, 0, 3};
+    matrix.data = {1.0F, 2.0F, 3.0F, 2.0F, 7.0F};
+    return matrix;
+}
+
+}  // namespace
+
+TEST_CASE("blocks hold the products of features of one group") {
+    const Groups groups;
+    const Csr matrix = rows();
+    for (const unsigned threads : {1U, 2U, 3U}) {
+        const Context context(threads);
+        CHECK(co_occurrence(context, matrix.view(), groups.layout(), false) ==
+              std::vector<float>{5.0F, 3.0F, 3.0F, 9.0F, 4.0F});
+        const std::vector<float> cosine =
+            co_occurrence(context, matrix.view(), groups.layout(), true);
+        CHECK(cosine[0] == 1.0F);
+        CHECK(cosine[1] == doctest::Approx(3.0 / 6.7082039));
+        const std::vector<float> ones(5, 1.0F);
+        const std::vector<CoOccurrenceView> blocks{{groups.layout(), ones.data()}};
+        CHECK(overlaps(context, matrix.view(), blocks) == std::vector<float>{20.0F, 0.0F, 4.0F});
+    }
+}
+
+TEST_CASE("a row with beta 0 keeps its features, an empty row stays empty") {
+    const Groups groups;
+    const Csr matrix = rows();
+    const std::vector<float> ones(5, 1.0F);
+    const std::vector<CoOccurrenceView> blocks{{groups.layout(), ones.data()}};
+    const std::vector<float> betas{0.0F, 1.0F, 1.0F};
+    const Csr found = impute(Context(1), matrix.view(), blocks, betas.data(), {});
+    CHECK(found.indptr == std::vector<std::int64_t>{0, 3, 3, 6});
+    CHECK(found.indices == std::vector<std::int32_t>{0, 1, 2, 0, 2, 3});
+    const Csr narrow = impute(Context(1), matrix.view(), blocks, betas.data(), {0, 1});
+    CHECK(narrow.indices == std::vector<std::int32_t>{2, 3});
+    CHECK(narrow.data == std::vector<float>{1.0F, 1.0F});
+}
+
+TEST_CASE("candidates are ranked by the weighed sum, then by label") {
+    const std::vector<std::int32_t> labels{5, 2, -1, 3};
+    const std::vector<float> logs{-1.0F, -1.0F, 0.0F, -3.0F};
+    const std::vector<float> cosines{0.0F, 0.0F, 9.0F, 1.0F};
+    const std::vector<float> bonus(6, 0.0F);
+    const std::vector<float> strengths{0.0F, 4.0F};
+    const std::vector<float> weights{0.0F, 0.0F};
+    const CandidateTable table{1, 4, labels.data()};
+    const std::vector<std::int32_t> found =
+        rank_candidates(Context(2), table, logs.data(), cosines.data(), bonus.data(),
+                        {2, strengths.data(), weights.data()}, 4);
+    CHECK(found == std::vector<std::int32_t>{1, 0, 3, -1, 3, 1, 0, -1});
+}
