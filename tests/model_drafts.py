@@ -7,6 +7,7 @@ import json
 import numpy as np
 
 from defrag import Agglomerated, Defrag, DiSMEC, Hybrid, LabelTree
+from defrag import Agglomerated, Defrag, Fiat, Hybrid, Imputed, LabelTree, Refrag
 
 RNG = np.random.default_rng(0)
 X = np.float32(RNG.integers(1, 9, (30, 12)) * (RNG.random((30, 12)) < 0.4))
@@ -43,6 +44,12 @@ def small_agglomerated(**parameters):
     base = LabelTree(2, max_leaf_size=4, weight_threshold=0.2)
     settings = {"base": base, "agglomeration": Hybrid(n_clusters=4), "random_state": 0}
     return Agglomerated(**{**settings, **parameters}).fit(X, Y)
+
+
+def small_rare():
+    """Fit a tree whose labels are ranked anew, with a trade-off, and whose rows are imputed."""
+    base = Refrag(LabelTree(max_leaf_size=4), gamma=4.0, prototype_entries=3)
+    return Imputed(base, Fiat(agglomeration=Defrag(), n_clusterings=1), random_state=0).fit(X, Y)
 
 
 class Draft:

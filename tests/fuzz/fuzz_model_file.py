@@ -28,6 +28,7 @@ from model_drafts import (  # noqa: E402 - likewise
     small_dismec,
     small_hybrid,
     small_label_tree,
+    small_rare,
 )
 
 NASTY = [
@@ -44,6 +45,8 @@ def small_models(folder):
     """Give the bytes of small files; the first is a clustering with every optional array.
 
     The last six are classifiers: of label ids, of classes, with int8 weights, agglomerated, flat.
+    The last five are classifiers: of label ids, of classes, with int8 weights, agglomerated,
+    and with imputation before and re-ranking after it.
     """
     model = clone(small_defrag()).fit(X[:, :6])  # few bytes, so that all can be changed
     model.feature_names_in_ = np.array(list("aäbcde"), dtype=object)
@@ -62,6 +65,7 @@ def small_models(folder):
         (small_agglomerated(), {"weights": "float16"}),
         (small_dismec(), {}),
         (small_dismec(), {"weights": "int8"}),
+        (small_rare(), {}),
     ):
         one.save(folder / "classifier", **options)
         yield (folder / "classifier").read_bytes()
