@@ -12,7 +12,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import oracles_rerank as oracles
 from defrag import Agglomerated, Defrag, Hybrid, LabelTree, Parabel, Refrag, _native, metrics
-from defrag._trade_off import Candidates, Tally, TradeOff
+from defrag._candidates import Candidates
+from defrag._trade_off import Tally, TradeOff
 from defrag.classifiers.label_tree import member_seeds
 from test_classifiers import make_data
 

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from defrag import _native
 from defrag.metrics._formulas import ideal_ranking
 from defrag.metrics._ranked import rank
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from defrag._candidates import Candidates
     from defrag.typing import Csr, Floats, Ids
 
-__all__ = ["DEPTHS", "GUARDS", "MEASURES", "Candidates", "Tally", "TradeOff"]
+__all__ = ["DEPTHS", "GUARDS", "MEASURES", "Tally", "TradeOff", "settings_to_try"]
 
 DEPTHS = (1, 3, 5)
 """How many labels of a point are looked at."""
@@ -27,48 +27,14 @@ GUARDS = tuple(f"P@{k}" for k in DEPTHS)
 MEASURES = (*GUARDS, *(f"PSP@{k}" for k in DEPTHS), "coverage@1")
 """What is known about every setting."""
 
+# What is tried where a parameter is to be chosen. Only gamma (1 - alpha) / alpha counts, so
+# that alpha is varied only where gamma is given.
+_ALPHAS = (0.999, 0.99, 0.98, 0.95, 0.9, 0.8, 0.65, 0.5)
+_GAMMAS = (1.0, 2.0, 4.0, 8.0, 16.0, 30.0, 60.0)
+_WEIGHTS = tuple(round(0.05 * step, 2) for step in range(1, 41))
+
 # Rows whose rankings under all settings are held at a time.
 _ROWS_AT_A_TIME = 1024
-
-
-@dataclass(frozen=True)
-class Candidates:
-    """Labels that a base proposes for rows, and what is known about them.
-
-    Attributes
-    ----------
-    labels : ndarray of int32, shape (n_rows, n_candidates)
-        Label ids, -1 where there are fewer.
-    log_scores : ndarray of float32, same shape
-        Logarithms of the scores of the base.
-    cosines : ndarray of float32, same shape
-        Of the angles between rows and prototypes of labels.
-    bonus : ndarray of float32, shape (n_labels,)
-        Logarithms of the inverse propensities.
-    """
-
-    labels: Ids
-    log_scores: Floats
-    cosines: Floats
-    bonus: Floats
-
-    def best(self, strengths: Floats, weights: Floats, k: int, *, n_threads: int) -> Ids:
-        """Give the columns of the best candidates under each setting, (n_rows, n, k)."""
-        return _native.rank_candidates(
-            self.labels,
-            self.log_scores,
-            self.cosines,
-            self.bonus,
-            strengths=strengths,
-            weights=weights,
-            top_k=k,
-            n_threads=n_threads,
-        )
-
-    def rows(self, begin: int, end: int) -> Candidates:
-        """Give some of the rows."""
-        part = slice(begin, end)
-        return Candidates(self.labels[part], self.log_scores[part], self.cosines[part], self.bonus)
 
 
 @dataclass(frozen=True)
@@ -185,3 +151,26 @@ def _take(table: NDArray[np.float64], columns: Ids) -> NDArray[np.float64]:
     padded = np.pad(table, ((0, 0), (0, 1)))
     rows = np.arange(len(table))[:, None, None]
     return np.asarray(padded[rows, columns])
+
+
+def settings_to_try(
+    alpha: float | str, gamma: float | str, propensity_weight: float | str
+) -> tuple[NDArray[np.float64], ...]:
+    """Give the settings to try: one, or many of which the first changes nothing."""
+    given = (alpha, gamma, propensity_weight)
+    if "auto" not in given:
+        return tuple(np.array([one], dtype=np.float64) for one in given)
+    fixed = 0.8 if alpha == "auto" else float(alpha)
+    if gamma == "auto":
+        pairs = [(fixed, one) for one in (0.0, *_GAMMAS)]
+    elif alpha == "auto":
+        pairs = [(one, float(gamma)) for one in (1.0, *_ALPHAS)]
+    else:
+        pairs = [(fixed, float(gamma))]
+    weights = [0.0, *_WEIGHTS]
+    if propensity_weight != "auto":
+        weights = [float(propensity_weight)]
+    table = [(*pair, weight) for pair in pairs for weight in weights]
+    nothing = (fixed, 0.0, 0.0)
+    table = [nothing, *(row for row in table if row != nothing)]
+    return tuple(np.array(table, dtype=np.float64).T)

@@ -16,7 +16,8 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from defrag import _native
-from defrag._trade_off import Candidates, Tally, TradeOff
+from defrag._candidates import Candidates, add_nearest, answer, factors
+from defrag._trade_off import Tally, TradeOff, settings_to_try
 from defrag._validation import Choice, Float, Int, OrAuto, check_parameters
 from defrag.agglomeration import Defrag
 from defrag.classifiers._base import Classifier, unit_rows
@@ -32,12 +33,6 @@ if TYPE_CHECKING:
     from defrag.typing import Csr, Floats, Ids, Seed
 
 __all__ = ["Refrag"]
-
-# What is tried where a parameter is to be chosen. Only gamma (1 - alpha) / alpha counts, so
-# that alpha is varied only where gamma is given.
-_ALPHAS = (0.999, 0.99, 0.98, 0.95, 0.9, 0.8, 0.65, 0.5)
-_GAMMAS = (1.0, 2.0, 4.0, 8.0, 16.0, 30.0, 60.0)
-_WEIGHTS = tuple(round(0.05 * step, 2) for step in range(1, 41))
 
 
 class Refrag(Classifier):
@@ -248,7 +243,7 @@ class Refrag(Classifier):
             raise ValueError(  # noqa: TRY004 - scikit-learn's contract wants a ValueError
                 f"base of Refrag must be a Classifier, got {base!r}"
             )
-        settings = self._settings()
+        settings = settings_to_try(self.alpha, self.gamma, self.propensity_weight)
         trade_off = None
         if len(settings[0]) > 1:
             trade_off = self._measure(base, X, Y, seed, settings)
@@ -268,26 +263,6 @@ class Refrag(Classifier):
         self.gamma_ = float(trade_off.gamma[chosen])
         self.propensity_weight_ = float(trade_off.propensity_weight[chosen])
 
-    def _settings(self) -> tuple[NDArray[np.float64], ...]:
-        """Give the settings to try: one, or many of which the first changes nothing."""
-        given = (self.alpha, self.gamma, self.propensity_weight)
-        if "auto" not in given:
-            return tuple(np.array([one], dtype=np.float64) for one in given)
-        fixed = 0.8 if self.alpha == "auto" else float(self.alpha)
-        if self.gamma == "auto":
-            pairs = [(fixed, gamma) for gamma in (0.0, *_GAMMAS)]
-        elif self.alpha == "auto":
-            pairs = [(alpha, float(self.gamma)) for alpha in (1.0, *_ALPHAS)]
-        else:
-            pairs = [(fixed, float(self.gamma))]
-        weights = [0.0, *_WEIGHTS]
-        if self.propensity_weight != "auto":
-            weights = [float(self.propensity_weight)]
-        table = [(*pair, weight) for pair in pairs for weight in weights]
-        nothing = (fixed, 0.0, 0.0)
-        table = [nothing, *(row for row in table if row != nothing)]
-        return tuple(np.array(table, dtype=np.float64).T)
-
     def _measure(
         self,
         base: Classifier,
@@ -297,7 +272,7 @@ class Refrag(Classifier):
         settings: tuple[NDArray[np.float64], ...],
     ) -> TradeOff:
         """Try settings on rows that the base has not been trained on."""
-        tally = Tally(*_factors(*settings))
+        tally = Tally(*factors(*settings))
         rows = unit_rows(X, _native.n_threads(self.n_jobs))
         for held, rest in self._rounds(Y, seed):
             model = self._fit_base(base, X[rest], Y[rest], seed)
@@ -381,12 +356,12 @@ class Refrag(Classifier):
             nearest = _native.multiply(
                 rows, sparse.csr_array(prototypes.T), max_entries=self.widen, n_threads=threads
             )
-            labels, logs = _join(labels, logs, nearest, self.widen)
+            labels, logs = add_nearest(labels, logs, nearest, self.widen)
         cosines = _native.candidate_products(rows, labels, prototypes, n_threads=threads)
         return Candidates(labels, logs, cosines, bonus)
 
     def _rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:
-        strengths, weights = _factors(
+        strengths, weights = factors(
             np.array([self.alpha_]), np.array([self.gamma_]), np.array([self.propensity_weight_])
         )
         strength, weight = float(strengths[0]), float(weights[0])
@@ -397,51 +372,7 @@ class Refrag(Classifier):
         )
         threads = _native.n_threads(self.n_jobs)
         columns = found.best(strengths, weights, k, n_threads=threads)[:, 0]
-        return _answer(found, columns, strength, weight)
+        return answer(found, columns, strength, weight)
 
     def _reach(self) -> int:
         return min(self.n_labels_, self.base_._reach() + self.widen)  # noqa: SLF001 - as above
-
-
-def _factors(
-    alpha: NDArray[np.float64], gamma: NDArray[np.float64], weight: NDArray[np.float64]
-) -> tuple[Floats, Floats]:
-    """Give what cosines and bonuses are multiplied with when the base counts as it is."""
-    return (
-        np.asarray(gamma * (1.0 - alpha) / alpha, dtype=np.float32),
-        np.asarray(weight / alpha, dtype=np.float32),
-    )
-
-
-def _join(labels: Ids, logs: Floats, nearest: Csr, width: int) -> tuple[Ids, Floats]:
-    """Add the labels with the nearest prototypes, at the lowest score of the row."""
-    sizes = np.diff(nearest.indptr)
-    rows = np.repeat(np.arange(len(labels)), sizes)
-    place = np.arange(nearest.nnz) - np.repeat(nearest.indptr[:-1], sizes)
-    more = np.full((len(labels), width), -1, dtype=np.int32)
-    more[rows, place] = np.where(nearest.data > 0, nearest.indices, -1)
-    n_labels = nearest.shape[1]
-    first = np.arange(len(labels), dtype=np.int64)[:, None] * n_labels
-    known = (first + labels)[labels >= 0]
-    more[np.isin(first + more, known)] = -1
-    lowest = np.min(logs, axis=1, where=labels >= 0, initial=0.0)
-    added = np.broadcast_to(lowest[:, None], more.shape).astype(np.float32)
-    return np.hstack([labels, more]), np.hstack([logs, added])
-
-
-def _answer(found: Candidates, columns: Ids, strength: float, weight: float) -> tuple[Ids, Floats]:
-    """Give the labels in these columns and their scores: the first has the base's best."""
-    taken = np.maximum(columns, 0)
-    labels = np.where(columns >= 0, np.take_along_axis(found.labels, taken, 1), -1)
-    logs, cosines = (np.take_along_axis(one, taken, 1) for one in (found.log_scores, found.cosines))
-    sums = logs.astype(np.float64) + strength * cosines + weight * found.bonus[labels]
-    best = np.max(found.log_scores, axis=1, where=found.labels >= 0, initial=-np.inf)
-    with np.errstate(invalid="ignore"):  # rows without candidates
-        logs = np.minimum(best[:, None] + sums - sums[:, :1], best[:, None])
-    scores = np.where(labels >= 0, np.exp(logs), 0.0).astype(np.float32)
-    # Different sums may round to one score: the order is that of what is given.
-    order = np.lexsort((labels, -scores, labels < 0))
-    return (
-        np.take_along_axis(labels, order, 1).astype(np.int32),
-        np.take_along_axis(scores, order, 1),
-    )

@@ -1,0 +1,101 @@
+"""Labels that a base proposes, what is known about them, and how they are ranked anew."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from defrag import _native
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from defrag.typing import Csr, Floats, Ids
+
+__all__ = ["Candidates", "add_nearest", "answer", "factors"]
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """Labels that a base proposes for rows, and what is known about them.
+
+    Attributes
+    ----------
+    labels : ndarray of int32, shape (n_rows, n_candidates)
+        Label ids, -1 where there are fewer.
+    log_scores : ndarray of float32, same shape
+        Logarithms of the scores of the base.
+    cosines : ndarray of float32, same shape
+        Of the angles between rows and prototypes of labels.
+    bonus : ndarray of float32, shape (n_labels,)
+        Logarithms of the inverse propensities.
+    """
+
+    labels: Ids
+    log_scores: Floats
+    cosines: Floats
+    bonus: Floats
+
+    def best(self, strengths: Floats, weights: Floats, k: int, *, n_threads: int) -> Ids:
+        """Give the columns of the best candidates under each setting, (n_rows, n, k)."""
+        return _native.rank_candidates(
+            self.labels,
+            self.log_scores,
+            self.cosines,
+            self.bonus,
+            strengths=strengths,
+            weights=weights,
+            top_k=k,
+            n_threads=n_threads,
+        )
+
+    def rows(self, begin: int, end: int) -> Candidates:
+        """Give some of the rows."""
+        part = slice(begin, end)
+        return Candidates(self.labels[part], self.log_scores[part], self.cosines[part], self.bonus)
+
+
+def factors(
+    alpha: NDArray[np.float64], gamma: NDArray[np.float64], weight: NDArray[np.float64]
+) -> tuple[Floats, Floats]:
+    """Give what cosines and bonuses are multiplied with when the base counts as it is."""
+    return (
+        np.asarray(gamma * (1.0 - alpha) / alpha, dtype=np.float32),
+        np.asarray(weight / alpha, dtype=np.float32),
+    )
+
+
+def add_nearest(labels: Ids, logs: Floats, nearest: Csr, width: int) -> tuple[Ids, Floats]:
+    """Add the labels with the nearest prototypes, at the lowest score of the row."""
+    sizes = np.diff(nearest.indptr)
+    rows = np.repeat(np.arange(len(labels)), sizes)
+    place = np.arange(nearest.nnz) - np.repeat(nearest.indptr[:-1], sizes)
+    more = np.full((len(labels), width), -1, dtype=np.int32)
+    more[rows, place] = np.where(nearest.data > 0, nearest.indices, -1)
+    n_labels = nearest.shape[1]
+    first = np.arange(len(labels), dtype=np.int64)[:, None] * n_labels
+    known = (first + labels)[labels >= 0]
+    more[np.isin(first + more, known)] = -1
+    lowest = np.min(logs, axis=1, where=labels >= 0, initial=0.0)
+    added = np.broadcast_to(lowest[:, None], more.shape).astype(np.float32)
+    return np.hstack([labels, more]), np.hstack([logs, added])
+
+
+def answer(found: Candidates, columns: Ids, strength: float, weight: float) -> tuple[Ids, Floats]:
+    """Give the labels in these columns and their scores: the first has the base's best."""
+    taken = np.maximum(columns, 0)
+    labels = np.where(columns >= 0, np.take_along_axis(found.labels, taken, 1), -1)
+    logs, cosines = (np.take_along_axis(one, taken, 1) for one in (found.log_scores, found.cosines))
+    sums = logs.astype(np.float64) + strength * cosines + weight * found.bonus[labels]
+    best = np.max(found.log_scores, axis=1, where=found.labels >= 0, initial=-np.inf)
+    with np.errstate(invalid="ignore"):  # rows without candidates
+        logs = np.minimum(best[:, None] + sums - sums[:, :1], best[:, None])
+    scores = np.where(labels >= 0, np.exp(logs), 0.0).astype(np.float32)
+    # Different sums may round to one score: the order is that of what is given.
+    order = np.lexsort((labels, -scores, labels < 0))
+    return (
+        np.take_along_axis(labels, order, 1).astype(np.int32),
+        np.take_along_axis(scores, order, 1),
+    )
