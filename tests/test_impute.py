@@ -110,7 +110,7 @@ def test_the_rule_gives_more_to_rows_that_miss_more():
 def test_auto_comes_nearer_to_the_complete_row():
     rows, fresh = companions(), companions(seed=1)
     given = Defrag(max_cluster_size=6, sample_points=1.0, random_state=0).fit(rows)
-    settings = {"agglomeration": given, "prefit": True, "random_state": 0}
+    settings = {"agglomeration": given, "prefit": True, "max_growth": None, "random_state": 0}
     auto = Fiat(**settings).fit(rows)
     assert auto.rule_.shape == (2, 3)
 

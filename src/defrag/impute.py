@@ -100,7 +100,7 @@ class Fiat(Saveable, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     >>> from defrag import Fiat
     >>> X = np.kron(np.eye(4), np.ones((10, 2)))  # features come in pairs
     >>> fiat = Fiat(beta=1.0, random_state=0).fit(X)
-    >>> fiat.transform([[1, 0, 0, 0, 0, 0, 0, 0]]).round(2).tolist()
+    >>> fiat.transform([[1, 0, 0, 0, 0, 0, 0, 0]]).astype(float).round(2).tolist()
     [[0.92, 0.38, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]]
     """
 

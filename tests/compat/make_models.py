@@ -13,6 +13,19 @@ import numpy as np
 
 from defrag import PLT, Agglomerated, Bonsai, Defrag, DiSMEC, Hybrid, LabelTree, Parabel, load
 from defrag.rivals import BCLS, ITDC, LSC, SCBC, HashGroups, RandomGroups, TopFeatures
+from defrag import (
+    PLT,
+    Agglomerated,
+    Bonsai,
+    Defrag,
+    Fiat,
+    Hybrid,
+    Imputed,
+    LabelTree,
+    Parabel,
+    Refrag,
+    load,
+)
 
 
 def models(X):
@@ -45,6 +58,10 @@ def models(X):
     yield "top_features", TopFeatures(**few).fit(X), {}
     base = Parabel(n_trees=2, max_leaf_size=3)
     yield "agglomerated", Agglomerated(base, Hybrid(n_clusters=6), random_state=0).fit(X, Y), {}
+    fiat = Fiat(agglomeration=Defrag(max_cluster_size=4))
+    yield "fiat", fiat.set_params(random_state=0).fit(X), {}
+    yield "refrag", Refrag(base, gamma=4.0, random_state=0).fit(X, Y), {}
+    yield "imputed", Imputed(base, fiat, random_state=0).fit(X, Y), {}
 
 
 def main(folder):
