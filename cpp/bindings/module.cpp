@@ -12,6 +12,8 @@ void bind_csr(nb::module_& m);
 void bind_flat_search(nb::module_& m);
 void bind_kmeans(nb::module_& m);
 void bind_matches(nb::module_& m);
+void bind_ppd_sparse(nb::module_& m);
+void bind_proxml(nb::module_& m);
 void bind_representations(nb::module_& m);
 void bind_rerank(nb::module_& m);
 void bind_tree(nb::module_& m);
@@ -35,4 +37,6 @@ NB_MODULE(_core, m) {
     bind_matches(m);
     bind_co_occurrence(m);
     bind_rerank(m);
+    bind_ppd_sparse(m);
+    bind_proxml(m);
 }

@@ -22,7 +22,8 @@ enum class Stage : std::uint64_t {
     kBuckets = 2,
     kSolver = 3,
     kLabelTree = 4,
-    kKMeans = 5
+    kKMeans = 5,
+    kPpdSparse = 6
 };
 
 /// A random stream derived from (seed, stage, item): it depends on what is computed,

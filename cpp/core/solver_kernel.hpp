@@ -146,7 +146,24 @@ DEFRAG_INLINE void scatter(const Entry* entry, const Entry* end, char* weights,
     }
 }
 
-template <bool kLogistic>
+/// The same with an l1 penalty: weights are the sums, moved towards zero.
+DEFRAG_INLINE void scatter_sparse(const Entry* entry, const Entry* end, const Pass& pass,
+                                  const Floats* change) {
+    for (; entry != end; ++entry) {
+        const std::uint32_t place = entry->offset / sizeof(float);
+        auto* sums = reinterpret_cast<Floats*>(pass.sums + place);
+        auto* weights = reinterpret_cast<Floats*>(pass.weights + place);
+        const auto* penalties = reinterpret_cast<const Floats*>(pass.penalties + place);
+        for (int p = 0; p < kParts; ++p) {
+            const Floats sum = sums[p] + change[p] * entry->value;
+            sums[p] = sum;
+            weights[p] =
+                larger(sum - penalties[p], Floats{}) + smaller(sum + penalties[p], Floats{});
+        }
+    }
+}
+
+template <bool kLogistic, bool kSparse>
 std::int64_t run_pass(Pass& pass) {
     char* weights = reinterpret_cast<char*>(pass.weights);
     Floats highest[kParts] = {};
@@ -187,7 +204,11 @@ std::int64_t run_pass(Pass& pass) {
         n_kept += any(active) ? 1 : 0;
         if (!any(moved)) continue;
         for (int p = 0; p < kParts; ++p) dual[p] = next[p];
-        scatter(entry, end, weights, change);
+        if constexpr (kSparse) {
+            scatter_sparse(entry, end, pass, change);
+        } else {
+            scatter(entry, end, weights, change);
+        }
     }
     for (int p = 0; p < kParts; ++p) {
         reinterpret_cast<Floats*>(pass.highest)[p] = highest[p];
@@ -206,6 +227,26 @@ inline void find_large(const float* weights, std::int64_t n_slots, float thresho
         }
         masks[slot] = static_cast<std::uint16_t>(mask);
     }
+/// Keeps those rows of the list on which some lane's margin is below `level`.
+inline std::int64_t find_rows(Pass& pass, float level) {
+    const char* weights = reinterpret_cast<const char*>(pass.weights);
+    std::int64_t n_kept = 0;
+    for (std::int64_t i = 0; i < pass.n_rows; ++i) {
+        const std::int32_t row = pass.rows[i];
+        const Entry* entry = pass.entries + pass.starts[row];
+        const Entry* end = pass.entries + pass.starts[row + 1];
+        Floats score[kParts];
+        for (int p = 0; p < kParts; ++p) {
+            score[p] = reinterpret_cast<const Floats*>(pass.offsets)[p];
+        }
+        dot<0>(entry, end, weights, end, score);
+        if constexpr (kParts > kGroup) dot<kParts - kGroup>(entry, end, weights, end, score);
+        Ints wrong = {};
+        for (int p = 0; p < kParts; ++p) wrong |= labels(pass.signs[row], p) * score[p] < level;
+        pass.rows[n_kept] = row;
+        n_kept += any(wrong) ? 1 : 0;
+    }
+    return n_kept;
 }
 
 template <int kPanels>

@@ -96,12 +96,38 @@ RunPass select_pass(Loss loss, Instructions instructions) {
     switch (resolve(instructions)) {
 #if DEFRAG_X86
         case Instructions::kAvx512:
-            return logistic ? avx512::run_pass<true> : avx512::run_pass<false>;
+            return logistic ? avx512::run_pass<true, false> : avx512::run_pass<false, false>;
         case Instructions::kAvx2:
-            return logistic ? avx2::run_pass<true> : avx2::run_pass<false>;
+            return logistic ? avx2::run_pass<true, false> : avx2::run_pass<false, false>;
 #endif
         default:
-            return logistic ? baseline::run_pass<true> : baseline::run_pass<false>;
+            return logistic ? baseline::run_pass<true, false> : baseline::run_pass<false, false>;
+    }
+}
+
+RunPass select_sparse_pass(Instructions instructions) {
+    switch (resolve(instructions)) {
+#if DEFRAG_X86
+        case Instructions::kAvx512:
+            return avx512::run_pass<false, true>;
+        case Instructions::kAvx2:
+            return avx2::run_pass<false, true>;
+#endif
+        default:
+            return baseline::run_pass<false, true>;
+    }
+}
+
+FindRows select_find_rows(Instructions instructions) {
+    switch (resolve(instructions)) {
+#if DEFRAG_X86
+        case Instructions::kAvx512:
+            return avx512::find_rows;
+        case Instructions::kAvx2:
+            return avx2::find_rows;
+#endif
+        default:
+            return baseline::find_rows;
     }
 }
 

@@ -22,6 +22,8 @@ struct Pass {
     const float* norms;
     const std::uint16_t* signs;  // bit l of row r: row r is a positive of lane l
     float* weights;              // [slot][kLanes], 64-byte aligned
+    float* sums;                 // likewise, of y alpha x; sparse passes only
+    const float* penalties;      // likewise, the l1 penalty of each weight; sparse passes only
     float* dual;                 // [row][kLanes], y * alpha, 64-byte aligned
     const float* offsets;        // [kLanes], a fixed part of the score, 64-byte aligned
     float cost;
@@ -40,6 +42,14 @@ using RunPass = std::int64_t (*)(Pass&);
 /// The best version this processor has, for kBest; throws std::invalid_argument when a
 /// named version cannot run here.
 RunPass select_pass(Loss loss, Instructions instructions);
+
+/// The same for the squared hinge with an l1 penalty (Yen et al., KDD 2017).
+RunPass select_sparse_pass(Instructions instructions);
+
+/// Keeps those rows of a list on which the margin of some lane is below a level, in order;
+/// returns how many.
+using FindRows = std::int64_t (*)(Pass&, float level);
+FindRows select_find_rows(Instructions instructions);
 
 /// Adds a row to scores [panel][kLanes]: panel number k has its weights [slot][kLanes] at
 /// panels + k * panel_size. All 64-byte aligned. What prediction needs of this machinery.

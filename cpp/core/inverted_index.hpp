@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/csr.hpp"
+#include "core/parallel.hpp"
+
+namespace defrag {
+
+/// A row in which a feature is not zero, and its value there.
+struct Posting {
+    std::int32_t row;
+    float value;
+};
+
+/// The columns of a matrix, each by falling absolute value (then by row): whoever reads the
+/// beginning of a few of them knows most of a score. O(nnz log nnz) to build.
+class InvertedIndex {
+ public:
+    InvertedIndex(const Context& context, const CsrView& X);
+
+    const Posting* begin(std::int64_t feature) const {
+        return postings_.data() + pointers_[at(feature)];
+    }
+    std::int64_t size(std::int64_t feature) const {
+        return pointers_[at(feature) + 1] - pointers_[at(feature)];
+    }
+
+ private:
+    std::vector<std::int64_t> pointers_;
+    std::vector<Posting> postings_;
+};
+
+/// Scores of all rows, of which few differ from zero: what is added up is remembered, so
+/// that to begin anew costs no more than was done.
+class RowScores {
+ public:
+    explicit RowScores(std::int64_t n_rows) : scores_(at(n_rows)), touched_(at(n_rows) + 1) {}
+
+    /// Adds a weight times some postings.
+    void add(const Posting* posting, std::int64_t count, float weight) {
+        // Never exactly zero again: a row must not be remembered twice.
+        constexpr float kTiny = 1e-37F;
+        const Posting* end = posting + count;
+        for (; posting != end; ++posting) {
+            float& score = scores_[at(posting->row)];
+            touched_[n_touched_] = posting->row;
+            n_touched_ += score == 0.0F ? 1U : 0U;
+            const float sum = score + weight * posting->value;
+            score = sum == 0.0F ? kTiny : sum;
+        }
+    }
+
+    const std::int32_t* begin() const { return touched_.data(); }
+    const std::int32_t* end() const { return touched_.data() + n_touched_; }
+    float operator[](std::int64_t row) const { return scores_[at(row)]; }
+
+    void clear() {
+        for (std::size_t i = 0; i < n_touched_; ++i) scores_[at(touched_[i])] = 0.0F;
+        n_touched_ = 0;
+    }
+
+ private:
+    std::vector<float> scores_;
+    std::vector<std::int32_t> touched_;
+    std::size_t n_touched_ = 0;
+};
+
+}  // namespace defrag

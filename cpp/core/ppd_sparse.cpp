@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "core/ppd_sparse.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "core/aligned.hpp"
+#include "core/blocks.hpp"
+#include "core/compact_rows.hpp"
+#include "core/random.hpp"
+
+namespace defrag {
+namespace {
+
+/// Solves kLanes labels that share their active rows. Keeps its memory, one per thread.
+class SparseBlockSolver {
+ public:
+    void solve(const Context& context, const CompactRows& rows, const CsrView& positives,
+               std::int64_t begin, std::int64_t end, std::uint64_t item,
+               const PpdSparseOptions& options) {
+        rows_ = &rows;
+        start(positives, begin, end, options);
+        Stream stream(options.seed, Stage::kPpdSparse, item);
+        const RunPass run_pass = select_sparse_pass(options.instructions);
+        float slack = options.slack * static_cast<float>(std::int64_t{1} << options.max_rounds);
+        for (std::int64_t round = 0; round < options.max_rounds; ++round) {
+            if (round > 0) search(context, 1.0F - slack, options.instructions);
+            slack *= 0.5F;
+            run_passes(context, run_pass, round == 0 ? 1 : options.passes, stream);
+        }
+        fix_support();
+        run_passes(context, run_pass, options.final_passes, stream);
+    }
+
+    /// Appends the weights of a lane that are above the threshold, by feature.
+    void collect(std::int64_t lane, const PpdSparseOptions& options, std::int64_t n_features,
+                 RowBlock& out) {
+        found_.clear();
+        for (std::int64_t slot = 1; slot < rows_->n_slots(); ++slot) {
+            const float weight = weights_.data()[slot * kLanes + lane];
+            if (std::abs(weight) > options.threshold) {
+                found_.push_back({rows_->feature(slot), weight});
+            }
+        }
+        std::sort(found_.begin(), found_.end(),
+                  [](const Found& a, const Found& b) { return a.feature < b.feature; });
+        for (const Found& one : found_) out.push(one.feature, one.weight);
+        out.push(static_cast<std::int32_t>(n_features),
+                 rows_->bias() * weights_.data()[lane] + offsets_[lane]);
+    }
+
+ private:
+    struct Found {
+        std::int32_t feature;
+        float weight;
+    };
+
+    void start(const CsrView& positives, std::int64_t begin, std::int64_t end,
+               const PpdSparseOptions& options) {
+        const std::int64_t n_rows = rows_->n_rows();
+        signs_.assign(at(n_rows), 0);
+        listed_.assign(at(n_rows), 0);
+        active_.resize(at(n_rows));
+        n_active_ = 0;
+        std::fill(offsets_, offsets_ + kLanes, -2.0F);  // an unused lane never moves
+        for (std::int64_t label = begin; label < end; ++label) {
+            for (auto p = positives.begin(label); p < positives.end(label); ++p) {
+                std::uint16_t& signs = signs_[at(positives.indices[p])];
+                if (signs == 0) active_[at(n_active_++)] = positives.indices[p];
+                signs = static_cast<std::uint16_t>(signs | 1U << (label - begin));
+            }
+            const auto count = static_cast<double>(positives.end(label) - positives.begin(label));
+            offsets_[label - begin] =
+                static_cast<float>(2.0 * count / static_cast<double>(n_rows) - 1.0);
+        }
+        const std::size_t n_weights = at(rows_->n_slots() * kLanes);
+        for (AlignedBuffer<float>* panel : {&weights_, &sums_, &penalties_}) {
+            panel->require(n_weights);
+            std::fill(panel->data(), panel->data() + n_weights, 0.0F);
+        }
+        std::fill(penalties_.data() + kLanes, penalties_.data() + n_weights,
+                  static_cast<float>(options.l1));
+        dual_.require(at(n_rows * kLanes));
+        std::fill(dual_.data(), dual_.data() + n_rows * kLanes, 0.0F);
+        pass_ = {};
+        pass_.entries = rows_->entries();
+        pass_.starts = rows_->starts();
+        pass_.norms = rows_->norms();
+        pass_.signs = signs_.data();
+        pass_.weights = weights_.data();
+        pass_.sums = sums_.data();
+        pass_.penalties = penalties_.data();
+        pass_.dual = dual_.data();
+        pass_.offsets = offsets_;
+        pass_.cost = static_cast<float>(options.cost);
+        pass_.diagonal = static_cast<float>(0.5 / options.cost);
+        pass_.skip = options.skip;
+    }
+
+    void run_passes(const Context& context, RunPass run_pass, std::int64_t count, Stream& stream) {
+        for (std::int64_t pass = 0; pass < count; ++pass) {
+            context.check();
+            stream.shuffle(active_.begin(), n_active_);
+            pass_.rows = active_.data();
+            pass_.n_rows = n_active_;
+            n_active_ = run_pass(pass_);
+        }
+    }
+
+    /// Looks at all rows that are not active, and adds those with a margin below `level`.
+    void search(const Context& context, float level, Instructions instructions) {
+        context.check();
+        for (std::int64_t i = 0; i < n_active_; ++i) listed_[at(active_[at(i)])] = 1;
+        std::int64_t n_others = 0;
+        others_.resize(at(rows_->n_rows()));
+        for (std::int64_t row = 0; row < rows_->n_rows(); ++row) {
+            others_[at(n_others)] = static_cast<std::int32_t>(row);
+            n_others += listed_[at(row)] == 0 ? 1 : 0;
+        }
+        for (std::int64_t i = 0; i < n_active_; ++i) listed_[at(active_[at(i)])] = 0;
+        pass_.rows = others_.data();
+        pass_.n_rows = n_others;
+        const std::int64_t n_found = select_find_rows(instructions)(pass_, level);
+        std::copy(others_.begin(), others_.begin() + n_found, active_.begin() + n_active_);
+        n_active_ += n_found;
+    }
+
+    /// From here on, weights that are zero stay so and the others are free of l1.
+    void fix_support() {
+        const std::int64_t n_weights = rows_->n_slots() * kLanes;
+        for (std::int64_t i = kLanes; i < n_weights; ++i) {
+            const bool kept = weights_.data()[i] != 0.0F;
+            penalties_.data()[i] = kept ? 0.0F : std::numeric_limits<float>::infinity();
+            weights_.data()[i] = kept ? sums_.data()[i] : 0.0F;
+        }
+    }
+
+    const CompactRows* rows_ = nullptr;
+    Pass pass_ = {};
+    AlignedBuffer<float> weights_;
+    AlignedBuffer<float> sums_;
+    AlignedBuffer<float> penalties_;
+    AlignedBuffer<float> dual_;
+    std::vector<std::uint16_t> signs_;
+    std::vector<std::uint8_t> listed_;
+    std::vector<std::int32_t> active_;
+    std::vector<std::int32_t> others_;
+    std::int64_t n_active_ = 0;
+    std::vector<Found> found_;
+    alignas(64) float offsets_[kLanes] = {};
+};
+
+}  // namespace
+
+Csr train_ppd_sparse(const Context& context, const CsrView& X, const CsrView& positives,
+                     std::int64_t first, const PpdSparseOptions& options) {
+    const std::int64_t n_labels = positives.n_rows;
+    context.expect(n_labels);
+    CompactRows rows;
+    std::vector<std::int32_t> slots(at(X.n_cols));
+    rows.assign(X, nullptr, X.n_rows, options.bias, slots);
+    std::vector<SparseBlockSolver> solvers(context.n_threads());
+    // build_rows fills whole grains in order: a block is solved when its first label is due.
+    return build_rows(context, n_labels, X.n_cols + 1, kLanes,
+                      [&](std::int64_t label, RowBlock& block, unsigned worker) {
+                          SparseBlockSolver& solver = solvers[worker];
+                          const std::int64_t lane = label % kLanes;
+                          if (lane == 0) {
+                              const auto item =
+                                  static_cast<std::uint64_t>((first + label) / kLanes);
+                              const std::int64_t end = std::min(label + kLanes, n_labels);
+                              solver.solve(context, rows, positives, label, end, item, options);
+                          }
+                          solver.collect(lane, options, X.n_cols, block);
+                      });
+}
+
+}  // namespace defrag

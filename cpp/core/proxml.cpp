@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "core/proxml.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/blocks.hpp"
+#include "core/inverted_index.hpp"
+
+namespace defrag {
+namespace {
+
+constexpr std::int64_t kLabelGrain = 4;
+// The fewest rows and features that a round may add.
+constexpr std::int64_t kFewestRows = 100;
+constexpr std::int64_t kFewestFeatures = 50;
+// The bias, which all rows have, moves after so many other weights.
+constexpr std::size_t kBiasEvery = 16;
+
+/// The minimiser of l1 |w| + gradient (w - weight) + 0.5 curvature (w - weight)^2.
+double proximal_step(double weight, double gradient, double curvature, double l1) {
+    const double target = weight - gradient / curvature;
+    const double penalty = l1 / curvature;
+    return std::max(target - penalty, 0.0) + std::min(target + penalty, 0.0);
+}
+
+/// Something by its strength, for rankings that end with the id.
+struct Ranked {
+    std::int32_t id;
+    float strength;
+};
+
+/// Keeps the strongest, at most `count` of them, by id.
+void keep_strongest(std::vector<Ranked>& list, std::int64_t count) {
+    const auto stronger = [](const Ranked& a, const Ranked& b) {
+        return a.strength != b.strength ? a.strength > b.strength : a.id < b.id;
+    };
+    if (static_cast<std::int64_t>(list.size()) > count) {
+        std::nth_element(list.begin(), list.begin() + count, list.end(), stronger);
+        list.resize(at(count));
+    }
+    std::sort(list.begin(), list.end(),
+              [](const Ranked& a, const Ranked& b) { return a.id < b.id; });
+}
+
+/// Solves one label after the other. Keeps its memory, one per thread.
+class LabelSolver {
+ public:
+    LabelSolver(const Context& context, const CsrView& X, const InvertedIndex& index,
+                const ProxmlOptions& options)
+        : context_(context),
+          X_(X),
+          index_(index),
+          options_(options),
+          weights_(at(X.n_cols)),
+          gradients_(at(X.n_cols)),
+          places_(at(X.n_cols), -1),
+          signs_(at(X.n_rows)),
+          scores_(X.n_rows) {}
+
+    ProxmlReport solve(const std::int32_t* positives, std::int64_t n_positives, RowBlock& out) {
+        start(positives, n_positives);
+        ProxmlReport report;
+        report.objective = score_rows();
+        for (int calm = 0; report.rounds < options_.max_rounds && calm < 2; ++report.rounds) {
+            context_.check();
+            choose_features();
+            copy_columns();
+            for (std::int64_t sweep = 0; sweep < options_.max_sweeps; ++sweep) run_sweep();
+            keep_support();
+            const double objective = score_rows();
+            const bool still = report.objective - objective <= options_.tolerance * objective;
+            calm = still ? calm + 1 : 0;
+            report.converged = calm == 2;
+            report.objective = objective;
+        }
+        collect(out);
+        finish();
+        return report;
+    }
+
+ private:
+    void start(const std::int32_t* positives, std::int64_t n_positives) {
+        // With this bias no negative has a loss, and a rare label begins with few rows.
+        bias_ = -1.0;
+        for (std::int64_t p = 0; p < n_positives; ++p) {
+            rows_.push_back(positives[p]);
+            signs_[at(positives[p])] = 1;
+        }
+        n_positives_ = rows_.size();
+    }
+
+    /// Scores all rows, lists the positives and the negatives to work on, and gives the
+    /// objective. Of negatives that are new, only the worst are listed.
+    double score_rows() {
+        double objective = std::abs(bias_);
+        for (const std::int32_t feature : support_) {
+            const float weight = weights_[at(feature)];
+            objective += std::abs(static_cast<double>(weight));
+            scores_.add(index_.begin(feature), index_.size(feature), weight);
+        }
+        objective *= options_.l1;
+        const auto bias = static_cast<float>(bias_);
+        const auto slack_of = [&](std::int64_t row) { return 1.0F + scores_[row] + bias; };
+        double losses = 0.0;
+        for (std::size_t i = 0; i < n_positives_; ++i) {
+            const float slack = std::max(0.0F, 1.0F - scores_[rows_[i]] - bias);
+            losses += static_cast<double>(slack) * static_cast<double>(slack);
+        }
+        std::size_t kept = n_positives_;
+        for (std::size_t i = n_positives_; i < rows_.size(); ++i) {
+            const float slack = slack_of(rows_[i]);
+            losses += slack > 0.0F ? static_cast<double>(slack) * static_cast<double>(slack) : 0.0;
+            // Rows a little on the right side stay, or they would come and go.
+            if (slack > -0.5F) {
+                rows_[kept++] = rows_[i];
+            } else {
+                signs_[at(rows_[i])] = 0;
+            }
+        }
+        rows_.resize(kept);
+        found_.clear();
+        const auto offer = [&](std::int32_t row) {
+            const float slack = slack_of(row);
+            if (slack <= 0.0F || signs_[at(row)] != 0) return;
+            losses += static_cast<double>(slack) * static_cast<double>(slack);
+            found_.push_back({row, slack});
+        };
+        if (bias > -1.0F) {
+            for (std::int32_t row = 0; row < X_.n_rows; ++row) offer(row);
+        } else {
+            for (const std::int32_t row : scores_) offer(row);
+        }
+        keep_strongest(found_, std::max(kFewestRows, static_cast<std::int64_t>(kept)));
+        for (const Ranked& one : found_) {
+            rows_.push_back(one.id);
+            signs_[at(one.id)] = -1;
+        }
+        margins_.resize(rows_.size());
+        for (std::size_t i = 0; i < rows_.size(); ++i) {
+            margins_[i] = i < n_positives_ ? 1.0F - scores_[rows_[i]] - bias : slack_of(rows_[i]);
+        }
+        scores_.clear();
+        return objective + options_.cost * losses;
+    }
+
+    /// Adds features whose gradient exceeds l1, the steepest first.
+    void choose_features() {
+        touched_.clear();
+        for (std::size_t i = 0; i < rows_.size(); ++i) {
+            if (margins_[i] <= 0.0F) continue;
+            const float change = (i < n_positives_ ? -2.0F : 2.0F) * margins_[i];
+            for (auto p = X_.begin(rows_[i]); p < X_.end(rows_[i]); ++p) {
+                float& gradient = gradients_[at(X_.indices[p])];
+                if (gradient == 0.0F) touched_.push_back(X_.indices[p]);
+                gradient += change * X_.data[p];
+            }
+        }
+        found_.clear();
+        for (const std::int32_t feature : touched_) {
+            const float size =
+                std::abs(gradients_[at(feature)]) * static_cast<float>(options_.cost);
+            gradients_[at(feature)] = 0.0F;
+            if (size > static_cast<float>(options_.l1) && weights_[at(feature)] == 0.0F) {
+                found_.push_back({feature, size});
+            }
+        }
+        keep_strongest(found_,
+                       std::max(kFewestFeatures, static_cast<std::int64_t>(support_.size())));
+        for (const Ranked& one : found_) support_.push_back(one.id);
+    }
+
+    /// Copies the listed rows as columns of the chosen features, each value with its row's sign.
+    void copy_columns() {
+        starts_.assign(support_.size() + 1, 0);
+        for (std::size_t c = 0; c < support_.size(); ++c) {
+            places_[at(support_[c])] = static_cast<std::int32_t>(c);
+        }
+        for (const std::int32_t row : rows_) {
+            for (auto p = X_.begin(row); p < X_.end(row); ++p) {
+                const std::int32_t place = places_[at(X_.indices[p])];
+                if (place >= 0) ++starts_[at(place) + 1];
+            }
+        }
+        for (std::size_t c = 0; c < support_.size(); ++c) starts_[c + 1] += starts_[c];
+        entries_.resize(starts_.back());
+        squares_.assign(support_.size(), 0.0);
+        std::vector<std::size_t>& next = next_;
+        next.assign(starts_.begin(), starts_.end() - 1);
+        for (std::size_t i = 0; i < rows_.size(); ++i) {
+            for (auto p = X_.begin(rows_[i]); p < X_.end(rows_[i]); ++p) {
+                const std::int32_t place = places_[at(X_.indices[p])];
+                if (place < 0) continue;
+                const float value = X_.data[p];
+                entries_[next[at(place)]++] = {static_cast<std::int32_t>(i),
+                                               i < n_positives_ ? value : -value};
+                squares_[at(place)] += static_cast<double>(value) * static_cast<double>(value);
+            }
+        }
+        for (const std::int32_t feature : support_) places_[at(feature)] = -1;
+    }
+
+    /// A step for every chosen weight, and for the bias now and then.
+    void run_sweep() {
+        for (std::size_t c = 0; c < support_.size(); ++c) {
+            if (c % kBiasEvery == 0) move_bias();
+            move_weight(c);
+        }
+        if (support_.empty()) move_bias();
+    }
+
+    /// The curvature of the rows with a loss, but at least half of that of all: with less, a
+    /// step could raise the objective as rows come back.
+    double curvature(double active, double all) const {
+        return 2.0 * options_.cost * std::max(active, 0.5 * all);
+    }
+
+    void move_weight(std::size_t c) {
+        double slope = 0.0;
+        double active = 0.0;
+        for (std::size_t e = starts_[c]; e < starts_[c + 1]; ++e) {
+            const auto value = static_cast<double>(entries_[e].value);
+            const auto slack = static_cast<double>(margins_[at(entries_[e].row)]);
+            if (slack <= 0.0) continue;
+            slope -= value * slack;
+            active += value * value;
+        }
+        if (squares_[c] <= 0.0) return;
+        float& weight = weights_[at(support_[c])];
+        const auto moved = static_cast<float>(
+            proximal_step(static_cast<double>(weight), 2.0 * options_.cost * slope,
+                          curvature(active, squares_[c]), options_.l1));
+        const float change = moved - weight;
+        if (change == 0.0F) return;
+        weight = moved;
+        for (std::size_t e = starts_[c]; e < starts_[c + 1]; ++e) {
+            margins_[at(entries_[e].row)] -= change * entries_[e].value;
+        }
+    }
+
+    void move_bias() {
+        double slope = 0.0;
+        double active = 0.0;
+        for (std::size_t i = 0; i < margins_.size(); ++i) {
+            if (margins_[i] <= 0.0F) continue;
+            slope += (i < n_positives_ ? -1.0 : 1.0) * static_cast<double>(margins_[i]);
+            active += 1.0;
+        }
+        const double moved =
+            proximal_step(bias_, 2.0 * options_.cost * slope,
+                          curvature(active, static_cast<double>(margins_.size())), options_.l1);
+        const auto change = static_cast<float>(moved - bias_);
+        bias_ = moved;
+        for (std::size_t i = 0; i < margins_.size(); ++i) {
+            margins_[i] += i < n_positives_ ? -change : change;
+        }
+    }
+
+    /// Forgets features whose weight has come back to zero.
+    void keep_support() {
+        support_.erase(std::remove_if(support_.begin(), support_.end(),
+                                      [this](std::int32_t f) { return weights_[at(f)] == 0.0F; }),
+                       support_.end());
+    }
+
+    void collect(RowBlock& out) {
+        std::sort(support_.begin(), support_.end());
+        for (const std::int32_t feature : support_) out.push(feature, weights_[at(feature)]);
+        out.push(static_cast<std::int32_t>(X_.n_cols), static_cast<float>(bias_));
+    }
+
+    void finish() {
+        for (const std::int32_t row : rows_) signs_[at(row)] = 0;
+        for (const std::int32_t feature : support_) weights_[at(feature)] = 0.0F;
+        rows_.clear();
+        support_.clear();
+    }
+
+    const Context& context_;
+    const CsrView& X_;
+    const InvertedIndex& index_;
+    const ProxmlOptions& options_;
+    double bias_ = 0.0;
+    std::size_t n_positives_ = 0;
+    std::vector<std::int32_t> rows_;  // listed: positives, then negatives
+    std::vector<float> margins_;      // of those: 1 - y w.x, a loss where above zero
+    std::vector<std::int32_t> support_;
+    std::vector<float> weights_;
+    std::vector<float> gradients_;
+    std::vector<std::int32_t> touched_;
+    std::vector<std::int32_t> places_;
+    std::vector<std::int8_t> signs_;  // 1 and -1 for listed rows
+    std::vector<Ranked> found_;
+    std::vector<std::size_t> starts_;
+    std::vector<std::size_t> next_;
+    std::vector<Posting> entries_;
+    std::vector<double> squares_;
+    RowScores scores_;
+};
+
+}  // namespace
+
+ProxmlSolution train_proxml(const Context& context, const CsrView& X, const CsrView& positives,
+                            const ProxmlOptions& options) {
+    context.expect(positives.n_rows);
+    const InvertedIndex index(context, X);
+    std::vector<LabelSolver> solvers;
+    solvers.reserve(context.n_threads());
+    for (unsigned t = 0; t < context.n_threads(); ++t) {
+        solvers.emplace_back(context, X, index, options);
+    }
+    ProxmlSolution solution;
+    solution.reports.resize(at(positives.n_rows));
+    solution.weights =
+        build_rows(context, positives.n_rows, X.n_cols + 1, kLabelGrain,
+                   [&](std::int64_t label, RowBlock& block, unsigned worker) {
+                       const std::int64_t begin = positives.begin(label);
+                       solution.reports[at(label)] = solvers[worker].solve(
+                           positives.indices + begin, positives.end(label) - begin, block);
+                   });
+    return solution;
+}
+
+}  // namespace defrag

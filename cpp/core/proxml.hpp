@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/csr.hpp"
+#include "core/parallel.hpp"
+
+namespace defrag {
+
+/// What is solved for every label:
+///   min_w l1 |w|_1 + cost * sum_i max(0, 1 - y_i w.x_i)^2,
+/// where x_i ends with a bias feature of value 1, whose weight is penalised as any other.
+struct ProxmlOptions {
+    double cost = 1.0;
+    double l1 = 0.1;
+    std::int64_t max_rounds = 50;
+    /// Steps over all chosen weights in a round.
+    std::int64_t max_sweeps = 10;
+    /// A label is done when two rounds in a row lower the objective by less than this share.
+    double tolerance = 1e-3;
+};
+
+/// How the solution of one label came about.
+struct ProxmlReport {
+    std::int64_t rounds = 0;
+    bool converged = false;
+    double objective = 0.0;  // over all rows
+};
+
+struct ProxmlSolution {
+    Csr weights;  // labels x (features + 1); the last column is the bias
+    std::vector<ProxmlReport> reports;
+};
+
+/// ProXML (Babbar and Schoelkopf, Machine Learning 2019): proximal steps, one weight at a time,
+/// each by its own curvature. A round chooses the rows on the wrong side of their margin and the
+/// features with a gradient above l1, which for a rare label are some dozens of each; before the
+/// next one, all rows are scored through an inverted index, so that the objective is exact and
+/// nothing left out is missed. `positives` has one row per label: the rows of X that carry it.
+ProxmlSolution train_proxml(const Context& context, const CsrView& X, const CsrView& positives,
+                            const ProxmlOptions& options);
+
+}  // namespace defrag
