@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from defrag import Agglomerated, Defrag, DiSMEC, Hybrid, LabelTree, Parabel
+from defrag import Agglomerated, Defrag, DiSMEC, Hybrid, LabelTree, Parabel, PPDSparse, ProXML
 
 CLASSIFIERS = [
     LabelTree(random_state=0),
@@ -19,6 +19,8 @@ CLASSIFIERS = [
     Agglomerated(LabelTree(2), Hybrid(max_cluster_size=2), random_state=0),
     Agglomerated(Parabel(2), Defrag("xy", max_cluster_size=2), per_member=False, random_state=0),
     DiSMEC(random_state=0),
+    PPDSparse(random_state=0),
+    ProXML(random_state=0),
     Agglomerated(DiSMEC(), Hybrid(max_cluster_size=2, pooling="mean"), random_state=0),
 ]
 
@@ -44,6 +46,8 @@ def make_data(n=240, d=90, n_labels=40, seed=0):
         Agglomerated(LabelTree(2), Hybrid(max_cluster_size=1)),
         Agglomerated(Parabel(1), Defrag(max_cluster_size=1)),
         DiSMEC(),
+        PPDSparse(),
+        ProXML(),
         DiSMEC("exact", weight_threshold=0.0),
         Agglomerated(DiSMEC(), Defrag(max_cluster_size=1)),
     ]

@@ -30,6 +30,7 @@ class SparseBlockSolver {
             slack *= 0.5F;
             run_passes(context, run_pass, round == 0 ? 1 : options.passes, stream);
         }
+        if (options.final_passes == 0) return;
         fix_support();
         run_passes(context, run_pass, options.final_passes, stream);
     }

@@ -15,6 +15,16 @@ if TYPE_CHECKING:
     from defrag.agglomeration import Defrag, Hybrid
     from defrag.classifiers import PLT, Agglomerated, Bonsai, DiSMEC, LabelTree, Parabel
     from defrag.impute import Fiat, Imputed
+    from defrag.classifiers import (
+        PLT,
+        Agglomerated,
+        Bonsai,
+        DiSMEC,
+        LabelTree,
+        Parabel,
+        PPDSparse,
+        ProXML,
+    )
     from defrag.io import load_dataset, read_xmc, write_xmc
     from defrag.persistence import load
     from defrag.rerank import Refrag
@@ -29,8 +39,10 @@ __all__ = [
     "Hybrid",
     "Imputed",
     "LabelTree",
+    "PPDSparse",
     "Parabel",
     "Refrag",
+    "ProXML",
     "load",
     "load_dataset",
     "metrics",
@@ -49,8 +61,10 @@ _HOMES = {
     "Hybrid": "defrag.agglomeration",
     "Imputed": "defrag.impute",
     "LabelTree": "defrag.classifiers",
+    "PPDSparse": "defrag.classifiers",
     "Parabel": "defrag.classifiers",
     "Refrag": "defrag.rerank",
+    "ProXML": "defrag.classifiers",
     "load": "defrag.persistence",
     "load_dataset": "defrag.io",
     "read_xmc": "defrag.io",

@@ -17,7 +17,16 @@ from defrag._codecs.tree_weights import WEIGHT_ARRAYS, pack_weights, unpack_weig
 from defrag._codecs.weight_values import WEIGHT_TYPES, pack_values, unpack_values
 from defrag._native import FlatWeights, LabelTreeArrays
 from defrag._validation import Choice, Int
-from defrag.classifiers import PLT, Agglomerated, Bonsai, DiSMEC, LabelTree, Parabel
+from defrag.classifiers import (
+    PLT,
+    Agglomerated,
+    Bonsai,
+    DiSMEC,
+    LabelTree,
+    Parabel,
+    PPDSparse,
+    ProXML,
+)
 from defrag.classifiers.label_tree import TrainedTree, TreeClassifier
 from defrag.io.model_label_tree import check_label_tree, check_label_tree_weights, n_outputs
 from defrag.io.model_schema import Array, Child, Part, Schema
@@ -265,6 +274,8 @@ _BASES: dict[str, Codec] = {
     "bonsai": TreesCodec(Bonsai),
     "plt": TreesCodec(PLT),
     "dismec": OneVsRestCodec(DiSMEC),
+    "ppd_sparse": OneVsRestCodec(PPDSparse),
+    "proxml": OneVsRestCodec(ProXML),
 }
 
 CLASSIFIER_CODECS: dict[str, Codec] = {

@@ -42,6 +42,13 @@ from defrag._native.label_trees import (
 )
 from defrag._native.rerank import candidate_products, rank_candidates
 from defrag._native.solver import FlatSolution, SolverOptions, can_run, solve_blocks
+from defrag._native.sparse_learners import (
+    PpdSparseOptions,
+    ProxmlOptions,
+    ProxmlSolution,
+    train_ppd_sparse,
+    train_proxml,
+)
 from defrag._native.text import (
     TEXT_LAYOUTS,
     ParsedText,
@@ -65,6 +72,9 @@ __all__ = [
     "Matches",
     "ParseError",
     "ParsedText",
+    "PpdSparseOptions",
+    "ProxmlOptions",
+    "ProxmlSolution",
     "SolverOptions",
     "Tally",
     "TextParser",
@@ -98,5 +108,7 @@ __all__ = [
     "spherical_kmeans",
     "split_items",
     "train_label_tree",
+    "train_ppd_sparse",
+    "train_proxml",
     "unit_rows",
 ]

@@ -7,5 +7,7 @@ from defrag.classifiers.bonsai import Bonsai
 from defrag.classifiers.dismec import DiSMEC
 from defrag.classifiers.label_tree import LabelTree, Parabel
 from defrag.classifiers.plt import PLT
+from defrag.classifiers.ppd_sparse import PPDSparse
+from defrag.classifiers.proxml import ProXML
 
-__all__ = ["PLT", "Agglomerated", "Bonsai", "DiSMEC", "LabelTree", "Parabel"]
+__all__ = ["PLT", "Agglomerated", "Bonsai", "DiSMEC", "LabelTree", "PPDSparse", "Parabel", "ProXML"]

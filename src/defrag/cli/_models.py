@@ -6,7 +6,16 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from defrag._validation import check_parameters, check_seed
-from defrag.classifiers import PLT, Agglomerated, Bonsai, DiSMEC, LabelTree, Parabel
+from defrag.classifiers import (
+    PLT,
+    Agglomerated,
+    Bonsai,
+    DiSMEC,
+    LabelTree,
+    Parabel,
+    PPDSparse,
+    ProXML,
+)
 from defrag.cli._flags import flag_name
 from defrag.cli.cluster import PRESETS, Preset
 from defrag.impute import Fiat, Imputed
@@ -28,6 +37,8 @@ CLASSIFIERS: dict[str, type[Classifier]] = {
     "bonsai": Bonsai,
     "plt": PLT,
     "dismec": DiSMEC,
+    "ppdsparse": PPDSparse,
+    "proxml": ProXML,
 }
 """Every classifier that can be trained; a line here is all that a new one needs."""
 
