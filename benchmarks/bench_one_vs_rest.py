@@ -23,11 +23,23 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.svm import LinearSVC
 
 from common import cpu_seconds, unit
-from defrag import Agglomerated, Defrag, DiSMEC, Hybrid, load, load_dataset, metrics
+from defrag import (
+    Agglomerated,
+    Defrag,
+    DiSMEC,
+    Hybrid,
+    PPDSparse,
+    ProXML,
+    load,
+    load_dataset,
+    metrics,
+)
 from peer_runs import PEERS, PEERS_VENV, peers_python, prepare, run_peer
 
 METHODS: dict[str, Any] = {
     "DiSMEC": DiSMEC,
+    "PPDSparse": PPDSparse,
+    "ProXML": ProXML,
 }
 PRESETS = ("fast", "default", "exact")
 # Groups of features at one number of groups K, that of the paper's rule "at most d0 members".

@@ -146,10 +146,10 @@ def planted(seed=0, n=240, n_labels=40):
     return sparse.csr_array(X.astype(np.float32)), y
 
 
-MODELS = [PPDSparse(random_state=0), ProXML()]
+MODELS = [PPDSparse(random_state=0), ProXML(random_state=0), ProXML(stop="converged")]
 
 
-@pytest.mark.parametrize("model", MODELS, ids=lambda m: type(m).__name__)
+@pytest.mark.parametrize("model", MODELS, ids=str)
 def test_planted_labels_are_found_by_few_weights(model, tmp_path):
     X, y = planted()
     Y = [[int(label)] for label in y]
@@ -163,7 +163,7 @@ def test_planted_labels_are_found_by_few_weights(model, tmp_path):
     np.testing.assert_array_equal(again.predict_topk(X)[1], fitted.predict_topk(X)[1])
 
 
-@pytest.mark.parametrize("model", MODELS, ids=lambda m: type(m).__name__)
+@pytest.mark.parametrize("model", MODELS, ids=str)
 def test_batches_cannot_be_seen(model):
     X, y = planted()
     Y = [[int(label)] for label in y]
@@ -181,7 +181,7 @@ def test_batches_cannot_be_seen(model):
         (PPDSparse(C=0.0), r"C of PPDSparse must be a finite number > 0\.0, got 0\.0"),
         (ProXML(float("nan")), "l1 of ProXML must be a finite number"),
         (ProXML(tol=-1.0), r"tol of ProXML must be a finite number >= 0\.0, got -1\.0"),
-        (ProXML(max_rounds=0), "max_rounds of ProXML must be an int >= 1, got 0"),
+        (ProXML(stop="late"), "stop of ProXML must be one of 'early', 'converged', got 'late'"),
     ],
 )
 def test_bad_parameters(model, message):
@@ -200,7 +200,7 @@ from defrag import PPDSparse, ProXML
 draw = np.random.default_rng(0)
 X = sparse.random_array((20_000, 5_000), density=0.01, rng=draw, dtype=np.float32, format="csr")
 Y = [draw.integers(0, 5_000, 3).tolist() for _ in range(20_000)]
-model = {"PPDSparse": PPDSparse(max_rounds=8), "ProXML": ProXML(tol=0.0)}[sys.argv[1]]
+model = PPDSparse(max_rounds=8) if sys.argv[1] == "PPDSparse" else ProXML(stop="converged", tol=0)
 def interrupt():
     global sent
     time.sleep(2)

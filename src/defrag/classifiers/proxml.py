@@ -1,12 +1,12 @@
-"""ProXML: one-vs-rest with an L1 penalty alone."""
+"""ProXML: one-vs-rest with an L1 penalty alone, ended early or solved to the end."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from defrag import _native
-from defrag._native import ProxmlOptions
-from defrag._validation import Float, Int
+from defrag._native import PpdSparseOptions, ProxmlOptions
+from defrag._validation import Choice, Float, Int
 from defrag.classifiers.one_vs_rest import OneVsRest
 
 if TYPE_CHECKING:
@@ -14,14 +14,23 @@ if TYPE_CHECKING:
 
 __all__ = ["ProXML"]
 
+# Chosen on a split of training data, where four rounds to 0.1 lose 0.2 of precision at 3.
+_EARLY_ROUNDS = 6
+_EARLY_SLACK = 0.05
+
 
 class ProXML(OneVsRest):
-    """Few weights per label by proximal steps (Babbar and Schoelkopf, 2019).
+    """Sparse classifiers by proximal steps (Babbar and Schoelkopf, 2019).
 
-    The squared hinge with an L1 penalty, which suits labels of few points: a rare label ends
-    with some dozens of weights. Published with proximal gradient over all points and features;
-    here a label works on the points with a loss and the features with a gradient above the
-    penalty, chosen anew in every round from all of them, and lowers the same objective.
+    The squared hinge with an L1 penalty and nothing else. Published with proximal gradient over
+    all points and features, until the objective moves by little. Where that ends matters: the
+    weights at the minimum predict worse. Two ends are offered here.
+
+    ``stop="early"`` takes one implicit proximal step of length 1 from zero weights and a bias of
+    about -1: the least of the objective plus half the squared way. It is found in the dual,
+    sixteen labels at a time. ``stop="converged"`` goes to the minimum: a label works on the
+    points with a loss and the features with a gradient above the penalty, chosen anew in every
+    round from all of them, and ends with some dozens of weights where it is rare.
 
     Parameters
     ----------
@@ -29,15 +38,16 @@ class ProXML(OneVsRest):
         The L1 penalty; a higher one leaves fewer weights.
     C : float, default=1.0
         Weight of the losses against the penalty.
-    max_rounds : int, default=50
-        The most rounds of a label.
+    stop : {"early", "converged"}, default="early"
+        Where to end.
     tol : float, default=0.01
-        A label is done when two rounds in a row lower its objective by less than this share.
+        Of ``stop="converged"``: a label is done when two rounds in a row lower its objective by
+        less than this share, or after 50 rounds.
     batch_size : int, default=8192
         Labels that are trained before the next ones are begun, rounded up to a multiple of
         16. It bounds the memory of training and changes no result.
     random_state : int, RandomState, Generator or None, default=None
-        Unused: nothing here is random.
+        Seed of the order in which points are visited, for ``stop="early"``.
     n_jobs : int, optional
         Threads, as in scikit-learn; -1 for all.
     verbose : int, default=0
@@ -68,7 +78,7 @@ class ProXML(OneVsRest):
     >>> from defrag import ProXML
     >>> X = np.kron(np.eye(3), np.ones((4, 2)))
     >>> Y = [[0], [0], [0], [0], [1, 2], [1, 2], [1], [1], [3], [3], [3], [3]]
-    >>> labels, scores = ProXML().fit(X, Y).predict_topk(X[3:5], k=1)
+    >>> labels, scores = ProXML(random_state=0).fit(X, Y).predict_topk(X[3:5], k=1)
     >>> labels.ravel()
     array([0, 1], dtype=int32)
     """
@@ -78,7 +88,7 @@ class ProXML(OneVsRest):
         l1: float = 0.1,
         *,
         C: float = 1.0,
-        max_rounds: int = 50,
+        stop: str = "early",
         tol: float = 0.01,
         batch_size: int = 8192,
         random_state: Seed = None,
@@ -87,7 +97,7 @@ class ProXML(OneVsRest):
     ) -> None:
         self.l1 = l1
         self.C = C
-        self.max_rounds = max_rounds
+        self.stop = stop
         self.tol = tol
         self.batch_size = batch_size
         self.random_state = random_state
@@ -97,7 +107,7 @@ class ProXML(OneVsRest):
     _rules: ClassVar[dict[str, Any]] = {
         "l1": Float(0.0),
         "C": Float(0.0, open_low=True),
-        "max_rounds": Int(1),
+        "stop": Choice(("early", "converged")),
         "tol": Float(0.0),
         "batch_size": Int(1),
         "n_jobs": Int(none=True),
@@ -105,18 +115,23 @@ class ProXML(OneVsRest):
     }
 
     def _solve(
-        self,
-        X: Csr,
-        positives: Csr,
-        *,
-        first: int,  # noqa: ARG002 - nothing is random
-        seed: int,  # noqa: ARG002 - likewise
-        progress: Progress | None,
+        self, X: Csr, positives: Csr, *, first: int, seed: int, progress: Progress | None
     ) -> Csr:
-        options = ProxmlOptions(
-            cost=self.C, l1=self.l1, max_rounds=self.max_rounds, tolerance=self.tol
-        )
         threads = _native.n_threads(self.n_jobs)
-        return _native.train_proxml(
-            X, positives, options, n_threads=threads, progress=progress
-        ).weights
+        if self.stop == "converged":
+            exact = ProxmlOptions(cost=self.C, l1=self.l1, tolerance=self.tol)
+            return _native.train_proxml(
+                X, positives, exact, n_threads=threads, progress=progress
+            ).weights
+        options = PpdSparseOptions(
+            cost=self.C,
+            l1=self.l1,
+            max_rounds=_EARLY_ROUNDS,
+            slack=_EARLY_SLACK,
+            final_passes=0,
+            threshold=0.0,
+            seed=seed,
+        )
+        return _native.train_ppd_sparse(
+            X, positives, options, first=first, n_threads=threads, progress=progress
+        )
