@@ -20,7 +20,7 @@ CLASSIFIERS = [
     Agglomerated(Parabel(2), Defrag("xy", max_cluster_size=2), per_member=False, random_state=0),
     DiSMEC(random_state=0),
     PPDSparse(random_state=0),
-    ProXML(stop="converged"),
+    ProXML(solution="minimum"),
     Agglomerated(DiSMEC(), Hybrid(max_cluster_size=2, pooling="mean"), random_state=0),
 ]
 
@@ -48,7 +48,7 @@ def make_data(n=240, d=90, n_labels=40, seed=0):
         DiSMEC(),
         PPDSparse(),
         ProXML(),
-        ProXML(stop="converged"),
+        ProXML(solution="minimum"),
         DiSMEC("exact", weight_threshold=0.0),
         Agglomerated(DiSMEC(), Defrag(max_cluster_size=1)),
     ]

@@ -24,10 +24,13 @@ class SparseBlockSolver {
         start(positives, begin, end, options);
         Stream stream(options.seed, Stage::kPpdSparse, item);
         const RunPass run_pass = select_sparse_pass(options.instructions);
-        float slack = options.slack * static_cast<float>(std::int64_t{1} << options.max_rounds);
+        float slack =
+            options.slack * static_cast<float>(std::int64_t{1} << (options.max_rounds - 1));
         for (std::int64_t round = 0; round < options.max_rounds; ++round) {
-            if (round > 0) search(context, 1.0F - slack, options.instructions);
-            slack *= 0.5F;
+            if (round > 0) {
+                slack *= 0.5F;
+                search(context, 1.0F - slack, options.instructions);
+            }
             run_passes(context, run_pass, round == 0 ? 1 : options.passes, stream);
         }
         if (options.final_passes == 0) return;

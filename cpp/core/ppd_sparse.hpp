@@ -22,7 +22,7 @@ struct PpdSparseOptions {
     std::int64_t passes = 2;
     /// The last search takes rows that miss their margin by this; each before it, by twice as
     /// much, so that the worst come first.
-    float slack = 0.15F;
+    float slack = 0.3F;
     /// Passes without l1 over the weights that it left.
     std::int64_t final_passes = 1;
     /// A row leaves the weights alone when no dual variable moves by more than this.

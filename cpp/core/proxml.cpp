@@ -91,57 +91,71 @@ class LabelSolver {
     }
 
     /// Scores all rows, lists the positives and the negatives to work on, and gives the
-    /// objective. Of negatives that are new, only the worst are listed.
+    /// objective.
     double score_rows() {
-        double objective = std::abs(bias_);
+        double size = std::abs(bias_);
         for (const std::int32_t feature : support_) {
             const float weight = weights_[at(feature)];
-            objective += std::abs(static_cast<double>(weight));
+            size += std::abs(static_cast<double>(weight));
             scores_.add(index_.begin(feature), index_.size(feature), weight);
         }
-        objective *= options_.l1;
-        const auto bias = static_cast<float>(bias_);
-        const auto slack_of = [&](std::int64_t row) { return 1.0F + scores_[row] + bias; };
-        double losses = 0.0;
-        for (std::size_t i = 0; i < n_positives_; ++i) {
-            const float slack = std::max(0.0F, 1.0F - scores_[rows_[i]] - bias);
-            losses += static_cast<double>(slack) * static_cast<double>(slack);
+        const double losses = drop_rows() + find_rows();
+        margins_.resize(rows_.size());
+        for (std::size_t i = 0; i < rows_.size(); ++i) {
+            margins_[i] = slack(rows_[i], i < n_positives_ ? 1.0F : -1.0F);
         }
+        scores_.clear();
+        return options_.l1 * size + options_.cost * losses;
+    }
+
+    float slack(std::int64_t row, float y) const {
+        return 1.0F - y * (scores_[row] + static_cast<float>(bias_));
+    }
+
+    static double loss(float slack) {
+        return slack > 0.0F ? static_cast<double>(slack) * static_cast<double>(slack) : 0.0;
+    }
+
+    /// Sends away negatives far on the right side, and gives the loss of what was listed. Those
+    /// a little on the right side stay, or they would come and go.
+    double drop_rows() {
+        double losses = 0.0;
+        for (std::size_t i = 0; i < n_positives_; ++i) losses += loss(slack(rows_[i], 1.0F));
         std::size_t kept = n_positives_;
         for (std::size_t i = n_positives_; i < rows_.size(); ++i) {
-            const float slack = slack_of(rows_[i]);
-            losses += slack > 0.0F ? static_cast<double>(slack) * static_cast<double>(slack) : 0.0;
-            // Rows a little on the right side stay, or they would come and go.
-            if (slack > -0.5F) {
+            const float missing = slack(rows_[i], -1.0F);
+            losses += loss(missing);
+            if (missing > -0.5F) {
                 rows_[kept++] = rows_[i];
             } else {
                 signs_[at(rows_[i])] = 0;
             }
         }
         rows_.resize(kept);
+        return losses;
+    }
+
+    /// Lists the worst of the other negatives that have a loss, and gives the loss of them all.
+    double find_rows() {
+        double losses = 0.0;
         found_.clear();
         const auto offer = [&](std::int32_t row) {
-            const float slack = slack_of(row);
-            if (slack <= 0.0F || signs_[at(row)] != 0) return;
-            losses += static_cast<double>(slack) * static_cast<double>(slack);
-            found_.push_back({row, slack});
+            const float missing = slack(row, -1.0F);
+            if (missing <= 0.0F || signs_[at(row)] != 0) return;
+            losses += loss(missing);
+            found_.push_back({row, missing});
         };
-        if (bias > -1.0F) {
+        if (bias_ > -1.0) {
             for (std::int32_t row = 0; row < X_.n_rows; ++row) offer(row);
         } else {
             for (const std::int32_t row : scores_) offer(row);
         }
-        keep_strongest(found_, std::max(kFewestRows, static_cast<std::int64_t>(kept)));
+        keep_strongest(found_, std::max(kFewestRows, static_cast<std::int64_t>(rows_.size())));
         for (const Ranked& one : found_) {
             rows_.push_back(one.id);
             signs_[at(one.id)] = -1;
         }
-        margins_.resize(rows_.size());
-        for (std::size_t i = 0; i < rows_.size(); ++i) {
-            margins_[i] = i < n_positives_ ? 1.0F - scores_[rows_[i]] - bias : slack_of(rows_[i]);
-        }
-        scores_.clear();
-        return objective + options_.cost * losses;
+        return losses;
     }
 
     /// Adds features whose gradient exceeds l1, the steepest first.

@@ -24,6 +24,12 @@ from defrag import (
     LabelTree,
     Parabel,
     Refrag,
+    DiSMEC,
+    Hybrid,
+    LabelTree,
+    Parabel,
+    PPDSparse,
+    ProXML,
     load,
 )
 
@@ -56,6 +62,8 @@ def models(X):
     yield "random_groups", RandomGroups(**few).fit(X), {}
     yield "hash_groups", HashGroups(**few).fit(X), {}
     yield "top_features", TopFeatures(**few).fit(X), {}
+    yield "ppd_sparse", PPDSparse(random_state=0).fit(X, Y), {}
+    yield "proxml", ProXML(solution="minimum").fit(X, Y), {}
     base = Parabel(n_trees=2, max_leaf_size=3)
     yield "agglomerated", Agglomerated(base, Hybrid(n_clusters=6), random_state=0).fit(X, Y), {}
     fiat = Fiat(agglomeration=Defrag(max_cluster_size=4))

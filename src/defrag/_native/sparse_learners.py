@@ -33,7 +33,7 @@ class PpdSparseOptions:
     bias: float = 0.3
     max_rounds: int = 3
     passes: int = 2
-    slack: float = 0.15
+    slack: float = 0.3
     final_passes: int = 1
     skip: float = 1e-2
     threshold: float = 0.01
