@@ -6,8 +6,7 @@ import json
 
 import numpy as np
 
-from defrag import Agglomerated, Defrag, DiSMEC, Hybrid, LabelTree
-from defrag import Agglomerated, Defrag, Fiat, Hybrid, Imputed, LabelTree, Refrag
+from defrag import Agglomerated, Defrag, DiSMEC, Fiat, Hybrid, Imputed, LabelTree, Refrag
 
 RNG = np.random.default_rng(0)
 X = np.float32(RNG.integers(1, 9, (30, 12)) * (RNG.random((30, 12)) < 0.4))

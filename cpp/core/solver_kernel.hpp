@@ -227,6 +227,8 @@ inline void find_large(const float* weights, std::int64_t n_slots, float thresho
         }
         masks[slot] = static_cast<std::uint16_t>(mask);
     }
+}
+
 /// Keeps those rows of the list on which some lane's margin is below `level`.
 inline std::int64_t find_rows(Pass& pass, float level) {
     const char* weights = reinterpret_cast<const char*>(pass.weights);

@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from defrag import metrics
     from defrag.agglomeration import Defrag, Hybrid
-    from defrag.classifiers import PLT, Agglomerated, Bonsai, DiSMEC, LabelTree, Parabel
-    from defrag.impute import Fiat, Imputed
     from defrag.classifiers import (
         PLT,
         Agglomerated,
@@ -25,6 +23,7 @@ if TYPE_CHECKING:
         PPDSparse,
         ProXML,
     )
+    from defrag.impute import Fiat, Imputed
     from defrag.io import load_dataset, read_xmc, write_xmc
     from defrag.persistence import load
     from defrag.rerank import Refrag
@@ -41,8 +40,8 @@ __all__ = [
     "LabelTree",
     "PPDSparse",
     "Parabel",
-    "Refrag",
     "ProXML",
+    "Refrag",
     "load",
     "load_dataset",
     "metrics",

@@ -11,27 +11,23 @@ from pathlib import Path
 
 import numpy as np
 
-from defrag import PLT, Agglomerated, Bonsai, Defrag, DiSMEC, Hybrid, LabelTree, Parabel, load
-from defrag.rivals import BCLS, ITDC, LSC, SCBC, HashGroups, RandomGroups, TopFeatures
 from defrag import (
     PLT,
     Agglomerated,
     Bonsai,
     Defrag,
+    DiSMEC,
     Fiat,
     Hybrid,
     Imputed,
     LabelTree,
     Parabel,
-    Refrag,
-    DiSMEC,
-    Hybrid,
-    LabelTree,
-    Parabel,
     PPDSparse,
     ProXML,
+    Refrag,
     load,
 )
+from defrag.rivals import BCLS, ITDC, LSC, SCBC, HashGroups, RandomGroups, TopFeatures
 
 
 def models(X):
