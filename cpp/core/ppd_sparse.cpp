@@ -164,7 +164,7 @@ Csr train_ppd_sparse(const Context& context, const CsrView& X, const CsrView& po
     context.expect(n_labels);
     CompactRows rows;
     std::vector<std::int32_t> slots(at(X.n_cols));
-    rows.assign(X, nullptr, X.n_rows, options.bias, slots);
+    rows.assign(X, squared_norms(X, options.bias), nullptr, X.n_rows, options.bias, slots);
     std::vector<SparseBlockSolver> solvers(context.n_threads());
     // build_rows fills whole grains in order: a block is solved when its first label is due.
     return build_rows(context, n_labels, X.n_cols + 1, kLanes,
