@@ -64,7 +64,7 @@ def run(name: str, seeds: int) -> dict[str, ErasureCurve]:
     models: dict[str, Any] = {"as they are": base, "trained on copies": rival}
     fits = {}
     for mode, fiat in MODES.items():
-        fits[mode], fitted = cpu_seconds(fiat.set_params(random_state=0).fit, X)
+        fits[mode], fitted = cpu_seconds(fiat.set_params(random_state=0).fit, X, Y)
         models[mode] = Before(base, fitted)
     print(f"\n{name}: training {train:.1f} s, on copies {copies / train:.1f} times that; "
           f"Fiat {100 * fits['auto'] / train:.1f}%", flush=True)  # fmt: skip
