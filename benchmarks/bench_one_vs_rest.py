@@ -16,7 +16,7 @@ import argparse
 import resource
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.multiclass import OneVsRestClassifier
@@ -35,6 +35,9 @@ from defrag import (
     metrics,
 )
 from peer_runs import PEERS, PEERS_VENV, peers_python, prepare, run_peer
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 METHODS: dict[str, Any] = {
     "DiSMEC": DiSMEC,
@@ -129,7 +132,7 @@ def bench_peers(method: str, name: str, data: Any, n_labels: int, venv: Path) ->
     )
 
 
-def bench_groups(method: str, name: str, data: Any, n_seeds: int) -> None:
+def bench_groups(method: str, name: str, data: Any, n_seeds: int, poolings: Sequence[str]) -> None:
     """Print how a flat learner does on groups of features, all tables at one number of groups."""
     base = METHODS[method]()
     n_clusters = Defrag(random_state=0).fit(data.train.X).n_clusters_
@@ -137,11 +140,13 @@ def bench_groups(method: str, name: str, data: Any, n_seeds: int) -> None:
         f"{groups}, {pooling}": Agglomerated(
             base, kind(n_clusters=n_clusters, pooling=pooling, **options)
         )
-        for pooling in ("sum", "mean")
+        for pooling in poolings
         for groups, (kind, options) in GROUPS.items()
     }
-    models["DEFRAG-X, table rule, sum"] = Agglomerated(base, Defrag(**TABLE_RULE))
-    models["DEFRAG-X, table rule, mean"] = Agglomerated(base, Defrag(pooling="mean", **TABLE_RULE))
+    for pooling in poolings:
+        models[f"DEFRAG-X, table rule, {pooling}"] = Agglomerated(
+            base, Defrag(pooling=pooling, **TABLE_RULE)
+        )
     print_rows(f"{name}, {method}, {n_clusters} groups", models, data, n_seeds)
 
 
@@ -152,6 +157,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--labels", type=int, default=100, help="labels of scikit-learn's sample")
     parser.add_argument("--peers-venv", type=Path, default=PEERS_VENV)
+    parser.add_argument("--poolings", nargs="+", default=["sum", "mean"])
     parser.add_argument("--data", nargs="+", default=["eurlex-4k", "debian"])
     options = parser.parse_args()
     for name in options.data:
@@ -161,7 +167,7 @@ def main() -> None:
         elif options.what == "peers":
             bench_peers(options.method, name, data, options.labels, options.peers_venv)
         else:
-            bench_groups(options.method, name, data, options.seeds)
+            bench_groups(options.method, name, data, options.seeds, options.poolings)
 
 
 if __name__ == "__main__":
