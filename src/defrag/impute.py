@@ -285,25 +285,6 @@ class Imputed(Classifier):
 
     _rules: ClassVar[dict[str, Any]] = {"n_jobs": Int(none=True)}
 
-    def set_params(self, **params: Any) -> Imputed:
-        """Set parameters; ``n_jobs`` reaches the fitted parts too.
-
-        Parameters
-        ----------
-        **params : dict
-            Parameters of this estimator, or ``base__name`` and ``imputation__name``.
-
-        Returns
-        -------
-        self : Imputed
-            The estimator.
-        """
-        super().set_params(**params)
-        if "n_jobs" in params and hasattr(self, "base_"):
-            for part in (self.base_, self.imputation_):
-                part.set_params(n_jobs=self.n_jobs)
-        return self
-
     def _train(self, X: Csr, Y: Csr, seed: int) -> None:
         base = LabelTree(3) if self.base is None else self.base
         imputation = Fiat() if self.imputation is None else self.imputation
@@ -322,6 +303,9 @@ class Imputed(Classifier):
 
     def _log_scores(self, scores: Floats) -> Floats:
         return self.base_._log_scores(scores)  # noqa: SLF001 - the contract
+
+    def _fitted_parts(self) -> list[BaseEstimator]:
+        return [self.base_, self.imputation_] if hasattr(self, "base_") else []
 
     def _reach(self) -> int:
         return self.base_._reach()  # noqa: SLF001 - the contract

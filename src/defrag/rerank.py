@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numpy.typing import NDArray
+    from sklearn.base import BaseEstimator
 
     from defrag.typing import Csr, Floats, Ids, Seed
 
@@ -189,24 +190,6 @@ class Refrag(Classifier):
         "held_out_rows": Int(1),
         "n_jobs": Int(none=True),
     }
-
-    def set_params(self, **params: Any) -> Refrag:
-        """Set parameters; ``n_jobs`` reaches the fitted base too.
-
-        Parameters
-        ----------
-        **params : dict
-            Parameters of this estimator, or ``base__name``.
-
-        Returns
-        -------
-        self : Refrag
-            The estimator.
-        """
-        super().set_params(**params)
-        if "n_jobs" in params and hasattr(self, "base_"):
-            self.base_.set_params(n_jobs=self.n_jobs)
-        return self
 
     def choose(
         self, target: str | None = None, *, guard: str | None = None, max_loss: float | None = None
@@ -373,6 +356,9 @@ class Refrag(Classifier):
         threads = _native.n_threads(self.n_jobs)
         columns = found.best(strengths, weights, k, n_threads=threads)[:, 0]
         return answer(found, columns, strength, weight)
+
+    def _fitted_parts(self) -> list[BaseEstimator]:
+        return [self.base_] if hasattr(self, "base_") else []
 
     def _reach(self) -> int:
         return min(self.n_labels_, self.base_._reach() + self.widen)  # noqa: SLF001 - as above

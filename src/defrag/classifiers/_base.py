@@ -124,6 +124,29 @@ class Classifier(Saveable, ClassifierMixin, BaseEstimator):
         self.label_names_: Sequence[str] | None = None
         self.vocabulary_: Sequence[str] | None = None
 
+    def set_params(self, **params: Any) -> Any:
+        """Set parameters; ``n_jobs`` reaches the fitted parts of a composite too.
+
+        Parameters
+        ----------
+        **params : dict
+            Parameters of this estimator, or ``part__name`` for those of a part.
+
+        Returns
+        -------
+        self : Classifier
+            The estimator.
+        """
+        super().set_params(**params)
+        if "n_jobs" in params:
+            for part in self._fitted_parts():
+                part.set_params(n_jobs=self.n_jobs)
+        return self
+
+    def _fitted_parts(self) -> list[BaseEstimator]:
+        """Give the estimators that do the work of this one, once it is fitted."""
+        return []
+
     @property
     def classes_(self) -> NDArray[Any]:
         """The classes, or the label ids."""

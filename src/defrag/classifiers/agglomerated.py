@@ -14,6 +14,8 @@ from defrag.classifiers.label_tree import LabelTree, member_seeds
 from defrag.clustering import FeatureClustering
 
 if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
+
     from defrag.typing import Csr, Floats, Ids, Seed
 
 __all__ = ["Agglomerated"]
@@ -87,26 +89,6 @@ class Agglomerated(Classifier):
         "n_jobs": Int(none=True),
     }
 
-    def set_params(self, **params: Any) -> Agglomerated:
-        """Set parameters; ``n_jobs`` reaches the fitted members too.
-
-        Parameters
-        ----------
-        **params : dict
-            Parameters of this estimator, or ``base__name`` and ``agglomeration__name``.
-
-        Returns
-        -------
-        self : Agglomerated
-            The estimator.
-        """
-        super().set_params(**params)
-        if "n_jobs" in params:
-            for member in getattr(self, "members_", []):
-                for part in member:
-                    part.set_params(n_jobs=self.n_jobs)
-        return self
-
     def _train(self, X: Csr, Y: Csr, seed: int) -> None:
         base = LabelTree() if self.base is None else self.base
         agglomeration = Hybrid() if self.agglomeration is None else self.agglomeration
@@ -142,6 +124,9 @@ class Agglomerated(Classifier):
             return answers[0]
         threads = _native.n_threads(self.n_jobs)
         return _native.average_trees(answers, top_k=k, n_threads=threads)
+
+    def _fitted_parts(self) -> list[BaseEstimator]:
+        return [part for member in getattr(self, "members_", []) for part in member]
 
     def _reach(self) -> int:
         reach = sum(model._reach() for _, model in self.members_)  # noqa: SLF001
