@@ -10,21 +10,21 @@ def unit(v):
     return v / length if length > 0 else v
 
 
-def co_occurrence(X, groups, *, cosine):
-    """Mask X^T X by the groups, densely."""
+def co_occurrence(X, groups, *, scale):
+    """Mask X^T X by the groups, densely, and scale it."""
     dense = np.asarray(X.toarray(), dtype=np.float64)
     C = dense.T @ dense
     C[(groups[:, None] != groups[None, :]) | (groups < 0)[:, None]] = 0.0
-    if cosine:
+    if scale == "cosine":
         diagonal = np.sqrt(np.diag(C))
-        scale = np.divide(1.0, diagonal, out=np.zeros_like(diagonal), where=diagonal > 0)
-        C *= scale[:, None] * scale[None, :]
-    return C
+        factors = np.divide(1.0, diagonal, out=np.zeros_like(diagonal), where=diagonal > 0)
+        C *= factors[:, None] * factors[None, :]
+    return C / (np.diag(C) + 0.01)[:, None] if scale == "slope" else C
 
 
 def impute(u, C, beta, room=None):
-    """Impute one row: u + beta unit(C u), or C u where beta is None; the largest entries."""
-    product = C @ u
+    """Impute one row: u + beta unit(u C), or u C where beta is None; the largest entries."""
+    product = u @ C
     row = product.copy() if beta is None else u + beta * unit(product)
     if room is not None:
         order = np.lexsort((np.arange(len(row)), -np.abs(row)))

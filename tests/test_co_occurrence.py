@@ -44,6 +44,13 @@ def test_by_hand():
     )
 
 
+def test_slopes_tell_of_the_companion_of_a_rare_feature():
+    X = sparse.csr_array(np.float32([[3, 1, 0], [3, 0, 0], [3, 0, 0]]))
+    blocks = CoOccurrence.of_rows(X, [np.int32([0, 0, -1])], scale="slope", n_threads=1).blocks
+    wanted = [27 / 27.01, 3 / 27.01, 3 / 1.01, 1 / 1.01]
+    np.testing.assert_allclose(blocks[0][1], wanted, rtol=1e-6)
+
+
 @settings(max_examples=25, derandomize=True, deadline=None)
 @given(st.integers(0, 2**20), st.booleans())
 def test_blocks_are_masked_products(seed, cosine):
@@ -51,19 +58,25 @@ def test_blocks_are_masked_products(seed, cosine):
     groups = np.random.default_rng(seed).integers(-1, 3, 6).astype(np.int32)
     layout = GroupLayout.of(groups, 3)
     found = dense(layout, _native.co_occurrence(X, layout, cosine=cosine, n_threads=1), 6)
-    np.testing.assert_allclose(found, oracles.co_occurrence(X, groups, cosine=cosine), atol=1e-5)
+    wanted = oracles.co_occurrence(X, groups, scale="cosine" if cosine else "raw")
+    np.testing.assert_allclose(found, wanted, atol=1e-5)
     np.testing.assert_array_equal(found, found.T)
     assert np.linalg.eigvalsh(found).min() > -1e-4
 
 
 @settings(max_examples=25, derandomize=True, deadline=None)
-@given(st.integers(0, 2**20), st.sampled_from([None, 0.0, 0.3, 2.0]), st.sampled_from([0, 1, 2]))
-def test_imputed_rows(seed, beta, growth):
+@given(
+    st.integers(0, 2**20),
+    st.sampled_from([None, 0.0, 0.3, 2.0]),
+    st.sampled_from([0, 1, 2]),
+    st.sampled_from(["raw", "cosine", "slope"]),
+)
+def test_imputed_rows(seed, beta, growth, scale):
     rng = np.random.default_rng(seed)
     X = random_rows(seed)
     groups = [rng.integers(-1, 3, 6).astype(np.int32) for _ in range(2)]
-    blocks = CoOccurrence.of_rows(X, groups, cosine=True, n_threads=1).blocks
-    C = sum(oracles.co_occurrence(X, one, cosine=True) for one in groups) / 2
+    blocks = CoOccurrence.of_rows(X, groups, scale=scale, n_threads=1).blocks
+    C = sum(oracles.co_occurrence(X, one, scale=scale) for one in groups) / 2
     rows = _native.scale_rows(X, ideal=False, threshold=0.0, n_threads=1)
     betas = None if beta is None else np.full(20, beta, np.float32)
     found = _native.impute(rows, blocks, betas, max_growth=growth, n_threads=1)
@@ -82,14 +95,14 @@ def test_groups_of_one_are_the_identity():
     X = random_rows(3)
     X = X[np.diff(X.indptr) > 0]
     rows = _native.scale_rows(X, ideal=False, threshold=0.0, n_threads=1)
-    blocks = CoOccurrence.of_rows(rows, [np.arange(6, dtype=np.int32)], cosine=True, n_threads=1)
+    blocks = CoOccurrence.of_rows(rows, [np.arange(6, dtype=np.int32)], scale="cosine", n_threads=1)
     found = blocks.multiply(rows, max_entries=0, n_threads=1)
     np.testing.assert_allclose(found.toarray(), rows.toarray(), atol=1e-6)
 
 
 def test_products_stay_inside_the_groups_of_a_row():
     X = random_rows(4, n=60)
-    blocks = CoOccurrence.of_rows(X, [GROUPS], cosine=False, n_threads=1)
+    blocks = CoOccurrence.of_rows(X, [GROUPS], scale="raw", n_threads=1)
     row = sparse.csr_array(np.float32([[0, 1, 0, 0, 0, 0]]))
     assert set(blocks.multiply(row, max_entries=0, n_threads=1).indices.tolist()) <= {1, 4}
 
@@ -100,7 +113,7 @@ def test_threads_change_no_bit():
     betas = np.linspace(0, 2, 9000, dtype=np.float32)
     wanted = None
     for threads in (1, 2, 3):
-        blocks = CoOccurrence.of_rows(X, groups, cosine=True, n_threads=threads).blocks
+        blocks = CoOccurrence.of_rows(X, groups, scale="slope", n_threads=threads).blocks
         rows = _native.impute(X, blocks, betas, max_growth=2, n_threads=threads)
         found = [
             *(entries for _, entries in blocks),

@@ -17,6 +17,7 @@ from defrag.co_occurrence import CoOccurrence
 from test_classifiers import make_data
 
 BASE = Parabel(2, max_leaf_size=5)
+SCALES = {"paper": "raw", "cosine": "cosine", "blend": "slope"}
 GROUPS = Defrag(max_cluster_size=4, sample_points=1.0)
 
 
@@ -41,7 +42,7 @@ def test_formulas(mode, beta):
     rows = np.stack([oracles.unit(row) for row in X.toarray().astype(np.float64)])
     C = np.mean(
         [
-            oracles.co_occurrence(sparse.csr_array(rows), layout.groups, cosine=mode != "paper")
+            oracles.co_occurrence(sparse.csr_array(rows), layout.groups, scale=SCALES[mode])
             for layout, _ in fiat.blocks_.blocks
         ],
         axis=0,
@@ -93,7 +94,7 @@ BLOCKS = np.repeat(np.arange(30, dtype=np.int32), 6)
 
 def test_the_rule_gives_more_to_rows_that_miss_more():
     rows = companions()
-    blocks = CoOccurrence.of_rows(rows, [BLOCKS], cosine=True, n_threads=1)
+    blocks = CoOccurrence.of_rows(rows, [BLOCKS], scale="slope", n_threads=1)
     rule = learn_rule(rows, blocks, seed=0, n_threads=1)
     fresh = companions(seed=1)
     found = []

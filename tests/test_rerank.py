@@ -89,19 +89,19 @@ def test_cosines_are_those_of_the_formula(co_occurrence):
     rows = np.stack([oracles.unit(row) for row in X.toarray().astype(np.float64)])
     sums = Y.T.toarray() @ rows
     if co_occurrence != "identity":
-        cosine = co_occurrence == "cosine"
-        sums = sums @ _blocks(sparse.csr_array(np.float32(rows)), cosine=cosine)
+        scale = "cosine" if co_occurrence == "cosine" else "raw"
+        sums = sums @ _blocks(sparse.csr_array(np.float32(rows)), scale)
     wanted = np.stack([oracles.unit(row) for row in sums])
     np.testing.assert_allclose(model.prototypes_.toarray(), wanted, atol=1e-5)
     assert not model.prototypes_[[37, 38, 39]].nnz  # labels without points
 
 
-def _blocks(rows, *, cosine):
+def _blocks(rows, scale):
     groups = [
         Defrag(sample_points=1.0, random_state=seed).fit(rows).labels_
         for seed in member_seeds(0, 2)
     ]
-    return sum(oracles.co_occurrence(rows, one, cosine=cosine) for one in groups) / 2
+    return sum(oracles.co_occurrence(rows, one, scale=scale) for one in groups) / 2
 
 
 @pytest.mark.parametrize(

@@ -82,7 +82,7 @@ class RowProduct {
     RowProduct(std::int64_t n_features, const std::vector<CoOccurrenceView>& blocks)
         : blocks_(&blocks), sums_(at(n_features)), present_(n_features) {}
 
-    /// Computes the entries of C u, by ascending feature.
+    /// Computes the entries of u C, by ascending feature.
     const RowBlock& multiply(const CsrView& rows, std::int64_t row) {
         const float share = 1.0F / static_cast<float>(blocks_->size());
         for (const CoOccurrenceView& one : *blocks_) {
@@ -213,10 +213,11 @@ std::vector<float> overlaps(const Context& context, const CsrView& rows,
                     double& sum = sums[at(row - begin)];
                     grouped.visit_pairs(
                         rows, row, [&](std::int32_t group, const Link& a, const Link& b) {
-                            const std::int64_t place = a.slot * layout.size(group) + b.slot;
-                            const float entry = one.entries[layout.entry_ptr[group] + place];
-                            const double product = static_cast<double>(a.value) * b.value * entry;
-                            sum += a.slot == b.slot ? product : 2.0 * product;
+                            const std::int64_t size = layout.size(group);
+                            const float* entries = one.entries + layout.entry_ptr[group];
+                            double entry = entries[a.slot * size + b.slot];
+                            if (a.slot != b.slot) entry += entries[b.slot * size + a.slot];
+                            sum += static_cast<double>(a.value) * b.value * entry;
                         });
                 }
             }

@@ -26,7 +26,8 @@ struct GroupLayout {
 };
 
 /// The pseudo co-occurrence of a clustering: X^T X where both features are of one group. A
-/// group of m features has a dense block of m x m entries, so that nothing is ever d x d.
+/// group of m features has a dense block of m x m entries, so that nothing is ever d x d. Rows of
+/// a block may be scaled each in its own way: it need not be symmetric.
 struct CoOccurrenceView {
     GroupLayout layout;
     const float* entries = nullptr;
@@ -38,7 +39,7 @@ struct CoOccurrenceView {
 std::vector<float> co_occurrence(const Context& context, const CsrView& matrix,
                                  const GroupLayout& layout, bool cosine);
 
-/// <u, C u> for every row u, C being the mean of the blocks: how much of what its features
+/// <u, u C> for every row u, C being the mean of the blocks: how much of what its features
 /// occur with is in the row. Looks only at pairs of features that are there.
 std::vector<float> overlaps(const Context& context, const CsrView& rows,
                             const std::vector<CoOccurrenceView>& blocks);
@@ -50,7 +51,7 @@ struct Room {
     std::int64_t max_entries = 0;
 };
 
-/// Imputes rows u of length 1: u + beta C u / |C u|, or C u where `betas` is nullptr, C being
+/// Imputes rows u of length 1: u + beta u C / |u C|, or u C where `betas` is nullptr, C being
 /// the mean of the blocks; the result has length 1. A row with beta 0 stays as it is.
 Csr impute(const Context& context, const CsrView& rows, const std::vector<CoOccurrenceView>& blocks,
            const float* betas, const Room& room);

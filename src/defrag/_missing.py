@@ -1,9 +1,9 @@
 """How much of a row is missing, and so how much to impute: a rule learnt from erased rows.
 
-A row u of length 1 was part of a complete row c, and C u / |C u| = v is what its features
+A row u of length 1 was part of a complete row c, and u C / |u C| = v is what its features
 occur with. The rule writes c as a(z) u + b(z) v, with a and b linear in what can be seen of
 the row: z holds 1, the logarithm of its number of features, and how many companions of its
-features are there, <u, C u>. The least squares over rows that are erased to several degrees have
+features are there, <u, u C>. The least squares over rows that are erased to several degrees have
 a closed form, and b / a is the beta of a row. No label is needed: a linear classifier does best
 on what is nearest to the complete row.
 """
@@ -28,7 +28,7 @@ __all__ = ["learn_rule", "row_betas"]
 # Degrees of erasure; complete rows count for three tenths, since most rows are complete.
 _SHARES = (0.0, 0.2, 0.4, 0.6, 0.8, 0.9)
 _COMPLETE = 0.3
-# Below the first a row is left alone, above the second the sum is all C u.
+# Below the first a row is left alone, above the second the sum is all u C.
 _LEAST_BETA, _MOST_BETA = 0.3, 8.0
 
 
@@ -60,7 +60,7 @@ def row_betas(
     """Give the beta of every row."""
     own, added = (_signs(rows, blocks, n_threads) @ rule.T).T
     betas = np.full(len(own), _MOST_BETA)
-    # Where the row itself counts for little or less, all is C u.
+    # Where the row itself counts for little or less, all is u C.
     np.divide(added, own, out=betas, where=own > np.maximum(added, 0.0) / _MOST_BETA)
     betas[(added <= 0) | (betas < _LEAST_BETA)] = 0.0
     return betas.astype(np.float32)

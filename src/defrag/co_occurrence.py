@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
 __all__ = ["CoOccurrence", "find_groups"]
 
+# Added to the squares that slopes are divided by; a row of 40 features has squares of 0.025.
+_RIDGE = 0.01
+
 
 @dataclass(frozen=True)
 class CoOccurrence:
@@ -42,9 +45,7 @@ class CoOccurrence:
     blocks: list[tuple[GroupLayout, Floats]]
 
     @classmethod
-    def of_rows(
-        cls, X: Csr, groups: Sequence[Ids], *, cosine: bool, n_threads: int
-    ) -> CoOccurrence:
+    def of_rows(cls, X: Csr, groups: Sequence[Ids], *, scale: str, n_threads: int) -> CoOccurrence:
         """Add up the products of features over rows of length 1.
 
         Parameters
@@ -53,15 +54,20 @@ class CoOccurrence:
             The rows.
         groups : sequence of ndarray of int32, shape (n_features,)
             The group of each feature in each clustering, -1 for none.
-        cosine : bool
-            Whether an entry is divided by the square roots of its two diagonal ones.
+        scale : {"raw", "cosine", "slope"}
+            What an entry is divided by: nothing, the square roots of its two diagonal ones, or
+            that of its row and a bit. The last is what a unit of one feature says about the
+            other: a rare feature tells of its frequent companion, hardly the reverse.
         n_threads : int
             Threads.
         """
         blocks = []
         for labels in groups:
             layout = GroupLayout.of(labels, int(labels.max(initial=-1)) + 1)
+            cosine = scale == "cosine"
             entries = _native.co_occurrence(X, layout, cosine=cosine, n_threads=n_threads)
+            if scale == "slope":
+                entries = _slopes(layout, entries)
             blocks.append((layout, entries))
         return cls(blocks)
 
@@ -131,6 +137,15 @@ def find_groups(
         clone(agglomeration).set_params(random_state=seed, n_jobs=n_jobs).fit(X, Y).labels_
         for seed in seeds
     ]
+
+
+def _slopes(layout: GroupLayout, entries: Floats) -> Floats:
+    """Divide the rows of blocks by their diagonal entries and the ridge."""
+    sizes = np.diff(layout.member_ptr)[layout.groups[layout.members]]
+    starts = np.cumsum(sizes) - sizes
+    diagonal = entries[starts + layout.slots[layout.members]]
+    slopes = entries / np.repeat(diagonal + np.float32(_RIDGE), sizes)
+    return np.asarray(slopes, dtype=np.float32)
 
 
 def _groups_of(one: FeaturePooling, n_features: int, owner: str) -> Ids:

@@ -49,8 +49,9 @@ _MOST_HELD_OUT = 500
 class Fiat(Saveable, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """Add to rows the features that theirs usually occur with.
 
-    For rows that have lost features on the way: ``u + beta C u / |C u|``, where u is the row
-    at length 1 and C says how often two features of a group occur together. With
+    For rows that have lost features on the way: ``u + beta u C / |u C|``, where u is the row
+    at length 1 and C says what one feature of a group tells of another, the slope of the
+    second on the first over the training rows. With
     ``beta="auto"`` each row gets a beta of its own, by how much of it seems to be missing: its
     number of features, and how many of their companions are there. The rule is learnt on
     training rows that are held out and erased, and rows that seem complete stay as they are.
@@ -61,7 +62,7 @@ class Fiat(Saveable, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     Parameters
     ----------
     mode : {"blend", "cosine", "paper"}, default="blend"
-        The sum above; C u alone; or that with raw counts instead of cosines, as printed.
+        The sum above; u C alone, with cosines instead of slopes; or with raw counts, as printed.
     beta : float or "auto", default="auto"
         How much "blend" adds.
     agglomeration : Defrag or list of Defrag, optional
@@ -171,8 +172,8 @@ class Fiat(Saveable, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         rule = None
         if self.mode == "blend" and self.beta == "auto":
             rule = self._find_rule(rows, groups, seed)
-        cosine = self.mode != "paper"
-        self.blocks_ = CoOccurrence.of_rows(rows, groups, cosine=cosine, n_threads=threads)
+        scale = {"paper": "raw", "cosine": "cosine", "blend": "slope"}[self.mode]
+        self.blocks_ = CoOccurrence.of_rows(rows, groups, scale=scale, n_threads=threads)
         self.rule_: NDArray[np.float64] | None = rule
         return self
 
@@ -187,7 +188,7 @@ class Fiat(Saveable, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         order = np.random.default_rng([seed, 2]).permutation(n_rows)
         held = np.sort(order[: min(_MOST_HELD_OUT, max(1, n_rows // 5))])
         rest = np.setdiff1d(np.arange(n_rows), held, assume_unique=True)
-        blocks = CoOccurrence.of_rows(rows[rest], groups, cosine=True, n_threads=threads)
+        blocks = CoOccurrence.of_rows(rows[rest], groups, scale="slope", n_threads=threads)
         return learn_rule(rows[held], blocks, seed=seed, n_threads=threads)
 
     def transform(self, X: MatrixLike) -> Any:

@@ -306,8 +306,8 @@ class Refrag(Classifier):
             n_jobs=self.n_jobs,
             owner="Refrag",
         )
-        cosine = self.co_occurrence == "cosine"
-        blocks = CoOccurrence.of_rows(rows, groups, cosine=cosine, n_threads=threads)
+        scale = "cosine" if self.co_occurrence == "cosine" else "raw"
+        blocks = CoOccurrence.of_rows(rows, groups, scale=scale, n_threads=threads)
         return blocks.multiply(unit_rows(sums, threads), max_entries=entries, n_threads=threads)
 
     def _find_bonus(self, Y: Csr) -> Floats:
