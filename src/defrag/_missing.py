@@ -29,7 +29,7 @@ __all__ = ["learn_rule", "row_betas"]
 _SHARES = (0.0, 0.2, 0.4, 0.6, 0.8, 0.9)
 _COMPLETE = 0.3
 # Below the first a row is left alone, above the second the sum is all u C.
-_LEAST_BETA, _MOST_BETA = 0.3, 8.0
+_LEAST_BETA, _MOST_BETA = 0.7, 8.0
 
 
 def learn_rule(
