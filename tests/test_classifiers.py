@@ -140,6 +140,16 @@ def test_more_labels_asked_for_than_there_are():
     np.testing.assert_array_equal(scores[:, 6:], 0.0)
 
 
+def test_a_beam_wider_than_the_tree_takes_no_more_memory():
+    X, Y = np.kron(np.eye(3), np.ones((4, 2))), [[i // 4] for i in range(12)]
+    wide, widest = (
+        LabelTree(beam_size=size, max_leaf_size=1, random_state=0).fit(X, Y).predict_topk(X)
+        for size in (100, 2**62)
+    )
+    np.testing.assert_array_equal(widest[0], wide[0])
+    np.testing.assert_array_equal(widest[1], wide[1])
+
+
 def test_a_wide_beam_is_exact():
     X, Y = make_data()
     model = LabelTree(max_leaf_size=2, arity=2, root_arity=2, beam_size=1000, random_state=0)

@@ -112,12 +112,13 @@ class TreeClassifier(Classifier):
         self, member: TrainedTree, rows: KernelRows, top_k: int, *, few: bool, exhaustive: bool
     ) -> tuple[Ids, Floats]:
         """Give the best labels of one tree; ``few`` rows are worth an index."""
+        n_nodes = len(member.tree.begin)
         return _native.beam_search(
             member.tree,
             member.weights,
             rows,
             loss=self._loss(),
-            beam_size=len(member.tree.begin) if exhaustive else self.beam_size,
+            beam_size=n_nodes if exhaustive else min(self.beam_size, n_nodes),
             top_k=top_k,
             discount=self._discount,
             power=self._power,
