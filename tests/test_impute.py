@@ -74,6 +74,8 @@ def test_rows_do_not_grow_beyond_the_cap():
     settings = {"beta": 1.0, "agglomeration": GROUPS, "random_state": 0}
     free = Fiat(max_growth=None, **settings).fit_transform(X)
     capped = Fiat(max_growth=2, **settings).fit_transform(X)
+    roomy = Fiat(max_growth=2**62, **settings).fit_transform(X)
+    assert (roomy != free).nnz == 0
     assert (np.diff(free.indptr) > 2 * sizes).any()
     assert (np.diff(capped.indptr) <= 2 * sizes).all()
 

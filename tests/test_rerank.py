@@ -168,6 +168,10 @@ def test_widening_reaches_labels_that_the_base_does_not_give():
         assert len(set(known.tolist())) == len(known)
     assert np.isfinite(scores).all()
     assert wide._reach() == closed._reach() + 10
+    everything = Refrag(narrow, widen=2**62, **settings_).fit(X, Y).predict_topk(X, 5)
+    np.testing.assert_array_equal(
+        everything[0], Refrag(narrow, widen=40, **settings_).fit(X, Y).predict_topk(X, 5)[0]
+    )
 
 
 @pytest.mark.parametrize("model", MODELS, ids=str)

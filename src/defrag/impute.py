@@ -216,7 +216,8 @@ class Fiat(Saveable, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             betas = row_betas(rows, self.blocks_, self.rule_, n_threads=threads)
         elif self.mode == "blend":
             betas = np.full(rows.shape[0], self.beta, dtype=np.float32)
-        growth = 0 if self.max_growth is None else self.max_growth
+        # No row can grow beyond the number of features.
+        growth = 0 if self.max_growth is None else min(self.max_growth, X.shape[1])
         result = _native.impute(
             rows, self.blocks_.blocks, betas, max_growth=growth, n_threads=threads
         )

@@ -336,10 +336,11 @@ class Refrag(Classifier):
         logs = base._log_scores(scores)  # noqa: SLF001 - likewise
         rows = unit_rows(X, threads)
         if self.widen:
+            width = min(self.widen, prototypes.shape[0])
             nearest = _native.multiply(
-                rows, sparse.csr_array(prototypes.T), max_entries=self.widen, n_threads=threads
+                rows, sparse.csr_array(prototypes.T), max_entries=width, n_threads=threads
             )
-            labels, logs = add_nearest(labels, logs, nearest, self.widen)
+            labels, logs = add_nearest(labels, logs, nearest, width)
         cosines = _native.candidate_products(rows, labels, prototypes, n_threads=threads)
         return Candidates(labels, logs, cosines, bonus)
 
