@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "core/gather_dot.hpp"
 
+#include "core/solver_pass.hpp"
+
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
@@ -61,7 +63,7 @@ float gather_dot_portable(const std::int32_t* indices, const float* values, std:
 
 GatherDot select_gather_dot() {
 #if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx512f")) return gather_dot_avx512;
+    if (can_run(Instructions::kAvx512)) return gather_dot_avx512;
 #endif
     return gather_dot_portable;
 }

@@ -2,7 +2,6 @@
 #include "core/solver.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 namespace defrag {
 namespace {
