@@ -14,9 +14,10 @@ if TYPE_CHECKING:
 
 __all__ = ["ProXML"]
 
-# Chosen on a split of training data, where four rounds to 0.2 lose 0.2 of precision at 3.
-_EARLY_ROUNDS = 6
-_EARLY_SLACK = 0.1
+# Near enough to the end of the step: thirty rounds to 0.005 take three times as long and change
+# precision on EURLex-4K by less than 0.1; four rounds to 0.2 lose 0.2 at 3.
+_EARLY_ROUNDS = 8
+_EARLY_SLACK = 0.05
 
 
 class ProXML(OneVsRest):
