@@ -157,13 +157,23 @@ def test_interrupt_leaves_130_and_nothing_behind(folder):
     ):
         pipe.write(TEXT)
         pipe.flush()
-        time.sleep(0.5)  # until it waits for the next lines
         process.send_signal(signal.SIGINT)
         out, said = process.communicate(timeout=SECONDS)
     assert said == b"defrag: error: interrupted\n"
     assert process.returncode == 130
     assert out == b""
     assert sorted(folder.iterdir()) == before
+
+
+def test_interrupt_is_answered_at_any_instant(tmp_path):
+    script = Path(__file__).parent / "interrupt_readers.py"
+    result = subprocess.run(
+        [sys.executable, script, tmp_path], capture_output=True, timeout=SECONDS, check=False
+    )
+    assert result.returncode == 0, result.stderr
+    n_interrupts, _, noun = result.stdout.partition(b" ")
+    assert noun == b"interrupts"
+    assert int(n_interrupts) > 100
 
 
 def read_terminal(descriptor):

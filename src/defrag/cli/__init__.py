@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 
 __all__ = ["main"]
@@ -11,6 +12,12 @@ def main() -> None:
     """Run the ``defrag`` command."""
     try:
         from defrag.cli.app import app  # noqa: PLC0415 - keeps `import defrag` free of typer
-    except KeyboardInterrupt:  # after Ctrl-C while modules are read, too, no traceback
+
+        app(prog_name="defrag")
+    except KeyboardInterrupt:
+        # Where no verb is at work: while modules are read and flags are made, or at the end.
+        sys.stderr.write("defrag: error: interrupted\n")
         sys.exit(130)
-    app(prog_name="defrag")
+    finally:
+        # The exit code is settled: a further Ctrl-C could only make a traceback of it.
+        signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -9,7 +9,7 @@ import os
 import sys
 import traceback
 import warnings
-from typing import Any
+from typing import Any, NamedTuple
 
 import typer
 from typer.core import TyperGroup
@@ -35,6 +35,16 @@ _USER_ERRORS = (
 )
 
 
+class _Left(NamedTuple):
+    """How a verb ended: what to say, if anything, and the exit code."""
+
+    message: str
+    code: int
+
+
+_INTERRUPT = _Left("interrupted", INTERRUPTED)
+
+
 class LeavingGroup(TyperGroup):
     """A group of verbs that turns exceptions into one line on stderr and an exit code."""
 
@@ -45,12 +55,17 @@ class LeavingGroup(TyperGroup):
             warnings.simplefilter("always", FormatWarning)
             warnings.showwarning = _show_warning
             try:
-                code = super().main(*args, **options)
+                left = super().main(*args, **options)
             except CommandError as error:
-                code = _report(_usage_message(error), BAD_INPUT)
-            except typer.Abort:  # Ctrl-C before the verb began
-                code = _report("interrupted", INTERRUPTED)
-        sys.exit(code if isinstance(code, int) else 0)
+                left = _Left(_usage_message(error), BAD_INPUT)
+            except typer.Abort:  # Ctrl-C before or after the verb, to older versions of typer
+                left = _INTERRUPT
+        if left == INTERRUPTED:  # the same, to newer ones
+            left = _INTERRUPT
+        message, code = left if isinstance(left, _Left) else _Left("", left or 0)
+        if message:
+            typer.echo(f"defrag: error: {escaped(message)}", err=True)
+        sys.exit(code)
 
     def invoke(self, ctx: Any) -> Any:
         """Run the verb."""
@@ -62,38 +77,35 @@ class LeavingGroup(TyperGroup):
         except BrokenPipeError:
             # Whoever read has seen enough. Nothing may be flushed to the pipe at exit.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            code = UNEXPECTED
+            left = _Left("", UNEXPECTED)
         except KeyboardInterrupt:
-            code = _report("interrupted", INTERRUPTED)
+            left = _INTERRUPT
         except Exception as error:  # noqa: BLE001 - the outermost place there is
             if ctx.params.get("debug"):
                 traceback.print_exc()
-            code = _report(*_describe(error))
+            left = _describe(error)
         else:
-            code = 0
-        return code
+            left = _Left("", 0)
+        return left
 
 
-def _describe(error: Exception) -> tuple[str, int]:
+def _describe(error: Exception) -> _Left:
     code = BAD_INPUT if isinstance(error, _USER_ERRORS) else UNEXPECTED
     if isinstance(error, OSError) and error.strerror:
         name = error.filename
-        return error.strerror if name is None else f"{os.fsdecode(name)}: {error.strerror}", code
-    if isinstance(error, MemoryError):
-        return str(error) or "not enough memory", code
-    if code == UNEXPECTED:
-        return f"unexpected {type(error).__name__}: {error} (--debug shows where)", code
-    return str(error), code
+        told = error.strerror if name is None else f"{os.fsdecode(name)}: {error.strerror}"
+    elif isinstance(error, MemoryError):
+        told = str(error) or "not enough memory"
+    elif code == UNEXPECTED:
+        told = f"unexpected {type(error).__name__}: {error} (--debug shows where)"
+    else:
+        told = str(error)
+    return _Left(told, code)
 
 
 def _usage_message(error: Exception) -> str:
     form: Any = getattr(error, "format_message", error.__str__)
     return str(form()).rstrip(".")
-
-
-def _report(message: str, code: int) -> int:
-    typer.echo(f"defrag: error: {escaped(message)}", err=True)
-    return code
 
 
 def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:

@@ -23,7 +23,7 @@ from defrag.exceptions import FormatError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["InputStream", "PathLike", "atomic_writer", "display_name", "open_input"]
+__all__ = ["InputStream", "PathLike", "atomic_writer", "display_name", "open_at_once", "open_input"]
 
 PathLike: TypeAlias = str | os.PathLike[str]
 """A path, or ``-`` for standard input or output."""
@@ -33,6 +33,9 @@ BLOCK_BYTES = 4 << 20
 
 FIFO_PATIENCE_SECONDS = 0.5
 """How long a FIFO may go without anybody who writes to it."""
+
+ANSWER_SECONDS = 0.1
+"""How long a Ctrl-C may wait for its answer while nothing comes from a pipe."""
 
 _GZIP_MAGIC = b"\x1f\x8b"
 _XZ_MAGIC = b"\xfd7zXZ\x00"
@@ -187,16 +190,45 @@ def open_input(path: PathLike) -> Iterator[InputStream]:
             yield InputStream(raw, name, head)
 
 
+class _Answering(io.FileIO):
+    """A file that leaves Python able to answer Ctrl-C however long the next bytes take.
+
+    A signal that comes just before a system call does not end that call: Python notes the
+    signal and answers it once the call returns, which reading from a silent pipe never does.
+    """
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        self._wait()
+        return super().read(size)
+
+    def readinto(self, buffer: Any, /) -> int:
+        self._wait()
+        return super().readinto(buffer)
+
+    def _wait(self) -> None:
+        poll = select.poll()
+        poll.register(self.fileno(), select.POLLIN)
+        while not poll.poll(ANSWER_SECONDS * 1000):
+            pass  # between two waits Python answers what came meanwhile
+
+
+def open_at_once(path: str, flags: int) -> int:
+    """Open, as the ``opener`` of a file, even a FIFO that nobody writes to without waiting."""
+    return os.open(path, flags | os.O_NONBLOCK)
+
+
 def _open_raw(path: str, name: str) -> IO[bytes]:
     if path == "-":
-        return os.fdopen(os.dup(sys.stdin.fileno()), "rb", buffering=0)
-    # Without O_NONBLOCK, opening a FIFO that nobody writes to would never return.
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        return _Answering(os.dup(sys.stdin.fileno()), "rb")
+    try:
+        # The file owns its descriptor from the first: an interrupt finds nothing to close twice.
+        raw = _Answering(path, "rb", opener=open_at_once)
+    except IsADirectoryError:
+        raise FormatError(name, "is a directory, not a file") from None
     with ExitStack() as on_error:
-        on_error.callback(os.close, descriptor)
-        head = _check_kind(descriptor, name)
-        os.set_blocking(descriptor, True)
-        raw = os.fdopen(descriptor, "rb", buffering=0)
+        on_error.callback(raw.close)
+        head = _check_kind(raw.fileno(), name)
+        os.set_blocking(raw.fileno(), True)
         on_error.pop_all()
     return cast("IO[bytes]", _Rewound(head, raw)) if head else raw
 
@@ -204,8 +236,6 @@ def _open_raw(path: str, name: str) -> IO[bytes]:
 def _check_kind(descriptor: int, name: str) -> bytes:
     """Refuse what cannot be read to an end; return what was read of a FIFO to find out."""
     mode = os.fstat(descriptor).st_mode
-    if stat.S_ISDIR(mode):
-        raise FormatError(name, "is a directory, not a file")
     if stat.S_ISFIFO(mode):
         return _wait_for_writer(descriptor, name)
     if not stat.S_ISREG(mode):

@@ -28,7 +28,7 @@ from typing import IO, TYPE_CHECKING, Any, NoReturn, cast
 import numpy as np
 
 from defrag.exceptions import ModelFormatError
-from defrag.io.files import atomic_writer, display_name
+from defrag.io.files import atomic_writer, display_name, open_at_once
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -180,11 +180,6 @@ def _is_name(name: str) -> bool:
     return len(name) <= MOST_NAME_LENGTH and _NAME.fullmatch(name) is not None
 
 
-def _open_at_once(path: str, flags: int) -> int:
-    # Without O_NONBLOCK, opening a FIFO that nobody writes to would never return.
-    return os.open(path, flags | os.O_NONBLOCK)
-
-
 class _Reader:
     """Reads one file; holds its name for the errors."""
 
@@ -198,7 +193,7 @@ class _Reader:
     def read(self, path: str, *, mmap: bool) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         if path == "-":
             self.fail("a model is read from a file, not from standard input")
-        with open(path, "rb", opener=_open_at_once) as file:
+        with open(path, "rb", opener=open_at_once) as file:
             status = os.fstat(file.fileno())
             if not stat.S_ISREG(status.st_mode):
                 self.fail("is not a regular file")
