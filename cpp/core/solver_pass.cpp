@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "core/solver_pass.hpp"
 
+#include <array>
 #include <cstring>
 #include <stdexcept>
 
@@ -89,72 +90,43 @@ Instructions resolve(Instructions instructions) {
     return can_run(Instructions::kAvx2) ? Instructions::kAvx2 : Instructions::kBaseline;
 }
 
+/// What one kernel was compiled to, in the order of `Instructions` from kBaseline on.
+template <class Kernel>
+using Versions = std::array<Kernel, 3>;
+
+template <class Kernel>
+Kernel select(const Versions<Kernel>& versions, Instructions instructions) {
+    return versions[at(static_cast<std::int64_t>(resolve(instructions)) -
+                       static_cast<std::int64_t>(Instructions::kBaseline))];
+}
+
+#if DEFRAG_X86
+#define DEFRAG_VERSIONS(...) {baseline::__VA_ARGS__, avx2::__VA_ARGS__, avx512::__VA_ARGS__}
+#else
+#define DEFRAG_VERSIONS(...) {baseline::__VA_ARGS__}  // `resolve` gives nothing else
+#endif
+
+constexpr Versions<RunPass> kHingePass = DEFRAG_VERSIONS(run_pass<false, false>);
+constexpr Versions<RunPass> kLogisticPass = DEFRAG_VERSIONS(run_pass<true, false>);
+constexpr Versions<RunPass> kSparsePass = DEFRAG_VERSIONS(run_pass<false, true>);
+constexpr Versions<FindRows> kFindRows = DEFRAG_VERSIONS(find_rows);
+constexpr Versions<ScorePanels> kScorePanels = DEFRAG_VERSIONS(score_panels);
+constexpr Versions<FindLarge> kFindLarge = DEFRAG_VERSIONS(find_large);
+
 }  // namespace
 
 RunPass select_pass(Loss loss, Instructions instructions) {
-    const bool logistic = loss == Loss::kLogistic;
-    switch (resolve(instructions)) {
-#if DEFRAG_X86
-        case Instructions::kAvx512:
-            return logistic ? avx512::run_pass<true, false> : avx512::run_pass<false, false>;
-        case Instructions::kAvx2:
-            return logistic ? avx2::run_pass<true, false> : avx2::run_pass<false, false>;
-#endif
-        default:
-            return logistic ? baseline::run_pass<true, false> : baseline::run_pass<false, false>;
-    }
+    return select(loss == Loss::kLogistic ? kLogisticPass : kHingePass, instructions);
 }
 
-RunPass select_sparse_pass(Instructions instructions) {
-    switch (resolve(instructions)) {
-#if DEFRAG_X86
-        case Instructions::kAvx512:
-            return avx512::run_pass<false, true>;
-        case Instructions::kAvx2:
-            return avx2::run_pass<false, true>;
-#endif
-        default:
-            return baseline::run_pass<false, true>;
-    }
-}
+RunPass select_sparse_pass(Instructions instructions) { return select(kSparsePass, instructions); }
 
-FindRows select_find_rows(Instructions instructions) {
-    switch (resolve(instructions)) {
-#if DEFRAG_X86
-        case Instructions::kAvx512:
-            return avx512::find_rows;
-        case Instructions::kAvx2:
-            return avx2::find_rows;
-#endif
-        default:
-            return baseline::find_rows;
-    }
-}
+FindRows select_find_rows(Instructions instructions) { return select(kFindRows, instructions); }
 
 ScorePanels select_score_panels(Instructions instructions) {
-    switch (resolve(instructions)) {
-#if DEFRAG_X86
-        case Instructions::kAvx512:
-            return avx512::score_panels;
-        case Instructions::kAvx2:
-            return avx2::score_panels;
-#endif
-        default:
-            return baseline::score_panels;
-    }
+    return select(kScorePanels, instructions);
 }
 
-FindLarge select_find_large(Instructions instructions) {
-    switch (resolve(instructions)) {
-#if DEFRAG_X86
-        case Instructions::kAvx512:
-            return avx512::find_large;
-        case Instructions::kAvx2:
-            return avx2::find_large;
-#endif
-        default:
-            return baseline::find_large;
-    }
-}
+FindLarge select_find_large(Instructions instructions) { return select(kFindLarge, instructions); }
 
 }  // namespace defrag
