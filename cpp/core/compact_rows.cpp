@@ -24,7 +24,7 @@ void CompactRows::assign(const CsrView& X, const std::vector<float>& norms,
     n_rows_ = n_rows;
     bias_ = bias;
     starts_.resize(at(n_rows) + 1);
-    norms_.resize(at(n_rows));
+    norms_.resize(norms.empty() ? 0 : at(n_rows));
     std::int64_t total = 0;
     for (std::int64_t r = 0; r < n_rows; ++r) {
         const std::int64_t row = rows == nullptr ? r : rows[r];
@@ -48,7 +48,7 @@ void CompactRows::assign(const CsrView& X, const std::vector<float>& norms,
         }
         const Entry* end = entries_.data() + starts_[at(r) + 1];
         while (out != end) *out++ = {0, 0.0F};
-        norms_[at(r)] = norms[at(row)];
+        if (!norms.empty()) norms_[at(r)] = norms[at(row)];
     }
     for (std::size_t s = 1; s < features_.size(); ++s) slots[at(features_[s])] = 0;
 }

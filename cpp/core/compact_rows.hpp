@@ -28,7 +28,8 @@ class CompactRows {
     static constexpr std::int64_t kStride = 4;
 
     /// Copies rows[0..n_rows) of X, or all of X when `rows` is null. O(non-zeros copied).
-    /// `slots` is scratch of X.n_cols zeros, and is left so. `norms` are squared_norms(X, bias).
+    /// `slots` is scratch of X.n_cols zeros, and is left so. `norms` are squared_norms(X, bias),
+    /// or nothing where nobody will ask for norms().
     void assign(const CsrView& X, const std::vector<float>& norms, const std::int32_t* rows,
                 std::int64_t n_rows, float bias, std::vector<std::int32_t>& slots);
 

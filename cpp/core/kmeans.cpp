@@ -47,7 +47,7 @@ class KMeans {
           cluster_(at(items.n_rows), -1),
           nearest_(at(items.n_rows)) {
         std::vector<std::int32_t> slots(at(items.n_cols));
-        rows_.assign(items, squared_norms(items, 0.0F), nullptr, items.n_rows, 0.0F, slots);
+        rows_.assign(items, {}, nullptr, items.n_rows, 0.0F, slots);
         panel_size_ = rows_.n_slots() * kLanes;
     }
 
