@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from typer.testing import CliRunner
 
 from defrag.cli.app import app
@@ -23,3 +25,16 @@ def run_well(*args):
 
 def files(folder):
     return sorted(path.name for path in folder.iterdir())
+
+
+def check_refusal(folder, line, expected):
+    """Check that a command line is refused in one line, and leaves nothing behind."""
+    before = files(folder)
+    result = run(*line.split(" "))
+    assert result.exit_code == 2, result.stderr
+    assert result.stderr.startswith("defrag: error: ")
+    assert result.stderr.count("\n") == 1
+    assert result.stderr.endswith("\n")
+    assert re.search(expected, result.stderr), result.stderr
+    assert not result.stdout
+    assert files(folder) == before

@@ -1,0 +1,62 @@
+"""Twelve points, in every form that the command line reads."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import sparse
+
+from defrag.io import (
+    write_groups,
+    write_npz,
+    write_svmlight,
+    write_xmc,
+)
+
+N_FEATURES = 24
+
+
+def points():
+    """Three blocks of eight features, twelve points with two labels each; one point is bare."""
+    random = np.random.default_rng(7)
+    X = np.kron(np.eye(3), np.ones((4, 8))) * random.integers(1, 5, (12, N_FEATURES))
+    X = X * (random.random(X.shape) < 0.7)
+    Y = np.kron(np.eye(3), np.ones((4, 2)))
+    Y[5] = 0
+    return (
+        sparse.csr_array(X.astype(np.float32)),
+        sparse.csr_array(Y.astype(np.float32)),
+    )
+
+
+def fill_folder(tmp_path, monkeypatch):
+    """Give a folder, made the current one, with the same points in every form."""
+    X, Y = points()
+    write_xmc(tmp_path / "train.txt", X, Y)
+    write_xmc(tmp_path / "train.txt.gz", X, Y)
+    write_xmc(tmp_path / "train.txt.xz", X, Y)
+    write_xmc(tmp_path / "X.txt", X, Y, labels=tmp_path / "Y.txt")
+    write_npz(tmp_path / "train.npz", X, Y)
+    write_npz(tmp_path / "X.npz", X)
+    write_svmlight(tmp_path / "train.svm", X, Y, zero_based=False)
+    write_groups(tmp_path / "groups.txt", np.arange(N_FEATURES) // 4)
+    words = [f"word{j}" for j in range(N_FEATURES)]
+    (tmp_path / "words.txt").write_text("\n".join(words) + "\n")
+    (tmp_path / "few.txt").write_text("word0\nword1\n")
+    vectors = np.random.default_rng(3).normal(size=(N_FEATURES, 5)).round(3)
+    lines = (f"{word} {' '.join(map(str, row))}" for word, row in zip(words, vectors, strict=True))
+    (tmp_path / "vectors.txt").write_text("\n".join(lines) + "\n")
+    (tmp_path / "broken.txt").write_text("2 3 4\n0 1:1\n1 7:1\n")
+    (tmp_path / "empty.txt").write_text("")
+    (tmp_path / "short.txt").write_text("3 3 4\n0 1:1\n")
+    (tmp_path / "bad_groups.txt").write_text("2\n2 0 1\n1 1\n")
+    (tmp_path / "few_groups.txt").write_text("2\n2 0 1 \n1 2 \n")
+    (tmp_path / "empty_group.txt").write_text(
+        f"3\n{N_FEATURES} {' '.join(map(str, range(N_FEATURES)))} \n0 \n0 \n"
+    )
+    (tmp_path / "a folder").mkdir()
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def same(a, b):
+    return a.shape == b.shape and (a != b).nnz == 0
