@@ -30,6 +30,18 @@ MODELS = {
         Refrag(Agglomerated(BASE, Hybrid(n_clusters=6)), gamma=2.0, propensity_weight=0.1),
         random_state=0,
     ).fit(X, Y),
+    "below groups": lambda: Agglomerated(
+        Refrag(BASE, gamma=2.0, propensity_weight=0.1), Hybrid(n_clusters=6), random_state=0
+    ).fit(X, Y),
+    "imputed groups": lambda: Agglomerated(
+        Imputed(Refrag(BASE), Fiat(agglomeration=GROUPS)), Hybrid(n_clusters=6), random_state=0
+    ).fit(X, Y),
+    "above and below groups": lambda: Refrag(
+        Agglomerated(Imputed(BASE, Fiat(beta=0.5)), Hybrid(n_clusters=6)),
+        gamma=1.0,
+        propensity_weight=0.2,
+        random_state=0,
+    ).fit(X, Y),
     "defaults": lambda: Refrag(Imputed(), gamma=1.0, propensity_weight=0.0, random_state=1).fit(
         X, Y
     ),
@@ -119,6 +131,22 @@ def base(**changes):
     return lambda draft: draft.model["children"]["base"]["state"].update(changes)
 
 
+def member(**changes):
+    return lambda draft: draft.model["children"]["bases"][0]["state"].update(changes)
+
+
+def nested(levels):
+    """Say that the base was cloned from models that stand over each other so many times."""
+
+    def change(draft):
+        one = draft.model["parameters"]["base"]
+        for _ in range(levels):
+            one = {"kind": "refrag", "parameters": {**one["parameters"], "base": one}}
+        draft.model["parameters"]["base"] = one
+
+    return change
+
+
 BREACHES = {
     "gamma a word": ("chosen", inside("state", gamma="auto"), "gamma of refrag must be .* got 'au"),
     "gamma too large": (
@@ -201,6 +229,37 @@ BREACHES = {
         lambda d: d.model["children"]["base"].update(kind="hybrid"),
         "kind of model 'base/' must be one of .* got 'hybrid'",
     ),
+    "groups over other labels": (
+        "below groups",
+        member(n_labels=11),
+        r"'bases/0/base' must have the labels .*\(11\), got 10",
+    ),
+    "groups over other features": (
+        "below groups",
+        member(n_features=12),
+        r"'bases/0/base' must have the features .*\(12\), got 6",
+    ),
+    "more groups than the base knows": (
+        "below groups",
+        lambda d: d.model["state"].update(n_features=13),
+        r"'agglomerations/0' must have the features of its ensemble \(13\), got 12",
+    ),
+    "groups over a part": (
+        "below groups",
+        lambda d: d.model["children"]["bases"][0].update(kind="tree"),
+        "kind of model 'bases/0/' must be one of .* got 'tree'",
+    ),
+    "groups over an imputation": (
+        "below groups",
+        lambda d: d.model["parameters"]["base"].update(kind="fiat"),
+        "base of agglomerated must be None, or the kind .*imputed",
+    ),
+    "prototypes of all features": (
+        "below groups",
+        item("bases/0/prototypes/indices", -1, 6),
+        r"'bases/0/prototypes/indices' must be in \[0, 6\), got 6",
+    ),
+    "cloned from too many": ("below groups", nested(8), "base of agglomerated must be None"),
     "imputation missing": (
         "imputed",
         lambda d: d.model["children"].pop("imputation"),
@@ -270,7 +329,7 @@ BREACHES = {
 @pytest.fixture(scope="module")
 def stored(tmp_path_factory):
     folder = tmp_path_factory.mktemp("stored")
-    for name in ("chosen", "imputed"):
+    for name in ("chosen", "imputed", "below groups"):
         MODELS[name]().save(folder / name)
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 

@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from defrag._codecs.base import SaveOptions, kind_of
 from defrag._codecs.classifiers import CLASSIFIER_CODECS
 from defrag._codecs.pooling import POOLING_CODECS
-from defrag._codecs.rare import RARE_CODECS
+from defrag._codecs.rare import OVER_CODECS
 from defrag.io.files import display_name
 from defrag.io.model_file import read_model_file, read_versioned, write_model_file
 from defrag.io.model_schema import pack_part, unpack_part
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = ["KINDS", "describe", "load", "save"]
 
-KINDS: dict[str, Codec] = {**POOLING_CODECS, **CLASSIFIER_CODECS, **RARE_CODECS}
+KINDS: dict[str, Codec] = {**POOLING_CODECS, **CLASSIFIER_CODECS, **OVER_CODECS}
 """Every kind of model that a file may contain."""
 
 

@@ -1,6 +1,6 @@
 """Classifiers in a model file: label trees, one-vs-rest, and ensembles on agglomerated features.
 
-A new ensemble of label trees, and a new one-vs-rest method, is one line of ``_BASES``.
+A new ensemble of label trees, and a new one-vs-rest method, is one line of ``CLASSIFIER_CODECS``.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from defrag.classifiers._base import Classifier
     from defrag.classifiers.one_vs_rest import OneVsRest
 
-__all__ = ["CLASSIFIER_CODECS", "AgglomeratedCodec", "ClassifierCodec", "TreesCodec"]
+__all__ = ["CLASSIFIER_CODECS", "AgglomeratedCodec", "ClassifierCodec", "TreeCodec", "TreesCodec"]
 
 _MOST = 2**31 - 1
 
@@ -226,17 +226,14 @@ class OneVsRestCodec(ClassifierCodec):
 class AgglomeratedCodec(ClassifierCodec):
     """Writes and reads :class:`Agglomerated`: its fitted pairs, and what they were cloned from."""
 
-    def __init__(self, classifiers: Mapping[str, Codec], poolings: Mapping[str, Codec]) -> None:
+    def __init__(self, bases: Mapping[str, Codec], kinds: tuple[str, ...]) -> None:
         super().__init__(
             Agglomerated,
             children={
-                "agglomerations": Child(tuple(poolings), many=True),
-                "bases": Child((*classifiers, "agglomerated"), many=True),
+                "agglomerations": Child(tuple(POOLING_CODECS), many=True),
+                "bases": Child(kinds, many=True),
             },
-            rules={
-                "base": Unfitted({**classifiers, "agglomerated": self}),
-                "agglomeration": Unfitted(poolings),
-            },
+            rules={"base": Unfitted(bases), "agglomeration": Unfitted(POOLING_CODECS)},
         )
 
     def encode(self, model: Agglomerated, options: SaveOptions) -> Part:
@@ -268,7 +265,7 @@ class AgglomeratedCodec(ClassifierCodec):
         return model
 
 
-_BASES: dict[str, Codec] = {
+CLASSIFIER_CODECS: dict[str, Codec] = {
     "label_tree": TreesCodec(LabelTree),
     "parabel": TreesCodec(Parabel),
     "bonsai": TreesCodec(Bonsai),
@@ -277,10 +274,4 @@ _BASES: dict[str, Codec] = {
     "ppd_sparse": OneVsRestCodec(PPDSparse),
     "proxml": OneVsRestCodec(ProXML),
 }
-
-CLASSIFIER_CODECS: dict[str, Codec] = {
-    "tree": TreeCodec(),
-    **_BASES,
-    "agglomerated": AgglomeratedCodec(_BASES, POOLING_CODECS),
-}
-"""The kinds of this room."""
+"""The classifiers that stand on their own."""

@@ -1,4 +1,6 @@
-"""Imputation and re-ranking in a model file: blocks, rules, prototypes, the trade-off.
+"""What stands over classifiers in a model file: re-ranking, imputation, agglomeration.
+
+Blocks, rules, prototypes, the trade-off are here; :class:`Agglomerated` is with the classifiers.
 
 Layouts of blocks are derived from the groups, so that a file can say nothing about them that is
 not checked by one look at the groups.
@@ -11,7 +13,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from defrag._codecs.base import SEED, Codec, SaveOptions, Unfitted, stored_rules
-from defrag._codecs.classifiers import CLASSIFIER_CODECS, ClassifierCodec
+from defrag._codecs.classifiers import (
+    CLASSIFIER_CODECS,
+    AgglomeratedCodec,
+    ClassifierCodec,
+    TreeCodec,
+)
 from defrag._codecs.pooling import POOLING_CODECS
 from defrag._native import GroupLayout, csr_from_parts
 from defrag._trade_off import GUARDS, MEASURES, TradeOff
@@ -26,7 +33,7 @@ from defrag.rerank import Refrag
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["RARE_CODECS", "FiatCodec", "ImputedCodec", "RefragCodec"]
+__all__ = ["OVER_CODECS", "FiatCodec", "ImputedCodec", "RefragCodec"]
 
 _SETTINGS = ("alpha", "gamma", "propensity_weight")
 # What is stored about every setting: the setting, what it did, and how sure its losses are.
@@ -273,20 +280,18 @@ def _decode_table(part: Part) -> TradeOff | None:
 
 
 def _codecs() -> dict[str, Codec]:
-    """Make the codecs; each classifier may stand over every other, this one included."""
-    kinds = {kind: codec for kind, codec in CLASSIFIER_CODECS.items() if not codec.schema.inner}
-    names = (*kinds, "refrag", "imputed")
+    """Make the codecs; what stands over a classifier may stand over every other such thing."""
+    names = (*CLASSIFIER_CODECS, "agglomerated", "refrag", "imputed")
     fiat = FiatCodec()
-    bases: dict[str, Codec] = dict(kinds)
-    bases["refrag"] = RefragCodec(bases, names)
-    bases["imputed"] = ImputedCodec(bases, fiat, names)
-    return {
-        "blocks": BlocksCodec(),
-        "fiat": fiat,
-        "refrag": bases["refrag"],
-        "imputed": bases["imputed"],
+    bases: dict[str, Codec] = dict(CLASSIFIER_CODECS)
+    over = {
+        "agglomerated": AgglomeratedCodec(bases, names),
+        "refrag": RefragCodec(bases, names),
+        "imputed": ImputedCodec(bases, fiat, names),
     }
+    bases |= over  # the codecs hold `bases` itself: each of them knows all three
+    return {"tree": TreeCodec(), "blocks": BlocksCodec(), "fiat": fiat, **over}
 
 
-RARE_CODECS: dict[str, Codec] = _codecs()
-"""The kinds of these rooms."""
+OVER_CODECS: dict[str, Codec] = _codecs()
+"""The kinds that stand over classifiers, and the parts that models are made of."""
