@@ -32,7 +32,7 @@ METHODS: dict[str, Any] = {
     WORD_VECTORS: Defrag(),
     "Hybrid": Hybrid(),
     "ITDC": ITDC(),
-    "ITDC, random start": ITDC(start="random"),
+    "ITDC, label start": ITDC(start="label"),
     "SCBC, balance 0.1": SCBC(balance=0.1),
     "SCBC, balance 1": SCBC(balance=1.0),
     "LSC": LSC(),
@@ -45,13 +45,13 @@ METHODS: dict[str, Any] = {
     "top by mass": TopFeatures(),
     "top by information": TopFeatures("information"),
 }
-# LMI, balance, entropy, minutes, P@1/3/5 of Table 1, on EURLex-4K.
+# LMI, balance, entropy, minutes; P@1/3/5 of Table 1, on EURLex-4K.
 PAPER = {
-    "DEFRAG-X": (0.37, "1.11", 0.99, 0.03, "78.97/65.68/54.46"),
-    "ITDC": (0.47, "Inf", 0.87, 0.7, "73.85/59.63/49.19"),
-    "SCBC, balance 0.1": (0.39, "321", 0.75, 0.55, "71.96/59.50/49.41"),
-    "LSC": (0.60, "130", 0.93, 5.7, "71.44/58.68/48.71"),
-    "BCLS": (0.50, "Inf", 0.91, 2.5, "74.14/60.96/50.53"),
+    "DEFRAG-X": "0.37, 1.11, 0.99, 0.03 min; 79.0 / 65.7 / 54.5",
+    "ITDC, label start": "0.47, inf, 0.87, 0.7 min; 73.9 / 59.6 / 49.2",
+    "SCBC, balance 0.1": "0.39, 321, 0.75, 0.55 min; 72.0 / 59.5 / 49.4",
+    "LSC": "0.60, 130, 0.93, 5.7 min; 71.4 / 58.7 / 48.7",
+    "BCLS": "0.50, inf, 0.91, 2.5 min; 74.1 / 61.0 / 50.5",
 }
 SETS = ["eurlex-4k:512", "eurlex-4k:625", "eurlex-4k:1024", "debian:5164", "tibkat-core:14264"]
 
@@ -123,35 +123,35 @@ def read(output: Path) -> list[dict[str, Any]]:
 
 
 def show(output: Path, places: list[str]) -> None:
+    """Print a table of Markdown per data set and number of groups."""
     records = read(output)
     for place in places:
         rows = {one["method"]: one for one in records if one["set"] == place}
-        print(f"\n{place}")
-        print(
-            f"{'method':<20} {'LMI':>5} {'(paper)':>7} {'balance':>8} {'entropy':>7} {'CPU s':>7} "
-            f"{'nnz/row':>7}  {'P@1/3/5, one':<18} {'three clusterings':<18}  Table 1"
-        )
+        paper = place.startswith("eurlex")
+        titles = ["method", "LMI", "(paper's)", "balance", "entropy", "CPU s", "nnz/row", "P@1/3/5"]
+        titles += ["three clusterings", "Table 1"] if paper else []
+        print(f"\n{place}\n\n| {' | '.join(titles)} |\n|{'---|' * len(titles)}")
         for name in ["all features", *METHODS]:
             if name in rows:
-                print(line_of(name, rows[name], paper=place.startswith("eurlex")))
+                print(f"| {' | '.join(cells_of(name, rows[name], paper=paper))} |")
 
 
-def line_of(name: str, row: dict[str, Any], *, paper: bool) -> str:
+def cells_of(name: str, row: dict[str, Any], *, paper: bool) -> list[str]:
     if "refused" in row:
-        return f"{name:<20} {row['refused']}"
+        return [name, row["refused"]]
     one, three = (
-        "/".join(f"{p:.2f}" for p in row[key]) if key in row else "" for key in ("P_1", "P_3")
+        " / ".join(f"{p:.1f}" for p in row[key]) if key in row else "" for key in ("P_1", "P_3")
     )
-    if "LMI" not in row:
-        return f"{name:<20} {'':>46}  {one:<18}"
-    line = (
-        f"{name:<20} {row['LMI']:>5.3f} {row['LMI_paper']:>7.3f} {row['balance']:>8.2f} "
-        f"{row['entropy']:>7.3f} {row['seconds']:>7.2f} {row['nnz']:>7.1f}  {one:<18} {three:<18}"
-    )
-    if paper and name in PAPER:
-        lmi, balance, entropy, minutes, precision = PAPER[name]
-        line += f"  {lmi} {balance} {entropy} {minutes} min {precision}"
-    return line
+    found = [""] * 6
+    if "LMI" in row:
+        found = [
+            *(f"{row[key]:.3f}" for key in ("LMI", "LMI_paper")),
+            f"{row['balance']:.1f}",
+            f"{row['entropy']:.3f}",
+            *(f"{row[key]:.1f}" for key in ("seconds", "nnz")),
+        ]
+    cells = [name, *found, one]
+    return [*cells, three, PAPER.get(name, "")] if paper else cells
 
 
 def main() -> None:

@@ -27,7 +27,7 @@ from oracles_rivals import bcls_rounds, divergences, joint_information
 
 ALL = [
     ITDC(),
-    ITDC(start="random"),
+    ITDC(start="label"),
     SCBC(),
     SCBC("xy", balance=1.0),
     LSC(),
@@ -255,7 +255,7 @@ def test_start_cuts_large_groups_and_merges_small_ones():
 def test_itdc_finds_planted_groups_and_never_ends_above_its_start():
     X = np.kron(np.eye(4), np.ones((3, 5))) + 0.0
     Y = np.repeat(np.arange(4), 3)
-    model = ITDC(n_clusters=4, random_state=0).fit(X, Y)
+    model = ITDC(n_clusters=4, start="label", random_state=0).fit(X, Y)
     assert model.objective_ == 0
     assert [len(set(model.labels_[i : i + 5])) for i in range(0, 20, 5)] == [1, 1, 1, 1]
     X, Y = some_points(6, n=200, d=90)
@@ -272,7 +272,7 @@ def test_from_random_groups_nothing_is_lost_by_moving():
     X, Y = some_points(8, n=200, d=90)
     random = RandomGroups(n_clusters=12, random_state=4).fit(X).labels_
     start = metrics.loss_of_mutual_information(X, Y, random) * metrics.mutual_information(X, Y)
-    assert ITDC(n_clusters=12, start="random", random_state=4).fit(X, Y).objective_ < start
+    assert ITDC(n_clusters=12, random_state=4).fit(X, Y).objective_ < start
 
 
 def test_itdc_needs_labels_and_counts():

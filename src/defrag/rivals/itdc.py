@@ -32,12 +32,9 @@ _LEAST_SMOOTHING = 2.0**-20
 class ITDC(Rival):
     """Group the features so that the groups tell as much about the labels as they can.
 
-    A feature is its distribution over the labels, a row of X^T Y. Features start in the group
-    of their most frequent label; groups that are too large are cut at random, and where
-    there are more such labels than groups, the labels with most features are taken. Then
-    every feature moves to the group whose mixture of distributions is nearest in
-    Kullback-Leibler divergence, until what is lost falls by less than ``tol`` of itself. The
-    groups have no balance, and some may be empty.
+    A feature is its distribution over the labels, a row of X^T Y. Every feature moves to the
+    group whose mixture of distributions is nearest in Kullback-Leibler divergence, until what is
+    lost falls by less than ``tol`` of itself. The groups have no balance, and some may be empty.
 
     Parameters
     ----------
@@ -47,9 +44,11 @@ class ITDC(Rival):
         The number of groups, instead.
     stop : {"leaf<=d0", "leaf<2*d0"}, default="leaf<=d0"
         The rule.
-    start : {"label", "random"}, default="label"
-        Where features start: with their most frequent label, as published, or in equally
-        large random groups, which loses far less where there are many labels.
+    start : {"random", "label"}, default="random"
+        Where features start: in equally large random groups, or with their most frequent label,
+        as published, which ends with a higher loss, far higher where there are many labels.
+        Groups of a label that are too large are then cut at random, and where there are more
+        such labels than groups, the labels with most features are taken.
     smoothing : float, default=1.0
         The share of the uniform distribution that is mixed into a group in the first round;
         halved in every round.
@@ -62,7 +61,7 @@ class ITDC(Rival):
     scale : {None, "energy"}, default=None
         Bring each group to the energy of its members.
     random_state : int, RandomState, Generator or None, default=None
-        Seed of the random cuts.
+        Seed of the random groups and cuts.
     n_jobs : int, optional
         Threads; the result does not depend on it.
     verbose : int, default=0
@@ -113,7 +112,7 @@ class ITDC(Rival):
         max_cluster_size: int = 8,
         n_clusters: int | None = None,
         stop: str = "leaf<=d0",
-        start: str = "label",
+        start: str = "random",
         smoothing: float = 1.0,
         tol: float = 1e-3,
         max_iter: int = 50,
@@ -138,7 +137,7 @@ class ITDC(Rival):
 
     _rules: ClassVar[dict[str, Any]] = {
         **GROUP_RULES,
-        "start": Choice(("label", "random")),
+        "start": Choice(("random", "label")),
         "smoothing": Float(0.0, open_low=True),
         "tol": Float(0.0),
         "max_iter": Int(1, 2**31 - 1),
