@@ -11,7 +11,9 @@ import pytest
 from cli_model_data import N_FEATURES, N_LABELS, N_POINTS, fill_folder, points
 from cli_running import run, run_well
 from defrag import (
+    PLT,
     Agglomerated,
+    Bonsai,
     Defrag,
     DiSMEC,
     Fiat,
@@ -19,6 +21,8 @@ from defrag import (
     Imputed,
     LabelTree,
     Parabel,
+    PPDSparse,
+    ProXML,
     Refrag,
     load,
 )
@@ -39,7 +43,8 @@ GROUPS = {
 }
 
 
-BASES = {"label-tree": LabelTree, "parabel": Parabel}
+BASES = {"label-tree": LabelTree, "parabel": Parabel, "bonsai": Bonsai, "plt": PLT}
+FLAT = {"dismec": DiSMEC, "ppdsparse": PPDSparse, "proxml": ProXML}
 
 
 def whole(base, groups, **settings):
@@ -60,13 +65,21 @@ def test_train_is_library(folder, base, groups):
 
 
 @pytest.mark.parametrize("groups", ["none", "hybrid"])
-@pytest.mark.parametrize("flags", [{}, {"preset": "fast", "batch_size": 16}])
-def test_train_one_vs_rest_is_library(folder, groups, flags):
+@pytest.mark.parametrize(
+    ("base", "flags"),
+    [
+        *((base, {}) for base in FLAT),
+        ("dismec", {"preset": "fast", "batch_size": 16}),
+        ("ppdsparse", {"l1": 0.2, "max_rounds": 2}),
+        ("proxml", {"solution": "minimum", "batch_size": 16}),
+    ],
+)
+def test_train_one_vs_rest_is_library(folder, base, groups, flags):
     X, Y = points()
-    line = f"train train.txt out --classifier dismec --agglomerate {groups} --weights int8"
+    line = f"train train.txt out --classifier {base} --agglomerate {groups} --weights int8"
     given = [text for name, value in flags.items() for text in (_flags.flag_name(name), str(value))]
     run_well(*line.split(" "), *given)
-    model = whole(DiSMEC(**flags), GROUPS[groups], random_state=0).fit(X, Y)
+    model = whole(FLAT[base](**flags), GROUPS[groups], random_state=0).fit(X, Y)
     model.save(folder / "expected", weights="int8")
     assert (folder / "out").read_bytes() == (folder / "expected").read_bytes()
 
@@ -82,7 +95,7 @@ def test_train_recommends(folder):
 
 
 def test_choices_are_all_tested():
-    assert set(BASES) <= set(_models.CLASSIFIERS)
+    assert {**BASES, **FLAT} == _models.CLASSIFIERS
     assert {one.value for one in _models.Agglomeration} == set(GROUPS)
 
 
@@ -107,6 +120,8 @@ PARAMETERS = [
     ("label-tree", "hybrid", "singletons", 0.2),
     ("label-tree", "hybrid", "pooling", "mean"),
     ("label-tree", "x", "max_iter", 1),
+    ("bonsai", "none", "n_trees", 1),
+    ("plt", "none", "arity", 3),
 ]
 
 
