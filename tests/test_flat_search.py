@@ -55,21 +55,46 @@ def test_a_model_that_can_be_checked_by_hand():
 
 @settings(max_examples=60, deadline=None, derandomize=True)
 @given(
-    sizes=st.tuples(st.integers(1, 40), st.integers(1, 300)),
+    # Nine rows are ranked one by one; sixty, where weights are many, together.
+    sizes=st.tuples(st.sampled_from([9, 60]), st.integers(1, 40), st.integers(1, 300)),
     density=st.sampled_from([0.0, 0.01, 0.1, 0.7]),
     row_density=st.sampled_from([0.0, 0.05, 0.5]),
     k=st.sampled_from([1, 3, 130, 400]),
     outputs=st.sampled_from([np.uint16, np.int32]),
 )
 def test_exact_and_the_same_for_any_threads(sizes, density, row_density, k, outputs):
-    model = make_model(*sizes, density, sum(sizes), outputs)
-    X = make_rows(9, sizes[0], row_density, sizes[1])
+    n_rows, n_features, n_outputs = sizes
+    model = make_model(n_features, n_outputs, density, sum(sizes), outputs)
+    X = make_rows(n_rows, n_features, row_density, n_outputs)
     expected = rank_all_labels(model, X, k)
     for threads in (1, 2, 3):
         found = flat_search(model, X, top_k=k, n_threads=threads)
         np.testing.assert_array_equal(found[0], expected[0])
         # The exponential of numpy may differ from that of C in the last place.
         np.testing.assert_allclose(found[1], expected[1], rtol=2e-7)
+
+
+@pytest.mark.parametrize("k", [1, 5, 128])
+@pytest.mark.parametrize("outputs", [np.uint16, np.int32])
+@pytest.mark.parametrize("n_outputs", [64, 150, 301])
+def test_rows_together_and_alone_give_the_same_bits(n_outputs, outputs, k):
+    model = make_model(20, n_outputs, 0.8, n_outputs, outputs)
+    rng = np.random.default_rng(k)
+    values = rng.normal(size=(100, 20)) * (rng.random((100, 20)) < 0.5)
+    X = sparse.csr_array(values.astype(np.float32))  # no halves: every rounding counts
+    together = flat_search(model, X, top_k=k, n_threads=2)
+    alone = [flat_search(model, X[[row]], top_k=k) for row in range(100)]
+    for found, parts in zip(together, zip(*alone, strict=True), strict=True):
+        np.testing.assert_array_equal(found, np.concatenate(parts))
+
+
+def test_more_rows_than_are_ranked_at_once():
+    model = make_model(6, 40, 0.9, 0)
+    X = make_rows(50, 6, 0.6, 0)
+    many = sparse.vstack([X] * 700, format="csr")
+    found, part = flat_search(model, many, top_k=3), flat_search(model, X, top_k=3)
+    for whole, once in zip(found, part, strict=True):
+        np.testing.assert_array_equal(whole, np.tile(once, (700, 1)))
 
 
 @pytest.mark.parametrize("k", [5, 200])

@@ -2,21 +2,16 @@
 #include "core/flat_search.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 #include <vector>
 
-#include "core/ranking.hpp"
+#include "core/flat_panels.hpp"
+#include "core/flat_ranking.hpp"
 
 namespace defrag {
 namespace {
 
 // A row that meets fewer weights than this share of the outputs remembers which it touched.
 constexpr std::int64_t kTouchedShare = 4;
-// Up to so many labels are kept in order as they come; more are sorted at the end.
-constexpr std::int64_t kKeptInOrder = 128;
-// Margins that are compared to the worst kept one before any of them is looked at.
-constexpr std::int64_t kBlock = 64;
 constexpr std::int64_t kGrain = 64;
 
 /// Ranks one row after the other; one object per thread.
@@ -43,7 +38,7 @@ class RowRanker {
         } else {
             rank_all(X, row);
         }
-        write(row, out);
+        write_found(found_.data(), n_found_, model_.labels, row, out);
     }
 
  private:
@@ -60,8 +55,10 @@ class RowRanker {
             for (std::int64_t o = 0; o < model_.n_outputs; ++o) collect(o);
             keep_best();
         } else {
-            for (std::int64_t o = 0; o < model_.n_outputs; o += kBlock) {
-                offer_block(o, std::min(o + kBlock, model_.n_outputs));
+            Best best(found_.data(), &n_found_, top_k_);
+            for (std::int64_t o = 0; o < model_.n_outputs; o += kMarginsAtOnce) {
+                offer_block(best, margins_.data() + o, o,
+                            std::min(kMarginsAtOnce, model_.n_outputs - o));
             }
         }
         std::copy(model_.bias, model_.bias + model_.n_outputs, margins_.begin());
@@ -95,15 +92,7 @@ class RowRanker {
         }
     }
 
-    /// An output with its margin. Weights from a file are finite, but their sums need not be,
-    /// and nothing can be ordered by what is not a number.
-    Scored scored(std::int64_t output) const {
-        const float margin = margins_[at(output)];
-        return {std::isnan(margin) ? -std::numeric_limits<float>::infinity() : margin,
-                static_cast<std::int32_t>(output)};
-    }
-
-    void collect(std::int64_t output) { found_.push_back(scored(output)); }
+    void collect(std::int64_t output) { found_.push_back(scored(margins_[at(output)], output)); }
 
     /// Orders the best of what was collected.
     void keep_best() {
@@ -114,33 +103,6 @@ class RowRanker {
             std::nth_element(found_.begin(), middle, found_.end(), better);
         }
         std::sort(found_.begin(), middle, better);
-    }
-
-    void offer_block(std::int64_t begin, std::int64_t end) {
-        Best best(found_.data(), &n_found_, top_k_);
-        if (best.full()) {
-            // Outputs come in order: of equal margins the one that is kept already is better.
-            const float worst = best.worst().score;
-            int any = 0;
-            for (std::int64_t o = begin; o < end; ++o) any |= margins_[at(o)] > worst ? 1 : 0;
-            if (any == 0) return;
-        }
-        for (std::int64_t o = begin; o < end; ++o) best.offer(scored(o));
-    }
-
-    void write(std::int64_t row, TopLabels& out) {
-        for (std::int32_t i = 0; i < n_found_; ++i) {
-            Scored& item = found_[at(i)];
-            item.score =
-                static_cast<float>(1.0 / (1.0 + std::exp(-static_cast<double>(item.score))));
-        }
-        // Different margins may have one score: the order is that of what is given.
-        std::sort(found_.begin(), found_.begin() + n_found_, better);
-        for (std::int32_t i = 0; i < n_found_; ++i) {
-            const std::size_t place = at(row * out.top_k + i);
-            out.labels[place] = model_.labels[found_[at(i)].id];
-            out.scores[place] = found_[at(i)].score;
-        }
     }
 
     const FlatModel<Output>& model_;
@@ -157,11 +119,15 @@ class RowRanker {
 template <class Output>
 TopLabels flat_search(const Context& context, const FlatModel<Output>& model, const CsrView& X,
                       std::int64_t top_k) {
-    context.expect(X.n_rows);
     TopLabels result;
     result.top_k = top_k;
     result.labels.assign(at(X.n_rows * top_k), -1);
     result.scores.assign(at(X.n_rows * top_k), 0.0F);
+    if (panels_pay(model, X, top_k)) {
+        rank_by_panels(context, model, X, result);
+        return result;
+    }
+    context.expect(X.n_rows);
     std::vector<RowRanker<Output>> rankers;
     rankers.reserve(context.n_threads());
     for (unsigned w = 0; w < context.n_threads(); ++w) rankers.emplace_back(model, top_k);

@@ -29,8 +29,9 @@ struct FlatModel {
 ///
 /// A row that meets few weights looks only at the outputs that it touches: all others have
 /// the margin `bias`, and the best of them are the first of `by_bias`. Other rows add into
-/// all margins. Both add one feature after the other, so that no bit tells them apart.
-/// Memory: outputs * 8 bytes per thread.
+/// all margins. Many rows that meet many weights are ranked together (flat_panels.hpp). All
+/// add one feature after the other, so that no bit tells them apart.
+/// Memory: outputs * 8 bytes per thread, or that of the panels.
 template <class Output>
 TopLabels flat_search(const Context& context, const FlatModel<Output>& model, const CsrView& X,
                       std::int64_t top_k);

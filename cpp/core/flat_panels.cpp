@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "core/flat_panels.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "core/compact_rows.hpp"
+#include "core/flat_ranking.hpp"
+#include "core/solver_pass.hpp"
+
+namespace defrag {
+namespace {
+
+constexpr std::int64_t kPanelsAtOnce = kMarginsAtOnce / kLanes;
+// Rows whose copies and best outputs are in memory together.
+constexpr std::int64_t kRowsAtOnce = std::int64_t{1} << 14;
+constexpr std::int64_t kRowGrain = 64;
+constexpr std::int64_t kSlotGrain = 512;
+
+// What things cost, in weights that are added to margins one by one: a line of sixteen
+// weights added at once, a line laid out, and a weight put into it.
+constexpr double kAddLine = 1.2;
+constexpr double kMakeLine = 14.0;
+constexpr double kPutWeight = 5.0;
+// Below it no weight is met often enough to be worth laying out, and nothing is counted.
+constexpr std::int64_t kFewRows = 6;
+constexpr std::int64_t kMostFeatures = std::int64_t{1} << 25;
+
+/// Ranks the rows of one part of X.
+template <class Output>
+class PanelRanker {
+ public:
+    PanelRanker(const Context& context, const FlatModel<Output>& model, std::int64_t top_k)
+        : context_(context),
+          model_(model),
+          top_k_(std::min(top_k, model.n_outputs)),
+          score_panels_(select_score_panels(Instructions::kBest)),
+          scratch_(at(model.n_features), 0) {}
+
+    /// Ranks rows that stand in the result from row `first` on.
+    void rank(const CsrView& X, std::int64_t first, TopLabels& result) {
+        rows_.assign(X, {}, nullptr, X.n_rows, 0.0F, scratch_);
+        panel_size_ = rows_.n_slots() * kLanes;
+        panels_.require(at(kPanelsAtOnce * panel_size_));
+        next_.resize(at(rows_.n_slots()));
+        for (std::int64_t slot = 1; slot < rows_.n_slots(); ++slot) {
+            next_[at(slot)] = model_.feature_ptr[rows_.feature(slot)];
+        }
+        found_.resize(at(X.n_rows * top_k_));
+        n_found_.assign(at(X.n_rows), 0);
+        for (std::int64_t begin = 0; begin < model_.n_outputs; begin += kMarginsAtOnce) {
+            const std::int64_t count = std::min(kMarginsAtOnce, model_.n_outputs - begin);
+            lay_out(begin);
+            score(begin, count);
+        }
+        parallel_for(context_, X.n_rows, kRowGrain,
+                     [&](std::int64_t from, std::int64_t to, unsigned) {
+                         for (std::int64_t row = from; row < to; ++row) {
+                             write_found(found_.data() + row * top_k_, n_found_[at(row)],
+                                         model_.labels, first + row, result);
+                         }
+                     });
+    }
+
+ private:
+    /// Fills the panels with the weights of outputs from `begin` on.
+    void lay_out(std::int64_t begin) {
+        const std::int64_t end = begin + kMarginsAtOnce;
+        parallel_for(context_, rows_.n_slots(), kSlotGrain,
+                     [&](std::int64_t from, std::int64_t to, unsigned) {
+                         for (std::int64_t slot = from; slot < to; ++slot) {
+                             lay_out_slot(slot, begin, end);
+                         }
+                         context_.check();
+                     });
+    }
+
+    void lay_out_slot(std::int64_t slot, std::int64_t begin, std::int64_t end) {
+        float* lines[kPanelsAtOnce];
+        for (std::int64_t k = 0; k < kPanelsAtOnce; ++k) {
+            lines[k] = panels_.data() + k * panel_size_ + slot * kLanes;
+            std::fill(lines[k], lines[k] + kLanes, 0.0F);
+        }
+        if (slot == 0) return;  // that of the bias, which the margins begin with
+        const std::int64_t last = model_.feature_ptr[rows_.feature(slot) + 1];
+        std::int64_t e = next_[at(slot)];
+        for (; e < last && model_.outputs[e] < end; ++e) {
+            const std::int64_t place = model_.outputs[e] - begin;
+            lines[place / kLanes][place % kLanes] = model_.weights[e];
+        }
+        next_[at(slot)] = e;
+    }
+
+    /// Adds every row's weights to the biases, and offers the outputs to the row's best.
+    void score(std::int64_t begin, std::int64_t count) {
+        const std::int64_t n_panels = (count + kLanes - 1) / kLanes;
+        parallel_for(context_, rows_.n_rows(), kRowGrain,
+                     [&](std::int64_t from, std::int64_t to, unsigned) {
+                         alignas(64) float margins[kMarginsAtOnce] = {};
+                         for (std::int64_t row = from; row < to; ++row) {
+                             std::copy(model_.bias + begin, model_.bias + begin + count, margins);
+                             score_panels_(rows_.entries() + rows_.starts()[row],
+                                           rows_.entries() + rows_.starts()[row + 1],
+                                           panels_.data(), panel_size_, n_panels, margins);
+                             Best best(found_.data() + row * top_k_, &n_found_[at(row)], top_k_);
+                             offer_block(best, margins, begin, count);
+                         }
+                         context_.advance((to - from) * count);
+                     });
+    }
+
+    const Context& context_;
+    const FlatModel<Output>& model_;
+    std::int64_t top_k_;
+    ScorePanels score_panels_;
+    std::vector<std::int32_t> scratch_;
+    CompactRows rows_;
+    std::int64_t panel_size_ = 0;
+    AlignedBuffer<float> panels_;
+    std::vector<std::int64_t> next_;  // by slot: its first weight that has not been laid out
+    std::vector<Scored> found_;       // [row][top_k]
+    std::vector<std::int32_t> n_found_;
+};
+
+}  // namespace
+
+template <class Output>
+bool panels_pay(const FlatModel<Output>& model, const CsrView& X, std::int64_t top_k) {
+    if (std::min(top_k, model.n_outputs) > kKeptInOrder || X.n_rows < kFewRows ||
+        model.n_features > kMostFeatures) {
+        return false;
+    }
+    std::int64_t met = 0;
+    std::int64_t n_slots = 0;
+    std::int64_t n_weights = 0;
+    std::vector<char> seen(at(model.n_features), 0);
+    for (std::int64_t p = X.begin(0); p < X.end(X.n_rows - 1); ++p) {
+        const std::int64_t feature = X.indices[p];
+        const std::int64_t count = model.feature_ptr[feature + 1] - model.feature_ptr[feature];
+        met += count;
+        if (seen[at(feature)] != 0) continue;
+        seen[at(feature)] = 1;
+        ++n_slots;
+        n_weights += count;
+    }
+    const auto n_panels = static_cast<double>((model.n_outputs + kLanes - 1) / kLanes);
+    const auto n_entries = static_cast<double>(X.nnz() + X.n_rows * CompactRows::kStride);
+    return n_panels * (n_entries * kAddLine + static_cast<double>(n_slots) * kMakeLine) +
+               static_cast<double>(n_weights) * kPutWeight <
+           static_cast<double>(met);
+}
+
+template <class Output>
+void rank_by_panels(const Context& context, const FlatModel<Output>& model, const CsrView& X,
+                    TopLabels& result) {
+    context.expect(X.n_rows * model.n_outputs);
+    PanelRanker<Output> ranker(context, model, result.top_k);
+    for (std::int64_t row = 0; row < X.n_rows; row += kRowsAtOnce) {
+        CsrView part = X;
+        part.n_rows = std::min(kRowsAtOnce, X.n_rows - row);
+        part.indptr = X.indptr + row;
+        ranker.rank(part, row, result);
+    }
+}
+
+template bool panels_pay(const FlatModel<std::uint16_t>&, const CsrView&, std::int64_t);
+template bool panels_pay(const FlatModel<std::int32_t>&, const CsrView&, std::int64_t);
+template void rank_by_panels(const Context&, const FlatModel<std::uint16_t>&, const CsrView&,
+                             TopLabels&);
+template void rank_by_panels(const Context&, const FlatModel<std::int32_t>&, const CsrView&,
+                             TopLabels&);
+
+}  // namespace defrag

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+#include "core/beam_search.hpp"
+#include "core/ranking.hpp"
+
+namespace defrag {
+
+/// Up to so many outputs of a row are kept in order as they come.
+constexpr std::int64_t kKeptInOrder = 128;
+/// Margins that are compared to the worst kept one before any of them is looked at.
+constexpr std::int64_t kMarginsAtOnce = 64;
+
+/// An output with its margin. Weights from a file are finite, but their sums need not be,
+/// and nothing can be ordered by what is not a number.
+inline Scored scored(float margin, std::int64_t output) {
+    return {std::isnan(margin) ? -std::numeric_limits<float>::infinity() : margin,
+            static_cast<std::int32_t>(output)};
+}
+
+/// Offers outputs begin, begin + 1, ... by their margins; blocks must come in order.
+inline void offer_block(Best& best, const float* margins, std::int64_t begin, std::int64_t count) {
+    if (best.full()) {
+        // Outputs come in order: of equal margins the one that is kept already is better.
+        const float worst = best.worst().score;
+        int any = 0;
+        for (std::int64_t i = 0; i < count; ++i) any |= margins[i] > worst ? 1 : 0;
+        if (any == 0) return;
+    }
+    for (std::int64_t i = 0; i < count; ++i) best.offer(scored(margins[i], begin + i));
+}
+
+/// Writes what was found for a row: margins become scores, outputs become labels.
+inline void write_found(Scored* found, std::int32_t n_found, const std::int32_t* labels,
+                        std::int64_t row, TopLabels& out) {
+    for (std::int32_t i = 0; i < n_found; ++i) {
+        found[i].score =
+            static_cast<float>(1.0 / (1.0 + std::exp(-static_cast<double>(found[i].score))));
+    }
+    // Different margins may have one score: the order is that of what is given.
+    std::sort(found, found + n_found, better);
+    for (std::int32_t i = 0; i < n_found; ++i) {
+        const std::size_t place = at(row * out.top_k + i);
+        out.labels[place] = labels[found[i].id];
+        out.scores[place] = found[i].score;
+    }
+}
+
+}  // namespace defrag
