@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import signal
 import sys
 
@@ -19,5 +20,5 @@ def main() -> None:
         sys.stderr.write("defrag: error: interrupted\n")
         sys.exit(130)
     finally:
-        # The exit code is settled: a further Ctrl-C could only make a traceback of it.
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        # Once Python shuts down, a further Ctrl-C could only make a traceback of the exit code.
+        atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)
