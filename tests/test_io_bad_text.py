@@ -84,7 +84,8 @@ BAD_FILES = {
 def timer():
     start = time.perf_counter()
     yield
-    assert time.perf_counter() - start < 1.0
+    # Milliseconds, unless something waits or is quadratic; sanitizers and busy machines are slow.
+    assert time.perf_counter() - start < 5.0
 
 
 @pytest.mark.usefixtures("timer")

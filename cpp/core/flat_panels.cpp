@@ -19,7 +19,7 @@ constexpr std::int64_t kSlotGrain = 512;
 
 // What things cost, in weights that are added to margins one by one: a line of sixteen
 // weights added at once, a line laid out, and a weight put into it.
-constexpr double kAddLine = 1.2;
+constexpr double kAddLine = 1.5;
 constexpr double kMakeLine = 14.0;
 constexpr double kPutWeight = 5.0;
 // Below it no weight is met often enough to be worth laying out, and nothing is counted.
