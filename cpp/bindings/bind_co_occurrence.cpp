@@ -4,6 +4,7 @@
 
 #include "bindings/arrays.hpp"
 #include "core/co_occurrence.hpp"
+#include "core/impute.hpp"
 
 using namespace nanobind::literals;
 using namespace defrag;
@@ -60,13 +61,14 @@ void bind_co_occurrence(nb::module_& m) {
         "impute",
         [](const CsrArrays& rows, const BlockArrays& blocks,
            const std::optional<Array<float>>& betas, std::int64_t n_features,
-           std::int64_t max_growth, std::int64_t max_entries, unsigned n_threads) {
+           std::int64_t max_growth, std::int64_t usual_size, std::int64_t max_entries,
+           unsigned n_threads) {
             const CsrView view = csr_view(rows, n_features);
             return to_numpy(run(n_threads, nb::none(), [&](const Context& context) {
                 return impute(context, view, block_views(blocks), pointer(betas),
-                              {max_growth, max_entries});
+                              {max_growth, usual_size, max_entries});
             }));
         },
         "rows"_a.noconvert(), "blocks"_a.noconvert(), "betas"_a.noconvert().none(), nb::kw_only(),
-        "n_features"_a, "max_growth"_a, "max_entries"_a, "n_threads"_a);
+        "n_features"_a, "max_growth"_a, "usual_size"_a, "max_entries"_a, "n_threads"_a);
 }

@@ -8,6 +8,7 @@ void bind_agglomeration(nb::module_& m);
 void bind_beam_search(nb::module_& m);
 void bind_best_first(nb::module_& m);
 void bind_co_occurrence(nb::module_& m);
+void bind_companions(nb::module_& m);
 void bind_csr(nb::module_& m);
 void bind_flat_search(nb::module_& m);
 void bind_kmeans(nb::module_& m);
@@ -36,6 +37,7 @@ NB_MODULE(_core, m) {
     bind_flat_search(m);
     bind_matches(m);
     bind_co_occurrence(m);
+    bind_companions(m);
     bind_rerank(m);
     bind_ppd_sparse(m);
     bind_proxml(m);

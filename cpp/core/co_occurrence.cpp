@@ -3,10 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
-
-#include "core/bitset.hpp"
-#include "core/blocks.hpp"
 
 namespace defrag {
 namespace {
@@ -76,101 +72,6 @@ void finish_block(const double* sums, std::int64_t size, bool cosine, float* ent
     }
 }
 
-/// The product of one row with the mean of several blocks, one thread's memory for it.
-class RowProduct {
- public:
-    RowProduct(std::int64_t n_features, const std::vector<CoOccurrenceView>& blocks)
-        : blocks_(&blocks), sums_(at(n_features)), present_(n_features) {}
-
-    /// Computes the entries of u C, by ascending feature.
-    const RowBlock& multiply(const CsrView& rows, std::int64_t row) {
-        const float share = 1.0F / static_cast<float>(blocks_->size());
-        for (const CoOccurrenceView& one : *blocks_) {
-            for (std::int64_t p = rows.begin(row); p < rows.end(row); ++p) {
-                add(one, rows.indices[p], rows.data[p] * share);
-            }
-        }
-        product_.indices.clear();
-        product_.data.clear();
-        present_.drain([&](std::int32_t feature) {
-            float& sum = sums_[at(feature)];
-            if (sum != 0.0F) product_.push(feature, sum);
-            sum = 0.0F;
-        });
-        return product_;
-    }
-
- private:
-    void add(const CoOccurrenceView& one, std::int32_t feature, float value) {
-        const GroupLayout& layout = one.layout;
-        const std::int32_t group = layout.groups[feature];
-        if (group < 0) return;
-        const std::int64_t size = layout.size(group);
-        const std::int32_t* members = layout.members + layout.member_ptr[group];
-        const float* entries = one.entries + layout.entry_ptr[group] + layout.slots[feature] * size;
-        for (std::int64_t i = 0; i < size; ++i) {
-            if (entries[i] == 0.0F) continue;
-            present_.insert(members[i]);
-            sums_[at(members[i])] += value * entries[i];
-        }
-    }
-
-    const std::vector<CoOccurrenceView>* blocks_;
-    std::vector<float> sums_;
-    OrderedSet present_;
-    RowBlock product_;
-};
-
-double length(const std::vector<float>& values) {
-    double sum = 0.0;
-    for (const float value : values) sum += static_cast<double>(value) * value;
-    return std::sqrt(sum);
-}
-
-/// Calls both(feature, of the row, of the product) for the features of either, in order.
-template <class Both>
-void merge(const CsrView& rows, std::int64_t row, const RowBlock& product, Both both) {
-    std::int64_t p = rows.begin(row);
-    std::size_t q = 0;
-    while (p < rows.end(row) || q < product.indices.size()) {
-        const bool left = q == product.indices.size() ||
-                          (p < rows.end(row) && rows.indices[p] <= product.indices[q]);
-        const bool right = p == rows.end(row) ||
-                           (q < product.indices.size() && product.indices[q] <= rows.indices[p]);
-        const std::int32_t feature = left ? rows.indices[p] : product.indices[q];
-        both(feature, left ? rows.data[p] : 0.0F, right ? product.data[q] : 0.0F);
-        p += left ? 1 : 0;
-        q += right ? 1 : 0;
-    }
-}
-
-/// Keeps the `room` entries of the largest size, of equal ones those of the smaller feature.
-void keep_largest(RowBlock& entries, std::size_t room, std::vector<std::size_t>& order) {
-    if (entries.data.size() <= room) return;
-    order.resize(entries.data.size());
-    for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-    const auto cut = order.begin() + static_cast<std::ptrdiff_t>(room);
-    std::nth_element(order.begin(), cut, order.end(), [&](std::size_t a, std::size_t b) {
-        const float x = std::abs(entries.data[a]);
-        const float y = std::abs(entries.data[b]);
-        return x > y || (x == y && a < b);
-    });
-    std::sort(order.begin(), cut);
-    for (std::size_t i = 0; i < room; ++i) {
-        entries.indices[i] = entries.indices[order[i]];
-        entries.data[i] = entries.data[order[i]];
-    }
-    entries.indices.resize(room);
-    entries.data.resize(room);
-}
-
-std::size_t places(const Room& room, std::int64_t n_entries) {
-    std::int64_t most = std::numeric_limits<std::int64_t>::max();
-    if (room.max_growth > 0) most = std::min(most, room.max_growth * n_entries);
-    if (room.max_entries > 0) most = std::min(most, room.max_entries);
-    return at(most);
-}
-
 }  // namespace
 
 std::vector<float> co_occurrence(const Context& context, const CsrView& matrix,
@@ -228,37 +129,6 @@ std::vector<float> overlaps(const Context& context, const CsrView& rows,
             context.advance(end - begin);
         });
     return result;
-}
-
-Csr impute(const Context& context, const CsrView& rows, const std::vector<CoOccurrenceView>& blocks,
-           const float* betas, const Room& room) {
-    context.expect(rows.n_rows);
-    std::vector<RowProduct> products(context.n_threads(), RowProduct(rows.n_cols, blocks));
-    std::vector<RowBlock> results(context.n_threads());
-    std::vector<std::vector<std::size_t>> orders(context.n_threads());
-    const RowBlock nothing;
-    const auto fill = [&](std::int64_t row, RowBlock& block, unsigned worker) {
-        RowBlock& result = results[worker];
-        result.indices.clear();
-        result.data.clear();
-        float factor = 0.0F;
-        const RowBlock* product = &nothing;
-        if (betas == nullptr || betas[row] != 0.0F) {
-            product = &products[worker].multiply(rows, row);
-            const auto size = static_cast<float>(length(product->data));
-            if (size > 0.0F) factor = (betas == nullptr ? 1.0F : betas[row]) / size;
-        }
-        merge(rows, row, *product, [&](std::int32_t feature, float u, float v) {
-            const float value = (betas == nullptr ? 0.0F : u) + factor * v;
-            if (value != 0.0F) result.push(feature, value);
-        });
-        keep_largest(result, places(room, rows.end(row) - rows.begin(row)), orders[worker]);
-        const double size = length(result.data);
-        for (std::size_t i = 0; i < result.indices.size(); ++i) {
-            block.push(result.indices[i], static_cast<float>(result.data[i] / size));
-        }
-    };
-    return build_rows(context, rows.n_rows, rows.n_cols, kRowsPerBlock, fill);
 }
 
 }  // namespace defrag

@@ -44,16 +44,4 @@ std::vector<float> co_occurrence(const Context& context, const CsrView& matrix,
 std::vector<float> overlaps(const Context& context, const CsrView& rows,
                             const std::vector<CoOccurrenceView>& blocks);
 
-/// How many entries of a row are kept, the largest: so many times those it had, and so many in
-/// all; 0 is no limit.
-struct Room {
-    std::int64_t max_growth = 0;
-    std::int64_t max_entries = 0;
-};
-
-/// Imputes rows u of length 1: u + beta u C / |u C|, or u C where `betas` is nullptr, C being
-/// the mean of the blocks; the result has length 1. A row with beta 0 stays as it is.
-Csr impute(const Context& context, const CsrView& rows, const std::vector<CoOccurrenceView>& blocks,
-           const float* betas, const Room& room);
-
 }  // namespace defrag

@@ -41,16 +41,13 @@ class RowScores {
 
     /// Adds a weight times some postings.
     void add(const Posting* posting, std::int64_t count, float weight) {
-        // Never exactly zero again: a row must not be remembered twice.
-        constexpr float kTiny = 1e-37F;
         const Posting* end = posting + count;
-        for (; posting != end; ++posting) {
-            float& score = scores_[at(posting->row)];
-            touched_[n_touched_] = posting->row;
-            n_touched_ += score == 0.0F ? 1U : 0U;
-            const float sum = score + weight * posting->value;
-            score = sum == 0.0F ? kTiny : sum;
-        }
+        for (; posting != end; ++posting) add(posting->row, weight * posting->value);
+    }
+
+    /// Adds a weight times some values.
+    void add(const std::int32_t* rows, const float* values, std::int64_t count, float weight) {
+        for (std::int64_t i = 0; i < count; ++i) add(rows[i], weight * values[i]);
     }
 
     const std::int32_t* begin() const { return touched_.data(); }
@@ -63,6 +60,16 @@ class RowScores {
     }
 
  private:
+    void add(std::int32_t row, float value) {
+        // Never exactly zero again: a row must not be remembered twice.
+        constexpr float kTiny = 1e-37F;
+        float& score = scores_[at(row)];
+        touched_[n_touched_] = row;
+        n_touched_ += score == 0.0F ? 1U : 0U;
+        const float sum = score + value;
+        score = sum == 0.0F ? kTiny : sum;
+    }
+
     std::vector<float> scores_;
     std::vector<std::int32_t> touched_;
     std::size_t n_touched_ = 0;

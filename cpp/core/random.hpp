@@ -23,7 +23,8 @@ enum class Stage : std::uint64_t {
     kSolver = 3,
     kLabelTree = 4,
     kKMeans = 5,
-    kPpdSparse = 6
+    kPpdSparse = 6,
+    kCompanions = 7
 };
 
 /// A random stream derived from (seed, stage, item): it depends on what is computed,

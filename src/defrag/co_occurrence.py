@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from defrag._native import KernelRows
     from defrag.typing import Csr, Floats, Ids, LabelsLike
 
-__all__ = ["CoOccurrence", "find_groups"]
+__all__ = ["RIDGE", "CoOccurrence", "find_groups"]
 
 # Added to the squares that slopes are divided by; a row of 40 features has squares of 0.025.
-_RIDGE = 0.01
+RIDGE = 0.01
 
 
 @dataclass(frozen=True)
@@ -144,7 +144,7 @@ def _slopes(layout: GroupLayout, entries: Floats) -> Floats:
     sizes = np.diff(layout.member_ptr)[layout.groups[layout.members]]
     starts = np.cumsum(sizes) - sizes
     diagonal = entries[starts + layout.slots[layout.members]]
-    slopes = entries / np.repeat(diagonal + np.float32(_RIDGE), sizes)
+    slopes = entries / np.repeat(diagonal + np.float32(RIDGE), sizes)
     return np.asarray(slopes, dtype=np.float32)
 
 

@@ -13,6 +13,7 @@ from defrag._native.co_occurrence import (
     impute,
     overlaps,
 )
+from defrag._native.companions import companion_overlaps, companions, impute_companions
 from defrag._native.features import (
     KMeansClusters,
     Matches,
@@ -87,6 +88,8 @@ __all__ = [
     "candidate_products",
     "co_occurrence",
     "column_statistics",
+    "companion_overlaps",
+    "companions",
     "company_order",
     "csr_from_parts",
     "csr_parts",
@@ -96,6 +99,7 @@ __all__ = [
     "flat_search",
     "format_rows",
     "impute",
+    "impute_companions",
     "inspect_csr",
     "multiply",
     "n_threads",

@@ -72,6 +72,7 @@ def impute(
     betas: Floats | None,
     *,
     max_growth: int,
+    usual_size: int = 0,
     max_entries: int = 0,
     n_threads: int,
 ) -> Csr:
@@ -82,6 +83,7 @@ def impute(
         betas,
         n_features=X.shape[1],
         max_growth=max_growth,
+        usual_size=usual_size,
         max_entries=max_entries,
         n_threads=n_threads,
     )

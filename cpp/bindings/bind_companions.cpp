@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "bindings/arrays.hpp"
+#include "core/companions.hpp"
+#include "core/impute.hpp"
+
+using namespace nanobind::literals;
+using namespace defrag;
+
+void bind_companions(nb::module_& m) {
+    m.def(
+        "companions",
+        [](const CsrArrays& columns, const CsrArrays& rows, const Array<float>& weights,
+           std::int64_t n_best, std::int64_t max_rows, double ridge, double common,
+           std::uint64_t seed, unsigned n_threads) {
+            const CsrView rows_view = csr_view(rows, static_cast<std::int64_t>(weights.size()));
+            const CsrView columns_view = csr_view(columns, rows_view.n_rows);
+            return to_numpy(run(n_threads, nb::none(), [&](const Context& context) {
+                return companions(context, columns_view, rows_view, weights.data(),
+                                  {n_best, max_rows, ridge, common, seed});
+            }));
+        },
+        "columns"_a.noconvert(), "rows"_a.noconvert(), "weights"_a.noconvert(), nb::kw_only(),
+        "n_best"_a, "max_rows"_a, "ridge"_a, "common"_a, "seed"_a, "n_threads"_a);
+    m.def(
+        "companion_overlaps",
+        [](const CsrArrays& rows, const CsrArrays& companions, unsigned n_threads) {
+            const CsrView view = csr_view(companions, 0);
+            const CsrView rows_view = csr_view(rows, view.n_rows);
+            return to_numpy(run(n_threads, nb::none(), [&](const Context& context) {
+                return companion_overlaps(context, rows_view, view);
+            }));
+        },
+        "rows"_a.noconvert(), "companions"_a.noconvert(), nb::kw_only(), "n_threads"_a);
+    m.def(
+        "impute_companions",
+        [](const CsrArrays& rows, const CsrArrays& companions,
+           const std::optional<Array<float>>& betas, std::int64_t max_growth,
+           std::int64_t usual_size, std::int64_t max_entries, unsigned n_threads) {
+            const CsrView view = csr_view(companions, 0);
+            const CsrView rows_view = csr_view(rows, view.n_rows);
+            return to_numpy(run(n_threads, nb::none(), [&](const Context& context) {
+                return impute(context, rows_view, view, pointer(betas),
+                              {max_growth, usual_size, max_entries});
+            }));
+        },
+        "rows"_a.noconvert(), "companions"_a.noconvert(), "betas"_a.noconvert().none(),
+        nb::kw_only(), "max_growth"_a, "usual_size"_a, "max_entries"_a, "n_threads"_a);
+}

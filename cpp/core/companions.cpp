@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "core/companions.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/blocks.hpp"
+#include "core/inverted_index.hpp"
+#include "core/random.hpp"
+
+namespace defrag {
+namespace {
+
+constexpr std::int64_t kFeaturesPerBlock = 64;
+constexpr std::int64_t kRowsPerBlock = 256;
+// Sums that cancel leave a trace of this size (RowScores), which is no companion.
+constexpr float kNothing = 1e-30F;
+
+/// Keeps the n items of the largest keys. Most items are turned away by one comparison with the
+/// n-th best so far.
+class Strongest {
+ public:
+    explicit Strongest(std::int64_t n) : n_(at(n)) {}
+
+    void offer(std::int32_t item, float key) {
+        if (key < bar_) return;
+        found_.push_back({item, key});
+        if (found_.size() >= kSlack * n_) cut();
+    }
+
+    /// Calls visit(item) by ascending item, and forgets all.
+    template <class Visit>
+    void drain(Visit visit) {
+        cut();
+        std::sort(found_.begin(), found_.end(),
+                  [](const Found& a, const Found& b) { return a.item < b.item; });
+        for (const Found& one : found_) visit(one.item);
+        found_.clear();
+        bar_ = kNothing;
+    }
+
+ private:
+    struct Found {
+        std::int32_t item;
+        float key;
+    };
+    static constexpr std::size_t kSlack = 4;
+
+    void cut() {
+        if (found_.size() <= n_) return;
+        const auto last = found_.begin() + static_cast<std::ptrdiff_t>(n_) - 1;
+        std::nth_element(found_.begin(), last, found_.end(), [](const Found& a, const Found& b) {
+            return a.key != b.key ? a.key > b.key : a.item < b.item;
+        });
+        bar_ = last->key;
+        found_.resize(n_);
+    }
+
+    std::size_t n_;
+    float bar_ = kNothing;
+    std::vector<Found> found_;
+};
+
+/// Calls visit(place) for at most `most` of `n` places, evenly spaced.
+template <class Visit>
+void visit_sample(std::int64_t n, std::int64_t most, Stream stream, Visit visit) {
+    if (n <= most) {
+        for (std::int64_t place = 0; place < n; ++place) visit(place);
+        return;
+    }
+    const auto offset = static_cast<std::int64_t>(stream.below(static_cast<std::uint64_t>(n)));
+    for (std::int64_t i = 0; i < most; ++i) visit((offset + i * n) / most);
+}
+
+}  // namespace
+
+Csr companions(const Context& context, const CsrView& columns, const CsrView& rows,
+               const float* weights, const CompanionOptions& options) {
+    struct Scratch {
+        Scratch(std::int64_t n_features, std::int64_t n_best)
+            : products(n_features), strongest(n_best) {}
+        RowScores products;
+        Strongest strongest;
+    };
+    const std::int64_t n_features = columns.n_rows;
+    context.expect(n_features);
+    std::vector<Scratch> scratches(context.n_threads(), Scratch(n_features, options.n_best));
+    const auto fill = [&](std::int64_t feature, RowBlock& block, unsigned worker) {
+        auto& [products, strongest] = scratches[worker];
+        const std::int64_t first = columns.begin(feature);
+        const std::int64_t n_rows = columns.end(feature) - first;
+        const Stream stream(options.seed, Stage::kCompanions, static_cast<std::uint64_t>(feature));
+        visit_sample(n_rows, options.max_rows, stream, [&](std::int64_t place) {
+            const std::int64_t row = columns.indices[first + place];
+            const std::int64_t begin = rows.begin(row);
+            products.add(rows.indices + begin, rows.data + begin, rows.end(row) - begin,
+                         columns.data[first + place]);
+        });
+        const double own = products[feature];
+        for (const std::int32_t other : products) {
+            if (other == feature) continue;
+            strongest.offer(other, std::abs(products[other]) * weights[other]);
+        }
+        const double slope = 1.0 / (own + options.ridge);
+        const double told = slope / (1.0 + static_cast<double>(n_rows) / options.common);
+        bool passed = n_rows == 0;
+        const auto push_own = [&] {
+            block.push(static_cast<std::int32_t>(feature), static_cast<float>(own * slope));
+            passed = true;
+        };
+        strongest.drain([&](std::int32_t other) {
+            if (!passed && other > feature) push_own();
+            block.push(other, static_cast<float>(products[other] * told));
+        });
+        if (!passed) push_own();
+        products.clear();
+    };
+    return build_rows(context, n_features, n_features, kFeaturesPerBlock, fill);
+}
+
+std::vector<float> companion_overlaps(const Context& context, const CsrView& rows,
+                                      const CsrView& companions) {
+    context.expect(rows.n_rows);
+    std::vector<float> result(at(rows.n_rows));
+    std::vector<std::vector<float>> lines(context.n_threads(), std::vector<float>(at(rows.n_cols)));
+    parallel_for(context, rows.n_rows, kRowsPerBlock,
+                 [&](std::int64_t begin, std::int64_t end, unsigned worker) {
+                     std::vector<float>& line = lines[worker];
+                     for (std::int64_t row = begin; row < end; ++row) {
+                         for (auto p = rows.begin(row); p < rows.end(row); ++p) {
+                             line[at(rows.indices[p])] = rows.data[p];
+                         }
+                         double sum = 0.0;
+                         for (auto p = rows.begin(row); p < rows.end(row); ++p) {
+                             const std::int64_t feature = rows.indices[p];
+                             double found = 0.0;
+                             for (auto q = companions.begin(feature); q < companions.end(feature);
+                                  ++q) {
+                                 found += static_cast<double>(companions.data[q]) *
+                                          line[at(companions.indices[q])];
+                             }
+                             sum += rows.data[p] * found;
+                         }
+                         for (auto p = rows.begin(row); p < rows.end(row); ++p) {
+                             line[at(rows.indices[p])] = 0.0F;
+                         }
+                         result[at(row)] = static_cast<float>(sum);
+                     }
+                     context.advance(end - begin);
+                 });
+    return result;
+}
+
+}  // namespace defrag

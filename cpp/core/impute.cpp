@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "core/impute.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "core/bitset.hpp"
+#include "core/blocks.hpp"
+
+namespace defrag {
+namespace {
+
+constexpr std::int64_t kRowsPerBlock = 256;
+
+/// The mean of the blocks of several clusterings as C.
+class Blocks {
+ public:
+    explicit Blocks(const std::vector<CoOccurrenceView>& blocks) : blocks_(&blocks) {}
+
+    /// Calls add(feature, value) for everything that the entries of a row add to u C.
+    template <class Add>
+    void visit(const CsrView& rows, std::int64_t row, Add add) const {
+        const float share = 1.0F / static_cast<float>(blocks_->size());
+        for (const CoOccurrenceView& one : *blocks_) {
+            for (std::int64_t p = rows.begin(row); p < rows.end(row); ++p) {
+                visit_group(one, rows.indices[p], rows.data[p] * share, add);
+            }
+        }
+    }
+
+ private:
+    template <class Add>
+    static void visit_group(const CoOccurrenceView& one, std::int32_t feature, float value,
+                            Add add) {
+        const GroupLayout& layout = one.layout;
+        const std::int32_t group = layout.groups[feature];
+        if (group < 0) return;
+        const std::int64_t size = layout.size(group);
+        const std::int32_t* members = layout.members + layout.member_ptr[group];
+        const float* entries = one.entries + layout.entry_ptr[group] + layout.slots[feature] * size;
+        for (std::int64_t i = 0; i < size; ++i) {
+            if (entries[i] != 0.0F) add(members[i], value * entries[i]);
+        }
+    }
+
+    const std::vector<CoOccurrenceView>* blocks_;
+};
+
+/// The companions of each feature as C.
+class Lists {
+ public:
+    explicit Lists(const CsrView& companions) : companions_(companions) {}
+
+    template <class Add>
+    void visit(const CsrView& rows, std::int64_t row, Add add) const {
+        for (std::int64_t p = rows.begin(row); p < rows.end(row); ++p) {
+            const std::int32_t feature = rows.indices[p];
+            for (auto q = companions_.begin(feature); q < companions_.end(feature); ++q) {
+                add(companions_.indices[q], rows.data[p] * companions_.data[q]);
+            }
+        }
+    }
+
+ private:
+    CsrView companions_;
+};
+
+/// The product of one row with C, one thread's memory for it.
+template <class Source>
+class RowProduct {
+ public:
+    RowProduct(std::int64_t n_features, const Source& source)
+        : source_(source), sums_(at(n_features)), present_(n_features) {}
+
+    /// Computes the entries of u C, by ascending feature.
+    const RowBlock& multiply(const CsrView& rows, std::int64_t row) {
+        source_.visit(rows, row, [&](std::int32_t feature, float value) {
+            present_.insert(feature);
+            sums_[at(feature)] += value;
+        });
+        product_.indices.clear();
+        product_.data.clear();
+        present_.drain([&](std::int32_t feature) {
+            float& sum = sums_[at(feature)];
+            if (sum != 0.0F) product_.push(feature, sum);
+            sum = 0.0F;
+        });
+        return product_;
+    }
+
+ private:
+    Source source_;
+    std::vector<float> sums_;
+    OrderedSet present_;
+    RowBlock product_;
+};
+
+double length(const std::vector<float>& values) {
+    double sum = 0.0;
+    for (const float value : values) sum += static_cast<double>(value) * value;
+    return std::sqrt(sum);
+}
+
+/// Calls both(feature, of the row, of the product) for the features of either, in order.
+template <class Both>
+void merge(const CsrView& rows, std::int64_t row, const RowBlock& product, Both both) {
+    std::int64_t p = rows.begin(row);
+    std::size_t q = 0;
+    while (p < rows.end(row) || q < product.indices.size()) {
+        const bool left = q == product.indices.size() ||
+                          (p < rows.end(row) && rows.indices[p] <= product.indices[q]);
+        const bool right = p == rows.end(row) ||
+                           (q < product.indices.size() && product.indices[q] <= rows.indices[p]);
+        const std::int32_t feature = left ? rows.indices[p] : product.indices[q];
+        both(feature, left ? rows.data[p] : 0.0F, right ? product.data[q] : 0.0F);
+        p += left ? 1 : 0;
+        q += right ? 1 : 0;
+    }
+}
+
+/// Keeps the `room` entries of the largest size, of equal ones those of the smaller feature.
+void keep_largest(RowBlock& entries, std::size_t room, std::vector<std::size_t>& order) {
+    if (entries.data.size() <= room) return;
+    order.resize(entries.data.size());
+    for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+    const auto cut = order.begin() + static_cast<std::ptrdiff_t>(room);
+    std::nth_element(order.begin(), cut, order.end(), [&](std::size_t a, std::size_t b) {
+        const float x = std::abs(entries.data[a]);
+        const float y = std::abs(entries.data[b]);
+        return x > y || (x == y && a < b);
+    });
+    std::sort(order.begin(), cut);
+    for (std::size_t i = 0; i < room; ++i) {
+        entries.indices[i] = entries.indices[order[i]];
+        entries.data[i] = entries.data[order[i]];
+    }
+    entries.indices.resize(room);
+    entries.data.resize(room);
+}
+
+std::size_t places(const Room& room, std::int64_t n_entries) {
+    std::int64_t most = std::numeric_limits<std::int64_t>::max();
+    if (room.max_growth > 0) most = std::max(room.max_growth * n_entries, room.usual_size);
+    if (room.max_entries > 0) most = std::min(most, room.max_entries);
+    return at(most);
+}
+
+template <class Source>
+Csr impute_from(const Context& context, const CsrView& rows, const Source& source,
+                const float* betas, const Room& room) {
+    context.expect(rows.n_rows);
+    std::vector<RowProduct<Source>> products(context.n_threads(),
+                                             RowProduct<Source>(rows.n_cols, source));
+    std::vector<RowBlock> results(context.n_threads());
+    std::vector<std::vector<std::size_t>> orders(context.n_threads());
+    const RowBlock nothing;
+    const auto fill = [&](std::int64_t row, RowBlock& block, unsigned worker) {
+        RowBlock& result = results[worker];
+        result.indices.clear();
+        result.data.clear();
+        float factor = 0.0F;
+        const RowBlock* product = &nothing;
+        if (betas == nullptr || betas[row] != 0.0F) {
+            product = &products[worker].multiply(rows, row);
+            const auto size = static_cast<float>(length(product->data));
+            if (size > 0.0F) factor = (betas == nullptr ? 1.0F : betas[row]) / size;
+        }
+        merge(rows, row, *product, [&](std::int32_t feature, float u, float v) {
+            const float value = (betas == nullptr ? 0.0F : u) + factor * v;
+            if (value != 0.0F) result.push(feature, value);
+        });
+        keep_largest(result, places(room, rows.end(row) - rows.begin(row)), orders[worker]);
+        const double size = length(result.data);
+        for (std::size_t i = 0; i < result.indices.size(); ++i) {
+            block.push(result.indices[i], static_cast<float>(result.data[i] / size));
+        }
+    };
+    return build_rows(context, rows.n_rows, rows.n_cols, kRowsPerBlock, fill);
+}
+
+}  // namespace
+
+Csr impute(const Context& context, const CsrView& rows, const std::vector<CoOccurrenceView>& blocks,
+           const float* betas, const Room& room) {
+    return impute_from(context, rows, Blocks(blocks), betas, room);
+}
+
+Csr impute(const Context& context, const CsrView& rows, const CsrView& companions,
+           const float* betas, const Room& room) {
+    return impute_from(context, rows, Lists(companions), betas, room);
+}
+
+}  // namespace defrag
