@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -12,8 +14,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import oracles_rerank as oracles
 from defrag import Agglomerated, Defrag, Fiat, Hybrid, Imputed, Parabel, Refrag, metrics
-from defrag._missing import learn_rule, row_betas
-from defrag.co_occurrence import CoOccurrence
+from defrag._missing import MissingRule
+from defrag.companions import Companions
 from test_classifiers import make_data
 
 BASE = Parabel(2, max_leaf_size=5)
@@ -22,7 +24,13 @@ GROUPS = Defrag(max_cluster_size=4, sample_points=1.0)
 
 
 @parametrize_with_checks(
-    [Fiat(), Fiat("paper"), Fiat("cosine", row_norm=False), Fiat(beta=0.3, max_growth=None)]
+    [
+        Fiat(),
+        Fiat("paper"),
+        Fiat("cosine", row_norm=False),
+        Fiat(beta=0.3, max_growth=None),
+        Fiat(companions=None),
+    ]
 )
 def test_scikit_learn_contract_of_the_transformer(estimator, check):
     check(estimator)
@@ -43,14 +51,25 @@ def test_formulas(mode, beta):
     C = np.mean(
         [
             oracles.co_occurrence(sparse.csr_array(rows), layout.groups, scale=SCALES[mode])
-            for layout, _ in fiat.blocks_.blocks
+            for layout, _ in fiat.co_occurrence_.blocks
         ],
         axis=0,
     )
     wanted = [oracles.impute(u, C, beta if mode == "blend" else None) for u in rows]
     np.testing.assert_allclose(fiat.transform(X).toarray(), wanted, atol=1e-5)
-    assert len(fiat.blocks_.blocks) == 3
+    assert len(fiat.co_occurrence_.blocks) == 3
     assert fiat.rule_ is None
+
+
+def test_the_formula_with_lists():
+    X, _ = make_data()
+    fiat = Fiat(beta=0.7, companions=3, max_growth=None, random_state=0).fit(X)
+    rows = np.stack([oracles.unit(row) for row in X.toarray().astype(np.float64)])
+    C = fiat.co_occurrence_.lists.toarray()
+    assert isinstance(fiat.co_occurrence_, Companions)
+    assert ((C != 0).sum(axis=1) <= 4).all()
+    wanted = [oracles.impute(u, C, 0.7) for u in rows]
+    np.testing.assert_allclose(fiat.transform(X).toarray(), wanted, atol=1e-5)
 
 
 def test_empty_rows_unseen_features_and_lengths():
@@ -70,14 +89,17 @@ def test_empty_rows_unseen_features_and_lengths():
 
 def test_rows_do_not_grow_beyond_the_cap():
     X, _ = make_data()
-    sizes = np.diff(X.indptr)
-    settings = {"beta": 1.0, "agglomeration": GROUPS, "random_state": 0}
-    free = Fiat(max_growth=None, **settings).fit_transform(X)
-    capped = Fiat(max_growth=2, **settings).fit_transform(X)
-    roomy = Fiat(max_growth=2**62, **settings).fit_transform(X)
-    assert (roomy != free).nnz == 0
-    assert (np.diff(free.indptr) > 2 * sizes).any()
-    assert (np.diff(capped.indptr) <= 2 * sizes).all()
+    settings = {"beta": 1.0, "random_state": 0}
+    for groups in ({}, {"agglomeration": GROUPS}):
+        free = Fiat(max_growth=None, **settings, **groups).fit_transform(X)
+        capped = Fiat(max_growth=2, **settings, **groups).fit(X)
+        roomy = Fiat(max_growth=2**62, **settings, **groups).fit_transform(X)
+        assert (roomy != free).nnz == 0
+        assert capped.usual_size_ == math.ceil(X.nnz / X.shape[0])
+        # A row may become twice as long, a short one as long as rows usually are.
+        room = np.maximum(2 * np.diff(X.indptr), capped.usual_size_)
+        assert (np.diff(free.indptr) > room).any()
+        assert (np.diff(capped.transform(X).indptr) <= room).all()
 
 
 def companions(n=600, seed=0):
@@ -91,38 +113,57 @@ def companions(n=600, seed=0):
     return sparse.csr_array(np.float32(rows / np.linalg.norm(rows, axis=1, keepdims=True)))
 
 
-BLOCKS = np.repeat(np.arange(30, dtype=np.int32), 6)
-
-
 def test_the_rule_gives_more_to_rows_that_miss_more():
-    rows = companions()
-    blocks = CoOccurrence.of_rows(rows, [BLOCKS], scale="slope", n_threads=1)
-    rule = learn_rule(rows, blocks, seed=0, n_threads=1)
+    rule = MissingRule.learn(companions(), seed=0)
     fresh = companions(seed=1)
-    found = []
-    for share in (0.0, 0.5, 0.8):
-        erased = metrics.erase_features(fresh, share, random_state=0)
-        lengths = np.linalg.norm(erased.toarray(), axis=1, keepdims=True)
-        unit = sparse.csr_array(np.float32(erased.toarray() / lengths))
-        found.append(row_betas(unit, blocks, rule, n_threads=1))
-    assert (found[0] == 0).mean() > 0.7
+    shares = (0.0, 0.5, 0.8)
+    found = [rule.betas(metrics.erase_features(fresh, share, random_state=0)) for share in shares]
+    assert (found[0] == 0).mean() > 0.9
     assert np.median(found[0]) < np.median(found[1]) < np.median(found[2])
-    assert max(one.max() for one in found) <= 8
+    assert 0.3 < np.median(found[1]) < 1  # half is missing, but most rows are complete
+    assert max(one.max() for one in found) <= 3
+    np.testing.assert_array_equal(rule.betas(fresh), rule.betas(fresh * np.float32(7)))
 
 
-def test_auto_comes_nearer_to_the_complete_row():
+def test_the_rule_knows_rows_that_are_short_by_nature():
+    """Rows of features 0 to 4 have 4 features, others 40: a row of 4 others is erased."""
+    rng = np.random.default_rng(0)
+    dense = np.zeros((400, 105), dtype=np.float32)
+    for i, row in enumerate(dense):
+        chosen = rng.permutation(5)[:4] if i % 2 else 5 + rng.permutation(100)[:40]
+        row[chosen] = 1
+    rule = MissingRule.learn(sparse.csr_array(dense), seed=0)
+    short, erased = np.zeros((2, 1, 105), dtype=np.float32)
+    short[0, :4] = 1
+    erased[0, 5:9] = 1
+    assert rule.betas(sparse.csr_array(short))[0] == 0
+    assert rule.betas(sparse.csr_array(erased))[0] > 1
+    np.testing.assert_allclose(rule.log_sizes[:5], np.log(4), atol=0.02)
+
+
+@pytest.mark.parametrize("rows", [np.zeros((6, 3)), np.eye(6), np.ones((2, 1))])
+def test_rules_of_rows_that_say_nothing(rows):
+    rule = MissingRule.learn(sparse.csr_array(np.float32(rows)), seed=0)
+    assert np.isfinite(rule.coefficients).all()
+    assert np.isfinite(rule.betas(sparse.csr_array(np.float32(rows)))).all()
+
+
+@pytest.mark.parametrize("grouped", [True, False])
+def test_auto_comes_nearer_to_the_complete_row(grouped):
     rows, fresh = companions(), companions(seed=1)
-    given = Defrag(max_cluster_size=6, sample_points=1.0, random_state=0).fit(rows)
-    settings = {"agglomeration": given, "prefit": True, "max_growth": None, "random_state": 0}
+    settings = {"max_growth": None, "random_state": 0}
+    if grouped:
+        groups = Defrag(max_cluster_size=6, sample_points=1.0, random_state=0)
+        settings |= {"agglomeration": groups.fit(rows), "prefit": True}
     auto = Fiat(**settings).fit(rows)
-    assert auto.rule_.shape == (2, 3)
+    assert auto.rule_.coefficients.shape == (3,)
 
     def nearness(fiat, share):
         found = fiat.transform(metrics.erase_features(fresh, share, random_state=3))
         return found.multiply(fresh).sum(axis=1).mean()
 
     plain, some = (Fiat(beta=beta, **settings).fit(rows) for beta in (0.0, 0.5))
-    assert nearness(auto, 0.8) > nearness(plain, 0.8) + 0.1
+    assert nearness(auto, 0.8) > nearness(plain, 0.8) + 0.05
     assert nearness(auto, 0.0) > nearness(some, 0.0)
     assert nearness(auto, 0.0) > 0.99
 
@@ -131,10 +172,11 @@ def test_fitted_clusterings_are_used_as_they_are():
     X, Y = make_data()
     fitted = [Defrag(max_cluster_size=3, random_state=seed).fit(X) for seed in (4, 5)]
     fiat = Fiat(beta=0.3, agglomeration=fitted, prefit=True).fit(X)
-    for (layout, _), one in zip(fiat.blocks_.blocks, fitted, strict=True):
+    for (layout, _), one in zip(fiat.co_occurrence_.blocks, fitted, strict=True):
         np.testing.assert_array_equal(layout.groups, one.labels_)
     model = Imputed(BASE, Fiat(beta=0.3, agglomeration=fitted[0], prefit=True)).fit(X, Y)
-    np.testing.assert_array_equal(model.imputation_.blocks_.blocks[0][0].groups, fitted[0].labels_)
+    layout, _ = model.imputation_.co_occurrence_.blocks[0]
+    np.testing.assert_array_equal(layout.groups, fitted[0].labels_)
     with pytest.raises(NotFittedError, match="not fitted"):
         Fiat(agglomeration=Defrag(), prefit=True).fit(X)
 
@@ -180,6 +222,7 @@ def test_bad_input():
     for parameters, message in (
         ({"mode": "mean"}, "mode of Fiat must be one of 'blend', 'cosine', 'paper', got 'mean'"),
         ({"beta": -1.0}, "beta of Fiat must be .* or 'auto', got -1.0"),
+        ({"companions": 0}, "companions of Fiat must be an int >= 1 or None, got 0"),
         ({"max_growth": 0}, "max_growth of Fiat must be an int >= 1 or None, got 0"),
         ({"agglomeration": 3}, "agglomeration of Fiat must be a Defrag, got 3"),
     ):

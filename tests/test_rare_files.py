@@ -23,6 +23,7 @@ MODELS = {
     ).fit(X, Y),
     "classes": lambda: Refrag(BASE, random_state=0).fit(X, np.arange(30) % 3),
     "imputed": lambda: Imputed(BASE, Fiat(agglomeration=GROUPS), random_state=0).fit(X, Y),
+    "listed": lambda: Imputed(BASE, Fiat(companions=3), random_state=0).fit(X, Y),
     "given groups": lambda: Imputed(
         BASE, Fiat(beta=0.5, agglomeration=GROUPS.fit(X), prefit=True), random_state=0
     ).fit(X, Y),
@@ -81,10 +82,13 @@ def test_the_trade_off_is_part_of_the_file(tmp_path):
     assert load(tmp_path / "a").trade_off_ is None
 
 
-@pytest.mark.parametrize("settings", [{}, {"mode": "paper"}, {"beta": 0.5, "row_norm": False}])
+@pytest.mark.parametrize(
+    "settings",
+    [{}, {"mode": "paper"}, {"beta": 0.5, "row_norm": False}, {"agglomeration": GROUPS}],
+)
 def test_imputations(tmp_path, settings):
     frame = pd.DataFrame(X, columns=list("abcdefghijkl"))
-    model = Fiat(agglomeration=GROUPS, random_state=0, **settings).fit(frame)
+    model = Fiat(random_state=0, **settings).fit(frame)
     model.save(tmp_path / "a")
     loaded = load(tmp_path / "a")
     np.testing.assert_array_equal(loaded.transform(frame), model.transform(frame), strict=True)
@@ -93,7 +97,7 @@ def test_imputations(tmp_path, settings):
     assert describe(tmp_path / "a")["features"] == 12
 
 
-@pytest.mark.parametrize("name", ["chosen", "imputed"])
+@pytest.mark.parametrize("name", ["chosen", "imputed", "listed"])
 def test_bytes_do_not_depend_on_threads(tmp_path, name):
     found = set()
     for n_jobs in (1, 2, 3):
@@ -147,6 +151,7 @@ def nested(levels):
     return change
 
 
+SIZES = "imputation/rule/log_sizes"
 BREACHES = {
     "gamma a word": ("chosen", inside("state", gamma="auto"), "gamma of refrag must be .* got 'au"),
     "gamma too large": (
@@ -267,23 +272,85 @@ BREACHES = {
     ),
     "rule missing": (
         "imputed",
-        put("imputation/rule", None),
-        "'imputation/rule' must be there if and only if beta is 'auto' in a blend",
+        lambda d: (d.put("imputation/rule/coefficients", None), d.put(SIZES, None)),
+        "'imputation/rule/coefficients' must be there if and only if beta is 'auto' in a blend",
     ),
+    "half a rule": ("imputed", put(SIZES, None), f"'{SIZES}' of the kind 'fiat' is missing"),
     "rule of another shape": (
         "imputed",
-        put("imputation/rule", np.zeros((4, 2))),
-        r"'imputation/rule' must have shape \(2, 3\), got \(4, 2\)",
+        put("imputation/rule/coefficients", np.zeros(4)),
+        "'imputation/rule/coefficients' must have 3 items, got 4",
     ),
     "rule infinite": (
         "imputed",
-        item("imputation/rule", 0, np.inf),
-        "'imputation/rule' must be finite, got inf",
+        item("imputation/rule/coefficients", 0, np.inf),
+        "'imputation/rule/coefficients' must be finite, got inf",
     ),
     "rule huge": (
         "imputed",
-        item("imputation/rule", 0, 1e300),
-        "'imputation/rule' must be at most",
+        item("imputation/rule/coefficients", 0, 1e300),
+        "'imputation/rule/coefficients' must be at most",
+    ),
+    "sizes too few": (
+        "imputed",
+        put(SIZES, np.zeros(3, np.float32)),
+        f"'{SIZES}' must have 12 items, got 3",
+    ),
+    "sizes NaN": ("imputed", item(SIZES, 3, np.nan), f"'{SIZES}' must be finite, got nan at 3"),
+    "usual size negative": (
+        "imputed",
+        lambda d: d.model["children"]["imputation"]["state"].update(usual_size=-1),
+        "usual_size of 'imputation/' .* must be .* got -1",
+    ),
+    "lists beside groups": (
+        "imputed",
+        lambda d: [
+            d.put(f"imputation/companions/{name}", np.zeros(0, dtype))
+            for name, dtype in (("indptr", np.int64), ("indices", np.int32), ("data", np.float32))
+        ],
+        "'imputation/companions/indptr' must be there if and only if a blend has companions",
+    ),
+    "lists missing": (
+        "listed",
+        lambda d: [
+            d.put(f"imputation/companions/{n}", None) for n in ("indptr", "indices", "data")
+        ],
+        "'imputation/companions/indptr' must be there if and only if a blend has companions",
+    ),
+    "lists too few": (
+        "listed",
+        put("imputation/companions/indptr", np.zeros(3, np.int64)),
+        "'imputation/companions/indptr' must have 13 items, got 3",
+    ),
+    "list pointers fall": (
+        "listed",
+        item("imputation/companions/indptr", 1, 2**40),
+        "'imputation/companions/indptr' must not fall",
+    ),
+    "companion beyond": (
+        "listed",
+        item("imputation/companions/indices", -1, 12),
+        r"'imputation/companions/indices' must be in \[0, 12\), got 12",
+    ),
+    "companion unsorted": (
+        "listed",
+        item("imputation/companions/indices", 0, 11),
+        "'imputation/companions/indices' must rise inside each row",
+    ),
+    "slopes too few": (
+        "listed",
+        put("imputation/companions/data", np.zeros(3, np.float32)),
+        "'imputation/companions/data' must have .* items, got 3",
+    ),
+    "slope NaN": (
+        "listed",
+        item("imputation/companions/data", 0, np.nan),
+        "'imputation/companions/data' must be finite, got nan at 0",
+    ),
+    "slope huge": (
+        "listed",
+        item("imputation/companions/data", 0, 1e30),
+        "'imputation/companions/data' must be at most",
     ),
     "group too large": (
         "imputed",
@@ -329,7 +396,7 @@ BREACHES = {
 @pytest.fixture(scope="module")
 def stored(tmp_path_factory):
     folder = tmp_path_factory.mktemp("stored")
-    for name in ("chosen", "imputed", "below groups"):
+    for name in ("chosen", "imputed", "listed", "below groups"):
         MODELS[name]().save(folder / name)
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
@@ -352,5 +419,18 @@ def test_no_blocks(tmp_path, stored):
     (tmp_path / "a").write_bytes(draft.to_bytes())
     with pytest.raises(
         ModelFormatError, match="'imputation/blocks' must be at least one, got none"
+    ):
+        load(tmp_path / "a")
+
+
+def test_blocks_beside_lists(tmp_path, stored):
+    draft, other = Draft(stored["listed"]), Draft(stored["imputed"])
+    inner = draft.model["children"]["imputation"]["children"]
+    inner["blocks"] = other.model["children"]["imputation"]["children"]["blocks"]
+    for name in [key for key in other.header if key.startswith("imputation/blocks/")]:
+        draft.put(name, other.array(name))
+    (tmp_path / "a").write_bytes(draft.to_bytes())
+    with pytest.raises(
+        ModelFormatError, match="'imputation/blocks' must be none beside companions"
     ):
         load(tmp_path / "a")

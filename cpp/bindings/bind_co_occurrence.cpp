@@ -48,16 +48,6 @@ void bind_co_occurrence(nb::module_& m) {
         },
         "matrix"_a.noconvert(), "layout"_a.noconvert(), nb::kw_only(), "cosine"_a, "n_threads"_a);
     m.def(
-        "overlaps",
-        [](const CsrArrays& rows, const BlockArrays& blocks, std::int64_t n_features,
-           unsigned n_threads) {
-            const CsrView view = csr_view(rows, n_features);
-            return to_numpy(run(n_threads, nb::none(), [&](const Context& context) {
-                return overlaps(context, view, block_views(blocks));
-            }));
-        },
-        "rows"_a.noconvert(), "blocks"_a.noconvert(), nb::kw_only(), "n_features"_a, "n_threads"_a);
-    m.def(
         "impute",
         [](const CsrArrays& rows, const BlockArrays& blocks,
            const std::optional<Array<float>>& betas, std::int64_t n_features,

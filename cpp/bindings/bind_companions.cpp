@@ -22,16 +22,6 @@ void bind_companions(nb::module_& m) {
         "columns"_a.noconvert(), "rows"_a.noconvert(), "weights"_a.noconvert(), nb::kw_only(),
         "n_best"_a, "max_rows"_a, "ridge"_a, "common"_a, "seed"_a, "n_threads"_a);
     m.def(
-        "companion_overlaps",
-        [](const CsrArrays& rows, const CsrArrays& companions, unsigned n_threads) {
-            const CsrView view = csr_view(companions, 0);
-            const CsrView rows_view = csr_view(rows, view.n_rows);
-            return to_numpy(run(n_threads, nb::none(), [&](const Context& context) {
-                return companion_overlaps(context, rows_view, view);
-            }));
-        },
-        "rows"_a.noconvert(), "companions"_a.noconvert(), nb::kw_only(), "n_threads"_a);
-    m.def(
         "impute_companions",
         [](const CsrArrays& rows, const CsrArrays& companions,
            const std::optional<Array<float>>& betas, std::int64_t max_growth,

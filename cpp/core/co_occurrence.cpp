@@ -8,8 +8,6 @@ namespace defrag {
 namespace {
 
 constexpr std::int64_t kRowsPerBlock = 256;
-// More, since the memory of a block is as long as the list of groups.
-constexpr std::int64_t kRowsOfOverlaps = 4096;
 
 /// A non-zero of a row, in the list of those of its group.
 struct Link {
@@ -98,37 +96,6 @@ std::vector<float> co_occurrence(const Context& context, const CsrView& matrix,
         }
     });
     return entries;
-}
-
-std::vector<float> overlaps(const Context& context, const CsrView& rows,
-                            const std::vector<CoOccurrenceView>& blocks) {
-    context.expect(rows.n_rows);
-    std::vector<float> result(at(rows.n_rows));
-    parallel_for(
-        context, rows.n_rows, kRowsOfOverlaps, [&](std::int64_t begin, std::int64_t end, unsigned) {
-            std::vector<double> sums(at(end - begin));
-            for (const CoOccurrenceView& one : blocks) {
-                const GroupLayout& layout = one.layout;
-                GroupedRow grouped(layout, 0, layout.n_groups);
-                for (std::int64_t row = begin; row < end; ++row) {
-                    double& sum = sums[at(row - begin)];
-                    grouped.visit_pairs(
-                        rows, row, [&](std::int32_t group, const Link& a, const Link& b) {
-                            const std::int64_t size = layout.size(group);
-                            const float* entries = one.entries + layout.entry_ptr[group];
-                            double entry = entries[a.slot * size + b.slot];
-                            if (a.slot != b.slot) entry += entries[b.slot * size + a.slot];
-                            sum += static_cast<double>(a.value) * b.value * entry;
-                        });
-                }
-            }
-            for (std::int64_t row = begin; row < end; ++row) {
-                result[at(row)] =
-                    static_cast<float>(sums[at(row - begin)] / static_cast<double>(blocks.size()));
-            }
-            context.advance(end - begin);
-        });
-    return result;
 }
 
 }  // namespace defrag

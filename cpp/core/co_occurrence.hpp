@@ -39,9 +39,4 @@ struct CoOccurrenceView {
 std::vector<float> co_occurrence(const Context& context, const CsrView& matrix,
                                  const GroupLayout& layout, bool cosine);
 
-/// <u, u C> for every row u, C being the mean of the blocks: how much of what its features
-/// occur with is in the row. Looks only at pairs of features that are there.
-std::vector<float> overlaps(const Context& context, const CsrView& rows,
-                            const std::vector<CoOccurrenceView>& blocks);
-
 }  // namespace defrag

@@ -12,7 +12,6 @@ namespace defrag {
 namespace {
 
 constexpr std::int64_t kFeaturesPerBlock = 64;
-constexpr std::int64_t kRowsPerBlock = 256;
 // Sums that cancel leave a trace of this size (RowScores), which is no companion.
 constexpr float kNothing = 1e-30F;
 
@@ -116,39 +115,6 @@ Csr companions(const Context& context, const CsrView& columns, const CsrView& ro
         products.clear();
     };
     return build_rows(context, n_features, n_features, kFeaturesPerBlock, fill);
-}
-
-std::vector<float> companion_overlaps(const Context& context, const CsrView& rows,
-                                      const CsrView& companions) {
-    context.expect(rows.n_rows);
-    std::vector<float> result(at(rows.n_rows));
-    std::vector<std::vector<float>> lines(context.n_threads(), std::vector<float>(at(rows.n_cols)));
-    parallel_for(context, rows.n_rows, kRowsPerBlock,
-                 [&](std::int64_t begin, std::int64_t end, unsigned worker) {
-                     std::vector<float>& line = lines[worker];
-                     for (std::int64_t row = begin; row < end; ++row) {
-                         for (auto p = rows.begin(row); p < rows.end(row); ++p) {
-                             line[at(rows.indices[p])] = rows.data[p];
-                         }
-                         double sum = 0.0;
-                         for (auto p = rows.begin(row); p < rows.end(row); ++p) {
-                             const std::int64_t feature = rows.indices[p];
-                             double found = 0.0;
-                             for (auto q = companions.begin(feature); q < companions.end(feature);
-                                  ++q) {
-                                 found += static_cast<double>(companions.data[q]) *
-                                          line[at(companions.indices[q])];
-                             }
-                             sum += rows.data[p] * found;
-                         }
-                         for (auto p = rows.begin(row); p < rows.end(row); ++p) {
-                             line[at(rows.indices[p])] = 0.0F;
-                         }
-                         result[at(row)] = static_cast<float>(sum);
-                     }
-                     context.advance(end - begin);
-                 });
-    return result;
 }
 
 }  // namespace defrag

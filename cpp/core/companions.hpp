@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
 #include "core/csr.hpp"
 #include "core/parallel.hpp"
@@ -28,10 +27,5 @@ struct CompanionOptions {
 /// time; n_best + 1 entries per feature and one line of d floats per thread in memory.
 Csr companions(const Context& context, const CsrView& columns, const CsrView& rows,
                const float* weights, const CompanionOptions& options);
-
-/// <u, u C> for every row u, C being the companions: how much of what its features occur with
-/// is in the row.
-std::vector<float> companion_overlaps(const Context& context, const CsrView& rows,
-                                      const CsrView& companions);
 
 }  // namespace defrag

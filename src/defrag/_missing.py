@@ -1,76 +1,103 @@
-"""How much of a row is missing, and so how much to impute: a rule learnt from erased rows.
+"""How much of a row is missing: a rule learnt from rows that are erased.
 
-A row u of length 1 was part of a complete row c, and u C / |u C| = v is what its features
-occur with. The rule writes c as a(z) u + b(z) v, with a and b linear in what can be seen of
-the row: z holds 1, the logarithm of its number of features, and how many companions of its
-features are there, <u, u C>. The least squares over rows that are erased to several degrees have
-a closed form, and b / a is the beta of a row. No label is needed: a linear classifier does best
-on what is nearest to the complete row.
+A row is short for what it is about when it has fewer features than rows with such features
+usually have. The rule says with which odds a feature is missing, from two signs: the logarithm
+of the number of features, and the mean over these of what that logarithm is in training rows.
+The odds are also how much to impute: of a row that has lost half of its features, half of the
+sum should be what they occur with. No label is needed.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy import sparse
+from sklearn.linear_model import LogisticRegression
 
-from defrag.classifiers._base import unit_rows
 from defrag.erasure import erase_features
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from defrag.co_occurrence import CoOccurrence
     from defrag.typing import Csr, Floats
 
-__all__ = ["learn_rule", "row_betas"]
+__all__ = ["MissingRule"]
 
-# Degrees of erasure; complete rows count for three tenths, since most rows are complete.
+# Degrees of erasure; complete rows count for three fifths, since most rows are complete.
 _SHARES = (0.0, 0.2, 0.4, 0.6, 0.8, 0.9)
-_COMPLETE = 0.3
-# Below the first a row is left alone, above the second the sum is all u C.
-_LEAST_BETA, _MOST_BETA = 0.7, 8.0
+_COMPLETE = 0.6
+# Rows that are held out to learn from: so many, or a fifth of all.
+_MOST_HELD_OUT = 1000
+# Below the first a row is left alone; beyond the second more makes no difference.
+_LEAST_BETA, _MOST_BETA = 0.3, 3.0
+# Every row counts this much for either outcome: odds stay finite where nothing can be erased.
+_DOUBT = 1e-3
 
 
-def learn_rule(
-    rows: Csr, blocks: CoOccurrence, *, seed: int, n_threads: int
-) -> NDArray[np.float64]:
-    """Fit the coefficients of a and of b, shape (2, 3), on complete rows of length 1."""
-    squares, products = np.zeros((2, 3, 2, 3)), np.zeros((2, 3))
-    for number, share in enumerate(_SHARES):
-        erased = unit_rows(
-            erase_features(rows, share, np.random.default_rng([seed, number])), n_threads
-        )
-        weight = _COMPLETE if share == 0.0 else (1.0 - _COMPLETE) / (len(_SHARES) - 1)
-        views = (erased, blocks.multiply(erased, max_entries=0, n_threads=n_threads))
-        signs = _signs(erased, blocks, n_threads)
-        for i, one in enumerate(views):
-            products[i] += weight * signs.T @ _dots(rows, one)
-            for j, other in enumerate(views):
-                squares[i, :, j] += weight * signs.T @ (_dots(one, other)[:, None] * signs)
-    system = squares.reshape(6, 6)
-    # Signs that say the same on these rows share the coefficient.
-    found = np.linalg.lstsq(system, products.ravel(), rcond=1e-10)[0]
-    return np.asarray(found, dtype=np.float64).reshape(2, 3)
+@dataclass(frozen=True)
+class MissingRule:
+    """With which odds a feature of a row is missing.
+
+    Attributes
+    ----------
+    coefficients : ndarray of float64, shape (3,)
+        Of 1, of the logarithm of the number of features, and of the usual one.
+    log_sizes : ndarray of float32, shape (n_features,)
+        The mean logarithm of the number of features of the training rows that a feature is in.
+    """
+
+    coefficients: NDArray[np.float64]
+    log_sizes: Floats
+
+    @classmethod
+    def learn(cls, rows: Csr, *, seed: int) -> MissingRule:
+        """Erase some rows that the usual sizes are not taken from; then take these from all."""
+        n_rows = rows.shape[0]
+        order = np.random.default_rng([seed, 2]).permutation(n_rows)
+        n_held = min(_MOST_HELD_OUT, max(1, n_rows // 5))
+        held, sizes = rows[np.sort(order[:n_held])], _log_sizes(rows[np.sort(order[n_held:])])
+        signs, weights = [], []
+        for number, share in enumerate(_SHARES):
+            erased = erase_features(held, share, np.random.default_rng([seed, number]))
+            signs.append(_signs(erased, sizes))
+            whole = np.diff(held.indptr)
+            kept = np.where(whole > 0, np.diff(erased.indptr) / np.maximum(whole, 1), 1.0)
+            of_share = _COMPLETE if share == 0.0 else (1.0 - _COMPLETE) / (len(_SHARES) - 1)
+            weights.append(of_share * (np.stack([kept, 1.0 - kept], axis=1) + _DOUBT))
+        return cls(_fit_odds(np.concatenate(signs), np.concatenate(weights)), _log_sizes(rows))
+
+    def betas(self, rows: Csr) -> Floats:
+        """Give the beta of every row: the odds, or 0 where these are small."""
+        logits = self.coefficients[0] + _signs(rows, self.log_sizes) @ self.coefficients[1:]
+        # The logarithm is cut before the exponential can overflow.
+        betas = np.exp(np.minimum(logits, np.log(_MOST_BETA)))
+        betas[betas < _LEAST_BETA] = 0.0
+        return betas.astype(np.float32)
 
 
-def row_betas(
-    rows: Csr, blocks: CoOccurrence, rule: NDArray[np.float64], *, n_threads: int
-) -> Floats:
-    """Give the beta of every row."""
-    own, added = (_signs(rows, blocks, n_threads) @ rule.T).T
-    betas = np.full(len(own), _MOST_BETA)
-    # Where the row itself counts for little or less, all is u C.
-    np.divide(added, own, out=betas, where=own > np.maximum(added, 0.0) / _MOST_BETA)
-    betas[(added <= 0) | (betas < _LEAST_BETA)] = 0.0
-    return betas.astype(np.float32)
+def _fit_odds(signs: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Fit log odds to signs; each row counts as so much kept and so much missing."""
+    n_rows = len(signs)
+    model = LogisticRegression(solver="newton-cholesky")
+    outcomes = np.repeat([0, 1], n_rows)
+    model.fit(np.concatenate([signs, signs]), outcomes, sample_weight=weights.T.ravel())
+    return np.append(model.intercept_, model.coef_)
 
 
-def _signs(rows: Csr, blocks: CoOccurrence, n_threads: int) -> NDArray[np.float64]:
-    overlaps = blocks.overlaps(rows, n_threads=n_threads)
-    sizes = np.log(np.maximum(np.diff(rows.indptr), 1))
-    return np.stack([np.ones(len(sizes)), sizes, overlaps], axis=1).astype(np.float64)
+def _log_sizes(rows: Csr) -> Floats:
+    """Average the logarithms of sizes over the rows of each feature and one row like any."""
+    logs = np.log(np.maximum(np.diff(rows.indptr), 1))
+    counts = np.bincount(rows.indices, minlength=rows.shape[1])
+    sums = _pattern(rows).T @ logs
+    return np.asarray((sums + logs.mean()) / (counts + 1), dtype=np.float32)
 
 
-def _dots(A: Csr, B: Csr) -> NDArray[np.float64]:
-    return np.asarray(A.multiply(B).sum(axis=1), dtype=np.float64).ravel()
+def _signs(rows: Csr, log_sizes: Floats) -> NDArray[np.float64]:
+    sizes = np.maximum(np.diff(rows.indptr), 1)
+    return np.stack([np.log(sizes), _pattern(rows) @ log_sizes.astype(np.float64) / sizes], axis=1)
+
+
+def _pattern(rows: Csr) -> Csr:
+    return sparse.csr_array((np.ones(rows.nnz), rows.indices, rows.indptr), shape=rows.shape)

@@ -15,7 +15,6 @@ from defrag import _native
 from defrag.co_occurrence import RIDGE
 
 if TYPE_CHECKING:
-    from defrag._native import KernelRows
     from defrag.typing import Csr, Floats
 
 __all__ = ["Companions"]
@@ -39,7 +38,14 @@ class Companions:
     lists: Csr
 
     @classmethod
-    def of_rows(cls, X: Csr, n_best: int, *, seed: int, n_threads: int) -> Companions:
+    def of_rows(
+        cls,
+        X: Csr,
+        n_best: int,
+        *,
+        seed: int,
+        n_threads: int,
+    ) -> Companions:
         """Find the companions in rows of length 1.
 
         The strongest are those of the largest cosine, among the rows of a feature or a sample of
@@ -99,7 +105,3 @@ class Companions:
             max_entries=max_entries,
             n_threads=n_threads,
         )
-
-    def overlaps(self, X: Csr | KernelRows, *, n_threads: int) -> Floats:
-        """Give the inner products of rows and their products with the lists."""
-        return _native.companion_overlaps(X, self.lists, n_threads=n_threads)

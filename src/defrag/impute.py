@@ -8,6 +8,7 @@ seems to lack.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -16,7 +17,7 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin, 
 from sklearn.utils.validation import check_is_fitted
 
 from defrag import _native
-from defrag._missing import learn_rule, row_betas
+from defrag._missing import MissingRule
 from defrag._saving import Saveable
 from defrag._validation import (
     Choice,
@@ -31,30 +32,27 @@ from defrag.agglomeration import Defrag
 from defrag.classifiers._base import Classifier, unit_rows
 from defrag.classifiers.label_tree import LabelTree, member_seeds
 from defrag.co_occurrence import CoOccurrence, find_groups
+from defrag.companions import Companions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
     from sklearn.utils import Tags
 
     from defrag.typing import Csr, Floats, Ids, LabelsLike, MatrixLike, Seed
 
 __all__ = ["Fiat", "Imputed"]
 
-# Rows that are held out to learn beta from: so many, or a fifth of all.
-_MOST_HELD_OUT = 500
-
 
 class Fiat(Saveable, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """Add to rows the features that theirs usually occur with.
 
     For rows that have lost features on the way: ``u + beta u C / |u C|``, where u is the row
-    at length 1 and C says what one feature of a group tells of another, the slope of the
-    second on the first over the training rows. With
-    ``beta="auto"`` each row gets a beta of its own, by how much of it seems to be missing: its
-    number of features, and how many of their companions are there. The rule is learnt on
-    training rows that are held out and erased, and rows that seem complete stay as they are.
+    at length 1 and C says what a feature tells of its companions, the slopes of these on the
+    feature over the training rows. With
+    ``beta="auto"`` each row gets a beta of its own: the odds that a feature of it is missing,
+    judged by how many features it has and how many rows with such features usually have. The
+    rule is learnt on training rows that are erased, and rows that seem complete stay as they are.
 
     A classifier is to be trained on rows as they are: use :class:`Imputed`, since a
     scikit-learn ``Pipeline`` would impute the training rows too.
@@ -65,6 +63,9 @@ class Fiat(Saveable, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         The sum above; u C alone, with cosines instead of slopes; or with raw counts, as printed.
     beta : float or "auto", default="auto"
         How much "blend" adds.
+    companions : int or None, default=32
+        How many companions of a feature "blend" knows: the strongest. None: those of the same
+        group, which is what the other modes use, and "blend" too where ``agglomeration`` is given.
     agglomeration : Defrag or list of Defrag, optional
         How features are grouped; default: by labels, or by points where ``fit`` gets no Y, up
         to 32 in a group, on all points.
@@ -73,19 +74,22 @@ class Fiat(Saveable, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     n_clusterings : int, default=3
         How many clusterings C is the mean of, where they are not given.
     max_growth : int, default=2
-        A row keeps at most so many times the features it had, the largest; None for all.
+        A row keeps at most so many times the features it had, the largest, though as many as
+        training rows have on average; None for all.
     row_norm : bool, default=True
         Whether rows come out at length 1, or at the length they had.
     random_state : int, RandomState, Generator or None, default=None
-        Seed of the clusterings and of the erasures.
+        Seed of the samples, of the clusterings and of the erasures.
     n_jobs : int, optional
         Threads.
 
     Attributes
     ----------
-    blocks_ : CoOccurrence
-        C, as flat blocks.
-    rule_ : ndarray of float64, shape (2, 3), or None
+    co_occurrence_ : Companions or CoOccurrence
+        C, as lists or as flat blocks.
+    usual_size_ : int
+        How many features a training row has on average.
+    rule_ : MissingRule or None
         How "auto" finds the beta of a row.
     n_features_in_ : int
         How many features X had.
@@ -110,6 +114,7 @@ class Fiat(Saveable, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         mode: str = "blend",
         *,
         beta: float | str = "auto",
+        companions: int | None = 32,
         agglomeration: Defrag | Sequence[Defrag] | None = None,
         prefit: bool = False,
         n_clusterings: int = 3,
@@ -120,6 +125,7 @@ class Fiat(Saveable, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     ) -> None:
         self.mode = mode
         self.beta = beta
+        self.companions = companions
         self.agglomeration = agglomeration
         self.prefit = prefit
         self.n_clusterings = n_clusterings
@@ -131,6 +137,7 @@ class Fiat(Saveable, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     _rules: ClassVar[dict[str, Any]] = {
         "mode": Choice(("blend", "cosine", "paper")),
         "beta": OrAuto(Float(0.0)),
+        "companions": Int(1, none=True),
         "prefit": Choice((True, False)),
         "n_clusterings": Int(1),
         "max_growth": Int(1, none=True),
@@ -158,9 +165,31 @@ class Fiat(Saveable, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         X = check_features(self, X, reset=True)
         threads = _native.n_threads(self.n_jobs)
         rows = unit_rows(X, threads)
+        groups = self._find_groups(rows, Y, seed)
+        rule = None
+        if self.mode == "blend" and self.beta == "auto":
+            if rows.shape[0] < 2:
+                raise ValueError(
+                    "Fiat needs at least 2 rows to learn beta from, got n_samples = "
+                    f"{rows.shape[0]}: set beta"
+                )
+            rule = MissingRule.learn(rows, seed=seed)
+        self.co_occurrence_ = self._relate(rows, groups, seed)
+        self.usual_size_ = math.ceil(rows.nnz / rows.shape[0])
+        self.rule_: MissingRule | None = rule
+        return self
+
+    def _uses_lists(self) -> bool:
+        own = self.mode == "blend" and self.companions is not None
+        return own and self.agglomeration is None and not self.prefit
+
+    def _find_groups(self, rows: Csr, Y: LabelsLike, seed: int) -> list[Ids] | None:
+        """Group the features, unless each has a list of its own."""
+        if self._uses_lists():
+            return None
         representation = "x" if Y is None else "xy"
         default = Defrag(representation, max_cluster_size=32, sample_points=1.0)
-        groups = find_groups(
+        return find_groups(
             rows,
             Y,
             default if self.agglomeration is None else self.agglomeration,
@@ -169,27 +198,15 @@ class Fiat(Saveable, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             n_jobs=self.n_jobs,
             owner="Fiat",
         )
-        rule = None
-        if self.mode == "blend" and self.beta == "auto":
-            rule = self._find_rule(rows, groups, seed)
-        scale = {"paper": "raw", "cosine": "cosine", "blend": "slope"}[self.mode]
-        self.blocks_ = CoOccurrence.of_rows(rows, groups, scale=scale, n_threads=threads)
-        self.rule_: NDArray[np.float64] | None = rule
-        return self
 
-    def _find_rule(self, rows: Csr, groups: list[Ids], seed: int) -> NDArray[np.float64]:
-        """Learn beta on rows that have no part in the blocks it is used with."""
-        n_rows = rows.shape[0]
-        if n_rows < 2:
-            raise ValueError(
-                f"Fiat needs at least 2 rows to learn beta from, got n_samples = {n_rows}: set beta"
-            )
+    def _relate(self, rows: Csr, groups: list[Ids] | None, seed: int) -> Companions | CoOccurrence:
+        """Find out what features say about each other."""
         threads = _native.n_threads(self.n_jobs)
-        order = np.random.default_rng([seed, 2]).permutation(n_rows)
-        held = np.sort(order[: min(_MOST_HELD_OUT, max(1, n_rows // 5))])
-        rest = np.setdiff1d(np.arange(n_rows), held, assume_unique=True)
-        blocks = CoOccurrence.of_rows(rows[rest], groups, scale="slope", n_threads=threads)
-        return learn_rule(rows[held], blocks, seed=seed, n_threads=threads)
+        if groups is None:
+            best: int = self.companions  # type: ignore[assignment] # with None there are groups
+            return Companions.of_rows(rows, best, seed=seed, n_threads=threads)
+        scale = {"paper": "raw", "cosine": "cosine", "blend": "slope"}[self.mode]
+        return CoOccurrence.of_rows(rows, groups, scale=scale, n_threads=threads)
 
     def transform(self, X: MatrixLike) -> Any:
         """Impute rows.
@@ -213,13 +230,13 @@ class Fiat(Saveable, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         rows = unit_rows(X, threads)
         betas: Floats | None = None
         if self.rule_ is not None:
-            betas = row_betas(rows, self.blocks_, self.rule_, n_threads=threads)
+            betas = self.rule_.betas(rows)
         elif self.mode == "blend":
             betas = np.full(rows.shape[0], self.beta, dtype=np.float32)
         # No row can grow beyond the number of features.
         growth = 0 if self.max_growth is None else min(self.max_growth, X.shape[1])
-        result = _native.impute(
-            rows, self.blocks_.blocks, betas, max_growth=growth, n_threads=threads
+        result = self.co_occurrence_.impute(
+            rows, betas, max_growth=growth, usual_size=self.usual_size_, n_threads=threads
         )
         if not self.row_norm:
             lengths = _native.row_norms(X, l1=False, n_threads=threads)

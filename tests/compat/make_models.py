@@ -65,7 +65,7 @@ def models(X):
     fiat = Fiat(agglomeration=Defrag(max_cluster_size=4))
     yield "fiat", fiat.set_params(random_state=0).fit(X), {}
     yield "refrag", Refrag(base, gamma=4.0, random_state=0).fit(X, Y), {}
-    yield "imputed", Imputed(base, fiat, random_state=0).fit(X, Y), {}
+    yield "imputed", Imputed(base, Fiat(companions=4), random_state=0).fit(X, Y), {}
 
 
 def main(folder):

@@ -20,10 +20,12 @@ from defrag._codecs.classifiers import (
     TreeCodec,
 )
 from defrag._codecs.pooling import POOLING_CODECS
+from defrag._missing import MissingRule
 from defrag._native import GroupLayout, csr_from_parts
 from defrag._trade_off import GUARDS, MEASURES, TradeOff
 from defrag._validation import Int
 from defrag.co_occurrence import CoOccurrence
+from defrag.companions import Companions
 from defrag.impute import Fiat, Imputed
 from defrag.io.model_checks import check_csr, check_finite, check_ints, check_length
 from defrag.io.model_schema import Array, Child, Part, Schema
@@ -85,9 +87,13 @@ class FiatCodec(Codec):
         }
         schema = Schema(
             parameters=stored_rules(Fiat, rules),
-            state={"n_features": Int(1, _MOST)},
+            state={"n_features": Int(1, _MOST), "usual_size": Int(0, _MOST)},
             arrays={
-                "rule": Array("float64", 2, group="rule"),
+                "rule/coefficients": Array("float64", group="rule"),
+                "rule/log_sizes": Array("float32", group="rule"),
+                "companions/indptr": Array("int64", group="companions"),
+                "companions/indices": Array("int32", group="companions"),
+                "companions/data": Array("float32", group="companions"),
                 **string_arrays("feature_names", optional=True),
             },
             children={"blocks": Child(("blocks",), many=True)},
@@ -98,18 +104,32 @@ class FiatCodec(Codec):
         """Give the parameters; groups that were given are data, as given vectors are."""
         if not model.prefit:
             return super().parameters(model)
-        plain = Fiat(**{**model.get_params(deep=False), "agglomeration": None, "prefit": False})
+        given = {"agglomeration": None, "prefit": False, "companions": None}
+        plain = Fiat(**{**model.get_params(deep=False), **given})
         return super().parameters(plain)
 
     def encode(self, model: Fiat, options: SaveOptions) -> Part:  # noqa: ARG002 - no weights
         """Turn a fitted imputation into a part."""
         arrays: dict[str, Any] = {}
+        blocks: list[_Blocks] = []
         if model.rule_ is not None:
-            arrays["rule"] = model.rule_
+            arrays["rule/coefficients"] = model.rule_.coefficients
+            arrays["rule/log_sizes"] = model.rule_.log_sizes
+        related = model.co_occurrence_
+        if isinstance(related, Companions):
+            arrays |= {
+                "companions/indptr": related.lists.indptr.astype(np.int64),
+                "companions/indices": related.lists.indices.astype(np.int32),
+                "companions/data": related.lists.data,
+            }
+        else:
+            blocks = [_Blocks(*one) for one in related.blocks]
         if hasattr(model, "feature_names_in_"):
             arrays |= pack_strings("feature_names", model.feature_names_in_)
-        blocks = [_Blocks(*one) for one in model.blocks_.blocks]
-        state = {"n_features": int(model.n_features_in_)}
+        state = {
+            "n_features": int(model.n_features_in_),
+            "usual_size": int(model.usual_size_),
+        }
         return Part(self.parameters(model), state, arrays, {"blocks": blocks})
 
     def summary(self, part: Part) -> dict[str, int]:
@@ -120,27 +140,53 @@ class FiatCodec(Codec):
         """Check that the blocks are about these features, and give the imputation."""
         model: Fiat = self.rebuild(part.parameters)
         model.n_features_in_ = part.state["n_features"]
-        blocks: list[_Blocks] = part.children["blocks"]
-        if not blocks:
-            part.fail(f"children '{part.prefix}blocks' must be at least one, got none")
-        for number, one in enumerate(blocks):
-            wanted, got = model.n_features_in_, len(one.layout.groups)
-            if got != wanted:
-                part.fail(f"{part.name(f'blocks/{number}/groups')} must have {wanted} items, "
-                          f"got {got}")  # fmt: skip
-        model.blocks_ = CoOccurrence([(one.layout, one.entries) for one in blocks])
-        model.rule_ = part.arrays.get("rule")
+        model.usual_size_ = part.state["usual_size"]
+        listed = model._uses_lists()  # noqa: SLF001 - the codec is a friend of the class
+        if listed != part.has("companions/indptr"):
+            part.fail(f"{part.name('companions/indptr')} must be there if and only if a blend has "
+                      "companions and no agglomeration")  # fmt: skip
+        model.co_occurrence_ = self._decode_lists(part) if listed else self._decode_blocks(part)
         learnt = model.mode == "blend" and model.beta == "auto"
-        if learnt != (model.rule_ is not None):
-            part.fail(f"{part.name('rule')} must be there if and only if beta is 'auto' in a blend")
-        if model.rule_ is not None:
-            if model.rule_.shape != (2, 3):
-                part.fail(f"{part.name('rule')} must have shape (2, 3), got {model.rule_.shape}")
-            _check_size(part, "rule")
+        if learnt != part.has("rule/coefficients"):
+            part.fail(f"{part.name('rule/coefficients')} must be there if and only if beta is "
+                      "'auto' in a blend")  # fmt: skip
+        model.rule_ = self._decode_rule(part) if learnt else None
         if part.has("feature_names/bytes"):
             names = unpack_strings(part, "feature_names", model.n_features_in_)
             model.feature_names_in_ = np.array(list(names), dtype=object)
         return model
+
+    @staticmethod
+    def _decode_lists(part: Part) -> Companions:
+        if part.children["blocks"]:
+            part.fail(f"children '{part.prefix}blocks' must be none beside companions")
+        size = part.state["n_features"]
+        indptr, indices, data = (f"companions/{name}" for name in ("indptr", "indices", "data"))
+        check_csr(part, indptr, indices, n_rows=size, n_cols=size)
+        check_length(part, data, len(part.arrays[indices]))
+        _check_size(part, data)
+        parts = part.arrays[indptr], part.arrays[indices], part.arrays[data]
+        return Companions(csr_from_parts(parts, (size, size)))
+
+    @staticmethod
+    def _decode_blocks(part: Part) -> CoOccurrence:
+        blocks: list[_Blocks] = part.children["blocks"]
+        if not blocks:
+            part.fail(f"children '{part.prefix}blocks' must be at least one, got none")
+        for number, one in enumerate(blocks):
+            wanted, got = part.state["n_features"], len(one.layout.groups)
+            if got != wanted:
+                part.fail(f"{part.name(f'blocks/{number}/groups')} must have {wanted} items, "
+                          f"got {got}")  # fmt: skip
+        return CoOccurrence([(one.layout, one.entries) for one in blocks])
+
+    @staticmethod
+    def _decode_rule(part: Part) -> MissingRule:
+        check_length(part, "rule/coefficients", 3)
+        check_length(part, "rule/log_sizes", part.state["n_features"])
+        _check_size(part, "rule/coefficients")
+        _check_size(part, "rule/log_sizes")
+        return MissingRule(part.arrays["rule/coefficients"], part.arrays["rule/log_sizes"])
 
 
 class _OverBase(ClassifierCodec):

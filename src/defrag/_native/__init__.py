@@ -11,9 +11,8 @@ from defrag._native.co_occurrence import (
     GroupLayout,
     co_occurrence,
     impute,
-    overlaps,
 )
-from defrag._native.companions import companion_overlaps, companions, impute_companions
+from defrag._native.companions import companions, impute_companions
 from defrag._native.features import (
     KMeansClusters,
     Matches,
@@ -88,7 +87,6 @@ __all__ = [
     "candidate_products",
     "co_occurrence",
     "column_statistics",
-    "companion_overlaps",
     "companions",
     "company_order",
     "csr_from_parts",
@@ -103,7 +101,6 @@ __all__ = [
     "inspect_csr",
     "multiply",
     "n_threads",
-    "overlaps",
     "parse_values",
     "rank_candidates",
     "row_norms",

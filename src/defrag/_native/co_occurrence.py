@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from defrag.typing import Csr, Floats, Ids, Offsets
 
-__all__ = ["GroupLayout", "co_occurrence", "impute", "overlaps"]
+__all__ = ["GroupLayout", "co_occurrence", "impute"]
 
 
 @dataclass(frozen=True)
@@ -51,19 +51,6 @@ def co_occurrence(X: Csr, layout: GroupLayout, *, cosine: bool, n_threads: int) 
     return np.asarray(
         _core.co_occurrence(csr_parts(X), layout.parts(), cosine=cosine, n_threads=n_threads)
     )
-
-
-def overlaps(
-    X: Csr | KernelRows, blocks: Sequence[tuple[GroupLayout, Floats]], *, n_threads: int
-) -> Floats:
-    """Give the inner products of rows and their products with the blocks."""
-    found = _core.overlaps(
-        csr_parts(X),
-        [(layout.parts(), entries) for layout, entries in blocks],
-        n_features=X.shape[1],
-        n_threads=n_threads,
-    )
-    return np.asarray(found)
 
 
 def impute(

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from defrag import _core
 from defrag._native.arrays import KernelRows, csr_from_parts, csr_parts
 
 if TYPE_CHECKING:
     from defrag.typing import Csr, Floats
 
-__all__ = ["companion_overlaps", "companions", "impute_companions"]
+__all__ = ["companions", "impute_companions"]
 
 
 def companions(
@@ -40,11 +38,6 @@ def companions(
         n_threads=n_threads,
     )
     return csr_from_parts(parts, (X.shape[1], X.shape[1]))
-
-
-def companion_overlaps(X: Csr | KernelRows, C: Csr, *, n_threads: int) -> Floats:
-    """Give the inner products of rows and their products with the companions."""
-    return np.asarray(_core.companion_overlaps(csr_parts(X), csr_parts(C), n_threads=n_threads))
 
 
 def impute_companions(
