@@ -74,7 +74,7 @@ class MissingRule:
         # The logarithm is cut before the exponential can overflow.
         betas = np.exp(np.minimum(logits, np.log(_MOST_BETA)))
         betas[betas < _LEAST_BETA] = 0.0
-        return betas.astype(np.float32)
+        return np.asarray(betas, dtype=np.float32)
 
 
 def _fit_odds(signs: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
