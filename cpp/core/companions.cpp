@@ -21,19 +21,19 @@ class Strongest {
  public:
     explicit Strongest(std::int64_t n) : n_(at(n)) {}
 
-    void offer(std::int32_t item, float key) {
+    void offer(std::int32_t item, float key, float value) {
         if (key < bar_) return;
-        found_.push_back({item, key});
+        found_.push_back({item, key, value});
         if (found_.size() >= kSlack * n_) cut();
     }
 
-    /// Calls visit(item) by ascending item, and forgets all.
+    /// Calls visit(item, value) by ascending item, and forgets all.
     template <class Visit>
     void drain(Visit visit) {
         cut();
         std::sort(found_.begin(), found_.end(),
                   [](const Found& a, const Found& b) { return a.item < b.item; });
-        for (const Found& one : found_) visit(one.item);
+        for (const Found& one : found_) visit(one.item, one.value);
         found_.clear();
         bar_ = kNothing;
     }
@@ -42,6 +42,7 @@ class Strongest {
     struct Found {
         std::int32_t item;
         float key;
+        float value;
     };
     static constexpr std::size_t kSlack = 4;
 
@@ -85,7 +86,8 @@ Csr companions(const Context& context, const CsrView& columns, const CsrView& ro
     context.expect(n_features);
     std::vector<Scratch> scratches(context.n_threads(), Scratch(n_features, options.n_best));
     const auto fill = [&](std::int64_t feature, RowBlock& block, unsigned worker) {
-        auto& [products, strongest] = scratches[worker];
+        RowScores& products = scratches[worker].products;
+        Strongest& strongest = scratches[worker].strongest;
         const std::int64_t first = columns.begin(feature);
         const std::int64_t n_rows = columns.end(feature) - first;
         const Stream stream(options.seed, Stage::kCompanions, static_cast<std::uint64_t>(feature));
@@ -95,11 +97,14 @@ Csr companions(const Context& context, const CsrView& columns, const CsrView& ro
             products.add(rows.indices + begin, rows.data + begin, rows.end(row) - begin,
                          columns.data[first + place]);
         });
-        const double own = products[feature];
-        for (const std::int32_t other : products) {
-            if (other == feature) continue;
-            strongest.offer(other, std::abs(products[other]) * weights[other]);
-        }
+        double own = 0.0;
+        products.drain([&](std::int32_t other, float product) {
+            if (other == feature) {
+                own = product;
+            } else {
+                strongest.offer(other, std::abs(product) * weights[other], product);
+            }
+        });
         const double slope = 1.0 / (own + options.ridge);
         const double told = slope / (1.0 + static_cast<double>(n_rows) / options.common);
         bool passed = n_rows == 0;
@@ -107,12 +112,11 @@ Csr companions(const Context& context, const CsrView& columns, const CsrView& ro
             block.push(static_cast<std::int32_t>(feature), static_cast<float>(own * slope));
             passed = true;
         };
-        strongest.drain([&](std::int32_t other) {
+        strongest.drain([&](std::int32_t other, float product) {
             if (!passed && other > feature) push_own();
-            block.push(other, static_cast<float>(products[other] * told));
+            block.push(other, static_cast<float>(product * told));
         });
         if (!passed) push_own();
-        products.clear();
     };
     return build_rows(context, n_features, n_features, kFeaturesPerBlock, fill);
 }

@@ -154,19 +154,22 @@ Csr impute_from(const Context& context, const CsrView& rows, const Source& sourc
                                              RowProduct<Source>(rows.n_cols, source));
     std::vector<RowBlock> results(context.n_threads());
     std::vector<std::vector<std::size_t>> orders(context.n_threads());
-    const RowBlock nothing;
     const auto fill = [&](std::int64_t row, RowBlock& block, unsigned worker) {
+        if (betas != nullptr && betas[row] == 0.0F) {
+            block.indices.insert(block.indices.end(), rows.indices + rows.begin(row),
+                                 rows.indices + rows.end(row));
+            block.data.insert(block.data.end(), rows.data + rows.begin(row),
+                              rows.data + rows.end(row));
+            return;
+        }
         RowBlock& result = results[worker];
         result.indices.clear();
         result.data.clear();
-        float factor = 0.0F;
-        const RowBlock* product = &nothing;
-        if (betas == nullptr || betas[row] != 0.0F) {
-            product = &products[worker].multiply(rows, row);
-            const auto size = static_cast<float>(length(product->data));
-            if (size > 0.0F) factor = (betas == nullptr ? 1.0F : betas[row]) / size;
-        }
-        merge(rows, row, *product, [&](std::int32_t feature, float u, float v) {
+        const RowBlock& product = products[worker].multiply(rows, row);
+        const auto product_size = static_cast<float>(length(product.data));
+        const float beta = betas == nullptr ? 1.0F : betas[row];
+        const float factor = product_size > 0.0F ? beta / product_size : 0.0F;
+        merge(rows, row, product, [&](std::int32_t feature, float u, float v) {
             const float value = (betas == nullptr ? 0.0F : u) + factor * v;
             if (value != 0.0F) result.push(feature, value);
         });

@@ -19,7 +19,8 @@ struct Room {
 };
 
 /// Imputes rows u of length 1: u + beta u C / |u C|, or u C where `betas` is nullptr; the
-/// result has length 1. A row with beta 0 stays as it is. C is the mean of the blocks.
+/// result has length 1. A row with beta 0 stays as it is, whatever the room. C is the mean of the
+/// blocks.
 Csr impute(const Context& context, const CsrView& rows, const std::vector<CoOccurrenceView>& blocks,
            const float* betas, const Room& room);
 

@@ -54,6 +54,17 @@ class RowScores {
     const std::int32_t* end() const { return touched_.data() + n_touched_; }
     float operator[](std::int64_t row) const { return scores_[at(row)]; }
 
+    /// Calls visit(row, score) for what was added to, and begins anew.
+    template <class Visit>
+    void drain(Visit visit) {
+        for (std::size_t i = 0; i < n_touched_; ++i) {
+            float& score = scores_[at(touched_[i])];
+            visit(touched_[i], score);
+            score = 0.0F;
+        }
+        n_touched_ = 0;
+    }
+
     void clear() {
         for (std::size_t i = 0; i < n_touched_; ++i) scores_[at(touched_[i])] = 0.0F;
         n_touched_ = 0;

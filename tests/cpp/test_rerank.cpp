@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/co_occurrence.hpp"
+#include "core/companions.hpp"
 #include "core/impute.hpp"
 #include "core/rerank.hpp"
 
@@ -61,8 +62,29 @@ TEST_CASE("a row with beta 0 keeps its features, an empty row stays empty") {
     CHECK(found.indptr == std::vector<std::int64_t>{0, 3, 3, 6});
     CHECK(found.indices == std::vector<std::int32_t>{0, 1, 2, 0, 2, 3});
     const Csr narrow = impute(Context(1), matrix.view(), blocks, betas.data(), {0, 0, 1});
-    CHECK(narrow.indices == std::vector<std::int32_t>{2, 3});
-    CHECK(narrow.data == std::vector<float>{1.0F, 1.0F});
+    CHECK(narrow.indices == std::vector<std::int32_t>{0, 1, 2, 3});
+    CHECK(narrow.data == std::vector<float>{1.0F, 2.0F, 3.0F, 1.0F});
+}
+
+TEST_CASE("companions are those of the largest product, and the feature itself") {
+    const Csr matrix = rows();
+    Csr columns;
+    columns.n_cols = 3;
+    columns.indptr = {0, 2, 3, 4, 5};
+    columns.indices = {0, 2, 0, 0, 2};
+    columns.data = {1.0F, 2.0F, 2.0F, 3.0F, 7.0F};
+    const std::vector<float> weights(4, 1.0F);
+    for (const unsigned threads : {1U, 2U, 3U}) {
+        const Csr found = companions(Context(threads), columns.view(), matrix.view(),
+                                     weights.data(), {1, 9, 0.0, 1.0, 0});
+        CHECK(found.indptr == std::vector<std::int64_t>{0, 2, 4, 6, 8});
+        CHECK(found.indices == std::vector<std::int32_t>{0, 3, 1, 2, 1, 2, 0, 3});
+        // Feature 0 is in two rows, so that 14 / 5 is divided by three, the others' by two.
+        CHECK(found.data[0] == 1.0F);
+        CHECK(found.data[1] == doctest::Approx(14.0 / 5.0 / 3.0));
+        CHECK(found.data[3] == doctest::Approx(6.0 / 4.0 / 2.0));
+        CHECK(found.data[6] == doctest::Approx(14.0 / 49.0 / 2.0));
+    }
 }
 
 TEST_CASE("candidates are ranked by the weighed sum, then by label") {
