@@ -13,7 +13,17 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import oracles_rerank as oracles
-from defrag import Agglomerated, Defrag, Fiat, Hybrid, Imputed, Parabel, Refrag, metrics
+from defrag import (
+    Agglomerated,
+    Defrag,
+    Fiat,
+    Hybrid,
+    Imputed,
+    Parabel,
+    Refrag,
+    load_dataset,
+    metrics,
+)
 from defrag._missing import MissingRule
 from defrag.companions import Companions
 from test_classifiers import make_data
@@ -215,6 +225,23 @@ def test_all_compose():
     assert outer.predict_topk(X, 3)[0].shape == (240, 3)
     pipeline = make_pipeline(Fiat(random_state=0), Defrag(max_cluster_size=2), clone(BASE))
     assert pipeline.fit(X, Y).predict(X).shape == Y.shape
+
+
+def test_precision_on_erased_rows():
+    """What imputation is for: words that are missing, and none that are."""
+    data = load_dataset("debian")
+    X, Y = data.train.X[::3], data.train.Y[::3]
+    model = Parabel(1, random_state=0).fit(X, Y)
+    fiat = Fiat(random_state=0).fit(X)
+    rows, labels = data.train.X[1::18], data.train.Y[1::18]
+
+    def precision(X):
+        return metrics.evaluate(labels, model.predict_topk(X, 1)[0], k=[1])["P@1"]
+
+    erased = metrics.erase_features(rows, 0.8, random_state=0)
+    assert precision(fiat.transform(erased)) > precision(erased) + 1.5
+    assert precision(fiat.transform(rows)) > precision(rows) - 0.5
+    assert np.mean(fiat.rule_.betas(rows) > 0) < 0.2
 
 
 def test_bad_input():

@@ -84,41 +84,9 @@ class CoOccurrence:
         """
         return self.impute(X, None, max_growth=0, max_entries=max_entries, n_threads=n_threads)
 
-    def impute(
-        self,
-        X: Csr,
-        betas: Floats | None,
-        *,
-        max_growth: int,
-        usual_size: int = 0,
-        max_entries: int = 0,
-        n_threads: int,
-    ) -> Csr:
-        """Add to rows of length 1 what their features occur with.
-
-        Parameters
-        ----------
-        X : csr_array, shape (n_rows, n_features)
-            The rows.
-        betas : ndarray of float32 or None
-            How much each row gets; None to replace rows by that.
-        max_growth, usual_size : int
-            Keep so many times the entries a row had, the largest, though at least so many; 0
-            for all.
-        max_entries : int
-            Keep so many at the most; 0 for all.
-        n_threads : int
-            Threads.
-        """
-        return _native.impute(
-            X,
-            self.blocks,
-            betas,
-            max_growth=max_growth,
-            usual_size=usual_size,
-            max_entries=max_entries,
-            n_threads=n_threads,
-        )
+    def impute(self, X: Csr, betas: Floats | None, **room: int) -> Csr:
+        """Add to rows of length 1 what their features occur with; see the kernel's wrapper."""
+        return _native.impute(X, self.blocks, betas, **room)
 
 
 def find_groups(

@@ -85,23 +85,6 @@ class Companions:
         )
         return cls(lists)
 
-    def impute(
-        self,
-        X: Csr,
-        betas: Floats | None,
-        *,
-        max_growth: int,
-        usual_size: int = 0,
-        max_entries: int = 0,
-        n_threads: int,
-    ) -> Csr:
-        """Add companions to rows, as :meth:`CoOccurrence.impute` does."""
-        return _native.impute_companions(
-            X,
-            self.lists,
-            betas,
-            max_growth=max_growth,
-            usual_size=usual_size,
-            max_entries=max_entries,
-            n_threads=n_threads,
-        )
+    def impute(self, X: Csr, betas: Floats | None, **room: int) -> Csr:
+        """Add to rows of length 1 what their features occur with; see the kernel's wrapper."""
+        return _native.impute(X, self.lists, betas, **room)

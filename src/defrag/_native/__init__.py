@@ -12,7 +12,7 @@ from defrag._native.co_occurrence import (
     co_occurrence,
     impute,
 )
-from defrag._native.companions import companions, impute_companions
+from defrag._native.companions import companions
 from defrag._native.features import (
     KMeansClusters,
     Matches,
@@ -97,7 +97,6 @@ __all__ = [
     "flat_search",
     "format_rows",
     "impute",
-    "impute_companions",
     "inspect_csr",
     "multiply",
     "n_threads",

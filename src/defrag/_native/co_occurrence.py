@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy import sparse
 
 from defrag import _core
 from defrag._native.arrays import KernelRows, csr_from_parts, csr_parts
@@ -55,7 +56,7 @@ def co_occurrence(X: Csr, layout: GroupLayout, *, cosine: bool, n_threads: int) 
 
 def impute(
     X: Csr | KernelRows,
-    blocks: Sequence[tuple[GroupLayout, Floats]],
+    C: Sequence[tuple[GroupLayout, Floats]] | Csr,
     betas: Floats | None,
     *,
     max_growth: int,
@@ -63,10 +64,16 @@ def impute(
     max_entries: int = 0,
     n_threads: int,
 ) -> Csr:
-    """Add to rows of length 1 what their features occur with; None: replace rows by that."""
+    """Add to rows of length 1 what their features occur with; None: replace rows by that.
+
+    C is the blocks of clusterings or the companions of each feature. Of a row are kept, the
+    largest first, ``max_growth`` times the entries it had, though at least ``usual_size``, and
+    ``max_entries`` in all; 0 is no limit.
+    """
+    related = csr_parts(C) if sparse.issparse(C) else [(one.parts(), data) for one, data in C]
     parts = _core.impute(
         csr_parts(X),
-        [(layout.parts(), entries) for layout, entries in blocks],
+        related,
         betas,
         n_features=X.shape[1],
         max_growth=max_growth,

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from defrag import _core
-from defrag._native.arrays import KernelRows, csr_from_parts, csr_parts
+from defrag._native.arrays import csr_from_parts, csr_parts
 
 if TYPE_CHECKING:
     from defrag.typing import Csr, Floats
 
-__all__ = ["companions", "impute_companions"]
+__all__ = ["companions"]
 
 
 def companions(
@@ -38,26 +38,3 @@ def companions(
         n_threads=n_threads,
     )
     return csr_from_parts(parts, (X.shape[1], X.shape[1]))
-
-
-def impute_companions(
-    X: Csr | KernelRows,
-    C: Csr,
-    betas: Floats | None,
-    *,
-    max_growth: int,
-    usual_size: int = 0,
-    max_entries: int = 0,
-    n_threads: int,
-) -> Csr:
-    """Add to rows of length 1 the companions of their features; None: replace rows by those."""
-    parts = _core.impute_companions(
-        csr_parts(X),
-        csr_parts(C),
-        betas,
-        max_growth=max_growth,
-        usual_size=usual_size,
-        max_entries=max_entries,
-        n_threads=n_threads,
-    )
-    return csr_from_parts(parts, X.shape)
