@@ -77,9 +77,9 @@ def test_slopes_by_hand():
     X = sparse.csr_array(np.float32([[0.6, 0.8, 0.0], [0.8, 0.0, 0.6]]))
     found = Companions.of_rows(X, 1, seed=0, n_threads=1).lists.toarray()
     # Both products are 0.48; the cosine of feature 2 is larger, which is the shorter one.
-    damped = 1 + 2 / (0.02 * 2)
+    damped = 1 + 2 / 20
     np.testing.assert_allclose(found[0], [1 / 1.01, 0, 0.48 / 1.01 / damped], rtol=1e-5)
-    damped = 1 + 1 / (0.02 * 2)
+    damped = 1 + 1 / 20
     np.testing.assert_allclose(found[1], [0.48 / 0.65 / damped, 0.64 / 0.65, 0], rtol=1e-5)
 
 

@@ -21,8 +21,8 @@ __all__ = ["Companions"]
 
 # Rows of a feature that are looked at: more of them change no list for the better.
 _MOST_ROWS = 128
-# A feature in this share of the rows tells of others half of what its slopes say.
-_COMMON = 0.02
+# A feature in this share of the rows, or in so many, tells of others half of what its slopes say.
+_COMMON_SHARE, _COMMON_ROWS = 0.02, 20
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class Companions:
             n_best=min(n_best, n_features),
             max_rows=_MOST_ROWS,
             ridge=RIDGE,
-            common=_COMMON * max(n_rows, 1),
+            common=max(_COMMON_SHARE * n_rows, _COMMON_ROWS),
             seed=seed,
             n_threads=n_threads,
         )

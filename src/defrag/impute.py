@@ -106,7 +106,7 @@ class Fiat(Saveable, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     >>> X = np.kron(np.eye(4), np.ones((10, 2)))  # features come in pairs
     >>> fiat = Fiat(beta=1.0, random_state=0).fit(X)
     >>> fiat.transform([[1, 0, 0, 0, 0, 0, 0, 0]]).astype(float).round(2).tolist()
-    [[0.92, 0.38, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]]
+    [[0.96, 0.29, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]]
     """
 
     def __init__(
