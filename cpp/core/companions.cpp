@@ -61,6 +61,36 @@ class Strongest {
     std::vector<Found> found_;
 };
 
+/// Sums of products with the other features: of those that are met, or of all where that is
+/// about what is met, which saves remembering it.
+class Products {
+ public:
+    explicit Products(std::int64_t n_features) : met_(n_features), all_(at(n_features)) {}
+
+    /// Begins anew; `n_expected` products will be added.
+    void start(double n_expected) { dense_ = n_expected > static_cast<double>(all_.size()); }
+
+    void add(const std::int32_t* features, const float* values, std::int64_t count, float weight) {
+        if (!dense_) return met_.add(features, values, count, weight);
+        for (std::int64_t i = 0; i < count; ++i) all_[at(features[i])] += weight * values[i];
+    }
+
+    /// Calls visit(feature, sum), and leaves nothing behind.
+    template <class Visit>
+    void drain(Visit visit) {
+        if (!dense_) return met_.drain(visit);
+        for (std::size_t feature = 0; feature < all_.size(); ++feature) {
+            visit(static_cast<std::int32_t>(feature), all_[feature]);
+        }
+        std::fill(all_.begin(), all_.end(), 0.0F);
+    }
+
+ private:
+    bool dense_ = false;
+    RowScores met_;
+    std::vector<float> all_;
+};
+
 /// Calls visit(place) for at most `most` of `n` places, evenly spaced.
 template <class Visit>
 void visit_sample(std::int64_t n, std::int64_t most, Stream stream, Visit visit) {
@@ -76,20 +106,23 @@ void visit_sample(std::int64_t n, std::int64_t most, Stream stream, Visit visit)
 
 Csr companions(const Context& context, const CsrView& columns, const CsrView& rows,
                const float* weights, const CompanionOptions& options) {
+    const std::int64_t n_features = columns.n_rows;
+    const double row_size = static_cast<double>(rows.nnz()) /
+                            static_cast<double>(std::max<std::int64_t>(rows.n_rows, 1));
     struct Scratch {
         Scratch(std::int64_t n_features, std::int64_t n_best)
             : products(n_features), strongest(n_best) {}
-        RowScores products;
+        Products products;
         Strongest strongest;
     };
-    const std::int64_t n_features = columns.n_rows;
     context.expect(n_features);
     std::vector<Scratch> scratches(context.n_threads(), Scratch(n_features, options.n_best));
     const auto fill = [&](std::int64_t feature, RowBlock& block, unsigned worker) {
-        RowScores& products = scratches[worker].products;
+        Products& products = scratches[worker].products;
         Strongest& strongest = scratches[worker].strongest;
         const std::int64_t first = columns.begin(feature);
         const std::int64_t n_rows = columns.end(feature) - first;
+        products.start(static_cast<double>(std::min(n_rows, options.max_rows)) * row_size);
         const Stream stream(options.seed, Stage::kCompanions, static_cast<std::uint64_t>(feature));
         visit_sample(n_rows, options.max_rows, stream, [&](std::int64_t place) {
             const std::int64_t row = columns.indices[first + place];

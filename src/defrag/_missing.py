@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 
 from defrag.erasure import erase_features
@@ -57,7 +56,9 @@ class MissingRule:
         n_rows = rows.shape[0]
         order = np.random.default_rng([seed, 2]).permutation(n_rows)
         n_held = min(_MOST_HELD_OUT, max(1, n_rows // 5))
-        held, sizes = rows[np.sort(order[:n_held])], _log_sizes(rows[np.sort(order[n_held:])])
+        held = rows[np.sort(order[:n_held])]
+        usual = _LogSizes.of_rows(rows)
+        sizes = usual.without(_LogSizes.of_rows(held)).means()
         signs, weights = [], []
         for number, share in enumerate(_SHARES):
             erased = erase_features(held, share, np.random.default_rng([seed, number]))
@@ -66,7 +67,7 @@ class MissingRule:
             kept = np.where(whole > 0, np.diff(erased.indptr) / np.maximum(whole, 1), 1.0)
             of_share = _COMPLETE if share == 0.0 else (1.0 - _COMPLETE) / (len(_SHARES) - 1)
             weights.append(of_share * (np.stack([kept, 1.0 - kept], axis=1) + _DOUBT))
-        return cls(_fit_odds(np.concatenate(signs), np.concatenate(weights)), _log_sizes(rows))
+        return cls(_fit_odds(np.concatenate(signs), np.concatenate(weights)), usual.means())
 
     def betas(self, rows: Csr) -> Floats:
         """Give the beta of every row: the odds, or 0 where these are small."""
@@ -86,18 +87,42 @@ def _fit_odds(signs: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArr
     return np.append(model.intercept_, model.coef_)
 
 
-def _log_sizes(rows: Csr) -> Floats:
-    """Average the logarithms of sizes over the rows of each feature and one row like any."""
-    logs = np.log(np.maximum(np.diff(rows.indptr), 1))
-    counts = np.bincount(rows.indices, minlength=rows.shape[1])
-    sums = _pattern(rows).T @ logs
-    return np.asarray((sums + logs.mean()) / (counts + 1), dtype=np.float32)
+@dataclass(frozen=True)
+class _LogSizes:
+    """Sums over rows of the logarithm of their number of features: of all, and by feature."""
+
+    n_rows: int
+    total: float
+    counts: NDArray[np.int64]
+    sums: NDArray[np.float64]
+
+    @classmethod
+    def of_rows(cls, rows: Csr) -> _LogSizes:
+        sizes, n_features = np.diff(rows.indptr), rows.shape[1]
+        logs = np.log(np.maximum(sizes, 1))
+        counts = np.bincount(rows.indices, minlength=n_features)
+        sums = np.bincount(rows.indices, weights=np.repeat(logs, sizes), minlength=n_features)
+        return cls(len(logs), float(logs.sum()), counts, np.asarray(sums, dtype=np.float64))
+
+    def without(self, some: _LogSizes) -> _LogSizes:
+        """Take away some of the rows."""
+        return _LogSizes(
+            self.n_rows - some.n_rows,
+            self.total - some.total,
+            self.counts - some.counts,
+            self.sums - some.sums,
+        )
+
+    def means(self) -> Floats:
+        """Average over the rows of each feature and one row like any."""
+        return np.asarray(
+            (self.sums + self.total / self.n_rows) / (self.counts + 1), dtype=np.float32
+        )
 
 
 def _signs(rows: Csr, log_sizes: Floats) -> NDArray[np.float64]:
-    sizes = np.maximum(np.diff(rows.indptr), 1)
-    return np.stack([np.log(sizes), _pattern(rows) @ log_sizes.astype(np.float64) / sizes], axis=1)
-
-
-def _pattern(rows: Csr) -> Csr:
-    return sparse.csr_array((np.ones(rows.nnz), rows.indices, rows.indptr), shape=rows.shape)
+    counts = np.diff(rows.indptr)
+    sizes = np.maximum(counts, 1)
+    numbers = np.repeat(np.arange(len(counts)), counts)
+    sums = np.bincount(numbers, weights=log_sizes[rows.indices], minlength=len(counts))
+    return np.stack([np.log(sizes), sums / sizes], axis=1)

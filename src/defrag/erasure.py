@@ -47,7 +47,8 @@ def erase_features(X: MatrixLike, share: float, random_state: Seed = 0) -> Csr:
     sizes = np.diff(X.indptr)
     rows = np.repeat(np.arange(X.shape[0]), sizes)
     keys = np.random.default_rng(check_seed(random_state)).random(X.nnz)
-    order = np.lexsort((keys, rows))
+    # One key is sorted several times as fast as two.
+    order = np.argsort(rows + keys, kind="stable")
     place = np.empty(X.nnz, dtype=np.int64)
     place[order] = np.arange(X.nnz) - np.repeat(X.indptr[:-1], sizes)
     kept = place >= np.round(share * sizes)[rows]
