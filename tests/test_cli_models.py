@@ -250,6 +250,20 @@ def test_info_about_models():
     assert pairs["kind"] == "agglomerated"
     assert (pairs["base"], pairs["agglomeration"]) == ("label_tree", "hybrid")
     assert (pairs["base.arity"], pairs["agglomeration.singletons"]) == ("16", "0.5")
+    assert pairs["members"] == "1"
+
+
+@pytest.mark.usefixtures("folder")
+def test_info_names_models_in_models_by_their_way():
+    run_well("train", "train.txt", "both", "--impute", "blend", "--rerank", "identity",
+             "--gamma", "4", "--propensity-weight", "0")  # fmt: skip
+    pairs = dict(line.split(maxsplit=1) for line in run_well("info", "both").splitlines())
+    ways = ("kind", "base", "base.base", "base.base.base", "imputation")
+    assert [pairs[way] for way in ways] == [
+        "imputed", "refrag", "agglomerated", "label_tree", "fiat"
+    ]  # fmt: skip
+    assert (pairs["base.gamma"], pairs["base.base.base.arity"]) == ("4", "16")
+    assert pairs["members"] == "1"
 
 
 @pytest.mark.parametrize("verb", ["train", "predict", "evaluate"])

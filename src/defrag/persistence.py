@@ -147,6 +147,7 @@ def describe(path: PathLike) -> dict[str, Any]:
     part = unpack_part(display_name(path), description, arrays, _schemas())
     found = KINDS[part.kind].summary(part)
     trees = [one.arrays for one in _walk(part) if one.kind == "tree"]
+    members = [len(one.children["bases"]) for one in _walk(part) if "bases" in one.children]
     weights = [one.arrays["weights"] for one in _walk(part) if one.has("weights")]
     types = sorted({array.dtype.name for array in weights})
     sizes: Counter[str] = Counter()
@@ -160,7 +161,7 @@ def describe(path: PathLike) -> dict[str, Any]:
         "features": found.get("features"),
         "labels": found.get("labels"),
         "groups": found.get("groups"),
-        "members": len(part.children["bases"]) if "bases" in part.children else None,
+        "members": sum(members) if members else None,
         "trees": len(trees),
         "nodes": sum(len(one["first_child"]) for one in trees),
         "weights": sum(len(array) for array in weights),

@@ -76,8 +76,8 @@ def _flat(described: dict[str, Any]) -> dict[str, Any]:
         owner, values = nested.pop(0)
         for name, value in values.items():
             if isinstance(value, dict):
-                result[name] = value.get("kind")
-                nested.append((f"{name}.", value.get("parameters", {})))
+                result[f"{owner}{name}"] = value.get("kind")
+                nested.append((f"{owner}{name}.", value.get("parameters", {})))
             else:
                 result[f"{owner}{name}"] = value
     return result
