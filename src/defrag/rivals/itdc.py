@@ -99,7 +99,7 @@ class ITDC(Rival):
     >>> import numpy as np
     >>> from defrag.rivals import ITDC
     >>> X = np.kron(np.eye(3), np.ones((2, 2)))
-    >>> groups = ITDC(n_clusters=3, random_state=0).fit(X, [0, 0, 1, 1, 2, 2])
+    >>> groups = ITDC(n_clusters=3, start="label").fit(X, [0, 0, 1, 1, 2, 2])
     >>> groups.labels_.tolist(), groups.objective_
     ([0, 0, 1, 1, 2, 2], 0.0)
     """
