@@ -146,7 +146,7 @@ def test_the_rule_knows_rows_that_are_short_by_nature():
     short, erased = np.zeros((2, 1, 105), dtype=np.float32)
     short[0, :4] = 1
     erased[0, 5:9] = 1
-    assert rule.betas(sparse.csr_array(short))[0] == 0
+    assert rule.betas(sparse.csr_array(short))[0] < 0.25
     assert rule.betas(sparse.csr_array(erased))[0] > 1
     np.testing.assert_allclose(rule.log_sizes[:5], np.log(4), atol=0.02)
 
