@@ -15,9 +15,9 @@ from defrag.companions import Companions
 SETTINGS = {"ridge": 0.01, "common": 5.0}
 
 
-def random_rows(seed, n=20, d=9):
+def random_rows(seed, n=20, d=9, density=0.4):
     rng = np.random.default_rng(seed)
-    dense = rng.normal(size=(n, d)) * (rng.random((n, d)) < 0.4)
+    dense = rng.normal(size=(n, d)) * (rng.random((n, d)) < density)
     dense[:, d // 2] = 0  # a feature that never occurs
     return sparse.csr_array(np.float32(dense))
 
@@ -40,10 +40,15 @@ def build(X, weights, *, n_best, max_rows, seed=0, n_threads=1):
 
 
 @settings(derandomize=True, max_examples=25, deadline=None)
-@given(seed=st.integers(0, 10**6), n_best=st.integers(1, 10))
-def test_lists_equal_the_dense_computation(seed, n_best):
-    X = random_rows(seed)
-    weights = np.random.default_rng(seed).uniform(0.5, 2, 9)
+@given(
+    seed=st.integers(0, 10**6),
+    n_best=st.integers(1, 10),
+    # Rows that meet all features, and rows that meet few: sums are kept in two ways.
+    shape=st.sampled_from([{"d": 9, "density": 0.4}, {"d": 60, "density": 0.08}]),
+)
+def test_lists_equal_the_dense_computation(seed, n_best, shape):
+    X = random_rows(seed, **shape)
+    weights = np.random.default_rng(seed).uniform(0.5, 2, shape["d"])
     found = build(X, weights, n_best=n_best, max_rows=20)
     dense = X.toarray()
     for feature, line in enumerate(found):

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "bindings/arrays.hpp"
 #include "core/companions.hpp"
-#include "core/impute.hpp"
 
 using namespace nanobind::literals;
 using namespace defrag;
@@ -21,19 +20,4 @@ void bind_companions(nb::module_& m) {
         },
         "columns"_a.noconvert(), "rows"_a.noconvert(), "weights"_a.noconvert(), nb::kw_only(),
         "n_best"_a, "max_rows"_a, "ridge"_a, "common"_a, "seed"_a, "n_threads"_a);
-    m.def(
-        "impute",
-        [](const CsrArrays& rows, const CsrArrays& companions,
-           const std::optional<Array<float>>& betas, std::int64_t n_features,
-           std::int64_t max_growth, std::int64_t usual_size, std::int64_t max_entries,
-           unsigned n_threads) {
-            const CsrView view = csr_view(rows, n_features);
-            return to_numpy(run(n_threads, nb::none(), [&](const Context& context) {
-                return impute(context, view, csr_view(companions, n_features), pointer(betas),
-                              {max_growth, usual_size, max_entries});
-            }));
-        },
-        "rows"_a.noconvert(), "companions"_a.noconvert(), "betas"_a.noconvert().none(),
-        nb::kw_only(), "n_features"_a, "max_growth"_a, "usual_size"_a, "max_entries"_a,
-        "n_threads"_a);
 }

@@ -11,6 +11,7 @@ void bind_co_occurrence(nb::module_& m);
 void bind_companions(nb::module_& m);
 void bind_csr(nb::module_& m);
 void bind_flat_search(nb::module_& m);
+void bind_impute(nb::module_& m);
 void bind_kmeans(nb::module_& m);
 void bind_matches(nb::module_& m);
 void bind_ppd_sparse(nb::module_& m);
@@ -38,6 +39,7 @@ NB_MODULE(_core, m) {
     bind_matches(m);
     bind_co_occurrence(m);
     bind_companions(m);
+    bind_impute(m);
     bind_rerank(m);
     bind_ppd_sparse(m);
     bind_proxml(m);

@@ -24,7 +24,7 @@ struct CompanionOptions {
 /// `columns` is X^T, the rows of each feature; `weights` has one number per feature. A feature
 /// of more than `max_rows` rows is represented by so many of them, evenly spaced from an offset
 /// that is drawn by (seed, feature). O(sum over features of at most max_rows rows' non-zeros)
-/// time; in memory n_best + 1 entries of 8 bytes per feature, and 8 bytes per feature and thread.
+/// time; in memory n_best + 1 entries of 8 bytes per feature, and 12 bytes per feature and thread.
 Csr companions(const Context& context, const CsrView& columns, const CsrView& rows,
                const float* weights, const CompanionOptions& options);
 

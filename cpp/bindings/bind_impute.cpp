@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "core/impute.hpp"
+
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/vector.h>
+
+#include "bindings/layout_arrays.hpp"
+
+using namespace nanobind::literals;
+using namespace defrag;
+
+namespace {
+
+using BlockArrays = std::vector<std::pair<LayoutArrays, Array<float>>>;
+
+std::vector<CoOccurrenceView> related_view(const BlockArrays& blocks, std::int64_t) {
+    std::vector<CoOccurrenceView> views;
+    for (const auto& [layout, entries] : blocks) {
+        views.push_back({layout_view(layout), entries.data()});
+    }
+    return views;
+}
+
+CsrView related_view(const CsrArrays& companions, std::int64_t n_features) {
+    return csr_view(companions, n_features);
+}
+
+/// Registers the imputation from blocks or from lists; Python sees one function.
+template <class Related>
+void bind_impute_from(nb::module_& m) {
+    m.def(
+        "impute",
+        [](const CsrArrays& rows, const Related& related, const std::optional<Array<float>>& betas,
+           std::int64_t n_features, std::int64_t max_growth, std::int64_t usual_size,
+           std::int64_t max_entries, unsigned n_threads) {
+            const CsrView view = csr_view(rows, n_features);
+            return to_numpy(run(n_threads, nb::none(), [&](const Context& context) {
+                return impute(context, view, related_view(related, n_features), pointer(betas),
+                              {max_growth, usual_size, max_entries});
+            }));
+        },
+        "rows"_a.noconvert(), "related"_a.noconvert(), "betas"_a.noconvert().none(), nb::kw_only(),
+        "n_features"_a, "max_growth"_a, "usual_size"_a, "max_entries"_a, "n_threads"_a);
+}
+
+}  // namespace
+
+void bind_impute(nb::module_& m) {
+    bind_impute_from<BlockArrays>(m);
+    bind_impute_from<CsrArrays>(m);
+}
