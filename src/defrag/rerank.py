@@ -329,7 +329,9 @@ class Refrag(Classifier):
         k: int,
         *,
         exhaustive: bool,
+        compare: bool = True,
     ) -> Candidates:
+        """Give the labels to rank; their prototypes need not be compared where gamma is 0."""
         threads = _native.n_threads(self.n_jobs)
         n = min(max(self.candidates, k), prototypes.shape[0])
         labels, scores = base._rank(X, n, exhaustive=exhaustive)  # noqa: SLF001 - the contract
@@ -341,7 +343,9 @@ class Refrag(Classifier):
                 rows, sparse.csr_array(prototypes.T), max_entries=width, n_threads=threads
             )
             labels, logs = add_nearest(labels, logs, nearest, width)
-        cosines = _native.candidate_products(rows, labels, prototypes, n_threads=threads)
+        cosines = np.zeros(labels.shape, dtype=np.float32)
+        if compare:
+            cosines = _native.candidate_products(rows, labels, prototypes, n_threads=threads)
         return Candidates(labels, logs, cosines, bonus)
 
     def _rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:
@@ -352,7 +356,13 @@ class Refrag(Classifier):
         if strength == 0.0 and weight == 0.0:
             return self.base_._rank(X, k, exhaustive=exhaustive)  # noqa: SLF001 - the contract
         found = self._propose(
-            self.base_, self.prototypes_, self.bonus_, X, k, exhaustive=exhaustive
+            self.base_,
+            self.prototypes_,
+            self.bonus_,
+            X,
+            k,
+            exhaustive=exhaustive,
+            compare=strength != 0.0,
         )
         threads = _native.n_threads(self.n_jobs)
         columns = found.best(strengths, weights, k, n_threads=threads)[:, 0]
