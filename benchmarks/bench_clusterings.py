@@ -20,8 +20,8 @@ from sklearn.base import clone
 
 from common import cpu_seconds
 from defrag import Agglomerated, Defrag, Hybrid, Parabel, load_dataset, metrics
-from defrag.classifiers.label_tree import member_seeds
-from defrag.rivals import BCLS, ITDC, LSC, SCBC, HashGroups, RandomGroups, TopFeatures
+from defrag.agglomeration.rivals import BCLS, ITDC, LSC, SCBC, HashGroups, RandomGroups, TopFeatures
+from defrag.trees.seeds import member_seeds
 from word_vectors import word_vectors
 
 WORD_VECTORS = "DEFRAG-G"

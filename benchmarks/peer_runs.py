@@ -22,7 +22,7 @@ from defrag.metrics import evaluate
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from defrag.classifiers.label_tree import TreeClassifier
+    from defrag.classifiers.label_trees._base import TreeClassifier
     from defrag.io.datasets import Dataset
 
 HERE = Path(__file__).resolve().parent

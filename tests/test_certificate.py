@@ -10,9 +10,10 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 import oracles_certificate as oracle
-from defrag import _bounds, _tied
-from defrag.certificate import (  # fmt: skip
+from defrag.agglomeration.certificate import (  # fmt: skip
     Certificate,
+    _bounds,
+    _tied,
     certificate,
     label_certificate,
     lipschitz,

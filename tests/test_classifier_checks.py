@@ -7,8 +7,8 @@ import pytest
 
 from defrag import LabelTree, load
 from defrag.exceptions import ModelFormatError
-from defrag.io.model_label_tree import check_label_tree, check_label_tree_weights
-from defrag.io.model_schema import Part
+from defrag.persistence._label_tree_checks import check_label_tree, check_label_tree_weights
+from defrag.persistence._schema import Part
 from model_drafts import Draft, X, small_agglomerated, small_dismec, small_label_tree
 
 
@@ -475,7 +475,7 @@ def test_estimators_do_not_nest_without_end(tmp_path, stored):
 
 
 def test_blocks_have_no_blind_spot(monkeypatch):
-    monkeypatch.setattr("defrag.io.model_checks.BLOCK_ITEMS", 3)
+    monkeypatch.setattr("defrag.persistence._checks.BLOCK_ITEMS", 3)
     model = small_label_tree().trees_[0]
     arrays = {**vars(model.tree), **vars(model.weights)}
     arrays["sizes"] = np.diff(arrays.pop("entry_ptr")).astype(np.uint16)

@@ -14,13 +14,13 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from defrag import Agglomerated, Defrag, DiSMEC, Hybrid, LabelTree, Parabel, load
-from defrag._codecs import tree_weights
-from defrag._codecs.classes import pack_classes, unpack_classes
-from defrag._codecs.tree_weights import pack_weights, unpack_weights
 from defrag._native import LabelTreeArrays, LabelTreeWeights
-from defrag.io.model_label_tree import n_outputs, offsets
-from defrag.io.model_schema import Part
 from defrag.persistence import describe
+from defrag.persistence._label_tree_checks import n_outputs, offsets
+from defrag.persistence._schema import Part
+from defrag.persistence.codecs import _tree_weights as tree_weights
+from defrag.persistence.codecs._classes import pack_classes, unpack_classes
+from defrag.persistence.codecs._tree_weights import pack_weights, unpack_weights
 from model_drafts import (
     Draft,
     X,
@@ -152,7 +152,7 @@ def packed(weights, weight_type):
 
 def test_int8_by_hand(monkeypatch):
     for block in (1, 2, 100):
-        monkeypatch.setattr("defrag.io.model_checks.BLOCK_ITEMS", block)
+        monkeypatch.setattr("defrag.persistence._checks.BLOCK_ITEMS", block)
         arrays, found = packed([1.27, -0.5, 0.004, 25.4], "int8")
         assert arrays["weights"].tolist() == [127, -50, 0, 127]
         np.testing.assert_allclose(arrays["scales"], [0.01, 0, 0.2], rtol=2**-16)

@@ -11,7 +11,7 @@ from scipy import sparse
 import oracles_rerank as oracles
 from defrag import Defrag, _native
 from defrag._native import GroupLayout
-from defrag.co_occurrence import CoOccurrence, find_groups
+from defrag.agglomeration.co_occurrence import CoOccurrence, find_groups
 
 GROUPS = np.int32([0, 1, 0, -1, 1, 0])
 

@@ -10,7 +10,7 @@ from scipy import sparse
 
 import oracles_rerank as oracles
 from defrag import _native
-from defrag.companions import Companions
+from defrag.imputation._companions import Companions
 
 SETTINGS = {"ridge": 0.01, "common": 5.0}
 

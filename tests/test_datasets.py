@@ -153,7 +153,7 @@ def test_a_set_of_the_folder_says_what_it_needs(tmp_path, monkeypatch):
 
 
 def test_eurlex_from_the_folder(data_folder, monkeypatch):
-    pytest.importorskip("defrag.io.xmc_text")
+    pytest.importorskip("defrag.io.xmc")
     monkeypatch.setenv("DEFRAG_DATA", str(data_folder))
     data = load_dataset("eurlex-4k")
     assert data.train.X.shape == (15539, 5000)

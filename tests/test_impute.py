@@ -24,8 +24,8 @@ from defrag import (
     load_dataset,
     metrics,
 )
-from defrag._missing import MissingRule
-from defrag.companions import Companions
+from defrag.imputation._companions import Companions
+from defrag.imputation._missing import MissingRule
 from test_classifiers import make_data
 
 BASE = Parabel(2, max_leaf_size=5)

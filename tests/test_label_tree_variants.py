@@ -10,9 +10,9 @@ from scipy import sparse
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from defrag import PLT, Bonsai, load_dataset
-from defrag.classifiers._kary_tree import build_kary_tree, tidy_clusters
-from defrag.classifiers.bonsai import co_occurrences
+from defrag.classifiers.label_trees.bonsai import co_occurrences
 from defrag.metrics import evaluate
+from defrag.trees.kary import build_kary_tree, tidy_clusters
 from oracles_label_tree import children_of, dense_classifiers
 from test_kmeans import unit_items
 from test_label_tree import problem

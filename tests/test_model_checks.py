@@ -10,19 +10,19 @@ import pytest
 from sklearn.base import BaseEstimator
 
 from defrag import load, persistence
-from defrag._codecs.base import Codec, plain_parameters
-from defrag._saving import Saveable
-from defrag._validation import Int
+from defrag._estimator import Saveable
+from defrag._parameters import Int
 from defrag.exceptions import ModelFormatError
-from defrag.io.model_checks import (
+from defrag.persistence._checks import (
     check_csr,
     check_ints,
     check_offsets,
     check_permutation,
     check_tree,
 )
-from defrag.io.model_schema import Array, Child, Part, Schema
-from defrag.io.model_strings import Strings, pack_strings, string_arrays, unpack_strings
+from defrag.persistence._schema import Array, Child, Part, Schema
+from defrag.persistence._strings import Strings, pack_strings, string_arrays, unpack_strings
+from defrag.persistence.codecs._base import Codec, plain_parameters
 from model_drafts import Draft, X, small_defrag, small_hybrid
 
 
@@ -210,7 +210,7 @@ def test_an_index_beyond_31_bits_is_refused():
 
 
 def test_blocks_have_no_blind_spot(monkeypatch):
-    monkeypatch.setattr("defrag.io.model_checks.BLOCK_ITEMS", 3)
+    monkeypatch.setattr("defrag.persistence._checks.BLOCK_ITEMS", 3)
     for wrong in range(1, 9):
         values = np.arange(10)
         values[wrong] = -1
@@ -246,7 +246,7 @@ def test_trees_of_other_arity():
 
 @pytest.mark.parametrize("strings", [[], [""], ["", "", "a"], ["ä", "日本", "", "\n", "🙂"]])
 def test_strings_come_back(monkeypatch, strings):
-    monkeypatch.setattr("defrag.io.model_strings.BLOCK_ITEMS", 2)  # less than a letter
+    monkeypatch.setattr("defrag.persistence._strings.BLOCK_ITEMS", 2)  # less than a letter
     found = unpack_strings(Part(arrays=pack_strings("names", strings)), "names", len(strings))
     assert isinstance(found, Strings)
     assert list(found) == strings == found
@@ -264,7 +264,7 @@ def test_strings_come_back(monkeypatch, strings):
 
 @pytest.mark.parametrize("data", [b"\xe6\x97", b"a\x80", b"\xed\xa0\x80", b"\xc0\x80", b"ab\xff"])
 def test_strings_that_are_not_utf8(monkeypatch, data):
-    monkeypatch.setattr("defrag.io.model_strings.BLOCK_ITEMS", 2)
+    monkeypatch.setattr("defrag.persistence._strings.BLOCK_ITEMS", 2)
     arrays = {"n/bytes": np.frombuffer(data, np.uint8), "n/offsets": np.int64([0, len(data)])}
     with pytest.raises(ModelFormatError, match="array 'n/bytes' must be UTF-8, got b"):
         unpack_strings(Part(arrays=arrays), "n", 1)

@@ -13,7 +13,12 @@ from hypothesis.extra import numpy as hnp
 from safetensors import numpy as safetensors_numpy
 
 from defrag.exceptions import ModelFormatError
-from defrag.io.model_file import DTYPES, MOST_HEADER_BYTES, read_model_file, write_model_file
+from defrag.persistence._container import (
+    DTYPES,
+    MOST_HEADER_BYTES,
+    read_model_file,
+    write_model_file,
+)
 from model_drafts import Draft, assemble
 
 ARRAYS = {

@@ -11,8 +11,8 @@ from defrag import Defrag, _native
 from defrag._validation import canonical_csr
 from defrag.io import read_features, read_groups, read_labels
 from defrag.metrics import loss_of_mutual_information
-from defrag.representations import scale_vectors
-from defrag.tree import build_tree
+from defrag.trees.balanced import build_tree
+from defrag.trees.vectors import scale_vectors
 
 
 @pytest.fixture(scope="module")

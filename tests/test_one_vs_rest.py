@@ -13,7 +13,7 @@ from sklearn.base import clone
 from sklearn.svm import LinearSVC
 
 from defrag import DiSMEC, PPDSparse, ProXML, load_dataset, metrics
-from defrag.classifiers.one_vs_rest import join_weights
+from defrag.classifiers.one_vs_rest._base import join_weights
 
 
 def make_data(n=300, d=60, n_labels=70, seed=0):

@@ -21,8 +21,9 @@ from sklearn.exceptions import NotFittedError
 
 from defrag import Defrag, Hybrid, load
 from defrag.exceptions import ModelFormatError
-from defrag.io import files, model_file
+from defrag.io import files
 from defrag.persistence import KINDS, save
+from defrag.persistence import _container as model_file
 from model_drafts import X, small_defrag, small_hybrid
 
 TESTS = Path(__file__).parent

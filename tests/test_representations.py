@@ -9,7 +9,7 @@ from scipy import sparse
 import oracles
 from defrag import _native
 from defrag._validation import canonical_csr
-from defrag.representations import FeatureVectors, given_vectors, scale_vectors, take_heaviest
+from defrag.trees.vectors import FeatureVectors, given_vectors, scale_vectors, take_heaviest
 
 
 def random_csr(n, d, density, seed):

@@ -12,9 +12,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import oracles_rerank as oracles
 from defrag import Agglomerated, Defrag, Hybrid, LabelTree, Parabel, Refrag, _native, metrics
-from defrag._candidates import Candidates
-from defrag._trade_off import Tally, TradeOff
-from defrag.classifiers.label_tree import member_seeds
+from defrag.reranking._candidates import Candidates
+from defrag.reranking._trade_off import Tally, TradeOff
+from defrag.trees.seeds import member_seeds
 from test_classifiers import make_data
 
 BASE = Parabel(2, max_leaf_size=5)

@@ -14,14 +14,14 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from defrag import Agglomerated, Defrag, Parabel, load, metrics
 from defrag._validation import canonical_csr
+from defrag.agglomeration.rivals import BCLS, ITDC, LSC, SCBC, HashGroups, RandomGroups, TopFeatures
+from defrag.agglomeration.rivals._assignment import Marriage, improve
+from defrag.agglomeration.rivals._centres import add_up, start_clusters
+from defrag.agglomeration.rivals._information import feature_information, lost_information
+from defrag.agglomeration.rivals.bcls import projection
+from defrag.agglomeration.rivals.itdc import nearest_groups, start_by_label
+from defrag.agglomeration.rivals.lsc import landmark_weights, spectral_rows
 from defrag.exceptions import ModelFormatError
-from defrag.rivals import BCLS, ITDC, LSC, SCBC, HashGroups, RandomGroups, TopFeatures
-from defrag.rivals._assignment import Marriage, improve
-from defrag.rivals._centres import add_up, start_clusters
-from defrag.rivals._information import feature_information, lost_information
-from defrag.rivals.bcls import projection
-from defrag.rivals.itdc import nearest_groups, start_by_label
-from defrag.rivals.lsc import landmark_weights, spectral_rows
 from model_drafts import Draft
 from oracles_rivals import bcls_rounds, divergences, joint_information
 

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from defrag import LabelTree, Parabel
 from defrag._validation import _is_ready
-from defrag.classifiers import label_tree
+from defrag.classifiers.label_trees import _base as label_tree
 
 
 @pytest.fixture(scope="module")

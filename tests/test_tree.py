@@ -10,8 +10,8 @@ from scipy import sparse
 
 import oracles
 from defrag._validation import canonical_csr
-from defrag.representations import scale_vectors
-from defrag.tree import build_tree, count_leaves
+from defrag.trees.balanced import build_tree, count_leaves
+from defrag.trees.vectors import scale_vectors
 
 
 def random_items(n, p, density, seed, *, split="kmeans"):

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from defrag._validation import Choice, Float, Int, canonical_csr, check_labels, check_seed
+from defrag._parameters import Choice, Float, Int
+from defrag._validation import canonical_csr, check_labels, check_seed
 
 
 def test_canonical_csr_sorts_sums_and_drops_zeros_without_touching_the_input():

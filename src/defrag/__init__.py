@@ -23,10 +23,10 @@ if TYPE_CHECKING:
         PPDSparse,
         ProXML,
     )
-    from defrag.impute import Fiat, Imputed
+    from defrag.imputation import Fiat, Imputed
     from defrag.io import load_dataset, read_xmc, write_xmc
     from defrag.persistence import load
-    from defrag.rerank import Refrag
+    from defrag.reranking import Refrag
 
 __all__ = [
     "PLT",
@@ -56,13 +56,13 @@ _HOMES = {
     "Bonsai": "defrag.classifiers",
     "Defrag": "defrag.agglomeration",
     "DiSMEC": "defrag.classifiers",
-    "Fiat": "defrag.impute",
+    "Fiat": "defrag.imputation",
     "Hybrid": "defrag.agglomeration",
-    "Imputed": "defrag.impute",
+    "Imputed": "defrag.imputation",
     "LabelTree": "defrag.classifiers",
     "PPDSparse": "defrag.classifiers",
     "Parabel": "defrag.classifiers",
-    "Refrag": "defrag.rerank",
+    "Refrag": "defrag.reranking",
     "ProXML": "defrag.classifiers",
     "load": "defrag.persistence",
     "load_dataset": "defrag.io",

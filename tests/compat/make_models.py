@@ -27,7 +27,7 @@ from defrag import (
     Refrag,
     load,
 )
-from defrag.rivals import BCLS, ITDC, LSC, SCBC, HashGroups, RandomGroups, TopFeatures
+from defrag.agglomeration.rivals import BCLS, ITDC, LSC, SCBC, HashGroups, RandomGroups, TopFeatures
 
 
 def models(X):

@@ -17,8 +17,8 @@ from scipy import sparse  # noqa: E402 - likewise
 from sklearn.base import clone  # noqa: E402 - likewise
 
 from defrag import load  # noqa: E402 - likewise
+from defrag.agglomeration.rivals import ITDC  # noqa: E402 - likewise
 from defrag.exceptions import ModelFormatError  # noqa: E402 - likewise
-from defrag.rivals import ITDC  # noqa: E402 - likewise
 from model_drafts import (  # noqa: E402 - likewise
     Draft,
     X,

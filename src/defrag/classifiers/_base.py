@@ -12,16 +12,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from defrag import _native
-from defrag._saving import Saveable
-from defrag._validation import (
-    Choice,
-    Int,
-    check_features,
-    check_labels,
-    check_parameters,
-    check_seed,
-    is_label_lists,
-)
+from defrag._estimator import Saveable
+from defrag._parameters import Choice, Int, check_parameters
+from defrag._validation import check_features, check_labels, check_seed, is_label_lists
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,7 +25,7 @@ if TYPE_CHECKING:
     from defrag.io.files import PathLike
     from defrag.typing import Csr, Floats, Ids, LabelsLike, MatrixLike, Seed
 
-__all__ = ["Classifier", "unit_rows"]
+__all__ = ["Classifier", "labels_with_points", "unit_rows"]
 
 # Rows, and scores, that are held at a time while a matrix of scores is put together.
 _ROWS_AT_A_TIME = 20_000
@@ -47,6 +40,11 @@ _LEAST = np.nextafter(np.float32(0.0), np.float32(1.0))
 def unit_rows(X: Csr, n_threads: int) -> Csr:
     """Bring rows to length 1; empty rows stay."""
     return _native.scale_rows(X, ideal=False, threshold=0.0, n_threads=n_threads)
+
+
+def labels_with_points(Y: Csr) -> Ids:
+    """Give the labels that occur; the others have no place in a tree and never score."""
+    return np.flatnonzero(np.bincount(Y.indices, minlength=Y.shape[1])).astype(np.int32)
 
 
 class Classifier(Saveable, ClassifierMixin, BaseEstimator):

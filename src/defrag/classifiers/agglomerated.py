@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from sklearn.base import clone
 
 from defrag import _native
-from defrag._validation import Choice, Int, check_parameters
+from defrag._parameters import Choice, Int, check_parameters
 from defrag.agglomeration import Hybrid
+from defrag.agglomeration._clustering import FeatureClustering
 from defrag.classifiers._base import Classifier
-from defrag.classifiers.label_tree import LabelTree, member_seeds
-from defrag.clustering import FeatureClustering
+from defrag.classifiers.label_trees.label_tree import LabelTree
+from defrag.trees.seeds import member_seeds
 
 if TYPE_CHECKING:
     from sklearn.base import BaseEstimator
@@ -32,7 +33,7 @@ class Agglomerated(Classifier):
     ----------
     base : classifier, default=LabelTree()
         Any classifier of this library.
-    agglomeration : Defrag, Hybrid or one of defrag.rivals, default=Hybrid()
+    agglomeration : Defrag, Hybrid or one of defrag.agglomeration.rivals, default=Hybrid()
         How features are grouped.
     per_member : bool, default=True
         Whether every member has a clustering of its own, or all share one.

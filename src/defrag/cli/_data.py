@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from scipy import sparse
 
+from defrag._progress import progress_pulse
 from defrag.cli._console import escaped
 from defrag.io import read_labels, write_features, write_npz, write_svmlight, write_xmc
-from defrag.io.any_data import data_form, parse_data
 from defrag.io.files import display_name, open_input
+from defrag.io.formats import data_form, parse_data
 from defrag.io.svmlight import read_svmlight
-from defrag.io.xmc_text import check_rows
-from defrag.progress import progress_pulse
+from defrag.io.xmc import check_rows
 
 if TYPE_CHECKING:
     from defrag.io.files import InputStream

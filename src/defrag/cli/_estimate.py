@@ -10,10 +10,10 @@ import numpy as np
 
 from defrag import _native
 from defrag.classifiers import PLT, Bonsai, DiSMEC, LabelTree, Parabel, PPDSparse, ProXML
-from defrag.classifiers.label_tree import TreeClassifier
-from defrag.classifiers.one_vs_rest import OneVsRest
-from defrag.impute import Imputed
-from defrag.rerank import Refrag
+from defrag.classifiers.label_trees._base import TreeClassifier
+from defrag.classifiers.one_vs_rest._base import OneVsRest
+from defrag.imputation import Imputed
+from defrag.reranking import Refrag
 
 if TYPE_CHECKING:
     from defrag.classifiers._base import Classifier

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from defrag._validation import Choice, Float, OrAuto
+from defrag._parameters import Choice, Float, OrAuto
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable

@@ -5,7 +5,8 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from defrag._validation import check_parameters, check_seed
+from defrag._parameters import check_parameters
+from defrag._validation import check_seed
 from defrag.classifiers import (
     PLT,
     Agglomerated,
@@ -18,8 +19,8 @@ from defrag.classifiers import (
 )
 from defrag.cli._flags import flag_name
 from defrag.cli.cluster import PRESETS, Preset
-from defrag.impute import Fiat, Imputed
-from defrag.rerank import Refrag
+from defrag.imputation import Fiat, Imputed
+from defrag.reranking import Refrag
 
 if TYPE_CHECKING:
     from collections.abc import Callable

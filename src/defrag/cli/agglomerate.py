@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from defrag import _native
+from defrag._progress import progress_pulse
 from defrag._validation import check_features
+from defrag.agglomeration._pooling import FeaturePooling
 from defrag.cli._console import examples
 from defrag.cli._data import BaseFlag, FromFlag, LabelsFlag, StrictFlag, read, write
 from defrag.io.files import display_name, open_input
 from defrag.io.groups import parse_groups
-from defrag.pooling import FeaturePooling
-from defrag.progress import progress_pulse
 
 if TYPE_CHECKING:
     from defrag.typing import Csr, Ids

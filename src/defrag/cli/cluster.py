@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from defrag._progress import progress_pulse
 from defrag.agglomeration import Defrag, Hybrid
+from defrag.agglomeration.rivals import BCLS, ITDC, LSC, SCBC, HashGroups, RandomGroups, TopFeatures
 from defrag.cli._console import JsonFlag, check_stdout, escaped, examples, print_json, say
 from defrag.cli._data import BaseFlag, FromFlag, LabelsFlag, StrictFlag, read, read_names, write
 from defrag.cli._flags import estimator_flags, flag_name
 from defrag.io import read_word_vectors, write_groups
 from defrag.metrics import balance
-from defrag.progress import progress_pulse
-from defrag.rivals import BCLS, ITDC, LSC, SCBC, HashGroups, RandomGroups, TopFeatures
 
 if TYPE_CHECKING:
+    from defrag.agglomeration._clustering import FeatureClustering
     from defrag.cli._data import Data
-    from defrag.clustering import FeatureClustering
 
 __all__ = ["HELP", "METHODS", "PRESETS", "Method", "Preset", "cluster"]
 

@@ -12,6 +12,7 @@ import numpy as np
 import typer
 from rich.console import Console
 
+from defrag._progress import progress_pulse
 from defrag.classifiers import Agglomerated, LabelTree, Parabel
 from defrag.cli._console import JsonFlag, examples, print_json, say
 from defrag.cli._demo_tables import accuracy_table, clustering_table, example_table
@@ -19,7 +20,6 @@ from defrag.cli.cluster import PRESETS, Preset
 from defrag.io import load_dataset
 from defrag.io.datasets import Split
 from defrag.metrics import balance, evaluate, loss_of_mutual_information
-from defrag.progress import progress_pulse
 
 if TYPE_CHECKING:
     from defrag.agglomeration import Defrag

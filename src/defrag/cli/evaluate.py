@@ -10,13 +10,13 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from defrag._progress import progress_pulse
 from defrag.cli._console import JsonFlag, escaped, examples, print_json
 from defrag.cli._data import BaseFlag, Form, FromFlag, LabelsFlag, StrictFlag, form_of_name, read
 from defrag.io import read_predictions
 from defrag.io.files import display_name
 from defrag.metrics import evaluate as evaluate_ranking
 from defrag.metrics import macro_precision
-from defrag.progress import progress_pulse
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 import typer
 
+from defrag._progress import progress_pulse
 from defrag.cli._console import JsonFlag, escaped, examples, print_json, print_values
 from defrag.cli._data import BaseFlag, FromFlag, LabelsFlag, StrictFlag, form_of_name, parse, read
 from defrag.io.files import display_name, open_input
 from defrag.io.groups import parse_groups
 from defrag.metrics import balance, normalised_entropy
 from defrag.persistence import describe as describe_model
-from defrag.progress import progress_pulse
 
 if TYPE_CHECKING:
     from defrag.cli._data import Data

@@ -9,6 +9,7 @@ from typing import IO, TYPE_CHECKING, Annotated, Any
 import numpy as np
 import typer
 
+from defrag._progress import progress_bar, progress_pulse
 from defrag.classifiers._base import Classifier
 from defrag.cli._console import escaped, examples
 from defrag.cli._data import BaseFlag, Form, FromFlag, StrictFlag, check_base, form_of_name
@@ -18,7 +19,6 @@ from defrag.io.files import atomic_writer, display_name, open_input
 from defrag.io.predictions import format_ranking
 from defrag.io.svmlight import read_svmlight
 from defrag.persistence import load
-from defrag.progress import progress_bar, progress_pulse
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

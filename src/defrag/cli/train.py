@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from defrag._progress import progress_pulse
 from defrag.agglomeration import Defrag, Hybrid
 from defrag.classifiers import Agglomerated
 from defrag.cli._console import JsonFlag, check_stdout, escaped, examples, print_json, say
@@ -26,10 +27,9 @@ from defrag.cli._models import (
     build,
     build_over,
 )
-from defrag.impute import Fiat
+from defrag.imputation import Fiat
 from defrag.io.files import display_name
-from defrag.progress import progress_pulse
-from defrag.rerank import Refrag
+from defrag.reranking import Refrag
 
 if TYPE_CHECKING:
     from defrag.typing import Csr

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from defrag import _native
 from defrag.exceptions import FormatError
 from defrag.io._text import Remarks, met
-from defrag.io.any_data import data_form
+from defrag.io.formats import data_form
 from defrag.io.npz import parse_npz
 
 if TYPE_CHECKING:

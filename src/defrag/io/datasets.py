@@ -21,7 +21,7 @@ import numpy as np
 from scipy import sparse
 
 from defrag.exceptions import FormatError
-from defrag.io.xmc_text import read_xmc
+from defrag.io.xmc import read_xmc
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

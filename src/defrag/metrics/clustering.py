@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from scipy import sparse
 
-from defrag._bounds import frobenius_spreads
-from defrag._groups import check_groups, cut_rows
 from defrag._validation import check_labels, check_matrix
+from defrag.agglomeration._groups import check_groups, cut_rows
+from defrag.agglomeration.certificate._bounds import frobenius_spreads
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

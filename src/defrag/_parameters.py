@@ -1,0 +1,135 @@
+"""Rules of parameters as data: what a value must be, said in words and checked in one place."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from sklearn.base import BaseEstimator
+
+__all__ = ["Choice", "Float", "Int", "OrAuto", "Rule", "check_parameters"]
+
+
+@dataclass(frozen=True)
+class Int:
+    """A whole number in ``[low, high]``; ``none`` says whether None is allowed."""
+
+    low: int | None = None
+    high: int | None = None
+    none: bool = False
+
+    def describe(self) -> str:
+        """Say the rule in words."""
+        return "an int" + _range(self.low, self.high, "[", "]") + _or_none(self.none)
+
+    def accepts(self, value: Any) -> bool:
+        """Tell whether the value obeys the rule."""
+        if value is None:
+            return self.none
+        if isinstance(value, (bool, np.bool_)) or not isinstance(value, Integral):
+            return False
+        return _inside(int(value), self.low, self.high)
+
+
+@dataclass(frozen=True)
+class Float:
+    """A finite real number in ``[low, high]``, or ``(low, high]`` where ``open_low``."""
+
+    low: float | None = None
+    high: float | None = None
+    open_low: bool = False
+    none: bool = False
+
+    def describe(self) -> str:
+        """Say the rule in words."""
+        left = "(" if self.open_low else "["
+        return "a finite number" + _range(self.low, self.high, left, "]") + _or_none(self.none)
+
+    def accepts(self, value: Any) -> bool:
+        """Tell whether the value obeys the rule."""
+        if value is None:
+            return self.none
+        if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real):
+            return False
+        number = float(value)
+        if not math.isfinite(number) or (self.open_low and number == self.low):
+            return False
+        return _inside(number, self.low, self.high)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One of a few values, compared by identity of type and by equality."""
+
+    values: tuple[Any, ...]
+
+    def describe(self) -> str:
+        """Say the rule in words."""
+        return "one of " + ", ".join(repr(value) for value in self.values)
+
+    def accepts(self, value: Any) -> bool:
+        """Tell whether the value obeys the rule."""
+        return any(type(value) is type(choice) and value == choice for choice in self.values)
+
+
+@dataclass(frozen=True)
+class OrAuto:
+    """The word ``"auto"``, or what another rule accepts."""
+
+    rule: Int | Float
+
+    def describe(self) -> str:
+        """Say the rule in words."""
+        return f"{self.rule.describe()} or 'auto'"
+
+    def accepts(self, value: Any) -> bool:
+        """Tell whether the value obeys the rule."""
+        return value == "auto" if isinstance(value, str) else self.rule.accepts(value)
+
+
+class Rule(Protocol):
+    """What a parameter must be: one of the classes above, or a like one."""
+
+    def describe(self) -> str:
+        """Say the rule in words."""
+
+    def accepts(self, value: Any, /) -> bool:
+        """Tell whether the value obeys the rule."""
+
+
+def check_parameters(estimator: BaseEstimator, rules: Mapping[str, Rule]) -> None:
+    """Raise on the first parameter that breaks its rule.
+
+    Raises
+    ------
+    ValueError
+        In the form ``max_cluster_size of Defrag must be an int >= 1, got 0``.
+    """
+    for name, rule in rules.items():
+        value = getattr(estimator, name)
+        if not rule.accepts(value):
+            owner = type(estimator).__name__
+            raise ValueError(f"{name} of {owner} must be {rule.describe()}, got {value!r}")
+
+
+def _inside(value: float, low: float | None, high: float | None) -> bool:
+    return (low is None or value >= low) and (high is None or value <= high)
+
+
+def _range(low: float | None, high: float | None, left: str, right: str) -> str:
+    if low is not None and high is not None:
+        return f" in {left}{low}, {high}{right}"
+    if low is not None:
+        return f" {'>' if left == '(' else '>='} {low}"
+    return "" if high is None else f" <= {high}"
+
+
+def _or_none(none: bool) -> str:
+    return " or None" if none else ""

@@ -1,0 +1,9 @@
+"""Feature agglomeration: many features replaced by fewer groups of them."""
+
+from __future__ import annotations
+
+from defrag.agglomeration._clustering import FeatureClustering
+from defrag.agglomeration.defrag import Defrag
+from defrag.agglomeration.hybrid import Hybrid
+
+__all__ = ["Defrag", "FeatureClustering", "Hybrid"]

@@ -1,0 +1,75 @@
+"""How the budget of K groups is spent: single features, buckets, and the rest."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from defrag.trees.vectors import take_heaviest
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from defrag.typing import Ids
+
+__all__ = ["deal_buckets", "deal_to_room", "hash_to_buckets", "pick_singletons"]
+
+_BUCKETS = 2  # the stage of the random stream, as in cpp/core/random.hpp
+
+
+def pick_singletons(mass: NDArray[np.float64], n_groups: int, share: float) -> Ids:
+    """Give the features that keep a group of their own: the heaviest of positive mass."""
+    wanted = min(int(share * n_groups), int(np.count_nonzero(mass > 0)))
+    return take_heaviest(mass, wanted)
+
+
+def deal_buckets(features: Ids, n_buckets: int, seed: int) -> Ids:
+    """Deal features to equally full buckets at random; gives the bucket of each.
+
+    A feature's place depends on (seed, feature id) alone.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from defrag.agglomeration._budget import deal_buckets
+    >>> np.bincount(deal_buckets(np.arange(10, dtype=np.int32), 4, seed=0))
+    array([3, 3, 2, 2])
+    """
+    order = np.lexsort((features, _hash(features.astype(np.uint64), seed)))
+    buckets = np.empty(len(features), dtype=np.int32)
+    buckets[order] = np.arange(len(features), dtype=np.int32) % n_buckets
+    return buckets
+
+
+def hash_to_buckets(features: Ids, n_buckets: int, seed: int) -> Ids:
+    """Give the bucket of each feature by its hash alone; buckets are not equally full.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from defrag.agglomeration._budget import hash_to_buckets
+    >>> hash_to_buckets(np.arange(6, dtype=np.int32), 4, seed=0)
+    array([3, 0, 2, 1, 3, 3], dtype=int32)
+    """
+    return (_hash(features.astype(np.uint64), seed) % np.uint64(n_buckets)).astype(np.int32)
+
+
+def deal_to_room(room: NDArray[np.int64]) -> Ids:
+    """Give the group of the first, second, ... item dealt to groups with room left."""
+    return np.repeat(np.arange(len(room), dtype=np.int32), room)
+
+
+def _hash(items: NDArray[np.uint64], seed: int) -> NDArray[np.uint64]:
+    """Hash as the random streams of the core do: splitmix64 of seed, stage and item."""
+    with np.errstate(over="ignore"):
+        state = _splitmix(np.full(1, seed, dtype=np.uint64))
+        state = _splitmix(state ^ np.uint64(_BUCKETS * 0xD6E8FEB86659FD93 % 2**64))
+        return _splitmix(state ^ (items * np.uint64(0xA0761D6478BD642F)))
+
+
+def _splitmix(state: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    z = state + np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))

@@ -1,0 +1,106 @@
+"""What the clusterings of features share: how many groups, labels where needed, vectors."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from defrag import _native
+from defrag._parameters import Choice, Float, Int
+from defrag._validation import check_labels
+from defrag.agglomeration._pooling import FeaturePooling
+from defrag.trees.balanced import count_leaves
+from defrag.trees.vectors import FeatureVectors, given_vectors
+
+if TYPE_CHECKING:
+    from defrag.typing import Csr, LabelsLike
+
+__all__ = ["GROUP_RULES", "VECTOR_RULES", "FeatureClustering"]
+
+GROUP_RULES: dict[str, Any] = {
+    "max_cluster_size": Int(1),
+    "n_clusters": Int(1, none=True),
+    "stop": Choice(("leaf<=d0", "leaf<2*d0")),
+    "pooling": Choice(("sum", "mean", "mean_nonzero")),
+    "scale": Choice((None, "energy")),
+    "n_jobs": Int(none=True),
+    "verbose": Int(0),
+}
+"""Parameters of every clustering: the number of groups, and the value of one in a row."""
+
+VECTOR_RULES: dict[str, Any] = {
+    "sample_points": Float(0.0, 1.0, open_low=True),
+    "sample_labels": Float(0.0, 1.0, open_low=True),
+    "min_labels": Int(1),
+}
+"""Parameters of the clusterings that represent features by vectors; ``representation`` has a
+check of its own, since it may be data."""
+
+
+class FeatureClustering(FeaturePooling):
+    """A clustering of features that is told how many groups to find.
+
+    A subclass has the parameters ``max_cluster_size``, ``n_clusters`` and ``stop``; one that
+    calls :meth:`_vectors` also those of ``VECTOR_RULES`` and ``representation``.
+    """
+
+    max_cluster_size: int
+    n_clusters: int | None
+    stop: str
+    representation: Any
+    sample_points: float
+    sample_labels: float
+    min_labels: int
+    # Parameters of Defrag; elsewhere as the paper has them.
+    volume: str = "l1"
+    popularity: str = "all"
+    row_norm: str | None = None
+
+    _rules: ClassVar[dict[str, Any]] = GROUP_RULES
+
+    def _count_groups(self, n_features: int) -> int:
+        if self.n_clusters is None:
+            return count_leaves(n_features, self.max_cluster_size, stop=self.stop)
+        if self.n_clusters > n_features:
+            raise ValueError(
+                f"n_clusters of {type(self).__name__} must be at most the number of "
+                f"features ({n_features}), got {self.n_clusters}"
+            )
+        return self.n_clusters
+
+    def _check_representation(self) -> None:
+        if isinstance(self.representation, str) and self.representation not in ("x", "xy"):
+            raise ValueError(
+                f"representation of {type(self).__name__} must be 'x', 'xy', a matrix or a "
+                f"mapping, got {self.representation!r}"
+            )
+
+    def _labels(self, Y: LabelsLike, n_rows: int) -> Csr:
+        """Give the labels that this clustering cannot do without."""
+        if Y is None:
+            raise ValueError(
+                f"This {type(self).__name__} estimator requires y to be passed, "
+                "but the target y is None."
+            )
+        return check_labels(Y, n_rows=n_rows).matrix
+
+    def _vectors(self, X: Csr, Y: LabelsLike) -> Csr:
+        """Give what stands for each feature, not scaled."""
+        vectors = FeatureVectors(
+            X,
+            sample_points=self.sample_points,
+            volume=self.volume,
+            row_norm=self.row_norm,
+            n_threads=_native.n_threads(self.n_jobs),
+        )
+        if not isinstance(self.representation, str):
+            names = getattr(self, "feature_names_in_", None)
+            given = given_vectors(self.representation, n_features=X.shape[1], names=names)
+            return vectors.by_given(given)
+        if self.representation == "x":
+            return vectors.by_points()
+        labels = self._labels(Y, X.shape[0])
+        share = int(np.ceil(self.sample_labels * labels.shape[1]))
+        n_labels = max(share, min(self.min_labels, labels.shape[1]))
+        return vectors.by_labels(labels, n_labels=n_labels, popularity=self.popularity)

@@ -1,0 +1,236 @@
+"""Features pooled by group: what every clustering of features can do once it is fitted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
+
+from defrag import _native
+from defrag._estimator import Saveable
+from defrag._validation import check_features, check_matrix
+from defrag.agglomeration.certificate import certificate, tie_weights
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from sklearn.utils import Tags
+
+    from defrag.agglomeration.certificate import Certificate
+    from defrag.agglomeration.certificate._bounds import Level
+    from defrag.agglomeration.certificate._certificate import Method
+    from defrag.typing import Csr, Floats, Ids, MatrixLike
+
+__all__ = ["FeaturePooling"]
+
+_NAMES_SHOWN = 3
+
+
+class FeaturePooling(Saveable, TransformerMixin, BaseEstimator):
+    """Replace features by groups; a subclass finds the groups in its ``fit``.
+
+    A subclass has the parameters ``pooling`` and ``n_jobs``, and its ``fit`` calls
+    :meth:`_set_groups`.
+    """
+
+    pooling: str
+    n_jobs: int | None
+    labels_: Ids
+    n_clusters_: int
+    mass_: NDArray[np.float64]
+    scale_: Floats | None
+
+    def _set_groups(
+        self, X: Csr, labels: Ids, n_clusters: int, mass: NDArray[np.float64], scale: str | None
+    ) -> None:
+        """Take over the groups that ``fit`` found on X."""
+        self.labels_ = labels
+        self.n_clusters_ = n_clusters
+        self.mass_ = mass
+        self.scale_ = None
+        if scale == "energy":
+            self.scale_ = self._find_scale(X)
+
+    def transform(self, X: MatrixLike) -> Any:
+        """Replace features by groups.
+
+        Parameters
+        ----------
+        X : sparse or dense matrix, shape (n_points, n_features)
+            Data with the features of ``fit``.
+
+        Returns
+        -------
+        Xt : csr_array, or ndarray for dense X, shape (n_points, n_clusters_)
+            One column per group, float32.
+        """
+        check_is_fitted(self)
+        result = self._pool(check_features(self, X, reset=False))
+        return result if sparse.issparse(X) else result.toarray()
+
+    def inverse_transform(self, Xt: MatrixLike) -> Any:
+        """Spread the value of each group evenly over its members.
+
+        ``transform`` gives back what went in, except for groups without members.
+
+        Parameters
+        ----------
+        Xt : sparse or dense matrix, shape (n_points, n_clusters_)
+            Agglomerated data.
+
+        Returns
+        -------
+        X : csr_array, or ndarray for dense Xt, shape (n_points, n_features_in_)
+            Data in the features of ``fit``.
+        """
+        check_is_fitted(self)
+        groups = check_matrix(Xt, name="Xt", n_features=self.n_clusters_)
+        factor = self._factor()
+        share = np.ones(self.n_clusters_) if factor is None else factor.astype(np.float64)
+        if self.pooling != "mean_nonzero":
+            share *= self._sizes()
+        members = np.flatnonzero(self.labels_ >= 0)
+        spread = sparse.csr_array(
+            (
+                _inverse(share)[self.labels_[members]].astype(np.float32),
+                (self.labels_[members], members),
+            ),
+            shape=(self.n_clusters_, self.n_features_in_),
+        )
+        result = sparse.csr_array(groups @ spread)
+        return result if sparse.issparse(Xt) else result.toarray()
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
+        """Name each group by its heaviest members.
+
+        Parameters
+        ----------
+        input_features : array-like of str, optional
+            Feature names; default: those seen in ``fit``, or x0, x1, ...
+
+        Returns
+        -------
+        names : ndarray of object, shape (n_clusters_,)
+            Such as ``"image+picture+jpeg+5"``: three members and five more.
+        """
+        check_is_fitted(self)
+        names = _check_feature_names_in(self, input_features)
+        order = np.lexsort((np.arange(len(self.labels_)), -self.mass_, self.labels_))
+        ends = np.searchsorted(self.labels_[order], np.arange(self.n_clusters_ + 1))
+        result = np.empty(self.n_clusters_, dtype=object)
+        for k in range(self.n_clusters_):
+            members = order[ends[k] : ends[k + 1]]
+            shown = [str(names[j]) for j in members[:_NAMES_SHOWN]]
+            more = [str(len(members) - _NAMES_SHOWN)] if len(members) > _NAMES_SHOWN else []
+            result[k] = "+".join(shown + more) if len(members) else f"empty{k}"
+        return result
+
+    def tie_weights(self, W: Any, X: MatrixLike, *, method: Method = "cluster_ls") -> Any:
+        """Compress a linear model of the features into one of the groups.
+
+        Parameters
+        ----------
+        W : ndarray or sparse matrix, shape (n_features,) or (n_features, n_labels)
+            Any linear model: ``X @ W`` are its scores.
+        X : matrix, shape (n_points, n_features)
+            Points on which the scores should change little.
+        method : {"cluster_ls", "mean", "joint_ls"}, default="cluster_ls"
+            See :func:`defrag.agglomeration.certificate.tie_weights`.
+
+        Returns
+        -------
+        tied : ndarray or sparse matrix, shape (n_clusters_,) or (n_clusters_, n_labels)
+            The model to use on ``transform(X)``.
+        """
+        self._check_linear()
+        X = check_features(self, X, reset=False)
+        tied = tie_weights(X, self.labels_, W, method, n_clusters=self.n_clusters_)
+        factor = self._factor()
+        if factor is None:
+            return tied
+        return sparse.diags_array(_inverse(factor.astype(np.float64))) @ tied
+
+    def certificate(
+        self, X: MatrixLike, W: Any, *, tied: Any = None, level: Level = "residual"
+    ) -> Certificate:
+        """Say how far scores move when a linear model is compressed with these groups.
+
+        Parameters
+        ----------
+        X : matrix, shape (n_points, n_features)
+            The points whose scores count.
+        W : ndarray or sparse matrix, shape (n_features,) or (n_features, n_labels)
+            The linear model.
+        tied : ndarray or sparse matrix, optional
+            Its compressed twin; default: ``tie_weights(W, X)``.
+        level : {"residual", "spectral", "frobenius"}, default="residual"
+            How tight a bound; see :func:`defrag.agglomeration.certificate.certificate`.
+
+        Returns
+        -------
+        certificate : Certificate
+            What changed, the worst change of a single score, and the bound.
+        """
+        self._check_linear()
+        X = check_features(self, X, reset=False)
+        if tied is None:
+            tied = self.tie_weights(W, X)
+        factor = self._factor()
+        if factor is not None:
+            tied = sparse.diags_array(factor.astype(np.float64)) @ tied
+        return certificate(X, self.labels_, W, tied=tied, level=level)
+
+    def _check_linear(self) -> None:
+        check_is_fitted(self)
+        if self.pooling == "mean_nonzero":
+            raise ValueError(
+                f"pooling='mean_nonzero' of {type(self).__name__} is not linear: tied weights "
+                "need 'sum' or 'mean'"
+            )
+
+    def _find_scale(self, X: Csr) -> Floats:
+        """Factors that give every group the energy of its members on unit rows."""
+        threads = _native.n_threads(self.n_jobs)
+        lengths = _native.row_norms(X, l1=False, n_threads=threads)
+        _, energy = _native.column_statistics(self._pool(X), row_lengths=lengths, n_threads=threads)
+        kept = self.labels_ >= 0
+        wanted = np.bincount(self.labels_[kept], self.mass_[kept], minlength=self.n_clusters_)
+        ratio = np.divide(wanted, energy, out=np.ones(self.n_clusters_), where=energy > 0)
+        return np.sqrt(ratio).astype(np.float32)
+
+    def _pool(self, X: Csr) -> Csr:
+        return _native.agglomerate(
+            X,
+            self.labels_,
+            n_groups=self.n_clusters_,
+            mean_nonzero=self.pooling == "mean_nonzero",
+            scale=self._factor(),
+            n_threads=_native.n_threads(self.n_jobs),
+        )
+
+    def _factor(self) -> Floats | None:
+        """Give what the sum of a group is multiplied by, or None for nothing."""
+        if self.pooling != "mean":
+            return self.scale_
+        mean = (1.0 / np.maximum(self._sizes(), 1)).astype(np.float32)
+        return mean if self.scale_ is None else mean * self.scale_
+
+    def _sizes(self) -> NDArray[np.int64]:
+        return np.bincount(self.labels_[self.labels_ >= 0], minlength=self.n_clusters_)
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_clusters_
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float32"]
+        return tags
+
+
+def _inverse(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Invert what is positive; nothing is spread over a group without members."""
+    return np.divide(1.0, values, out=np.zeros_like(values), where=values > 0)

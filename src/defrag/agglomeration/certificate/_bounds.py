@@ -1,0 +1,193 @@
+"""The bounds of the certificate, for blocks of labels; see ``certificate``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import numpy as np
+from scipy import sparse
+
+from defrag.agglomeration._groups import CutRows, membership
+from defrag.agglomeration.certificate._tied import BLOCK, mean_operator
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from defrag.typing import Csr, Ids
+
+__all__ = ["Geometry", "Level", "frobenius_spreads", "spectral_spreads"]
+
+Level: TypeAlias = Literal["residual", "spectral", "frobenius"]
+
+# A full eigenvalue problem of one group is cubic in its size.
+_LARGEST_SPECTRAL = 2048
+# Below this share of non-zeros a sparse product beats a dense one.
+_SPARSE = 0.1
+# Features whose products are formed at a time; the products between groups are wasted.
+_FEATURES_AT_A_TIME = 256
+
+
+class Geometry:
+    """What the bounds need to know of X and the groups, computed once for all labels."""
+
+    def __init__(
+        self, X: Csr, groups: Ids, n_clusters: int, *, cut: CutRows, operator: Any, level: Level
+    ) -> None:
+        self.level, self.n_clusters = level, n_clusters
+        # Only the residual looks into the groups of a row; the others score whole rows.
+        self.scored = cut if level == "residual" else _whole_rows(X)
+        self.least_squares, self.mean = operator, mean_operator(groups, n_clusters)
+        self.sums = membership(groups, n_clusters)
+        _, squares = cut.pooled(n_clusters)
+        self.pooled_norms = np.sqrt(squares)
+        self.row_starts = np.flatnonzero(np.diff(self.scored.row, prepend=-1))
+        self.dropped = np.flatnonzero(groups < 0)
+        column_squares = np.bincount(
+            X.indices, X.data.astype(np.float64) ** 2, minlength=X.shape[1]
+        ).astype(np.float64)
+        self.dropped_norms = np.sqrt(column_squares[self.dropped])
+        self.spreads = frobenius_spreads(groups, n_clusters, column_squares, squares)
+        if level == "spectral":
+            self.spreads = spectral_spreads(X, groups, n_clusters, self.spreads)
+
+    def measure(
+        self, weights: NDArray[np.float64], tied: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """Give change, worst change of a score, and bound for a block of labels."""
+        moved: Any = weights - self.sums.T @ tied
+        n_labels = weights.shape[1]
+        if np.count_nonzero(moved) <= _SPARSE * moved.size:
+            moved = sparse.csr_array(moved)
+        squares = np.zeros(n_labels)
+        worst = np.zeros(n_labels)
+        residual = np.zeros((self.n_clusters + 1, n_labels))
+        for first, last in self._part_blocks(n_labels):
+            scores = self.scored.parts[first:last] @ moved
+            by_row = scores
+            if self.level == "residual":
+                to_group = _gather(self.scored.group[first:last], self.n_clusters + 1)
+                residual += to_group @ _square(scores)
+                row = self.scored.row[first:last] - self.scored.row[first]
+                by_row = _gather(row, int(row[-1]) + 1) @ scores
+            squares += _columns(np.add, _square(by_row), n_labels)
+            worst = np.maximum(worst, _columns(np.maximum, abs(by_row), n_labels))
+        if self.level == "residual":
+            bound = np.sqrt(residual).sum(axis=0)
+        else:
+            bound = self._spread_bound(weights, tied)
+        return np.sqrt(squares), worst, bound
+
+    def _spread_bound(
+        self, weights: NDArray[np.float64], tied: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        mean = self.mean @ weights
+        centred = weights - self.sums.T @ mean
+        spread = np.sqrt(self.sums @ (centred * centred)) * self.spreads[:, None]
+        norms = self.pooled_norms[:, None]
+        # Two ways to reach the tied weight, from the mean by the triangle inequality and
+        # from the least squares, to which the rest is orthogonal; the shorter one counts.
+        by_mean = spread + np.abs(tied - mean) * norms
+        by_least_squares = np.hypot(spread, (tied - self.least_squares @ weights) * norms)
+        bound = np.minimum(by_mean, by_least_squares).sum(axis=0)
+        lost = self.dropped_norms @ np.abs(weights[self.dropped])
+        return np.asarray(bound + lost)
+
+    def _part_blocks(self, n_labels: int) -> Iterator[tuple[int, int]]:
+        """Cut the parts into bounded blocks that end where a row ends."""
+        n_parts = len(self.scored.row)
+        ends = np.append(self.row_starts[1:], n_parts)
+        size = max(1, BLOCK // max(1, n_labels))
+        first = 0
+        while first < n_parts:
+            fitting = int(np.searchsorted(ends, first + size, side="right")) - 1
+            longer = int(np.searchsorted(ends, first, side="right"))
+            last = int(ends[max(fitting, longer)])
+            yield first, last
+            first = last
+
+
+def _whole_rows(X: Csr) -> CutRows:
+    rows = np.arange(X.shape[0])
+    return CutRows(X.astype(np.float64), rows, np.zeros_like(rows))
+
+
+def _gather(target: NDArray[Any], n_targets: int) -> sparse.csr_array:
+    """Give the matrix that adds up rows by their target."""
+    n_rows = len(target)
+    by_column = sparse.csc_array(
+        (np.ones(n_rows), target, np.arange(n_rows + 1)), shape=(n_targets, n_rows)
+    )
+    # Now, when it is small: a product would convert the other side instead.
+    return by_column.tocsr()
+
+
+def _square(matrix: Any) -> Any:
+    if isinstance(matrix, np.ndarray):
+        return matrix * matrix
+    # Not power(), which sorts first.
+    return sparse.csr_array((matrix.data**2, matrix.indices, matrix.indptr), matrix.shape)
+
+
+def _columns(reduce: np.ufunc, matrix: Any, n_columns: int) -> NDArray[np.float64]:
+    """Reduce the columns of a matrix without negative entries."""
+    if isinstance(matrix, np.ndarray):
+        return np.asarray(reduce.reduce(matrix, axis=0))
+    result = np.zeros(n_columns)
+    entries = matrix.tocsr()
+    reduce.at(result, entries.indices, entries.data)
+    return result
+
+
+def frobenius_spreads(
+    groups: Ids,
+    n_clusters: int,
+    column_squares: NDArray[np.float64],
+    pooled_squares: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Give the Euclidean clustering error of each group: columns less their mean."""
+    kept = groups >= 0
+    total = np.bincount(groups[kept], column_squares[kept], minlength=n_clusters)
+    sizes = np.bincount(groups[kept], minlength=n_clusters)
+    # Rounding may leave a tiny negative number where the columns are equal.
+    return np.sqrt(np.maximum(total - pooled_squares / np.maximum(sizes, 1), 0.0))
+
+
+def spectral_spreads(
+    X: Csr, groups: Ids, n_clusters: int, frobenius: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Give the largest singular value of the centred columns of each group.
+
+    Where a group has more than 2,048 features it is the Frobenius norm instead, which
+    is never smaller.
+    """
+    spreads = frobenius.copy()
+    sizes = np.bincount(groups[groups >= 0], minlength=n_clusters)
+    spreads[sizes == 1] = 0.0
+    wanted = np.flatnonzero((sizes > 1) & (sizes <= _LARGEST_SPECTRAL))
+    order = np.argsort(groups, kind="stable")
+    ends = np.searchsorted(groups[order], np.arange(n_clusters), side="right")
+    columns = X.tocsc().astype(np.float64)
+    for some in _batches(wanted, sizes[wanted]):
+        members = np.concatenate([order[ends[k] - sizes[k] : ends[k]] for k in some])
+        chosen = columns[:, members]
+        products = (chosen.T @ chosen).toarray()
+        first = 0
+        for k in some:
+            last = first + sizes[k]
+            gram = products[first:last, first:last]
+            # Centring both sides of the Gram matrix centres the columns themselves.
+            gram = gram - gram.mean(axis=0)
+            gram = gram - gram.mean(axis=1, keepdims=True)
+            largest = float(np.linalg.eigvalsh(gram)[-1])
+            spreads[k] = min(spreads[k], np.sqrt(max(largest, 0.0)))
+            first = last
+    return spreads
+
+
+def _batches(groups: NDArray[Any], sizes: NDArray[Any]) -> Iterator[NDArray[Any]]:
+    batch = np.cumsum(sizes) // _FEATURES_AT_A_TIME
+    for some in np.split(groups, np.flatnonzero(np.diff(batch)) + 1):
+        if len(some):
+            yield some

@@ -1,0 +1,158 @@
+"""Weights of groups from weights of features: means and least squares."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_array
+
+from defrag.agglomeration._groups import CutRows, membership
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from defrag.typing import Csr, Ids
+
+__all__ = [
+    "BLOCK",
+    "check_weights",
+    "column_blocks",
+    "joint_least_squares",
+    "least_squares_operator",
+    "mean_operator",
+]
+
+# Doubles in one working block: 32 MB, whatever the number of labels.
+BLOCK = 2**22
+
+_TOLERANCE = 1e-10
+_MAX_ITERATIONS = 1000
+
+
+def check_weights(W: Any, name: str) -> Any:
+    """Check a vector or matrix of weights; a sparse one becomes CSC."""
+    weights: Any = check_array(
+        W,
+        accept_sparse="csc",
+        dtype=np.float64,
+        ensure_2d=False,
+        ensure_min_samples=0,
+        ensure_min_features=0,
+        input_name=name,
+    )
+    if weights.ndim not in {1, 2}:
+        raise ValueError(f"{name} must have 1 or 2 dimensions, got {weights.ndim}")
+    return sparse.csc_array(weights) if _is_sparse(weights) else weights
+
+
+def _is_sparse(matrix: Any) -> bool:
+    # As a plain bool: scipy's own test narrows Any to a type without methods.
+    return bool(sparse.issparse(matrix))
+
+
+def mean_operator(groups: Ids, n_clusters: int) -> sparse.csr_array:
+    """Give the matrix that takes weights to the mean of each group; 0 for an empty one."""
+    sizes = np.bincount(groups[groups >= 0], minlength=n_clusters)
+    share = 1.0 / np.maximum(sizes, 1)
+    return membership(groups, n_clusters, share[groups] if n_clusters else None)
+
+
+def least_squares_operator(cut: CutRows, groups: Ids, n_clusters: int) -> sparse.csr_array:
+    """Give the matrix that takes weights to the least squares fit of each group.
+
+    The tied weight is <P u, P 1> / ||P 1||^2, linear in u: feature j counts for
+    <p_j, P 1> / ||P 1||^2. Where P 1 = 0 every weight fits as well, and the mean is taken.
+    """
+    sums, squares = cut.pooled(n_clusters)
+    products = cut.parts.T @ sums
+    sizes = np.bincount(groups[groups >= 0], minlength=n_clusters)
+    if n_clusters == 0:
+        return membership(groups, 0)
+    fits = squares[groups] > 0
+    share = np.where(fits, products, 1.0)
+    share /= np.where(fits, squares[groups], np.maximum(sizes, 1)[groups])
+    return membership(groups, n_clusters, share)
+
+
+def column_blocks(
+    *matrices: Any, height: int | None = None
+) -> Iterator[tuple[NDArray[np.float64], ...]]:
+    """Walk over matrices of as many columns in dense blocks of bounded size."""
+    columns = [m.reshape(-1, 1) if m.ndim == 1 else m for m in matrices]
+    columns = [m.tocsc() if _is_sparse(m) else m for m in columns]
+    n_labels = columns[0].shape[1]
+    height = max(1, *(m.shape[0] for m in columns), height or 0)
+    size = max(1, BLOCK // height)
+    # A model without labels has one block without columns, so that nobody joins nothing.
+    for first in range(0, max(1, n_labels), size):
+        blocks = (m[:, first : first + size] for m in columns)
+        yield tuple(b.toarray() if _is_sparse(b) else b for b in blocks)
+
+
+def joint_least_squares(X: Csr, cut: CutRows, weights: Any, start: Any) -> Any:
+    """Fit the weights of all groups at once, from the fit of each group alone."""
+    n_clusters = start.shape[0]
+    sums, squares = cut.pooled(n_clusters)
+    kept = cut.group < n_clusters
+    # Unit columns: conjugate gradients then need far fewer steps.
+    scale = 1.0 / np.sqrt(np.where(squares > 0, squares, 1.0))
+    pooled = sparse.csr_array(
+        (sums[kept] * scale[cut.group[kept]], (cut.row[kept], cut.group[kept])),
+        shape=(X.shape[0], n_clusters),
+    )
+    wide = X.astype(np.float64)
+    results: list[Any] = []
+    for block, first in column_blocks(weights, start, height=X.shape[0]):
+        scores = wide @ block
+        target = scores - pooled @ (first / scale[:, None])
+        goal = _TOLERANCE * np.linalg.norm(scores, axis=0)
+        found = first + _conjugate_gradients(pooled, target, goal) * scale[:, None]
+        results.append(sparse.csc_array(found) if _is_sparse(weights) else found)
+    if _is_sparse(weights):
+        return sparse.hstack(results, format="csr")
+    joined = np.hstack(results)
+    return joined[:, 0] if weights.ndim == 1 else joined
+
+
+def _conjugate_gradients(
+    matrix: sparse.csr_array, target: NDArray[np.float64], goal: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Solve one least squares problem per column of the target, side by side.
+
+    A column is solved when the norm of its gradient is at most its goal. The residual
+    never grows from one step to the next, so that stopping early still gives an answer
+    no worse than the zero it starts at.
+    """
+    solution = np.zeros((matrix.shape[1], target.shape[1]))
+    residual = target.copy()
+    gradient = matrix.T @ residual
+    direction = gradient.copy()
+    steepness = (gradient * gradient).sum(axis=0)
+    for _ in range(_MAX_ITERATIONS):
+        moving = steepness > goal**2
+        if not moving.any():
+            return solution
+        image = matrix @ direction
+        length = (image * image).sum(axis=0)
+        moving &= length > 0
+        step = np.where(moving, steepness / np.where(moving, length, 1.0), 0.0)
+        solution += step * direction
+        residual -= step * image
+        gradient = matrix.T @ residual
+        following = (gradient * gradient).sum(axis=0)
+        turn = np.where(moving, following / np.where(moving, steepness, 1.0), 0.0)
+        direction = gradient + turn * direction
+        steepness = np.where(moving, following, 0.0)
+    warnings.warn(
+        f"joint_ls is not solved for {np.count_nonzero(steepness > goal**2)} labels after "
+        f"{_MAX_ITERATIONS} steps; their tied weights are no worse than cluster_ls",
+        ConvergenceWarning,
+        stacklevel=4,
+    )
+    return solution

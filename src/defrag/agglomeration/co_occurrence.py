@@ -1,0 +1,159 @@
+"""Which features occur together, inside the groups of clusterings: never d x d.
+
+The paper's pseudo co-occurrence is X^T X with every entry set to zero whose two features
+belong to different groups. It is kept as one dense block per group, flat in memory; several
+clusterings count as their mean.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
+
+from defrag import _native
+from defrag._native import GroupLayout
+from defrag.agglomeration import Defrag
+from defrag.agglomeration._pooling import FeaturePooling
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from defrag.typing import Csr, Floats, Ids, LabelsLike
+
+__all__ = ["RIDGE", "CoOccurrence", "find_groups"]
+
+# Added to the squares that slopes are divided by; a row of 40 features has squares of 0.025.
+RIDGE = 0.01
+
+
+@dataclass(frozen=True)
+class CoOccurrence:
+    """The mean of the blocks of several clusterings.
+
+    Attributes
+    ----------
+    blocks : list of (GroupLayout, ndarray of float32)
+        The layout of each clustering and the entries of its blocks, group after group, a
+        block by rows.
+    """
+
+    blocks: list[tuple[GroupLayout, Floats]]
+
+    @classmethod
+    def of_rows(cls, X: Csr, groups: Sequence[Ids], *, scale: str, n_threads: int) -> CoOccurrence:
+        """Add up the products of features over rows of length 1.
+
+        Parameters
+        ----------
+        X : csr_array, shape (n_points, n_features)
+            The rows.
+        groups : sequence of ndarray of int32, shape (n_features,)
+            The group of each feature in each clustering, -1 for none.
+        scale : {"raw", "cosine", "slope"}
+            What an entry is divided by: nothing, the square roots of its two diagonal ones, or
+            that of its row and a bit. The last is what a unit of one feature says about the
+            other: a rare feature tells of its frequent companion, hardly the reverse.
+        n_threads : int
+            Threads.
+        """
+        blocks = []
+        for labels in groups:
+            layout = GroupLayout.of(labels, int(labels.max(initial=-1)) + 1)
+            cosine = scale == "cosine"
+            entries = _native.co_occurrence(X, layout, cosine=cosine, n_threads=n_threads)
+            if scale == "slope":
+                entries = _slopes(layout, entries)
+            blocks.append((layout, entries))
+        return cls(blocks)
+
+    def multiply(self, X: Csr, *, max_entries: int, n_threads: int) -> Csr:
+        """Multiply rows with the blocks and bring the products to length 1.
+
+        Parameters
+        ----------
+        X : csr_array, shape (n_rows, n_features)
+            The rows.
+        max_entries : int
+            Keep this many entries of each product, the largest; 0 for all.
+        n_threads : int
+            Threads.
+        """
+        return self.impute(X, None, max_growth=0, max_entries=max_entries, n_threads=n_threads)
+
+    def impute(self, X: Csr, betas: Floats | None, **room: int) -> Csr:
+        """Add to rows of length 1 what their features occur with; see the kernel's wrapper."""
+        return _native.impute(X, self.blocks, betas, **room)
+
+
+def find_groups(
+    X: Csr,
+    Y: LabelsLike,
+    agglomeration: Any,
+    *,
+    prefit: bool,
+    seeds: Sequence[int],
+    n_jobs: int | None,
+    owner: str,
+) -> list[Ids]:
+    """Give the groups of features: of one new clustering per seed, or of those that are fitted.
+
+    Parameters
+    ----------
+    X : csr_array
+        Training data.
+    Y : labels or None
+        Their labels, for a clustering that looks at them.
+    agglomeration : Defrag, or sequence of Defrag if ``prefit``
+        What to cluster with.
+    prefit : bool
+        Whether the clusterings are fitted and to be used as they are.
+    seeds : sequence of int
+        Of the new clusterings.
+    n_jobs : int or None
+        Threads of the new clusterings.
+    owner : str
+        The estimator, for error messages.
+    """
+    if prefit:
+        fitted = [agglomeration] if isinstance(agglomeration, FeaturePooling) else agglomeration
+        if not isinstance(fitted, (list, tuple)) or not fitted:
+            raise ValueError(
+                f"agglomeration of {owner} must be a fitted Defrag or a list of them "
+                f"with prefit=True, got {agglomeration!r}"
+            )
+        return [_groups_of(one, X.shape[1], owner) for one in fitted]
+    if not isinstance(agglomeration, Defrag):
+        raise ValueError(  # noqa: TRY004 - scikit-learn's contract wants a ValueError
+            f"agglomeration of {owner} must be a Defrag, got {agglomeration!r}"
+        )
+    return [
+        clone(agglomeration).set_params(random_state=seed, n_jobs=n_jobs).fit(X, Y).labels_
+        for seed in seeds
+    ]
+
+
+def _slopes(layout: GroupLayout, entries: Floats) -> Floats:
+    """Divide the rows of blocks by their diagonal entries and the ridge."""
+    sizes = np.diff(layout.member_ptr)[layout.groups[layout.members]]
+    starts = np.cumsum(sizes) - sizes
+    diagonal = entries[starts + layout.slots[layout.members]]
+    slopes = entries / np.repeat(diagonal + np.float32(RIDGE), sizes)
+    return np.asarray(slopes, dtype=np.float32)
+
+
+def _groups_of(one: FeaturePooling, n_features: int, owner: str) -> Ids:
+    if not isinstance(one, FeaturePooling):
+        raise ValueError(  # noqa: TRY004 - as above
+            f"agglomeration of {owner} must be a fitted Defrag, got {one!r}"
+        )
+    check_is_fitted(one)
+    if one.n_features_in_ != n_features:
+        raise ValueError(
+            f"agglomeration of {owner} must have the {n_features} features of X, "
+            f"got {one.n_features_in_}"
+        )
+    return np.ascontiguousarray(one.labels_, dtype=np.int32)

@@ -1,0 +1,282 @@
+"""Feature agglomeration: the paper's DEFRAG."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from defrag import _native
+from defrag._parameters import Choice, Float, Int, check_parameters
+from defrag._progress import progress_bar
+from defrag._validation import check_features, check_seed
+from defrag.agglomeration._budget import deal_buckets, deal_to_room, pick_singletons
+from defrag.agglomeration._clustering import GROUP_RULES, VECTOR_RULES, FeatureClustering
+from defrag.trees.balanced import build_tree
+from defrag.trees.vectors import scale_vectors
+
+if TYPE_CHECKING:
+    from sklearn.utils import Tags
+
+    from defrag.trees.balanced import BalancedTree
+    from defrag.typing import Csr, Ids, LabelsLike, MatrixLike, Seed
+
+__all__ = ["Defrag"]
+
+
+class Defrag(FeatureClustering):
+    """Cluster sparse features into balanced groups and add each group up.
+
+    With its defaults this is DEFRAG-X of the paper: features are represented by the
+    points they occur in, and a tree of balanced spherical 2-means splits puts at most
+    ``max_cluster_size`` of them into a group. ``representation="xy"`` is DEFRAG-XY,
+    ``split="ndcg"`` DEFRAG-N, and a matrix or mapping of vectors DEFRAG-G. The options
+    ``singletons``, ``rest`` and ``scale`` are not in the paper; see :class:`Hybrid`.
+
+    Parameters
+    ----------
+    representation : {"x", "xy"}, matrix or mapping, default="x"
+        What stands for a feature: its column of X, its row of X^T Y, or a vector given
+        here (one row per feature, or a mapping from feature name to vector).
+    split : {"kmeans", "ndcg"}, default="kmeans"
+        How a node is cut in two.
+    max_cluster_size : int, default=8
+        The paper's d0: the most features in a group.
+    n_clusters : int, optional
+        Ask for this many groups instead.
+    stop : {"leaf<=d0", "leaf<2*d0"}, default="leaf<=d0"
+        When a node becomes a group. The first is what the paper's text and program say,
+        the second what its tables used: groups of up to ``2 * max_cluster_size - 1``.
+    pooling : {"sum", "mean", "mean_nonzero"}, default="sum"
+        The value of a group in a row: the sum of its members, that divided by the size
+        of the group, or that divided by the number of members present in the row.
+    sample_points : float, default=0.25
+        Share of the points used for clustering, the most voluminous first.
+    volume : {"l1", "l0"}, default="l1"
+        The volume of a point: its sum of absolute values, or its number of non-zeros.
+    sample_labels : float, default=0.05
+        Share of the labels used by "xy", the most popular first.
+    min_labels : int, default=1000
+        Use at least this many labels, where there are as many.
+    popularity : {"all", "sample"}, default="all"
+        Count a label on all points or on the sampled ones.
+    row_norm : {None, "l2"}, default=None
+        Bring points to length 1 before clustering; the paper does not.
+    threshold : float, default=0.0
+        Ignore coordinates of a unit vector up to this size.
+    unseen : {"fill", "cluster", "drop"}, default="fill"
+        What becomes of features that never occur: they fill the groups up to equal
+        sizes, go through the tree as zero vectors (the official program), or belong to
+        no group (-1).
+    tol : float, default=1e-3
+        A split ends when its objective rises by less than this share of itself.
+    max_iter : int, default=50
+        The most rounds of a split.
+    singletons : float, default=0.0
+        Share of the groups that are single features: the heaviest, by their sum of
+        squares over unit rows.
+    rest : {"cluster", "hash", "drop"}, default="cluster"
+        What becomes of the other features: the tree, random buckets of equal size, or
+        nothing.
+    scale : {None, "energy"}, default=None
+        Bring each group to the energy of its members on the training data, so that
+        groups of words that occur together do not drown the others.
+    random_state : int, RandomState, Generator or None, default=None
+        Seed; the same int gives the same groups whatever ``n_jobs``.
+    n_jobs : int, optional
+        Threads, as in scikit-learn; -1 for all.
+    verbose : int, default=0
+        Show a progress bar on a terminal.
+
+    Attributes
+    ----------
+    labels_ : ndarray of int32, shape (n_features,)
+        The group of each feature, -1 for none.
+    n_clusters_ : int
+        How many groups there are.
+    tree_ : BalancedTree or None
+        The tree over the features that were clustered, None without one.
+    n_iter_ : int
+        Rounds of the longest split.
+    mass_ : ndarray of float64, shape (n_features,)
+        Sum of squares of each feature over unit rows of the training data.
+    scale_ : ndarray of float32, shape (``n_clusters_``,) or None
+        What the groups are multiplied by.
+    n_features_in_ : int
+        How many features X had.
+
+    See Also
+    --------
+    Hybrid : The settings we recommend.
+    sklearn.cluster.FeatureAgglomeration : For dense data of few features.
+
+    Notes
+    -----
+    ``transform`` is one pass over the non-zeros; dense X gives dense groups, sparse X
+    sparse ones. The result has the same bits for any number of threads.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy import sparse
+    >>> from defrag import Defrag
+    >>> X = sparse.csr_array(np.kron(np.eye(4), np.ones((3, 2))))
+    >>> defrag = Defrag(max_cluster_size=2, sample_points=1.0, random_state=0).fit(X)
+    >>> [sorted(np.flatnonzero(defrag.labels_ == k).tolist()) for k in defrag.labels_[::2]]
+    [[0, 1], [2, 3], [4, 5], [6, 7]]
+    >>> defrag.transform(X).shape
+    (12, 4)
+    """
+
+    def __init__(
+        self,
+        representation: Any = "x",
+        *,
+        split: str = "kmeans",
+        max_cluster_size: int = 8,
+        n_clusters: int | None = None,
+        stop: str = "leaf<=d0",
+        pooling: str = "sum",
+        sample_points: float = 0.25,
+        volume: str = "l1",
+        sample_labels: float = 0.05,
+        min_labels: int = 1000,
+        popularity: str = "all",
+        row_norm: str | None = None,
+        threshold: float = 0.0,
+        unseen: str = "fill",
+        tol: float = 1e-3,
+        max_iter: int = 50,
+        singletons: float = 0.0,
+        rest: str = "cluster",
+        scale: str | None = None,
+        random_state: Seed = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.representation = representation
+        self.split = split
+        self.max_cluster_size = max_cluster_size
+        self.n_clusters = n_clusters
+        self.stop = stop
+        self.pooling = pooling
+        self.sample_points = sample_points
+        self.volume = volume
+        self.sample_labels = sample_labels
+        self.min_labels = min_labels
+        self.popularity = popularity
+        self.row_norm = row_norm
+        self.threshold = threshold
+        self.unseen = unseen
+        self.tol = tol
+        self.max_iter = max_iter
+        self.singletons = singletons
+        self.rest = rest
+        self.scale = scale
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    _rules: ClassVar[dict[str, Any]] = {
+        **GROUP_RULES,
+        **VECTOR_RULES,
+        "split": Choice(("kmeans", "ndcg")),
+        "volume": Choice(("l1", "l0")),
+        "popularity": Choice(("all", "sample")),
+        "row_norm": Choice((None, "l2")),
+        "threshold": Float(0.0, 1.0),
+        "unseen": Choice(("fill", "cluster", "drop")),
+        "tol": Float(0.0),
+        "max_iter": Int(1, 2**31 - 1),
+        "singletons": Float(0.0, 1.0),
+        "rest": Choice(("cluster", "hash", "drop")),
+    }
+
+    def fit(self, X: MatrixLike, Y: LabelsLike = None) -> Defrag:
+        """Find the groups.
+
+        Parameters
+        ----------
+        X : sparse or dense matrix, shape (n_points, n_features)
+            Training data.
+        Y : indicator matrix, label lists or classes, optional
+            Labels of the points; only ``representation="xy"`` looks at them.
+
+        Returns
+        -------
+        self : Defrag
+            The fitted transformer.
+        """
+        check_parameters(self, self._rules)
+        self._check_representation()
+        seed = check_seed(self.random_state)
+        X = check_features(self, X, reset=True)
+        n_groups = self._count_groups(X.shape[1])
+        threads = _native.n_threads(self.n_jobs)
+        _, mass = _native.column_statistics(X, n_threads=threads)
+        single = pick_singletons(mass, n_groups, self.singletons)
+        others = np.setdiff1d(np.arange(X.shape[1], dtype=np.int32), single, assume_unique=True)
+        labels = np.full(X.shape[1], -1, dtype=np.int32)
+        labels[single] = np.arange(len(single), dtype=np.int32)
+        tree, places, n_places = self._place(X, Y, others, n_groups - len(single), seed)
+        labels[others] = np.where(places >= 0, places + len(single), -1)
+
+        self.tree_: BalancedTree | None = tree
+        self.n_iter_: int = 1 if tree is None else max(1, int(tree.n_rounds.max(initial=0)))
+        self._set_groups(X, labels, len(single) + n_places, mass, self.scale)
+        return self
+
+    def _place(
+        self, X: Csr, Y: LabelsLike, features: Ids, n_groups: int, seed: int
+    ) -> tuple[BalancedTree | None, Ids, int]:
+        """Give the group of each feature that is not a singleton, and how many groups."""
+        if self.rest == "drop" or not len(features):
+            return None, np.full(len(features), -1, dtype=np.int32), 0
+        if n_groups == 0:
+            raise ValueError(
+                f"singletons={self.singletons} of {type(self).__name__} leaves no group for the "
+                f"other {len(features)} features; lower it or set rest='drop'"
+            )
+        n_groups = min(n_groups, len(features))
+        if self.rest == "hash":
+            return None, deal_buckets(features, n_groups, seed), n_groups
+        return self._cluster(self._represent(X, Y)[features], n_groups, seed)
+
+    def _represent(self, X: Csr, Y: LabelsLike) -> Csr:
+        threads = _native.n_threads(self.n_jobs)
+        Z = self._vectors(X, Y)
+        return scale_vectors(Z, split=self.split, threshold=self.threshold, n_threads=threads)
+
+    def _cluster(self, Z: Csr, n_groups: int, seed: int) -> tuple[BalancedTree, Ids, int]:
+        seen = np.diff(Z.indptr) > 0
+        if self.unseen == "cluster":
+            seen[:] = True
+        items = Z if seen.all() else Z[seen]
+        by_rule = self.n_clusters is None and self.singletons == 0.0
+        with progress_bar("clustering features", enabled=self.verbose > 0) as progress:
+            tree, room_left = build_tree(
+                items,
+                max_leaf_size=self.max_cluster_size,
+                stop=self.stop,
+                n_leaves=None if by_rule else min(n_groups, len(seen)),
+                room=int(seen.sum()) if self.unseen == "drop" else len(seen),
+                split=self.split,
+                tol=self.tol,
+                max_iter=self.max_iter,
+                seed=seed,
+                n_jobs=self.n_jobs,
+                progress=progress,
+            )
+        places = np.full(len(seen), -1, dtype=np.int32)
+        places[seen] = tree.leaf_of_items()
+        if self.unseen == "fill":
+            places[~seen] = deal_to_room(room_left)
+        return tree, places, tree.n_leaves
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = self.split == "ndcg"
+        tags.target_tags.required = isinstance(self.representation, str) and (
+            self.representation == "xy" and self.rest == "cluster"
+        )
+        return tags

@@ -1,0 +1,118 @@
+"""What the other clusterings of features share: one ``fit``, which asks for the groups."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from defrag import _native
+from defrag._parameters import check_parameters
+from defrag._validation import check_features, check_seed
+from defrag.agglomeration._clustering import FeatureClustering
+from defrag.trees.vectors import FeatureVectors, scale_vectors
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from sklearn.utils import Tags
+
+    from defrag.typing import Csr, Ids, LabelsLike, MatrixLike, Seed
+
+__all__ = ["Found", "Rival", "VectorRival", "refuse_beyond"]
+
+
+@dataclass(frozen=True)
+class Found:
+    """The group of each feature, and how many rounds it took to find them."""
+
+    labels: Ids
+    n_rounds: int = 1
+
+
+class Rival(FeatureClustering):
+    """A clustering of features other than DEFRAG, with the interface of :class:`Defrag`.
+
+    A subclass says in :meth:`_find` how the groups are found; ``fit`` is the same for all.
+    """
+
+    scale: str | None
+    random_state: Seed
+    n_iter_: int
+
+    def fit(self, X: MatrixLike, Y: LabelsLike = None) -> Rival:
+        """Find the groups.
+
+        Parameters
+        ----------
+        X : sparse or dense matrix, shape (n_points, n_features)
+            Training data.
+        Y : indicator matrix, label lists or classes, optional
+            Labels of the points, for the methods that look at them.
+
+        Returns
+        -------
+        self : Rival
+            The fitted transformer.
+        """
+        check_parameters(self, self._rules)
+        if isinstance(self, VectorRival):
+            self._check_representation()
+        seed = check_seed(self.random_state)
+        X = check_features(self, X, reset=True)
+        n_groups = self._count_groups(X.shape[1])
+        _, mass = _native.column_statistics(X, n_threads=_native.n_threads(self.n_jobs))
+        found = self._find(X, Y, mass, n_groups, seed)
+        self.n_iter_ = found.n_rounds
+        self._set_groups(X, found.labels, n_groups, mass, self.scale)
+        return self
+
+    def _joint(self, X: Csr, Y: LabelsLike) -> Csr:
+        """Give X^T Y, the joint distribution of features and labels but for its sum."""
+        if X.nnz and X.data.min() < 0:
+            raise ValueError(
+                f"Negative values in data passed to {type(self).__name__}, which needs "
+                f"values >= 0, got {float(X.data.min()):g}"
+            )
+        threads = _native.n_threads(self.n_jobs)
+        vectors = FeatureVectors(
+            X, sample_points=1.0, volume=self.volume, row_norm=None, n_threads=threads
+        )
+        return vectors.joint(self._labels(Y, X.shape[0]))
+
+    @abstractmethod
+    def _find(
+        self, X: Csr, Y: LabelsLike, mass: NDArray[np.float64], n_groups: int, seed: int
+    ) -> Found:
+        """Find ``n_groups`` groups of the features of X, some of them perhaps empty."""
+
+
+class VectorRival(Rival):
+    """A clustering that represents features by vectors, as :class:`Defrag` does.
+
+    A subclass has the parameters of ``VECTOR_RULES`` and ``representation``.
+    """
+
+    def _unit_vectors(self, X: Csr, Y: LabelsLike) -> tuple[Ids, Csr]:
+        """Give the features that have a vector, and their vectors at length 1."""
+        threads = _native.n_threads(self.n_jobs)
+        Z = scale_vectors(self._vectors(X, Y), split="kmeans", threshold=0.0, n_threads=threads)
+        seen = np.flatnonzero(np.diff(Z.indptr) > 0).astype(np.int32)
+        return seen, Z if len(seen) == Z.shape[0] else Z[seen]
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = (
+            isinstance(self.representation, str) and self.representation == "xy"
+        )
+        return tags
+
+
+def refuse_beyond(estimator: Rival, limit_gb: float, n_bytes: float, what: str) -> None:
+    """Raise when a method that cannot scale would need more memory than it may take."""
+    if n_bytes > limit_gb * 1e9:
+        raise ValueError(
+            f"{type(estimator).__name__} needs about {n_bytes / 1e9:.1f} GB for {what}, more than "
+            f"max_memory_gb={limit_gb:g}; ask for fewer groups, or use Defrag, ITDC or SCBC"
+        )

@@ -1,0 +1,273 @@
+"""LSC: landmark-based spectral clustering (Chen and Cai, 2011)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from scipy import linalg, sparse
+
+from defrag import _native
+from defrag._parameters import Float, Int
+from defrag._progress import progress_pulse
+from defrag._validation import canonical_csr
+from defrag.agglomeration._budget import deal_buckets
+from defrag.agglomeration._clustering import GROUP_RULES, VECTOR_RULES
+from defrag.agglomeration.rivals._base import Found, VectorRival, refuse_beyond
+from defrag.agglomeration.rivals._centres import add_up, start_clusters
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from defrag.typing import Csr, Ids, LabelsLike, Seed
+
+__all__ = ["LSC"]
+
+_LANDMARK_ROUNDS = 5
+_LEAST_EIGENVALUE = 1e-10
+# Where all features are alike, their distances are rounding errors.
+_LEAST_WIDTH = 1e-9
+
+
+class LSC(VectorRival):
+    """Cluster features by the spectrum of their similarities to landmarks.
+
+    Landmarks are centres of a short k-means; a feature is described by its similarities to
+    the nearest of them, these by their leading singular vectors, and the latter are clustered
+    by spherical k-means. Memory and time grow with features times groups and with the square
+    and the cube of the landmarks, of which there must be more than groups: for some thousand
+    features.
+
+    Parameters
+    ----------
+    representation : {"x", "xy"}, matrix or mapping, default="x"
+        What stands for a feature, as in :class:`Defrag`.
+    max_cluster_size : int, default=8
+        Sets the number of groups, by the same rule as :class:`Defrag`; groups may be larger.
+    n_clusters : int, optional
+        The number of groups, instead.
+    stop : {"leaf<=d0", "leaf<2*d0"}, default="leaf<=d0"
+        The rule.
+    n_landmarks : int, default=1000
+        How many landmarks; at least one more than groups are used, at most one per feature.
+    n_neighbors : int, default=5
+        How many landmarks describe a feature.
+    sample_points : float, default=0.25
+        Share of the points that represent features, the most voluminous first.
+    sample_labels : float, default=0.05
+        Share of the labels used by "xy", the most popular first.
+    min_labels : int, default=1000
+        Use at least this many labels, where there are as many.
+    n_init : int, default=10
+        How often the last k-means starts; the best is taken.
+    max_iter : int, default=100
+        The most rounds of the last k-means.
+    max_memory_gb : float, default=4.0
+        What needs more memory than this is refused.
+    pooling : {"sum", "mean", "mean_nonzero"}, default="sum"
+        The value of a group in a row.
+    scale : {None, "energy"}, default=None
+        Bring each group to the energy of its members.
+    random_state : int, RandomState, Generator or None, default=None
+        Seed of landmarks and of k-means.
+    n_jobs : int, optional
+        Threads of k-means; the result does not depend on it.
+    verbose : int, default=0
+        Show on a terminal that work goes on.
+
+    Attributes
+    ----------
+    labels_ : ndarray of int32, shape (n_features,)
+        The group of each feature.
+    n_clusters_ : int
+        How many groups there are, empty ones among them.
+    n_iter_ : int
+        Rounds of the k-means that was taken.
+    mass_ : ndarray of float64, shape (n_features,)
+        Sum of squares of each feature over unit rows of the training data.
+    scale_ : ndarray of float32, shape (``n_clusters_``,) or None
+        What the groups are multiplied by.
+    n_features_in_ : int
+        How many features X had.
+
+    See Also
+    --------
+    sklearn.cluster.SpectralClustering : For few features.
+
+    Notes
+    -----
+    Features that never occur share the groups at random.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from defrag.agglomeration.rivals import LSC
+    >>> X = np.kron(np.eye(3), np.ones((2, 4))) + 0.01
+    >>> groups = LSC(n_clusters=3, sample_points=1.0, random_state=0).fit(X)
+    >>> [len(set(groups.labels_[i : i + 4])) for i in (0, 4, 8)]
+    [1, 1, 1]
+    """
+
+    def __init__(
+        self,
+        representation: Any = "x",
+        *,
+        max_cluster_size: int = 8,
+        n_clusters: int | None = None,
+        stop: str = "leaf<=d0",
+        n_landmarks: int = 1000,
+        n_neighbors: int = 5,
+        sample_points: float = 0.25,
+        sample_labels: float = 0.05,
+        min_labels: int = 1000,
+        n_init: int = 10,
+        max_iter: int = 100,
+        max_memory_gb: float = 4.0,
+        pooling: str = "sum",
+        scale: str | None = None,
+        random_state: Seed = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.representation = representation
+        self.max_cluster_size = max_cluster_size
+        self.n_clusters = n_clusters
+        self.stop = stop
+        self.n_landmarks = n_landmarks
+        self.n_neighbors = n_neighbors
+        self.sample_points = sample_points
+        self.sample_labels = sample_labels
+        self.min_labels = min_labels
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.max_memory_gb = max_memory_gb
+        self.pooling = pooling
+        self.scale = scale
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    _rules: ClassVar[dict[str, Any]] = {
+        **GROUP_RULES,
+        **VECTOR_RULES,
+        "n_landmarks": Int(1),
+        "n_neighbors": Int(1),
+        "n_init": Int(1),
+        "max_iter": Int(1, 2**31 - 1),
+        "max_memory_gb": Float(0.0, open_low=True),
+    }
+
+    def _find(
+        self,
+        X: Csr,
+        Y: LabelsLike,
+        mass: NDArray[np.float64],  # noqa: ARG002 - as every rival
+        n_groups: int,
+        seed: int,
+    ) -> Found:
+        n_landmarks = min(max(self.n_landmarks, n_groups + 1), X.shape[1])
+        # Singular vectors in double and single precision, sparse and compact; three squares.
+        n_bytes = 32.0 * X.shape[1] * n_groups + 24.0 * n_landmarks**2
+        what = f"{X.shape[1]} features, {n_groups} groups and {n_landmarks} landmarks"
+        refuse_beyond(self, self.max_memory_gb, n_bytes, what)
+        threads = _native.n_threads(self.n_jobs)
+        seen, items = self._unit_vectors(X, Y)
+        labels = deal_buckets(np.arange(X.shape[1], dtype=np.int32), n_groups, seed)
+        if not len(seen):
+            return Found(labels)
+        with progress_pulse("clustering features", enabled=self.verbose > 0):
+            cluster = start_clusters(
+                items,
+                min(n_landmarks, len(seen)),
+                n_sampled=len(seen),
+                max_rounds=_LANDMARK_ROUNDS,
+                seed=seed,
+                n_threads=threads,
+            )
+            near = landmark_weights(items, cluster, self.n_neighbors, threads)
+            found = self._cluster_rows(spectral_rows(near, n_groups), n_groups, seed)
+        labels[seen] = np.where(found.cluster >= 0, found.cluster, labels[seen])
+        return Found(labels, found.n_rounds)
+
+    def _cluster_rows(
+        self, rows: NDArray[np.float32], n_groups: int, seed: int
+    ) -> _native.KMeansClusters:
+        items = canonical_csr(rows, name="singular vectors")
+        runs = [
+            _native.spherical_kmeans(
+                items,
+                n_clusters=n_groups,
+                max_rounds=self.max_iter,
+                seed=seed,
+                item=1 + run,
+                n_threads=_native.n_threads(self.n_jobs),
+            )
+            for run in range(self.n_init)
+        ]
+        return max(runs, key=lambda run: run.objective)
+
+
+def landmark_weights(items: Csr, cluster: Ids, n_neighbors: int, n_threads: int) -> Csr:
+    """Describe items of length 1 by the nearest means of clusters.
+
+    A weight is exp(-D / (2 s^2)), where D is a squared distance and s the mean of all of
+    them, as in the program of the method's authors; the weights of an item have the sum 1.
+
+    Parameters
+    ----------
+    items : csr_array, shape (n_items, n_coords)
+        Items of length 1.
+    cluster : ndarray of int32
+        The cluster of each item; every cluster has a member.
+    n_neighbors : int
+        How many means describe an item.
+    n_threads : int
+        Threads.
+    """
+    n_clusters = int(cluster.max()) + 1
+    sizes = np.bincount(cluster[cluster >= 0], minlength=n_clusters)
+    means = sparse.diags_array(1.0 / sizes) @ add_up(items, cluster, n_clusters, n_threads)
+    squares = np.asarray((means * means).sum(axis=1))
+    mean_distance = (
+        1.0
+        + squares.mean()
+        - 2.0 * float(np.asarray(items.mean(axis=0)) @ np.asarray(means.mean(axis=0)))
+    )
+    # D = 3 - 2 s with s = <item, mean> - |mean|^2 / 2 + 1, which is above zero and highest for
+    # the nearest: one more coordinate makes that a product.
+    ones = sparse.csr_array(np.ones((items.shape[0], 1), dtype=np.float32))
+    offset = sparse.csr_array((1.0 - squares / 2.0)[:, None])
+    longer = canonical_csr(sparse.hstack([items, ones], format="csr"), name="items")
+    index = canonical_csr(sparse.hstack([means, offset], format="csr").T.tocsr(), name="means")
+    found = _native.best_matches(longer, index, n_best=n_neighbors, n_threads=n_threads)
+    distances = 3.0 - 2.0 * found.scores.astype(np.float64)
+    # Less the least of each row, which the sum of 1 takes out again: the nearest never vanishes.
+    distances -= np.repeat(distances[found.indptr[:-1]], np.diff(found.indptr))
+    weights = np.exp(-distances / max(2.0 * mean_distance**2, _LEAST_WIDTH))
+    shape = (items.shape[0], n_clusters)
+    near = sparse.csr_array((weights, found.columns, found.indptr), shape=shape)
+    return sparse.csr_array(sparse.diags_array(1.0 / np.asarray(near.sum(axis=1))) @ near)
+
+
+def spectral_rows(near: Csr, n_vectors: int) -> NDArray[np.float32]:
+    """Give the rows of the left singular vectors from the second on, at length 1.
+
+    Parameters
+    ----------
+    near : csr_array, shape (n_items, n_landmarks)
+        Weights of the landmarks; columns are divided by the root of their sums first.
+    n_vectors : int
+        How many vectors, where there are as many.
+    """
+    sums = np.asarray(near.sum(axis=0))
+    scaled = near @ sparse.diags_array(np.divide(1.0, np.sqrt(sums), where=sums > 0, out=sums * 0))
+    n_landmarks = near.shape[1]
+    first = max(0, n_landmarks - 1 - n_vectors)
+    values, vectors = linalg.eigh(
+        (scaled.T @ scaled).toarray(), subset_by_index=[first, n_landmarks - 1]
+    )
+    # In rising order; the last belongs to the vector that all have in common.
+    good = values[:-1] > _LEAST_EIGENVALUE
+    left = scaled @ (vectors[:, :-1][:, good] / np.sqrt(values[:-1][good]))
+    lengths = np.linalg.norm(left, axis=1, keepdims=True)
+    return np.asarray(left / np.where(lengths > 0, lengths, 1.0), dtype=np.float32)

@@ -1,0 +1,251 @@
+"""SCBC: scalable clustering with balancing constraints (Banerjee and Ghosh, 2006)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from defrag import _native
+from defrag._parameters import Float, Int
+from defrag._progress import progress_bar
+from defrag.agglomeration._budget import deal_buckets
+from defrag.agglomeration._clustering import GROUP_RULES, VECTOR_RULES
+from defrag.agglomeration.rivals._assignment import Marriage, improve
+from defrag.agglomeration.rivals._base import Found, VectorRival
+from defrag.agglomeration.rivals._centres import add_up, start_clusters
+from defrag.trees.vectors import scale_vectors
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from defrag.typing import Csr, Ids, LabelsLike, Seed
+
+__all__ = ["SCBC"]
+
+# How many groups a feature may propose to before it takes what is left.
+_WISHES = 32
+# Similarities are float32: a smaller gain is none.
+_LEAST_GAIN = 1e-6
+
+
+class SCBC(VectorRival):
+    """Cluster a sample by spherical k-means, populate the groups, refine them.
+
+    Every group gets at least ``balance`` times the mean number of features: features and
+    groups are matched as in a stable marriage, the other features go where they are most
+    similar, and then features move, trade places or go round in circles as long as all of
+    them gain and no group falls below that number.
+
+    Parameters
+    ----------
+    representation : {"x", "xy"}, matrix or mapping, default="x"
+        What stands for a feature, as in :class:`Defrag`.
+    max_cluster_size : int, default=8
+        Sets the number of groups, by the same rule as :class:`Defrag`; groups may be larger.
+    n_clusters : int, optional
+        The number of groups, instead.
+    stop : {"leaf<=d0", "leaf<2*d0"}, default="leaf<=d0"
+        The rule.
+    balance : float, default=0.5
+        The least size of a group, as a share of the mean size.
+    sample_per_cluster : int, default=20
+        How many features for each group are clustered first, at random.
+    sample_points : float, default=0.25
+        Share of the points that represent features, the most voluminous first.
+    sample_labels : float, default=0.05
+        Share of the labels used by "xy", the most popular first.
+    min_labels : int, default=1000
+        Use at least this many labels, where there are as many.
+    kmeans_iter : int, default=20
+        The most rounds of k-means on the sample.
+    tol : float, default=1e-3
+        A round in which a smaller share of the features moves is the last.
+    max_iter : int, default=50
+        The most rounds of refinement.
+    pooling : {"sum", "mean", "mean_nonzero"}, default="sum"
+        The value of a group in a row.
+    scale : {None, "energy"}, default=None
+        Bring each group to the energy of its members.
+    random_state : int, RandomState, Generator or None, default=None
+        Seed of the sample and of the first centres.
+    n_jobs : int, optional
+        Threads; the result does not depend on it.
+    verbose : int, default=0
+        Show a progress bar on a terminal.
+
+    Attributes
+    ----------
+    labels_ : ndarray of int32, shape (n_features,)
+        The group of each feature.
+    n_clusters_ : int
+        How many groups there are.
+    objective_ : float
+        Mean cosine of a feature and the direction of its group.
+    n_iter_ : int
+        Rounds of refinement.
+    mass_ : ndarray of float64, shape (n_features,)
+        Sum of squares of each feature over unit rows of the training data.
+    scale_ : ndarray of float32, shape (``n_clusters_``,) or None
+        What the groups are multiplied by.
+    n_features_in_ : int
+        How many features X had.
+
+    See Also
+    --------
+    defrag.Defrag : Balanced splits, from the root down.
+
+    Notes
+    -----
+    Features that never occur share the groups at random; they do not count for the balance.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from defrag.agglomeration.rivals import SCBC
+    >>> X = np.kron(np.eye(3), np.ones((2, 4)))
+    >>> groups = SCBC(n_clusters=3, balance=1.0, sample_points=1.0, random_state=0).fit(X)
+    >>> np.bincount(groups.labels_).tolist()
+    [4, 4, 4]
+    """
+
+    objective_: float
+
+    def __init__(
+        self,
+        representation: Any = "x",
+        *,
+        max_cluster_size: int = 8,
+        n_clusters: int | None = None,
+        stop: str = "leaf<=d0",
+        balance: float = 0.5,
+        sample_per_cluster: int = 20,
+        sample_points: float = 0.25,
+        sample_labels: float = 0.05,
+        min_labels: int = 1000,
+        kmeans_iter: int = 20,
+        tol: float = 1e-3,
+        max_iter: int = 50,
+        pooling: str = "sum",
+        scale: str | None = None,
+        random_state: Seed = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.representation = representation
+        self.max_cluster_size = max_cluster_size
+        self.n_clusters = n_clusters
+        self.stop = stop
+        self.balance = balance
+        self.sample_per_cluster = sample_per_cluster
+        self.sample_points = sample_points
+        self.sample_labels = sample_labels
+        self.min_labels = min_labels
+        self.kmeans_iter = kmeans_iter
+        self.tol = tol
+        self.max_iter = max_iter
+        self.pooling = pooling
+        self.scale = scale
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    _rules: ClassVar[dict[str, Any]] = {
+        **GROUP_RULES,
+        **VECTOR_RULES,
+        "balance": Float(0.0, 1.0),
+        "sample_per_cluster": Int(1),
+        "kmeans_iter": Int(1, 2**31 - 1),
+        "tol": Float(0.0),
+        "max_iter": Int(0, 2**31 - 1),
+    }
+
+    def _find(
+        self,
+        X: Csr,
+        Y: LabelsLike,
+        mass: NDArray[np.float64],  # noqa: ARG002 - as every rival
+        n_groups: int,
+        seed: int,
+    ) -> Found:
+        threads = _native.n_threads(self.n_jobs)
+        seen, items = self._unit_vectors(X, Y)
+        with progress_bar("clustering features", enabled=self.verbose > 0) as progress:
+            cluster = start_clusters(
+                items,
+                n_groups,
+                n_sampled=self.sample_per_cluster * n_groups,
+                max_rounds=self.kmeans_iter,
+                seed=seed,
+                n_threads=threads,
+                progress=progress,
+            )
+        first = directions(items, cluster, n_groups, threads)
+        labels = deal_buckets(np.arange(X.shape[1], dtype=np.int32), n_groups, seed)
+        least = int(self.balance * len(seen) / n_groups)
+        places = populate(items, first, least, labels[seen], threads)
+        labels[seen], rounds = self._refine(items, places, n_groups, least, threads)
+        return Found(labels, max(1, rounds))
+
+    def _refine(
+        self, items: Csr, labels: Ids, n_groups: int, least: int, threads: int
+    ) -> tuple[Ids, int]:
+        """Move features until hardly any moves, and note how similar they then are."""
+        rounds, settled = 0, False
+        while True:
+            index = directions(items, labels, n_groups, threads).T.tocsr()
+            found = _native.best_matches(items, index, n_best=1, own=labels, n_threads=threads)
+            self.objective_ = float(found.own.sum(dtype=np.float64)) / max(1, len(labels))
+            if settled or rounds == self.max_iter:
+                return labels, rounds
+            wanted, gain = labels.copy(), np.zeros(len(labels))
+            some = np.diff(found.indptr) > 0
+            wanted[some] = found.columns
+            gain[some] = found.scores.astype(np.float64) - found.own[some]
+            gain[gain < _LEAST_GAIN] = 0.0
+            labels, n_moved = improve(labels, wanted, gain, n_groups, least)
+            rounds += 1
+            settled = n_moved <= self.tol * len(labels)
+
+
+def directions(items: Csr, labels: Ids, n_groups: int, n_threads: int) -> Csr:
+    """Give the direction of the sum of each group's features, zero for an empty group."""
+    sums = add_up(items, labels, n_groups, n_threads)
+    return scale_vectors(sums, split="kmeans", threshold=0.0, n_threads=n_threads)
+
+
+def populate(items: Csr, centres: Csr, least: int, otherwise: Ids, n_threads: int) -> Ids:
+    """Give every group its least number of features, and the rest to the most similar group.
+
+    Parameters
+    ----------
+    items : csr_array, shape (n_items, n_coords)
+        Features, at length 1.
+    centres : csr_array, shape (n_groups, n_coords)
+        Groups, at length 1.
+    least : int
+        How many features a group must get; there are enough for all.
+    otherwise : ndarray of int32
+        The group of a feature that is similar to none.
+    n_threads : int
+        Threads.
+    """
+    marriage = Marriage(items.shape[0], centres.shape[0], least)
+    features = np.arange(items.shape[0], dtype=np.int32)
+    short = np.arange(centres.shape[0], dtype=np.int32)
+    wishes = _best_groups(items, centres, _WISHES, n_threads)
+    favourite = np.where(np.diff(wishes.indptr) > 0, -1, otherwise)
+    some = favourite < 0
+    favourite[some] = wishes.columns[wishes.indptr[:-1][some]]
+    while len(short) and len(wishes.columns) and least:
+        marriage.propose(features, wishes, short)
+        # Those who were sent away by all groups of their list ask the groups that have room.
+        short = marriage.short_groups()
+        features = np.flatnonzero(marriage.group < 0).astype(np.int32)
+        wishes = _best_groups(items[features], centres[short], _WISHES, n_threads)
+    marriage.fill()
+    return np.where(marriage.group >= 0, marriage.group, favourite).astype(np.int32)
+
+
+def _best_groups(items: Csr, centres: Csr, n_best: int, n_threads: int) -> _native.Matches:
+    return _native.best_matches(items, centres.T.tocsr(), n_best=n_best, n_threads=n_threads)

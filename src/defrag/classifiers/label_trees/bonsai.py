@@ -1,0 +1,194 @@
+"""Bonsai as published: shallow, wide and unbalanced label trees."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from scipy import sparse
+
+from defrag import _native
+from defrag._native import SolverOptions
+from defrag._parameters import Choice, Float, Int
+from defrag._progress import progress_bar
+from defrag.classifiers._base import unit_rows
+from defrag.classifiers.label_trees._base import TreeClassifier
+from defrag.trees.kary import build_kary_tree
+from defrag.trees.vectors import label_vectors
+
+if TYPE_CHECKING:
+    from defrag._native import LabelTreeArrays
+    from defrag.typing import Csr, Ids, Seed
+
+__all__ = ["Bonsai"]
+
+
+class Bonsai(TreeClassifier):
+    """Shallow label trees without balance as published (Khandagale et al., 2020).
+
+    Labels are clustered by spherical k-means into up to 100 children per node, however
+    unequal: labels that belong together stay together, and with few levels few errors add
+    up. A cluster of a single label is merged into the label's second best one. A label that
+    resembles no centre goes to the smallest cluster (the published program piles all of them
+    up in the first).
+
+    Parameters
+    ----------
+    n_trees : int, default=3
+        How many trees to average.
+    arity : int, default=100
+        The most children of a node; a node of at most this many labels is a leaf.
+    max_depth : int, default=2
+        The most nodes on a way from the root to a leaf, both counted; 3 for more than about
+        50 000 labels.
+    label_representation : {"x", "y", "xy"}, default="x"
+        What stands for a label when labels are clustered: the sum of its points, the labels
+        it occurs together with, or both side by side.
+    C : float, default=1.0
+        Weight of the losses against the regulariser.
+    weight_threshold : float, default=0.1
+        Weights up to this size are dropped.
+    max_passes : int, default=20
+        The most passes of the solver over the points of a node.
+    tol : float, default=0.1
+        The solver stops when its gradients lie within this.
+    label_entries : int, default=0
+        Entries kept of a label's vector when labels are clustered, 0 for all.
+    beam_size : int, default=10
+        Nodes kept per level of the search.
+    random_state : int, RandomState, Generator or None, default=None
+        Seed; the same int gives the same model whatever ``n_jobs``.
+    n_jobs : int, optional
+        Threads, as in scikit-learn; -1 for all.
+    verbose : int, default=0
+        Show progress bars on a terminal.
+
+    Attributes
+    ----------
+    trees_ : list of TrainedTree
+        The trees.
+    classes_ : ndarray
+        The classes, or the label ids.
+    n_labels_ : int
+        How many labels there are.
+    n_features_in_ : int
+        How many features X had.
+
+    See Also
+    --------
+    LabelTree : Balanced wide trees.
+    Parabel : Balanced binary trees as published.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from defrag import Bonsai
+    >>> X = np.kron(np.eye(3), np.ones((4, 2)))
+    >>> model = Bonsai(arity=2, random_state=0).fit(X, np.repeat(["a", "b", "c"], 4))
+    >>> model.predict(X[::4]).tolist()
+    ['a', 'b', 'c']
+    """
+
+    def __init__(
+        self,
+        n_trees: int = 3,
+        *,
+        arity: int = 100,
+        max_depth: int = 2,
+        label_representation: str = "x",
+        C: float = 1.0,
+        weight_threshold: float = 0.1,
+        max_passes: int = 20,
+        tol: float = 0.1,
+        label_entries: int = 0,
+        beam_size: int = 10,
+        random_state: Seed = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_trees = n_trees
+        self.arity = arity
+        self.max_depth = max_depth
+        self.label_representation = label_representation
+        self.C = C
+        self.weight_threshold = weight_threshold
+        self.max_passes = max_passes
+        self.tol = tol
+        self.label_entries = label_entries
+        self.beam_size = beam_size
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    _rules: ClassVar[dict[str, Any]] = {
+        "n_trees": Int(1),
+        "arity": Int(2, 65536),
+        "max_depth": Int(1),
+        "label_representation": Choice(("x", "y", "xy")),
+        "C": Float(0.0, open_low=True),
+        "weight_threshold": Float(0.0),
+        "max_passes": Int(1),
+        "tol": Float(0.0),
+        "label_entries": Int(0),
+        "beam_size": Int(1),
+        "n_jobs": Int(none=True),
+        "verbose": Int(0),
+    }
+    _discount: ClassVar[float] = 0.98
+
+    def _shape(self, vectors: Csr, seen: Ids, seed: int) -> LabelTreeArrays:
+        with progress_bar("clustering labels", enabled=self.verbose > 0) as progress:
+            return build_kary_tree(
+                vectors,
+                seen,
+                arity=self.arity,
+                max_depth=self.max_depth,
+                seed=seed,
+                n_threads=_native.n_threads(self.n_jobs),
+                progress=progress,
+            )
+
+    def _label_vectors(self, X: Csr, Y: Csr) -> Csr:
+        threads = _native.n_threads(self.n_jobs)
+        parts = []
+        if "x" in self.label_representation:
+            parts.append(label_vectors(X, Y, max_entries=self.label_entries, n_threads=threads))
+        if "y" in self.label_representation:
+            parts.append(co_occurrences(Y, max_entries=self.label_entries, n_threads=threads))
+        if len(parts) == 1:
+            return parts[0]
+        both = sparse.csr_array(sparse.hstack(parts, format="csr"))
+        both.sort_indices()
+        return unit_rows(both, threads)
+
+    def _solver(self, seed: int) -> SolverOptions:
+        return SolverOptions(
+            cost=self.C,
+            bias=1.0,
+            offset=False,
+            max_passes=self.max_passes,
+            tolerance=self.tol,
+            threshold=self.weight_threshold,
+            seed=seed,
+        )
+
+
+def co_occurrences(Y: Csr, *, max_entries: int, n_threads: int) -> Csr:
+    """Represent a label by how often it occurs with each other label, at length 1.
+
+    Parameters
+    ----------
+    Y : csr_array, shape (n_points, n_labels)
+        The labels of the points.
+    max_entries : int
+        How many entries to keep per label, 0 for all.
+    n_threads : int
+        Threads.
+    """
+    # One entry more: a label occurs most often with itself, and that one is taken out.
+    kept = max_entries + 1 if max_entries else 0
+    counts = _native.multiply(sparse.csr_array(Y.T), Y, max_entries=kept, n_threads=n_threads)
+    own = np.repeat(np.arange(Y.shape[1]), np.diff(counts.indptr)) == counts.indices
+    counts.data[own] = 0.0
+    counts.eliminate_zeros()
+    return unit_rows(counts, n_threads)

@@ -1,0 +1,141 @@
+"""LabelTree: wide label trees, the classifier we recommend."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from defrag._native import LabelTreeArrays, SolverOptions
+from defrag._parameters import Choice, Float, Int
+from defrag.classifiers.label_trees._base import TreeClassifier, cluster_labels
+from defrag.trees.balanced import widen
+
+if TYPE_CHECKING:
+    from defrag.typing import Csr, Ids, Seed
+
+__all__ = ["LabelTree"]
+
+
+class LabelTree(TreeClassifier):
+    """Wide label trees with full lanes: the classifier we recommend.
+
+    A root of up to 256 children, 16-ary nodes below it and leaves of at most 32 labels:
+    every node then solves its one-vs-rest problems sixteen at a time, which is several
+    times as fast as binary trees and at least as accurate.
+
+    Parameters
+    ----------
+    n_trees : int, default=1
+        How many trees to average; three are more accurate.
+    preset : {"fast", "default", "exact"}, default="default"
+        Passes of the solver over the points of a node: 5, 8, or 20 and until the gradients
+        lie within 0.1.
+    max_leaf_size : int, default=32
+        The most labels in a leaf; multiples of 16 fill the lanes.
+    arity : int, default=16
+        The most children of a node.
+    root_arity : int, default=256
+        The most children of the root.
+    C : float, default=1.0
+        Weight of the losses against the regulariser.
+    weight_threshold : float, default=0.1
+        Weights up to this size are dropped.
+    label_entries : int, default=200
+        Entries kept of a label's vector when labels are clustered, 0 for all.
+    beam_size : int, default=10
+        Nodes kept per level of the search.
+    random_state : int, RandomState, Generator or None, default=None
+        Seed; the same int gives the same model whatever ``n_jobs``.
+    n_jobs : int, optional
+        Threads, as in scikit-learn; -1 for all.
+    verbose : int, default=0
+        Show progress bars on a terminal.
+
+    Attributes
+    ----------
+    trees_ : list of TrainedTree
+        The trees.
+    classes_ : ndarray
+        The classes, or the label ids.
+    n_labels_ : int
+        How many labels there are.
+    n_features_in_ : int
+        How many features X had.
+
+    See Also
+    --------
+    Parabel : Balanced binary trees as published.
+    Agglomerated : The same on agglomerated features.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from defrag import LabelTree
+    >>> X = np.kron(np.eye(3), np.ones((4, 2)))
+    >>> Y = [[0], [0], [0], [0], [1, 2], [1, 2], [1], [1], [3], [3], [3], [3]]
+    >>> labels, scores = LabelTree(random_state=0).fit(X, Y).predict_topk(X[:5], k=2)
+    >>> labels[:, 0]
+    array([0, 0, 0, 0, 1], dtype=int32)
+    """
+
+    def __init__(
+        self,
+        n_trees: int = 1,
+        *,
+        preset: str = "default",
+        max_leaf_size: int = 32,
+        arity: int = 16,
+        root_arity: int = 256,
+        C: float = 1.0,
+        weight_threshold: float = 0.1,
+        label_entries: int = 200,
+        beam_size: int = 10,
+        random_state: Seed = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_trees = n_trees
+        self.preset = preset
+        self.max_leaf_size = max_leaf_size
+        self.arity = arity
+        self.root_arity = root_arity
+        self.C = C
+        self.weight_threshold = weight_threshold
+        self.label_entries = label_entries
+        self.beam_size = beam_size
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    # Cubed, precision at 3 and 5 rises by a tenth and that at 1 stays, on splits of training data.
+    _power = 3
+
+    _rules: ClassVar[dict[str, Any]] = {
+        "n_trees": Int(1),
+        "preset": Choice(("fast", "default", "exact")),
+        "max_leaf_size": Int(1, 65536),
+        "arity": Int(2, 65536),
+        "root_arity": Int(2, 65536),
+        "C": Float(0.0, open_low=True),
+        "weight_threshold": Float(0.0),
+        "label_entries": Int(0),
+        "beam_size": Int(1),
+        "n_jobs": Int(none=True),
+        "verbose": Int(0),
+    }
+
+    def _shape(self, vectors: Csr, seen: Ids, seed: int) -> LabelTreeArrays:
+        n_leaves = -(-len(seen) // self.max_leaf_size)
+        binary = cluster_labels(self, vectors, seed, n_leaves=n_leaves)
+        return widen(binary, seen, arity=self.arity, root_arity=self.root_arity)
+
+    def _solver(self, seed: int) -> SolverOptions:
+        passes = {"fast": 5, "default": 8, "exact": 20}[self.preset]
+        return SolverOptions(
+            cost=self.C,
+            max_passes=passes,
+            tolerance=0.1 if self.preset == "exact" else 0.0,
+            threshold=self.weight_threshold,
+            shrink=0.0 if self.preset == "exact" else 0.05,
+            skip=0.01 if self.preset == "exact" else 0.03,
+            seed=seed,
+        )

@@ -1,0 +1,162 @@
+"""Probabilistic label trees as published: logistic nodes and exact search."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from defrag import _native
+from defrag._native import SolverOptions
+from defrag._parameters import Choice, Float, Int
+from defrag.classifiers.label_trees._base import TreeClassifier, cluster_labels
+from defrag.trees.balanced import widen
+
+if TYPE_CHECKING:
+    from defrag._native import KernelRows, LabelTreeArrays
+    from defrag.classifiers.label_trees._base import TrainedTree
+    from defrag.typing import Csr, Floats, Ids, Seed
+
+__all__ = ["PLT"]
+
+
+class PLT(TreeClassifier):
+    """Probabilistic label trees as published (Jasinska et al., 2016).
+
+    A node estimates the probability that some label below it is relevant, given that one
+    below its parent is; the score of a label is the product along its path, an estimate of
+    the probability that the label is relevant to a point that has labels at all. (Points
+    without a label are left out: they would only train a factor at the root that is the
+    same for all labels.)
+
+    Parameters
+    ----------
+    n_trees : int, default=1
+        How many trees to average.
+    arity : int, default=2
+        The most children of a node.
+    max_leaf_size : int, default=100
+        The most labels in a leaf.
+    C : float, default=10.0
+        Weight of the losses against the regulariser.
+    weight_threshold : float, default=0.1
+        Weights up to this size are dropped.
+    max_passes : int, default=20
+        The most passes of the solver over the points of a node.
+    tol : float, default=1.0
+        The solver stops when its gradients, numbers up to C, lie within this.
+    label_entries : int, default=0
+        Entries kept of a label's vector when labels are clustered, 0 for all.
+    search : {"exact", "beam"}, default="exact"
+        How the best labels are found: best first, which finds them all, or level by level.
+    beam_size : int, default=10
+        Nodes kept per level of ``search="beam"``.
+    random_state : int, RandomState, Generator or None, default=None
+        Seed; the same int gives the same model whatever ``n_jobs``.
+    n_jobs : int, optional
+        Threads, as in scikit-learn; -1 for all.
+    verbose : int, default=0
+        Show progress bars on a terminal.
+
+    Attributes
+    ----------
+    trees_ : list of TrainedTree
+        The trees.
+    classes_ : ndarray
+        The classes, or the label ids.
+    n_labels_ : int
+        How many labels there are.
+    n_features_in_ : int
+        How many features X had.
+
+    See Also
+    --------
+    LabelTree : Faster, and more accurate.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from defrag import PLT
+    >>> X = np.kron(np.eye(3), np.ones((4, 2)))
+    >>> model = PLT(max_leaf_size=2, random_state=0).fit(X, np.repeat(["a", "b", "c"], 4))
+    >>> model.predict(X[::4]).tolist()
+    ['a', 'b', 'c']
+    """
+
+    def __init__(
+        self,
+        n_trees: int = 1,
+        *,
+        arity: int = 2,
+        max_leaf_size: int = 100,
+        C: float = 10.0,
+        weight_threshold: float = 0.1,
+        max_passes: int = 20,
+        tol: float = 1.0,
+        label_entries: int = 0,
+        search: str = "exact",
+        beam_size: int = 10,
+        random_state: Seed = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_trees = n_trees
+        self.arity = arity
+        self.max_leaf_size = max_leaf_size
+        self.C = C
+        self.weight_threshold = weight_threshold
+        self.max_passes = max_passes
+        self.tol = tol
+        self.label_entries = label_entries
+        self.search = search
+        self.beam_size = beam_size
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    _rules: ClassVar[dict[str, Any]] = {
+        "n_trees": Int(1),
+        "arity": Int(2, 65536),
+        "max_leaf_size": Int(1, 65536),
+        "C": Float(0.0, open_low=True),
+        "weight_threshold": Float(0.0),
+        "max_passes": Int(1),
+        "tol": Float(0.0),
+        "label_entries": Int(0),
+        "search": Choice(("exact", "beam")),
+        "beam_size": Int(1),
+        "n_jobs": Int(none=True),
+        "verbose": Int(0),
+    }
+
+    def _shape(self, vectors: Csr, seen: Ids, seed: int) -> LabelTreeArrays:
+        binary = cluster_labels(self, vectors, seed, n_leaves=None)
+        return widen(binary, seen, arity=self.arity, root_arity=self.arity)
+
+    def _solver(self, seed: int) -> SolverOptions:
+        return SolverOptions(
+            loss="logistic",
+            cost=self.C,
+            bias=1.0,
+            offset=False,
+            max_passes=self.max_passes,
+            tolerance=self.tol,
+            threshold=self.weight_threshold,
+            seed=seed,
+        )
+
+    def _loss(self) -> str:
+        return "logistic"
+
+    def _search(
+        self, member: TrainedTree, rows: KernelRows, top_k: int, *, few: bool, exhaustive: bool
+    ) -> tuple[Ids, Floats]:
+        if self.search == "beam":
+            return super()._search(member, rows, top_k, few=few, exhaustive=exhaustive)
+        return _native.best_first_search(
+            member.tree,
+            member.weights,
+            rows,
+            loss=self._loss(),
+            top_k=top_k,
+            index=member.index if few else None,
+            n_threads=_native.n_threads(self.n_jobs),
+        )

@@ -1,0 +1,254 @@
+"""One linear classifier per label, trained batch by batch: what all such methods share."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import clone
+
+from defrag import _native
+from defrag._native import FlatWeights
+from defrag._parameters import check_parameters
+from defrag._progress import progress_bar
+from defrag._validation import check_features, check_labels, check_seed
+from defrag.classifiers._base import Classifier, labels_with_points, unit_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from defrag.typing import Csr, Floats, Ids, LabelsLike, MatrixLike, Progress
+
+__all__ = ["LabelBatch", "OneVsRest", "join_weights"]
+
+LANES = 16
+"""Labels that a kernel may solve together; a batch has whole blocks of them."""
+
+
+@dataclass(frozen=True)
+class LabelBatch:
+    """The classifiers of some labels, as :meth:`OneVsRest.fit_batch` gives them.
+
+    Parameters
+    ----------
+    first, last : int
+        Which of the labels that have points: numbers ``first`` to ``last - 1``.
+    n_trained : int
+        How many labels have points.
+    n_labels : int
+        How many labels there are.
+    labels : ndarray of int32, shape (last - first,)
+        Their ids.
+    weights : csr_array, shape (last - first, n_features + 1)
+        A row per label; the last column is the bias.
+    """
+
+    first: int
+    last: int
+    n_trained: int
+    n_labels: int
+    labels: Ids
+    weights: Csr
+
+
+class OneVsRest(Classifier):
+    """Base of the flat linear methods: a subclass says how the labels of a batch are solved.
+
+    A batch is a function of the data, the seed and its range of labels alone, so that batches
+    can be computed in any order, in several processes or on several machines; ``fit`` is
+    :meth:`fit_batch` for each of :meth:`batches`, and :meth:`join`. The size of the batches
+    bounds the memory of training and cannot be seen in the result.
+    """
+
+    batch_size: int
+    verbose: int
+    weights_: FlatWeights
+
+    @abstractmethod
+    def _solve(
+        self, X: Csr, positives: Csr, *, first: int, seed: int, progress: Progress | None
+    ) -> Csr:
+        """Train the classifiers of a batch.
+
+        Parameters
+        ----------
+        X : csr_array, shape (n_points, n_features)
+            The points, of length 1 or empty; also those without labels, which are negatives
+            of all.
+        positives : csr_array, shape (n_batch, n_points)
+            The points of each label of the batch, at least one each.
+        first : int
+            The number of the batch's first label among those that have points, a multiple of
+            16; random streams are keyed by it plus the place in the batch.
+        seed : int
+            Seed.
+        progress : callable or None
+            Told the share of this batch that is done.
+
+        Returns
+        -------
+        weights : csr_array, shape (n_batch, n_features + 1)
+            A row per label; the last column is the bias.
+        """
+
+    def _train(self, X: Csr, Y: Csr, seed: int) -> None:
+        X = unit_rows(X, _native.n_threads(self.n_jobs))
+        points = points_of_labels(Y)
+        n_trained = len(points.labels)
+        batches = []
+        with progress_bar("training labels", enabled=self.verbose > 0) as progress:
+            for first, last in self._ranges(n_trained):
+                inner = None if progress is None else _part_of(progress, first, last, n_trained)
+                batches.append(self._solve(X, points.matrix[first:last], first=first, seed=seed,
+                                           progress=inner))  # fmt: skip
+        self.weights_ = join_weights(points.labels, batches, X.shape[1])
+
+    def batches(self, Y: LabelsLike) -> list[tuple[int, int]]:
+        """Cut the labels that have points into batches.
+
+        Parameters
+        ----------
+        Y : indicator matrix or label lists
+            The labels of the training points.
+
+        Returns
+        -------
+        ranges : list of (int, int)
+            What :meth:`fit_batch` takes as ``first`` and ``last``.
+        """
+        check_parameters(self, self._rules)
+        n_rows = Y.shape[0] if hasattr(Y, "shape") else len(Y)
+        return self._ranges(len(labels_with_points(check_labels(Y, n_rows=n_rows).matrix)))
+
+    def fit_batch(self, X: MatrixLike, Y: LabelsLike, first: int, last: int) -> LabelBatch:
+        """Train the classifiers of a range of labels; this estimator stays as it is.
+
+        Parameters
+        ----------
+        X : sparse or dense matrix, shape (n_points, n_features)
+            The points.
+        Y : indicator matrix or label lists
+            Their labels.
+        first, last : int
+            The range, one of :meth:`batches`: of the labels that have points, in the order of
+            their ids, numbers ``first`` to ``last - 1``.
+
+        Returns
+        -------
+        batch : LabelBatch
+            For :meth:`join`. The parameter ``random_state`` must be an int, the same for all
+            batches of a model.
+        """
+        check_parameters(self, self._rules)
+        seed = check_seed(self.random_state)
+        X = check_features(clone(self), X, reset=True)
+        labels = check_labels(Y, n_rows=X.shape[0])
+        points = points_of_labels(labels.matrix)
+        n_trained = len(points.labels)
+        whole = first % LANES == 0 and (last % LANES == 0 or last == n_trained)
+        if not whole or not 0 <= first < last <= n_trained:
+            raise ValueError(f"a batch must be a range of the {n_trained} labels that have points, "
+                             f"in whole blocks of {LANES}, got {first} to {last}")  # fmt: skip
+        X = unit_rows(X, _native.n_threads(self.n_jobs))
+        weights = self._solve(X, points.matrix[first:last], first=first, seed=seed, progress=None)
+        return LabelBatch(
+            first, last, n_trained, labels.matrix.shape[1], points.labels[first:last], weights
+        )
+
+    def join(self, batches: Iterable[LabelBatch]) -> OneVsRest:
+        """Become the classifier whose labels were trained in batches.
+
+        Parameters
+        ----------
+        batches : iterable of LabelBatch
+            All batches of a model, in any order.
+
+        Returns
+        -------
+        self : OneVsRest
+            The fitted classifier, the same as after ``fit``.
+        """
+        check_parameters(self, self._rules)
+        ordered = sorted(batches, key=lambda batch: batch.first)
+        sizes = {(b.n_trained, b.n_labels, b.weights.shape[1]) for b in ordered}
+        if len(sizes) != 1:
+            raise ValueError(f"batches must be of one model, got {len(sizes)} of them")
+        n_trained, n_labels, width = sizes.pop()
+        reached = 0
+        for batch in ordered:
+            if batch.first != reached:
+                raise ValueError(f"batches must have every label once, got one that begins at "
+                                 f"{batch.first} after {reached}")  # fmt: skip
+            reached = batch.last
+        if reached != n_trained:
+            raise ValueError(f"batches must have all {n_trained} labels, got {reached}")
+        labels = np.concatenate([batch.labels for batch in ordered])
+        self.weights_ = join_weights(labels, [batch.weights for batch in ordered], width - 1)
+        self.n_features_in_ = width - 1
+        self._set_labels(n_labels)
+        return self
+
+    def _ranges(self, n_trained: int) -> list[tuple[int, int]]:
+        step = -(-self.batch_size // LANES) * LANES
+        return [(first, min(first + step, n_trained)) for first in range(0, n_trained, step)]
+
+    def _rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:  # noqa: ARG002 - always is
+        threads = _native.n_threads(self.n_jobs)
+        rows = _native.unit_rows(X, n_threads=threads)
+        return _native.flat_search(self.weights_, rows, top_k=k, n_threads=threads)
+
+    def _reach(self) -> int:
+        return len(self.weights_.labels)
+
+
+@dataclass(frozen=True)
+class PointsOfLabels:
+    """The labels that have points, and a row of points for each."""
+
+    labels: Ids
+    matrix: Csr
+
+
+def points_of_labels(Y: Csr) -> PointsOfLabels:
+    """Turn labels of points into points of labels."""
+    labels = labels_with_points(Y)
+    matrix = sparse.csr_array(Y.T)
+    return PointsOfLabels(labels, matrix if len(labels) == Y.shape[1] else matrix[labels])
+
+
+def join_weights(labels: Ids, batches: list[Csr], n_features: int) -> FlatWeights:
+    """Put batches of labels by features side by side, as features by labels.
+
+    Parameters
+    ----------
+    labels : ndarray of int32
+        The labels of all batches, rising.
+    batches : list of csr_array, shape (n_batch, n_features + 1)
+        Their weights and, last, their biases. The list is emptied on the way, which keeps the
+        memory below twice that of the model.
+    n_features : int
+        How many features there are.
+    """
+    bias = np.concatenate([batch[:, [n_features]].toarray().ravel() for batch in batches])
+    parts = []
+    while batches:
+        parts.append(sparse.csr_array(batches.pop(0)[:, :n_features].T))
+    joined = sparse.hstack(parts, format="csr")
+    del parts
+    outputs = joined.indices
+    narrow = len(labels) <= 2**16
+    return FlatWeights(
+        labels=labels,
+        feature_ptr=joined.indptr.astype(np.int64),
+        outputs=outputs.astype(np.uint16) if narrow else outputs.astype(np.int32, copy=False),
+        weights=joined.data.astype(np.float32, copy=False),
+        bias=bias.astype(np.float32, copy=False),
+    )
+
+
+def _part_of(progress: Progress, first: int, last: int, total: int) -> Progress:
+    """Report the share of a batch as a share of all."""
+    return lambda share: progress((first + share * (last - first)) / total)

@@ -1,0 +1,140 @@
+"""DiSMEC: one-vs-rest with the squared hinge, small weights dropped."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from scipy import sparse
+
+from defrag import _native
+from defrag._native import SolverOptions
+from defrag._parameters import Choice, Float, Int
+from defrag.classifiers.one_vs_rest._base import LANES, OneVsRest
+
+if TYPE_CHECKING:
+    from defrag.typing import Csr, Progress, Seed
+
+__all__ = ["DiSMEC"]
+
+# A row leaves a block of labels when nothing is to be gained from it, and all rows come back for
+# every fourth pass. That takes a third of the time of keeping all rows that are near a margin,
+# which most are, and ends as close to the optimum; without the return, 4 to 10% from it.
+_SHRINK, _RESTORE = -0.01, 4
+
+
+class DiSMEC(OneVsRest):
+    """One linear classifier per label against all other points (Babbar and Schoelkopf, 2017).
+
+    The squared hinge with an L2 regulariser, then weights near zero dropped. Published with a
+    Newton method per label; here sixteen labels at a time share the passes over the points.
+
+    Parameters
+    ----------
+    preset : {"fast", "default", "exact"}, default="default"
+        Passes of the solver over the points: 5, 8, or 20 and until the gradients lie within
+        0.1.
+    C : float, default=1.0
+        Weight of the losses against the regulariser.
+    weight_threshold : float, default=0.01
+        Weights up to this size are dropped.
+    batch_size : int, default=1024
+        Labels that are trained before the next ones are begun, rounded up to whole blocks of
+        16. It bounds the memory of training and changes no result.
+    random_state : int, RandomState, Generator or None, default=None
+        Seed; the same int gives the same model whatever ``n_jobs``.
+    n_jobs : int, optional
+        Threads, as in scikit-learn; -1 for all.
+    verbose : int, default=0
+        Show progress bars on a terminal.
+
+    Attributes
+    ----------
+    weights_ : FlatWeights
+        The classifiers of the labels that have points.
+    classes_ : ndarray
+        The classes, or the label ids.
+    n_labels_ : int
+        How many labels there are.
+    n_features_in_ : int
+        How many features X had.
+
+    See Also
+    --------
+    LabelTree : Many times as fast where there are many labels, a little less accurate.
+    Agglomerated : The same on agglomerated features.
+
+    Notes
+    -----
+    The score of a label with margin z is 1 / (1 + exp(-z)): it is above one half where the
+    label's classifier says yes, and its logit is the margin.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from defrag import DiSMEC
+    >>> X = np.kron(np.eye(3), np.ones((4, 2)))
+    >>> Y = [[0], [0], [0], [0], [1, 2], [1, 2], [1], [1], [3], [3], [3], [3]]
+    >>> model = DiSMEC(random_state=0).fit(X, Y)
+    >>> labels, scores = model.predict_topk(X[3:5], k=2)
+    >>> labels[:, 0], labels[1]
+    (array([0, 1], dtype=int32), array([1, 2], dtype=int32))
+
+    The same model from batches that could run on two machines:
+
+    >>> ranges = model.batches(Y)
+    >>> batches = [model.fit_batch(X, Y, first, last) for first, last in ranges]
+    >>> again = DiSMEC(random_state=0).join(batches)
+    >>> bool((again.predict_topk(X)[1] == model.predict_topk(X)[1]).all())
+    True
+    """
+
+    def __init__(
+        self,
+        preset: str = "default",
+        *,
+        C: float = 1.0,
+        weight_threshold: float = 0.01,
+        batch_size: int = 1024,
+        random_state: Seed = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.preset = preset
+        self.C = C
+        self.weight_threshold = weight_threshold
+        self.batch_size = batch_size
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    _rules: ClassVar[dict[str, Any]] = {
+        "preset": Choice(("fast", "default", "exact")),
+        "C": Float(0.0, open_low=True),
+        "weight_threshold": Float(0.0),
+        "batch_size": Int(1),
+        "n_jobs": Int(none=True),
+        "verbose": Int(0),
+    }
+
+    def _solve(
+        self, X: Csr, positives: Csr, *, first: int, seed: int, progress: Progress | None
+    ) -> Csr:
+        options = SolverOptions(
+            cost=self.C,
+            max_passes={"fast": 5, "default": 8, "exact": 20}[self.preset],
+            tolerance=0.1 if self.preset == "exact" else 0.0,
+            shrink=_SHRINK,
+            restore=_RESTORE,
+            threshold=self.weight_threshold,
+            seed=seed,
+        )
+        solution = _native.solve_blocks(
+            X,
+            sparse.csr_array(positives.T),
+            options,
+            first_block=first // LANES,
+            n_threads=_native.n_threads(self.n_jobs),
+            progress=progress,
+        )
+        bias = sparse.csr_array(solution.bias[None, :])
+        return sparse.csr_array(sparse.vstack([solution.weights, bias], format="csr").T)

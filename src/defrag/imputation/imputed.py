@@ -1,0 +1,105 @@
+"""A classifier that imputes the rows it is asked about."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from sklearn.base import clone
+
+from defrag._parameters import Int
+from defrag.classifiers import LabelTree
+from defrag.classifiers._base import Classifier
+from defrag.imputation.fiat import Fiat
+
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
+
+    from defrag.typing import Csr, Floats, Ids, Seed
+
+__all__ = ["Imputed"]
+
+
+class Imputed(Classifier):
+    """Train a classifier on rows as they are, and impute those it is asked about.
+
+    Parameters
+    ----------
+    base : classifier, default=LabelTree(n_trees=3)
+        Any classifier of this library. One on agglomerated features comes after the
+        imputation, and :class:`Refrag` sees imputed rows.
+    imputation : Fiat, default=Fiat()
+        How rows are imputed.
+    random_state : int, RandomState, Generator or None, default=None
+        Seed; it replaces those of ``base`` and ``imputation``.
+    n_jobs : int, optional
+        Threads; it replaces those of ``base`` and ``imputation``.
+
+    Attributes
+    ----------
+    base_ : classifier
+        The base, trained.
+    imputation_ : Fiat
+        The imputation, fitted.
+    classes_ : ndarray
+        The classes, or the label ids.
+    n_labels_ : int
+        How many labels there are.
+    n_features_in_ : int
+        How many features X had.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from defrag import Fiat, Imputed, Parabel
+    >>> X = np.kron(np.eye(3), np.ones((4, 2)))
+    >>> Y = np.repeat(["a", "b", "c"], 4)
+    >>> model = Imputed(Parabel(1), Fiat(beta=0.3), random_state=0).fit(X, Y)
+    >>> model.predict(X[::4]).tolist()
+    ['a', 'b', 'c']
+    """
+
+    def __init__(
+        self,
+        base: Classifier | None = None,
+        imputation: Fiat | None = None,
+        *,
+        random_state: Seed = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.base = base
+        self.imputation = imputation
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    _rules: ClassVar[dict[str, Any]] = {"n_jobs": Int(none=True)}
+
+    def _train(self, X: Csr, Y: Csr, seed: int) -> None:
+        base = LabelTree(3) if self.base is None else self.base
+        imputation = Fiat() if self.imputation is None else self.imputation
+        for name, part, kind in (("base", base, Classifier), ("imputation", imputation, Fiat)):
+            if not isinstance(part, kind):
+                raise ValueError(  # noqa: TRY004 - scikit-learn's contract wants a ValueError
+                    f"{name} of Imputed must be a {kind.__name__}, got {part!r}"
+                )
+        settings = {"random_state": seed, "n_jobs": self.n_jobs}
+        self.imputation_: Fiat = _copy(imputation).set_params(**settings).fit(X, Y)
+        self.base_: Classifier = clone(base).set_params(**settings).fit(X, Y)
+
+    def _rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:
+        rows = self.imputation_._impute(X)  # noqa: SLF001 - of the same room
+        return self.base_._rank(rows, k, exhaustive=exhaustive)  # noqa: SLF001 - the contract
+
+    def _log_scores(self, scores: Floats) -> Floats:
+        return self.base_._log_scores(scores)  # noqa: SLF001 - the contract
+
+    def _fitted_parts(self) -> list[BaseEstimator]:
+        return [self.base_, self.imputation_] if hasattr(self, "base_") else []
+
+    def _reach(self) -> int:
+        return self.base_._reach()  # noqa: SLF001 - the contract
+
+
+def _copy(imputation: Fiat) -> Fiat:
+    """Clone an imputation, but keep clusterings that are fitted as they are."""
+    parameters = imputation.get_params(deep=False)
+    return Fiat(**parameters) if imputation.prefit else clone(imputation)

@@ -1,0 +1,362 @@
+"""The container of a model: one safetensors file that can be mapped and need not be trusted.
+
+A file is 8 bytes with the length of the header (little endian), the header, and the payload::
+
+    {"__metadata__": {"description": "<JSON text>"},
+     "labels": {"dtype": "I32", "shape": [41315], "data_offsets": [0, 165260]}, ...}
+
+The description is JSON inside JSON, because safetensors allows only text as metadata. It has
+the name of the library, the version of the format, and the model (see ``model_schema``).
+Every tool of that ecosystem reads such a file; this reader is stricter than they are: a header
+of at most 4 MiB, no key twice, numbers that fit 64 bits, one description, names of small letters,
+numeric types only, arrays aligned, and no byte of the payload that is in no array or in two. Arrays
+stand by width, the widest first, then by name, so that they are aligned without gaps and the same
+model gives the same bytes. Nothing is allocated that the size of the file does not bear out.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import math
+import os
+import re
+import stat
+from collections import Counter
+from typing import IO, TYPE_CHECKING, Any, NoReturn, cast
+
+import numpy as np
+
+from defrag.exceptions import ModelFormatError
+from defrag.io.files import atomic_writer, display_name, open_at_once
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from defrag.io.files import PathLike
+
+__all__ = ["FORMAT_VERSION", "read_model_file", "read_versioned", "show", "write_model_file"]
+
+FORMAT_VERSION = 1
+"""The newest version that this library reads, and the one that it writes."""
+
+LIBRARY = "defrag"
+MOST_HEADER_BYTES = 4 << 20
+"""Names and shapes only: texts such as label names are arrays. JSON grows when it is parsed."""
+
+MOST_AXES = 4
+MOST_NAME_LENGTH = 200
+
+DTYPES: dict[str, np.dtype[Any]] = {
+    name: np.dtype(f"<{code}")
+    for name, code in (
+        ("I8", "i1"), ("U8", "u1"), ("I16", "i2"), ("U16", "u2"), ("F16", "f2"), ("I32", "i4"),
+        ("U32", "u4"), ("F32", "f4"), ("I64", "i8"), ("U64", "u8"), ("F64", "f8"),
+    )
+}  # fmt: skip
+"""What an array may be made of. No booleans: a byte other than 0 and 1 is undefined as one."""
+
+_DTYPE_NAMES = {dtype: name for name, dtype in DTYPES.items()}
+_NAME = re.compile(r"[a-z0-9_]+(/[a-z0-9_]+)*")
+_SHOWN_LENGTH = 60
+_GZIP_MAGIC, _XZ_MAGIC = b"\x1f\x8b", b"\xfd7zXZ\x00"
+
+
+def show(value: Any) -> str:
+    """Write a value from a file in an error message: printable, on one line, not too long."""
+    text = ascii(value)
+    return text if len(text) <= _SHOWN_LENGTH else f"{text[: _SHOWN_LENGTH - 3]}..."
+
+
+def write_model_file(
+    path: PathLike, description: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
+) -> None:
+    """Write a description and arrays; the file appears whole or not at all.
+
+    Parameters
+    ----------
+    path : path
+        The file. Not compressed: a model is mapped as it is.
+    description : mapping
+        What JSON can say; ``library`` and ``format_version`` are added.
+    arrays : mapping from name to ndarray
+        Numeric arrays; names are small letters, digits and ``_``, with ``/`` between parts.
+
+    Raises
+    ------
+    ValueError
+        If the reader would refuse the file.
+    OSError
+        If the system cannot write it; the old file is then as it was.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import numpy as np
+    >>> from defrag.persistence._container import read_model_file, write_model_file
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "model.safetensors"
+    >>> write_model_file(path, {"model": "small"}, {"weights": np.float32([1, 2])})
+    >>> description, arrays = read_model_file(path)
+    >>> description["model"], arrays["weights"].tolist()
+    ('small', [1.0, 2.0])
+    """
+    name = os.fspath(path)
+    if name.endswith((".gz", ".xz")):
+        raise ValueError(f"a model is mapped, so its file is not compressed, got {name!r}")
+    ordered = sorted(arrays.items(), key=lambda item: (-item[1].dtype.itemsize, item[0]))
+    header: dict[str, Any] = {"__metadata__": {"description": _describe(description)}}
+    offset = 0
+    for key, array in ordered:
+        dtype = _DTYPE_NAMES.get(array.dtype.newbyteorder("<"))
+        if dtype is None or array.ndim > MOST_AXES or not _is_name(key):
+            raise ValueError(f"array {key!r} of {array.dtype} and {array.ndim} axes is not for a "
+                             "model file")  # fmt: skip
+        header[key] = {
+            "dtype": dtype,
+            "shape": list(array.shape),
+            "data_offsets": [offset, offset + array.nbytes],
+        }
+        offset += array.nbytes
+    text = json.dumps(header, separators=(",", ":"), allow_nan=False).encode("ascii")
+    text += b" " * (-len(text) % 8)
+    if len(text) > MOST_HEADER_BYTES:
+        raise ValueError(f"the header of a model file has at most {MOST_HEADER_BYTES} bytes, "
+                         f"got {len(text)}")  # fmt: skip
+    with atomic_writer(path) as file:
+        file.write(len(text).to_bytes(8, "little") + text)
+        for _, array in ordered:
+            plain = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
+            file.write(plain.reshape(-1).view(np.uint8).data)
+
+
+def read_model_file(
+    path: PathLike, *, mmap: bool = True
+) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Read a description and arrays, and check all that does not depend on the kind of model.
+
+    Parameters
+    ----------
+    path : path
+        A regular file.
+    mmap : bool, default=True
+        Map the file: the arrays are then read-only views, the system reads what is used, and
+        processes share one copy. A mapped file may be replaced, as :func:`write_model_file`
+        does, but not changed in place. False reads it into memory.
+
+    Returns
+    -------
+    description : dict
+        The description as it was written.
+    arrays : dict from name to ndarray
+        The arrays.
+
+    Raises
+    ------
+    ModelFormatError
+        If the file breaks a rule.
+    OSError
+        If the system cannot read it.
+    """
+    return _Reader(display_name(path)).read(os.fspath(path), mmap=mmap)
+
+
+def read_versioned(
+    path: PathLike, *, mmap: bool = True
+) -> tuple[int, dict[str, Any], dict[str, NDArray[Any]]]:
+    """Read as :func:`read_model_file` does, and give the version of the format before the rest."""
+    reader = _Reader(display_name(path))
+    description, arrays = reader.read(os.fspath(path), mmap=mmap)
+    return reader.version, description, arrays
+
+
+def _describe(description: Mapping[str, Any]) -> str:
+    whole = {"library": LIBRARY, "format_version": FORMAT_VERSION, **description}
+    return json.dumps(whole, separators=(",", ":"), sort_keys=True, allow_nan=False)
+
+
+def _is_name(name: str) -> bool:
+    return len(name) <= MOST_NAME_LENGTH and _NAME.fullmatch(name) is not None
+
+
+class _Reader:
+    """Reads one file; holds its name for the errors."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.version = 0
+
+    def fail(self, message: str) -> NoReturn:
+        raise ModelFormatError(self.name, message)
+
+    def read(self, path: str, *, mmap: bool) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        if path == "-":
+            self.fail("a model is read from a file, not from standard input")
+        with open(path, "rb", opener=open_at_once) as file:
+            status = os.fstat(file.fileno())
+            if not stat.S_ISREG(status.st_mode):
+                self.fail("is not a regular file")
+            size = status.st_size
+            header = self._read_header(file, size)
+            description = self._read_description(header.pop("__metadata__", None))
+            start = file.tell()
+            places = {
+                name: self._read_place(name, entry, start, size) for name, entry in header.items()
+            }
+            self._check_cover(places, size - start)
+            data = self._map(file, size) if mmap else self._load(file, size)
+        # Plain arrays over the map: the class np.memmap has no use after this.
+        plain = np.asarray(data)
+        return description, {
+            name: plain[start + begin : start + end].view(dtype).reshape(shape)
+            for name, (begin, end, dtype, shape) in places.items()
+        }
+
+    def _read_header(self, file: IO[bytes], size: int) -> dict[str, Any]:
+        prefix = file.read(8)
+        if prefix.startswith((_GZIP_MAGIC, _XZ_MAGIC)):
+            self.fail("is compressed; a model is mapped as it is, so decompress it first")
+        if len(prefix) < 8:
+            self.fail(f"a model file has at least 8 bytes, got {len(prefix)}")
+        length = int.from_bytes(prefix, "little")
+        if length > MOST_HEADER_BYTES:
+            self.fail(f"the header must have at most {MOST_HEADER_BYTES} bytes, got {length}; "
+                      "is this a model file?")  # fmt: skip
+        if length > size - 8:
+            self.fail(f"the header has {length} bytes, but the file ends after {size}")
+        text = file.read(length)
+        if len(text) < length:
+            self.fail(f"the file ended after {8 + len(text)} bytes while it was read")
+        header = self._parse(text, "the header")
+        if not isinstance(header, dict):
+            self.fail(f"the header must be a JSON object, got {show(header)}")
+        return header
+
+    def _parse(self, text: bytes | str, what: str) -> Any:
+        try:
+            return json.loads(
+                text.decode("utf-8") if isinstance(text, bytes) else text,
+                object_pairs_hook=_unique,
+                parse_int=_number,
+                parse_float=_number,
+                parse_constant=_number,
+            )
+        except UnicodeDecodeError as error:
+            self.fail(f"{what} is not UTF-8 at byte {error.start}")
+        except json.JSONDecodeError as error:
+            self.fail(f"{what} is not JSON: {error.msg} at character {error.pos}")
+        except RecursionError:
+            self.fail(f"{what} is nested too deeply")
+        except ValueError as error:  # of the two functions below
+            self.fail(f"{what} has {error}")
+
+    def _read_description(self, metadata: Any) -> dict[str, Any]:
+        if not isinstance(metadata, dict) or set(metadata) != {"description"}:
+            self.fail("must have one 'description' as its metadata: is this a model of defrag?")
+        text = metadata["description"]
+        if not isinstance(text, str):
+            self.fail(f"the description must be text, got {show(text)}")
+        description = self._parse(text, "the description")
+        if not isinstance(description, dict):
+            self.fail(f"the description must be a JSON object, got {show(description)}")
+        library, version = (description.pop(key, None) for key in ("library", "format_version"))
+        if library != LIBRARY:
+            self.fail(f"library must be {LIBRARY!r}, got {show(library)}")
+        if type(version) is not int or version < 1:
+            self.fail(f"format_version must be an int >= 1, got {show(version)}")
+        if version > FORMAT_VERSION:
+            self.fail(f"has format version {version}, but this version of defrag reads up to "
+                      f"{FORMAT_VERSION}; install a newer one")  # fmt: skip
+        self.version = version
+        return description
+
+    def _read_place(
+        self, name: str, entry: Any, start: int, size: int
+    ) -> tuple[int, int, np.dtype[Any], tuple[int, ...]]:
+        """Check one entry of the header; all numbers are Python's, which never overflow."""
+        if not _is_name(name):
+            self.fail(f"the name of an array must be small letters, digits, '_' and '/', at most "
+                      f"{MOST_NAME_LENGTH}, got {show(name)}")  # fmt: skip
+        what = f"array {name!r}"
+        if not isinstance(entry, dict) or set(entry) != {"dtype", "shape", "data_offsets"}:
+            self.fail(f"{what} must have dtype, shape and data_offsets, got {show(entry)}")
+        code, shape, offsets = entry["dtype"], entry["shape"], entry["data_offsets"]
+        if not isinstance(code, str) or code not in DTYPES:
+            self.fail(f"dtype of {what} must be one of {', '.join(DTYPES)}, got {show(code)}")
+        dtype = DTYPES[code]
+        if not _are_sizes(shape) or len(shape) > MOST_AXES:
+            self.fail(f"shape of {what} must be at most {MOST_AXES} ints >= 0, got {show(shape)}")
+        if math.prod(n for n in shape if n) * dtype.itemsize >= 2**63:
+            self.fail(f"shape of {what} is too large: {show(shape)}")
+        if not _are_sizes(offsets) or len(offsets) != 2 or offsets[0] > offsets[1]:
+            self.fail(f"data_offsets of {what} must be begin <= end, both ints >= 0, "
+                      f"got {show(offsets)}")  # fmt: skip
+        begin, end = offsets
+        if end > size - start:
+            self.fail(f"{what} ends at {end}, but the payload has {size - start} bytes")
+        needed = math.prod(shape) * dtype.itemsize
+        if end - begin != needed:
+            self.fail(f"{what} needs {needed} bytes, but its data_offsets have {end - begin}")
+        if (start + begin) % dtype.itemsize:
+            self.fail(f"{what} must start at a multiple of {dtype.itemsize}, got {start + begin}")
+        return begin, end, dtype, tuple(shape)
+
+    def _check_cover(self, places: dict[str, tuple[int, int, Any, Any]], size: int) -> None:
+        """Check that every byte of the payload is in exactly one array."""
+        reached = 0
+        for begin, end, name in sorted(
+            (place[0], place[1], name) for name, place in places.items()
+        ):
+            if begin < reached:
+                self.fail(f"array {name!r} begins at {begin}, inside the array before it")
+            if begin > reached:
+                self.fail(f"array {name!r} begins at {begin}, but the array before it ends at "
+                          f"{reached}")  # fmt: skip
+            reached = end
+        if reached != size:
+            self.fail(f"the arrays end at {reached}, but the payload has {size} bytes")
+
+    def _map(self, file: IO[bytes], size: int) -> NDArray[np.uint8]:
+        try:
+            return np.memmap(cast("Any", file), dtype=np.uint8, mode="r", shape=(size,))
+        except OSError as error:
+            raise type(error)(error.errno, error.strerror, self.name) from error
+
+    def _load(self, file: IO[bytes], size: int) -> NDArray[np.uint8]:
+        try:
+            data = np.empty(size, dtype=np.uint8)
+        except MemoryError as error:
+            raise OSError(errno.ENOMEM, os.strerror(errno.ENOMEM), self.name) from error
+        file.seek(0)
+        # A system call reads 2 GiB at most; a buffered file calls until it has all.
+        n_read = file.readinto(data.data)  # type: ignore[attr-defined]
+        if n_read != size:
+            self.fail(f"the file ended after {n_read} bytes while it was read")
+        data.flags.writeable = False
+        return data
+
+
+def _are_sizes(values: Any) -> bool:
+    return isinstance(values, list) and all(type(n) is int and n >= 0 for n in values)
+
+
+def _unique(items: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Make a JSON object; of a key that comes twice, readers disagree about which one counts."""
+    result = dict(items)
+    if len(result) < len(items):
+        twice = next(key for key, n in Counter(key for key, _ in items).items() if n > 1)
+        raise ValueError(f"the key {show(twice)} twice")
+    return result
+
+
+def _number(digits: str) -> int | float:
+    """Read a JSON number that is finite and, if whole, fits 64 bits."""
+    whole = digits.lstrip("-").isdigit()
+    # Length first: Python takes quadratic time to turn digits into an int.
+    value: int | float = int(digits) if whole and len(digits) <= 20 else float(digits)
+    if whole and not -(2**63) <= value < 2**63:
+        raise ValueError(f"a number beyond 64 bits: {show(digits)}")
+    if not math.isfinite(value):
+        raise ValueError(f"a number that is not finite: {show(digits)}")
+    return value

@@ -1,0 +1,211 @@
+"""Models in files: one table of kinds, one function to save, one to load.
+
+A kind is a word in this table, never the name of a class in the file, so that a file can only
+become an estimator of this library. Loading an untrusted file either gives a model whose every
+array has been checked, or raises ``ModelFormatError``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sklearn.utils.validation import check_is_fitted
+
+from defrag.io.files import display_name
+from defrag.persistence._container import read_model_file, read_versioned, write_model_file
+from defrag.persistence._schema import pack_part, unpack_part
+from defrag.persistence.codecs._base import SaveOptions, kind_of
+from defrag.persistence.codecs.agglomeration import POOLING_CODECS
+from defrag.persistence.codecs.classifiers import CLASSIFIER_CODECS
+from defrag.persistence.codecs.composites import OVER_CODECS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from numpy.typing import NDArray
+    from sklearn.base import BaseEstimator
+
+    from defrag.io.files import PathLike
+    from defrag.persistence._schema import Part, Schema
+    from defrag.persistence.codecs._base import Codec
+
+__all__ = ["KINDS", "describe", "load", "save"]
+
+KINDS: dict[str, Codec] = {**POOLING_CODECS, **CLASSIFIER_CODECS, **OVER_CODECS}
+"""Every kind of model that a file may contain."""
+
+
+def save(estimator: BaseEstimator, path: PathLike, *, weights: str = "float32") -> None:
+    """Write a fitted estimator to one file, which appears whole or not at all.
+
+    The same model gives the same bytes. What belongs to the machine or to the run is not
+    stored: ``n_jobs``, ``verbose``, a generator as ``random_state``, and feature vectors
+    that were passed as ``representation``.
+
+    Parameters
+    ----------
+    estimator : estimator of defrag
+        Fitted.
+    path : path
+        The file, by habit ``*.safetensors``.
+    weights : {"float32", "float16", "int8"}, default="float32"
+        What the weights of classifiers become in the file; see ``_codecs/tree_weights.py``
+        for what of it is mapped and what is rebuilt by :func:`load`.
+
+    Raises
+    ------
+    TypeError
+        If there is no such kind of model.
+    ValueError
+        If the model was changed in a way that :func:`load` would refuse.
+    OSError
+        If the file cannot be written; an old one is then as it was.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import numpy as np
+    >>> from defrag import Defrag, load
+    >>> model = Defrag(max_cluster_size=2, random_state=0).fit(np.eye(4))
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "model.safetensors"
+    >>> model.save(path)
+    >>> load(path).labels_.tolist() == model.labels_.tolist()
+    True
+    """
+    description, arrays = pack_part(_encode(estimator, SaveOptions(weights)))
+    # What is written must load: the reader's own checks say so before a byte is written.
+    _build(display_name(path), description, arrays)
+    write_model_file(path, description, arrays)
+
+
+def load(path: PathLike, *, mmap: bool = True) -> Any:
+    """Read an estimator from a file that :func:`save` wrote.
+
+    Parameters
+    ----------
+    path : path
+        The file; it need not be trusted.
+    mmap : bool, default=True
+        Map the file instead of reading it: several processes then share one copy in memory,
+        and learnt arrays are read-only. A mapped file may be replaced by :func:`save`, but
+        must not be changed in place by other programs; where that can happen, use False.
+
+    Returns
+    -------
+    estimator : estimator
+        Ready to transform or predict, on one thread; ``set_params(n_jobs=-1)`` for all.
+
+    Raises
+    ------
+    ModelFormatError
+        If the file is damaged, hostile, or written by a newer version.
+    OSError
+        If the file cannot be read.
+    """
+    return _build(display_name(path), *read_model_file(path, mmap=mmap))
+
+
+def describe(path: PathLike) -> dict[str, Any]:
+    """Say what a model file holds, from its header; only the names and types are checked.
+
+    Parameters
+    ----------
+    path : path
+        The file; it need not be trusted.
+
+    Returns
+    -------
+    description : dict
+        What JSON can say: ``kind``, ``format_version``, ``bytes`` of the file, ``features``,
+        ``labels`` (None where there are none), ``groups`` of a clustering, ``members`` of an
+        ensemble, ``trees`` and ``nodes`` of all its label trees, all ``weights``, their
+        ``weight_type``, whether it has ``label_names`` and a ``vocabulary``, ``parameters``,
+        and ``sizes``: the bytes of the arrays by the last part of their names.
+
+    Raises
+    ------
+    ModelFormatError, OSError
+        As :func:`load`.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import numpy as np
+    >>> from defrag import LabelTree
+    >>> from defrag.persistence import describe
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "model.safetensors"
+    >>> LabelTree(random_state=0).fit(np.eye(4), [[0], [1], [0, 2], [1]]).save(path)
+    >>> found = describe(path)
+    >>> found["kind"], found["labels"], found["features"], found["weight_type"]
+    ('label_tree', 3, 4, 'float32')
+    """
+    version, description, arrays = read_versioned(path)
+    part = unpack_part(display_name(path), description, arrays, _schemas())
+    found = KINDS[part.kind].summary(part)
+    trees = [one.arrays for one in _walk(part) if one.kind == "tree"]
+    members = [len(one.children["bases"]) for one in _walk(part) if "bases" in one.children]
+    weights = [one.arrays["weights"] for one in _walk(part) if one.has("weights")]
+    types = sorted({array.dtype.name for array in weights})
+    sizes: Counter[str] = Counter()
+    for name, array in arrays.items():
+        # Both arrays of a list of strings count under its name.
+        sizes[re.sub(r"/(bytes|offsets)$", "", name).rsplit("/", 1)[-1]] += array.nbytes
+    return {
+        "kind": part.kind,
+        "format_version": version,
+        "bytes": Path(path).stat().st_size,
+        "features": found.get("features"),
+        "labels": found.get("labels"),
+        "groups": found.get("groups"),
+        "members": sum(members) if members else None,
+        "trees": len(trees),
+        "nodes": sum(len(one["first_child"]) for one in trees),
+        "weights": sum(len(array) for array in weights),
+        "weight_type": ", ".join(types) or None,
+        "label_names": part.has("label_names/bytes"),
+        "vocabulary": part.has("vocabulary/bytes"),
+        "parameters": part.parameters,
+        "sizes": dict(sorted(sizes.items())),
+    }
+
+
+def _walk(part: Part) -> Iterator[Part]:
+    yield part
+    for inner in part.children.values():
+        for one in inner if isinstance(inner, list) else [inner]:
+            yield from _walk(one)
+
+
+def _schemas() -> dict[str, Schema]:
+    return {kind: codec.schema for kind, codec in KINDS.items()}
+
+
+def _build(path: str, description: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Any:
+    return _decode(unpack_part(path, description, arrays, _schemas()))
+
+
+def _encode(estimator: Any, options: SaveOptions) -> Part:
+    """Turn a fitted estimator into a part, and its inner estimators into parts of it."""
+    kind = kind_of(estimator, KINDS)
+    if not KINDS[kind].schema.inner:
+        check_is_fitted(estimator)
+    part = KINDS[kind].encode(estimator, options)
+    part.kind = kind
+    part.children = {
+        name: _each(partial(_encode, options=options), inner)
+        for name, inner in part.children.items()
+    }
+    return part
+
+
+def _decode(part: Part) -> Any:
+    part.children = {name: _each(_decode, inner) for name, inner in part.children.items()}
+    return KINDS[part.kind].decode(part)
+
+
+def _each(function: Callable[[Any], Any], inner: Any) -> Any:
+    return [function(one) for one in inner] if isinstance(inner, list) else function(inner)

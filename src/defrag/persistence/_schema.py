@@ -1,0 +1,260 @@
+"""What a kind of model must contain, as data: parameters, numbers, arrays and inner models.
+
+The description in a model file is a tree of models::
+
+    {"model": {"kind": "hybrid", "parameters": {"pooling": "sum", ...},
+               "state": {"n_clusters": 5165}, "children": {}}}
+
+An inner model stands under ``children``, alone or in a list, and its arrays have the prefix
+``agglomeration/`` or ``members/0/``. A kind's :class:`Schema` is a closed set of names: one that
+is missing or unknown is an error. What the arrays mean is checked by ``model_checks``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from defrag.exceptions import ModelFormatError
+from defrag.persistence._container import show
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from defrag._parameters import Rule
+
+__all__ = ["Array", "Child", "Part", "Schema", "pack_part", "unpack_part"]
+
+MOST_LEVELS = 8
+"""How deep models may stand inside each other."""
+
+
+@dataclass(frozen=True)
+class Array:
+    """An array of a kind: the types it may have, and its number of axes.
+
+    Arrays that name the same ``group`` come together or not at all; those without a group
+    always come.
+    """
+
+    dtypes: str | tuple[str, ...]
+    ndim: int = 1
+    group: str | None = None
+
+
+@dataclass(frozen=True)
+class Child:
+    """A place for one inner model, or for a list of them, of the kinds named."""
+
+    kinds: tuple[str, ...]
+    many: bool = False
+    optional: bool = False
+
+
+@dataclass(frozen=True)
+class Schema:
+    """All that a kind of model contains; an ``inner`` one stands only inside others."""
+
+    parameters: Mapping[str, Rule]
+    state: Mapping[str, Rule] = field(default_factory=dict)
+    arrays: Mapping[str, Array] = field(default_factory=dict)
+    children: Mapping[str, Child] = field(default_factory=dict)
+    inner: bool = False
+
+
+@dataclass
+class Part:
+    """One model on its way into a file or out of it.
+
+    Attributes
+    ----------
+    parameters, state : dict
+        Values that JSON can say: the parameters of the estimator, and learnt numbers.
+    arrays : dict from name to ndarray
+        Learnt arrays.
+    children : dict
+        Inner models, or lists of them, by name: parts while they are near the file, estimators
+        where a codec makes or takes the part.
+    kind : str
+        A key of the table of kinds.
+    path, prefix : str
+        Where it stands, for error messages.
+    """
+
+    parameters: dict[str, Any] = field(default_factory=dict)
+    state: dict[str, Any] = field(default_factory=dict)
+    arrays: dict[str, NDArray[Any]] = field(default_factory=dict)
+    children: dict[str, Any] = field(default_factory=dict)
+    kind: str = ""
+    path: str = "<model>"
+    prefix: str = ""
+
+    def fail(self, message: str) -> NoReturn:
+        """Raise the error that names the file, the rule and the value."""
+        raise ModelFormatError(self.path, message)
+
+    def name(self, array: str) -> str:
+        """Name an array the way an error message does."""
+        return f"array '{self.prefix}{array}'"
+
+    def has(self, array: str) -> bool:
+        """Tell whether an optional array is there."""
+        return array in self.arrays
+
+
+def pack_part(part: Part) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Turn a model into the description and the arrays of a file.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from defrag.persistence._schema import Part, pack_part
+    >>> inner = Part(kind="bag", arrays={"weights": np.zeros(2)})
+    >>> description, arrays = pack_part(Part(kind="bags", children={"members": [inner, inner]}))
+    >>> sorted(arrays)
+    ['members/0/weights', 'members/1/weights']
+    """
+    arrays: dict[str, NDArray[Any]] = {}
+    return {"model": _pack(part, "", arrays)}, arrays
+
+
+def _pack(part: Part, prefix: str, arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:
+    arrays.update({prefix + name: array for name, array in part.arrays.items()})
+    children: dict[str, Any] = {}
+    for name, inner in part.children.items():
+        if isinstance(inner, Part):
+            children[name] = _pack(inner, f"{prefix}{name}/", arrays)
+        else:
+            children[name] = [
+                _pack(member, f"{prefix}{name}/{i}/", arrays) for i, member in enumerate(inner)
+            ]
+    return {
+        "kind": part.kind,
+        "parameters": part.parameters,
+        "state": part.state,
+        "children": children,
+    }
+
+
+def unpack_part(
+    path: str,
+    description: Mapping[str, Any],
+    arrays: Mapping[str, NDArray[Any]],
+    table: Mapping[str, Schema],
+) -> Part:
+    """Turn the description and the arrays of a file into a model that obeys its schema.
+
+    Parameters
+    ----------
+    path : str
+        The name of the file, for error messages.
+    description : mapping
+        As :func:`pack_part` gave it.
+    arrays : mapping from name to ndarray
+        Likewise.
+    table : mapping from kind to Schema
+        The kinds there are.
+
+    Raises
+    ------
+    ModelFormatError
+        If a name is missing or unknown, or a type or value breaks its rule.
+    """
+    if set(description) != {"model"}:
+        raise ModelFormatError(path, f"the description must have 'model' alone beside library and "
+                               f"format_version, got {show(sorted(description))}")  # fmt: skip
+    unread = dict(arrays)
+    outer = tuple(kind for kind, schema in table.items() if not schema.inner)
+    part = _unpack(path, description["model"], "", unread, table, outer)
+    if unread:
+        kind = description["model"]["kind"]
+        raise ModelFormatError(path, f"array {min(unread)!r} is unknown to the kind {kind!r}")
+    return part
+
+
+def _unpack(  # noqa: PLR0917 - one recursion, all of it state
+    path: str,
+    source: Any,
+    prefix: str,
+    unread: dict[str, NDArray[Any]],
+    table: Mapping[str, Schema],
+    kinds: tuple[str, ...],
+) -> Part:
+    place = f"model '{prefix}'" if prefix else "the model"
+    part = Part(path=path, prefix=prefix)
+    if sum(not name.isdigit() for name in prefix.split("/")[:-1]) > MOST_LEVELS:
+        part.fail(f"models stand inside each other more than {MOST_LEVELS} deep")
+    if not isinstance(source, dict):
+        part.fail(f"{place} must be a JSON object, got {show(source)}")
+    _check_names(part, f"{place} must have", source, {"kind", "parameters", "state", "children"})
+    if not isinstance(source["kind"], str) or source["kind"] not in kinds:
+        part.fail(f"kind of {place} must be one of {', '.join(kinds)}, got {show(source['kind'])}")
+    part.kind = source["kind"]
+    schema = table[part.kind]
+    part.parameters = _check_values(part, "parameters", source["parameters"], schema.parameters)
+    part.state = _check_values(part, "state", source["state"], schema.state)
+    part.arrays = _take_arrays(part, schema, unread)
+    inner = source["children"]
+    if not isinstance(inner, dict):
+        part.fail(f"children of {place} must be a JSON object, got {show(inner)}")
+    needed = {name for name, child in schema.children.items() if not child.optional}
+    _check_names(part, f"children of {place} must be", inner, needed, set(schema.children))
+    for name, member in inner.items():
+        child = schema.children[name]
+        if child.many and not isinstance(member, list):
+            part.fail(f"children '{prefix}{name}' must be a list, got {show(member)}")
+        below = f"{prefix}{name}/"
+        part.children[name] = (
+            [
+                _unpack(path, one, f"{below}{i}/", unread, table, child.kinds)
+                for i, one in enumerate(member)
+            ]
+            if child.many
+            else _unpack(path, member, below, unread, table, child.kinds)
+        )
+    return part
+
+
+def _check_names(
+    part: Part, rule: str, got: Mapping[str, Any], needed: set[str], known: set[str] | None = None
+) -> None:
+    wrong = (needed - set(got)) or (set(got) - (known or needed))
+    if wrong:
+        verb = "is missing" if min(wrong) in needed else "is unknown"
+        names = ", ".join(sorted(known or needed)) or "none"
+        part.fail(f"{rule} {names}: {show(min(wrong))} {verb}")
+
+
+def _check_values(part: Part, what: str, values: Any, rules: Mapping[str, Rule]) -> dict[str, Any]:
+    place = f"'{part.prefix}' ({part.kind})" if part.prefix else part.kind
+    if not isinstance(values, dict):
+        part.fail(f"{what} of {place} must be a JSON object, got {show(values)}")
+    _check_names(part, f"{what} of {place} must be", values, set(rules))
+    for name, rule in rules.items():
+        if not rule.accepts(values[name]):
+            part.fail(f"{name} of {place} must be {rule.describe()}, got {show(values[name])}")
+    return values
+
+
+def _take_arrays(
+    part: Part, schema: Schema, unread: dict[str, NDArray[Any]]
+) -> dict[str, NDArray[Any]]:
+    found = {
+        name: unread.pop(part.prefix + name)
+        for name in schema.arrays
+        if part.prefix + name in unread
+    }
+    present = {schema.arrays[name].group for name in found}
+    for name, rule in schema.arrays.items():
+        if name not in found:
+            if rule.group is None or rule.group in present:
+                part.fail(f"{part.name(name)} of the kind {part.kind!r} is missing")
+            continue
+        array = found[name]
+        dtypes = (rule.dtypes,) if isinstance(rule.dtypes, str) else rule.dtypes
+        if array.dtype.name not in dtypes or array.ndim != rule.ndim:
+            part.fail(f"{part.name(name)} must be {rule.ndim}-D of {' or '.join(dtypes)}, "
+                      f"got {array.ndim}-D of {array.dtype.name}")  # fmt: skip
+    return found

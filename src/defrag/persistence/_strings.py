@@ -1,0 +1,117 @@
+"""Lists of strings in a model file: label names and vocabularies, as UTF-8 bytes and offsets.
+
+Millions of names load at once, since only those that are asked for become Python strings.
+"""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, overload
+
+import numpy as np
+
+from defrag.persistence._checks import BLOCK_ITEMS, check_length, check_offsets
+from defrag.persistence._schema import Array
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from defrag.persistence._schema import Part
+    from defrag.typing import Offsets
+
+__all__ = ["Strings", "pack_strings", "string_arrays", "unpack_strings"]
+
+
+class Strings(Sequence[str]):
+    """A list of strings over two arrays, which may be mapped.
+
+    Parameters
+    ----------
+    data : ndarray of uint8
+        All strings after each other, as UTF-8.
+    offsets : ndarray of int64, shape (n_strings + 1,)
+        Where each begins, and where the last ends.
+
+    Examples
+    --------
+    >>> from defrag.persistence._strings import Strings, pack_strings
+    >>> names = Strings(*pack_strings("names", ["ant", "bee", "cat"]).values())
+    >>> names[1], names[-1], len(names), names[:2]
+    ('bee', 'cat', 3, ['ant', 'bee'])
+    """
+
+    def __init__(self, data: NDArray[np.uint8], offsets: Offsets) -> None:
+        self.data = data
+        self.offsets = offsets
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @overload
+    def __getitem__(self, index: int, /) -> str: ...
+    @overload
+    def __getitem__(self, index: slice, /) -> list[str]: ...
+    def __getitem__(self, index: int | slice, /) -> str | list[str]:
+        places = range(len(self))[index]
+        if isinstance(places, range):
+            return [self[i] for i in places]
+        return self.data[self.offsets[places] : self.offsets[places + 1]].tobytes().decode("utf-8")
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Sequence):
+            return NotImplemented
+        return len(self) == len(other) and all(a == b for a, b in zip(self, other, strict=True))
+
+    __hash__ = None  # type: ignore[assignment] # as a list: equal to what may change
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} strings>"
+
+
+def string_arrays(name: str, *, optional: bool = False) -> dict[str, Array]:
+    """Give the schema of a list of strings."""
+    group = name if optional else None
+    return {f"{name}/bytes": Array("uint8", 1, group), f"{name}/offsets": Array("int64", 1, group)}
+
+
+def pack_strings(name: str, strings: Sequence[str]) -> dict[str, NDArray[Any]]:
+    """Turn strings into the two arrays that :func:`string_arrays` declares.
+
+    Examples
+    --------
+    >>> from defrag.persistence._strings import pack_strings
+    >>> {key: array.tolist() for key, array in pack_strings("names", ["a", "bc"]).items()}
+    {'names/bytes': [97, 98, 99], 'names/offsets': [0, 1, 3]}
+    """
+    if isinstance(strings, Strings):
+        return {f"{name}/bytes": strings.data, f"{name}/offsets": strings.offsets}
+    pieces = [str(text).encode("utf-8") for text in strings]
+    offsets = np.zeros(len(pieces) + 1, dtype=np.int64)
+    np.cumsum([len(piece) for piece in pieces], out=offsets[1:])
+    return {
+        f"{name}/bytes": np.frombuffer(b"".join(pieces), dtype=np.uint8),
+        f"{name}/offsets": offsets,
+    }
+
+
+def unpack_strings(part: Part, name: str, length: int) -> Strings:
+    """Check the two arrays of a list of ``length`` strings and give the list."""
+    check_length(part, f"{name}/offsets", length + 1)
+    data, offsets = part.arrays[f"{name}/bytes"], part.arrays[f"{name}/offsets"]
+    check_offsets(part, f"{name}/offsets", len(data))
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    for start in range(0, max(1, len(data)), BLOCK_ITEMS):
+        block = data[start : start + BLOCK_ITEMS].tobytes()
+        try:
+            decoder.decode(block, final=start + BLOCK_ITEMS >= len(data))
+        except UnicodeDecodeError as error:
+            wrong = error.object[error.start : error.end]
+            place = start + error.start
+            part.fail(f"{part.name(f'{name}/bytes')} must be UTF-8, got {wrong!r} near {place}")
+    starts = offsets[offsets < len(data)]
+    inside = (data[starts] & 0xC0) == 0x80
+    if inside.any():
+        part.fail(f"{part.name(f'{name}/offsets')} must not cut a letter, got "
+                  f"{starts[np.argmax(inside)]}")  # fmt: skip
+    return Strings(data, offsets)

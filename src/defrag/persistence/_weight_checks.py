@@ -1,0 +1,74 @@
+"""Checks of weights in a model file, of label trees and of flat models."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from defrag.persistence import _checks
+from defrag.persistence._checks import check_finite, check_ints, check_length, check_offsets
+
+if TYPE_CHECKING:
+    from defrag.persistence._schema import Part
+    from defrag.typing import Offsets
+
+__all__ = ["check_flat_weights", "check_rising_outputs", "check_weight_values"]
+
+
+def check_flat_weights(part: Part, n_labels: int, n_features: int) -> None:
+    """Check the classifiers of a one-vs-rest model.
+
+    Labels rise, at least one; outputs are places in that list and rise inside a feature; every
+    output has a bias, and all numbers are finite.
+    """
+    labels = part.arrays["labels"]
+    if not len(labels):
+        part.fail(f"{part.name('labels')} must have at least one label, got none")
+    check_ints(part, "labels", 0, n_labels)
+    falls = labels[1:] <= labels[:-1]
+    if falls.any():
+        where = int(np.argmax(falls))
+        part.fail(f"{part.name('labels')} must rise, got {labels[where + 1]} after "
+                  f"{labels[where]} at {where + 1}")  # fmt: skip
+    check_length(part, "feature_ptr", n_features + 1)
+    check_offsets(part, "feature_ptr", len(part.arrays["outputs"]))
+    check_ints(part, "outputs", 0, len(labels))
+    check_rising_outputs(part, part.arrays["feature_ptr"])
+    check_length(part, "bias", len(labels))
+    check_finite(part, "bias")
+    check_length(part, "weights", len(part.arrays["outputs"]))
+    check_weight_values(part, n_features)
+
+
+def check_rising_outputs(part: Part, entry_ptr: Offsets) -> None:
+    """Check that the outputs of each feature rise; feature f begins at ``entry_ptr[f]``."""
+    outputs = part.arrays["outputs"]
+    step = _checks.BLOCK_ITEMS
+    for start in range(0, len(outputs), step):
+        block = outputs[start : start + step + 1]
+        falls = block[1:] <= block[:-1]
+        low, high = np.searchsorted(entry_ptr, (start + 1, start + len(block)))
+        falls[entry_ptr[low:high] - (start + 1)] = False  # where another feature begins
+        if falls.any():
+            where = int(np.argmax(falls))
+            part.fail(f"{part.name('outputs')} must rise inside a feature, got {block[where + 1]} "
+                      f"after {block[where]} at {start + where + 1}")  # fmt: skip
+
+
+def check_weight_values(part: Part, n_runs: int) -> None:
+    """Check weights of any type and, for int8, the scales of their runs."""
+    if part.arrays["weights"].dtype != np.int8:
+        if part.has("scales"):
+            part.fail(f"{part.name('scales')} belongs to weights of int8, got "
+                      f"{part.arrays['weights'].dtype.name}")  # fmt: skip
+        check_finite(part, "weights")
+        return
+    if not part.has("scales"):
+        part.fail(f"{part.name('scales')} must come with weights of int8, got none")
+    check_ints(part, "weights", -127, 128)
+    check_length(part, "scales", n_runs)
+    check_finite(part, "scales", low=0)
+    largest = float(part.arrays["scales"].max(initial=0.0))
+    if largest * 127 > float(np.finfo(np.float32).max):
+        part.fail(f"{part.name('scales')} must keep 127 times itself finite, got {largest:g}")

@@ -1,0 +1,163 @@
+"""Clusterings of features in a model file: groups, their scale, and the tree where there is one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from defrag._parameters import Choice, Float, Int
+from defrag.agglomeration import Defrag, Hybrid
+from defrag.agglomeration.rivals import BCLS, ITDC, LSC, SCBC, HashGroups, RandomGroups, TopFeatures
+from defrag.persistence._checks import (
+    check_finite,
+    check_ints,
+    check_length,
+    check_tree,
+    tree_arrays,
+)
+from defrag.persistence._schema import Array, Part, Schema
+from defrag.persistence._strings import pack_strings, string_arrays, unpack_strings
+from defrag.persistence.codecs._base import SEED, Codec, SaveOptions, stored_rules
+from defrag.trees.balanced import BalancedTree
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from defrag._parameters import Rule
+    from defrag.agglomeration._clustering import FeatureClustering
+
+__all__ = ["POOLING_CODECS", "PoolingCodec"]
+
+GIVEN = "given"
+"""Stands for a representation that the user passed: it is data, not part of the model."""
+
+_MOST_FEATURES = 2**31 - 1
+
+
+class PoolingCodec(Codec):
+    """Writes and reads a clustering of features.
+
+    Parameters
+    ----------
+    estimator : type
+        The class.
+    numbers : mapping, optional
+        What else it learnt: for ``objective`` the rule of ``objective_``.
+    """
+
+    def __init__(
+        self, estimator: type[FeatureClustering], numbers: Mapping[str, Rule] | None = None
+    ) -> None:
+        self._numbers = dict(numbers or {})
+        self._has_tree = issubclass(estimator, Defrag)
+        schema = Schema(
+            parameters=_rules(estimator),
+            state={
+                "n_clusters": Int(0, _MOST_FEATURES),
+                "n_iter": Int(1, 2**31 - 1),
+                **self._numbers,
+            },
+            arrays={
+                "labels": Array("int32"),
+                "mass": Array("float64"),
+                "scale": Array("float32", group="scale"),
+                **string_arrays("feature_names", optional=True),
+                **(tree_arrays("tree", optional=True) if self._has_tree else {}),
+            },
+        )
+        super().__init__(estimator, schema)
+
+    def parameters(self, model: FeatureClustering) -> dict[str, Any]:
+        """Give the parameters; a given representation as the word."""
+        parameters = super().parameters(model)
+        if not isinstance(parameters.get("representation", GIVEN), str):
+            parameters["representation"] = GIVEN
+        return parameters
+
+    def encode(self, model: Any, options: SaveOptions) -> Part:  # noqa: ARG002 - no weights
+        """Turn a fitted clustering into a part."""
+        arrays: dict[str, Any] = {"labels": model.labels_, "mass": model.mass_}
+        if model.scale_ is not None:
+            arrays["scale"] = model.scale_
+        if hasattr(model, "feature_names_in_"):
+            arrays |= pack_strings("feature_names", model.feature_names_in_)
+        if self._has_tree and model.tree_ is not None:
+            arrays |= {f"tree/{name}": array for name, array in vars(model.tree_).items()}
+        state: dict[str, Any] = {"n_clusters": int(model.n_clusters_), "n_iter": int(model.n_iter_)}
+        state |= {name: float(getattr(model, name + "_")) for name in self._numbers}
+        return Part(self.parameters(model), state, arrays)
+
+    def summary(self, part: Part) -> dict[str, int]:
+        """Give the numbers of features and groups."""
+        return {"features": len(part.arrays["labels"]), "groups": part.state["n_clusters"]}
+
+    def decode(self, part: Part) -> Any:
+        """Check the groups and give the clustering."""
+        n_features = len(part.arrays["labels"])
+        n_clusters = part.state["n_clusters"]
+        _check_groups(part, n_features, n_clusters)
+        model = self.rebuild(part.parameters)
+        model.labels_ = part.arrays["labels"]
+        model.n_clusters_ = n_clusters
+        model.n_iter_ = part.state["n_iter"]
+        model.mass_ = part.arrays["mass"]
+        model.scale_ = part.arrays.get("scale")
+        for name in self._numbers:
+            setattr(model, name + "_", part.state[name])
+        if self._has_tree:
+            model.tree_ = _decode_tree(part, n_features, n_clusters)
+        model.n_features_in_ = n_features
+        if part.has("feature_names/bytes"):
+            names = unpack_strings(part, "feature_names", n_features)
+            model.feature_names_in_ = np.array(list(names), dtype=object)
+        return model
+
+
+def _rules(estimator: type[FeatureClustering]) -> dict[str, Rule]:
+    rules = {
+        **estimator._rules,  # noqa: SLF001 - the codec is a friend of the class
+        "representation": Choice(("x", "xy", GIVEN)),
+        "random_state": SEED,
+    }
+    return stored_rules(estimator, rules)
+
+
+def _check_groups(part: Part, n_features: int, n_clusters: int) -> None:
+    if not 1 <= n_features <= _MOST_FEATURES:
+        part.fail(f"{part.name('labels')} must have at least 1 and fewer than 2**31 features, "
+                  f"got {n_features}")  # fmt: skip
+    # Also the bound on what a hostile file can make ``transform`` allocate.
+    if n_clusters > n_features:
+        part.fail(f"n_clusters must be at most the number of features ({n_features}), "
+                  f"got {n_clusters}")  # fmt: skip
+    check_ints(part, "labels", -1, n_clusters)
+    check_length(part, "mass", n_features)
+    check_finite(part, "mass", low=0)
+    if part.has("scale"):
+        check_length(part, "scale", n_clusters)
+        check_finite(part, "scale", low=0)
+
+
+def _decode_tree(part: Part, n_features: int, n_clusters: int) -> BalancedTree | None:
+    if not part.has("tree/order"):
+        return None
+    tree = BalancedTree(**check_tree(part, "tree"))
+    if len(tree.order) > n_features or tree.n_leaves > n_clusters:
+        part.fail(f"the tree must have at most {n_features} items and {n_clusters} leaves, got "
+                  f"{len(tree.order)} and {tree.n_leaves}")  # fmt: skip
+    return tree
+
+
+POOLING_CODECS: dict[str, Codec] = {
+    "defrag": PoolingCodec(Defrag),
+    "hybrid": PoolingCodec(Hybrid),
+    "itdc": PoolingCodec(ITDC, {"objective": Float(0.0)}),
+    "scbc": PoolingCodec(SCBC, {"objective": Float()}),
+    "lsc": PoolingCodec(LSC),
+    "bcls": PoolingCodec(BCLS),
+    "random_groups": PoolingCodec(RandomGroups),
+    "hash_groups": PoolingCodec(HashGroups),
+    "top_features": PoolingCodec(TopFeatures),
+}
+"""The kinds of this room."""

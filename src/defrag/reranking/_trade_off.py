@@ -1,0 +1,176 @@
+"""What re-ranking costs and gains, measured for many settings on rows that are held out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from defrag.metrics._formulas import ideal_ranking
+from defrag.metrics._ranked import rank
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from defrag.reranking._candidates import Candidates
+    from defrag.typing import Csr, Floats, Ids
+
+__all__ = ["DEPTHS", "GUARDS", "MEASURES", "Tally", "TradeOff", "settings_to_try"]
+
+DEPTHS = (1, 3, 5)
+"""How many labels of a point are looked at."""
+
+GUARDS = tuple(f"P@{k}" for k in DEPTHS)
+"""What a setting may cost."""
+
+MEASURES = (*GUARDS, *(f"PSP@{k}" for k in DEPTHS), "coverage@1")
+"""What is known about every setting."""
+
+# What is tried where a parameter is to be chosen. Only gamma (1 - alpha) / alpha counts, so
+# that alpha is varied only where gamma is given.
+_ALPHAS = (0.999, 0.99, 0.98, 0.95, 0.9, 0.8, 0.65, 0.5)
+_GAMMAS = (1.0, 2.0, 4.0, 8.0, 16.0, 30.0, 60.0)
+_WEIGHTS = tuple(round(0.05 * step, 2) for step in range(1, 41))
+
+# Rows whose rankings under all settings are held at a time.
+_ROWS_AT_A_TIME = 1024
+
+
+@dataclass(frozen=True)
+class TradeOff:
+    """Every setting that was tried, and what it did on held-out rows.
+
+    Attributes
+    ----------
+    alpha, gamma, propensity_weight : ndarray of float64, shape (n_settings,)
+        The settings; the first leaves the ranking of the base as it is.
+    measures : dict from name to ndarray of float64, shape (n_settings,)
+        P and PSP at 1, 3 and 5 and coverage at 1, in percent.
+    errors : dict from name to ndarray of float64, shape (n_settings,)
+        Standard errors of what is lost of P at 1, 3 and 5, in points.
+    n_rows : int
+        How many rows were held out in all.
+    """
+
+    alpha: NDArray[np.float64]
+    gamma: NDArray[np.float64]
+    propensity_weight: NDArray[np.float64]
+    measures: dict[str, NDArray[np.float64]]
+    errors: dict[str, NDArray[np.float64]]
+    n_rows: int
+
+    def loss(self, guard: str) -> NDArray[np.float64]:
+        """Give what each setting loses of a measure, in points."""
+        return np.asarray(self.measures[guard][0] - self.measures[guard])
+
+    def choose(self, target: str, guard: str, max_loss: float) -> int:
+        """Give the setting with the best target among those that lose at most ``max_loss``.
+
+        Of many settings, the best one is also a lucky one: a loss counts with its standard error.
+        """
+        allowed = self.loss(guard) + self.errors[guard] <= max_loss
+        allowed[0] = True
+        return int(np.argmax(np.where(allowed, self.measures[target], -np.inf)))
+
+    def frontier(self, target: str, guard: str) -> NDArray[np.intp]:
+        """Give the settings that no other beats in both, from the least loss to the most."""
+        loss, value = self.loss(guard), self.measures[target]
+        order = np.lexsort((-value, loss))
+        best = np.maximum.accumulate(value[order])
+        rises = np.append(True, best[1:] > best[:-1])
+        return np.asarray(order[rises])
+
+
+class Tally:
+    """Adds up hits and gains of settings over batches of held-out rows.
+
+    Parameters
+    ----------
+    strengths, weights : ndarray of float32, shape (n_settings,)
+        Factors of the cosine and of the bonus of a candidate.
+    """
+
+    def __init__(self, strengths: Floats, weights: Floats) -> None:
+        self.strengths = strengths
+        self.weights = weights
+        self.n_rows = 0
+        shape = (len(DEPTHS), len(strengths))
+        self._hits = np.zeros(shape)
+        self._squares = np.zeros(shape)
+        self._gains = np.zeros(shape)
+        self._best_gains = np.zeros((len(DEPTHS), 1))
+        self._covered: list[NDArray[np.float64]] = []
+
+    def add(
+        self,
+        candidates: Candidates,
+        Y: Csr,
+        inverse_propensity: NDArray[np.float64],
+        n_threads: int,
+    ) -> None:
+        """Rank the candidates of rows with the labels Y under every setting."""
+        ranked = rank(Y, candidates.labels, candidates.labels.shape[1])
+        ideal = ideal_ranking(ranked, inverse_propensity, ranked.labels.shape[1])
+        found = np.zeros((len(self.strengths), Y.shape[1]), dtype=bool)
+        for begin in range(0, Y.shape[0], _ROWS_AT_A_TIME):
+            end = begin + _ROWS_AT_A_TIME
+            part = candidates.rows(begin, end)
+            columns = part.best(self.strengths, self.weights, max(DEPTHS), n_threads=n_threads)
+            gains = _take(ideal.found[begin:end], columns)
+            hits = gains > 0
+            for place, k in enumerate(DEPTHS):
+                right = hits[:, :, :k].sum(axis=2) / k
+                self._hits[place] += right.sum(axis=0)
+                self._squares[place] += ((right[:, :1] - right) ** 2).sum(axis=0)
+                self._gains[place] += gains[:, :, :k].sum(axis=(0, 2))
+            rows, settings = np.nonzero(hits[:, :, 0])
+            found[settings, part.labels[rows, columns[rows, settings, 0]]] = True
+        for place, k in enumerate(DEPTHS):
+            self._best_gains[place] += ideal.gains[:, :k].sum()
+        self._covered.append(found.mean(axis=1))
+        self.n_rows += Y.shape[0]
+
+    def measures(self) -> dict[str, NDArray[np.float64]]:
+        """Give the measures of every setting, in percent."""
+        precision = 100.0 * self._hits / max(1, self.n_rows)
+        gain = 100.0 * self._gains / np.maximum(self._best_gains, 1e-300)
+        coverage = 100.0 * np.mean(self._covered, axis=0)
+        return dict(zip(MEASURES, [*precision, *gain, coverage], strict=True))
+
+    def errors(self) -> dict[str, NDArray[np.float64]]:
+        """Give the standard errors of the losses of precision, in points."""
+        n = max(1, self.n_rows)
+        means = (self._hits[:, :1] - self._hits) / n
+        variances = np.maximum(self._squares / n - means**2, 0.0)
+        return dict(zip(GUARDS, 100.0 * np.sqrt(variances / n), strict=True))
+
+
+def _take(table: NDArray[np.float64], columns: Ids) -> NDArray[np.float64]:
+    """Take entries of a table by columns (n_rows, n, k); 0 where a column is -1."""
+    padded = np.pad(table, ((0, 0), (0, 1)))
+    rows = np.arange(len(table))[:, None, None]
+    return np.asarray(padded[rows, columns])
+
+
+def settings_to_try(
+    alpha: float | str, gamma: float | str, propensity_weight: float | str
+) -> tuple[NDArray[np.float64], ...]:
+    """Give the settings to try: one, or many of which the first changes nothing."""
+    given = (alpha, gamma, propensity_weight)
+    if "auto" not in given:
+        return tuple(np.array([one], dtype=np.float64) for one in given)
+    fixed = 0.8 if alpha == "auto" else float(alpha)
+    if gamma == "auto":
+        pairs = [(fixed, one) for one in (0.0, *_GAMMAS)]
+    elif alpha == "auto":
+        pairs = [(one, float(gamma)) for one in (1.0, *_ALPHAS)]
+    else:
+        pairs = [(fixed, float(gamma))]
+    weights = [0.0, *_WEIGHTS]
+    if propensity_weight != "auto":
+        weights = [float(propensity_weight)]
+    table = [(*pair, weight) for pair in pairs for weight in weights]
+    nothing = (fixed, 0.0, 0.0)
+    table = [nothing, *(row for row in table if row != nothing)]
+    return tuple(np.array(table, dtype=np.float64).T)
