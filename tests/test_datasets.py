@@ -45,12 +45,12 @@ def test_debian_has_its_published_shape(debian):
     assert debian.name == "debian"
     assert debian.train.X.shape == (57024, 41315)
     assert debian.train.Y.shape == (57024, 59614)
-    assert debian.test.X.shape == (12685, 41315)
-    assert debian.test.Y.shape == (12685, 59614)
+    assert debian.test.X.shape == (18474, 41315)
+    assert debian.test.Y.shape == (18474, 59614)
     assert len(debian.label_names) == 59614
     assert len(debian.feature_names) == 41315
     assert (debian.train.X.nnz, debian.train.Y.nnz) == (2396866, 340476)
-    assert (debian.test.X.nnz, debian.test.Y.nnz) == (548057, 70411)
+    assert (debian.test.X.nnz, debian.test.Y.nnz) == (774021, 102453)
     for split in (debian.train, debian.test):
         for matrix in (split.X, split.Y):
             assert matrix.dtype == np.float32
@@ -110,7 +110,6 @@ def test_debian_is_the_published_text_file(debian, data_folder, part):
     path = data_folder / "debian-deps" / f"{part}.txt.xz"
     if not path.is_file():
         pytest.skip(f"no {path}")
-    # The last line of a file that ends early is not whole.
     lines = lzma.decompress(path.read_bytes()).decode().split("\n")[1:-1]
     split = getattr(debian, part)
     assert len(lines) == split.X.shape[0]
@@ -281,17 +280,19 @@ def test_texts_become_a_bundle(build_debian, tmp_path):
     assert counts.tolist() == [1, 2, 2, 1, 1, 1, 1]
 
 
-def test_a_source_that_ends_early_is_taken_only_on_demand(build_debian, tmp_path):
-    write_folder(tmp_path, test_rows=1, declared=5)
-    arguments = ["from-text", str(tmp_path / "debian.xz"), str(tmp_path)]
-    with pytest.raises(SystemExit, match=r"test\.txt\.xz declares 5 rows and holds 3"):
-        build_debian.main(arguments)
-    assert not (tmp_path / "debian.xz").exists()
-    build_debian.main([*arguments, "--accept-short-test"])
-    _, sections = read_bundle(tmp_path / "debian.xz")
-    # Two rows have no text: their counts come from the values.
-    counts = np.frombuffer(sections["test.words.counts"], dtype="<u2")
-    assert counts.tolist() == [1, 2, 2, 1, 1, 1, 1]
+@pytest.mark.parametrize(
+    ("texts", "declared", "message"),
+    [
+        (3, 5, r"test\.txt\.xz declares 5 rows and has 3"),
+        (1, 3, "test has 3 rows and 1 texts"),
+    ],
+)
+def test_a_source_that_ends_early_is_refused(build_debian, tmp_path, texts, declared, message):
+    write_folder(tmp_path, test_rows=texts, declared=declared)
+    output = tmp_path / "debian.xz"
+    with pytest.raises(SystemExit, match=message):
+        build_debian.main(["from-text", str(output), str(tmp_path)])
+    assert not output.exists()
 
 
-STRUCTURE = {"train": "edd424c824e4204d", "test": "771c3ca1a4f4b9b3"}
+STRUCTURE = {"train": "edd424c824e4204d", "test": "4a27df579801b4b8"}

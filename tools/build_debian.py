@@ -1,9 +1,9 @@
-"""Builds the data set that ships with the package, ``src/defrag/io/data/debian.xz``.
+"""Build the bundled data set, ``src/defrag/io/data/debian.xz``.
 
-Two ways lead to the file.
+There are two sources.
 
-``from-lists`` starts at a Debian mirror. For each release, newest first, give a folder
-with the files ``Packages`` (dists/RELEASE/main/binary-amd64, and contrib and non-free as
+``from-lists`` reads the package lists of a Debian mirror: for each release, newest first, a
+folder with the files ``Packages`` (dists/RELEASE/main/binary-amd64, and contrib and non-free as
 ``Packages.contrib`` and so on) and ``Translation-en`` (dists/RELEASE/main/i18n), plain or
 compressed with .xz, .gz or .bz2::
 
@@ -18,27 +18,21 @@ compressed with .xz, .gz or .bz2::
   digits or underscores, in lower case) if two training packages have it. Packages without
   a label or without a word are left out.
 
-``from-text`` starts at a folder with such packages already split: ``train.raw.jsonl.xz``
+``from-text`` reads a folder of packages that are already split: ``train.raw.jsonl.xz``
 and ``test.raw.jsonl.xz`` (one object with "text" and "labels" per line),
-``vocab.txt.xz``, ``labels.txt.xz`` and, to check against, ``train.txt.xz`` and
-``test.txt.xz`` with tf-idf values::
+``vocab.txt.xz``, ``labels.txt.xz``, and ``train.txt.xz`` and ``test.txt.xz`` with tf-idf
+values, which the result is checked against::
 
     python tools/build_debian.py from-text src/defrag/io/data/debian.xz FOLDER
 
-The file in the repository was made this way from lists of bullseye, bookworm, trixie and
-sid. What could be established about that folder: its vocabulary is exactly the words of
-the rule above; its values are ``tf_idf`` of ``defrag.io.datasets``; training and test rows
-keep the order of the lists, sid first. Its labels follow the rule above as far as one list
-can tell: of the 47,381 packages that bookworm has too, 25,125 have exactly the labels that
-the rule gives for bookworm, more than with only the first alternatives (23,126) or without
-Pre-Depends (25,039); a newer release stands behind the others. How its test packages were
-drawn could not be established.
-
-The folder's test files end early: the header of ``test.txt.xz`` declares 18,474 rows, but
-12,685 are there, and texts for 8,467 of them. Rows that are missing are not made up:
-``--accept-short-test`` says that a shorter test split will do. A row with values but
-without a text gets the smallest counts that have these values; on the rows with a text
-this gives the counts of the text, every time, and the tool stops if it does not.
+The bundled file was made this way from lists of bullseye, bookworm, trixie and sid. What is
+known about that folder: its vocabulary is exactly the words of the rule above; its values are
+``tf_idf`` of ``defrag.io.datasets``; training and test rows keep the order of the lists, sid
+first. Its labels agree with the rule above as far as one list can show: in a sample of 47,381
+packages that are also in bookworm, 25,125 have exactly the labels that the rule finds in
+bookworm, more than with the first alternatives only (23,126) or without Pre-Depends (25,039);
+the other packages were taken from a newer release. How its test packages were drawn is not
+known.
 """
 
 from __future__ import annotations
@@ -72,7 +66,7 @@ Package = tuple[str, list[str]]
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run one of the two ways."""
+    """Build the data set from one of the two sources."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     ways = parser.add_subparsers(dest="way", required=True)
     lists = ways.add_parser("from-lists", help="from the package lists of Debian releases")
@@ -81,12 +75,11 @@ def main(arguments: list[str] | None = None) -> int:
     text = ways.add_parser("from-text", help="from a folder of texts, labels and vocabulary")
     text.add_argument("output", type=Path)
     text.add_argument("folder", type=Path)
-    text.add_argument("--accept-short-test", action="store_true")
     options = parser.parse_args(arguments)
     if options.way == "from-lists":
         parts, vocabulary, names = from_lists(options.releases)
     else:
-        parts, vocabulary, names = from_text(options.folder, short=options.accept_short_test)
+        parts, vocabulary, names = from_text(options.folder)
     write_bundle(options.output, parts, vocabulary, names)
     for part, (words, labels) in parts.items():
         print(f"{part}: {words.shape[0]} rows, {words.nnz} words, {labels.nnz} labels")
@@ -95,7 +88,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def read_text(path: Path) -> str:
-    """Read a text file that may be compressed."""
+    """Return the content of a text file, decompressed if need be."""
     opener = OPENERS.get(path.suffix)
     content = path.read_bytes() if opener is None else opener(path).read()
     return content.decode("utf-8")
@@ -107,7 +100,7 @@ def words_of(text: str) -> Counter[str]:
 
 
 def matrix(rows: list[dict[int, int]], n_columns: int) -> sparse.csr_array:
-    """Make a matrix of rows that map columns to counts."""
+    """Return a matrix of rows that map columns to counts."""
     indptr = np.cumsum([0, *(len(row) for row in rows)])
     columns = [column for row in rows for column in sorted(row)]
     values = [row[column] for row in rows for column in sorted(row)]
@@ -118,7 +111,7 @@ def matrix(rows: list[dict[int, int]], n_columns: int) -> sparse.csr_array:
 def tables(
     packages: list[Package], vocabulary: list[str], names: list[str]
 ) -> tuple[sparse.csr_array, sparse.csr_array]:
-    """Give word counts and labels of packages as matrices; other words and labels are left."""
+    """Return word counts and labels as matrices, without unknown words and labels."""
     word_id = {word: i for i, word in enumerate(vocabulary)}
     label_id = {label: i for i, label in enumerate(names)}
     words = [
@@ -129,11 +122,11 @@ def tables(
     return matrix(words, len(vocabulary)), matrix(labels, len(names))
 
 
-# From the lists of a mirror.
+# Package lists of a mirror.
 
 
 def stanzas(path: Path) -> Iterator[dict[str, str]]:
-    """Walk over the paragraphs of a Debian control file; continued lines keep their breaks."""
+    """Yield the paragraphs of a Debian control file; continued lines keep their breaks."""
     for paragraph in read_text(path).split("\n\n"):
         fields: dict[str, str] = {}
         key = ""
@@ -148,7 +141,7 @@ def stanzas(path: Path) -> Iterator[dict[str, str]]:
 
 
 def relations(fields: dict[str, str]) -> list[str]:
-    """Name every package that a package depends on, recommends or suggests."""
+    """Return the names of all packages that a package depends on, recommends or suggests."""
     found = set()
     for relation in RELATIONS:
         for name in re.split(r"[,|]", fields.get(relation, "")):
@@ -159,7 +152,7 @@ def relations(fields: dict[str, str]) -> list[str]:
 
 
 def release_packages(folder: Path) -> Iterator[tuple[str, str, list[str]]]:
-    """Walk over the name, text and labels of the packages of a release."""
+    """Yield the name, text and labels of each package of a release."""
     descriptions = {}
     for path in sorted(folder.glob("Translation-en*")):
         for fields in stanzas(path):
@@ -182,7 +175,7 @@ def release_packages(folder: Path) -> Iterator[tuple[str, str, list[str]]]:
 def from_lists(
     releases: list[Path],
 ) -> tuple[dict[str, tuple[Any, Any]], list[str], list[str]]:
-    """Make both splits from the lists of releases."""
+    """Build both splits from the lists of releases."""
     packages: dict[str, Package] = {}
     for folder in releases:
         for name, text, labels in release_packages(folder):
@@ -202,13 +195,13 @@ def from_lists(
     return parts, vocabulary, names
 
 
-# From a folder of texts.
+# A folder of texts.
 
 
 def read_packages(path: Path) -> list[Package]:
-    """Read the complete lines of a file of texts and labels."""
+    """Read a file of texts and labels."""
     packages = []
-    # Only a line feed ends a line: a description may hold other breaks.
+    # Only a line feed ends a line: a description may contain other line breaks.
     for line in read_text(path).split("\n")[:-1]:
         fields = json.loads(line)
         packages.append((fields["text"], fields["labels"]))
@@ -216,7 +209,7 @@ def read_packages(path: Path) -> list[Package]:
 
 
 def read_values(path: Path) -> tuple[int, list[tuple[list[int], dict[int, float]]]]:
-    """Read the declared number of rows and the labels and values of the complete lines."""
+    """Return the declared number of rows, and the labels and values of each row."""
     header, *lines = read_text(path).split("\n")[:-1]
     rows = []
     for line in lines:
@@ -231,64 +224,41 @@ def read_values(path: Path) -> tuple[int, list[tuple[list[int], dict[int, float]
     return int(header.split()[0]), rows
 
 
-def counts_of(values: dict[int, float], rarity: np.ndarray) -> dict[int, int]:
-    """Find the smallest counts that have these tf-idf values, whatever the row's length."""
-    words = np.array(sorted(values))
-    share = np.array([values[word] for word in words]) / rarity[words]
-    share /= share.min()
-    for smallest in range(1, 100):
-        logarithms = share * (1 + np.log(smallest)) - 1
-        counts = np.maximum(np.rint(np.exp(logarithms)), 1)
-        # Both the value and the smallest one are rounded.
-        if np.all(np.abs(np.log(counts) - logarithms) <= 2 * ROUNDING * (logarithms + 1)):
-            return dict(zip(words.tolist(), counts.astype(int).tolist(), strict=True))
-    raise SystemExit(f"no counts have the values {values}")
-
-
 def check_values(words: sparse.csr_array, frequency: np.ndarray, n: int, rows: list[Any]) -> None:
-    """Stop unless the counts, weighted, are the values of the folder."""
+    """Exit with an error unless the weighted counts equal the values of the folder."""
     weighted = tf_idf(words, frequency, n)
     given = [value for _, values in rows for _, value in sorted(values.items())]
     columns = [column for _, values in rows for column in sorted(values)]
     if not np.array_equal(columns, weighted.indices):
-        raise SystemExit("the words of the texts are not those of the values")
+        raise SystemExit("the words of the texts differ from those of the values")
     worst = float(np.abs(weighted.data / np.array(given) - 1).max())
     if worst > 2 * ROUNDING:
         raise SystemExit(f"the weighted counts differ from the values by a share of {worst}")
 
 
-def from_text(
-    folder: Path, *, short: bool
-) -> tuple[dict[str, tuple[Any, Any]], list[str], list[str]]:
-    """Make both splits from texts, and rows without a text from their values."""
+def from_text(folder: Path) -> tuple[dict[str, tuple[Any, Any]], list[str], list[str]]:
+    """Build both splits from texts and check them against the values of the folder."""
     vocabulary = read_text(folder / "vocab.txt.xz").split("\n")[:-1]
     names = read_text(folder / "labels.txt.xz").split("\n")[:-1]
     parts: dict[str, tuple[Any, Any]] = {}
     for part in ("train", "test"):
         words, labels = tables(read_packages(folder / f"{part}.raw.jsonl.xz"), vocabulary, names)
         declared, rows = read_values(folder / f"{part}.txt.xz")
-        if len(rows) != declared and not (short and part == "test"):
-            raise SystemExit(f"{part}.txt.xz declares {declared} rows and holds {len(rows)}")
+        if len(rows) != declared:
+            raise SystemExit(f"{part}.txt.xz declares {declared} rows and has {len(rows)}")
+        if words.shape[0] != len(rows):
+            raise SystemExit(f"{part} has {len(rows)} rows and {words.shape[0]} texts")
+        if labels.indices.tolist() != [label for row, _ in rows for label in sorted(row)]:
+            raise SystemExit(f"{part}: the labels of the texts differ from those of the values")
         if part == "train":
             frequency = np.bincount(words.indices, minlength=len(vocabulary))
             n = words.shape[0]
-            rarity = 1 + np.log((1 + n) / (1 + frequency))
-        if words.shape[0] < len(rows) and not short:
-            raise SystemExit(f"{part} has {len(rows)} rows and {words.shape[0]} texts")
-        if words.shape[0] < len(rows):
-            found = matrix([counts_of(values, rarity) for _, values in rows], len(vocabulary))
-            if (found[: words.shape[0]] != words).nnz:
-                raise SystemExit("counts found from values are not the counts of the texts")
-            words = found
-            labels = matrix([dict.fromkeys(row, 1) for row, _ in rows], len(names))
-        if labels.indices.tolist() != [label for row, _ in rows for label in sorted(row)]:
-            raise SystemExit(f"{part}: the labels of the texts are not those of the values")
         check_values(words, frequency, n, rows)
         parts[part] = (words, labels)
     return parts, vocabulary, names
 
 
-# The file.
+# The bundled file.
 
 
 def write_bundle(
@@ -318,14 +288,14 @@ def write_bundle(
 
 
 def narrow(values: np.ndarray) -> bytes:
-    """Write numbers in 16 bits each."""
+    """Return numbers as little-endian 16-bit integers."""
     if values.size and values.max() > np.iinfo(np.uint16).max:
         raise SystemExit(f"{values.max()} does not fit 16 bits")
     return values.astype("<u2").tobytes()
 
 
 def compress(content: bytes, *, literal_position: int) -> bytes:
-    """Compress one section; the coder is told whether it is bytes or 16-bit numbers."""
+    """Compress one section; `literal_position` is 0 for bytes and 1 for 16-bit numbers."""
     coder = {
         "id": lzma.FILTER_LZMA2,
         "preset": 9 | lzma.PRESET_EXTREME,
