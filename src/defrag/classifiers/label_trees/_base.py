@@ -7,7 +7,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from defrag import _native
-from defrag._native import LabelTreeArrays, LabelTreeWeights, SolverOptions
 from defrag._progress import progress_bar
 from defrag.classifiers._base import Classifier, labels_with_points, unit_rows
 from defrag.trees.balanced import build_tree
@@ -15,7 +14,13 @@ from defrag.trees.seeds import member_seeds
 from defrag.trees.vectors import label_vectors
 
 if TYPE_CHECKING:
-    from defrag._native import FeatureIndex, KernelRows
+    from defrag._native import (
+        FeatureIndex,
+        KernelRows,
+        LabelTreeArrays,
+        LabelTreeWeights,
+        SolverOptions,
+    )
     from defrag.trees.balanced import BalancedTree
     from defrag.typing import Csr, Floats, Ids
 
