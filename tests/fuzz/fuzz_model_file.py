@@ -10,16 +10,14 @@ import tempfile
 import time
 from pathlib import Path
 
-sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent.parent)]
+import numpy as np
+from scipy import sparse
+from sklearn.base import clone
 
-import numpy as np  # noqa: E402 - the path comes first
-from scipy import sparse  # noqa: E402 - likewise
-from sklearn.base import clone  # noqa: E402 - likewise
-
-from defrag import load  # noqa: E402 - likewise
-from defrag.agglomeration.rivals import ITDC  # noqa: E402 - likewise
-from defrag.exceptions import ModelFormatError  # noqa: E402 - likewise
-from model_drafts import (  # noqa: E402 - likewise
+from defrag import load
+from defrag.agglomeration.rivals import ITDC
+from defrag.exceptions import ModelFormatError
+from tests.helpers.model_drafts import (
     Draft,
     X,
     Y,

@@ -9,14 +9,10 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from pathlib import Path
 
-sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent.parent)]
-
-from mutator import inputs  # noqa: E402 - found through the path above
-
-from defrag.exceptions import FormatError  # noqa: E402 - found through the path above
-from oracles_io import assert_same, native  # noqa: E402 - found through the path above
+from defrag.exceptions import FormatError
+from tests.fuzz.mutator import inputs
+from tests.oracles.text import assert_same, native
 
 
 def fuzz(n_inputs, seed=0, *, oracle=True):

@@ -1,7 +1,8 @@
 from __future__ import annotations
 
 import pytest
-from fuzz_model_file import NASTY_BYTES, fuzz, inputs, small_models, survives
+
+from tests.fuzz.fuzz_model_file import NASTY_BYTES, fuzz, inputs, small_models, survives
 
 
 @pytest.fixture(scope="module")

@@ -1,8 +1,9 @@
 from __future__ import annotations
 
 import pytest
-from fuzz_parser import fuzz
-from mutator import inputs
+
+from tests.fuzz.fuzz_parser import fuzz
+from tests.fuzz.mutator import inputs
 
 
 @pytest.mark.parametrize("seed", [0, 1])

@@ -1,0 +1,206 @@
+"""The contract that every classifier keeps."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from defrag import Agglomerated, Defrag, DiSMEC, Hybrid, LabelTree, Parabel, PPDSparse, ProXML
+from tests.data import make_data
+
+CLASSIFIERS = [
+    LabelTree(random_state=0),
+    LabelTree(2, preset="exact", max_leaf_size=4, arity=2, root_arity=3, random_state=0),
+    Parabel(2, max_leaf_size=5, random_state=0),
+    Agglomerated(LabelTree(2), Hybrid(max_cluster_size=2), random_state=0),
+    Agglomerated(Parabel(2), Defrag("xy", max_cluster_size=2), per_member=False, random_state=0),
+    DiSMEC(random_state=0),
+    PPDSparse(random_state=0),
+    ProXML(solution="minimum"),
+    Agglomerated(DiSMEC(), Hybrid(max_cluster_size=2, pooling="mean"), random_state=0),
+]
+
+
+@parametrize_with_checks(
+    [
+        LabelTree(),
+        LabelTree(2, preset="fast", max_leaf_size=2, arity=2, root_arity=2),
+        Parabel(1, max_leaf_size=2),
+        Agglomerated(LabelTree(2), Hybrid(max_cluster_size=1)),
+        Agglomerated(Parabel(1), Defrag(max_cluster_size=1)),
+        DiSMEC(),
+        PPDSparse(),
+        ProXML(),
+        ProXML(solution="minimum"),
+        DiSMEC("exact", weight_threshold=0.0),
+        Agglomerated(DiSMEC(), Defrag(max_cluster_size=1)),
+    ]
+)
+def test_scikit_learn_contract(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("model", CLASSIFIERS, ids=str)
+def test_answers_agree_with_each_other(model):
+    X, Y = make_data()
+    model = clone(model).fit(X, Y)
+    labels, scores = model.predict_topk(X, k=4)
+    assert labels.shape == scores.shape == (240, 4)
+    assert labels.dtype == np.int32
+    assert scores.dtype == np.float32
+    assert np.all(np.diff(scores, axis=1) <= 0)
+    assert np.all((scores >= 0) & (scores <= 1))
+    assert not np.isin(labels, [37, 38, 39]).any()  # labels without points
+    matrix = model.decision_function(X, top_k=4)
+    assert matrix.shape == (240, 40)
+    rows = np.repeat(np.arange(240), 4)
+    found = labels.ravel() >= 0
+    np.testing.assert_array_equal(
+        np.asarray(matrix[rows[found], labels.ravel()[found]]).ravel(), scores.ravel()[found]
+    )
+    whole = model.decision_function(X)
+    predicted = model.predict(X)
+    np.testing.assert_array_equal(predicted.toarray() == 1, whole.toarray() > 0.5)
+    hits = np.asarray(Y[np.arange(240), np.maximum(labels[:, 0], 0)]).ravel()
+    labelled = np.diff(Y.indptr) > 0
+    assert hits[labelled].mean() > 0.5
+
+
+@pytest.mark.parametrize("model", CLASSIFIERS, ids=str)
+def test_rows_do_not_see_each_other(model):
+    X, Y = make_data()
+    model = clone(model).fit(X, Y)
+    labels, scores = model.predict_topk(X, k=5)
+    for row in (0, 1, 23, 77, 239):
+        alone = model.predict_topk(X[[row]], k=5)
+        np.testing.assert_array_equal(alone[0][0], labels[row])
+        np.testing.assert_array_equal(alone[1][0], scores[row])
+    order = np.random.default_rng(0).permutation(240)
+    np.testing.assert_array_equal(model.predict_topk(X[order], k=5)[0], labels[order])
+
+
+@pytest.mark.parametrize("model", CLASSIFIERS, ids=str)
+def test_threads_change_no_bit(model):
+    X, Y = make_data()
+    expected = clone(model).fit(X, Y).predict_topk(X)
+    for n_jobs in (2, 3, 8):
+        other = clone(model).set_params(n_jobs=n_jobs).fit(X, Y).predict_topk(X)
+        np.testing.assert_array_equal(other[0], expected[0])
+        np.testing.assert_array_equal(other[1], expected[1])
+
+
+@pytest.mark.parametrize("model", CLASSIFIERS, ids=str)
+def test_labels_in_every_form(model):
+    X, Y = make_data()
+    expected = clone(model).fit(X, Y).predict_topk(X)[0]
+    lists = [Y.indices[Y.indptr[i] : Y.indptr[i + 1]].tolist() for i in range(240)]
+    for form in (Y.toarray(), Y.tocsc(), sparse.csr_matrix(Y).astype(np.int64), lists):
+        fitted = clone(model).fit(X, form)
+        np.testing.assert_array_equal(fitted.predict_topk(X)[0], expected)
+    dense = clone(model).fit(X, Y.toarray())
+    assert isinstance(dense.predict(X), np.ndarray)
+    assert isinstance(dense.decision_function(X), np.ndarray)
+
+
+@pytest.mark.parametrize("model", CLASSIFIERS, ids=str)
+def test_pickle_and_refit(model):
+    X, Y = make_data()
+    fitted = clone(model).fit(X, Y)
+    again = pickle.loads(pickle.dumps(fitted))  # noqa: S301 - our own bytes
+    np.testing.assert_array_equal(again.predict_topk(X)[0], fitted.predict_topk(X)[0])
+    other_X, other_Y = make_data(n=80, d=30, n_labels=12, seed=5)
+    fitted.fit(other_X, other_Y)
+    np.testing.assert_array_equal(
+        fitted.predict_topk(other_X)[0], clone(model).fit(other_X, other_Y).predict_topk(other_X)[0]
+    )
+
+
+def test_more_labels_asked_for_than_there_are():
+    X, Y = make_data(n_labels=6)
+    labels, scores = LabelTree(random_state=0).fit(X, Y).predict_topk(X, k=20)
+    assert labels.shape == (240, 20)
+    np.testing.assert_array_equal(labels[:, 6:], -1)
+    np.testing.assert_array_equal(scores[:, 6:], 0.0)
+
+
+def test_a_beam_wider_than_the_tree_takes_no_more_memory():
+    X, Y = np.kron(np.eye(3), np.ones((4, 2))), [[i // 4] for i in range(12)]
+    wide, widest = (
+        LabelTree(beam_size=size, max_leaf_size=1, random_state=0).fit(X, Y).predict_topk(X)
+        for size in (100, 2**62)
+    )
+    np.testing.assert_array_equal(widest[0], wide[0])
+    np.testing.assert_array_equal(widest[1], wide[1])
+
+
+def test_a_wide_beam_is_exact():
+    X, Y = make_data()
+    model = LabelTree(max_leaf_size=2, arity=2, root_arity=2, beam_size=1000, random_state=0)
+    labels, scores = model.fit(X, Y).predict_topk(X, k=5)
+    # Dense answers are less one half, which costs small scores their last digits.
+    full = model.fit(X, Y.toarray()).decision_function(X) + np.float32(0.5)
+    best = np.lexsort((np.broadcast_to(np.arange(40), full.shape), -full), axis=1)[:, :5]
+    np.testing.assert_allclose(np.take_along_axis(full, best, axis=1), scores, atol=6e-8)
+    np.testing.assert_array_equal(np.where(scores > 0, best, -1), np.where(scores > 0, labels, -1))
+
+
+def test_copies_of_one_tree_are_one_tree():
+    X, Y = make_data()
+    one = LabelTree(random_state=0).fit(X, Y)
+    copies = LabelTree(3, random_state=0).fit(X, Y)
+    copies.trees_ = [one.trees_[0]] * 3
+    np.testing.assert_array_equal(copies.predict_topk(X)[0], one.predict_topk(X)[0])
+    np.testing.assert_allclose(copies.predict_topk(X)[1], one.predict_topk(X)[1], rtol=1e-6)
+
+
+def test_members_have_clusterings_of_their_own():
+    X, Y = make_data()
+    model = Agglomerated(LabelTree(3), Hybrid(max_cluster_size=4), random_state=0).fit(X, Y)
+    labels = [groups.labels_ for groups, _ in model.members_]
+    assert len(labels) == 3
+    assert not np.array_equal(labels[0], labels[1])
+    shared = Agglomerated(LabelTree(3), Hybrid(), per_member=False, random_state=0).fit(X, Y)
+    assert len(shared.members_) == 1
+    assert len(shared.members_[0][1].trees_) == 3
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        (LabelTree(0), "n_trees of LabelTree must be an int >= 1, got 0"),
+        (LabelTree(C=0.0), r"C of LabelTree must be a finite number > 0\.0, got 0\.0"),
+        (LabelTree(C=float("nan")), "C of LabelTree"),
+        (LabelTree(preset="slow"), "preset of LabelTree must be one of 'fast'"),
+        (Parabel(beam_size=0), "beam_size of Parabel must be an int >= 1, got 0"),
+        (Parabel(max_leaf_size=1.5), "max_leaf_size of Parabel must be an int"),
+        (Agglomerated(base=Hybrid()), "base of Agglomerated must be a Classifier"),
+        (Agglomerated(agglomeration="x"), "agglomeration of Agglomerated must be a FeatureClus"),
+        (Agglomerated(LabelTree(0)), "n_trees of LabelTree must be an int >= 1, got 0"),
+        (Agglomerated(per_member=1), "per_member of Agglomerated must be one of True, False"),
+    ],
+)
+def test_bad_parameters(model, message):
+    X, Y = make_data()
+    with pytest.raises(ValueError, match=message):
+        model.fit(X, Y)
+    assert not hasattr(model, "classes_")
+
+
+def test_bad_data():
+    X, Y = make_data()
+    with pytest.raises(ValueError, match="at least one label, got none"):
+        LabelTree().fit(X, sparse.csr_array(Y.shape))
+    with pytest.raises(ValueError, match="X has 240 rows, Y has 3"):
+        LabelTree().fit(X, Y[:3])
+    model = LabelTree(random_state=0).fit(X, Y)
+    with pytest.raises(ValueError, match="X has 5 features, but LabelTree is expecting 90"):
+        model.predict_topk(X[:, :5])
+    with pytest.raises(ValueError, match="k must be an int >= 1, got 0"):
+        model.predict_topk(X, k=0)
+    with pytest.raises(ValueError, match="top_k must be an int >= 1 or None, got -2"):
+        model.decision_function(X, top_k=-2)

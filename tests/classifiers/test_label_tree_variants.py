@@ -1,0 +1,244 @@
+from __future__ import annotations
+
+from dataclasses import fields
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from defrag import PLT, Bonsai, load_dataset
+from defrag.classifiers.label_trees.bonsai import co_occurrences
+from defrag.metrics import evaluate
+from defrag.trees.kary import build_kary_tree, tidy_clusters
+from tests.data import random_problem, unit_items
+from tests.oracles.label_trees import children_of, dense_classifiers
+
+VARIANTS = [
+    Bonsai(n_trees=2, arity=4, max_depth=3, random_state=0),
+    Bonsai(n_trees=1, arity=3, label_representation="xy", random_state=0),
+    PLT(max_leaf_size=3, random_state=0),
+    PLT(n_trees=2, arity=4, max_leaf_size=2, search="beam", random_state=0),
+]
+
+
+@parametrize_with_checks([Bonsai(), Bonsai(arity=2), PLT(), PLT(max_leaf_size=1)])
+def test_scikit_learn_contract(estimator, check):
+    check(estimator)
+
+
+def bits(model):
+    arrays = [part for tree in model.trees_ for part in (tree.tree, tree.weights)]
+    return [getattr(a, field.name).tobytes() for a in arrays for field in fields(a)]
+
+
+@pytest.mark.parametrize("model", VARIANTS, ids=str)
+def test_the_number_of_threads_cannot_be_seen(model):
+    X, Y = random_problem(1, n_rows=300, n_labels=40)
+    answers = []
+    for n_jobs in (1, 2, 3, 8):
+        fitted = type(model)(**{**model.get_params(), "n_jobs": n_jobs}).fit(X, Y)
+        labels, scores = fitted.predict_topk(X, k=7)
+        answers.append((bits(fitted), labels.tobytes(), scores.tobytes()))
+    assert all(answer == answers[0] for answer in answers)
+
+
+@pytest.mark.parametrize("model", VARIANTS, ids=str)
+def test_labels_without_points_have_no_place_and_no_score(model):
+    X, Y = random_problem(2, n_labels=20)
+    Y = Y.toarray()
+    Y[:, [0, 7, 19]] = 0.0
+    fitted = type(model)(**model.get_params()).fit(X, sparse.csr_array(Y))
+    for tree in fitted.trees_:
+        assert sorted(tree.tree.order) == np.flatnonzero(Y.any(axis=0)).tolist()
+    labels, scores = fitted.predict_topk(X, k=20)
+    assert not np.isin(labels, [0, 7, 19]).any()
+    assert np.all((scores >= 0) & (scores <= 1))
+
+
+@settings(max_examples=25, deadline=None, derandomize=True)
+@given(
+    seed=st.integers(0, 10**6),
+    n=st.integers(1, 120),
+    arity=st.integers(2, 12),
+    max_depth=st.integers(1, 5),
+    density=st.sampled_from([0.0, 0.05, 0.4]),
+)
+def test_a_kary_tree_is_a_tree(*, seed, n, arity, max_depth, density):
+    ids = np.arange(n, dtype=np.int32) * 3
+    items = unit_items(seed, n=n, density=density)
+    tree = build_kary_tree(items, ids, arity=arity, max_depth=max_depth, seed=seed, n_threads=1)
+    assert sorted(tree.order) == ids.tolist()
+    depth = np.ones(len(tree.begin), dtype=int)
+    for node, (first, count) in enumerate(zip(tree.first_child, tree.n_children, strict=True)):
+        members = tree.order[tree.begin[node] : tree.end[node]]
+        if count == 0:
+            assert len(members) <= arity or depth[node] == max_depth or density < 0.4
+            assert np.all(np.diff(members) > 0)
+            continue
+        assert 2 <= count <= arity < len(members)
+        parts = children_of(tree, node)
+        np.testing.assert_array_equal(np.concatenate(parts), members)
+        assert min(len(part) for part in parts) >= 2
+        depth[first : first + count] = depth[node] + 1
+    assert depth.max() <= max_depth
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(st.lists(st.tuples(st.integers(-1, 6), st.integers(-1, 6)), min_size=1, max_size=30))
+def test_tidy_clusters_have_two_items_and_no_gap(pairs):
+    first, second = (np.array(part, dtype=np.int32) for part in zip(*pairs, strict=True))
+    second[(second == first) | (first < 0)] = -1
+    clusters = tidy_clusters(first, second)
+    sizes = np.bincount(clusters)
+    assert len(clusters) == len(pairs)
+    assert np.all(sizes >= min(2, len(pairs)))
+    # Clusters that had company keep it.
+    before = np.bincount(first[first >= 0], minlength=7)
+    for c in np.flatnonzero(before >= 2):
+        assert len(set(clusters[first == c])) == 1
+
+
+def test_items_like_no_centre_are_spread_over_the_smallest_clusters():
+    first = np.array([0, 0, 0, 0, 1, 1, 2, 2, 2, -1, -1, -1, -1])
+    clusters = tidy_clusters(first, np.full(13, -1))
+    # Sizes 4, 2 and 3: the second, then second and third, then whoever comes first.
+    assert clusters[9:].tolist() == [1, 1, 2, 0]
+
+
+def test_an_item_alone_goes_to_its_second_best():
+    # 2 is alone and likes 0; 3 is alone and likes 2, which is gone: where that one went.
+    clusters = tidy_clusters(np.array([0, 0, 1, 1, 2, 3]), np.array([1, 1, 0, 0, 0, 2]))
+    assert clusters.tolist() == [0, 0, 1, 1, 0, 0]
+    # Two that like each other stay together.
+    clusters = tidy_clusters(np.array([0, 0, 1, 2]), np.array([-1, -1, 2, 1]))
+    assert clusters.tolist() == [0, 0, 1, 1]
+
+
+def test_labels_that_share_nothing_still_make_an_even_tree():
+    items = sparse.csr_array(np.eye(60, dtype=np.float32))
+    tree = build_kary_tree(items, np.arange(60), arity=10, max_depth=2, seed=0, n_threads=1)
+    assert (tree.end - tree.begin)[1:].tolist() == [6] * 10
+
+
+def test_the_depth_counts_the_root():
+    items = unit_items(0, n=200)
+    depths = {}
+    for max_depth in (1, 2, 3):
+        tree = build_kary_tree(
+            items, np.arange(200), arity=5, max_depth=max_depth, seed=0, n_threads=1
+        )
+        depths[max_depth] = (tree.n_children[0], int(tree.n_children[1:].max(initial=0)))
+    assert depths[1] == (0, 0)
+    assert depths[2] == (5, 0)
+    assert depths[3][1] >= 2
+
+
+def test_a_leaf_that_is_too_large_names_the_remedy():
+    items = sparse.csr_array((70_000, 1), dtype=np.float32)
+    with pytest.raises(ValueError, match=r"max_depth must be large enough .* one of 70000"):
+        build_kary_tree(items, np.arange(70_000), arity=5, max_depth=1, seed=0, n_threads=1)
+
+
+def test_co_occurrences_by_hand():
+    Y = sparse.csr_array(np.array([[1, 1, 0, 0], [1, 1, 1, 0], [0, 0, 0, 1]], dtype=np.float32))
+    found = co_occurrences(Y, max_entries=0, n_threads=1).toarray()
+    root = np.sqrt(5)
+    np.testing.assert_allclose(
+        found,
+        [
+            [0, 2 / root, 1 / root, 0],
+            [2 / root, 0, 1 / root, 0],
+            [np.sqrt(0.5), np.sqrt(0.5), 0, 0],
+            [0, 0, 0, 0],
+        ],
+        rtol=1e-6,
+    )
+
+
+def test_bonsai_discounts_the_parents():
+    X, Y = random_problem(4, n_rows=100, n_labels=30)
+    model = Bonsai(n_trees=1, arity=4, beam_size=30, random_state=0).fit(X, Y)
+    (member,) = model.trees_
+    tree = member.tree
+    x = X[[0]].toarray()[0] / np.linalg.norm(X[[0]].toarray()[0])
+    labels, scores = model.predict_topk(X[[0]], k=30)
+    found = dict(zip(labels[0].tolist(), scores[0].tolist(), strict=True))
+
+    def penalties(node):
+        weights, bias = dense_classifiers(member.weights, node, len(x))
+        return np.maximum(0, 1 - (x @ weights + bias)) ** 2
+
+    upper = penalties(0)
+    for child in range(int(tree.n_children[0])):
+        node = int(tree.first_child[0]) + child
+        members = tree.order[tree.begin[node] : tree.end[node]]
+        for label, penalty in zip(members.tolist(), penalties(node), strict=True):
+            expected = np.exp(-0.98 * upper[child] - penalty)
+            assert found[label] == pytest.approx(expected, rel=1e-3, abs=1e-7)
+
+
+def test_plt_scores_are_products_of_probabilities():
+    X, Y = random_problem(5, n_rows=100, n_labels=12)
+    model = PLT(max_leaf_size=6, random_state=0).fit(X, Y)
+    (member,) = model.trees_
+    x = X[[3]].toarray()[0] / np.linalg.norm(X[[3]].toarray()[0])
+
+    def shares(node):
+        weights, bias = dense_classifiers(member.weights, node, len(x))
+        return 1 / (1 + np.exp(-(x @ weights + bias)))
+
+    labels, scores = model.predict_topk(X[[3]], k=12)
+    found = dict(zip(labels[0].tolist(), scores[0].tolist(), strict=True))
+    upper = shares(0)
+    for child in range(2):
+        members = children_of(member.tree, 0)[child].tolist()
+        for label, share in zip(members, shares(1 + child), strict=True):
+            assert found[label] == pytest.approx(upper[child] * share, rel=1e-4)
+
+
+def test_points_without_labels_do_not_change_a_plt():
+    X, Y = random_problem(6, n_rows=120, n_labels=12)
+    labelled = np.flatnonzero(np.diff(Y.indptr))
+    assert len(labelled) < 120
+    whole = PLT(max_leaf_size=3, random_state=0).fit(X, Y)
+    part = PLT(max_leaf_size=3, random_state=0).fit(X[labelled], Y[labelled])
+    np.testing.assert_array_equal(whole.predict_topk(X)[1], part.predict_topk(X)[1])
+
+
+def test_a_wide_beam_finds_what_the_exact_search_finds():
+    X, Y = random_problem(7, n_rows=200, n_labels=60)
+    exact = PLT(max_leaf_size=4, random_state=0).fit(X, Y)
+    beam = PLT(max_leaf_size=4, search="beam", beam_size=60, random_state=0).fit(X, Y)
+    for ours, theirs in zip(exact.predict_topk(X), beam.predict_topk(X), strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+
+
+def test_refuses_settings_that_make_no_sense():
+    X, Y = random_problem(0)
+    with pytest.raises(ValueError, match="arity of Bonsai must be an int in \\[2, 65536\\], got 1"):
+        Bonsai(arity=1).fit(X, Y)
+    with pytest.raises(ValueError, match="label_representation of Bonsai must be one of"):
+        Bonsai(label_representation="z").fit(X, Y)
+    with pytest.raises(ValueError, match="search of PLT must be one of"):
+        PLT(search="depth").fit(X, Y)
+
+
+@pytest.mark.parametrize(
+    ("model", "lowest"),
+    [
+        (Bonsai(n_trees=1, random_state=0), (81.5, 68.1, 56.7)),
+        (PLT(random_state=0), (79.6, 66.7, 55.4)),
+    ],
+    ids=["Bonsai", "PLT"],
+)
+def test_accuracy_on_eurlex(data_folder, model, lowest):
+    if not (data_folder / "eurlex-4k").is_dir():
+        pytest.skip("no eurlex-4k in the data folder")
+    data = load_dataset("eurlex-4k")
+    labels, _ = model.fit(data.train.X, data.train.Y).predict_topk(data.test.X)
+    report = evaluate(data.test.Y, labels)
+    for name, low in zip(("P@1", "P@3", "P@5"), lowest, strict=True):
+        assert low < report[name] < low + 2.5

@@ -1,0 +1,243 @@
+"""The command line as a whole: what it refuses, what it says, how it leaves."""
+
+from __future__ import annotations
+
+import json
+import os
+
+import pytest
+
+import defrag
+from defrag.io import (
+    read_npz,
+)
+from tests.helpers.cli_data import fill_folder, points, same
+from tests.helpers.cli_running import check_refusal, files, run, run_well
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    return fill_folder(tmp_path, monkeypatch)
+
+
+# What is refused: the command line, and what the one line on stderr must say.
+REFUSED = {
+    "no such verb": ("tarin", "No such command 'tarin'"),
+    "no such flag": ("cluster train.txt out --wrong 1", "No such option: --wrong"),
+    "no such global flag": ("--wrong", "No such option: --wrong"),
+    "missing argument": ("cluster train.txt", "Missing argument 'GROUPS'"),
+    "extra argument": ("info train.txt groups.txt", "unexpected extra argument"),
+    "flag without value": ("cluster train.txt out --tol", "requires an argument"),
+    "word for a number": ("cluster train.txt out --max-iter ten", "'--max-iter'.*integer"),
+    "no such choice": ("cluster train.txt out --split x", "'--split'.*'kmeans', 'ndcg'"),
+    "no such preset": ("cluster train.txt out --preset y", "'--preset'"),
+    "out of range": (
+        "cluster train.txt out --max-cluster-size 0",
+        "max_cluster_size of Defrag must be an int >= 1, got 0",
+    ),
+    "share above one": ("cluster train.txt out --sample-points 1.5", "sample_points of Defrag"),
+    "share not a number": ("cluster train.txt out --singletons nan", "singletons.*got nan"),
+    "bad seed": ("cluster train.txt out --seed=-1", r"random_state must be in \[0, 2\*\*63\)"),
+    "too many groups": ("cluster train.txt out --n-clusters 99", "at most the number of features"),
+    "preset and its opposite": (
+        "cluster train.txt out --preset hybrid --split ndcg",
+        "--split cannot be combined with --preset hybrid",
+    ),
+    "method and a preset": (
+        "cluster train.txt out --method itdc --preset xy",
+        "--preset cannot be combined with --method itdc",
+    ),
+    "method and a flag of another": (
+        "cluster train.txt out --method top-features --balance 0.5",
+        "--balance cannot be combined with --method top-features",
+    ),
+    "method without vectors": (
+        "cluster train.txt out --method hash-groups --vocabulary words.txt",
+        "--vocabulary needs a --representation of word vectors",
+    ),
+    "no such method": ("cluster train.txt out --method kmeans", "'--method'.*'itdc'"),
+    "method out of memory": (
+        "cluster train.txt out --method lsc --max-memory-gb 0.0000001",
+        "LSC needs about .* GB for .* more than max_memory_gb",
+    ),
+    "preset and its own": (
+        "cluster train.txt out --preset xy --representation x",
+        "--representation cannot be combined with --preset xy",
+    ),
+    "pooling without values": (
+        "cluster train.txt out --pooling mean",
+        "--pooling changes nothing without --agglomerated",
+    ),
+    "labels are needed": ("cluster X.txt out --preset xy", "requires y to be passed"),
+    "labels twice": ("cluster train.txt out --labels Y.txt", "train.txt: has labels already"),
+    "labels of other points": ("cluster X.txt out --labels broken_Y.txt", "broken_Y.txt: "),
+    "vectors without words": (
+        "cluster train.txt out --representation vectors.txt",
+        "word vectors need --vocabulary",
+    ),
+    "words without vectors": ("cluster train.txt out --vocabulary words.txt", "--vocabulary needs"),
+    "too few words": (
+        "cluster train.txt out --representation vectors.txt --vocabulary few.txt",
+        "few.txt: 2 words, but the data have 24 features",
+    ),
+    "vectors that are not": (
+        "cluster train.txt out --representation words.txt --vocabulary words.txt",
+        "words.txt:1: expected a word",
+    ),
+    "wrong file name": ("cluster nothing.txt out", "^defrag: error: nothing.txt: No such file"),
+    "a folder for data": ("cluster . out", r"\.: is a directory, not a file"),
+    "a folder for output": ("cluster train.txt .", "Is a directory"),
+    "output in no folder": ("cluster train.txt none/out", "none/out: No such file"),
+    "broken data": ("cluster broken.txt out", "^defrag: error: broken.txt:3: feature index 7"),
+    "empty data": ("cluster empty.txt out", "empty.txt"),
+    "strict": ("cluster short.txt out --strict", "header declares 3 points, the file has 1"),
+    "json and file on stdout": ("cluster train.txt - --json", "--json and an output of -"),
+    "two files on stdout": ("cluster train.txt - --agglomerated -", "would share standard output"),
+    "svmlight of unknown base": ("cluster train.svm out", "give --zero-based or --one-based"),
+    "agglomerate without data": ("agglomerate nothing.txt groups.txt out", "nothing.txt: No such"),
+    "agglomerate without groups": ("agglomerate train.txt none.txt out", "none.txt: No such file"),
+    "data for groups": ("agglomerate train.txt train.txt out", "train.txt:1: the first line must"),
+    "features in two groups": (
+        "agglomerate train.txt bad_groups.txt out --allow-missing",
+        "bad_groups.txt:3: feature 1 is in a group already",
+    ),
+    "features in no group": (
+        "agglomerate train.txt few_groups.txt out",
+        "feature 3 is in no group",
+    ),
+    "groups of more features": ("agglomerate small.txt groups.txt out", "feature index"),
+    "all from stdin": ("agglomerate - - out", "cannot both be standard input"),
+    "scale without train": ("agglomerate train.txt groups.txt out --scale energy", "go together"),
+    "train without scale": ("agglomerate train.txt groups.txt out --train X.txt", "go together"),
+    "train of other features": (
+        "agglomerate train.txt groups.txt out --scale energy --train small.txt",
+        "small.txt: 2 features, but train.txt has 24",
+    ),
+    "convert to unknown base": ("convert train.txt out.svm", "out.svm: svmlight files do not say"),
+    "convert from unknown base": ("convert train.svm out", "train.svm: svmlight files do not say"),
+    "base that is wrong": ("convert zero.svm out --one-based", "zero.svm:1: feature index 0"),
+    "form that is wrong": ("convert train.txt out --from npz", "expected npz, found xmc"),
+    "split archive": (
+        "convert train.txt out.npz --labels-out Z.txt",
+        "needs an output of the form",
+    ),
+    "split into an archive": ("convert train.txt out --labels-out Z.npz", "writes text"),
+    "split into one file": ("convert train.txt out --labels-out out", "must differ"),
+    "split without labels": ("convert X.txt out --labels-out Z.txt", "the input has no labels"),
+    "too narrow": ("convert train.txt out --n-features 3", "train.txt:2: feature index"),
+    "negative width": ("convert train.txt out --n-features=-3", "n_features must be in"),
+    "damaged archive": ("convert damaged.npz out", "damaged.npz: is a damaged archive"),
+    "damaged gzip": ("convert damaged.gz out", "damaged.gz: the compressed data end too early"),
+    "info about nothing": ("info nothing.txt", "nothing.txt: No such file"),
+    "info about a folder": ("info .", "is a directory"),
+    "info about prose": ("info words.txt", "words.txt:1: the header must be"),
+    "info about bad groups": ("info bad_groups.txt", "bad_groups.txt:3: feature 1"),
+    "demo with no groups": ("demo --max-cluster-size 0", "max_cluster_size of Defrag"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_refuses_in_one_line_and_leaves_nothing(folder, name):
+    (folder / "broken_Y.txt").write_text("1 2\n0:1\n")
+    (folder / "small.txt").write_text("1 2 1\n0 1:1\n")
+    (folder / "zero.svm").write_text("0 0:1\n")
+    (folder / "damaged.npz").write_bytes((folder / "train.npz").read_bytes()[:-40])
+    (folder / "damaged.gz").write_bytes((folder / "train.txt.gz").read_bytes()[:-12])
+    check_refusal(folder, *REFUSED[name])
+
+
+@pytest.mark.parametrize("verb", ["demo", "cluster", "agglomerate", "convert", "info"])
+def test_help_shows_examples(verb):
+    said = run_well(verb, "--help")
+    assert said == run_well(verb, "-h")
+    assert "Examples:" in said
+    assert f"defrag {verb}" in said.partition("Examples:")[2]
+
+
+def test_version_and_no_verb():
+    assert run_well("--version") == f"defrag {defrag.__version__}\n"
+    result = run()
+    assert result.exit_code == 2
+    assert "Usage: defrag" in result.stdout
+
+
+def test_warning_is_one_line(folder):
+    result = run("convert", "short.txt", "out")
+    assert result.exit_code == 0
+    assert result.stderr == ("warning: short.txt: the header declares 3 points, the file has 1\n")
+    assert not result.stdout
+    assert files(folder).count("out") == 1
+
+
+def test_error_after_warning_and_repeated_warning(folder):
+    (folder / "twice.txt").write_text("2 3 4\n0,0 1:1 1:1\n1,1 2:1 2:1\n")
+    result = run("convert", "twice.txt", "nowhere/out")
+    assert result.exit_code == 2
+    lines = result.stderr.splitlines()
+    assert [line.partition(":")[0] for line in lines] == ["warning", "warning", "defrag"]
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("how", ["flag", "variable"])
+def test_debug_shows_the_traceback(how, monkeypatch):
+    args = ["info", "nothing.txt"]
+    if how == "variable":
+        monkeypatch.setenv("DEFRAG_DEBUG", "1")
+    result = run(*(["--debug"] if how == "flag" else []), *args)
+    assert result.exit_code == 2
+    assert result.stderr.startswith("Traceback")
+    assert result.stderr.splitlines()[-1] == "defrag: error: nothing.txt: No such file or directory"
+
+
+UNEXPECTED = {
+    "a bug": (KeyError("missing"), 1, "unexpected KeyError: 'missing' (--debug shows where)"),
+    "no memory": (MemoryError(), 1, "not enough memory"),
+    "full disk": (OSError(28, "No space left on device", "out"), 1, "out: No space left on device"),
+    "two lines": (ValueError("one\ntwo"), 2, "one\\ntwo"),
+    "Ctrl-C": (KeyboardInterrupt(), 130, "interrupted"),
+}
+
+
+@pytest.mark.parametrize("name", UNEXPECTED)
+def test_leaves_in_one_line_with_nothing_behind(folder, name, monkeypatch):
+    error, code, message = UNEXPECTED[name]
+
+    def fail(*_args, **_options):
+        yield b"half a file"
+        raise error
+
+    before = files(folder)
+    monkeypatch.setattr("defrag._native.format_rows", fail)
+    result = run("convert", "train.txt", "out")
+    assert result.exit_code == code
+    assert result.stderr == f"defrag: error: {message}\n"
+    assert files(folder) == before
+
+
+NAMES = ["with space.txt", "Wörter-単語.txt", "line\nfeed.txt", "quote'\".txt", "[bold]x[red].txt",
+         os.fsdecode(b"not-utf8-\xff.txt")]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_any_name_is_a_name(folder, name):
+    (folder / "train.txt").rename(folder / name)
+    run_well("convert", name, name + ".npz")
+    assert same(read_npz(folder / (name + ".npz"))[0], points()[0])
+    assert run_well("info", name).count("\n") == 14
+    assert json.loads(run_well("info", name, "--json"))["file"] == name
+    result = run("info", name + name)
+    assert result.exit_code == 2
+    assert result.stderr.count("\n") == 1
+
+
+def test_name_that_begins_with_a_dash(folder):
+    (folder / "train.txt").rename(folder / "-x.txt")
+    assert "points" in run_well("info", "--", "-x.txt")
+
+
+def test_output_replaces_whole_files_only(folder):
+    (folder / "out").write_text("old")
+    assert run("convert", "broken.txt", "out").exit_code == 2
+    assert (folder / "out").read_text() == "old"
+    run_well("convert", "train.txt", "out")
+    assert (folder / "out").read_bytes() == (folder / "train.txt").read_bytes()

@@ -1,0 +1,79 @@
+"""What the command line says that training will cost."""
+
+from __future__ import annotations
+
+import pytest
+from scipy import sparse
+
+from defrag import (
+    Agglomerated,
+    DiSMEC,
+    Hybrid,
+    LabelTree,
+    ProXML,
+    Refrag,
+)
+from defrag.cli import _estimate, _models
+from tests.helpers.cli_model_data import points
+
+
+def test_estimate_grows_with_the_work():
+    X, Y = points()
+    one = _estimate.estimate(LabelTree(), X, Y)
+    three = _estimate.estimate(LabelTree(3), X, Y)
+    pooled = _estimate.estimate(Agglomerated(LabelTree(3), Hybrid()), X, Y)
+    assert one.seconds < three.seconds < pooled.seconds
+    assert one.bytes < three.bytes
+    flat = _estimate.estimate(DiSMEC(), X, Y)
+    many = sparse.hstack([Y] * 100, format="csr")
+    assert _estimate.estimate(DiSMEC(), X, many).seconds == pytest.approx(50 * flat.seconds)
+    assert _estimate.estimate(DiSMEC(), X, many).bytes > flat.bytes
+    assert _estimate.estimate(Agglomerated(DiSMEC()), X, Y).seconds > flat.seconds
+    assert _estimate.estimate(LabelTree(n_jobs=2), X, Y).seconds == one.seconds / 2
+
+
+@pytest.mark.parametrize("word", _models.CLASSIFIERS)
+def test_every_classifier_has_an_estimate(word):
+    X, Y = points()
+    kind = _models.CLASSIFIERS[word]
+    one = _estimate.estimate(kind(n_jobs=1), X, Y)
+    assert kind in _estimate._SECONDS_PER_STEP
+    assert one.seconds > 0
+    # Twice the points are twice the work, and so they are for two threads.
+    twice = [sparse.vstack([part, part], format="csr") for part in (X, Y)]
+    assert _estimate.estimate(kind(n_jobs=1), *twice).seconds == pytest.approx(2 * one.seconds)
+    assert _estimate.estimate(kind(n_jobs=2), *twice).seconds == pytest.approx(one.seconds)
+
+
+def test_estimate_of_a_subclass_is_that_of_its_method():
+    class Mine(ProXML):
+        """Some other ProXML."""
+
+    X, Y = points()
+    assert _estimate.estimate(Mine(), X, Y) == _estimate.estimate(ProXML(), X, Y)
+
+
+def test_estimate_of_what_stands_over_each_other():
+    X, Y = points()
+    inner = _estimate.estimate(LabelTree(), X, Y).seconds
+    fixed = {"gamma": 1.0, "propensity_weight": 0.0}
+    ranked = _estimate.estimate(Refrag(LabelTree(), **fixed), X, Y).seconds
+    pooled = _estimate.estimate(Agglomerated(LabelTree()), X, Y).seconds
+    assert ranked == pytest.approx(1.1 * inner)
+    both = _estimate.estimate(Agglomerated(Refrag(LabelTree(), **fixed)), X, Y).seconds
+    assert both == pytest.approx(ranked + pooled - inner)
+    assert _estimate.estimate(Agglomerated(), X, Y).seconds == pooled
+    assert _estimate.estimate(Refrag(LabelTree()), X, Y).seconds > ranked
+
+
+@pytest.mark.parametrize(
+    ("seconds", "size", "said"),
+    [
+        (0.1, 10, "about 1 s, 1 MB"),
+        (3.2, 120e6, "about 3 s, 120 MB"),
+        (600, 2.3e9, "about 10 min, 2.3 GB"),
+        (9000, 1e9, "about 2.5 h, 1.0 GB"),
+    ],
+)
+def test_estimate_in_words(seconds, size, said):
+    assert _estimate.Estimate(seconds, size).shown() == said

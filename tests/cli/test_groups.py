@@ -1,0 +1,235 @@
+"""The verbs about groups of features, case by case: cluster, agglomerate."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from defrag import Defrag, Hybrid
+from defrag.cli import _flags, cluster
+from defrag.io import (
+    read_data,
+    read_groups,
+    read_svmlight,
+    write_features,
+)
+from tests.helpers.cli_data import N_FEATURES, fill_folder, points, same
+from tests.helpers.cli_running import run_well
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    return fill_folder(tmp_path, monkeypatch)
+
+
+# Every flag of `cluster` that is a parameter, with a value that is not its default.
+PARAMETERS = {
+    "split": "ndcg",
+    "max_cluster_size": 3,
+    "n_clusters": 5,
+    "stop": "leaf<2*d0",
+    "sample_points": 0.6,
+    "volume": "l0",
+    "sample_labels": 0.5,
+    "min_labels": 2,
+    "popularity": "sample",
+    "row_norm": "l2",
+    "threshold": 0.3,
+    "unseen": "drop",
+    "tol": 0.1,
+    "max_iter": 1,
+    "singletons": 0.5,
+    "rest": "hash",
+    "random_state": 99,
+    "n_jobs": 2,
+}
+
+
+ABOUT_VALUES = {"pooling": "mean", "scale": "energy"}
+
+
+@pytest.mark.parametrize("name", PARAMETERS)
+def test_flag_is_parameter(folder, name):
+    X, Y = points()
+    settings = {"random_state": 1, "max_cluster_size": 4, name: PARAMETERS[name]}
+    flags = [word for key in settings for word in (_flags.flag_name(key), str(settings[key]))]
+    run_well("cluster", "train.txt", "groups.out", *flags, "--representation", "xy")
+    expected = Defrag("xy", **settings).fit(X, Y)
+    found = read_groups(folder / "groups.out", N_FEATURES, allow_missing=True)
+    np.testing.assert_array_equal(found, expected.labels_)
+
+
+@pytest.mark.parametrize("name", ABOUT_VALUES)
+def test_flag_about_values_is_parameter(folder, name):
+    X, _ = points()
+    flags = (_flags.flag_name(name), ABOUT_VALUES[name], "--seed", "1")
+    run_well("cluster", "train.txt", "groups.out", *flags, "--agglomerated", "small.txt")
+    expected = Defrag(random_state=1, **{name: ABOUT_VALUES[name]}).fit_transform(X)
+    assert same(read_data(folder / "small.txt")[0], expected)
+
+
+def test_every_parameter_is_a_flag():
+    names = set(Defrag().get_params()) - {"representation", "verbose"}
+    assert names == {*PARAMETERS, *ABOUT_VALUES}
+    help_text = run_well("cluster", "--help")
+    for name in names - {"random_state"}:
+        assert _flags.flag_name(name) in help_text
+    assert "--random-state" in help_text
+
+
+def test_flag_says_none(folder):
+    run_well("cluster", "train.txt", "a", "--seed", "1", "--row-norm", "none")
+    run_well("cluster", "train.txt", "b", "--random-state", "1")
+    assert (folder / "a").read_bytes() == (folder / "b").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("preset", "expected"),
+    [
+        ("x", Defrag(random_state=3)),
+        ("xy", Defrag("xy", random_state=3)),
+        ("n", Defrag(split="ndcg", random_state=3)),
+        ("hybrid", Hybrid(random_state=3)),
+    ],
+)
+@pytest.mark.parametrize("data", ["train.txt", "train.txt.gz", "train.txt.xz", "train.npz"])
+def test_preset_is_library(folder, preset, expected, data):
+    X, Y = points()
+    args = ("--preset", preset, "--seed", "3", "--agglomerated", "small", "--json")
+    said = json.loads(run_well("cluster", data, "groups.out", *args))
+    small = expected.fit(X, Y).transform(X)
+    np.testing.assert_array_equal(read_groups(folder / "groups.out"), expected.labels_)
+    found_X, found_Y = read_data(folder / "small")
+    assert same(found_X, small)
+    assert same(found_Y, Y)
+    assert said["n_clusters"] == expected.n_clusters_
+    assert said["n_features"] == N_FEATURES
+    assert said["n_dropped"] == 0
+    assert said["balance"] >= 1
+
+
+def test_presets_are_all_tested():
+    assert {preset.value for preset in cluster.Preset} == {"x", "xy", "n", "hybrid"}
+    assert set(cluster.PRESETS) == set(cluster.Preset)
+
+
+@pytest.mark.parametrize("method", cluster.METHODS)
+def test_method_is_library(folder, method):
+    X, Y = points()
+    args = ("--method", method, "--seed", "3", "--n-clusters", "5", "--agglomerated", "small")
+    said = json.loads(run_well("cluster", "train.txt", "groups.out", *args, "--json"))
+    expected = cluster.METHODS[method](random_state=3, n_clusters=5).fit(X, Y)
+    found = read_groups(folder / "groups.out", N_FEATURES, allow_missing=True)
+    np.testing.assert_array_equal(found, expected.labels_)
+    assert same(read_data(folder / "small")[0], expected.transform(X))
+    assert json.loads(run_well("info", "groups.out", "--json"))["groups"] == 5
+    assert said["n_clusters"] == 5
+
+
+def test_flags_of_all_methods():
+    help_text = run_well("cluster", "--help")
+    for kind in cluster.METHODS.values():
+        for name in set(kind().get_params()) - {"random_state", "verbose"}:
+            assert _flags.flag_name(name) in help_text
+
+
+def test_word_vectors_represent_features(folder):
+    X, _ = points()
+    names = ("--representation", "vectors.txt", "--vocabulary", "words.txt")
+    run_well("cluster", "X.txt", "groups.out", *names, "--max-cluster-size", "3", "--seed", "0")
+    vectors = np.random.default_rng(3).normal(size=(N_FEATURES, 5)).round(3).astype(np.float32)
+    expected = Defrag(vectors, max_cluster_size=3, random_state=0).fit(X)
+    np.testing.assert_array_equal(read_groups(folder / "groups.out"), expected.labels_)
+
+
+def test_cluster_reads_split_form_and_svmlight(folder):
+    shared = ("--preset", "xy", "--seed", "5")
+    run_well("cluster", "train.txt", "a", *shared)
+    run_well("cluster", "X.txt", "b", *shared, "--labels", "Y.txt")
+    run_well("cluster", "X.npz", "c", *shared, "--labels", "Y.txt")
+    run_well("cluster", "train.svm", "d", *shared, "--one-based")
+    assert {(folder / name).read_bytes() for name in "abcd"} == {(folder / "a").read_bytes()}
+
+
+def expected_pools(X, pooling):
+    """Give the groups' values by the definition."""
+    member = np.kron(np.eye(6), np.ones((4, 1)))
+    sums = X.toarray() @ member
+    if pooling == "sum":
+        return sums
+    if pooling == "mean":
+        return sums / 4
+    return sums / np.maximum((X.toarray() != 0) @ member, 1)
+
+
+@pytest.mark.parametrize("pooling", ["sum", "mean", "mean_nonzero"])
+@pytest.mark.parametrize(
+    ("data", "flags", "labelled"),
+    [
+        ("train.txt", (), True),
+        ("train.txt.gz", (), True),
+        ("train.txt.xz", (), True),
+        ("X.txt", (), False),
+        ("X.txt", ("--labels", "Y.txt"), True),
+        ("train.npz", (), True),
+        ("X.npz", (), False),
+    ],
+)
+def test_agglomerate_keeps_the_form(folder, data, flags, labelled, pooling):
+    X, Y = points()
+    run_well("agglomerate", data, "groups.txt", "out", "--pooling", pooling, *flags)
+    assert (folder / "out").read_bytes().startswith(b"PK") == data.endswith(".npz")
+    found_X, found_Y = read_data(folder / "out")
+    np.testing.assert_allclose(found_X.toarray(), expected_pools(X, pooling), rtol=1e-6)
+    assert same(found_Y, Y) if labelled else found_Y is None
+
+
+def test_agglomerate_keeps_svmlight(folder):
+    X, Y = points()
+    run_well("agglomerate", "train.svm", "groups.txt", "out", "--one-based", "--n-jobs", "2")
+    found_X, found_Y = read_svmlight(folder / "out", zero_based=False)
+    np.testing.assert_allclose(found_X.toarray(), expected_pools(X, "sum"))
+    assert same(found_Y, Y)
+
+
+def test_agglomerate_scales_as_hybrid_does(folder):
+    X, _ = points()
+    test = sparse.csr_array(X[::-1])
+    write_features(folder / "test.txt", test)
+    run_well("cluster", "train.txt", "groups.out", "--preset", "hybrid", "--seed", "3")
+    scale = ("--scale", "energy", "--train", "train.txt")
+    run_well("agglomerate", "test.txt", "groups.out", "out", *scale)
+    assert same(read_data(folder / "out")[0], Hybrid(random_state=3).fit(X).transform(test))
+
+
+def test_agglomerate_drops_only_when_told(folder):
+    run_well("agglomerate", "train.txt", "few_groups.txt", "out", "--allow-missing")
+    found, _ = read_data(folder / "out")
+    X = points()[0].toarray()
+    np.testing.assert_array_equal(found.toarray(), np.stack([X[:, 0] + X[:, 1], X[:, 2]], axis=1))
+
+
+def test_empty_group_keeps_its_column(folder):
+    run_well("agglomerate", "train.txt", "empty_group.txt", "out")
+    assert read_data(folder / "out")[0].shape == (12, 3)
+    assert json.loads(run_well("info", "empty_group.txt", "--json"))["groups"] == 3
+
+
+def test_compressed_output_is_compressed(folder):
+    run_well("agglomerate", "train.txt", "groups.txt", "out.gz")
+    assert gzip.decompress((folder / "out.gz").read_bytes()).startswith(b"12 6 6\n")
+
+
+@pytest.mark.parametrize("part", ["train", "test"])
+def test_agglomerate_equals_the_official_program(data_folder, tmp_path, part):
+    fixtures = Path(data_folder) / "fixtures"
+    out = tmp_path / "out.txt"
+    groups = str(fixtures / "bibtex_group_official.txt")
+    run_well("agglomerate", str(fixtures / f"bibtex_{part}X.txt"), groups, str(out))
+    expected, _ = read_data(fixtures / f"bibtex_{part}X_defrag.txt")
+    assert same(read_data(out)[0], expected)

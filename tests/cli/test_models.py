@@ -1,0 +1,273 @@
+"""The verbs about models, case by case: predict, evaluate, info, and what all refuse."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from defrag import (
+    load,
+    metrics,
+)
+from defrag.io import (
+    read_predictions,
+    write_predictions,
+    write_svmlight,
+)
+from tests.helpers.cli_model_data import N_FEATURES, N_LABELS, N_POINTS, fill_folder, points
+from tests.helpers.cli_running import check_refusal, run_well
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    return fill_folder(tmp_path, monkeypatch)
+
+
+# What is refused: the command line, and what the one line on stderr must say.
+REFUSED = {
+    "no such classifier": ("train train.txt out --classifier forest", "'--classifier'.*label-tree"),
+    "no such groups": ("train train.txt out --agglomerate y", "'--agglomerate'.*'hybrid'"),
+    "no such weights": ("train train.txt out --weights int4", "'--weights'.*'int8'"),
+    "flag of another classifier": (
+        "train train.txt out --classifier parabel --arity 4",
+        "--arity is not a parameter of --classifier parabel",
+    ),
+    "flag of another, the other way": (
+        "train train.txt out --max-passes 4",
+        "--max-passes is not a parameter of --classifier label-tree",
+    ),
+    "groups without groups": (
+        "train train.txt out --agglomerate none --max-cluster-size 4",
+        "--max-cluster-size changes nothing with --agglomerate none",
+    ),
+    "flag of other groups": (
+        "train train.txt out --split ndcg",
+        "--split cannot be combined with --agglomerate hybrid",
+    ),
+    "flag that the groups fix": (
+        "train train.txt out --agglomerate n --split ndcg",
+        "--split cannot be combined with --agglomerate n",
+    ),
+    "out of range": ("train train.txt out --n-trees 0", "n_trees of LabelTree must be an int >= 1"),
+    "out of range, found before the data": ("train nothing out --C=-1", "C of LabelTree must"),
+    "groups out of range": ("train train.txt out --max-cluster-size 0", "max_cluster_size of"),
+    "bad seed": ("train train.txt out --seed=-1", r"random_state must be in \[0, 2\*\*63\)"),
+    "train without a model": ("train train.txt", "Missing argument 'MODEL'"),
+    "train without labels": ("train X.txt out", "X.txt: has no labels to learn: give --labels"),
+    "train on nothing": ("train nothing.txt out", "nothing.txt: No such file"),
+    "train on broken data": ("train bad.txt out", "bad.txt:3: feature index 99"),
+    "model is a folder": ("train train.txt .", "Is a directory"),
+    "model in no folder": ("train nothing.txt none/out", "none/out: No such file"),
+    "compressed model": ("train nothing.txt out.xz", "out.xz: a model is mapped"),
+    "names of other labels": (
+        "train train.txt out --label-names words.txt",
+        "words.txt: 24 names, but the data have 8 labels",
+    ),
+    "words of other features": (
+        "train train.txt out --vocabulary labels.txt",
+        "labels.txt: 8 words, but the data have 24 features",
+    ),
+    "model and json on stdout": ("train train.txt - --json", "--json and an output of -"),
+    "strict training": ("train short.txt out --strict", "header declares 3 points"),
+    "predict without a model": ("predict nothing X.txt --output out", "nothing: No such file"),
+    "predict without data": (
+        "predict model.safetensors none --output out",
+        "none: No such file",
+    ),
+    "predict with groups": (
+        "predict groups.safetensors X.txt --output out",
+        "groups.safetensors: is a Defrag, which predicts no labels",
+    ),
+    "cut model": ("predict cut.safetensors X.txt --output out", "cut.safetensors: "),
+    "text for a model": ("predict text.safetensors X.txt --output out", "text.safetensors: "),
+    "data for a model": ("predict train.txt X.txt --output out", "train.txt: "),
+    "other features": (
+        "predict model.safetensors narrow.txt --output out",
+        "narrow.txt: 3 features, but model.safetensors was trained on 24",
+    ),
+    "broken points": (
+        "predict model.safetensors bad.txt --output out",
+        "bad.txt:3: feature index 99",
+    ),
+    "fewer points than declared": (
+        "predict model.safetensors short.txt --output out",
+        "short.txt: the header declares 3 points, the file has 1",
+    ),
+    "names it has not": (
+        "predict nameless.safetensors X.txt --names --output out",
+        "nameless.safetensors: has no label names",
+    ),
+    "no labels wanted": ("predict model.safetensors X.txt --top-k 0 --output out", "'--top-k'"),
+    "svmlight of unknown base": (
+        "predict model.safetensors train.svm --output out",
+        "give --zero-based or --one-based",
+    ),
+    "evaluate other points": ("evaluate train.txt few.txt", "few.txt: 1 points, but train.txt"),
+    "evaluate other labels": ("evaluate train.txt wide.txt", "wide.txt: 9 labels, but train.txt"),
+    "evaluate without labels": ("evaluate X.txt predictions.txt", "X.txt: has no labels to"),
+    "constants without train": (
+        "evaluate train.txt predictions.txt --A 0.5",
+        "--A changes nothing without --train",
+    ),
+    "labels without train": (
+        "evaluate train.txt predictions.txt --train-labels Y.txt",
+        "--train-labels changes nothing without --train",
+    ),
+    "bad depths": ("evaluate train.txt predictions.txt --k 1,x", "--k must be numbers above 0"),
+    "depth of nothing": ("evaluate train.txt predictions.txt --k 0", "--k must be numbers"),
+    "bad constant": (
+        "evaluate train.txt predictions.txt --train train.txt --A=-1",
+        "A must be a finite number >= 0",
+    ),
+    "all from stdin": ("evaluate - -", "only one of DATA, PREDICTIONS and --train"),
+    "no predictions": ("evaluate train.txt words.txt", "words.txt:1: "),
+    "info about a cut model": ("info cut.safetensors", "cut.safetensors: "),
+    "info about a cut model of any name": ("info cut.bin", "cut.bin: "),
+    "info about no model": ("info text.safetensors", "text.safetensors: "),
+    "info about a model that is not there": ("info none.safetensors", "No such file"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_refuses_in_one_line_and_leaves_nothing(folder, name):
+    check_refusal(folder, *REFUSED[name])
+
+
+PREDICTED = [
+    ("train.txt",),
+    ("train.txt.xz",),
+    ("train.npz",),
+    ("X.txt",),
+    ("train.svm", "--one-based"),
+    ("train.txt", "--n-jobs", "2"),
+]
+
+
+@pytest.mark.parametrize("k", [1, 3, 8, 20])
+@pytest.mark.parametrize("data", PREDICTED, ids=" ".join)
+def test_predict_is_library(folder, data, k, monkeypatch):
+    monkeypatch.setattr("defrag.io.blocks.ROWS_AT_A_TIME", 7)
+    line = ("predict", "model.safetensors", data[0], "--top-k", str(k), "--output", "out")
+    assert run_well(*line, *data[1:]) == ""
+    scores = load(folder / "model.safetensors").decision_function(points()[0], top_k=k)
+    write_predictions(folder / "expected", scores)
+    assert (folder / "out").read_bytes() == (folder / "expected").read_bytes()
+
+
+def test_predict_for_machines(folder):
+    run_well("predict", "model.safetensors", "X.txt", "--output", "ids", "--json")
+    run_well("predict", "model.safetensors", "X.txt", "--output", "names", "--json", "--names")
+    labels, scores = load(folder / "model.safetensors").predict_topk(points()[0], k=5)
+    ids = [json.loads(line) for line in (folder / "ids").read_text().splitlines()]
+    named = [json.loads(line) for line in (folder / "names").read_text().splitlines()]
+    assert len(ids) == len(named) == N_POINTS
+    for row in range(N_POINTS):
+        found = labels[row][labels[row] >= 0].tolist()
+        assert ids[row]["labels"] == found
+        assert named[row]["labels"] == [f"label {j}" for j in found]
+        assert np.float32(ids[row]["scores"]).tolist() == scores[row][: len(found)].tolist()
+        assert named[row]["scores"] == ids[row]["scores"]
+
+
+def test_predict_names(folder):
+    run_well("predict", "model.safetensors", "X.txt", "--output", "out", "--names", "--top-k", "2")
+    labels, scores = load(folder / "model.safetensors").predict_topk(points()[0], k=2)
+    lines = (folder / "out").read_text().splitlines()
+    assert len(lines) == N_POINTS
+    assert lines[0] == "\t".join(
+        f"label {label}:{score:.6g}" for label, score in zip(labels[0], scores[0], strict=True)
+    )
+
+
+def test_json_needs_no_right_header(folder):
+    run_well("predict", "model.safetensors", "short.txt", "--output", "out", "--json")
+    assert len((folder / "out").read_text().splitlines()) == 1
+
+
+@pytest.mark.parametrize("with_train", [False, True])
+@pytest.mark.parametrize("k", ["1,3,5", "2", "5,1"])
+@pytest.mark.parametrize("data", [("train.txt",), ("X.txt", "--labels", "Y.txt"), ("train.npz",)])
+@pytest.mark.usefixtures("folder")
+def test_evaluate_is_library(data, k, with_train):
+    Y = points()[1]
+    flags = ("--train", "train.txt", "--A", "0.5", "--B", "0.4") if with_train else ()
+    said = json.loads(
+        run_well("evaluate", data[0], "predictions.txt", *data[1:], *flags, "--k", k, "--json")
+    )
+    assert ("by_frequency" in said) == with_train
+    bins = said.pop("by_frequency", [])
+    depths = sorted(int(one) for one in k.split(","))
+    seen = {"train_labels": Y, "A": 0.5, "B": 0.4} if with_train else {}
+    expected = metrics.evaluate(Y, read_predictions("predictions.txt"), k=depths, **seen)
+    assert said == pytest.approx(expected)
+    if with_train:
+        rare = metrics.macro_precision(Y, read_predictions("predictions.txt"), Y, depths[0])
+        assert [one["labels"] for one in bins] == rare.n_labels.tolist()
+        found = [one[f"macro_P@{depths[0]}"] for one in bins if one["labels"]]
+        assert found == pytest.approx(100 * rare.precision[rare.n_labels > 0])
+
+
+@pytest.mark.usefixtures("folder")
+def test_rare_labels_for_people():
+    said = run_well("evaluate", "train.txt", "predictions.txt", "--train", "train.txt")
+    assert "labels from frequent to rare" in said
+    assert "70-100" in said
+
+
+def test_evaluate_reads_svmlight_and_split_train(folder):
+    X, Y = points()
+    write_svmlight(folder / "few.svm", X, sparse.csr_array(Y[:, :3]), zero_based=False)
+    plain = json.loads(run_well("evaluate", "train.txt", "predictions.txt", "--json"))
+    said = json.loads(run_well("evaluate", "train.svm", "predictions.txt", "--one-based", "--json"))
+    assert said == plain
+    # Labels that the file does not come to are labels still.
+    run_well("evaluate", "few.svm", "predictions.txt", "--one-based")
+    split = ("--train", "X.txt", "--train-labels", "Y.txt")
+    assert "PSP@k" in run_well("evaluate", "train.txt", "predictions.txt", *split)
+
+
+@pytest.mark.usefixtures("folder")
+def test_evaluate_for_people():
+    said = run_well("evaluate", "train.txt", "predictions.txt")
+    for name in ("P@k", "nDCG@k", "R@k", "coverage@k"):
+        assert name in said
+    assert "PSP" not in said
+
+
+@pytest.mark.usefixtures("folder")
+def test_info_about_models():
+    said = json.loads(run_well("info", "model.safetensors", "--json"))
+    assert (said["kind"], said["features"], said["labels"]) == ("label_tree", N_FEATURES, N_LABELS)
+    assert (said["trees"], said["label_names"], said["vocabulary"]) == (1, True, False)
+    assert said["parameters"]["random_state"] == 3
+    assert json.loads(run_well("info", "groups.safetensors", "--json"))["kind"] == "defrag"
+    run_well("train", "train.txt", "no-ending")
+    lines = run_well("info", "no-ending").splitlines()
+    pairs = dict(line.split(maxsplit=1) for line in lines)
+    assert pairs["kind"] == "agglomerated"
+    assert (pairs["base"], pairs["agglomeration"]) == ("label_tree", "hybrid")
+    assert (pairs["base.arity"], pairs["agglomeration.singletons"]) == ("16", "0.5")
+    assert pairs["members"] == "1"
+
+
+@pytest.mark.usefixtures("folder")
+def test_info_names_models_in_models_by_their_way():
+    run_well("train", "train.txt", "both", "--impute", "blend", "--rerank", "identity",
+             "--gamma", "4", "--propensity-weight", "0")  # fmt: skip
+    pairs = dict(line.split(maxsplit=1) for line in run_well("info", "both").splitlines())
+    ways = ("kind", "base", "base.base", "base.base.base", "imputation")
+    assert [pairs[way] for way in ways] == [
+        "imputed", "refrag", "agglomerated", "label_tree", "fiat"
+    ]  # fmt: skip
+    assert (pairs["base.gamma"], pairs["base.base.base.arity"]) == ("4", "16")
+    assert pairs["members"] == "1"
+
+
+@pytest.mark.parametrize("verb", ["train", "predict", "evaluate"])
+def test_help_shows_examples(verb):
+    said = run_well(verb, "--help")
+    assert "Examples:" in said
+    assert f"defrag {verb}" in said.partition("Examples:")[2]

@@ -1,0 +1,342 @@
+"""The command as a process of its own: signals, pipes, terminals, standard streams."""
+
+from __future__ import annotations
+
+import os
+import pty
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from defrag import LabelTree
+from defrag.io import read_data, write_groups, write_xmc
+from tests.helpers.processes import run_python
+
+COMMAND = (sys.executable, "-c", "from defrag.cli import main; main()")
+SECONDS = 60
+TEXT = b"2 3 2\n0 0:1 1:2\n1 2:3\n"
+GROUPS = b"2\n2 0 1 \n1 2 \n"
+POOLED = b"2 2 2\n0 0:3\n1 1:3\n"
+
+
+def run(*args, given=b""):
+    return subprocess.run(
+        [*COMMAND, *args], input=given, capture_output=True, timeout=SECONDS, check=False
+    )
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    (tmp_path / "train.txt").write_bytes(TEXT)
+    (tmp_path / "groups.txt").write_bytes(GROUPS)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def big(folder):
+    """Data whose text is longer than the buffer of a pipe."""
+    X = sparse.csr_array(np.ones((5000, 20), dtype=np.float32))
+    write_xmc(folder / "big.txt", X, [[0]] * 5000)
+    write_groups(folder / "each.txt", np.arange(20))
+    return folder / "big.txt"
+
+
+STREAMS = {
+    "data from stdin": (("agglomerate", "-", "groups.txt", "-"), TEXT, POOLED),
+    "groups from stdin": (("agglomerate", "train.txt", "-", "-"), GROUPS, POOLED),
+    "convert": (("convert", "-", "-"), TEXT, TEXT),
+    "convert form": (
+        ("convert", "-", "-", "--to", "svmlight", "--one-based"),
+        TEXT,
+        b"0 1:1 2:2\n1 3:3\n",
+    ),
+    "groups to stdout": (
+        ("cluster", "-", "-", "--n-clusters", "1", "--sample-points", "1"),
+        TEXT,
+        b"1\n3 0 1 2 \n",
+    ),
+    "agglomerated to stdout": (
+        ("cluster", "-", "g", "--n-clusters", "1", "--agglomerated", "-"),
+        TEXT,
+        b"2 1 2\n0 0:3\n1 0:3\n",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", STREAMS)
+def test_dash_is_a_standard_stream(folder, name):
+    args, given, expected = STREAMS[name]
+    result = run(*args, given=given)
+    assert result.stderr == b""
+    assert result.returncode == 0
+    assert result.stdout == expected
+    assert not list(folder.glob(".*"))
+
+
+CODES = {
+    "success": (("--version",), b"", 0, b""),
+    "data on stdin": (("info", "-"), TEXT, 0, b""),
+    "groups on stdin": (("info", "-"), GROUPS, 0, b""),
+    "bad data on stdin": (
+        ("info", "-"),
+        b"1 2 1\n0 5:1\n",
+        2,
+        b"defrag: error: <stdin>:2: feature index 5",
+    ),
+    "no file": (("info", "x"), b"", 2, b"defrag: error: x: No such file or directory\n"),
+    "bad usage": (("wrong",), b"", 2, b"defrag: error: No such command 'wrong'"),
+}
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("name", CODES)
+def test_exit_code(name):
+    args, given, code, said = CODES[name]
+    result = run(*args, given=given)
+    assert result.returncode == code
+    assert result.stderr.startswith(said)
+    assert result.stderr.count(b"\n") == bool(code)
+    assert bool(result.stdout) == (code == 0)
+
+
+@pytest.mark.usefixtures("folder")
+def test_script_is_the_command():
+    script = Path(sys.executable).parent / "defrag"
+    if not script.exists():
+        pytest.skip("the command is not installed beside this Python")
+    result = subprocess.run(
+        [script, "info", "train.txt"], capture_output=True, timeout=SECONDS, check=False
+    )
+    assert result.returncode == 0
+    assert b"points" in result.stdout
+
+
+@pytest.mark.parametrize("wanted", [0, 10])
+def test_closed_pipe_is_quiet(big, wanted):
+    args = ("agglomerate", str(big), "each.txt", "-")
+    with subprocess.Popen(
+        [*COMMAND, *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdout.read(wanted) == b"5000 20 1\n"[:wanted]
+        process.stdout.close()
+        said = process.stderr.read()
+        assert process.wait(SECONDS) == 1
+    assert said == b""
+
+
+@pytest.mark.usefixtures("folder")
+def test_closed_pipe_is_quiet_for_a_short_result():
+    reader, writer = os.pipe()
+    os.close(reader)
+    result = subprocess.run(
+        [*COMMAND, "info", "train.txt"],
+        stdout=writer,
+        stderr=subprocess.PIPE,
+        timeout=SECONDS,
+        check=False,
+    )
+    os.close(writer)
+    assert (result.returncode, result.stderr) == (1, b"")
+
+
+def test_interrupt_leaves_130_and_nothing_behind(folder):
+    os.mkfifo(folder / "pipe")
+    before = sorted(folder.iterdir())
+    command = [*COMMAND, "convert", "pipe", "out"]
+    # Opening waits for the reader, so that the signal finds the command at its work.
+    with (
+        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process,
+        (folder / "pipe").open("wb") as pipe,
+    ):
+        pipe.write(TEXT)
+        pipe.flush()
+        process.send_signal(signal.SIGINT)
+        out, said = process.communicate(timeout=SECONDS)
+    assert said == b"defrag: error: interrupted\n"
+    assert process.returncode == 130
+    assert out == b""
+    assert sorted(folder.iterdir()) == before
+
+
+def test_interrupt_is_answered_at_any_instant(tmp_path):
+    found = run_python("-m", "tests.helpers.interrupt_readers", tmp_path, timeout=SECONDS)
+    n_interrupts, _, noun = found.partition(" ")
+    assert noun == "interrupts"
+    assert int(n_interrupts) > 100
+
+
+def read_terminal(descriptor):
+    """Read until the terminal's other end is closed."""
+    seen = b""
+    try:
+        while block := os.read(descriptor, 4096):
+            seen += block
+    except OSError:
+        return seen
+    return seen
+
+
+def run_in_terminal(*args):
+    """Run a command whose stderr is a terminal; give the result and what was seen there."""
+    main, second = pty.openpty()
+    seen = []
+    watcher = threading.Thread(target=lambda: seen.append(read_terminal(main)))
+    watcher.start()
+    result = subprocess.run(
+        [*COMMAND, *args],
+        stdout=subprocess.PIPE,
+        stderr=second,
+        env={**os.environ, "TERM": "xterm"},
+        timeout=SECONDS,
+        check=False,
+    )
+    os.close(second)
+    watcher.join(SECONDS)
+    os.close(main)
+    return result, seen[0]
+
+
+def test_terminal_sees_progress_and_file_does_not(big):
+    result, seen = run_in_terminal("agglomerate", str(big), "each.txt", "-")
+    assert result.returncode == 0
+    assert b"reading" in seen
+    assert result.stdout == big.read_bytes()
+
+
+@pytest.mark.usefixtures("folder")
+def test_terminal_sees_what_training_costs():
+    result, seen = run_in_terminal("train", "train.txt", "model")
+    assert result.returncode == 0
+    assert b"training takes about 1 s, " in seen
+    assert b"training tree 1 of 1" in seen
+    assert result.stdout.startswith(b"2 points, 3 features, 2 labels: ")
+
+
+@pytest.fixture
+def model(folder):
+    X = sparse.csr_array(np.eye(3, dtype=np.float32))
+    LabelTree(random_state=0).fit(X, [[0], [0], [1]]).save(folder / "model")
+    return folder / "model"
+
+
+@pytest.mark.usefixtures("model")
+def test_predict_streams():
+    ranked = run("predict", "model", "-", "--top-k", "1", given=TEXT)
+    assert (ranked.returncode, ranked.stderr) == (0, b"")
+    assert [line.partition(b":")[0] for line in ranked.stdout.split(b"\n")] == [
+        b"2 2", b"0", b"1", b"",
+    ]  # fmt: skip
+    judged = run("evaluate", "train.txt", "-", "--k", "1", "--json", given=ranked.stdout)
+    assert b'"P@1": 100.0' in judged.stdout
+    assert judged.returncode == 0
+
+
+@pytest.mark.usefixtures("model")
+def test_predict_answers_before_the_end_of_the_input():
+    with subprocess.Popen(
+        [*COMMAND, "predict", "model", "-", "--json"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    ) as process:
+        for line in (b"3 3\n0:1\n", b"1:1\n", b"2:1\n"):
+            process.stdin.write(line)
+            process.stdin.flush()
+            assert process.stdout.readline().startswith(b'{"labels": [')
+        process.stdin.close()
+        assert process.wait(SECONDS) == 0
+
+
+def test_model_goes_to_stdout(folder):
+    result = run("train", "-", "-", given=TEXT)
+    assert (result.returncode, result.stderr) == (0, b"")
+    assert run("train", "train.txt", "model").returncode == 0
+    assert result.stdout == (folder / "model").read_bytes()
+
+
+@pytest.mark.usefixtures("model")
+@pytest.mark.parametrize("form", [(), ("--json",)])
+def test_closed_pipe_is_quiet_for_predictions(folder, form):
+    (folder / "many.txt").write_bytes(b"100000 3\n" + b"0:1 2:1\n" * 100000)
+    with subprocess.Popen(
+        [*COMMAND, "predict", "model", "many.txt", *form],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        assert process.stdout.read(4)
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait(SECONDS) == 1
+
+
+def write_hard_data(path):
+    """Write data that take a minute to train on."""
+    random = np.random.default_rng(0)
+    shape, per_point = (20_000, 5_000), 60
+    indices = np.sort(random.integers(0, shape[1], (shape[0], per_point)), axis=1).ravel()
+    indptr = np.arange(0, len(indices) + 1, per_point)
+    values = random.random(len(indices), dtype=np.float32) + 1
+    X = sparse.csr_array((values, indices, indptr), shape=shape)
+    write_xmc(path, X, random.integers(0, 4_000, (shape[0], 6)).tolist())
+
+
+@pytest.mark.parametrize("groups", ["none", "hybrid", "xy"])
+def test_interrupt_while_training(folder, groups):
+    write_hard_data(folder / "hard.txt")
+    before = sorted(folder.iterdir())
+    main, second = pty.openpty()
+    command = (*COMMAND, "train", "hard.txt", "out", "--n-trees", "9", "--preset", "exact")
+    with subprocess.Popen(
+        [*command, "--agglomerate", groups],
+        stdout=subprocess.PIPE,
+        stderr=second,
+        env={**os.environ, "TERM": "xterm"},
+    ) as process:
+        os.close(second)
+        seen = b""
+        while b"training tree" not in seen:
+            seen += os.read(main, 4096)
+        begin = time.perf_counter()
+        process.send_signal(signal.SIGINT)
+        seen += read_terminal(main)
+        assert process.wait(SECONDS) == 130
+        seconds = time.perf_counter() - begin
+        assert process.stdout.read() == b""
+    os.close(main)
+    assert seen.endswith(b"defrag: error: interrupted\r\n")
+    assert sorted(folder.iterdir()) == before
+    # Half a second is the promise; a busy machine gets some more.
+    assert seconds < 2, seconds
+
+
+def test_fifo_is_a_file(folder):
+    os.mkfifo(folder / "pipe")
+    with subprocess.Popen([*COMMAND, "agglomerate", "pipe", "groups.txt", "out"]) as process:
+        with (folder / "pipe").open("wb") as pipe:
+            pipe.write(TEXT)
+        assert process.wait(SECONDS) == 0
+    assert (folder / "out").read_bytes() == POOLED
+    assert read_data(folder / "out")[0].shape == (2, 2)
+
+
+def test_completion_is_offered():
+    result = subprocess.run(
+        [*COMMAND],
+        env={
+            **os.environ,
+            "_DEFRAG_COMPLETE": "complete_bash",
+            "COMP_WORDS": "defrag agg",
+            "COMP_CWORD": "1",
+        },
+        capture_output=True,
+        timeout=SECONDS,
+        check=False,
+    )
+    assert b"agglomerate" in result.stdout

@@ -1,0 +1,234 @@
+"""``defrag train``, case by case."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import numpy as np
+import pytest
+
+from defrag import (
+    PLT,
+    Agglomerated,
+    Bonsai,
+    Defrag,
+    DiSMEC,
+    Fiat,
+    Hybrid,
+    Imputed,
+    LabelTree,
+    Parabel,
+    PPDSparse,
+    ProXML,
+    Refrag,
+    load,
+)
+from defrag.cli import _flags, _models
+from tests.helpers.cli_model_data import N_FEATURES, N_LABELS, N_POINTS, fill_folder, points
+from tests.helpers.cli_running import run, run_well
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    return fill_folder(tmp_path, monkeypatch)
+
+
+GROUPS = {
+    "none": None,
+    "x": Defrag(),
+    "xy": Defrag("xy"),
+    "n": Defrag(split="ndcg"),
+    "hybrid": Hybrid(),
+}
+
+
+BASES = {"label-tree": LabelTree, "parabel": Parabel, "bonsai": Bonsai, "plt": PLT}
+FLAT = {"dismec": DiSMEC, "ppdsparse": PPDSparse, "proxml": ProXML}
+
+
+def whole(base, groups, **settings):
+    if groups is None:
+        return base.set_params(**settings)
+    return Agglomerated(base, groups, **settings)
+
+
+@pytest.mark.parametrize("groups", GROUPS)
+@pytest.mark.parametrize("base", BASES)
+def test_train_is_library(folder, base, groups):
+    X, Y = points()
+    line = f"train train.txt out --classifier {base} --agglomerate {groups} --seed 5 --n-trees 2"
+    run_well(*line.split(" "))
+    model = whole(BASES[base](2), GROUPS[groups], random_state=5).fit(X, Y)
+    model.save(folder / "expected")
+    assert (folder / "out").read_bytes() == (folder / "expected").read_bytes()
+
+
+@pytest.mark.parametrize("groups", ["none", "hybrid"])
+@pytest.mark.parametrize(
+    ("base", "flags"),
+    [
+        *((base, {}) for base in FLAT),
+        ("dismec", {"preset": "fast", "batch_size": 16}),
+        ("ppdsparse", {"l1": 0.2, "max_rounds": 2}),
+        ("proxml", {"solution": "minimum", "batch_size": 16}),
+    ],
+)
+def test_train_one_vs_rest_is_library(folder, base, groups, flags):
+    X, Y = points()
+    line = f"train train.txt out --classifier {base} --agglomerate {groups} --weights int8"
+    given = [text for name, value in flags.items() for text in (_flags.flag_name(name), str(value))]
+    run_well(*line.split(" "), *given)
+    model = whole(FLAT[base](**flags), GROUPS[groups], random_state=0).fit(X, Y)
+    model.save(folder / "expected", weights="int8")
+    assert (folder / "out").read_bytes() == (folder / "expected").read_bytes()
+
+
+def test_train_recommends(folder):
+    X, Y = points()
+    said = run_well("train", "train.txt", "out")
+    Agglomerated(LabelTree(), Hybrid(), random_state=0).fit(X, Y).save(folder / "expected")
+    assert (folder / "out").read_bytes() == (folder / "expected").read_bytes()
+    assert re.fullmatch(
+        r"40 points, 24 features, 8 labels: [0-9.]+ s, [0-9.]+ MB in out\n", said
+    ), said
+
+
+def test_choices_are_all_tested():
+    assert {**BASES, **FLAT} == _models.CLASSIFIERS
+    assert {one.value for one in _models.Agglomeration} == set(GROUPS)
+
+
+# A flag of `train` that is a parameter, with a value that is not its default: the
+# classifier, the groups, the parameter and its value.
+PARAMETERS = [
+    ("label-tree", "none", "n_trees", 3),
+    ("label-tree", "none", "preset", "fast"),
+    ("label-tree", "none", "max_leaf_size", 2),
+    ("label-tree", "none", "arity", 2),
+    ("label-tree", "none", "root_arity", 3),
+    ("label-tree", "none", "C", 0.5),
+    ("label-tree", "none", "weight_threshold", 0.3),
+    ("label-tree", "none", "label_entries", 2),
+    ("label-tree", "none", "beam_size", 3),
+    ("parabel", "none", "max_leaf_size", 2),
+    ("parabel", "none", "max_passes", 2),
+    ("parabel", "none", "tol", 0.5),
+    ("label-tree", "x", "max_cluster_size", 3),
+    ("label-tree", "x", "split", "ndcg"),
+    ("label-tree", "xy", "sample_points", 0.6),
+    ("label-tree", "hybrid", "singletons", 0.2),
+    ("label-tree", "hybrid", "pooling", "mean"),
+    ("label-tree", "x", "max_iter", 1),
+    ("bonsai", "none", "n_trees", 1),
+    ("plt", "none", "arity", 3),
+]
+
+
+@pytest.mark.parametrize(("base", "groups", "name", "value"), PARAMETERS)
+def test_flag_is_parameter(folder, base, groups, name, value):
+    X, Y = points()
+    args = ("--classifier", base, "--agglomerate", groups, _flags.flag_name(name), str(value))
+    run_well("train", "train.txt", "out", *args)
+    parts = (BASES[base](), GROUPS[groups] and type(GROUPS[groups])(**GROUPS[groups].get_params()))
+    owner = parts[0] if name in parts[0].get_params() else parts[1]
+    owner.set_params(**{name: value})
+    whole(*parts, random_state=0).fit(X, Y).save(folder / "expected")
+    assert (folder / "out").read_bytes() == (folder / "expected").read_bytes()
+
+
+def test_members_may_share_groups(folder):
+    X, Y = points()
+    run_well("train", "train.txt", "out", "--n-trees", "2", "--no-per-member")
+    model = Agglomerated(LabelTree(2), Hybrid(), per_member=False, random_state=0).fit(X, Y)
+    model.save(folder / "expected")
+    assert (folder / "out").read_bytes() == (folder / "expected").read_bytes()
+
+
+def test_every_parameter_is_a_flag():
+    said = run_well("train", "--help")
+    estimators = (*(kind() for kind in _models.CLASSIFIERS.values()), Defrag(), Agglomerated())
+    hidden = {"representation", "verbose", "base", "agglomeration"}
+    for name in {name for one in estimators for name in one.get_params(deep=False)} - hidden:
+        assert _flags.flag_name(name)[:16] in said, name
+
+
+@pytest.mark.parametrize("weights", ["float32", "float16", "int8"])
+def test_model_keeps_names_and_weights(folder, weights):
+    names = ("--label-names", "labels.txt", "--vocabulary", "words.txt", "--weights", weights)
+    said = json.loads(run_well("train", "train.txt", "out", *names, "--json"))
+    model = load(folder / "out")
+    assert list(model.label_names_) == [f"label {j}" for j in range(N_LABELS)]
+    assert list(model.vocabulary_) == [f"word{j}" for j in range(N_FEATURES)]
+    assert said.pop("seconds") > 0
+    size = (folder / "out").stat().st_size
+    counts = {"points": N_POINTS, "features": N_FEATURES, "labels": N_LABELS}
+    assert said == {"model": "out", **counts, "bytes": size}
+    described = json.loads(run_well("info", "out", "--json"))
+    assert described["weight_type"] == weights
+    assert (described["label_names"], described["vocabulary"]) == (True, True)
+
+
+FORMS = [
+    ("train.txt.xz",),
+    ("train.npz",),
+    ("train.svm", "--one-based"),
+    ("X.txt", "--labels", "Y.txt"),
+    ("train.txt", "--n-jobs", "2"),
+    ("train.txt", "--n-jobs", "1"),
+]
+
+
+@pytest.mark.parametrize("data", FORMS, ids=" ".join)
+def test_train_twice_gives_the_same_bytes(folder, data):
+    run_well("train", "train.txt", "a", "--n-trees", "2")
+    run_well("train", data[0], "b", "--n-trees", "2", *data[1:])
+    assert (folder / "a").read_bytes() == (folder / "b").read_bytes()
+
+
+def test_failed_training_keeps_the_old_model(folder):
+    before = (folder / "model.safetensors").read_bytes()
+    assert run("train", "bad.txt", "model.safetensors").exit_code == 2
+    assert (folder / "model.safetensors").read_bytes() == before
+
+
+@pytest.mark.usefixtures("folder")
+def test_train_with_what_comes_before_and_after():
+    X, Y = points()
+    line = "train train.txt out --classifier parabel --agglomerate none --seed 3 --n-jobs 1"
+    flags = "--rerank cosine --gamma 8 --propensity-weight 0.5 --impute blend --beta 0.3"
+    run_well(*line.split(), *flags.split(), "--n-clusterings", "2")
+    model = load("out")
+    assert isinstance(model, Imputed)
+    assert isinstance(model.base_, Refrag)
+    wanted = Imputed(
+        Refrag(
+            Parabel(), co_occurrence="cosine", gamma=8.0, propensity_weight=0.5, n_clusterings=2
+        ),
+        Fiat(beta=0.3, n_clusterings=2),
+        random_state=3,
+    ).fit(X, Y)
+    for a, b in zip(model.predict_topk(X), wanted.predict_topk(X), strict=True):
+        np.testing.assert_array_equal(a, b)
+    run_well(*line.split(), "--rerank", "identity", "--target", "PSP@1", "--max-loss", "5")
+    chosen = load("out")
+    assert (chosen.target, chosen.max_loss) == ("PSP@1", 5)
+    assert chosen.trade_off_.n_rows == 40
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        ("--gamma 3", "--gamma changes nothing without --rerank"),
+        ("--beta 1 --rerank block", "--beta changes nothing without --impute"),
+        ("--n-clusterings 2", "--n-clusterings changes nothing without --rerank or --impute"),
+        ("--rerank block --gamma x", "must be a number or auto, got 'x'"),
+        ("--rerank block --gamma=-1", "gamma of Refrag must be .* or 'auto', got -1.0"),
+        ("--impute mean", "'--impute'.*'paper'"),
+    ],
+)
+@pytest.mark.usefixtures("folder")
+def test_bad_flags_of_rare_labels(flags, message):
+    result = run("train", "train.txt", "out", *flags.split())
+    assert result.exit_code == 2
+    assert re.search(message, result.stderr)

@@ -1,0 +1,294 @@
+"""Imputation: the formulas, the rule that finds beta, and the classifier around it."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import make_pipeline
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from defrag import (
+    Agglomerated,
+    Defrag,
+    Fiat,
+    Hybrid,
+    Imputed,
+    Parabel,
+    Refrag,
+    load_dataset,
+    metrics,
+)
+from defrag.imputation._companions import Companions
+from defrag.imputation._missing import MissingRule
+from tests.data import make_data
+from tests.oracles import imputation as oracles
+from tests.oracles.agglomeration import co_occurrence
+
+BASE = Parabel(2, max_leaf_size=5)
+SCALES = {"paper": "raw", "cosine": "cosine", "blend": "slope"}
+GROUPS = Defrag(max_cluster_size=4, sample_points=1.0)
+
+
+@parametrize_with_checks(
+    [
+        Fiat(),
+        Fiat("paper"),
+        Fiat("cosine", row_norm=False),
+        Fiat(beta=0.3, max_growth=None),
+        Fiat(companions=None),
+    ]
+)
+def test_scikit_learn_contract_of_the_transformer(estimator, check):
+    check(estimator)
+
+
+@parametrize_with_checks([Imputed(Parabel(1)), Imputed(Parabel(1), Fiat(beta=0.1))])
+def test_scikit_learn_contract_of_the_classifier(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize(
+    ("mode", "beta"), [("paper", 0.3), ("cosine", 0.3), ("blend", 0.3), ("blend", 0.0)]
+)
+def test_formulas(mode, beta):
+    X, _ = make_data()
+    fiat = Fiat(mode, beta=beta, agglomeration=GROUPS, max_growth=None, random_state=0).fit(X)
+    rows = np.stack([oracles.unit(row) for row in X.toarray().astype(np.float64)])
+    C = np.mean(
+        [
+            co_occurrence(sparse.csr_array(rows), layout.groups, scale=SCALES[mode])
+            for layout, _ in fiat.co_occurrence_.blocks
+        ],
+        axis=0,
+    )
+    wanted = [oracles.impute(u, C, beta if mode == "blend" else None) for u in rows]
+    np.testing.assert_allclose(fiat.transform(X).toarray(), wanted, atol=1e-5)
+    assert len(fiat.co_occurrence_.blocks) == 3
+    assert fiat.rule_ is None
+
+
+def test_the_formula_with_lists():
+    X, _ = make_data()
+    fiat = Fiat(beta=0.7, companions=3, max_growth=None, random_state=0).fit(X)
+    rows = np.stack([oracles.unit(row) for row in X.toarray().astype(np.float64)])
+    C = fiat.co_occurrence_.lists.toarray()
+    assert isinstance(fiat.co_occurrence_, Companions)
+    assert ((C != 0).sum(axis=1) <= 4).all()
+    wanted = [oracles.impute(u, C, 0.7) for u in rows]
+    np.testing.assert_allclose(fiat.transform(X).toarray(), wanted, atol=1e-5)
+
+
+def test_empty_rows_unseen_features_and_lengths():
+    X = np.float32([[1, 1, 0, 0], [2, 2, 0, 0], [0, 0, 0, 0], [0, 0, 1, 0]] * 3)
+    for mode in ("paper", "cosine", "blend"):
+        fiat = Fiat(mode, beta=1.0, random_state=0).fit(X)
+        found = fiat.transform(np.float32([[0, 0, 0, 0], [0, 0, 0, 5], [3, 0, 0, 0]]))
+        assert np.isfinite(found).all()
+        assert not found[0].any()
+        # Nothing is known about the last feature: a blend keeps it, a product has nothing.
+        assert found[1].tolist() == ([0, 0, 0, 1] if mode == "blend" else [0, 0, 0, 0])
+        np.testing.assert_allclose(np.linalg.norm(found[2]), 1, rtol=1e-6)
+        assert found[2, 1] > 0
+    long = Fiat(beta=1.0, row_norm=False, random_state=0).fit(X).transform(X)
+    np.testing.assert_allclose(np.linalg.norm(long, axis=1), np.linalg.norm(X, axis=1), rtol=1e-6)
+
+
+def test_rows_do_not_grow_beyond_the_cap():
+    X, _ = make_data()
+    settings = {"beta": 1.0, "random_state": 0}
+    for groups in ({}, {"agglomeration": GROUPS}):
+        free = Fiat(max_growth=None, **settings, **groups).fit_transform(X)
+        capped = Fiat(max_growth=2, **settings, **groups).fit(X)
+        roomy = Fiat(max_growth=2**62, **settings, **groups).fit_transform(X)
+        assert (roomy != free).nnz == 0
+        assert capped.usual_size_ == math.ceil(X.nnz / X.shape[0])
+        # A row may become twice as long, a short one as long as rows usually are.
+        room = np.maximum(2 * np.diff(X.indptr), capped.usual_size_)
+        assert (np.diff(free.indptr) > room).any()
+        assert (np.diff(capped.transform(X).indptr) <= room).all()
+
+
+def companions(n=600, seed=0):
+    """Make rows of five blocks of six features out of thirty, values and absences at random."""
+    rng = np.random.default_rng(seed)
+    chosen = np.zeros((n, 30))
+    for row in chosen:
+        row[rng.permutation(30)[:5]] = 1
+    there = (rng.random((n, 180)) < 0.7) * rng.uniform(0.2, 1.8, (n, 180))
+    rows = np.kron(chosen, np.ones(6)) * there
+    return sparse.csr_array(np.float32(rows / np.linalg.norm(rows, axis=1, keepdims=True)))
+
+
+def test_the_rule_gives_more_to_rows_that_miss_more():
+    rule = MissingRule.learn(companions(), seed=0)
+    fresh = companions(seed=1)
+    shares = (0.0, 0.5, 0.8)
+    found = [rule.betas(metrics.erase_features(fresh, share, random_state=0)) for share in shares]
+    assert (found[0] == 0).mean() > 0.9
+    assert np.median(found[0]) < np.median(found[1]) < np.median(found[2])
+    assert 0.3 < np.median(found[1]) < 1  # half is missing, but most rows are complete
+    assert max(one.max() for one in found) <= 3
+    np.testing.assert_array_equal(rule.betas(fresh), rule.betas(fresh * np.float32(7)))
+
+
+def test_the_rule_knows_rows_that_are_short_by_nature():
+    """Rows of features 0 to 4 have 4 features, others 40: a row of 4 others is erased."""
+    rng = np.random.default_rng(0)
+    dense = np.zeros((400, 105), dtype=np.float32)
+    for i, row in enumerate(dense):
+        chosen = rng.permutation(5)[:4] if i % 2 else 5 + rng.permutation(100)[:40]
+        row[chosen] = 1
+    rule = MissingRule.learn(sparse.csr_array(dense), seed=0)
+    short, erased = np.zeros((2, 1, 105), dtype=np.float32)
+    short[0, :4] = 1
+    erased[0, 5:9] = 1
+    assert rule.betas(sparse.csr_array(short))[0] < 0.25
+    assert rule.betas(sparse.csr_array(erased))[0] > 1
+    np.testing.assert_allclose(rule.log_sizes[:5], np.log(4), atol=0.02)
+
+
+@pytest.mark.parametrize("rows", [np.zeros((6, 3)), np.eye(6), np.ones((2, 1))])
+def test_rules_of_rows_that_say_nothing(rows):
+    rule = MissingRule.learn(sparse.csr_array(np.float32(rows)), seed=0)
+    assert np.isfinite(rule.coefficients).all()
+    assert np.isfinite(rule.betas(sparse.csr_array(np.float32(rows)))).all()
+
+
+@pytest.mark.parametrize("grouped", [True, False])
+def test_auto_comes_nearer_to_the_complete_row(grouped):
+    rows, fresh = companions(), companions(seed=1)
+    settings = {"max_growth": None, "random_state": 0}
+    if grouped:
+        groups = Defrag(max_cluster_size=6, sample_points=1.0, random_state=0)
+        settings |= {"agglomeration": groups.fit(rows), "prefit": True}
+    auto = Fiat(**settings).fit(rows)
+    assert auto.rule_.coefficients.shape == (3,)
+
+    def nearness(fiat, share):
+        found = fiat.transform(metrics.erase_features(fresh, share, random_state=3))
+        return found.multiply(fresh).sum(axis=1).mean()
+
+    plain, some = (Fiat(beta=beta, **settings).fit(rows) for beta in (0.0, 0.5))
+    assert nearness(auto, 0.8) > nearness(plain, 0.8) + 0.05
+    assert nearness(auto, 0.0) > nearness(some, 0.0)
+    assert nearness(auto, 0.0) > 0.99
+
+
+def test_fitted_clusterings_are_used_as_they_are():
+    X, Y = make_data()
+    fitted = [Defrag(max_cluster_size=3, random_state=seed).fit(X) for seed in (4, 5)]
+    fiat = Fiat(beta=0.3, agglomeration=fitted, prefit=True).fit(X)
+    for (layout, _), one in zip(fiat.co_occurrence_.blocks, fitted, strict=True):
+        np.testing.assert_array_equal(layout.groups, one.labels_)
+    model = Imputed(BASE, Fiat(beta=0.3, agglomeration=fitted[0], prefit=True)).fit(X, Y)
+    layout, _ = model.imputation_.co_occurrence_.blocks[0]
+    np.testing.assert_array_equal(layout.groups, fitted[0].labels_)
+    with pytest.raises(NotFittedError, match="not fitted"):
+        Fiat(agglomeration=Defrag(), prefit=True).fit(X)
+
+
+def test_threads_change_no_bit():
+    X, Y = make_data()
+    wanted = Fiat(random_state=0).fit_transform(X)
+    ranked = Imputed(BASE, random_state=0).fit(X, Y).predict_topk(X)
+    for n_jobs in (2, 3):
+        found = Fiat(random_state=0, n_jobs=n_jobs).fit_transform(X)
+        np.testing.assert_array_equal(found.indices, wanted.indices)
+        np.testing.assert_array_equal(found.data, wanted.data)
+        model = Imputed(BASE, random_state=0, n_jobs=n_jobs).fit(X, Y)
+        for a, b in zip(model.predict_topk(X), ranked, strict=True):
+            np.testing.assert_array_equal(a, b)
+    assert model.set_params(n_jobs=1).base_.n_jobs == 1
+    assert model.imputation_.n_jobs == 1
+
+
+def test_the_classifier_learns_from_rows_as_they_are():
+    X, Y = make_data()
+    model = Imputed(BASE, Fiat(beta=0.5, agglomeration=GROUPS), random_state=0).fit(X, Y)
+    base = clone(BASE).set_params(random_state=0).fit(X, Y)
+    rows = model.imputation_.transform(X)
+    for a, b in zip(model.predict_topk(X), base.predict_topk(rows), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_all_compose():
+    X, Y = make_data()
+    inner = Refrag(Agglomerated(BASE, Hybrid(max_cluster_size=2)), gamma=4.0, propensity_weight=0.2)
+    labels, scores = Imputed(inner, random_state=0).fit(X, Y).predict_topk(X, 3)
+    assert np.isfinite(scores).all()
+    assert labels.max() < 37
+    outer = Refrag(Imputed(BASE), gamma=4.0, propensity_weight=0.2, random_state=0).fit(X, Y)
+    assert outer.predict_topk(X, 3)[0].shape == (240, 3)
+    pipeline = make_pipeline(Fiat(random_state=0), Defrag(max_cluster_size=2), clone(BASE))
+    assert pipeline.fit(X, Y).predict(X).shape == Y.shape
+
+
+def test_precision_on_erased_rows():
+    """What imputation is for: words that are missing, and none that are."""
+    data = load_dataset("debian")
+    X, Y = data.train.X[::3], data.train.Y[::3]
+    model = Parabel(1, random_state=0).fit(X, Y)
+    fiat = Fiat(random_state=0).fit(X)
+    rows, labels = data.train.X[1::18], data.train.Y[1::18]
+
+    def precision(X):
+        return metrics.evaluate(labels, model.predict_topk(X, 1)[0], k=[1])["P@1"]
+
+    erased = metrics.erase_features(rows, 0.8, random_state=0)
+    assert precision(fiat.transform(erased)) > precision(erased) + 1.5
+    assert precision(fiat.transform(rows)) > precision(rows) - 0.5
+    assert np.mean(fiat.rule_.betas(rows) > 0) < 0.2
+
+
+def test_bad_input():
+    X, Y = make_data()
+    for parameters, message in (
+        ({"mode": "mean"}, "mode of Fiat must be one of 'blend', 'cosine', 'paper', got 'mean'"),
+        ({"beta": -1.0}, "beta of Fiat must be .* or 'auto', got -1.0"),
+        ({"companions": 0}, "companions of Fiat must be an int >= 1 or None, got 0"),
+        ({"max_growth": 0}, "max_growth of Fiat must be an int >= 1 or None, got 0"),
+        ({"agglomeration": 3}, "agglomeration of Fiat must be a Defrag, got 3"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            Fiat(**parameters).fit(X)
+    with pytest.raises(ValueError, match="at least 2 rows to learn beta from, got n_samples = 1"):
+        Fiat().fit(X[[1]])
+    with pytest.raises(ValueError, match="imputation of Imputed must be a Fiat, got 3"):
+        Imputed(BASE, 3).fit(X, Y)
+    with pytest.raises(ValueError, match="base of Imputed must be a Classifier, got 3"):
+        Imputed(3).fit(X, Y)
+
+
+def test_erasure_by_count_and_seed():
+    X = sparse.csr_array(np.float32(np.arange(1, 31).reshape(3, 10)))
+    found = metrics.erase_features(X, 0.75, random_state=1)
+    assert np.diff(found.indptr).tolist() == [2, 2, 2]  # round(7.5) is 8
+    dense = found.toarray()
+    np.testing.assert_array_equal(dense[dense > 0], X.toarray()[dense > 0])
+    np.testing.assert_array_equal(metrics.erase_features(X, 0.0).toarray(), X.toarray())
+    assert metrics.erase_features(X, 1.0).nnz == 0
+    again = metrics.erase_features(X.toarray(), 0.75, random_state=1)
+    np.testing.assert_array_equal(again.toarray(), dense)
+    assert (metrics.erase_features(X, 0.75, random_state=2).toarray() != dense).any()
+    counts = sum(
+        (metrics.erase_features(X[[0]], 0.5, seed).toarray() > 0).astype(int) for seed in range(400)
+    )
+    assert counts.sum() == 2000
+    assert 150 < counts.min() < counts.max() < 250
+    with pytest.raises(ValueError, match=r"share must be a finite number in \[0.0, 1.0\], got 2"):
+        metrics.erase_features(X, 2)
+
+
+def test_erasure_curve():
+    X, Y = make_data()
+    model = clone(BASE).set_params(random_state=0).fit(X, Y)
+    curve = metrics.erasure_curve(model, X, Y, shares=(0.0, 0.5, 1.0), seeds=(0, 1))
+    assert curve.shares == (0.0, 0.5, 1.0)
+    assert curve.values["P@1"].shape == (3, 2)
+    assert curve.mean("P@1")[0] == metrics.evaluate(Y, model.predict_topk(X)[0])["P@1"]
+    assert curve.mean("P@1")[0] > curve.mean("P@1")[1] > curve.mean("P@1")[2]

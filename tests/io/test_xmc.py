@@ -1,0 +1,348 @@
+"""The XMC text format: what is read, and how.
+
+Every quirk of real files has a test here; what is refused stands in test_io_bad_text.py.
+"""
+
+from __future__ import annotations
+
+import gzip
+import lzma
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+from scipy import sparse
+
+from defrag import _native
+from defrag.exceptions import FormatError, FormatWarning
+from defrag.io import read_data, read_features, read_labels, read_xmc, write_features, write_xmc
+from tests.oracles.text import assert_same, nearest_float
+
+EXAMPLE = b"3 5 4\n0,2 1:0.5 4:1e-3\n 0:2\n3\n"
+X_EXAMPLE = np.array([[0, 0.5, 0, 0, 1e-3], [2, 0, 0, 0, 0], [0, 0, 0, 0, 0]], dtype=np.float32)
+Y_EXAMPLE = np.array([[1, 0, 1, 0], [0, 0, 0, 0], [0, 0, 0, 1]])
+
+
+@pytest.fixture
+def file(tmp_path):
+    def write(text, name="train.txt"):
+        path = tmp_path / name
+        path.write_bytes(text)
+        return path
+
+    return write
+
+
+def check_example(found):
+    X, Y = found
+    assert X.dtype == Y.dtype == np.float32
+    assert X.has_canonical_format
+    np.testing.assert_array_equal(X.toarray(), X_EXAMPLE)
+    np.testing.assert_array_equal(Y.toarray(), Y_EXAMPLE)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        EXAMPLE,
+        EXAMPLE.removesuffix(b"\n"),
+        EXAMPLE.replace(b"\n", b"\r\n"),
+        b"\xef\xbb\xbf" + EXAMPLE,
+        EXAMPLE.replace(b" 1:", b"\t \t1:"),
+        EXAMPLE.replace(b"\n", b"  \n"),
+        b"# made by hand\n" + EXAMPLE + b"# the end\n",
+        EXAMPLE.replace(b"\n3", b"\n# between\n3"),
+        EXAMPLE.replace(b"\n", b" # tail 9:9\n"),
+        EXAMPLE.replace(b"\n", b"# tail\n"),
+        EXAMPLE + b"\n\n",
+        EXAMPLE.replace(b"0,2 1:0.5 4:1e-3", b"2,0 4:+0.001 1:.5"),
+        EXAMPLE.replace(b"0,2 1:0.5 4:1e-3", b"0,2 0:0 1:5E-01 3:-0 4:00.00100"),
+        EXAMPLE.replace(b" 0:2", b"0:2"),
+        EXAMPLE.replace(b" 0:2", b" 0:2. 1:1e-400"),
+        EXAMPLE.replace(b" 0:2", b"\t0:2"),
+        EXAMPLE.replace(b"\n3\n", b"\n3 \n"),
+    ],
+    ids=range(17),
+)
+def test_harmless_variations_of_one_file_read_alike(file, text):
+    check_example(read_xmc(file(text)))
+
+
+@pytest.mark.parametrize("compress", [gzip.compress, lzma.compress])
+def test_compressed_files_are_recognised_by_content(file, compress):
+    check_example(read_xmc(file(compress(EXAMPLE), "no_extension")))
+    check_example(read_xmc(file(compress(EXAMPLE[:7]) + compress(EXAMPLE[7:]))))
+
+
+def test_split_form(file):
+    X = file(b"3 5\n1:0.5 4:1e-3\n0:2\n\n", "X.txt")
+    Y = file(b"3 4\n0:1 2:0.5\n\n3 1:0 0:-1\n", "Y.txt")
+    check_example(read_xmc(X, labels=Y))
+    check_example(read_data(X, labels=Y))
+    np.testing.assert_array_equal(read_features(X).toarray(), X_EXAMPLE)
+    np.testing.assert_array_equal(read_labels(Y).toarray(), Y_EXAMPLE)
+    X, Y = read_data(X)
+    assert Y is None
+
+
+def test_an_empty_line_is_a_point(file):
+    X, Y = read_xmc(file(b"3 2 2\n\n1 0:1\n\n"))
+    np.testing.assert_array_equal(X.toarray(), [[0, 0], [1, 0], [0, 0]])
+    np.testing.assert_array_equal(Y.toarray(), [[0, 0], [0, 1], [0, 0]])
+
+
+def test_the_header_decides_about_columns_that_never_occur(file):
+    X, Y = read_xmc(file(b"1 1000000 2000000\n1 1:1\n"))
+    assert X.shape == (1, 1_000_000)
+    assert Y.shape == (1, 2_000_000)
+
+
+def test_no_points(file):
+    X, Y = read_xmc(file(b"0 5 4\n"))
+    assert X.shape == (0, 5)
+    assert Y.shape == (0, 4)
+
+
+def test_the_caller_overrules_the_header(file):
+    path = file(b"1 2 2\n3 5:1\n")
+    X, Y = read_xmc(path, n_features=6, n_labels=4)
+    assert X.shape == (1, 6)
+    assert Y.shape == (1, 4)
+    with pytest.raises(FormatError, match=r"txt:2: feature index 5, but n_features is 5 \(do the"):
+        read_xmc(path, n_features=5, n_labels=4)
+    with pytest.raises(ValueError, match=r"n_labels must be in \[0, 2\*\*31\), got -1"):
+        read_xmc(path, n_labels=-1)
+
+
+def test_ids_count_from_one_only_where_the_caller_says_so(file):
+    path = file(b"1 2 2\n2 1:5 2:6\n")
+    X, Y = read_xmc(path, zero_based=False)
+    np.testing.assert_array_equal(X.toarray(), [[5, 6]])
+    np.testing.assert_array_equal(Y.toarray(), [[0, 1]])
+    with pytest.raises(FormatError, match=r"label index 2, but the header declares 2 \(do the ids"):
+        read_xmc(path)
+    with pytest.raises(FormatError, match="feature index 0, but the ids of this file are said to"):
+        read_xmc(file(b"1 2 2\n2 0:5\n"), zero_based=False)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (b"3 2 2\n0 0:1\n", "txt: the header declares 3 points, the file has 1"),
+        (b"1 2 2\n0 0:1\n0 0:1\n", "txt: the header declares 1 points, the file has 2"),
+        (b"9 2 2\n", "txt: the header declares 9 points, the file has 0"),
+        (b"1 2 2\n0 1:1 0:2 1:2 1:4\n", "txt:2: 2 features stand twice in a line"),
+        (b"2 2 2\n\n1,0,1\n", "txt:3: 1 labels stand twice in a line"),
+    ],
+)
+def test_what_is_not_taken_literally_is_said(file, text, message):
+    with pytest.warns(FormatWarning, match=message) as caught:
+        X, Y = read_xmc(file(text))
+    assert len(caught) == 1
+    assert caught[0].filename == __file__
+    with pytest.raises(FormatError, match=message):
+        read_xmc(file(text), strict=True)
+    if b"1:4" in text:
+        np.testing.assert_array_equal(X.toarray(), [[2, 7]])
+        np.testing.assert_array_equal(Y.toarray(), [[1, 0]])
+
+
+def test_repeated_features_that_cancel_leave_nothing(file):
+    with pytest.warns(FormatWarning, match="1 features stand twice"):
+        X, _ = read_xmc(file(b"1 2 2\n0 1:1.5 1:-1.5\n"))
+    assert X.nnz == 0
+
+
+def test_values_that_are_not_finite_are_dropped_on_demand(file):
+    path = file(b"2 4 1\n 0:nan 1:-INF 2:1e39 3:3\n 0:1\n")
+    with pytest.raises(FormatError, match="txt:2: the value of feature 0 must be a finite float"):
+        read_xmc(path)
+    with pytest.warns(FormatWarning, match="txt:2: 3 values are not finite"):
+        X, _ = read_xmc(path, drop_non_finite=True)
+    np.testing.assert_array_equal(X.toarray(), [[0, 0, 0, 3], [1, 0, 0, 0]])
+
+
+def test_both_files_of_the_split_form_must_have_as_many_points(file):
+    X, Y = file(b"1 2\n0:1\n", "X.txt"), file(b"2 2\n0:1\n1:1\n", "Y.txt")
+    with pytest.raises(FormatError, match=r"Y.txt: 2 points, but the feature file has 1"):
+        read_xmc(X, labels=Y)
+    with pytest.raises(FormatError, match=r"train.txt: has labels already, besides those of"):
+        read_data(file(EXAMPLE), labels=Y)
+
+
+def test_read_data_tells_the_forms_apart(file):
+    check_example(read_data(file(EXAMPLE)))
+    check_example(read_data(file(b"# 1 2\n" + EXAMPLE)))
+    check_example(read_data(file(gzip.compress(EXAMPLE))))
+    with pytest.raises(FormatError, match="header must be 'points features labels', got 4 numbers"):
+        read_data(file(b"1 2 3 4\n"))
+
+
+TOKENS = st.sampled_from(
+    [b"0", b"1", b"2", b"3", b"9", b"1:1", b"2:.5", b"3:1e-3", b"0:0", b"1:-2.5", b"1,2", b"0,0,3",
+     b"2:nan", b"3:1e39", b"3:", b":4", b"1:2:3", b"x", b"-1:2", b"#", b"# 1:1", b"1,", b"1:1#",
+     b"99999999999999999999:1", b"1:0x1p3", b"1:1_0", b"1:1,5", b"\r", b"\x00", b"\xff", b"01:01"]
+)  # fmt: skip
+BLANKS = st.sampled_from([b" ", b" ", b" ", b"\t", b"  ", b""])
+LINES = st.lists(st.tuples(BLANKS, TOKENS), max_size=4).map(
+    lambda parts: b"".join(blank + token for blank, token in parts)
+)
+HEADERS = st.sampled_from([b"3 4 4", b"2 4 4", b"3 4", b"2 10", b" 3\t4 4 ", b"3", b"1 2 x", b""])
+LAYOUTS = st.sampled_from(["combined", "features", "labels", "svmlight", "scores"])
+
+
+@settings(max_examples=800, derandomize=True, deadline=None)
+@given(
+    HEADERS,
+    st.lists(LINES, max_size=4),
+    LAYOUTS,
+    st.sampled_from([b"\n", b"\r\n"]),
+    st.tuples(st.booleans(), st.integers(0, 1)),
+)
+def test_the_parser_agrees_with_its_slow_twin(header, lines, layout, end, flags):
+    drop, first = flags
+    lines = lines if layout == "svmlight" else [header, *lines]
+    options = {"first_feature": first, "first_label": first, "drop_non_finite": drop}
+    text = end.join(lines)
+    assert_same(text, layout, **options)
+    assert_same(text + end, layout, **options)
+
+
+NUMBERS = st.one_of(
+    st.floats(width=32, allow_nan=False, allow_infinity=False).map(lambda x: b"%.9g" % x),
+    st.floats(allow_nan=False, allow_infinity=False).map(lambda x: repr(x).encode()),
+    st.tuples(st.integers(0, 10**25), st.integers(-60, 45)).map(lambda p: b"%de%d" % p),
+    # The middle of two floats, and just beside it.
+    st.tuples(st.integers(2**23, 2**24), st.sampled_from([b"", b"01", b"0" * 30 + b"1"])).map(
+        lambda p: b"%d.5%s" % p
+    ),
+    st.from_regex(rb"[0-9]{0,3}\.[0-9]{1,40}(e-?[0-9]{1,2})?", fullmatch=True),
+)
+
+
+@settings(max_examples=500, derandomize=True, deadline=None)
+@given(NUMBERS)
+def test_values_are_the_nearest_floats(number):
+    expected = nearest_float(number)
+    if expected is None:
+        with pytest.raises(_native.ParseError, match="expected a finite number"):
+            _native.parse_values(number)
+    else:
+        assert _native.parse_values(number).tobytes() == expected.tobytes()
+
+
+@pytest.mark.parametrize(
+    ("number", "value"),
+    [
+        (b"3.4028235677973367e38", None),  # the first to round up to infinity
+        (b"3.4028235677973366e38", 3.4028234663852886e38),
+        (b"1e-400", 0.0),
+        (b"0e999999999999999999999", 0.0),
+        (b"1e-999999999999999999999", 0.0),
+        (b"1e999999999999999999999", None),
+        (b"7.006492321624085e-46", 0.0),  # half the smallest float, to even
+        (b"7.006492321624086e-46", 1e-45),
+        (b"0." + b"0" * 400 + b"1e401", 1.0),
+        (b"1" + b"0" * 400 + b"e-400", 1.0),
+        (b"16777217", 16777216.0),
+        (b"16777217.0000000000000000000001", 16777218.0),
+    ],
+)
+def test_extreme_values(number, value):
+    assert nearest_float(number) == (value and np.float32(value))
+    if value is None:
+        with pytest.raises(_native.ParseError, match="expected a finite number"):
+            _native.parse_values(number)
+    else:
+        assert _native.parse_values(number) == np.float32(value)
+
+
+@st.composite
+def data(draw):
+    n, d, n_labels = draw(st.integers(0, 5)), draw(st.integers(0, 6)), draw(st.integers(0, 4))
+    finite = st.floats(width=32, allow_nan=False, allow_infinity=False)
+    X = draw(arrays.arrays(np.float32, (n, d), elements=finite, fill=st.just(0.0)))
+    Y = draw(arrays.arrays(np.float32, (n, n_labels), elements=st.sampled_from([0.0, 1.0])))
+    return sparse.csr_array(X), sparse.csr_array(Y)
+
+
+def assert_equal(found, expected):
+    assert found.shape == expected.shape
+    assert (found != expected).nnz == 0
+    assert found.data.tobytes() == expected.data.tobytes()
+
+
+@settings(max_examples=50, derandomize=True, deadline=None)
+@given(data())
+def test_what_is_written_is_read_back_bit_by_bit(tmp_path_factory, data):
+    X, Y = data
+    folder = tmp_path_factory.mktemp("round", numbered=True)
+    for name in ("a.txt", "a.gz"):
+        write_xmc(folder / name, X, Y)
+        for found, expected in zip(read_xmc(folder / name, strict=True), data, strict=True):
+            assert_equal(found, expected)
+    write_xmc(folder / "X", X, Y, labels=folder / "Y")
+    for found, expected in zip(
+        read_xmc(folder / "X", labels=folder / "Y", strict=True), data, strict=True
+    ):
+        assert_equal(found, expected)
+    write_features(folder / "F", X)
+    assert_equal(read_features(folder / "F", strict=True), X)
+
+
+def test_a_file_of_many_blocks(file, monkeypatch):
+    rng = np.random.default_rng(0)
+    X = sparse.random_array((500, 300), density=0.1, rng=rng, dtype=np.float32, format="csr")
+    Y = sparse.csr_array(rng.random((500, 40)) < 0.1, dtype=np.float32)
+    path = file(b"", "blocks.txt")
+    write_xmc(path, X, Y)
+    for block in (1, 2, 7, 1000, 4096):
+        monkeypatch.setattr("defrag.io.files.BLOCK_BYTES", block)
+        for found, expected in zip(read_xmc(path), (X, Y), strict=True):
+            assert_equal(found, expected)
+
+
+@pytest.mark.parametrize(
+    ("X", "Y", "message"),
+    [
+        ([[np.nan]], [[0]], "X contains NaN"),
+        ([[1.0]], [[0], [0]], "X has 1 rows, Y has 2"),
+        ([[1.0]], np.array([[0, 2]]), "Y must hold only 0 and 1, got 2"),
+    ],
+)
+def test_what_cannot_be_written_is_refused(tmp_path, X, Y, message):
+    with pytest.raises(ValueError, match=message):
+        write_xmc(tmp_path / "a.txt", X, Y)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("part", "shape", "n_unlabelled"),
+    [("train", (15539, 5000, 3993), 28), ("test", (3809, 5000, 3993), 6)],
+)
+def test_eurlex(data_folder, part, shape, n_unlabelled):
+    X, Y = read_xmc(data_folder / "eurlex-4k" / f"{part}.txt.xz", strict=True)
+    assert (*X.shape, Y.shape[1]) == shape
+    assert int((np.diff(Y.indptr) == 0).sum()) == n_unlabelled
+    if part == "train":
+        assert np.flatnonzero(np.diff(Y.indptr) == 0)[:3].tolist() == [93, 252, 509]
+        assert Y.nnz / Y.shape[0] == pytest.approx(5.31, abs=0.005)
+        assert X[0, 27] == np.float32(2.667136)
+    name = {"train": "trn", "test": "tst"}[part]
+    labels = read_labels(data_folder / "fixtures" / f"eurlex_{name}_X_Y.txt", strict=True)
+    labelled = np.diff(Y.indptr) > 0
+    assert (labels[labelled] != Y[labelled]).nnz == 0
+
+
+@pytest.mark.parametrize(("part", "n"), [("train", 4880), ("test", 2515)])
+def test_bibtex(data_folder, part, n):
+    folder = data_folder / "fixtures"
+    X, Y = read_xmc(
+        folder / f"bibtex_{part}X.txt", labels=folder / f"bibtex_{part}Y.txt", strict=True
+    )
+    assert X.shape == (n, 1836)
+    assert Y.shape == (n, 159)
+    if part == "train":
+        assert Y.nnz / n == pytest.approx(2.40, abs=0.03)

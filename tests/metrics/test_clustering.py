@@ -1,0 +1,170 @@
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+from defrag import metrics
+from defrag.metrics import clustering
+from tests.oracles import metrics as oracle
+
+MARGINALS = ("joint", "paper")
+check = settings(max_examples=60, derandomize=True, deadline=None)
+
+
+def random_problem(seed, *, n_rows, n_features, n_labels, n_clusters, dropped):
+    rng = np.random.default_rng(seed)
+    X = rng.random((n_rows, n_features)) * (rng.random((n_rows, n_features)) < 0.4)
+    X = X.astype(np.float32).astype(np.float64)
+    Y = (rng.random((n_rows, n_labels)) < 0.3).astype(np.float64)
+    labels = rng.integers(-1 if dropped else 0, n_clusters, size=n_features)
+    return X, Y, labels
+
+
+def problems(dropped):
+    return st.builds(
+        random_problem,
+        st.integers(0, 10_000),
+        n_rows=st.integers(1, 20),
+        n_features=st.integers(1, 15),
+        n_labels=st.integers(2, 6),
+        n_clusters=st.integers(1, 6),
+        dropped=st.just(dropped),
+    )
+
+
+@check
+@given(problems(dropped=True), st.sampled_from(MARGINALS), st.sampled_from([1, 7, 2**22]))
+def test_information_equals_the_slow_twin_for_any_block_size(problem, marginals, products):
+    X, Y, labels = problem
+    n_clusters = max(0, labels.max() + 1)
+    before = oracle.information(X, Y, marginals)
+    after = oracle.information(oracle.pool(X, labels, n_clusters), Y, marginals)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(clustering, "_PRODUCTS", products)
+        assert metrics.mutual_information(X, Y, marginals) == pytest.approx(before, abs=1e-9)
+        loss = metrics.loss_of_mutual_information(sparse.csr_array(X), Y, labels, marginals)
+    expected = (before - after) / before if before > 1e-9 else None
+    if expected is not None:
+        assert loss == pytest.approx(expected, abs=1e-5)
+
+
+@check
+@given(problems(dropped=False), st.sampled_from(MARGINALS))
+def test_merging_groups_never_lowers_the_loss(problem, marginals):
+    X, Y, labels = problem
+    if oracle.information(X, Y, marginals) < 1e-6:
+        return
+    merged = np.where(labels == labels.max(), 0, labels)
+    fine = metrics.loss_of_mutual_information(X, Y, labels, marginals)
+    coarse = metrics.loss_of_mutual_information(X, Y, merged, marginals)
+    assert -1e-6 <= fine <= coarse + 1e-6
+    assert coarse <= 1 + 1e-6
+
+
+@check
+@given(problems(dropped=False))
+def test_the_two_extremes_of_the_loss(problem):
+    X, Y, labels = problem
+    for marginals in MARGINALS:
+        alone = np.arange(len(labels))
+        assert metrics.loss_of_mutual_information(X, Y, alone, marginals) == 0.0
+    if oracle.information(X, Y, "joint") > 1e-3:
+        together = np.zeros(len(labels), dtype=int)
+        assert metrics.loss_of_mutual_information(X, Y, together) == pytest.approx(1.0, abs=1e-9)
+
+
+def test_nothing_to_lose_is_no_loss():
+    assert metrics.loss_of_mutual_information(np.zeros((3, 2)), np.eye(3), [0, 0]) == 0.0
+    assert metrics.mutual_information(np.zeros((3, 2)), np.eye(3)) == 0.0
+
+
+def test_negative_features_have_no_information():
+    with pytest.raises(ValueError, match="X must not be negative for information, got -1"):
+        metrics.mutual_information([[-1.0, 1.0]], [[0]])
+    with pytest.raises(ValueError, match="marginals must be 'joint' or 'paper', got 'x'"):
+        metrics.mutual_information([[1.0, 1.0]], [[0]], "x")
+
+
+def test_balance():
+    assert metrics.balance([0, 0, 0, 1, 1, -1]) == pytest.approx(1.5)
+    assert metrics.balance([0, 0, 2]) == math.inf
+    assert metrics.balance([0, 1], n_clusters=3) == math.inf
+    with pytest.raises(ValueError, match="labels must have at least one group, got 0"):
+        metrics.balance([-1, -1])
+
+
+def test_entropy():
+    assert metrics.normalised_entropy(np.arange(24) % 6) == pytest.approx(1.0)
+    assert metrics.normalised_entropy([0, 0, 0, 0]) == 1.0
+    assert metrics.normalised_entropy([0, 0, 1, 1], n_clusters=4) == pytest.approx(0.5)
+    # The paper's EURLex figures: 5,000 features in 512 groups of 9 or 10.
+    labels = np.arange(5000) % 512
+    assert metrics.normalised_entropy(labels) == pytest.approx(0.99985, abs=1e-5)
+    assert metrics.normalised_entropy(labels, normaliser="d") == pytest.approx(0.732, abs=1e-3)
+    assert metrics.balance(labels) == pytest.approx(10 / 9)
+    with pytest.raises(ValueError, match="normaliser must be 'K' or 'd', got 'n'"):
+        metrics.normalised_entropy(labels, normaliser="n")
+
+
+@check
+@given(problems(dropped=True))
+def test_clustering_error_equals_the_slow_twin(problem):
+    X, _, labels = problem
+    result = metrics.clustering_error(X, labels, n_clusters=6)
+    expected = oracle.clustering_errors(X, labels, 6)
+    np.testing.assert_allclose(result.per_cluster, expected, atol=1e-7)
+    assert result.total == pytest.approx(sum(expected), abs=1e-6)
+
+
+def read_split(path):
+    """Read a file of the fixtures: "rows columns", then "id:value" pairs."""
+    lines = path.read_text().splitlines()
+    n_rows, n_columns = map(int, lines[0].split())
+    rows, columns, values = [], [], []
+    for i, line in enumerate(lines[1:]):
+        for pair in line.split():
+            column, value = pair.split(":")
+            rows.append(i)
+            columns.append(int(column))
+            values.append(float(value))
+    return sparse.csr_array((values, (rows, columns)), shape=(n_rows, n_columns))
+
+
+@pytest.fixture(scope="module")
+def bibtex(data_folder):
+    folder = data_folder / "fixtures"
+    X, Y = read_split(folder / "bibtex_trainX.txt"), read_split(folder / "bibtex_trainY.txt")
+    labels = np.full(X.shape[1], -1)
+    for k, line in enumerate((folder / "bibtex_group_official.txt").read_text().splitlines()[1:]):
+        labels[[int(j) for j in line.split()[1:]]] = k
+    return X, Y, labels
+
+
+def test_the_official_groups_of_bibtex(bibtex):
+    X, Y, labels = bibtex
+    values = metrics.evaluate_clustering(X, Y, labels)
+    assert values["n_clusters"] == 256
+    assert values["n_dropped"] == 0
+    assert values["balance"] == pytest.approx(8 / 7)
+    # The reference figures come from a copy of the data with a few other rows.
+    assert values["MI"] == pytest.approx(0.4372, abs=0.001)
+    assert values["MI_paper"] == pytest.approx(0.4765, abs=0.001)
+    assert values["LMI"] == pytest.approx(0.5355, abs=0.015)
+    assert values["LMI_paper"] == pytest.approx(0.4972, abs=0.015)
+    assert values["error"] == pytest.approx(7104, rel=0.01)
+    lmi = metrics.loss_of_mutual_information(X, Y, labels)
+    assert lmi == pytest.approx(values["LMI"])
+
+
+def test_random_groups_of_bibtex_lose_more(bibtex):
+    X, Y, labels = bibtex
+    shuffled = np.random.default_rng(0).permutation(labels)
+    assert metrics.loss_of_mutual_information(X, Y, shuffled) == pytest.approx(0.79, abs=0.015)
+    loss = metrics.loss_of_mutual_information(X, Y, shuffled, "paper")
+    assert loss == pytest.approx(0.74, abs=0.015)
+    assert metrics.clustering_error(X, shuffled).total == pytest.approx(7998, rel=0.01)

@@ -1,0 +1,125 @@
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+from defrag import _native
+from tests.data import trained_tree, zero_weights
+from tests.oracles.label_trees import flat_tree, search
+
+
+@settings(max_examples=20, deadline=None, derandomize=True)
+@given(
+    seed=st.integers(0, 10**6),
+    n_labels=st.integers(1, 40),
+    beam_size=st.integers(1, 12),
+    top_k=st.integers(1, 9),
+    loss=st.sampled_from(["squared_hinge", "logistic"]),
+    discount=st.sampled_from([1.0, 0.98]),
+)
+def test_finds_what_the_slow_search_finds(*, seed, n_labels, beam_size, top_k, loss, discount):
+    tree, weights, X = trained_tree(seed, n_labels=n_labels, loss=loss, n_rows=40)
+    settings_ = {"loss": loss, "beam_size": beam_size, "top_k": top_k}
+    labels, scores = _native.beam_search(tree, weights, X, discount=discount, **settings_)
+    for row in range(0, X.shape[0], 4):
+        x = X[[row]].toarray()[0]
+        expected = search(tree, weights, x, discount=np.float32(discount), **settings_)
+        found = labels[row][labels[row] >= 0]
+        assert len(found) == len(expected)
+        logs = [score for score, _ in expected]
+        np.testing.assert_allclose(scores[row, : len(found)], np.exp(logs), rtol=1e-5)
+        if len(set(np.exp(logs).astype(np.float32))) == len(logs):
+            assert found.tolist() == [label for _, label in expected]
+
+
+def test_one_row_alone_and_in_a_batch_have_the_same_bits():
+    tree, weights, X = trained_tree(1, n_labels=60, n_rows=300)
+    labels, scores = _native.beam_search(tree, weights, X)
+    for row in range(0, X.shape[0], 10):
+        alone = _native.beam_search(tree, weights, X[[row]])
+        assert alone[0].tobytes() == labels[row].tobytes()
+        assert alone[1].tobytes() == scores[row].tobytes()
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_index_changes_no_result(seed):
+    tree, weights, X = trained_tree(seed, n_labels=60, n_rows=100)
+    index = _native.feature_index(weights)
+    expected = _native.beam_search(tree, weights, X)
+    for rows in ([3], range(5), range(100)):
+        labels, scores = _native.beam_search(tree, weights, X[list(rows)], index=index)
+        np.testing.assert_array_equal(labels, expected[0][list(rows)])
+        np.testing.assert_array_equal(scores, expected[1][list(rows)])
+
+
+@pytest.mark.parametrize("instructions", ["baseline", "avx2", "avx512"])
+@pytest.mark.parametrize("n_threads", [1, 3])
+def test_threads_and_instructions_cannot_be_seen(instructions, n_threads):
+    if not _native.can_run(instructions):
+        pytest.skip(f"this processor has no {instructions}")
+    tree, weights, X = trained_tree(2, n_labels=60, n_rows=2000)
+    expected = _native.beam_search(tree, weights, X)
+    found = _native.beam_search(tree, weights, X, instructions=instructions, n_threads=n_threads)
+    assert found[0].tobytes() == expected[0].tobytes()
+    assert found[1].tobytes() == expected[1].tobytes()
+
+
+def test_a_beam_as_wide_as_the_tree_is_exact():
+    tree, weights, X = trained_tree(3)
+    leaves = int(np.sum(tree.n_children == 0))
+    wide, _ = _native.beam_search(tree, weights, X, beam_size=leaves)
+    wider, _ = _native.beam_search(tree, weights, X, beam_size=10 * leaves)
+    np.testing.assert_array_equal(wide, wider)
+
+
+def test_a_wider_beam_never_lowers_the_best_score():
+    tree, weights, X = trained_tree(4)
+    best = [
+        _native.beam_search(tree, weights, X, beam_size=beam)[1][:, 0] for beam in (1, 2, 4, 8, 16)
+    ]
+    for narrow, wide in pairwise(best):
+        assert np.all(wide >= narrow)
+
+
+def test_equal_scores_are_ordered_by_label():
+    tree = flat_tree([[5, 3], [4, 0], [1, 2]])
+    rows = sparse.csr_array((2, 7), dtype=np.float32)
+    labels, scores = _native.beam_search(tree, zero_weights(tree, 1.0), rows, top_k=6)
+    assert labels.tolist() == [[0, 1, 2, 3, 4, 5]] * 2
+    assert scores.tolist() == [[1.0] * 6] * 2
+
+
+def test_scores_by_hand_and_missing_labels():
+    # Two levels with margin 0: log score -1 - 1.
+    tree = flat_tree([[0], [1]])
+    row = sparse.csr_array((1, 7), dtype=np.float32)
+    labels, scores = _native.beam_search(tree, zero_weights(tree, 0.0), row, top_k=4)
+    assert labels.tolist() == [[0, 1, -1, -1]]
+    np.testing.assert_allclose(scores[0], [np.exp(-2), np.exp(-2), 0, 0], rtol=1e-6)
+
+
+def test_no_rows():
+    tree, weights, X = trained_tree(5)
+    labels, scores = _native.beam_search(tree, weights, X[:0])
+    assert labels.shape == scores.shape == (0, 5)
+
+
+def test_trees_are_averaged_and_absent_labels_count_as_zero():
+    first = (np.array([[3, 1]], np.int32), np.array([[0.75, 0.5]], np.float32))
+    second = (np.array([[1, -1]], np.int32), np.array([[0.5, 0.0]], np.float32))
+    labels, scores = _native.average_trees([first, second], top_k=3)
+    assert labels.tolist() == [[1, 3, -1]]
+    assert scores.tolist() == [[0.5, 0.375, 0.0]]
+
+
+def test_the_mean_of_one_tree_with_itself_is_that_tree():
+    tree, weights, X = trained_tree(6)
+    answer = _native.beam_search(tree, weights, X, top_k=5)
+    labels, scores = _native.average_trees([answer, answer], top_k=5, n_threads=2)
+    np.testing.assert_array_equal(labels, answer[0])
+    np.testing.assert_array_equal(scores, answer[1])

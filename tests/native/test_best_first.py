@@ -1,0 +1,111 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+from defrag import _native
+from tests.data import trained_tree, zero_weights
+from tests.oracles.label_trees import flat_tree, search
+
+
+def everything(tree, weights, x, *, loss, top_k):
+    """Score all labels, one row; the beam is as wide as the tree."""
+    n_nodes = len(tree.begin)
+    one = np.float32(1.0)
+    return search(tree, weights, x, loss=loss, beam_size=n_nodes, top_k=top_k, discount=one)
+
+
+@settings(max_examples=20, deadline=None, derandomize=True)
+@given(
+    seed=st.integers(0, 10**6),
+    n_labels=st.integers(1, 40),
+    top_k=st.integers(1, 9),
+    loss=st.sampled_from(["squared_hinge", "logistic"]),
+)
+def test_finds_what_scoring_all_labels_finds(*, seed, n_labels, top_k, loss):
+    tree, weights, X = trained_tree(seed, n_labels=n_labels, loss=loss, n_rows=40)
+    labels, scores = _native.best_first_search(tree, weights, X, loss=loss, top_k=top_k)
+    for row in range(0, X.shape[0], 4):
+        expected = everything(tree, weights, X[[row]].toarray()[0], loss=loss, top_k=top_k)
+        found = labels[row][labels[row] >= 0]
+        assert len(found) == len(expected)
+        logs = [score for score, _ in expected]
+        np.testing.assert_allclose(scores[row, : len(found)], np.exp(logs), rtol=1e-5)
+        if len(set(np.exp(logs).astype(np.float32))) == len(logs):
+            assert found.tolist() == [label for _, label in expected]
+
+
+@pytest.mark.parametrize("loss", ["squared_hinge", "logistic"])
+@pytest.mark.parametrize("seed", range(6))
+def test_equals_a_beam_without_bounds_to_the_bit(seed, loss):
+    tree, weights, X = trained_tree(seed, n_labels=80, loss=loss, n_rows=200)
+    for top_k in (1, 5, 80):
+        exact = _native.best_first_search(tree, weights, X, loss=loss, top_k=top_k)
+        beam = _native.beam_search(
+            tree, weights, X, loss=loss, top_k=top_k, beam_size=len(tree.begin)
+        )
+        np.testing.assert_array_equal(exact[0], beam[0])
+        np.testing.assert_array_equal(exact[1], beam[1])
+
+
+@pytest.mark.parametrize("n_threads", [2, 3, 8])
+def test_the_number_of_threads_cannot_be_seen(n_threads):
+    tree, weights, X = trained_tree(2, n_labels=60, loss="logistic", n_rows=2000)
+    expected = _native.best_first_search(tree, weights, X)
+    found = _native.best_first_search(tree, weights, X, n_threads=n_threads)
+    assert found[0].tobytes() == expected[0].tobytes()
+    assert found[1].tobytes() == expected[1].tobytes()
+
+
+@pytest.mark.parametrize("instructions", ["baseline", "avx2", "avx512"])
+def test_instructions_cannot_be_seen(instructions):
+    if not _native.can_run(instructions):
+        pytest.skip(f"this processor has no {instructions}")
+    tree, weights, X = trained_tree(3, n_labels=60, loss="logistic", n_rows=500)
+    expected = _native.best_first_search(tree, weights, X)
+    found = _native.best_first_search(tree, weights, X, instructions=instructions)
+    assert found[1].tobytes() == expected[1].tobytes()
+
+
+def test_one_row_alone_with_an_index_has_the_same_bits():
+    tree, weights, X = trained_tree(1, n_labels=60, loss="logistic", n_rows=300)
+    index = _native.feature_index(weights)
+    labels, scores = _native.best_first_search(tree, weights, X)
+    for row in range(0, X.shape[0], 10):
+        alone = _native.best_first_search(tree, weights, X[[row]], index=index)
+        assert alone[0].tobytes() == labels[row].tobytes()
+        assert alone[1].tobytes() == scores[row].tobytes()
+
+
+def test_equal_scores_are_ordered_by_label():
+    # All labels score the same, and the last leaf holds the smallest of them.
+    tree = flat_tree([[5, 3], [4, 2], [1, 0]])
+    rows = sparse.csr_array((2, 7), dtype=np.float32)
+    weights = zero_weights(tree, 0.0)
+    for top_k in (1, 2, 6):
+        labels, scores = _native.best_first_search(tree, weights, rows, top_k=top_k)
+        assert labels.tolist() == [list(range(top_k))] * 2
+        np.testing.assert_allclose(scores, 0.25, rtol=1e-6)
+
+
+def test_a_path_that_starts_badly_can_still_win():
+    # Left: 0.6 * 0.5 for both labels. Right: 0.4 * 0.9. A beam of one goes left.
+    tree = flat_tree([[0, 1], [2]])
+    shares = np.array([0.6, 0.4, 0.5, 0.5, 0.9])
+    weights = zero_weights(tree, 0.0)
+    weights.bias[:] = np.log(shares / (1 - shares))
+    row = sparse.csr_array((1, 7), dtype=np.float32)
+    labels, scores = _native.best_first_search(tree, weights, row, top_k=1)
+    assert labels.tolist() == [[2]]
+    assert scores[0, 0] == pytest.approx(0.36)
+    narrow, _ = _native.beam_search(tree, weights, row, loss="logistic", top_k=1, beam_size=1)
+    assert narrow.tolist() == [[0]]
+
+
+def test_no_rows():
+    tree, weights, X = trained_tree(5)
+    labels, scores = _native.best_first_search(tree, weights, X[:0])
+    assert labels.shape == scores.shape == (0, 5)

@@ -1,0 +1,141 @@
+"""The search through flat weights against scoring every label."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+from defrag._native import FlatWeights, flat_search
+from tests.oracles.flat_search import rank_all_labels
+
+
+def make_model(n_features, n_outputs, density, seed, outputs=np.uint16):
+    rng = np.random.default_rng(seed)
+    W = sparse.random_array(
+        (n_features, n_outputs), density=density, format="csr", rng=rng, dtype=np.float32
+    )
+    W.data = np.float32(rng.integers(-4, 5, len(W.data)) / 2)  # halves, so that ties are common
+    labels = np.sort(rng.permutation(3 * n_outputs)[:n_outputs]).astype(np.int32)
+    bias = np.float32(rng.integers(-4, 1, n_outputs) / 2)
+    return FlatWeights(labels, W.indptr.astype(np.int64), W.indices.astype(outputs), W.data, bias)
+
+
+def make_rows(n_rows, n_features, density, seed):
+    rng = np.random.default_rng(seed)
+    X = sparse.random_array(
+        (n_rows, n_features), density=density, format="csr", rng=rng, dtype=np.float32
+    )
+    X.sort_indices()
+    return sparse.csr_array(X)
+
+
+def test_a_model_that_can_be_checked_by_hand():
+    model = FlatWeights(
+        labels=np.int32([2, 5, 7]),
+        feature_ptr=np.int64([0, 2, 3]),
+        outputs=np.uint16([0, 2, 1]),
+        weights=np.float32([1, 2, 3]),
+        bias=np.float32([-1, -1, 0]),
+    )
+    X = sparse.csr_array(np.float32([[1, 0], [0, 1], [0, 0], [1, 1]]))
+    labels, scores = flat_search(model, X, top_k=4)
+    # Margins of labels 2, 5, 7: (0, -1, 2), (-1, 2, 0), (-1, -1, 0), (0, 2, 2).
+    np.testing.assert_array_equal(
+        labels, [[7, 2, 5, -1], [5, 7, 2, -1], [7, 2, 5, -1], [5, 7, 2, -1]]
+    )
+    chance = 1 / (1 + np.exp(-np.array([2.0, 0.0, -1.0])))
+    np.testing.assert_allclose(scores[0, :3], chance, rtol=1e-6)
+    np.testing.assert_array_equal(scores[:, 3], 0)
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(
+    # Nine rows are ranked one by one; sixty, where weights are many, together.
+    sizes=st.tuples(st.sampled_from([9, 60]), st.integers(1, 40), st.integers(1, 300)),
+    density=st.sampled_from([0.0, 0.01, 0.1, 0.7]),
+    row_density=st.sampled_from([0.0, 0.05, 0.5]),
+    k=st.sampled_from([1, 3, 130, 400]),
+    outputs=st.sampled_from([np.uint16, np.int32]),
+)
+def test_exact_and_the_same_for_any_threads(sizes, density, row_density, k, outputs):
+    n_rows, n_features, n_outputs = sizes
+    model = make_model(n_features, n_outputs, density, sum(sizes), outputs)
+    X = make_rows(n_rows, n_features, row_density, n_outputs)
+    expected = rank_all_labels(model, X, k)
+    for threads in (1, 2, 3):
+        found = flat_search(model, X, top_k=k, n_threads=threads)
+        np.testing.assert_array_equal(found[0], expected[0])
+        # The exponential of numpy may differ from that of C in the last place.
+        np.testing.assert_allclose(found[1], expected[1], rtol=2e-7)
+
+
+@pytest.mark.parametrize("k", [1, 5, 128])
+@pytest.mark.parametrize("outputs", [np.uint16, np.int32])
+@pytest.mark.parametrize("n_outputs", [64, 150, 301])
+def test_rows_together_and_alone_give_the_same_bits(n_outputs, outputs, k):
+    model = make_model(20, n_outputs, 0.8, n_outputs, outputs)
+    rng = np.random.default_rng(k)
+    values = rng.normal(size=(100, 20)) * (rng.random((100, 20)) < 0.5)
+    X = sparse.csr_array(values.astype(np.float32))  # no halves: every rounding counts
+    together = flat_search(model, X, top_k=k, n_threads=2)
+    alone = [flat_search(model, X[[row]], top_k=k) for row in range(100)]
+    for found, parts in zip(together, zip(*alone, strict=True), strict=True):
+        np.testing.assert_array_equal(found, np.concatenate(parts))
+
+
+def test_more_rows_than_are_ranked_at_once():
+    model = make_model(6, 40, 0.9, 0)
+    X = make_rows(50, 6, 0.6, 0)
+    many = sparse.vstack([X] * 700, format="csr")
+    found, part = flat_search(model, many, top_k=3), flat_search(model, X, top_k=3)
+    for whole, once in zip(found, part, strict=True):
+        np.testing.assert_array_equal(whole, np.tile(once, (700, 1)))
+
+
+@pytest.mark.parametrize("k", [5, 200])
+def test_few_and_many_weights_give_the_same_bits(k):
+    """Rows that touch few outputs stay the same when most other outputs get a zero weight."""
+    model = make_model(30, 600, 0.01, 0)
+    X = make_rows(200, 30, 0.1, 1)
+    found = flat_search(model, X, top_k=k)
+    W = np.zeros((30, 600), np.float32)
+    rows = np.repeat(np.arange(30), np.diff(model.feature_ptr))
+    W[rows, model.outputs] = model.weights
+    full = FlatWeights(
+        model.labels,
+        np.arange(31, dtype=np.int64) * 600,
+        np.tile(np.arange(600, dtype=np.uint16), 30),
+        W.ravel(),
+        model.bias,
+    )
+    everywhere = flat_search(full, X, top_k=k)
+    np.testing.assert_array_equal(found[0], everywhere[0])
+    np.testing.assert_array_equal(found[1], everywhere[1])
+
+
+@pytest.mark.parametrize("k", [2, 150])
+@pytest.mark.parametrize("density", [0.01, 0.9])
+def test_sums_that_overflow_are_ranked_last(k, density):
+    model = make_model(6, 150, density, 3)
+    largest = np.finfo(np.float32).max
+    huge = FlatWeights(
+        model.labels, model.feature_ptr, model.outputs, np.sign(model.weights) * largest, model.bias
+    )
+    X = sparse.csr_array(np.full((3, 6), largest, np.float32))
+    labels, scores = flat_search(huge, X, top_k=k)
+    assert np.isfinite(scores).all()
+    assert np.isin(labels, model.labels).all()
+
+
+def test_the_ranking_by_bias_is_no_part_of_the_model():
+    model = make_model(4, 9, 0.5, 0)
+    fresh = pickle.dumps(model)
+    flat_search(model, make_rows(2, 4, 0.5, 0), top_k=2)
+    assert "by_bias" in vars(model)
+    assert pickle.dumps(model) == fresh
+    assert "by_bias" not in vars(pickle.loads(fresh))  # noqa: S301 - our own bytes

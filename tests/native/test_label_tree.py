@@ -1,0 +1,110 @@
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from defrag import _native
+from defrag._native import SolverOptions
+from defrag._validation import canonical_csr
+from tests.data import random_problem
+from tests.oracles.label_trees import dense_classifiers, flat_tree, node_problem, random_tree
+from tests.oracles.solver import minimum
+
+TIGHT = SolverOptions(max_passes=3000, tolerance=1e-4, skip=0.0, threshold=0.0)
+
+
+def train(X, Y, tree, options=TIGHT, **more):
+    return _native.train_label_tree(X, Y, tree, options, **{"n_threads": 1, **more})
+
+
+def bits(weights):
+    return [getattr(weights, field.name).tobytes() for field in fields(weights)]
+
+
+@pytest.mark.parametrize("loss", ["squared_hinge", "logistic"])
+@pytest.mark.parametrize("seed", range(3))
+def test_every_node_is_solved_on_its_own_points(seed, loss):
+    X, Y = random_problem(seed)
+    tree = flat_tree(random_tree(range(Y.shape[1]), np.random.default_rng(seed)))
+    weights = train(X, Y, tree, replace(TIGHT, loss=loss))
+    dense_X, dense_Y = X.toarray(), Y.toarray() > 0
+    for node in range(len(tree.n_children)):
+        rows, targets = node_problem(tree, node, dense_X, dense_Y)
+        found, bias = dense_classifiers(weights, node, X.shape[1])
+        for output in range(targets.shape[1]):
+            _, expected, intercept = minimum(
+                rows, targets[:, output], loss=loss, bias=0.3, offset=True
+            )
+            np.testing.assert_allclose(found[:, output], expected, atol=3e-3)
+            assert bias[output] == pytest.approx(intercept, abs=3e-3)
+
+
+def test_a_root_that_is_a_leaf_is_one_versus_rest_on_the_labelled_points():
+    X, Y = random_problem(5, n_labels=40)
+    weights = train(X, Y, flat_tree(list(range(40))), SolverOptions())
+    labelled = np.flatnonzero(np.diff(Y.indptr))
+    flat = _native.solve_blocks(X[labelled], Y[labelled], SolverOptions(), n_threads=1)
+    found, bias = dense_classifiers(weights, 0, X.shape[1])
+    np.testing.assert_array_equal(found, flat.weights.toarray())
+    np.testing.assert_array_equal(bias, flat.bias)
+
+
+@pytest.mark.parametrize("n_threads", [2, 5])
+def test_the_number_of_threads_cannot_be_seen(n_threads):
+    X, Y = random_problem(6, n_rows=200, n_labels=120)
+    wide = [list(range(i, i + 3)) for i in range(0, 120, 3)]  # a root of three blocks
+    tree = flat_tree(wide)
+    options = SolverOptions(threshold=0.01)
+    one = train(X, Y, tree, options)
+    assert bits(one) == bits(train(X, Y, tree, options, n_threads=n_threads))
+
+
+def test_weights_are_stored_in_order():
+    X, Y = random_problem(7)
+    tree = flat_tree(random_tree(range(Y.shape[1]), np.random.default_rng(7)))
+    weights = train(X, Y, tree, SolverOptions(threshold=0.05))
+    for node in range(len(tree.n_children)):
+        features = weights.features[weights.feature_ptr[node] : weights.feature_ptr[node + 1]]
+        assert np.all(np.diff(features) > 0)
+    sizes = np.diff(weights.entry_ptr)
+    assert np.all(sizes > 0)
+    for first, last in pairwise(weights.entry_ptr):
+        assert np.all(np.diff(weights.outputs[first:last].astype(int)) > 0)
+    assert np.all(np.abs(weights.weights) > 0.05)
+
+
+def test_labels_and_nodes_without_points():
+    X, Y = random_problem(8)
+    Y = Y.toarray()
+    Y[:, :4] = 0.0
+    weights = train(X, canonical_csr(Y, name="Y"), flat_tree([[0, 1], [2, 3], [4, 5, 6]]))
+    for node in (1, 2):  # both nodes have no point at all
+        found, bias = dense_classifiers(weights, node, X.shape[1])
+        assert not found.any()
+        assert bias.tolist() == [-1.0, -1.0]
+
+
+def test_the_cost_can_grow_with_the_points_a_node_does_not_see():
+    X, Y = random_problem(9)
+    tree = flat_tree([[0, 1, 2], [3, 4, 5, 6]])
+    options = replace(TIGHT, loss="logistic", cost=2.0)
+    weights = train(X, Y, tree, options, scale_cost=True)
+    rows, targets = node_problem(tree, 2, X.toarray(), Y.toarray() > 0)
+    cost = 2.0 * X.shape[0] / len(rows)
+    _, expected, _ = minimum(rows, targets[:, 1], loss="logistic", cost=cost, bias=0.3, offset=True)
+    np.testing.assert_allclose(
+        dense_classifiers(weights, 2, X.shape[1])[0][:, 1], expected, atol=5e-3
+    )
+
+
+def test_a_node_that_is_too_wide_is_refused():
+    n_labels = 65537
+    tree = flat_tree(list(range(n_labels)))
+    X = sparse.csr_array((2, 3), dtype=np.float32)
+    Y = sparse.csr_array((2, n_labels), dtype=np.float32)
+    with pytest.raises(ValueError, match="at most 65536 children or labels, got 65537"):
+        train(X, Y, tree)

@@ -1,0 +1,236 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+from sklearn.linear_model import LogisticRegression
+from sklearn.svm import LinearSVC
+
+from defrag import _native
+from defrag._native import SolverOptions
+from defrag._validation import canonical_csr
+from tests.oracles.solver import minimum
+
+LOSSES = ["squared_hinge", "logistic"]
+
+# The problem of LIBLINEAR, solved until nothing moves any more.
+TIGHT = SolverOptions(
+    bias=1.0, offset=False, max_passes=5000, tolerance=1e-4, skip=0.0, threshold=0.0, measure=True
+)
+
+
+def random_problem(seed, *, n_rows=60, n_features=25, n_labels=21, density=0.3):
+    draw = np.random.default_rng(seed)
+    dense = draw.normal(size=(n_rows, n_features)) * (draw.random((n_rows, n_features)) < density)
+    labels = draw.random((n_rows, n_labels)) < draw.uniform(0.02, 0.6, size=n_labels)
+    return canonical_csr(dense, name="X"), canonical_csr(labels.astype(np.float32), name="Y")
+
+
+def solve(X, Y, options=TIGHT, n_threads=1):
+    X = canonical_csr(np.asarray(X), name="X") if not sparse.issparse(X) else X
+    Y = canonical_csr(np.asarray(Y), name="Y") if not sparse.issparse(Y) else Y
+    return _native.solve_blocks(X, Y, options, n_threads=n_threads)
+
+
+def bits(solution):
+    w = solution.weights
+    return [a.tobytes() for a in (w.indptr, w.indices, w.data, solution.bias)]
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize(("bias", "offset"), [(1.0, False), (0.3, True)])
+@pytest.mark.parametrize(
+    ("shrink", "restore"), [(0.0, 0), (0.1, 0), (np.inf, 0), (-0.01, 3), (0.0, 1)]
+)
+def test_reaches_the_optimum_of_every_label(loss, bias, offset, shrink, restore):
+    X, Y = random_problem(0)
+    options = replace(TIGHT, loss=loss, bias=bias, offset=offset, shrink=shrink)
+    options = replace(options, restore=restore)
+    solution = solve(X, Y, options)
+    assert solution.converged.all()
+    dense = Y.toarray() > 0
+    for label in range(Y.shape[1]):
+        best, weights, intercept = minimum(
+            X.toarray(), dense[:, label], loss=loss, bias=bias, offset=offset
+        )
+        assert solution.primal[label] == pytest.approx(best, rel=1e-4)
+        assert solution.dual[label] <= best * (1 + 1e-5) + 1e-6
+        np.testing.assert_allclose(solution.weights[:, [label]].toarray()[:, 0], weights, atol=2e-3)
+        assert solution.bias[label] == pytest.approx(intercept, abs=2e-3)
+
+
+def test_rows_that_come_back_are_learnt():
+    """In few passes, rows that were left out too early cost more than those that return."""
+    draw = np.random.default_rng(0)
+    X = canonical_csr((draw.random((600, 200)) < 0.04) / np.sqrt(8), name="X")
+    Y = canonical_csr((draw.random((600, 32)) < 0.005).astype(np.float32), name="Y")
+    few = replace(TIGHT, bias=0.3, offset=True, max_passes=8, tolerance=0.0, shrink=-0.01)
+    without = solve(X, Y, few)
+    returned = solve(X, Y, replace(few, restore=4))
+    assert returned.primal.sum() < without.primal.sum()
+    gap = 1 - returned.dual.sum() / returned.primal.sum()
+    assert gap < 0.5 * (1 - without.dual.sum() / without.primal.sum())
+
+
+@settings(max_examples=25, deadline=None, derandomize=True)
+@given(
+    seed=st.integers(0, 10**6),
+    n_rows=st.integers(1, 30),
+    n_features=st.integers(1, 12),
+    n_labels=st.integers(1, 35),
+    cost=st.sampled_from([0.01, 0.5, 1.0, 12.0]),
+    loss=st.sampled_from(LOSSES),
+)
+def test_the_gap_closes(*, seed, n_rows, n_features, n_labels, cost, loss):
+    X, Y = random_problem(seed, n_rows=n_rows, n_features=n_features, n_labels=n_labels)
+    solution = solve(X, Y, replace(TIGHT, cost=cost, loss=loss))
+    assert solution.converged.all()
+    gap = solution.primal - solution.dual
+    assert np.all(gap <= 1e-3 * np.maximum(1.0, solution.primal))
+    assert np.all(gap >= -1e-4 * np.maximum(1.0, solution.primal))
+
+
+def test_agrees_with_linear_svc():
+    X, Y = random_problem(3, n_labels=5)
+    solution = solve(X, Y)
+    with_bias = np.hstack([X.toarray(), np.ones((X.shape[0], 1))])
+    for label in range(5):
+        peer = LinearSVC(tol=1e-8, max_iter=100000, fit_intercept=False, dual=True)
+        peer.fit(with_bias, Y.toarray()[:, label])
+        np.testing.assert_allclose(
+            solution.weights[:, [label]].toarray()[:, 0], peer.coef_[0, :-1], atol=1e-3
+        )
+        assert solution.bias[label] == pytest.approx(peer.coef_[0, -1], abs=1e-3)
+
+
+def test_agrees_with_logistic_regression():
+    X, Y = random_problem(4, n_labels=5)
+    solution = solve(X, Y, replace(TIGHT, loss="logistic", cost=3.0))
+    with_bias = np.hstack([X.toarray(), np.ones((X.shape[0], 1))])
+    for label in range(5):
+        peer = LogisticRegression(C=3.0, tol=1e-10, fit_intercept=False, max_iter=10000)
+        peer.fit(with_bias, Y.toarray()[:, label])
+        np.testing.assert_allclose(
+            solution.weights[:, [label]].toarray()[:, 0], peer.coef_[0, :-1], atol=2e-3
+        )
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("instructions", ["baseline", "avx2", "avx512"])
+def test_every_instruction_set_gives_the_same_bits(loss, instructions):
+    if not _native.can_run(instructions):
+        pytest.skip(f"this processor has no {instructions}")
+    X, Y = random_problem(5, n_rows=300, n_features=80, n_labels=40)
+    options = SolverOptions(loss=loss, threshold=0.01, cost=2.0)
+    forced = solve(X, Y, replace(options, instructions=instructions))
+    assert bits(forced) == bits(solve(X, Y, options))
+
+
+@pytest.mark.parametrize("n_threads", [2, 3, 8])
+def test_the_number_of_threads_cannot_be_seen(n_threads):
+    X, Y = random_problem(6, n_rows=100, n_labels=100)
+    options = SolverOptions(threshold=0.01)
+    assert bits(solve(X, Y, options)) == bits(solve(X, Y, options, n_threads=n_threads))
+
+
+def test_the_seed_is_used():
+    X, Y = random_problem(7)
+    one, two = (solve(X, Y, SolverOptions(threshold=0.0, seed=seed)) for seed in (1, 2))
+    assert bits(one) != bits(two)
+
+
+def test_one_point_by_hand():
+    # 0.5 w^2 + (1 - w)^2 is smallest at w = 2/3.
+    solution = solve([[1.0]], [[1.0]], replace(TIGHT, bias=0.0))
+    assert solution.weights.toarray()[0, 0] == pytest.approx(2 / 3, abs=1e-6)
+    assert solution.bias[0] == 0.0
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_labels_with_all_or_no_positives(loss):
+    X = [[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]
+    solution = solve(X, [[1, 0], [1, 0], [1, 0]], replace(TIGHT, loss=loss))
+    scores = np.asarray(X) @ solution.weights.toarray() + solution.bias
+    assert np.all(scores[:, 0] > 0)
+    np.testing.assert_allclose(scores[:, 1], -scores[:, 0], atol=1e-5)
+
+
+def test_the_offset_alone_answers_labels_with_all_or_no_positives():
+    solution = solve([[1.0], [2.0]], [[1, 0], [1, 0]], SolverOptions(threshold=0.0))
+    assert solution.weights.nnz == 0
+    assert solution.bias.tolist() == [1.0, -1.0]
+
+
+def test_duplicate_points_are_one_point_of_twice_the_cost():
+    X, Y = random_problem(8, n_rows=20)
+    twice = solve(sparse.csr_array(sparse.vstack([X, X])), sparse.csr_array(sparse.vstack([Y, Y])))
+    dear = solve(X, Y, replace(TIGHT, cost=2.0))
+    np.testing.assert_allclose(twice.weights.toarray(), dear.weights.toarray(), atol=1e-3)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_no_cost_means_no_weights(loss):
+    X, Y = random_problem(9)
+    solution = solve(X, Y, replace(TIGHT, cost=1e-7, loss=loss))
+    assert np.abs(solution.weights.toarray()).max() < 1e-4
+
+
+def test_empty_rows_and_missing_features():
+    X = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
+    solution = solve(X, [[1.0], [0.0], [1.0]], replace(TIGHT, bias=1.0))
+    best, weights, _ = minimum(X, np.array([True, False, True]))
+    assert solution.primal[0] == pytest.approx(best, rel=1e-5)
+    np.testing.assert_allclose(solution.weights.toarray()[:, 0], weights, atol=1e-3)
+
+
+@pytest.mark.parametrize("shape", [(0, 3, 2), (4, 0, 2), (4, 3, 0)])
+def test_nothing_to_solve(shape):
+    n_rows, n_features, n_labels = shape
+    X = sparse.csr_array((n_rows, n_features), dtype=np.float32)
+    Y = sparse.csr_array((n_rows, n_labels), dtype=np.float32)
+    solution = _native.solve_blocks(X, Y, SolverOptions(), n_threads=2)
+    assert solution.weights.shape == (n_features, n_labels)
+    assert solution.weights.nnz == 0
+    assert solution.bias.shape == (n_labels,)
+
+
+def test_small_weights_are_dropped_and_the_bias_is_kept():
+    X, Y = random_problem(10)
+    full = solve(X, Y, SolverOptions(threshold=0.0)).weights.toarray()
+    pruned = solve(X, Y, SolverOptions(threshold=0.2))
+    expected = np.where(np.abs(full) > np.float32(0.2), full, 0.0)
+    np.testing.assert_array_equal(pruned.weights.toarray(), expected)
+    huge = solve(X, Y, SolverOptions(threshold=1e9))
+    assert huge.weights.nnz == 0
+    np.testing.assert_array_equal(huge.bias, pruned.bias)
+
+
+def test_the_report_says_when_passes_ran_out():
+    X, Y = random_problem(11)
+    solution = solve(X, Y, replace(TIGHT, max_passes=1, cost=100.0))
+    assert not solution.converged.any()
+    assert np.all(solution.passes == 1)
+    assert np.all(solution.violation > 0)
+
+
+def test_unknown_names_are_refused():
+    with pytest.raises(ValueError, match="loss must be 'squared_hinge' or 'logistic', got 'l1'"):
+        solve([[1.0]], [[1.0]], SolverOptions(loss="l1"))
+    with pytest.raises(ValueError, match=r"instructions must be 'best', .* got 'mmx'"):
+        solve([[1.0]], [[1.0]], SolverOptions(instructions="mmx"))
+
+
+def test_progress_can_end_the_work():
+    X, Y = random_problem(12, n_rows=2000, n_features=200, n_labels=400)
+
+    def stop(_share):
+        raise RuntimeError("enough")
+
+    with pytest.raises(RuntimeError, match="enough"):
+        _native.solve_blocks(
+            X, Y, replace(TIGHT, tolerance=0.0, max_passes=50), n_threads=2, progress=stop
+        )

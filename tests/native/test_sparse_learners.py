@@ -1,0 +1,228 @@
+"""PPDSparse and ProXML: objectives against slow twins, sparsity, same bits everywhere."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+from defrag import PPDSparse, ProXML, _native, load
+from defrag._native import PpdSparseOptions, ProxmlOptions
+from tests.oracles.sparse_learners import (
+    elastic_minimum,
+    elastic_objective,
+    l1_minimum,
+    l1_objective,
+    with_bias,
+)
+
+# Until nothing moves: many rounds that look at everything, and no row skipped.
+TIGHT_PPD = PpdSparseOptions(
+    max_rounds=12, passes=40, slack=0.0, skip=0.0, final_passes=0, threshold=0.0
+)
+TIGHT_PROXML = ProxmlOptions(max_rounds=500, tolerance=1e-6)
+
+
+def random_problem(seed, *, n=60, d=25, n_labels=20, density=0.3, signed=False):
+    """Make points of length 1, and points of labels: at least one each."""
+    draw = np.random.default_rng(seed)
+    X = draw.random((n, d)) - (0.5 if signed else 0.0)
+    X *= draw.random((n, d)) < density
+    lengths = np.linalg.norm(X, axis=1, keepdims=True)
+    X = X / np.where(lengths > 0, lengths, 1.0)
+    P = draw.random((n_labels, n)) < draw.random((n_labels, 1)) * 0.3
+    P[np.arange(n_labels), draw.integers(0, n, n_labels)] = True
+    return (
+        sparse.csr_array(X.astype(np.float32)),
+        sparse.csr_array(P.astype(np.float32)),
+    )
+
+
+def bits(W):
+    return W.indptr.tobytes(), W.indices.tobytes(), W.data.tobytes()
+
+
+@pytest.mark.parametrize("l1", [0.0, 0.05, 0.5])
+@pytest.mark.parametrize("signed", [False, True])
+def test_ppd_sparse_reaches_the_minimum_of_the_slow_twin(signed, l1):
+    X, P = random_problem(3, signed=signed)
+    W = _native.train_ppd_sparse(X, P, replace(TIGHT_PPD, l1=l1)).toarray()
+    rows = with_bias(X.toarray(), 0.3)
+    for label in range(0, 20, 4):
+        positive = P[[label]].toarray().ravel() > 0
+        problem = {"cost": 1.0, "l1": l1, "offset": 2.0 * positive.mean() - 1.0}
+        wanted = elastic_minimum(rows, positive, **problem)
+        found = W[label].astype(np.float64)
+        found[-1] = (found[-1] - problem["offset"]) / 0.3
+        lowest = elastic_objective(wanted, rows, positive, **problem)
+        assert elastic_objective(found, rows, positive, **problem) == pytest.approx(
+            lowest, rel=1e-3
+        )
+
+
+@pytest.mark.parametrize("l1", [0.05, 0.1, 1.0])
+@pytest.mark.parametrize("signed", [False, True])
+def test_proxml_reaches_the_minimum_of_the_slow_twin(signed, l1):
+    X, P = random_problem(4, signed=signed)
+    solution = _native.train_proxml(X, P, replace(TIGHT_PROXML, l1=l1))
+    assert solution.converged.all()
+    W = solution.weights.toarray().astype(np.float64)
+    rows = with_bias(X.toarray(), 1.0)
+    for label in range(0, 20, 4):
+        positive = P[[label]].toarray().ravel() > 0
+        objective = l1_objective(W[label], rows, positive, cost=1.0, l1=l1)
+        # The exact objective is what the report says, so no row was left out.
+        assert solution.objective[label] == pytest.approx(objective, rel=1e-4)
+        wanted = l1_minimum(rows, positive, cost=1.0, l1=l1)
+        lowest = l1_objective(wanted, rows, positive, cost=1.0, l1=l1)
+        assert objective == pytest.approx(lowest, rel=1e-2)
+
+
+def test_final_passes_keep_the_support_and_free_it_of_l1():
+    X, P = random_problem(5)
+    options = replace(TIGHT_PPD, l1=0.3)
+    before = _native.train_ppd_sparse(X, P, options).toarray()[:, :-1]
+    after = _native.train_ppd_sparse(X, P, replace(options, final_passes=40)).toarray()[:, :-1]
+    assert not np.any((before == 0) & (after != 0))
+    assert np.abs(after).sum() > np.abs(before).sum()
+
+
+def test_a_higher_penalty_leaves_fewer_weights():
+    X, P = random_problem(6)
+    for train in (
+        lambda l1: _native.train_ppd_sparse(X, P, PpdSparseOptions(l1=l1, threshold=0.0)),
+        lambda l1: _native.train_proxml(X, P, ProxmlOptions(l1=l1)).weights,
+    ):
+        sizes = [train(l1).nnz for l1 in (0.0, 0.1, 0.5, 1e6)]
+        assert sizes[0] > sizes[1] > sizes[2] > sizes[3]
+        assert sizes[3] <= 20  # the biases
+
+
+@pytest.mark.parametrize("instructions", ["baseline", "avx2", "avx512"])
+def test_instructions_cannot_be_seen(instructions):
+    if not _native.can_run(instructions):
+        pytest.skip(f"this processor has no {instructions}")
+    X, P = random_problem(7, n=200)
+    options = PpdSparseOptions(seed=3)
+    wanted = bits(_native.train_ppd_sparse(X, P, options))
+    found = _native.train_ppd_sparse(X, P, replace(options, instructions=instructions))
+    assert bits(found) == wanted
+
+
+@settings(max_examples=20, deadline=None, derandomize=True)
+@given(
+    seed=st.integers(0, 10**6),
+    n=st.integers(1, 40),
+    n_labels=st.integers(1, 40),
+    density=st.sampled_from([0.0, 0.1, 0.6]),
+)
+def test_any_data_and_any_number_of_threads(*, seed, n, n_labels, density):
+    X, P = random_problem(seed, n=n, n_labels=n_labels, density=density, signed=True)
+    trained = [
+        (
+            bits(_native.train_ppd_sparse(X, P, PpdSparseOptions(seed=seed), n_threads=threads)),
+            bits(_native.train_proxml(X, P, ProxmlOptions(), n_threads=threads).weights),
+        )
+        for threads in (1, 2, 3)
+    ]
+    assert trained[0] == trained[1] == trained[2]
+    weights = _native.train_proxml(X, P, ProxmlOptions()).weights
+    assert weights.shape == (n_labels, 26)
+    assert np.isfinite(weights.data).all()
+
+
+def planted(seed=0, n=240, n_labels=40):
+    """Make points whose words name their label."""
+    draw = np.random.default_rng(seed)
+    y = draw.integers(0, n_labels, n)
+    X = sparse.random_array((n, 80), density=0.05, rng=draw, format="csr").toarray()
+    X[np.arange(n), y] += 2.0
+    return sparse.csr_array(X.astype(np.float32)), y
+
+
+MODELS = [PPDSparse(random_state=0), ProXML(random_state=0), ProXML(solution="minimum")]
+
+
+@pytest.mark.parametrize("model", MODELS, ids=str)
+def test_planted_labels_are_found_by_few_weights(model, tmp_path):
+    X, y = planted()
+    Y = [[int(label)] for label in y]
+    fitted = model.fit(X, Y)
+    labels, _ = fitted.predict_topk(X, k=1)
+    assert np.mean(labels.ravel() == y) > 0.97
+    assert len(fitted.weights_.weights) < 40 * 80 / 2
+    fitted.save(tmp_path / "model")
+    again = load(tmp_path / "model")
+    assert again.get_params() == fitted.get_params()
+    np.testing.assert_array_equal(again.predict_topk(X)[1], fitted.predict_topk(X)[1])
+
+
+@pytest.mark.parametrize("model", MODELS, ids=str)
+def test_batches_cannot_be_seen(model):
+    X, y = planted()
+    Y = [[int(label)] for label in y]
+    wanted = model.set_params(batch_size=1000).fit(X, Y).weights_
+    found = model.set_params(batch_size=16).fit(X, Y).weights_
+    np.testing.assert_array_equal(found.weights, wanted.weights)
+    np.testing.assert_array_equal(found.bias, wanted.bias)
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        (PPDSparse(-0.1), r"l1 of PPDSparse must be a finite number >= 0\.0, got -0\.1"),
+        (PPDSparse(max_rounds=1), r"max_rounds of PPDSparse must be an int in \[2, 30\], got 1"),
+        (PPDSparse(C=0.0), r"C of PPDSparse must be a finite number > 0\.0, got 0\.0"),
+        (ProXML(float("nan")), "l1 of ProXML must be a finite number"),
+        (ProXML(tol=-1.0), r"tol of ProXML must be a finite number >= 0\.0, got -1\.0"),
+        (
+            ProXML(solution="late"),
+            "solution of ProXML must be one of .* got 'late'",
+        ),
+    ],
+)
+def test_bad_parameters(model, message):
+    X, y = planted()
+    with pytest.raises(ValueError, match=message):
+        model.fit(X, y)
+    assert not hasattr(model, "weights_")
+
+
+# In seconds of the processor, which other programs on the machine cannot stretch.
+INTERRUPTED = """
+import os, signal, sys, threading, time
+import numpy as np
+from scipy import sparse
+from defrag import PPDSparse, ProXML
+draw = np.random.default_rng(0)
+X = sparse.random_array((20_000, 5_000), density=0.01, rng=draw, dtype=np.float32, format="csr")
+Y = [draw.integers(0, 5_000, 3).tolist() for _ in range(20_000)]
+model = PPDSparse(max_rounds=8) if sys.argv[1] == "PPDSparse" else ProXML(solution="minimum", tol=0)
+def interrupt():
+    global sent
+    time.sleep(2)
+    sent = time.process_time()
+    os.kill(os.getpid(), signal.SIGINT)
+threading.Thread(target=interrupt, daemon=True).start()
+try:
+    model.fit(X, Y)
+except KeyboardInterrupt:
+    print(f"{time.process_time() - sent:.3f} {hasattr(model, 'weights_')}")
+"""
+
+
+@pytest.mark.parametrize("name", ["PPDSparse", "ProXML"])
+def test_ctrl_c_is_answered_and_leaves_nothing_behind(name):
+    run = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED, name],
+        capture_output=True, text=True, timeout=300, check=True,
+    )  # fmt: skip
+    took, fitted = run.stdout.split()
+    assert float(took) < 0.5
+    assert fitted == "False"

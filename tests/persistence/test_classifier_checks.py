@@ -1,0 +1,515 @@
+"""What a file says about a classifier must make sense: every broken promise is refused by name."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from defrag import LabelTree, load
+from defrag.exceptions import ModelFormatError
+from defrag.persistence._label_tree_checks import check_label_tree, check_label_tree_weights
+from defrag.persistence._schema import Part
+from tests.helpers.model_drafts import Draft, X, small_agglomerated, small_dismec, small_label_tree
+
+
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory):
+    """Give the bytes of a file per model that a case may start from."""
+    folder = tmp_path_factory.mktemp("stored")
+    strings = np.array(["a", "b", "c"])[np.arange(30) % 3]
+    classes = LabelTree(random_state=0).fit(X, strings)
+    small_label_tree().save(folder / "tree")
+    small_label_tree().save(folder / "int8", weights="int8", label_names=["ä", *"bcdefghij"])
+    small_label_tree().save(folder / "float16", weights="float16")
+    classes.save(folder / "characters")
+    classes.fit(X, strings.astype(object)).save(folder / "strings")
+    classes.fit(X, np.arange(30) % 3 * 2.0).save(folder / "numbers")
+    classes.fit(X, np.arange(30) % 2 == 0).save(folder / "bools")
+    small_agglomerated().save(folder / "agglomerated")
+    small_dismec().save(folder / "flat")
+    small_dismec().save(folder / "flat int8", weights="int8")
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def inside(place, **changes):
+    return lambda draft: draft.model[place].update(changes)
+
+
+def item(name, index, value):
+    def change(draft):
+        draft.array(f"trees/0/{name}")[index] = value
+
+    return change
+
+
+def put(name, array):
+    return lambda draft: draft.put(name, array)
+
+
+def tree(name, array):
+    return put(f"trees/0/{name}", array)
+
+
+def child(change):
+    return lambda draft: change(draft.model["children"])
+
+
+def estimator(name, change):
+    return lambda draft: change(draft.model["parameters"][name])
+
+
+# The tree: nodes 0 (children 1-3), 2 (4-5), 3 (6-7); leaves of two labels; 93 features of nodes,
+# of which the root has 12, with 2, 3, 3, 1 ... entries: outputs 0 2, 0 1 2, 0 1 2, 0, ...
+TREE = {
+    "labels none": (inside("state", n_labels=0), r"n_labels of label_tree must be .* got 0"),
+    "labels too few": (inside("state", n_labels=9), r"'trees/0/order' must be in \[0, 9\), got 9"),
+    "labels beyond 31 bits": (
+        inside("state", n_labels=2**31),
+        "n_labels of label_tree .* 2147483648",
+    ),
+    "features too few": (
+        inside("state", n_features=11),
+        r"'trees/0/features' .* \[0, 11\), got 11",
+    ),
+    "features true": (inside("state", n_features=True), "n_features of label_tree .* got True"),
+    "dense a number": (inside("state", dense_answers=1), "dense_answers of label_tree .* got 1"),
+    "classes unknown": (inside("state", classes="pickle"), "classes of label_tree .* got 'pickle'"),
+    "classes missing": (inside("state", classes="numbers"), "'classes/numbers' is missing from"),
+    "strings missing": (inside("state", classes="strings"), "'classes/strings' is missing from"),
+    "classes unasked": (
+        put("classes/numbers", np.arange(10)),
+        "not belong to classes that are ids",
+    ),
+    "no trees": (child(lambda c: c.update(trees=[])), "array 'trees/0/begin' is unknown"),
+    "tree of another kind": (
+        child(lambda c: c["trees"][0].update(kind="hybrid")),
+        "'trees/0/' must be one of tree, got",
+    ),
+    "tree alone": (
+        lambda d: d.model.update(kind="tree"),
+        "kind of the model must be one of .* got 'tree'",
+    ),
+    "tree with parameters": (
+        child(lambda c: c["trees"][0]["parameters"].update(a=1)),
+        "'trees/0/' .tree. .* 'a' is unknown",
+    ),
+    "beam none": (inside("parameters", beam_size=0), "beam_size of label_tree must be .* got 0"),
+    "no nodes": (tree("first_child", np.zeros(0, np.int32)), "at least one node, got none"),
+    "too few counts": (tree("n_children", np.zeros(7, np.int32)), "n_children' must have 8 items"),
+    "child out of range": (
+        item("first_child", 0, 8),
+        r"'trees/0/first_child' must be in \[-1, 8\)",
+    ),
+    "child its own parent": (item("first_child", 2, 2), "children breadth first, .* got 2 at 2"),
+    "child of two": (item("first_child", 3, 4), "children breadth first, .* got 4 at 3"),
+    "leaf points nowhere": (item("first_child", 1, -2), r"in \[-1, 8\), got -2 at 1"),
+    "one child": (item("n_children", 2, 1), "must be 0 or at least 2, got 1 at 2"),
+    "children negative": (item("n_children", 2, -2), r"n_children' must be in .* got -2 at 2"),
+    "children too many": (item("n_children", 2, 3), r"all nodes but the root \(7\), got 8"),
+    "inner node a leaf": (item("n_children", 2, 0), r"all nodes but the root \(7\), got 5"),
+    "counts that wrap": (item("n_children", 2, 2**31 - 1), "n_children' must be in .* at 2"),
+    "children of a later node": (
+        item("n_children", slice(None), [0, 3, 2, 2, 0, 0, 0, 0]),
+        "breadth first, .* got 0 at 1",
+    ),
+    "root begins late": (item("begin", 0, 1), r"the root \[0, 10\), got \[1, 10\)"),
+    "root ends early": (item("end", 0, 9), r"the root \[0, 10\), got \[0, 9\)"),
+    "leaf empty": (item("end", 1, 0), r"at least one label, got \[0, 0\) at 1"),
+    "leaf negative": (item("begin", 1, -5), r"into its children, got \[-5, 2\) at 1"),
+    "leaf past the end": (item("end", 7, 2**31 - 1), "must cut each node into its children"),
+    "leaves overlap": (item("begin", 5, 3), r"into its children, got \[3, 6\) at 5"),
+    "leaf with a gap": (item("begin", 5, 5), r"into its children, got \[5, 6\) at 5"),
+    "label negative": (item("order", 3, -1), r"'trees/0/order' must be in .* got -1 at 3"),
+    "label twice": (item("order", 0, 4), "'trees/0/order' must have no label twice, got 4"),
+    "features start late": (item("feature_ptr", 0, 1), "feature_ptr' must run from 0 to 93, got 1"),
+    "features end late": (
+        item("feature_ptr", 8, 94),
+        "feature_ptr' must run from 0 to 93, got 0 to 94",
+    ),
+    "features fall": (item("feature_ptr", 3, 20), "feature_ptr' must not fall, got 20 after 24"),
+    "feature negative": (item("features", 0, -1), r"features' must be in \[0, .*, got -1 at 0"),
+    "feature too large": (
+        item("features", 11, 12),
+        r"'trees/0/features' must be in \[0, 12\), got 12",
+    ),
+    "feature twice": (item("features", 1, 0), "'trees/0/features' must rise inside each row"),
+    "features unsorted": (item("features", 1, 5), "'trees/0/features' must rise inside each row"),
+    "sizes too few": (tree("sizes", np.ones(92, np.uint16)), "sizes' must have 93 items, got 92"),
+    "size zero": (item("sizes", 5, 0), r"'trees/0/sizes' must be in \[1, 65537\), got 0 at 5"),
+    "size too large": (item("sizes", 5, 4), "sizes' must add up to the number of outputs"),
+    "size beyond 16 bits": (
+        tree("sizes", np.full(93, 65537, np.uint32)),
+        "sizes' must be in .* got 65537",
+    ),
+    "sizes of int64": (
+        tree("sizes", np.ones(93, np.int64)),
+        "1-D of uint16 or uint32, got 1-D of int64",
+    ),
+    "output too large": (
+        item("outputs", 1, 3),
+        r"outputs' must be in \[0, 3\) of its node, got 3 at 1",
+    ),
+    "output of a leaf": (item("outputs", -1, 255), r"must be in \[0, 2\) of its node, got 255"),
+    "output twice": (item("outputs", 1, 0), "must rise inside a feature, got 0 after 0 at 1"),
+    "outputs fall": (item("outputs", 2, 2), "must rise inside a feature, got 1 after 2 at 3"),
+    "outputs too few": (tree("outputs", np.zeros(3, np.uint8)), r"number of outputs \(3\), got"),
+    "bias too short": (tree("bias", np.zeros(16, np.float32)), "bias' must have 17 items, got 16"),
+    "bias NaN": (item("bias", 2, np.nan), "'trees/0/bias' must be finite, got nan at 2"),
+    "weights too few": (
+        tree("weights", np.zeros(3, np.float32)),
+        "weights' must have .* items, got 3",
+    ),
+    "weight infinite": (
+        item("weights", 7, -np.inf),
+        "'trees/0/weights' must be finite, got -inf at 7",
+    ),
+    "weights of float64": (
+        tree("weights", np.zeros(3)),
+        "of float32 or float16 or int8, got 1-D of float64",
+    ),
+    "scales unasked": (
+        tree("scales", np.ones(8, np.float32)),
+        "scales' belongs to weights of int8",
+    ),
+    "weights missing": (tree("weights", None), "'trees/0/weights' of the kind 'tree' is missing"),
+}
+
+OTHERS = {
+    "float16 infinite": (
+        "float16",
+        item("weights", 3, np.inf),
+        "weights' must be finite, got inf at 3",
+    ),
+    "float16 NaN": ("float16", item("weights", 3, np.nan), "weights' must be finite, got nan at 3"),
+    "int8 without scales": ("int8", tree("scales", None), "scales' must come with weights of int8"),
+    "int8 of -128": (
+        "int8",
+        item("weights", 4, -128),
+        r"weights' must be in \[-127, 128\), got -128",
+    ),
+    "scales too few": ("int8", tree("scales", np.ones(7, np.float32)), "scales' must have 8 items"),
+    "scale negative": (
+        "int8",
+        item("scales", 2, -1),
+        "scales' must be finite and >= 0, got -1.0 at 2",
+    ),
+    "scale NaN": ("int8", item("scales", 2, np.nan), "scales' must be finite and >= 0, got nan"),
+    "scale that overflows": (
+        "int8",
+        item("scales", 2, 1e37),
+        "keep 127 times itself finite, got 1e.37",
+    ),
+    "names too few": (
+        "int8",
+        inside("state", n_labels=11),
+        "'label_names/offsets' must have 12 items",
+    ),
+    "names not UTF-8": (
+        "int8",
+        lambda d: d.array("label_names/bytes").__setitem__(1, 255),
+        "label_names/bytes' must be UTF-8",
+    ),
+    "vocabulary in part": (
+        "int8",
+        put("vocabulary/bytes", np.zeros(1, np.uint8)),
+        "'vocabulary/offsets' .* missing",
+    ),
+    "classes too few": (
+        "numbers",
+        put("classes/numbers", np.arange(2.0)),
+        "numbers' must have 3 items, got 2",
+    ),
+    "classes of two axes": (
+        "numbers",
+        put("classes/numbers", np.ones((3, 1))),
+        "must be 1-D of int8 or",
+    ),
+    "class NaN": (
+        "numbers",
+        put("classes/numbers", np.array([0, 1, np.nan])),
+        "numbers' must be finite",
+    ),
+    "class twice": (
+        "numbers",
+        put("classes/numbers", np.array([0, 1, 1.0])),
+        r"must rise, got .*1.0.* after .*1.0.* at 2",
+    ),
+    "ids with classes": (
+        "numbers",
+        inside("state", classes="ids"),
+        "not belong to classes that are ids",
+    ),
+    "bool of 2": (
+        "bools",
+        put("classes/bools", np.uint8([0, 2])),
+        r"bools' must be in \[0, 2\), got 2",
+    ),
+    "characters of no width": (
+        "characters",
+        put("classes/characters", np.zeros((3, 0), np.uint32)),
+        "at least one column, got none",
+    ),
+    "character beyond Unicode": (
+        "characters",
+        put("classes/characters", np.uint32([[1], [2], [0x110000]])),
+        "in .0, 1114112., got 1114112",
+    ),
+    "character half": (
+        "characters",
+        put("classes/characters", np.uint32([[1], [2], [0xD800]])),
+        "halves .* got 0xd800",
+    ),
+    "characters fall": (
+        "characters",
+        put("classes/characters", np.uint32([[98], [97], [99]])),
+        "must rise, got .*'a'.* after .*'b'",
+    ),
+    "characters as strings": (
+        "characters",
+        inside("state", classes="strings"),
+        "not belong to classes that are",
+    ),
+    "strings fall": (
+        "strings",
+        put("classes/strings/bytes", np.frombuffer(b"bac", np.uint8)),
+        "must rise, got 'a' after 'b' at 1",
+    ),
+    "base without kind": (
+        "agglomerated",
+        estimator("base", lambda e: e.pop("kind")),
+        "base of .* must be None, or",
+    ),
+    "base of unknown kind": (
+        "agglomerated",
+        estimator("base", lambda e: e.update(kind="x")),
+        "base of agglomerated must",
+    ),
+    "base a pooling": (
+        "agglomerated",
+        estimator("base", lambda e: e.update(kind="hybrid")),
+        "base of agglomerated must",
+    ),
+    "base a list": (
+        "agglomerated",
+        inside("parameters", base=[]),
+        r"base of agglomerated must be .* got \[\]",
+    ),
+    "base a tree": (
+        "agglomerated",
+        inside("parameters", base={"kind": "tree", "parameters": {}}),
+        "base of agglomerated must",
+    ),
+    "base with a wrong parameter": (
+        "agglomerated",
+        estimator("base", lambda e: e["parameters"].update(C=-1)),
+        "base of agglomerated must",
+    ),
+    "base with another parameter": (
+        "agglomerated",
+        estimator("base", lambda e: e["parameters"].update(n_jobs=99)),
+        "base of agglomerated must",
+    ),
+    "agglomeration a classifier": (
+        "agglomerated",
+        estimator("agglomeration", lambda e: e.update(kind="parabel")),
+        "agglomeration of agglomerated must",
+    ),
+    "no members": (
+        "agglomerated",
+        child(lambda c: c.update(bases=[], agglomerations=[])),
+        "array '.*' is unknown to the kind",
+    ),
+    "member without base": (
+        "agglomerated",
+        child(lambda c: c["bases"].pop()),
+        "'bases/1/.*' is unknown",
+    ),
+    "member a pooling": (
+        "agglomerated",
+        child(lambda c: c["bases"][0].update(kind="hybrid")),
+        "'bases/0/' must be one of label_tree",
+    ),
+    "ensemble of other features": (
+        "agglomerated",
+        inside("state", n_features=13),
+        r"'agglomerations/0' .* \(13\), got 12",
+    ),
+    "ensemble of other labels": (
+        "agglomerated",
+        inside("state", n_labels=11),
+        r"'bases/0' must have the labels .* got 10",
+    ),
+    "base of other features": (
+        "agglomerated",
+        child(lambda c: c["bases"][1]["state"].update(n_features=5)),
+        r"'bases/1' must have the groups of its ensemble \(4\), got 5",
+    ),
+    "tree of a base": (
+        "agglomerated",
+        lambda d: d.array("bases/1/trees/0/order").__setitem__(0, 10),
+        r"'bases/1/trees/0/order' must be in \[0, 10\), got 10",
+    ),
+}
+
+
+def flat(name, index, value):
+    def change(draft):
+        draft.array(name)[index] = value
+
+    return change
+
+
+# 10 labels, 12 features; feature 0 has weights for outputs 0 to 9.
+FLAT = {
+    "labels too few": (inside("state", n_labels=9), r"'labels' must be in \[0, 9\), got 9 at 9"),
+    "label negative": (flat("labels", 0, -1), r"'labels' must be in \[0, 10\), got -1 at 0"),
+    "label twice": (flat("labels", 3, 2), "'labels' must rise, got 2 after 2 at 3"),
+    "labels fall": (flat("labels", 3, 9), "'labels' must rise, got 4 after 9 at 4"),
+    "no labels": (put("labels", np.zeros(0, np.int32)), "'labels' must have at least one label"),
+    "labels of int64": (put("labels", np.arange(10)), "1-D of int32, got 1-D of int64"),
+    "features too few": (inside("state", n_features=11), "'feature_ptr' must have 12 items, got"),
+    "features too many": (inside("state", n_features=13), "'feature_ptr' must have 14 items, got"),
+    "features start late": (flat("feature_ptr", 0, 1), "'feature_ptr' must run from 0 to"),
+    "features end late": (flat("feature_ptr", 12, 10**9), "'feature_ptr' must run from 0 to"),
+    "features fall": (flat("feature_ptr", 2, 10**9), "'feature_ptr' must not fall, got"),
+    "output too large": (flat("outputs", 9, 10), r"'outputs' must be in \[0, 10\), got 10 at 9"),
+    "output twice": (flat("outputs", 1, 0), "'outputs' must rise inside a feature, got 0 after 0"),
+    "outputs too few": (put("outputs", np.zeros(3, np.uint16)), "'feature_ptr' must run from 0"),
+    "outputs of uint8": (put("outputs", np.zeros(3, np.uint8)), "of uint16 or int32, got 1-D of"),
+    "output negative": (
+        lambda d: d.put("outputs", np.int32(d.array("outputs")) - 1),
+        r"'outputs' must be in \[0, 10\), got -1 at 0",
+    ),
+    "bias too short": (put("bias", np.zeros(9, np.float32)), "'bias' must have 10 items, got 9"),
+    "bias NaN": (flat("bias", 2, np.nan), "'bias' must be finite, got nan at 2"),
+    "weights too few": (put("weights", np.zeros(3, np.float32)), "'weights' must have .* got 3"),
+    "weight infinite": (flat("weights", 7, -np.inf), "'weights' must be finite, got -inf at 7"),
+    "weights missing": (put("weights", None), "'weights' of the kind 'dismec' is missing"),
+    "weights of float64": (put("weights", np.zeros(3)), "or float16 or int8, got 1-D of float64"),
+    "scales unasked": (
+        put("scales", np.ones(12, np.float32)),
+        "'scales' belongs to weights of int8",
+    ),
+    "batch of none": (inside("parameters", batch_size=0), "batch_size of dismec must be .* got 0"),
+    "another kind": (lambda d: d.model.update(kind="plt"), "must be .* is"),
+}
+
+FLAT_INT8 = {
+    "without scales": (put("scales", None), "'scales' must come with weights of int8"),
+    "of -128": (flat("weights", 4, -128), r"'weights' must be in \[-127, 128\), got -128"),
+    "scales too few": (
+        put("scales", np.ones(11, np.float32)),
+        "'scales' must have 12 items, got 11",
+    ),
+    "scale negative": (flat("scales", 2, -1), "'scales' must be finite and >= 0, got -1.0 at 2"),
+    "scale that overflows": (flat("scales", 2, 1e37), "keep 127 times itself finite, got 1e.37"),
+}
+
+
+def refuse(tmp_path, data, change, message):
+    draft = Draft(data)
+    change(draft)
+    path = tmp_path / "bad.safetensors"
+    path.write_bytes(draft.to_bytes())
+    with pytest.raises(ModelFormatError, match=message) as caught:
+        load(path)
+    text = str(caught.value)
+    assert text.startswith(f"{path}: ")
+    assert text.isprintable()
+
+
+@pytest.mark.parametrize("case", TREE)
+def test_a_broken_tree_is_named(tmp_path, stored, case):
+    refuse(tmp_path, stored["tree"], *TREE[case])
+
+
+@pytest.mark.parametrize("case", FLAT)
+def test_a_broken_flat_model_is_named(tmp_path, stored, case):
+    refuse(tmp_path, stored["flat"], *FLAT[case])
+
+
+@pytest.mark.parametrize("case", FLAT_INT8)
+def test_broken_small_weights_are_named(tmp_path, stored, case):
+    refuse(tmp_path, stored["flat int8"], *FLAT_INT8[case])
+
+
+@pytest.mark.parametrize("case", OTHERS)
+def test_a_broken_classifier_is_named(tmp_path, stored, case):
+    which, change, message = OTHERS[case]
+    refuse(tmp_path, stored[which], change, message)
+
+
+def test_the_drafts_themselves_are_good(tmp_path, stored):
+    for data in stored.values():
+        (tmp_path / "a").write_bytes(Draft(data).to_bytes())
+        load(tmp_path / "a").predict(X)
+
+
+def test_ensembles_without_members(tmp_path, stored):
+    draft = Draft(stored["tree"])
+    draft.header, draft.payload = {}, b""
+    draft.model["children"]["trees"] = []
+    (tmp_path / "a").write_bytes(draft.to_bytes())
+    with pytest.raises(ModelFormatError, match="children 'trees' must be at least one, got none"):
+        load(tmp_path / "a")
+    draft = Draft(stored["agglomerated"])
+    draft.header, draft.payload = {}, b""
+    draft.model["children"] = {"bases": [], "agglomerations": []}
+    (tmp_path / "a").write_bytes(draft.to_bytes())
+    with pytest.raises(ModelFormatError, match="must be as many, at least one, got 0 and 0"):
+        load(tmp_path / "a")
+
+
+def test_estimators_do_not_nest_without_end(tmp_path, stored):
+    draft = Draft(stored["agglomerated"])
+    for depth in range(300):
+        parameters = draft.model["parameters"]
+        inner = {"kind": "agglomerated", "parameters": dict(parameters)}
+        draft.model["parameters"] = {**parameters, "base": inner}
+        (tmp_path / "a").write_bytes(draft.to_bytes())
+        if depth < 7:
+            load(tmp_path / "a")
+        elif depth in {7, 50, 299}:
+            with pytest.raises(ModelFormatError, match=r"base of agglomerated|nested too deeply"):
+                load(tmp_path / "a")
+
+
+def test_blocks_have_no_blind_spot(monkeypatch):
+    monkeypatch.setattr("defrag.persistence._checks.BLOCK_ITEMS", 3)
+    model = small_label_tree().trees_[0]
+    arrays = {**vars(model.tree), **vars(model.weights)}
+    arrays["sizes"] = np.diff(arrays.pop("entry_ptr")).astype(np.uint16)
+    part = Part(arrays=arrays)
+    check_label_tree(part, 10)
+    entry_ptr = check_label_tree_weights(part, 12)
+    starts = set(entry_ptr.tolist())
+    outputs = arrays["outputs"]
+    for place in range(len(outputs)):
+        before = outputs[place]
+        if place not in starts:
+            outputs[place] = outputs[place - 1]
+            with pytest.raises(ModelFormatError, match=f"rise inside a feature, .* at {place}"):
+                check_label_tree_weights(part, 12)
+        outputs[place] = 9  # either too large, or before a smaller one
+        with pytest.raises(ModelFormatError, match="array 'outputs' must"):
+            check_label_tree_weights(part, 12)
+        outputs[place] = before
+    check_label_tree_weights(part, 12)
+
+
+def test_there_may_be_65536_outputs_and_no_more():
+    for n_labels in (65536, 65537):
+        part = Part(arrays={
+            "first_child": np.zeros(1, np.int32), "n_children": np.zeros(1, np.int32),
+            "begin": np.zeros(1, np.int32), "end": np.int32([n_labels]),
+            "order": np.arange(n_labels, dtype=np.int32), "feature_ptr": np.int64([0, 1]),
+            "features": np.zeros(1, np.int32), "sizes": np.uint32([65536]),
+            "outputs": np.arange(65536, dtype=np.uint16), "bias": np.zeros(n_labels, np.float32),
+            "weights": np.ones(65536, np.float32),
+        })  # fmt: skip
+        check_label_tree(part, n_labels)
+        if n_labels == 65536:
+            assert check_label_tree_weights(part, 1).tolist() == [0, 65536]
+        else:
+            with pytest.raises(ModelFormatError, match="at most 65536 outputs, got 65537 at 0"):
+                check_label_tree_weights(part, 1)

@@ -1,0 +1,393 @@
+"""Classifiers in files: saved, loaded, shared; what a file may say about classes and names."""
+
+from __future__ import annotations
+
+import pickle
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+from defrag import Agglomerated, Defrag, DiSMEC, Hybrid, LabelTree, Parabel, load
+from defrag._native import LabelTreeArrays, LabelTreeWeights
+from defrag.persistence import describe
+from defrag.persistence._label_tree_checks import n_outputs, offsets
+from defrag.persistence._schema import Part
+from defrag.persistence.codecs import _tree_weights as tree_weights
+from defrag.persistence.codecs._classes import pack_classes, unpack_classes
+from defrag.persistence.codecs._tree_weights import pack_weights, unpack_weights
+from tests.helpers.model_drafts import (
+    Draft,
+    X,
+    Y,
+    small_agglomerated,
+    small_dismec,
+    small_hybrid,
+    small_label_tree,
+)
+
+INDICATOR = np.zeros((30, 11), dtype=int)  # the last label has no points
+for _row, _labels in enumerate(Y):
+    INDICATOR[_row, _labels] = 1
+LETTERS = np.array(["a", "bc", "ä🙂"])[np.arange(30) % 3]
+
+MODELS = {
+    "label tree": small_label_tree,
+    "three trees": lambda: small_label_tree(n_trees=3),
+    "one leaf": lambda: small_label_tree(max_leaf_size=99),
+    "no weights": lambda: small_label_tree(weight_threshold=1e9),
+    "wide leaf": lambda: LabelTree(max_leaf_size=400, random_state=0).fit(
+        np.repeat(X, 10, axis=0), [[i] for i in range(300)]
+    ),
+    "dense labels": lambda: small_label_tree().fit(X, INDICATOR),
+    "sparse labels": lambda: small_label_tree().fit(X, sparse.csr_array(INDICATOR)),
+    "parabel": lambda: Parabel(max_leaf_size=1, random_state=0).fit(X, Y),
+    "agglomerated": small_agglomerated,
+    "shared groups": lambda: small_agglomerated(per_member=False),
+    "defaults": lambda: Agglomerated(random_state=1).fit(X, LETTERS),
+    "agglomerated twice": lambda: small_agglomerated(base=Agglomerated(Parabel(2), Defrag())),
+    "flat": small_dismec,
+    "flat without weights": lambda: small_dismec(weight_threshold=1e9),
+    "flat, dense labels": lambda: small_dismec().fit(X, INDICATOR),
+    "flat, classes": lambda: small_dismec().fit(X, LETTERS),
+    "flat on groups": lambda: small_agglomerated(base=DiSMEC("fast", batch_size=16)),
+    "given vectors": lambda: small_agglomerated(agglomeration=Defrag(representation=np.eye(12))),
+}
+
+
+def assert_same_answers(found, wanted, points=X):
+    assert type(found) is type(wanted)
+    for a, b in zip(found.predict_topk(points, 4), wanted.predict_topk(points, 4), strict=True):
+        np.testing.assert_array_equal(a, b, strict=True)
+    for method in ("decision_function", "predict"):
+        a, b = getattr(found, method)(points), getattr(wanted, method)(points)
+        assert type(a) is type(b)
+        if sparse.issparse(a):
+            a, b = a.toarray(), b.toarray()
+        np.testing.assert_array_equal(a, b, strict=True)
+
+
+@pytest.mark.parametrize("mmap", [True, False])
+@pytest.mark.parametrize("name", MODELS)
+def test_a_loaded_classifier_is_the_saved_one(tmp_path, name, mmap):
+    model = MODELS[name]()
+    model.save(tmp_path / "a")
+    loaded = load(tmp_path / "a", mmap=mmap)
+    assert_same_answers(loaded, model)
+    assert repr(loaded).replace("'given'", "").split() == repr(model).split() or "given" in name
+    for attribute in ("n_labels_", "n_features_in_", "multilabel_", "dense_answers_"):
+        assert getattr(loaded, attribute) == getattr(model, attribute)
+        assert type(getattr(loaded, attribute)) is type(getattr(model, attribute))
+    np.testing.assert_array_equal(loaded.classes_, model.classes_, strict=True)
+    assert loaded.label_names_ is loaded.vocabulary_ is None
+    loaded.save(tmp_path / "b")
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+    assert_same_answers(pickle.loads(pickle.dumps(loaded)), model)  # noqa: S301 - its own bytes
+
+
+@pytest.mark.parametrize(
+    "name", ["label tree", "parabel", "agglomerated", "agglomerated twice", "flat"]
+)
+def test_a_loaded_classifier_can_be_fitted_anew(tmp_path, name):
+    model = MODELS[name]()
+    model.save(tmp_path / "a")
+    again = clone(load(tmp_path / "a")).fit(X, Y)
+    assert_same_answers(again, model)
+    again.save(tmp_path / "b")
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+@pytest.mark.parametrize(
+    "name", ["label tree", "parabel", "agglomerated", "flat", "flat on groups"]
+)
+@pytest.mark.parametrize("weights", ["float32", "int8"])
+def test_bytes_do_not_depend_on_threads(tmp_path, name, weights):
+    found = set()
+    for n_jobs in (1, 2, 3, 8, None):
+        clone(MODELS[name]()).set_params(n_jobs=n_jobs).fit(X, Y).save(
+            tmp_path / "a", weights=weights
+        )
+        found.add((tmp_path / "a").read_bytes())
+    assert len(found) == 1
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize(("weights", "step"), [("float16", 2**-11), ("int8", 1 / 250)])
+def test_small_weights_are_close_and_stay_as_they_are(tmp_path, name, weights, step):
+    model = MODELS[name]()
+    model.save(tmp_path / "a", weights=weights)
+    loaded = load(tmp_path / "a")
+    _, wanted = model.predict_topk(X, 4)
+    _, found = loaded.predict_topk(X, 4)
+    # A score is a product of exponentials; a row of at most 12 features has length 1.
+    np.testing.assert_allclose(found, wanted, atol=60 * step)
+    loaded.save(tmp_path / "b", weights=weights)
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+    assert describe(tmp_path / "a")["weight_type"] == weights
+
+
+def packed(weights, weight_type):
+    """Pack two nodes: a root with two leaves of 1 and 2 labels, then three outputs."""
+    tree = LabelTreeArrays(*(np.int32(a) for a in ([1, 0, 0], [2, 0, 0], [0, 0, 1], [3, 1, 3],
+                                                   [0, 1, 2])))  # fmt: skip
+    n = len(weights)
+    full = LabelTreeWeights(
+        feature_ptr=np.int64([0, n - 1, n - 1, n]),
+        features=np.int32([*range(n - 1), 0]),
+        entry_ptr=np.arange(n + 1),
+        outputs=np.zeros(n, np.uint16),
+        weights=np.float32(weights),
+        bias_ptr=np.int64([0, 2, 3, 5]),
+        bias=np.zeros(5, np.float32),
+    )
+    arrays = pack_weights(tree, full, weight_type)
+    widths = n_outputs(tree.n_children, tree.begin, tree.end)
+    return arrays, unpack_weights(arrays, widths, offsets(arrays["sizes"]))
+
+
+def test_int8_by_hand(monkeypatch):
+    for block in (1, 2, 100):
+        monkeypatch.setattr("defrag.persistence._checks.BLOCK_ITEMS", block)
+        arrays, found = packed([1.27, -0.5, 0.004, 25.4], "int8")
+        assert arrays["weights"].tolist() == [127, -50, 0, 127]
+        np.testing.assert_allclose(arrays["scales"], [0.01, 0, 0.2], rtol=2**-16)
+        np.testing.assert_allclose(found.weights, [1.27, -0.5, 0, 25.4], rtol=2**-16)
+        assert found.weights.dtype == np.float32
+
+
+@pytest.mark.parametrize("weights", [[0, 0, 0], [1e-45, 0, 3e38], [1e-40, -1e-40, 1]])
+def test_int8_at_the_edges(weights):
+    arrays, found = packed(weights, "int8")
+    assert np.isfinite(found.weights).all()
+    assert np.abs(arrays["weights"].astype(int)).max() <= 127
+    np.testing.assert_allclose(found.weights, np.float32(weights), rtol=2**-16, atol=1e-42)
+
+
+def test_narrow_and_wide_arrays(tmp_path):
+    rng = np.random.default_rng(0)
+    points = np.float32(rng.random((600, 8)))
+    for n_labels, wanted in ((256, "U8"), (257, "U16")):
+        model = LabelTree(max_leaf_size=600, random_state=0)
+        model.fit(points, [[i % n_labels] for i in range(600)])
+        model.save(tmp_path / "a")
+        header = Draft((tmp_path / "a").read_bytes()).header
+        assert header["trees/0/outputs"]["dtype"] == wanted
+        assert header["trees/0/sizes"]["dtype"] == "U16"
+        loaded = load(tmp_path / "a")
+        assert_same_answers(loaded, model, points)
+        mapped = loaded.trees_[0].weights
+        for name in ("features", "feature_ptr", "bias", "weights"):
+            assert not getattr(mapped, name).flags.writeable, name
+        assert mapped.outputs.flags.writeable == (wanted == "U8")  # widened, or as in the file
+
+
+def test_biases_must_be_those_of_the_nodes():
+    model = small_label_tree()
+    tree = model.trees_[0]
+    tree.weights.bias_ptr[1] = 2
+    with pytest.raises(ValueError, match="must give each node a bias per output"):
+        pack_weights(tree.tree, tree.weights, "float32")
+    assert tree_weights.WEIGHT_TYPES == ("float32", "float16", "int8")
+
+
+CLASSES = {
+    "ints": np.arange(3) * 5 - 5,
+    "small ints": np.int8([-3, 0, 4]),
+    "unsigned": np.uint64([0, 1, 2**63]),
+    "floats": np.array([-1.0, 0.0, 2.0]),
+    "small floats": np.float32([1, 2, 3]),
+    "strings": np.array(["", "a", "ä🙂"]),
+    "wide strings": np.array(["a", "b", "c"], dtype="U20"),
+    "strings with zeros": np.array(["a\0b", "b", "c"], dtype=object),
+    "objects": np.array(["", "a", "ä🙂"], dtype=object),
+}
+
+
+@pytest.mark.parametrize("name", CLASSES)
+@pytest.mark.parametrize("make", [LabelTree, Agglomerated])
+def test_classes_come_back(tmp_path, name, make):
+    model = make(random_state=0).fit(X, CLASSES[name][np.arange(30) % 3])
+    model.save(tmp_path / "a")
+    loaded = load(tmp_path / "a")
+    np.testing.assert_array_equal(loaded.classes_, model.classes_, strict=True)
+    assert_same_answers(loaded, model)
+
+
+def test_two_classes_that_are_bools(tmp_path):
+    model = LabelTree(random_state=0).fit(X, np.arange(30) % 3 == 0)
+    model.save(tmp_path / "a")
+    assert load(tmp_path / "a").classes_.dtype == bool
+    assert_same_answers(load(tmp_path / "a"), model)
+
+
+@pytest.mark.parametrize(
+    "classes",
+    [np.array([1, "a"], dtype=object), np.array([b"a", b"b"]), np.array([1j, 2j]),
+     np.array(["2020", "2021"], dtype="M8[Y]"), np.array([1, 2], dtype=np.longdouble)],
+    ids=str,
+)  # fmt: skip
+def test_other_classes_are_refused(tmp_path, classes):
+    model = LabelTree(random_state=0).fit(X, np.arange(30) % 2)
+    model.class_names_ = classes
+    with pytest.raises(ValueError, match="must be numbers, bools or strings to be saved, got"):
+        model.save(tmp_path / "a")
+    assert not list(tmp_path.iterdir())
+
+
+def test_classes_of_other_byte_order():
+    kind, arrays = pack_classes(np.array(["a", "ä"], dtype=">U3"))
+    found = unpack_classes(Part(state={"classes": kind}, arrays=arrays), 2)
+    assert found.tolist() == ["a", "ä"]
+    assert found.dtype == "<U3"
+
+
+NAMES = {
+    "label_names": [f"Läbel {i}" for i in range(10)],
+    "vocabulary": ["", *"bcdefghijk", "日本"],
+}
+
+
+@pytest.mark.parametrize("make", [small_label_tree, small_agglomerated])
+def test_names_belong_to_the_file(tmp_path, make):
+    model = make()
+    model.save(tmp_path / "a", **NAMES)
+    assert model.label_names_ is model.vocabulary_ is None
+    loaded = load(tmp_path / "a")
+    assert list(loaded.label_names_) == NAMES["label_names"]
+    assert list(loaded.vocabulary_) == NAMES["vocabulary"]
+    assert_same_answers(loaded, model)
+    loaded.save(tmp_path / "b")  # keeps them
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+    loaded.save(tmp_path / "b", label_names=list("abcdefghij"))
+    assert load(tmp_path / "b").label_names_[9] == "j"
+    assert loaded.label_names_[9] == "Läbel 9"
+    model.label_names_, model.vocabulary_ = NAMES["label_names"], NAMES["vocabulary"]
+    model.save(tmp_path / "b")  # as the command line does
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+    assert model.fit(X, Y).label_names_ is None
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"label_names": ["a"]}, "label_names must be 10 strings, got 1"),
+        ({"label_names": "abcdefghij"}, "label_names must be 10 strings, got 'abcdefghij'"),
+        ({"vocabulary": list("abc")}, "vocabulary must be 12 strings, got 3"),
+        ({"vocabulary": range(12)}, "vocabulary must be strings, got 0"),
+        ({"label_names": [*"abcdefghi", "\ud800"]}, "surrogates not allowed"),
+        ({"weights": "float64"}, "weights must be one of 'float32', 'float16', 'int8', got 'fl"),
+        ({"weights": np.float32}, "weights must be one of"),
+    ],
+)
+def test_what_save_refuses(tmp_path, options, message):
+    with pytest.raises(ValueError, match=message):
+        small_label_tree().save(tmp_path / "a", **options)
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_cannot_be_saved(tmp_path):
+    class Special(LabelTree):
+        pass
+
+    with pytest.raises(TypeError, match=r"only Defrag, .*Agglomerated.* can be saved, got Special"):
+        Special().fit(X, Y).save(tmp_path / "a")
+    with pytest.raises(TypeError, match="can be saved, got Special"):
+        small_agglomerated(base=Special()).save(tmp_path / "a")
+    with pytest.raises(NotFittedError, match="not fitted"):
+        LabelTree().save(tmp_path / "a")
+    model = small_label_tree()
+    model.trees_[0].weights.weights[3] = 1e6
+    with pytest.raises(ValueError, match="'trees/0/weights' must be finite, got inf at 3"):
+        model.save(tmp_path / "a", weights="float16")
+    assert not list(tmp_path.iterdir())
+
+
+def test_feature_names_come_back(tmp_path):
+    frame = pd.DataFrame(X, columns=["", "ä", "日本", "with\nline", *"efghijkl"])
+    for model in (small_label_tree(), small_agglomerated()):
+        model.fit(frame, Y).save(tmp_path / "a")
+        loaded = load(tmp_path / "a")
+        assert loaded.feature_names_in_.tolist() == model.feature_names_in_.tolist()
+        assert_same_answers(loaded, model, frame)
+        with pytest.raises(ValueError, match="feature names should match"):
+            loaded.predict(frame.rename(columns={"ä": "b"}))
+
+
+@pytest.mark.parametrize("make", [small_label_tree, small_agglomerated, small_dismec])
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_threads_share_a_mapped_classifier(tmp_path, make, n_jobs):
+    make().save(tmp_path / "a")
+    model = load(tmp_path / "a").set_params(n_jobs=n_jobs)
+    batches = [np.roll(X, shift, axis=0) for shift in range(8)]
+    wanted = [model.predict_topk(batch, 4) for batch in batches]
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(8) as pool:
+            for _ in range(10):
+                found = list(pool.map(model.predict_topk, batches, [4] * 8))
+                np.testing.assert_array_equal(found, wanted)
+    finally:
+        sys.setswitchinterval(interval)
+
+
+def test_threads_reach_the_members():
+    model = small_agglomerated().set_params(n_jobs=2)
+    assert all(part.n_jobs == 2 for member in model.members_ for part in member)
+
+
+@pytest.mark.parametrize("make", [small_label_tree, small_dismec])
+def test_labels_that_never_occur_cost_nothing(tmp_path, make):
+    model = make()
+    model.n_labels_ = 2**31 - 1
+    model.save(tmp_path / "a")
+    loaded = load(tmp_path / "a")
+    assert loaded.n_labels_ == 2**31 - 1
+    assert loaded.decision_function(X).shape == (30, 2**31 - 1)
+    np.testing.assert_array_equal(loaded.predict_topk(X)[0], model.predict_topk(X)[0])
+
+
+def test_descriptions(tmp_path):
+    path = tmp_path / "a"
+    small_label_tree(n_trees=2).save(path, weights="int8", **NAMES)
+    found = describe(path)
+    n_weights = found.pop("weights")
+    assert found.pop("sizes")["weights"] == n_weights > 100
+    assert found.pop("parameters")["max_leaf_size"] == 2
+    assert found == {
+        "kind": "label_tree", "format_version": 1, "bytes": path.stat().st_size, "features": 12,
+        "labels": 10, "groups": None, "members": None, "trees": 2, "nodes": 16,
+        "weight_type": "int8", "label_names": True, "vocabulary": True,
+    }  # fmt: skip
+    small_dismec().save(path, weights="float16")
+    found = describe(path)
+    assert (found["kind"], found["trees"], found["nodes"]) == ("dismec", 0, 0)
+    assert (found["weights"], found["weight_type"]) == (found["sizes"]["weights"] / 2, "float16")
+    small_agglomerated().save(path)
+    found = describe(path)
+    assert (found["members"], found["trees"], found["labels"]) == (2, 2, 10)
+    assert found["parameters"]["agglomeration"]["kind"] == "hybrid"
+    small_hybrid().save(path)
+    found = describe(path)
+    assert (found["groups"], found["features"], found["labels"]) == (4, 12, None)
+    assert found["weight_type"] is None
+    assert sum(found["sizes"].values()) < path.stat().st_size
+
+
+def test_parameters_of_inner_estimators(tmp_path):
+    base = Parabel(3, C=np.float64(0.5), random_state=np.random.RandomState(0))
+    model = Agglomerated(base, Defrag(n_clusters=np.int64(5)), random_state=3).fit(X, Y)
+    model.save(tmp_path / "a")
+    loaded = load(tmp_path / "a")
+    assert isinstance(loaded.base, Parabel)
+    assert loaded.base.get_params() == {**base.get_params(), "random_state": None}
+    assert loaded.agglomeration.get_params() == model.agglomeration.get_params()
+    assert type(loaded.agglomeration) is Defrag
+    small_agglomerated(base=None, agglomeration=None).save(tmp_path / "a")
+    assert load(tmp_path / "a").base is load(tmp_path / "a").agglomeration is None
+    assert isinstance(load(tmp_path / "a").members_[0][0], Hybrid)

@@ -1,0 +1,436 @@
+"""Imputation and re-ranking in model files: saved, loaded, and every broken promise refused."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from defrag import Agglomerated, Defrag, Fiat, Hybrid, Imputed, Parabel, Refrag, load
+from defrag.exceptions import ModelFormatError
+from defrag.persistence import describe
+from tests.helpers.model_drafts import Draft, X, Y
+
+BASE = Parabel(2, max_leaf_size=4)
+GROUPS = Defrag(max_cluster_size=3, sample_points=1.0)
+MODELS = {
+    "fixed": lambda: Refrag(BASE, gamma=4, propensity_weight=0.5, random_state=0).fit(X, Y),
+    "chosen": lambda: Refrag(BASE, random_state=0, widen=2).fit(X, Y),
+    "blocks": lambda: Refrag(
+        BASE, co_occurrence="cosine", agglomeration=GROUPS, gamma=4.0, random_state=0
+    ).fit(X, Y),
+    "classes": lambda: Refrag(BASE, random_state=0).fit(X, np.arange(30) % 3),
+    "imputed": lambda: Imputed(BASE, Fiat(agglomeration=GROUPS), random_state=0).fit(X, Y),
+    "listed": lambda: Imputed(BASE, Fiat(companions=3), random_state=0).fit(X, Y),
+    "given groups": lambda: Imputed(
+        BASE, Fiat(beta=0.5, agglomeration=GROUPS.fit(X), prefit=True), random_state=0
+    ).fit(X, Y),
+    "all": lambda: Imputed(
+        Refrag(Agglomerated(BASE, Hybrid(n_clusters=6)), gamma=2.0, propensity_weight=0.1),
+        random_state=0,
+    ).fit(X, Y),
+    "below groups": lambda: Agglomerated(
+        Refrag(BASE, gamma=2.0, propensity_weight=0.1), Hybrid(n_clusters=6), random_state=0
+    ).fit(X, Y),
+    "imputed groups": lambda: Agglomerated(
+        Imputed(Refrag(BASE), Fiat(agglomeration=GROUPS)), Hybrid(n_clusters=6), random_state=0
+    ).fit(X, Y),
+    "above and below groups": lambda: Refrag(
+        Agglomerated(Imputed(BASE, Fiat(beta=0.5)), Hybrid(n_clusters=6)),
+        gamma=1.0,
+        propensity_weight=0.2,
+        random_state=0,
+    ).fit(X, Y),
+    "defaults": lambda: Refrag(Imputed(), gamma=1.0, propensity_weight=0.0, random_state=1).fit(
+        X, Y
+    ),
+}
+
+
+def assert_same(found, wanted):
+    assert type(found) is type(wanted)
+    for a, b in zip(found.predict_topk(X, 4), wanted.predict_topk(X, 4), strict=True):
+        np.testing.assert_array_equal(a, b, strict=True)
+
+
+@pytest.mark.parametrize("mmap", [True, False])
+@pytest.mark.parametrize("name", MODELS)
+def test_a_loaded_model_is_the_saved_one(tmp_path, name, mmap):
+    model = MODELS[name]()
+    model.save(tmp_path / "a")
+    loaded = load(tmp_path / "a", mmap=mmap)
+    assert_same(loaded, model)
+    assert_same(pickle.loads(pickle.dumps(loaded)), model)  # noqa: S301 - its own bytes
+    np.testing.assert_array_equal(loaded.classes_, model.classes_)
+    loaded.save(tmp_path / "b")
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+    assert_same(loaded.set_params(n_jobs=2), model)
+
+
+def test_the_trade_off_is_part_of_the_file(tmp_path):
+    model = MODELS["chosen"]()
+    model.save(tmp_path / "a")
+    loaded = load(tmp_path / "a")
+    table, kept = model.trade_off_, loaded.trade_off_
+    assert kept.n_rows == table.n_rows == 30
+    for name, values in table.measures.items():
+        np.testing.assert_array_equal(kept.measures[name], values)
+    assert_same(loaded.choose(max_loss=50.0), model.choose(max_loss=50.0))
+    MODELS["fixed"]().save(tmp_path / "a")
+    assert load(tmp_path / "a").trade_off_ is None
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{}, {"mode": "paper"}, {"beta": 0.5, "row_norm": False}, {"agglomeration": GROUPS}],
+)
+def test_imputations(tmp_path, settings):
+    frame = pd.DataFrame(X, columns=list("abcdefghijkl"))
+    model = Fiat(random_state=0, **settings).fit(frame)
+    model.save(tmp_path / "a")
+    loaded = load(tmp_path / "a")
+    np.testing.assert_array_equal(loaded.transform(frame), model.transform(frame), strict=True)
+    assert loaded.get_feature_names_out().tolist() == list("abcdefghijkl")
+    assert repr(loaded) == repr(model)
+    assert describe(tmp_path / "a")["features"] == 12
+
+
+@pytest.mark.parametrize("name", ["chosen", "imputed", "listed"])
+def test_bytes_do_not_depend_on_threads(tmp_path, name):
+    found = set()
+    for n_jobs in (1, 2, 3):
+        MODELS[name]().set_params(n_jobs=n_jobs).fit(X, Y).save(tmp_path / "a")
+        found.add((tmp_path / "a").read_bytes())
+    assert len(found) == 1
+
+
+def test_descriptions_and_small_weights(tmp_path):
+    model = MODELS["chosen"]()
+    model.save(tmp_path / "a", weights="int8", label_names=[f"label {i}" for i in range(10)])
+    found = describe(tmp_path / "a")
+    assert (found["kind"], found["trees"], found["labels"]) == ("refrag", 2, 10)
+    assert found["weight_type"] == "int8"
+    assert found["parameters"]["base"]["kind"] == "parabel"
+    assert load(tmp_path / "a").label_names_[3] == "label 3"
+
+
+def inside(place, **changes):
+    return lambda draft: draft.model[place].update(changes)
+
+
+def item(name, index, value):
+    def change(draft):
+        draft.array(name)[index] = value
+
+    return change
+
+
+def put(name, array):
+    return lambda draft: draft.put(name, array)
+
+
+def base(**changes):
+    return lambda draft: draft.model["children"]["base"]["state"].update(changes)
+
+
+def member(**changes):
+    return lambda draft: draft.model["children"]["bases"][0]["state"].update(changes)
+
+
+def nested(levels):
+    """Say that the base was cloned from models that stand over each other so many times."""
+
+    def change(draft):
+        one = draft.model["parameters"]["base"]
+        for _ in range(levels):
+            one = {"kind": "refrag", "parameters": {**one["parameters"], "base": one}}
+        draft.model["parameters"]["base"] = one
+
+    return change
+
+
+SIZES = "imputation/rule/log_sizes"
+BREACHES = {
+    "gamma a word": ("chosen", inside("state", gamma="auto"), "gamma of refrag must be .* got 'au"),
+    "gamma too large": (
+        "chosen",
+        inside("state", gamma=1e9),
+        "gamma of refrag must be .* got 1000000000",
+    ),
+    "alpha zero": ("chosen", inside("state", alpha=0.0), "alpha of refrag must be .* got 0.0"),
+    "weight negative": (
+        "chosen",
+        inside("state", propensity_weight=-1.0),
+        "propensity_weight of refrag must be .* got -1.0",
+    ),
+    "rows negative": ("chosen", inside("state", measured_rows=-1), "measured_rows of refrag"),
+    "prototypes too few": (
+        "chosen",
+        put("prototypes/indptr", np.zeros(3, np.int64)),
+        "'prototypes/indptr' must have 11 items, got 3",
+    ),
+    "prototype beyond": (
+        "chosen",
+        item("prototypes/indices", -1, 12),
+        r"'prototypes/indices' must be in \[0, 12\), got 12",
+    ),
+    "prototype unsorted": (
+        "chosen",
+        item("prototypes/indices", 0, 11),
+        "'prototypes/indices' must rise inside each row",
+    ),
+    "prototype pointers fall": (
+        "chosen",
+        item("prototypes/indptr", 1, 2**40),
+        "'prototypes/indptr' must not fall",
+    ),
+    "prototype values too few": (
+        "chosen",
+        put("prototypes/data", np.zeros(3, np.float32)),
+        "'prototypes/data' must have .* items, got 3",
+    ),
+    "prototype NaN": (
+        "chosen",
+        item("prototypes/data", 0, np.nan),
+        "'prototypes/data' must be finite, got nan at 0",
+    ),
+    "prototype huge": (
+        "chosen",
+        item("prototypes/data", 0, 3e38),
+        "'prototypes/data' must be at most 1e.12 in size, got 3e.38",
+    ),
+    "bonus too few": (
+        "chosen",
+        put("bonus", np.zeros(9, np.float32)),
+        "'bonus' must have 10 items, got 9",
+    ),
+    "bonus negative": ("chosen", item("bonus", 2, -1), "'bonus' must be .* got -1.0 at 2"),
+    "table cut": (
+        "chosen",
+        put("trade_off/p_at_1", np.zeros(3)),
+        "'trade_off/p_at_1' must have .* items, got 3",
+    ),
+    "table without a column": (
+        "chosen",
+        put("trade_off/p_at_1", None),
+        "'trade_off/p_at_1' of the kind 'refrag' is missing",
+    ),
+    "table alpha": (
+        "chosen",
+        item("trade_off/alpha", 0, 7.0),
+        r"'trade_off/alpha' must be in \(0, 1\], got 0.8 to 7.0",
+    ),
+    "table NaN": (
+        "chosen",
+        item("trade_off/p_at_1", 1, np.nan),
+        "'trade_off/p_at_1' must be finite",
+    ),
+    "other labels": ("chosen", base(n_labels=11), r"'base' must have the labels .*\(10\), got 11"),
+    "other features": ("chosen", base(n_features=13), r"'base' must have the features .* got 13"),
+    "base a clustering": (
+        "chosen",
+        lambda d: d.model["children"]["base"].update(kind="hybrid"),
+        "kind of model 'base/' must be one of .* got 'hybrid'",
+    ),
+    "groups over other labels": (
+        "below groups",
+        member(n_labels=11),
+        r"'bases/0/base' must have the labels .*\(11\), got 10",
+    ),
+    "groups over other features": (
+        "below groups",
+        member(n_features=12),
+        r"'bases/0/base' must have the features .*\(12\), got 6",
+    ),
+    "more groups than the base knows": (
+        "below groups",
+        lambda d: d.model["state"].update(n_features=13),
+        r"'agglomerations/0' must have the features of its ensemble \(13\), got 12",
+    ),
+    "groups over a part": (
+        "below groups",
+        lambda d: d.model["children"]["bases"][0].update(kind="tree"),
+        "kind of model 'bases/0/' must be one of .* got 'tree'",
+    ),
+    "groups over an imputation": (
+        "below groups",
+        lambda d: d.model["parameters"]["base"].update(kind="fiat"),
+        "base of agglomerated must be None, or the kind .*imputed",
+    ),
+    "prototypes of all features": (
+        "below groups",
+        item("bases/0/prototypes/indices", -1, 6),
+        r"'bases/0/prototypes/indices' must be in \[0, 6\), got 6",
+    ),
+    "cloned from too many": ("below groups", nested(8), "base of agglomerated must be None"),
+    "imputation missing": (
+        "imputed",
+        lambda d: d.model["children"].pop("imputation"),
+        "'imputation' is missing",
+    ),
+    "rule missing": (
+        "imputed",
+        lambda d: (d.put("imputation/rule/coefficients", None), d.put(SIZES, None)),
+        "'imputation/rule/coefficients' must be there if and only if beta is 'auto' in a blend",
+    ),
+    "half a rule": ("imputed", put(SIZES, None), f"'{SIZES}' of the kind 'fiat' is missing"),
+    "rule of another shape": (
+        "imputed",
+        put("imputation/rule/coefficients", np.zeros(4)),
+        "'imputation/rule/coefficients' must have 3 items, got 4",
+    ),
+    "rule infinite": (
+        "imputed",
+        item("imputation/rule/coefficients", 0, np.inf),
+        "'imputation/rule/coefficients' must be finite, got inf",
+    ),
+    "rule huge": (
+        "imputed",
+        item("imputation/rule/coefficients", 0, 1e300),
+        "'imputation/rule/coefficients' must be at most",
+    ),
+    "sizes too few": (
+        "imputed",
+        put(SIZES, np.zeros(3, np.float32)),
+        f"'{SIZES}' must have 12 items, got 3",
+    ),
+    "sizes NaN": ("imputed", item(SIZES, 3, np.nan), f"'{SIZES}' must be finite, got nan at 3"),
+    "usual size negative": (
+        "imputed",
+        lambda d: d.model["children"]["imputation"]["state"].update(usual_size=-1),
+        "usual_size of 'imputation/' .* must be .* got -1",
+    ),
+    "lists beside groups": (
+        "imputed",
+        lambda d: [
+            d.put(f"imputation/companions/{name}", np.zeros(0, dtype))
+            for name, dtype in (("indptr", np.int64), ("indices", np.int32), ("data", np.float32))
+        ],
+        "'imputation/companions/indptr' must be there if and only if a blend has companions",
+    ),
+    "lists missing": (
+        "listed",
+        lambda d: [
+            d.put(f"imputation/companions/{n}", None) for n in ("indptr", "indices", "data")
+        ],
+        "'imputation/companions/indptr' must be there if and only if a blend has companions",
+    ),
+    "lists too few": (
+        "listed",
+        put("imputation/companions/indptr", np.zeros(3, np.int64)),
+        "'imputation/companions/indptr' must have 13 items, got 3",
+    ),
+    "list pointers fall": (
+        "listed",
+        item("imputation/companions/indptr", 1, 2**40),
+        "'imputation/companions/indptr' must not fall",
+    ),
+    "companion beyond": (
+        "listed",
+        item("imputation/companions/indices", -1, 12),
+        r"'imputation/companions/indices' must be in \[0, 12\), got 12",
+    ),
+    "companion unsorted": (
+        "listed",
+        item("imputation/companions/indices", 0, 11),
+        "'imputation/companions/indices' must rise inside each row",
+    ),
+    "slopes too few": (
+        "listed",
+        put("imputation/companions/data", np.zeros(3, np.float32)),
+        "'imputation/companions/data' must have .* items, got 3",
+    ),
+    "slope NaN": (
+        "listed",
+        item("imputation/companions/data", 0, np.nan),
+        "'imputation/companions/data' must be finite, got nan at 0",
+    ),
+    "slope huge": (
+        "listed",
+        item("imputation/companions/data", 0, 1e30),
+        "'imputation/companions/data' must be at most",
+    ),
+    "group too large": (
+        "imputed",
+        item("imputation/blocks/0/groups", 0, 12),
+        r"'imputation/blocks/0/groups' must be in \[-1, 12\), got 12 at 0",
+    ),
+    "group negative": (
+        "imputed",
+        item("imputation/blocks/0/groups", 0, -2),
+        r"blocks/0/groups' must be in .* got -2",
+    ),
+    "groups of another size": (
+        "imputed",
+        item("imputation/blocks/0/groups", slice(None), 0),
+        "'imputation/blocks/0/entries' must have 144 items",
+    ),
+    "groups too few": (
+        "imputed",
+        lambda d: (
+            d.put("imputation/blocks/0/groups", np.zeros(2, np.int32)),
+            d.put("imputation/blocks/0/entries", np.zeros(4, np.float32)),
+        ),
+        "'imputation/blocks/0/groups' must have 12 items, got 2",
+    ),
+    "entry NaN": (
+        "imputed",
+        item("imputation/blocks/1/entries", 0, np.nan),
+        "'imputation/blocks/1/entries' must be finite",
+    ),
+    "entry huge": (
+        "imputed",
+        item("imputation/blocks/1/entries", 0, 1e30),
+        "'imputation/blocks/1/entries' must be at most",
+    ),
+    "features of the imputation": (
+        "imputed",
+        lambda d: d.model["children"]["imputation"]["state"].update(n_features=13),
+        "'imputation/blocks/0/groups' must have 13 items, got 12",
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("stored")
+    for name in ("chosen", "imputed", "listed", "below groups"):
+        MODELS[name]().save(folder / name)
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+@pytest.mark.parametrize("name", BREACHES)
+def test_broken_promises(tmp_path, stored, name):
+    model, change, message = BREACHES[name]
+    draft = Draft(stored[model])
+    change(draft)
+    (tmp_path / "a").write_bytes(draft.to_bytes())
+    with pytest.raises(ModelFormatError, match=message):
+        load(tmp_path / "a")
+
+
+def test_no_blocks(tmp_path, stored):
+    draft = Draft(stored["imputed"])
+    for name in [key for key in draft.header if key.startswith("imputation/blocks/")]:
+        draft.put(name, None)
+    draft.model["children"]["imputation"]["children"]["blocks"] = []
+    (tmp_path / "a").write_bytes(draft.to_bytes())
+    with pytest.raises(
+        ModelFormatError, match="'imputation/blocks' must be at least one, got none"
+    ):
+        load(tmp_path / "a")
+
+
+def test_blocks_beside_lists(tmp_path, stored):
+    draft, other = Draft(stored["listed"]), Draft(stored["imputed"])
+    inner = draft.model["children"]["imputation"]["children"]
+    inner["blocks"] = other.model["children"]["imputation"]["children"]["blocks"]
+    for name in [key for key in other.header if key.startswith("imputation/blocks/")]:
+        draft.put(name, other.array(name))
+    (tmp_path / "a").write_bytes(draft.to_bytes())
+    with pytest.raises(
+        ModelFormatError, match="'imputation/blocks' must be none beside companions"
+    ):
+        load(tmp_path / "a")

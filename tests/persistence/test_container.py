@@ -1,0 +1,318 @@
+"""The container: what is written can be read, and what breaks a rule is refused by name."""
+
+from __future__ import annotations
+
+import json
+import os
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from safetensors import numpy as safetensors_numpy
+
+from defrag.exceptions import ModelFormatError
+from defrag.persistence._container import (
+    DTYPES,
+    MOST_HEADER_BYTES,
+    read_model_file,
+    write_model_file,
+)
+from tests.helpers.model_drafts import Draft, assemble
+
+ARRAYS = {
+    "ids": np.arange(6, dtype=np.int32).reshape(2, 3),
+    "weights": np.array([0.5, -1.0]),
+    "names/bytes": np.frombuffer("häuser".encode(), dtype=np.uint8),
+    "members/0/empty": np.zeros((0, 4), dtype=np.float32),
+}
+
+
+@pytest.fixture
+def draft(tmp_path):
+    write_model_file(tmp_path / "good", {"model": {"a": 1}}, ARRAYS)
+    return Draft((tmp_path / "good").read_bytes())
+
+
+def base_is_a_map(array):
+    while array is not None and not isinstance(array, np.memmap):
+        array = array.base
+    return array is not None
+
+
+@pytest.mark.parametrize("mmap", [True, False])
+def test_a_file_gives_back_what_was_written(tmp_path, mmap):
+    path = tmp_path / "model.safetensors"
+    write_model_file(path, {"model": {"ä": [1.5, None]}}, ARRAYS)
+    description, arrays = read_model_file(path, mmap=mmap)
+    assert description == {"model": {"ä": [1.5, None]}}
+    assert set(arrays) == set(ARRAYS)
+    for name, array in arrays.items():
+        np.testing.assert_array_equal(array, ARRAYS[name], strict=True)
+        assert not array.flags.writeable
+        assert array.flags.aligned
+        assert base_is_a_map(array) == mmap
+
+
+def test_other_tools_read_it(tmp_path):
+    path = tmp_path / "model.safetensors"
+    write_model_file(path, {"model": 1}, ARRAYS)
+    found = safetensors_numpy.load_file(path)
+    assert set(found) == set(ARRAYS)
+    for name, array in found.items():
+        np.testing.assert_array_equal(array, ARRAYS[name], strict=True)
+
+
+def test_files_of_the_safetensors_package_are_read(tmp_path):
+    path = tmp_path / "model.safetensors"
+    metadata = {"description": json.dumps({"library": "defrag", "format_version": 1, "model": 2})}
+    safetensors_numpy.save_file(ARRAYS, path, metadata)
+    description, arrays = read_model_file(path)
+    assert description == {"model": 2}
+    np.testing.assert_array_equal(arrays["weights"], ARRAYS["weights"])
+
+
+def test_the_order_of_insertion_does_not_matter(tmp_path):
+    write_model_file(tmp_path / "a", {"x": 1, "y": {"b": 1, "a": 2}}, ARRAYS)
+    backwards = {name: ARRAYS[name] for name in reversed(ARRAYS)}
+    write_model_file(tmp_path / "b", {"y": {"a": 2, "b": 1}, "x": 1}, backwards)
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+def test_strange_layouts_are_written_plainly(tmp_path):
+    strange = {
+        "big_endian": np.arange(5, dtype=">i4"),
+        "fortran": np.asfortranarray(np.arange(6.0).reshape(2, 3)),
+        "strided": np.arange(10, dtype=np.int16)[::-3],
+    }
+    write_model_file(tmp_path / "a", {}, strange)
+    _, arrays = read_model_file(tmp_path / "a")
+    for name, array in strange.items():
+        np.testing.assert_array_equal(arrays[name], array)
+        assert arrays[name].flags.c_contiguous
+
+
+_shapes = hnp.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=4)
+_arrays = st.sampled_from(sorted(DTYPES)).flatmap(lambda code: hnp.arrays(DTYPES[code], _shapes))
+
+
+@given(st.dictionaries(st.from_regex(r"[a-z_]{1,4}(/[0-9]{1,2})?", fullmatch=True), _arrays))
+@settings(derandomize=True, max_examples=100, deadline=None)
+def test_round_trip_is_the_identity(tmp_path_factory, arrays):
+    path = tmp_path_factory.mktemp("model") / "a"
+    write_model_file(path, {"model": 0}, arrays)
+    _, found = read_model_file(path)
+    assert set(found) == set(arrays)
+    for name, array in arrays.items():
+        assert found[name].dtype == array.dtype
+        assert found[name].shape == array.shape
+        assert found[name].tobytes() == array.tobytes()
+    first = path.read_bytes()
+    write_model_file(path, {"model": 0}, found)  # over the file that is mapped
+    assert path.read_bytes() == first
+
+
+def entry(name, **changes):
+    return lambda draft: draft.header[name].update(changes)
+
+
+def described(**changes):
+    return lambda draft: draft.description.update(changes)
+
+
+def described_as(text):
+    return lambda draft: setattr(draft, "description", text)
+
+
+def metadata(value):
+    return lambda draft: setattr(draft, "metadata", value)
+
+
+def renamed(name):
+    return lambda draft: draft.header.update({name: draft.header.pop("ids")})
+
+
+# weights: 0..16, ids: 16..40, names/bytes: 40..47; the payload has 47 bytes
+BROKEN = {
+    "metadata a list": (metadata([]), "one 'description' as its metadata"),
+    "metadata empty": (metadata({}), "one 'description' as its metadata"),
+    "metadata with more": (metadata({"description": "{}", "format": "pt"}), "one 'description'"),
+    "metadata of others": (metadata({"format": "pt"}), "is this a model of defrag"),
+    "description a number": (metadata({"description": 3}), "description must be text, got 3"),
+    "description not JSON": (described_as("{"), "the description is not JSON: .* at character 1"),
+    "description empty": (described_as(""), "the description is not JSON"),
+    "description a list": (described_as("[1]"), r"description must be a JSON object, got \[1\]"),
+    "description key twice": (described_as('{"a":1,"a":2}'), "description has the key 'a' twice"),
+    "description NaN": (described_as('{"a":NaN}'), "a number that is not finite: 'NaN'"),
+    "description infinite": (described_as('{"a":-Infinity}'), "not finite: '-Infinity'"),
+    "description 1e999": (described_as('{"a":1e999}'), "not finite: '1e999'"),
+    "description 2^63": (described_as(f'{{"a":{2**63}}}'), "beyond 64 bits: '9223372036854775808'"),
+    "description long number": (described_as('{"a":' + "7" * 9999 + "}"), r"64 bits: '7+\.\.\."),
+    "description deep": (described_as("[" * 200_000), "the description is nested too deeply"),
+    "library absent": (lambda d: d.description.pop("library"), "must be 'defrag', got None"),
+    "library of others": (described(library="torch"), "library must be 'defrag', got 'torch'"),
+    "version absent": (lambda d: d.description.pop("format_version"), "int >= 1, got None"),
+    "version zero": (described(format_version=0), "format_version must be an int >= 1, got 0"),
+    "version a float": (described(format_version=1.0), "must be an int >= 1, got 1.0"),
+    "version true": (described(format_version=True), "must be an int >= 1, got True"),
+    "version newer": (described(format_version=2), "has format version 2, .* reads up to 1"),
+    "name empty": (renamed(""), "name of an array must be .* got ''"),
+    "name with capitals": (renamed("Ids"), "name of an array must be .* got 'Ids'"),
+    "name with dots": (renamed("../ids"), r"name of an array must be .* got '\.\./ids'"),
+    "name with line feed": (renamed("ids\n"), r"name of an array must be .* got 'ids\\n'"),
+    "name not ASCII": (renamed("käse"), r"name of an array must be .* got 'k\\xe4se'"),
+    "name half a letter": (renamed("\ud800"), r"name of an array must be .* got '\\ud800'"),
+    "name too long": (renamed("a" * 201), r"at most 200, got 'a+\.\.\.$"),
+    "entry a number": (lambda d: d.header.update(ids=7), "'ids' must have dtype, shape .* got 7"),
+    "entry lacks shape": (lambda d: d.header["ids"].pop("shape"), "'ids' must have dtype, shape"),
+    "entry has more": (entry("ids", order="C"), "'ids' must have dtype, shape and data_offsets"),
+    "dtype unknown": (entry("ids", dtype="I33"), "dtype of array 'ids' .* got 'I33'"),
+    "dtype bool": (entry("names/bytes", dtype="BOOL"), "'names/bytes' .* got 'BOOL'"),
+    "dtype bfloat": (entry("ids", dtype="BF16"), "dtype of array 'ids' .* got 'BF16'"),
+    "dtype a list": (entry("ids", dtype=["I32"]), r"dtype of array 'ids' .* got \['I32'\]"),
+    "shape a number": (entry("ids", shape=6), "shape of array 'ids' .* got 6"),
+    "shape negative": (entry("ids", shape=[-2, -3]), r"ints >= 0, got \[-2, -3\]"),
+    "shape a float": (entry("ids", shape=[6.0]), r"shape of array 'ids' .* got \[6\.0\]"),
+    "shape true": (entry("ids", shape=[True, 6]), r"shape of array 'ids' .* got \[True, 6\]"),
+    "shape of five axes": (entry("ids", shape=[1, 1, 1, 2, 3]), "at most 4 ints"),
+    "shape overflows to fit": (entry("ids", shape=[2**62, 6]), r"'ids' is too large: \[46"),
+    "shape empty but large": (entry("ids", shape=[0, 2**62]), "shape of array 'ids' is too large"),
+    "shape larger": (entry("ids", shape=[2, 4]), "'ids' needs 32 bytes, .* data_offsets have 24"),
+    "shape smaller": (entry("ids", shape=[5]), "'ids' needs 20 bytes, .* data_offsets have 24"),
+    "offsets one": (entry("ids", data_offsets=[16]), r"begin <= end, both ints >= 0, got \[16\]"),
+    "offsets three": (entry("ids", data_offsets=[16, 40, 47]), "begin <= end, both ints >= 0"),
+    "offsets text": (entry("ids", data_offsets="16"), "begin <= end, both ints >= 0, got '16'"),
+    "offsets negative": (entry("ids", data_offsets=[-8, 16]), "begin <= end, both ints >= 0"),
+    "offsets crossed": (entry("ids", data_offsets=[40, 16]), r"begin <= end, .* got \[40, 16\]"),
+    "offsets past the end": (
+        entry("ids", data_offsets=[32, 56]),
+        "array 'ids' ends at 56, but the payload has 47 bytes",
+    ),
+    "offsets of 2^62": (entry("ids", data_offsets=[2**62, 2**62 + 24]), "the payload has 47 bytes"),
+    "offsets not aligned": (
+        entry("ids", data_offsets=[17, 41]),
+        r"array 'ids' must start at a multiple of 4, got \d+",
+    ),
+    "offsets overlap": (
+        entry("ids", data_offsets=[12, 36]),
+        "array 'ids' begins at 12, inside the array before it",
+    ),
+    "offsets with a gap": (
+        entry("ids", data_offsets=[20, 44]),
+        "array 'ids' begins at 20, but the array before it ends at 16",
+    ),
+    "array given up": (lambda d: d.header.pop("weights"), "the array before it ends at 0"),
+    "last array given up": (
+        lambda d: d.header.pop("names/bytes"),
+        "the arrays end at 40, but the payload has 47 bytes",
+    ),
+    "bytes after the end": (
+        lambda d: d.payload.extend(b"!"),
+        "the arrays end at 47, but the payload has 48 bytes",
+    ),
+    "payload cut": (lambda d: d.payload.pop(), "ends at 47, but the payload has 46 bytes"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("mmap", [True, False])
+@pytest.mark.parametrize("case", BROKEN)
+def test_a_broken_rule_is_named(tmp_path, draft, case, mmap):
+    change, message = BROKEN[case]
+    change(draft)
+    path = tmp_path / "bad.safetensors"
+    path.write_bytes(draft.to_bytes())
+    with pytest.raises(ModelFormatError, match=message) as caught:
+        read_model_file(path, mmap=mmap)
+    text = str(caught.value)
+    assert text.startswith(f"{path}: ")
+    assert text.isprintable()
+    assert len(text) < len(str(path)) + 250
+
+
+GOOD = b'{"__metadata__":{"description":"{\\"library\\":\\"defrag\\",\\"format_version\\":1}"}}'
+BROKEN_BYTES = {
+    "empty": (b"", "at least 8 bytes, got 0"),
+    "seven bytes": (b"\0" * 7, "at least 8 bytes, got 7"),
+    "no header": (bytes(8), "the header is not JSON"),
+    "gzip": (b"\x1f\x8b" + bytes(20), "is compressed"),
+    "xz": (b"\xfd7zXZ\0" + bytes(20), "is compressed"),
+    "pickle": (b"\x80\x04\x95\x10\0\0\0\0\0\0\0" + bytes(20), "is this a model file"),
+    "header length 2^64-1": (b"\xff" * 8 + GOOD, "at most 4194304 bytes, got 18446744073709551615"),
+    "header length 2^63": (assemble(GOOD, length=2**63), "got 9223372036854775808"),
+    "header length 4 MiB + 1": (assemble(GOOD, length=MOST_HEADER_BYTES + 1), "got 4194305"),
+    "header longer than file": (assemble(GOOD, length=4096), "header has 4096 bytes, but the file"),
+    "header one too long": (assemble(GOOD, length=len(GOOD) + 1), "but the file ends after"),
+    "header one too short": (assemble(GOOD, length=len(GOOD) - 1), "the header is not JSON"),
+    "metadata absent": (assemble(b"{}"), "one 'description' as its metadata"),
+    "header a list": (assemble(b"[]"), r"header must be a JSON object, got \[\]"),
+    "header a number": (assemble(b"1e400"), "the header has a number that is not finite"),
+    "header not UTF-8": (assemble(b'{"\xff":1}'), "the header is not UTF-8 at byte 2"),
+    "header UTF-16": (assemble(GOOD.decode().encode("utf-16")), "the header is not UTF-8"),
+    "header with a byte order mark": (assemble(b"\xef\xbb\xbf" + GOOD), "the header is not JSON"),
+    "header with a comma too many": (assemble(GOOD[:-1] + b",}"), "the header is not JSON"),
+    "header twice": (assemble(GOOD + GOOD), "the header is not JSON: Extra data"),
+    "header key twice": (assemble(b'{"a":1,"b":2,"b":3}'), "header has the key 'b' twice"),
+    "header nested": (assemble(b'{"a":' * 100_000), "the header is nested too deeply"),
+    "header padded with zeros": (assemble(GOOD + b"\0" * 8), "the header is not JSON: Extra data"),
+    "payload without arrays": (assemble(GOOD, b"1"), "arrays end at 0, but the payload has 1"),
+}
+
+
+@pytest.mark.parametrize("case", BROKEN_BYTES)
+def test_a_broken_frame_is_named(tmp_path, case):
+    data, message = BROKEN_BYTES[case]
+    path = tmp_path / "bad.safetensors"
+    path.write_bytes(data)
+    with pytest.raises(ModelFormatError, match=message) as caught:
+        read_model_file(path)
+    assert str(caught.value).isprintable()
+
+
+def test_there_are_enough_named_cases():
+    assert len(BROKEN) + len(BROKEN_BYTES) >= 60
+
+
+def test_what_is_no_file(tmp_path):
+    with pytest.raises(FileNotFoundError, match="missing"):
+        read_model_file(tmp_path / "missing")
+    with pytest.raises(IsADirectoryError, match=str(tmp_path)):
+        read_model_file(tmp_path)
+    os.mkfifo(tmp_path / "fifo")
+    for path in (tmp_path / "fifo", "/dev/zero"):
+        with pytest.raises(ModelFormatError, match="is not a regular file"):
+            read_model_file(path)
+    with pytest.raises(ModelFormatError, match="<stdin>: a model is read from a file"):
+        read_model_file("-")
+
+
+@pytest.mark.parametrize(
+    ("name", "arrays", "description", "message"),
+    [
+        ("a.gz", {}, {}, "its file is not compressed, got .*a.gz"),
+        ("a", {"Bad": np.zeros(1)}, {}, "array 'Bad' of float64"),
+        ("a", {"a//b": np.zeros(1)}, {}, "array 'a//b' of float64"),
+        ("a", {"a": np.zeros(1, bool)}, {}, "array 'a' of bool"),
+        ("a", {"a": np.zeros(1, object)}, {}, "array 'a' of object"),
+        ("a", {"a": np.zeros(1, complex)}, {}, "array 'a' of complex128"),
+        ("a", {"a": np.zeros((1,) * 5)}, {}, "array 'a' of float64 and 5 axes"),
+        ("a", {}, {"a": float("nan")}, "not JSON compliant"),
+        ("a", {}, {"a": "x" * MOST_HEADER_BYTES}, "at most 4194304 bytes"),
+    ],
+)
+def test_the_writer_refuses_what_the_reader_would(tmp_path, name, arrays, description, message):
+    with pytest.raises(ValueError, match=message):
+        write_model_file(tmp_path / name, description, arrays)
+    assert not list(tmp_path.iterdir())
+
+
+def test_no_descriptor_stays_open(tmp_path, draft):
+    path = tmp_path / "good"
+    bad = tmp_path / "bad"
+    bad.write_bytes(draft.to_bytes()[:-1])
+    before = len(os.listdir("/proc/self/fd"))  # noqa: PTH208 - counts, does not walk
+    for _ in range(5):
+        read_model_file(path)
+        with pytest.raises(ModelFormatError, match="payload"):
+            read_model_file(bad)
+    assert len(os.listdir("/proc/self/fd")) == before  # noqa: PTH208 - the same

@@ -1,0 +1,285 @@
+"""Models in files: saved, loaded, shared, damaged."""
+
+from __future__ import annotations
+
+import errno
+import os
+import pickle
+import resource
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+from defrag import Defrag, Hybrid, load
+from defrag.exceptions import ModelFormatError
+from defrag.io import files
+from defrag.persistence import KINDS, save
+from defrag.persistence import _container as model_file
+from tests.helpers.model_drafts import X, small_defrag, small_hybrid
+from tests.helpers.processes import run_python
+
+COMPAT = Path(__file__).parents[1] / "compat"
+LEARNT = ("labels_", "mass_", "scale_", "n_clusters_", "n_iter_", "n_features_in_")
+
+
+def assert_same_model(found, wanted):
+    assert type(found) is type(wanted)
+    for name in LEARNT:
+        np.testing.assert_array_equal(getattr(found, name), getattr(wanted, name), strict=True)
+    assert (found.tree_ is None) == (wanted.tree_ is None)
+    if wanted.tree_ is not None:
+        for name, array in vars(wanted.tree_).items():
+            np.testing.assert_array_equal(getattr(found.tree_, name), array, strict=True)
+    np.testing.assert_array_equal(found.transform(X), wanted.transform(X))
+
+
+MODELS = {
+    "defrag": small_defrag,
+    "no scale": lambda: small_defrag(scale=None),
+    "mean of present": lambda: small_defrag(pooling="mean_nonzero"),
+    "one leaf": lambda: small_defrag(max_cluster_size=99),
+    "leaves": lambda: small_defrag(max_cluster_size=1),
+    "no tree": lambda: small_defrag(rest="hash"),
+    "dropped": lambda: small_defrag(rest="drop", singletons=0.5),
+    "all dropped": lambda: small_defrag(rest="drop"),
+    "singletons and tree": lambda: small_defrag(singletons=0.4, n_clusters=5),
+    "hybrid": small_hybrid,
+    "numpy parameters": lambda: small_hybrid(n_clusters=np.int64(4), singletons=np.float64(0.5)),
+}
+
+
+@pytest.mark.parametrize("mmap", [True, False])
+@pytest.mark.parametrize("name", MODELS)
+def test_a_loaded_model_is_the_saved_one(tmp_path, name, mmap):
+    model = MODELS[name]()
+    model.save(tmp_path / "a")
+    loaded = load(tmp_path / "a", mmap=mmap)
+    assert_same_model(loaded, model)
+    assert loaded.get_params() == model.get_params()
+    loaded.save(tmp_path / "b")
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+    assert_same_model(clone(loaded).fit(X), model)
+    assert_same_model(pickle.loads(pickle.dumps(loaded)), model)  # noqa: S301 - its own bytes
+
+
+@pytest.mark.parametrize("make", [Defrag, Hybrid])
+def test_bytes_do_not_depend_on_threads(tmp_path, make):
+    found = set()
+    for n_jobs in (1, 2, 3, 4, None):
+        make(n_clusters=5, random_state=3, n_jobs=n_jobs).fit(X).save(tmp_path / "a")
+        found.add((tmp_path / "a").read_bytes())
+    assert len(found) == 1
+    assert load(tmp_path / "a").n_jobs is None
+
+
+def test_feature_names_come_back(tmp_path):
+    frame = pd.DataFrame(X, columns=["", "ä", "日本", "with\nline", *"efghijkl"])
+    model = small_hybrid().fit(frame)
+    model.save(tmp_path / "a")
+    loaded = load(tmp_path / "a")
+    assert loaded.feature_names_in_.dtype == object
+    assert loaded.feature_names_in_.tolist() == model.feature_names_in_.tolist()
+    assert loaded.get_feature_names_out().tolist() == model.get_feature_names_out().tolist()
+    with pytest.raises(ValueError, match="feature names should match"):
+        loaded.transform(frame.rename(columns={"ä": "b"}))
+
+
+@pytest.mark.parametrize("vectors", [np.eye(12), sparse.csr_array(np.eye(12))])
+def test_given_vectors_are_not_part_of_the_model(tmp_path, vectors):
+    model = small_defrag(representation=vectors)
+    model.save(tmp_path / "a")
+    loaded = load(tmp_path / "a")
+    assert loaded.representation == "given"
+    assert_same_model(loaded, model)
+    loaded.save(tmp_path / "b")
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+    with pytest.raises(ValueError, match="a matrix or a mapping, got 'given'"):
+        loaded.fit(X)
+
+
+@pytest.mark.parametrize("state", [np.random.RandomState(0), np.random.default_rng(0)])
+def test_a_generator_is_not_part_of_the_model(tmp_path, state):
+    small_hybrid(random_state=state).save(tmp_path / "a")
+    assert load(tmp_path / "a").random_state is None
+
+
+def test_what_cannot_be_saved(tmp_path):
+    path = tmp_path / "a"
+
+    class Special(Defrag):
+        pass
+
+    with pytest.raises(TypeError, match=r"only Defrag, Hybrid.* can be saved, got Special"):
+        Special(max_cluster_size=2).fit(X).save(path)
+    with pytest.raises(TypeError, match="can be saved, got dict"):
+        save({}, path)
+    with pytest.raises(NotFittedError, match="Defrag instance is not fitted"):
+        Defrag().save(path)
+    with pytest.raises(ModelFormatError, match=r"pooling of defrag must be one of .* got 'max'"):
+        small_defrag().set_params(pooling="max").save(path)
+    model = small_defrag()
+    model.labels_[3] = 8
+    with pytest.raises(ValueError, match=r"array 'labels' must be in \[-1, 8\), got 8 at 3"):
+        model.save(path)
+    assert not list(tmp_path.iterdir())
+
+
+def test_two_loads_share_one_map_and_cannot_write(tmp_path):
+    path = tmp_path / "a"
+    small_defrag().save(path)
+    first, second = load(path), load(path)
+    for model in (first, second):
+        with pytest.raises(ValueError, match="read-only"):
+            model.labels_[0] = 0
+        base = model.labels_
+        while not isinstance(base, np.memmap):
+            base = base.base
+        assert base.mode == "r"
+        assert np.shares_memory(base, model.tree_.order)
+    maps = Path("/proc/self/maps").read_text(encoding="utf-8")
+    inode = path.stat().st_ino
+    found = [line.split() for line in maps.splitlines() if line.endswith(str(path))]
+    # Two ranges of addresses, one file behind them: one copy of the pages.
+    assert {(mode[3], int(node)) for _, mode, _, _, node, *_ in found} in (
+        {("s", inode)},
+        {("p", inode)},
+    )
+    assert len(found) == 2
+
+
+def test_a_mapped_model_outlives_its_file(tmp_path):
+    model = small_defrag()
+    model.save(tmp_path / "a")
+    loaded = load(tmp_path / "a")
+    small_hybrid().save(tmp_path / "a")
+    assert_same_model(loaded, model)
+    (tmp_path / "a").unlink()
+    assert_same_model(loaded, model)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_threads_share_a_mapped_model(tmp_path, n_jobs):
+    small_defrag(pooling="mean").save(tmp_path / "a")
+    model = load(tmp_path / "a").set_params(n_jobs=n_jobs)
+    batches = [np.roll(X, shift, axis=0) for shift in range(8)]
+    wanted = [model.transform(batch) for batch in batches]
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(8) as pool:
+            for _ in range(20):
+                for found, expected in zip(pool.map(model.transform, batches), wanted, strict=True):
+                    np.testing.assert_array_equal(found, expected)
+    finally:
+        sys.setswitchinterval(interval)
+
+
+@pytest.fixture
+def old_file(tmp_path):
+    path = tmp_path / "model.safetensors"
+    small_hybrid().save(path)
+    before = path.read_bytes()
+    yield path
+    assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_file_too_large_leaves_the_old_one(old_file):
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, hard))
+    try:
+        with pytest.raises(OSError, match=r"File too large: '.*model\.safetensors'"):
+            small_defrag().save(old_file)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+class FailingFile:
+    def __init__(self, file, n_good):
+        self.file = file
+        self.n_good = n_good
+
+    def write(self, data):
+        self.n_good -= 1
+        if self.n_good < 0:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return self.file.write(data)
+
+
+@pytest.mark.parametrize("n_good", range(10))
+def test_a_full_disk_at_any_write_leaves_the_old_file(old_file, monkeypatch, n_good):
+    @contextmanager
+    def failing_writer(path):
+        with files.atomic_writer(path) as file:
+            yield FailingFile(file, n_good)
+
+    monkeypatch.setattr(model_file, "atomic_writer", failing_writer)
+    with pytest.raises(OSError, match=r"No space left on device: '.*model\.safetensors'"):
+        small_defrag().save(old_file)  # a header and nine arrays
+
+
+@pytest.mark.parametrize("call", ["fsync", "replace"])
+def test_a_failing_system_call_leaves_the_old_file(old_file, monkeypatch, call):
+    def fail(*_arguments):
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    monkeypatch.setattr(*((os, call) if call == "fsync" else (Path, call)), fail)
+    with pytest.raises(OSError, match=r"Input/output error: '.*model\.safetensors'"):
+        small_defrag().save(old_file)
+
+
+def test_a_folder_that_may_not_be_written(tmp_path, old_file):
+    script = (
+        "import os, sys; from tests.helpers.model_drafts import small_defrag\n"
+        "model = small_defrag()\n"
+        "if os.geteuid() == 0: os.seteuid(65534)\n"  # root may write anywhere
+        "try: model.save(sys.argv[1])\n"
+        "except PermissionError as error: print(error.filename)"
+    )
+    tmp_path.chmod(0o555)
+    try:
+        found = run_python("-c", script, old_file)
+    finally:
+        tmp_path.chmod(0o755)
+    assert found.strip() == str(old_file)
+
+
+def test_a_killed_writer_leaves_a_whole_file(tmp_path):
+    assert run_python("-m", "tests.helpers.kill_savers", tmp_path, 200).startswith("200 kills")
+
+
+def test_hostile_files_cannot_take_memory(tmp_path):
+    assert run_python("-m", "tests.helpers.hostile_headers", tmp_path) == "13 files refused\n"
+
+
+def test_every_kind_has_a_stored_model_of_this_version():
+    stored = {path.stem.split("-")[0] for path in (COMPAT / "0.1.0").glob("*.safetensors")}
+    assert stored == {kind for kind, codec in KINDS.items() if not codec.schema.inner}
+
+
+@pytest.mark.parametrize("path", sorted(COMPAT.glob("*/*.safetensors")), ids=str)
+def test_models_of_earlier_versions_give_the_same_output(path):
+    with np.load(path.with_suffix(".npz"), allow_pickle=False) as stored:
+        model = load(path)
+        if "output" in stored:
+            found = model.transform(stored["input"])
+            np.testing.assert_array_equal(found, stored["output"], strict=True)
+        else:
+            labels, scores = model.predict_topk(stored["input"], k=4)
+            np.testing.assert_array_equal(labels, stored["labels"], strict=True)
+            np.testing.assert_allclose(scores, stored["scores"], rtol=1e-6)
+
+
+@pytest.mark.parametrize("path", sorted((COMPAT / "0.1.0").glob("*.safetensors")), ids=str)
+def test_stored_models_are_saved_as_they_are(tmp_path, path):
+    options = {"weights": path.stem.split("-")[1]} if "-" in path.stem else {}
+    load(path).save(tmp_path / "a", **options)
+    assert (tmp_path / "a").read_bytes() == path.read_bytes()

@@ -1,0 +1,304 @@
+"""Re-ranking: kernels against dense computations, invariants, and the choice of settings."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from defrag import Agglomerated, Defrag, Hybrid, LabelTree, Parabel, Refrag, _native, metrics
+from defrag.reranking._candidates import Candidates
+from defrag.reranking._trade_off import Tally, TradeOff
+from defrag.trees.seeds import member_seeds
+from tests.data import make_data
+from tests.oracles import imputation as oracles
+from tests.oracles.agglomeration import co_occurrence
+from tests.oracles.reranking import rank_candidates
+
+BASE = Parabel(2, max_leaf_size=5)
+FIXED = {"gamma": 30.0, "propensity_weight": 0.5, "random_state": 0}
+MODELS = [
+    Refrag(BASE, **FIXED),
+    Refrag(BASE, co_occurrence="cosine", random_state=0),
+    Refrag(BASE, co_occurrence="block", widen=6, **FIXED),
+    Refrag(Agglomerated(LabelTree(2), Hybrid(max_cluster_size=2)), random_state=0),
+]
+
+
+@parametrize_with_checks(
+    [
+        Refrag(Parabel(1, max_leaf_size=2), max_loss=0.0),
+        Refrag(LabelTree(), gamma=4.0, propensity_weight=0.25, widen=2),
+        Refrag(Parabel(1), co_occurrence="block", gamma=2.0, propensity_weight=0.0),
+    ]
+)
+def test_scikit_learn_contract(estimator, check):
+    check(estimator)
+
+
+@settings(max_examples=30, derandomize=True, deadline=None)
+@given(st.integers(0, 2**20), st.integers(1, 6))
+def test_candidates_are_ranked_as_by_sorting(seed, k):
+    rng = np.random.default_rng(seed)
+    labels = np.stack([rng.permutation(9)[:6] for _ in range(8)]).astype(np.int32)
+    labels[rng.random((8, 6)) < 0.2] = -1
+    # Few values, so that there are ties.
+    logs, cosines = (np.float32(rng.integers(0, 3, (8, 6))) for _ in range(2))
+    bonus = np.float32(rng.integers(0, 3, 9))
+    strengths, weights = np.float32([0, 1, 2]), np.float32([0, 0.5, 1])
+    found = Candidates(labels, logs, cosines, bonus).best(strengths, weights, k, n_threads=1)
+    for row in range(8):
+        for w in range(3):
+            wanted = rank_candidates(
+                labels[row],
+                logs[row],
+                cosines[row],
+                bonus,
+                strength=strengths[w],
+                weight=weights[w],
+                k=k,
+            )
+            assert found[row, w].tolist() == wanted
+
+
+@pytest.mark.parametrize("n_features", [5, 400])
+def test_products_with_prototypes(n_features):
+    # Prototypes of 300 entries are looked up, shorter ones are walked along.
+    rng = np.random.default_rng(0)
+    rows = sparse.random_array((30, n_features), density=4 / n_features, rng=rng, format="csr")
+    prototypes = sparse.random_array((12, n_features), density=0.75, rng=rng, format="csr")
+    labels = rng.integers(-1, 12, (30, 7)).astype(np.int32)
+    found = [
+        _native.candidate_products(rows, labels, prototypes, n_threads=threads)
+        for threads in (1, 2, 3)
+    ]
+    products = (rows @ prototypes.T).toarray()
+    wanted = np.where(labels >= 0, np.take_along_axis(products, np.maximum(labels, 0), 1), 0)
+    np.testing.assert_allclose(found[0], wanted, atol=1e-6)
+    for other in found[1:]:
+        np.testing.assert_array_equal(other, found[0])
+
+
+@pytest.mark.parametrize("co_occurrence", ["identity", "cosine", "block"])
+def test_cosines_are_those_of_the_formula(co_occurrence):
+    X, Y = make_data()
+    model = Refrag(BASE, co_occurrence=co_occurrence, n_clusterings=2, prototype_entries=0, **FIXED)
+    model.fit(X, Y)
+    rows = np.stack([oracles.unit(row) for row in X.toarray().astype(np.float64)])
+    sums = Y.T.toarray() @ rows
+    if co_occurrence != "identity":
+        scale = "cosine" if co_occurrence == "cosine" else "raw"
+        sums = sums @ _blocks(sparse.csr_array(np.float32(rows)), scale)
+    wanted = np.stack([oracles.unit(row) for row in sums])
+    np.testing.assert_allclose(model.prototypes_.toarray(), wanted, atol=1e-5)
+    assert not model.prototypes_[[37, 38, 39]].nnz  # labels without points
+
+
+def _blocks(rows, scale):
+    groups = [
+        Defrag(sample_points=1.0, random_state=seed).fit(rows).labels_
+        for seed in member_seeds(0, 2)
+    ]
+    return sum(co_occurrence(rows, one, scale=scale) for one in groups) / 2
+
+
+@pytest.mark.parametrize(
+    "nothing", [{"alpha": 1.0, "gamma": 30.0}, {"gamma": 0.0}, {"alpha": 0.3, "gamma": 0.0}]
+)
+def test_no_weight_leaves_the_base_alone(nothing):
+    X, Y = make_data()
+    base = clone(BASE).set_params(random_state=0).fit(X, Y)
+    model = Refrag(BASE, propensity_weight=0.0, random_state=0, **nothing).fit(X, Y)
+    for a, b in zip(model.predict_topk(X, 7), base.predict_topk(X, 7), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_almost_no_weight_gives_the_ranking_of_the_base():
+    # Not by the shortcut: through candidates, sums and scores.
+    X, Y = make_data()
+    base = clone(BASE).set_params(random_state=0).fit(X, Y)
+    model = Refrag(BASE, gamma=1e-30, propensity_weight=0.0, random_state=0).fit(X, Y)
+    labels, scores = model.predict_topk(X, 7)
+    wanted, wanted_scores = base.predict_topk(X, 7)
+    np.testing.assert_array_equal(labels, wanted)
+    np.testing.assert_allclose(scores, wanted_scores, rtol=2e-5)
+
+
+def test_scores_by_hand():
+    X, Y = make_data()
+    model = Refrag(BASE, alpha=0.5, gamma=4.0, propensity_weight=1.0, random_state=0).fit(X, Y)
+    labels, scores = model.predict_topk(X, 5)
+    found, base_scores = model.base_._rank(X, 40, exhaustive=False)
+    propensity = np.log(metrics.inverse_propensity(Y))
+    rows = np.stack([oracles.unit(row) for row in X.toarray()])
+    for row in (1, 2, 50):
+        log_a = -4.0 * (1 - model.prototypes_.toarray() @ rows[row])
+        known = found[row] >= 0
+        ids, b = found[row][known], base_scores[row][known]
+        sums = 0.5 * np.log(b) + 0.5 * log_a[ids] + propensity[ids]
+        order = np.lexsort((ids, -sums))[:5]
+        assert labels[row].tolist() == ids[order].tolist()
+        shares = np.exp((sums[order] - sums[order[0]]) / 0.5)
+        np.testing.assert_allclose(scores[row], b.max() * shares, rtol=1e-4)
+
+
+def test_rare_labels_rise_and_labels_without_points_do_not():
+    X, Y = make_data()
+    base = clone(BASE).set_params(random_state=0).fit(X, Y)
+    model = Refrag(BASE, gamma=0.0, propensity_weight=3.0, random_state=0).fit(X, Y)
+    seen = np.append(np.bincount(Y.indices, minlength=40), 0)
+    assert seen[model.predict_topk(X, 3)[0]].mean() < seen[base.predict_topk(X, 3)[0]].mean()
+    widened = Refrag(BASE, gamma=60.0, propensity_weight=3.0, widen=40, random_state=0).fit(X, Y)
+    assert not np.isin(widened.predict_topk(X, 20)[0], [37, 38, 39]).any()
+
+
+def test_widening_reaches_labels_that_the_base_does_not_give():
+    X, Y = make_data()
+    narrow = Parabel(1, max_leaf_size=2, beam_size=1)
+    settings_ = {"gamma": 60.0, "alpha": 0.2, "propensity_weight": 0.0, "random_state": 0}
+    closed = Refrag(narrow, **settings_).fit(X, Y)
+    wide = Refrag(narrow, widen=10, **settings_).fit(X, Y)
+    assert (closed.predict_topk(X, 5)[0] >= 0).sum(axis=1).max() <= 2
+    labels, scores = wide.predict_topk(X, 5)
+    assert (labels >= 0).sum(axis=1).max() == 5
+    for row in labels:
+        known = row[row >= 0]
+        assert len(set(known.tolist())) == len(known)
+    assert np.isfinite(scores).all()
+    assert wide._reach() == closed._reach() + 10
+    everything = Refrag(narrow, widen=2**62, **settings_).fit(X, Y).predict_topk(X, 5)
+    np.testing.assert_array_equal(
+        everything[0], Refrag(narrow, widen=40, **settings_).fit(X, Y).predict_topk(X, 5)[0]
+    )
+
+
+@pytest.mark.parametrize("model", MODELS, ids=str)
+def test_answers_agree_with_each_other(model):
+    X, Y = make_data()
+    model = clone(model).fit(X, Y)
+    labels, scores = model.predict_topk(X, k=4)
+    assert np.all(np.diff(scores, axis=1) <= 0)
+    assert np.all((scores >= 0) & (scores <= 1))
+    assert np.isfinite(scores).all()
+    matrix = model.decision_function(X, top_k=4)
+    rows = np.repeat(np.arange(240), 4)
+    known = labels.ravel() >= 0
+    found = np.asarray(matrix[rows[known], labels.ravel()[known]]).ravel()
+    np.testing.assert_array_equal(found, scores.ravel()[known])
+    alone = model.predict_topk(X[[77]], k=4)
+    np.testing.assert_array_equal(alone[0][0], labels[77])
+    np.testing.assert_array_equal(alone[1][0], scores[77])
+
+
+@pytest.mark.parametrize("model", MODELS, ids=str)
+def test_threads_change_no_bit(model):
+    X, Y = make_data()
+    expected = clone(model).fit(X, Y)
+    for n_jobs in (2, 3):
+        other = clone(model).set_params(n_jobs=n_jobs).fit(X, Y)
+        assert other.gamma_ == expected.gamma_
+        assert other.propensity_weight_ == expected.propensity_weight_
+        for a, b in zip(other.predict_topk(X), expected.predict_topk(X), strict=True):
+            np.testing.assert_array_equal(a, b)
+    assert expected.set_params(n_jobs=2).base_.n_jobs == 2
+
+
+def test_the_choice_keeps_its_word_on_what_it_measured():
+    X, Y = make_data()
+    model = Refrag(BASE, max_loss=2.0, target="PSP@1", random_state=0).fit(X, Y)
+    table = model.trade_off_
+    assert table.n_rows == 240
+    assert (table.gamma[0], table.propensity_weight[0]) == (0.0, 0.0)
+    chosen = np.flatnonzero(
+        (table.gamma == model.gamma_) & (table.propensity_weight == model.propensity_weight_)
+    )[0]
+    assert (table.loss("P@1") + table.errors["P@1"])[chosen] <= 2.0
+    assert table.measures["PSP@1"][chosen] >= table.measures["PSP@1"][0]
+    # Another word, without training: no loss is too large.
+    model.choose("PSP@5", max_loss=100.0)
+    assert (model.target, model.max_loss) == ("PSP@5", 100.0)
+    best = np.argmax(table.measures["PSP@5"])
+    assert (model.gamma_, model.propensity_weight_) == (
+        table.gamma[best],
+        table.propensity_weight[best],
+    )
+    assert model.choose("PSP@1", guard="P@3", max_loss=0.0).guard == "P@3"
+    with pytest.raises(ValueError, match=r"target of Refrag must be one of .* got 'R@1'"):
+        model.choose("R@1")
+    with pytest.raises(ValueError, match="choose needs what 'auto' measures"):
+        Refrag(BASE, **FIXED).fit(X, Y).choose(max_loss=1.0)
+
+
+def test_tally_by_hand():
+    # Two rows, three candidates; the second setting trusts the bonus alone.
+    labels = np.int32([[0, 1, 2], [2, 1, -1]])
+    logs = np.float32([[0, -1, -2], [0, -1, -9]])
+    found = Candidates(labels, logs, np.zeros((2, 3), np.float32), np.float32([0, 1, 2]))
+    tally = Tally(np.float32([0, 0]), np.float32([0, 10]))
+    Y = sparse.csr_array(np.float32([[1, 0, 0], [0, 1, 1]]))
+    tally.add(found, Y, np.array([1.0, 2.0, 4.0]), 1)
+    measures = tally.measures()
+    assert measures["P@1"].tolist() == [100, 50]
+    assert measures["PSP@1"].tolist() == [100, 80]
+    np.testing.assert_allclose(measures["P@3"], [50, 50])
+    np.testing.assert_allclose(measures["coverage@1"], [200 / 3, 100 / 3])
+    # The losses of the two rows are 1 and 0: their mean has a deviation of 1/2 over root 2.
+    np.testing.assert_allclose(tally.errors()["P@1"], [0, 50 / 2**0.5])
+
+
+def test_the_frontier_of_a_trade_off():
+    measures = {"P@1": np.array([80.0, 79, 79.5, 78]), "PSP@1": np.array([30.0, 33, 32, 31])}
+    zeros = np.zeros(4)
+    table = TradeOff(zeros, zeros, zeros, measures, {"P@1": zeros}, 10)
+    assert table.choose("PSP@1", "P@1", 0.5) == 2
+    assert table.choose("PSP@1", "P@1", 5.0) == 1
+    assert table.choose("PSP@1", "P@1", 0.0) == 0
+    assert table.frontier("PSP@1", "P@1").tolist() == [0, 2, 1]
+    unsure = TradeOff(zeros, zeros, zeros, measures, {"P@1": np.array([0, 0.2, 0.2, 0.2])}, 10)
+    assert unsure.choose("PSP@1", "P@1", 0.6) == 0
+    assert unsure.choose("PSP@1", "P@1", 0.8) == 2
+
+
+@pytest.mark.parametrize(
+    ("given_", "tried"),
+    [
+        ({}, {"alpha": 1, "gamma": 8, "propensity_weight": 41}),
+        ({"gamma": 30.0}, {"alpha": 1, "gamma": 2, "propensity_weight": 41}),
+        ({"gamma": 30.0, "alpha": "auto", "propensity_weight": 0.0}, {"alpha": 9}),
+        ({"alpha": "auto"}, {"alpha": 1, "gamma": 8}),
+    ],
+)
+def test_what_is_tried(given_, tried):
+    X, Y = make_data()
+    table = Refrag(BASE, random_state=0, **given_).fit(X, Y).trade_off_
+    for name, number in tried.items():
+        assert len(np.unique(getattr(table, name))) == number, name
+
+
+def test_rounds_are_as_many_as_asked_for():
+    X, Y = make_data()
+    model = Refrag(BASE, held_out=0.25, held_out_rows=61, random_state=0)
+    assert model.fit(X, Y).trade_off_.n_rows == 120
+    held = [rows for rows, rest in model._rounds(Y, 0) if not np.isin(rows, rest).any()]
+    assert len(np.unique(np.concatenate(held))) == 120
+
+
+def test_bad_input():
+    X, Y = make_data()
+    for parameters, message in (
+        ({"base": 3}, "base of Refrag must be a Classifier, got 3"),
+        ({"alpha": 0.0}, r"alpha of Refrag must be a finite number in \[0.001, 1.0\] or 'auto'"),
+        ({"gamma": "best"}, "gamma of Refrag must be .* or 'auto', got 'best'"),
+        ({"propensity_weight": -1.0}, "propensity_weight of Refrag must be .* got -1.0"),
+        ({"co_occurrence": "dense"}, "co_occurrence of Refrag must be one of"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            Refrag(**{"base": BASE, **parameters}).fit(X, Y)
+    few = sparse.csr_array(np.float32([[1, 0]] + [[0, 0]] * 9))
+    with pytest.raises(ValueError, match=r"needs more than 2 labelled rows .* n_samples = 1"):
+        Refrag(BASE).fit(np.eye(10), few)
+    assert Refrag(BASE, **FIXED).fit(np.eye(10), few).predict_topk(np.eye(10), 2)[0].max() == 0

@@ -1,0 +1,182 @@
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+from defrag._validation import canonical_csr
+from defrag.trees.balanced import build_tree, count_leaves
+from defrag.trees.vectors import scale_vectors
+from tests.oracles import trees as oracles
+
+
+def random_items(n, p, density, seed, *, split="kmeans"):
+    Z = sparse.random_array((n, p), density=density, rng=np.random.default_rng(seed), format="csr")
+    return scale_vectors(canonical_csr(Z, name="Z"), split=split, threshold=0.0, n_threads=1)
+
+
+def leaves_of(tree):
+    return [tree.order[tree.begin[leaf] : tree.end[leaf]].tolist() for leaf in tree.leaves]
+
+
+def check_invariants(tree, n_items, limit):
+    """Leaves partition the items; children partition their parent, sizes differing by <= 1."""
+    assert sorted(tree.order.tolist()) == list(range(n_items))
+    sizes = tree.end - tree.begin
+    inner = np.flatnonzero(tree.first_child >= 0)
+    left, right = tree.first_child[inner], tree.first_child[inner] + 1
+    np.testing.assert_array_equal(sizes[left] + sizes[right], sizes[inner])
+    np.testing.assert_array_equal(tree.begin[left], tree.begin[inner])
+    np.testing.assert_array_equal(tree.begin[right], tree.end[left])
+    assert np.all(np.abs(sizes[left] - sizes[right]) <= 1)
+    assert sizes[tree.leaves].max() <= limit
+    for leaf in leaves_of(tree):
+        assert leaf == sorted(leaf)
+
+
+@pytest.mark.parametrize("n", [1, 2, 7, 8, 9, 16, 17, 100, 1836])
+@pytest.mark.parametrize("d0", [1, 2, 8])
+def test_sizes_follow_the_stopping_rule(n, d0):
+    items = random_items(n, 20, 0.3, seed=n)
+    tree, room = build_tree(items, max_leaf_size=d0)
+    check_invariants(tree, n, d0)
+    assert not room.any()
+    assert tree.n_leaves == count_leaves(n, d0)
+    assert tree.n_leaves <= 2 ** max(0, math.ceil(math.log2(n / d0)))
+    if d0 == 1:
+        assert tree.n_leaves == n
+    if d0 >= n:
+        assert tree.n_leaves == 1
+    table, _ = build_tree(items, max_leaf_size=d0, stop="leaf<2*d0")
+    check_invariants(table, n, 2 * d0 - 1)
+    if n >= d0:
+        assert (table.end - table.begin)[table.leaves].min() >= d0
+
+
+def test_published_numbers_of_clusters():
+    for d, strict, table in [
+        (5000, 1024, 512),
+        (203882, 32768, 16384),
+        (101938, 16384, 8192),
+        (782585, 131072, 65536),
+        (1836, 256, 128),
+    ]:
+        assert count_leaves(d, 8) == strict
+        assert count_leaves(d, 8, stop="leaf<2*d0") == table
+
+
+@pytest.mark.parametrize("n_leaves", [1, 2, 3, 5, 17, 50])
+def test_a_wanted_number_of_leaves(n_leaves):
+    tree, room = build_tree(random_items(50, 10, 0.4, seed=1), n_leaves=n_leaves)
+    sizes = (tree.end - tree.begin)[tree.leaves]
+    assert tree.n_leaves == n_leaves
+    assert sizes.sum() == 50
+    assert sizes.min() >= 50 // n_leaves
+    assert not room.any()
+
+
+@given(n=st.integers(0, 60), extra=st.integers(0, 60), d0=st.integers(1, 9))
+@settings(max_examples=150, deadline=None, derandomize=True)
+def test_room_is_kept_for_items_that_come_later(n, extra, d0):
+    items = random_items(n, 8, 0.4, seed=n) if n else sparse.csr_array((0, 8), dtype=np.float32)
+    tree, room = build_tree(items, max_leaf_size=d0, room=n + extra)
+    sizes = (tree.end - tree.begin)[tree.leaves]
+    assert room.min() >= 0
+    assert room.sum() == extra
+    assert (sizes + room).max() <= max(d0, 1)
+    assert sorted(tree.order.tolist()) == list(range(n))
+
+
+@pytest.mark.parametrize("split", ["kmeans", "ndcg"])
+@pytest.mark.parametrize("seed", range(20))
+def test_one_split_equals_the_slow_twin(split, seed):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(3, 40))
+    items = random_items(n, 15, 0.4, seed=seed, split=split)
+    starts = rng.choice(n, 2, replace=False)
+    tree, _ = build_tree(
+        items,
+        max_leaf_size=(n + 1) // 2,
+        split=split,
+        tol=1e-4,
+        starts=np.array([*starts, 0, 0, 0, 0], dtype=np.int64),
+    )
+    side, trace = oracles.split(
+        items.toarray().astype(np.float64),
+        (n + 1) // 2,
+        *starts,
+        ndcg=split == "ndcg",
+        tol=1e-4,
+        max_iter=50,
+    )
+    assert tree.n_leaves == 2
+    assert leaves_of(tree)[0] == np.flatnonzero(side).tolist()
+    assert tree.objective[0] == pytest.approx(trace[-1], rel=1e-5)
+    assert np.all(np.diff(trace) >= -1e-9)
+
+
+@pytest.mark.parametrize("split", ["kmeans", "ndcg"])
+def test_the_objective_never_falls(split):
+    items = random_items(500, 60, 0.1, seed=3, split=split)
+    values = [
+        build_tree(items, split=split, tol=0.0, max_iter=rounds)[0].objective[0]
+        for rounds in range(1, 25)
+    ]
+    assert np.all(np.diff(values) >= -1e-9)
+
+
+@pytest.mark.parametrize("split", ["kmeans", "ndcg"])
+def test_threads_do_not_change_a_bit(split):
+    items = random_items(5000, 300, 0.02, seed=5, split=split)
+    first, _ = build_tree(items, split=split, n_jobs=1)
+    for n_jobs in (2, 3, 8):
+        other, _ = build_tree(items, split=split, n_jobs=n_jobs)
+        np.testing.assert_array_equal(first.order, other.order)
+        np.testing.assert_array_equal(first.objective, other.objective)
+        np.testing.assert_array_equal(first.n_rounds, other.n_rounds)
+
+
+def degenerate(kind, rng):
+    if kind == "one item":
+        return np.ones((1, 3))
+    if kind == "all zero":
+        return np.zeros((37, 5))
+    if kind == "all equal":
+        return np.ones((29, 4))
+    if kind == "duplicates":
+        return np.repeat(rng.random((5, 6)), 9, axis=0)
+    if kind == "one not zero":
+        dense = np.zeros((21, 4))
+        dense[rng.integers(21)] = 1.0
+        return dense
+    return (rng.random((64, 40)) < 1.0 / np.arange(1, 65)[:, None]).astype(float)
+
+
+@pytest.mark.parametrize(
+    "kind", ["one item", "all zero", "all equal", "duplicates", "one not zero", "power law"]
+)
+def test_degenerate_items_for_a_thousand_seeds(kind):
+    for seed in range(1000):
+        dense = degenerate(kind, np.random.default_rng(seed % 10))
+        split = "ndcg" if seed % 4 == 0 else "kmeans"
+        items = scale_vectors(
+            canonical_csr(dense, name="Z"), split=split, threshold=0.0, n_threads=1
+        )
+        tree, _ = build_tree(items, max_leaf_size=3, split=split, seed=seed, tol=0.0)
+        check_invariants(tree, len(dense), 3)
+
+
+def test_identical_and_zero_items_are_split_by_id():
+    items = canonical_csr(np.zeros((6, 2)), name="Z")
+    tree, _ = build_tree(items, max_leaf_size=2)
+    assert leaves_of(tree) == [[0, 1], [2], [3, 4], [5]]
+
+
+def test_seeds_matter():
+    items = random_items(400, 50, 0.1, seed=9)
+    orders = {tuple(build_tree(items, seed=seed)[0].order) for seed in range(5)}
+    assert len(orders) == 5
