@@ -1,4 +1,4 @@
-"""Every command of the README runs as it stands there; its Python runs as a doctest."""
+"""Run every command of the README and of docs/command_line.md; their Python runs as doctests."""
 
 from __future__ import annotations
 
@@ -13,33 +13,40 @@ import pytest
 
 from defrag import load_dataset, write_xmc
 
-README = Path(__file__).resolve().parent.parent / "README.md"
-COMMANDS = re.findall(r"^\$ (defrag .*)$", README.read_text(encoding="utf-8"), re.MULTILINE)
+ROOT = Path(__file__).resolve().parent.parent
+PAGES = ("README.md", "docs/command_line.md")
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    """Make a folder with the files that the README speaks of: a part of the bundled data."""
-    folder = tmp_path_factory.mktemp("readme")
+def commands_of(page):
+    """Return the commands of a page, in order."""
+    return re.findall(r"^\$ (defrag .*)$", (ROOT / page).read_text(encoding="utf-8"), re.MULTILINE)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Return a folder with the input files of the commands: a part of the bundled data."""
     data = load_dataset("debian")
-    write_xmc(folder / "train.txt", data.train.X[:4000], data.train.Y[:4000])
-    write_xmc(folder / "test.txt", data.test.X[:500], data.test.Y[:500])
-    return folder
+    write_xmc(tmp_path / "train.txt", data.train.X[:4000], data.train.Y[:4000])
+    write_xmc(tmp_path / "test.txt", data.test.X[:500], data.test.Y[:500])
+    return tmp_path
 
 
-def test_the_readme_has_commands():
-    assert len(COMMANDS) >= 8
-    assert len(set(COMMANDS)) == len(COMMANDS)
+@pytest.mark.parametrize(("page", "least"), [("README.md", 5), ("docs/command_line.md", 10)])
+def test_pages_have_commands(page, least):
+    commands = commands_of(page)
+    assert len(commands) >= least
+    assert len(set(commands)) == len(commands)
 
 
-def test_the_commands_run_one_after_the_other(folder):
+@pytest.mark.parametrize("page", PAGES)
+def test_commands_run_in_order(folder, page):
     program = Path(sys.executable).parent / "defrag"
     assert program.exists() or shutil.which("defrag")
     environment = os.environ | {"PATH": f"{program.parent}:{os.environ['PATH']}"}
-    for command in COMMANDS:
+    for command in commands_of(page):
         if command == "defrag demo":
             command = "defrag demo --quick"  # noqa: PLW2901 - the whole takes a minute or two
-        run = subprocess.run(  # noqa: S602 - the README's own lines, pipes included
+        run = subprocess.run(  # noqa: S602 - the page's own lines, pipes included
             command, shell=True, cwd=folder, env=environment, capture_output=True, text=True,
             timeout=600, check=False,
         )  # fmt: skip
