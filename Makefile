@@ -1,69 +1,163 @@
 # Two commands on a fresh machine: `make demo` and `make test`.
 # Both need Python 3.10+, make and a C++17 compiler; everything else goes into .venv.
+# `make help` lists the targets.
 PYTHON ?= python3
 VENV ?= .venv
-BIN := $(VENV)/bin
-SOURCES := $(shell find src cpp -type f) CMakeLists.txt pyproject.toml
-STRICT := -C cmake.define.DEFRAG_WERROR=ON
+WORKERS ?= auto
+WERROR ?= ON
+BIN := $(abspath $(VENV))/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
+PYTEST := $(BIN)/python -m pytest
+CMAKE := PATH="$(BIN):$$PATH" $(BIN)/cmake
+SOURCES := $(shell find src cpp -type f -not -name '*.pyc' -not -name '_core*') \
+  CMakeLists.txt pyproject.toml
+CPP_TESTS := $(shell find tests/cpp -type f)
+CPP_FILES := $(shell find cpp tests/cpp -name '*.[ch]pp')
 
-.PHONY: demo test lint check-cpp bench docs format sanitize clean
+# $(call wheel,NAME,OPTIONS): compile in build/NAME, which keeps its objects, and leave the only
+# wheel of build/NAME/dist there.
+wheel = rm -rf build/$(1)/dist && PATH="$(BIN):$$PATH" $(BIN)/python -m build --wheel \
+  --no-isolation --outdir build/$(1)/dist -C build-dir=build/$(1) $(2)
 
-$(BIN)/python:
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --upgrade pip
+# An instrumented build stands in a folder of its own, found before the one in .venv.
+instrumented = $(call wheel,$(1),-C cmake.build-type=RelWithDebInfo \
+  -C cmake.define.DEFRAG_BUILD_TESTS=ON $(2)) && rm -rf build/$(1)/site && \
+  $(PIP) --no-deps --target build/$(1)/site build/$(1)/dist/*.whl
+with = PYTHONPATH="$(abspath build/$(1)/site)"
 
-# One stamp per set of extras, so that `make demo` does not wait for the test tools.
-$(VENV)/.demo: $(BIN)/python $(SOURCES)
-	$(BIN)/python -m pip install --quiet ".[report]"
-	touch $@
+.PHONY: help demo test check lint check-cpp check-python bench docs format tidy wheel oldest \
+  sanitize sanitize-quick tsan coverage torture clean
 
-$(VENV)/.test: $(BIN)/python $(SOURCES)
-	$(BIN)/python -m pip install --quiet $(STRICT) ".[report,test]"
-	touch $@
+help: ## list the targets
+	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' Makefile | expand -t 16
 
-demo: $(VENV)/.demo
+demo: $(VENV)/.demo ## build, install into .venv and run `defrag demo` on the bundled data
 	$(BIN)/defrag demo
 
-test: lint check-cpp
-	$(BIN)/python -m pytest --pyargs defrag
-	$(BIN)/python -m pytest
+test: lint check-cpp check-python ## everything that must pass before a change lands
 
-lint: $(VENV)/.test
+check: lint ## linters and the tests not marked slow, for every few minutes
+	$(PYTEST) -n $(WORKERS) -m "not slow" --pyargs defrag tests docs README.md
+
+check-python: $(VENV)/.test ## all Python tests and doctests
+	$(PYTEST) -n $(WORKERS) --pyargs defrag tests docs README.md
+
+lint: $(VENV)/.test ## ruff, mypy, import-linter, clang-format and the house rules
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
-	$(BIN)/clang-format --dry-run --Werror $$(find cpp tests/cpp -name '*.[ch]pp')
+	$(BIN)/clang-format --dry-run --Werror $(CPP_FILES)
 	$(BIN)/python tools/check_house_rules.py
 
-check-cpp: $(VENV)/.test
-	$(BIN)/cmake -S . -B build/cpp -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja \
-	  -DDEFRAG_BUILD_TESTS=ON -DDEFRAG_WERROR=ON > build-cpp.log || (cat build-cpp.log; exit 1)
-	$(BIN)/cmake --build build/cpp
-	rm build-cpp.log
-	build/cpp/defrag_tests
+check-cpp: $(VENV)/.test $(CPP_TESTS) ## the C++ tests, on the objects of the installed extension
+	$(CMAKE) --build build/dev --target defrag_tests
+	build/dev/defrag_tests
 
-bench: $(VENV)/.test
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV)
+
+# One stamp per set of packages, so that `make demo` does not wait for the test tools.
+$(VENV)/.build: $(VENV)/bin/python pyproject.toml
+	$(PIP) --upgrade pip
+	@echo "Installing the build tools into $(VENV)"
+	$(PIP) --group build
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.build
+	@echo "Installing the test tools into $(VENV)"
+	$(PIP) --group lint --group test
+	@touch $@
+
+# One build for all targets; ninja prints each file it compiles.
+$(VENV)/.installed: $(VENV)/.build $(SOURCES)
+	$(call wheel,dev,-C cmake.define.DEFRAG_WERROR=$(WERROR) -C cmake.define.DEFRAG_BUILD_TESTS=ON)
+	@echo "Installing defrag and what it needs into $(VENV)"
+	$(PIP) build/dev/dist/*.whl
+	$(PIP) --force-reinstall --no-deps build/dev/dist/*.whl
+	@touch $@
+
+# A compiler never seen here may warn about more: no reason to refuse a demonstration.
+$(VENV)/.demo: $(VENV)/.build $(SOURCES)
+	$(MAKE) --no-print-directory $(VENV)/.installed || \
+	  $(MAKE) --no-print-directory WERROR=OFF $(VENV)/.installed
+	@touch $@
+
+$(VENV)/.test: $(VENV)/.installed $(VENV)/.dev
+	@touch $@
+
+bench: $(VENV)/.test ## the benchmarks behind the README's numbers
 	for script in benchmarks/bench_*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
 
-docs: $(VENV)/.test
-	$(BIN)/python -m pip install --quiet ".[docs]"
+docs: $(VENV)/.installed ## the manual, into docs/build
+	$(PIP) --group docs
 	$(BIN)/sphinx-build -q -W --keep-going docs docs/build
 
-# The whole Python suite on a build with AddressSanitizer and UndefinedBehaviorSanitizer.
-sanitize: $(BIN)/python
-	$(PYTHON) -m venv $(VENV)-sanitize
-	$(VENV)-sanitize/bin/python -m pip install --quiet \
-	  -C cmake.define.DEFRAG_SANITIZE=address,undefined -C cmake.build-type=RelWithDebInfo \
-	  -C build-dir=build/sanitize ".[report,test]"
-	LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libstdc++.so)" \
-	  ASAN_OPTIONS=detect_leaks=0:halt_on_error=1 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
-	  PYTHONMALLOC=malloc $(VENV)-sanitize/bin/python -m pytest tests --timeout 3000
-
-format: $(VENV)/.test
+format: $(VENV)/.dev ## mend what a machine can mend
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
-	$(BIN)/clang-format -i $$(find cpp tests/cpp -name '*.[ch]pp')
+	$(BIN)/clang-format -i $(CPP_FILES)
 
-clean:
-	rm -rf $(VENV) build dist
+tidy: $(VENV)/.installed ## clang-tidy over the core
+	$(PIP) --group tidy
+	$(BIN)/run-clang-tidy -quiet -j 2 -p build/dev cpp/core
+
+wheel: $(VENV)/.test ## a wheel in dist/, tried in an environment without a compiler
+	$(BIN)/python -m build --outdir dist
+	$(BIN)/python tools/check_wheel.py dist/*.whl
+
+oldest: $(VENV)/.build ## the tests with the oldest dependencies that pyproject.toml admits
+	$(PYTHON) -m venv $(VENV)-oldest
+	mkdir -p build && $(BIN)/python tools/oldest.py > build/oldest.txt
+	$(VENV)-oldest/bin/python -m pip install --quiet --upgrade pip
+	$(VENV)-oldest/bin/python -m pip install --quiet --group test -r build/oldest.txt
+	PATH="$(BIN):$$PATH" $(VENV)-oldest/bin/python -m pip install --quiet --no-build-isolation \
+	  --no-deps --force-reinstall -C build-dir=build/oldest .
+	$(VENV)-oldest/bin/python -m pytest -n $(WORKERS) --pyargs defrag tests docs README.md
+
+# Sanitizers. `setarch -R`: gcc's ThreadSanitizer does not know every layout of memory.
+ASAN := LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libstdc++.so)" \
+  ASAN_OPTIONS=detect_leaks=0:halt_on_error=1 PYTHONMALLOC=malloc \
+  UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
+TSAN := LD_PRELOAD="$$(gcc -print-file-name=libtsan.so) $$(gcc -print-file-name=libstdc++.so)" \
+  TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1
+
+build/asan/.built: $(VENV)/.test $(CPP_TESTS)
+	$(call instrumented,asan,-C cmake.define.DEFRAG_SANITIZE=address,undefined)
+	$(CMAKE) --build build/asan --target defrag_tests
+	@touch $@
+
+build/tsan/.built: $(VENV)/.test $(CPP_TESTS)
+	$(call instrumented,tsan,-C cmake.define.DEFRAG_SANITIZE=thread)
+	$(CMAKE) --build build/tsan --target defrag_tests
+	@touch $@
+
+sanitize: build/asan/.built ## all tests under AddressSanitizer and UndefinedBehaviorSanitizer
+	build/asan/defrag_tests
+	$(call with,asan) $(ASAN) $(PYTEST) -n $(WORKERS) tests --timeout 3000
+
+sanitize-quick: build/asan/.built ## the same, for the tests marked `sanitize`
+	build/asan/defrag_tests
+	$(call with,asan) $(ASAN) $(PYTEST) -n $(WORKERS) tests -m sanitize --timeout 600
+
+tsan: build/tsan/.built ## C++ tests and tests of threads under ThreadSanitizer
+	setarch -R build/tsan/defrag_tests
+	$(call with,tsan) $(TSAN) setarch -R $(PYTEST) tests -m threads --timeout 3000
+
+coverage: $(VENV)/.test ## lines of Python and C++ that the tests execute, into build/coverage
+	$(PIP) --group coverage
+	$(call instrumented,coverage,-C cmake.define.DEFRAG_COVERAGE=ON)
+	$(CMAKE) --build build/coverage --target defrag_tests
+	find build/coverage -name '*.gcda' -delete
+	build/coverage/defrag_tests
+	$(call with,coverage) $(PYTEST) -n $(WORKERS) --cov --cov-report=html:build/coverage/python \
+	  --cov-report=term:skip-covered --pyargs defrag tests
+	$(BIN)/gcovr --root . --filter cpp/core build/coverage --html-details build/coverage/cpp.html \
+	  --txt --print-summary
+
+torture: $(VENV)/.test ## the fuzzers with their full volumes, at most an hour
+	ls tests/fuzz/fuzz_*.py | sed 's/\.py//; s|/|.|g' | \
+	  xargs -P 2 -I {} sh -c 'echo "== {}"; timeout 3600 $(BIN)/python -m {}'
+
+clean: ## remove what make has made
+	rm -rf $(VENV) build dist docs/build docs/generated

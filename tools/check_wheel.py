@@ -1,0 +1,74 @@
+"""Install a wheel where no compiler is found, and run the demo from it.
+
+Usage: python tools/check_wheel.py dist/*.whl
+
+Takes the wheel among those given that this Python can install.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import venv
+import zipfile
+from pathlib import Path
+
+from packaging.tags import sys_tags
+from packaging.utils import parse_wheel_filename
+
+COMPILERS = ("cc", "c++", "gcc", "g++", "clang", "clang++")
+NEEDED = ("defrag/py.typed", "defrag/_core.pyi", "defrag/io/data/debian.xz")
+UNWANTED = (".cpp", ".hpp", ".pyc")
+
+
+def installable(paths: list[Path]) -> Path:
+    """Return the only wheel that this Python can install."""
+    tags = set(sys_tags())
+    fitting = [path for path in paths if tags & parse_wheel_filename(path.name)[3]]
+    if len(fitting) != 1:
+        sys.exit(f"{len(fitting)} of {len(paths)} wheels fit this Python, 1 expected: {paths}")
+    return fitting[0]
+
+
+def check_contents(path: Path) -> None:
+    """Check that the wheel has what it needs, nothing else, and the module its tag promises."""
+    names = zipfile.ZipFile(path).namelist()
+    missing = [name for name in NEEDED if name not in names]
+    unwanted = [name for name in names if name.endswith(UNWANTED)]
+    modules = [name for name in names if name.endswith((".so", ".pyd", ".dylib"))]
+    if missing or unwanted or len(modules) != 1:
+        sys.exit(f"{path}: missing {missing}, unwanted {unwanted}, compiled modules {modules}")
+    if ("-abi3-" in path.name) != modules[0].endswith(".abi3.so"):
+        sys.exit(f"{path}: the tag of the wheel does not fit the module {modules[0]}")
+
+
+def main() -> None:
+    """Check one wheel."""
+    path = installable([Path(name).resolve() for name in sys.argv[1:]])
+    check_contents(path)
+    with tempfile.TemporaryDirectory() as folder:
+        venv.create(Path(folder, "venv"), with_pip=True)
+        bin_folder = Path(folder, "venv", "bin")
+        environment = {"PATH": str(bin_folder), "HOME": folder, "LANG": "C.UTF-8"}
+        environment |= {key: value for key, value in os.environ.items() if key.startswith("PIP_")}
+        found = [name for name in COMPILERS if shutil.which(name, path=environment["PATH"])]
+        if found:
+            sys.exit(f"compilers in the PATH of the test: {found}")
+
+        def run(*command: str) -> None:
+            print("$", *command, flush=True)
+            program = str(bin_folder / command[0])
+            subprocess.run([program, *command[1:]], check=True, cwd=folder, env=environment)
+
+        run("python", "-m", "pip", "install", "--quiet", "--only-binary", ":all:", str(path))
+        run("python", "-m", "pip", "check")
+        run("python", "-W", "error", "-c", "import defrag; print(defrag.__file__)")
+        run("defrag", "--version")
+        run("defrag", "demo")
+
+
+if __name__ == "__main__":
+    main()

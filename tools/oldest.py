@@ -1,0 +1,38 @@
+"""Print the lower bounds of pyproject.toml as exact versions, one requirement per line.
+
+Covers what is needed to build and to run; the tools of the tests stay as new as they are.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from packaging.requirements import Requirement
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def pinned(text: str) -> str:
+    """Return a requirement with its lower bound as the only version admitted."""
+    requirement = Requirement(text)
+    bounds = [bound.version for bound in requirement.specifier if bound.operator == ">="]
+    if len(bounds) != 1:
+        sys.exit(f"pyproject.toml: {text} must have one lower bound (>=), has {len(bounds)}")
+    return f"{requirement.name}=={bounds[0]}"
+
+
+def main() -> None:
+    """Print the requirements."""
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    for text in settings["build-system"]["requires"] + settings["project"]["dependencies"]:
+        print(pinned(text))
+
+
+if __name__ == "__main__":
+    main()
