@@ -250,9 +250,9 @@ def test_losses():
     ("labels", "W", "message"),
     [
         ([0, 0], [1.0, 1.0, 1.0], "W must have one row for each of the 2 features of X, got 3"),
-        ([0], [1.0, 1.0], "labels must have one group for each feature: 2, got 1"),
+        ([0], [1.0, 1.0], "groups must have one group for each feature: 2, got 1"),
         ([0, -2], [1.0, 1.0], "or -1 to drop, got -2"),
-        ([0.0, 1.0], [1.0, 1.0], "labels must be a 1-D array of ints, got 1-D of float64"),
+        ([0.0, 1.0], [1.0, 1.0], "groups must be a 1-D array of ints, got 1-D of float64"),
         ([0, 1], [1.0, np.nan], "W contains NaN"),
     ],
 )
@@ -268,5 +268,5 @@ def test_bad_choices_are_refused():
         tie_weights(np.ones((2, 2)), [0, 0], [1.0, 1.0], "median")
     with pytest.raises(ValueError, match=r"tied must have the labels of W: \(2,\), got \(3,\)"):
         certificate(np.ones((2, 2)), [0, 0], np.ones((2, 2)), tied=np.ones((1, 3)))
-    with pytest.raises(ValueError, match="labels has group 1, but there are only 1 groups"):
+    with pytest.raises(ValueError, match=r"groups must be below n_clusters \(1\), got 1"):
         certificate(np.ones((2, 2)), [0, 1], np.ones((2, 2)), tied=np.ones((1, 2)))

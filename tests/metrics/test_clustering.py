@@ -84,7 +84,7 @@ def test_nothing_to_lose_is_no_loss():
 
 
 def test_negative_features_have_no_information():
-    with pytest.raises(ValueError, match="X must not be negative for information, got -1"):
+    with pytest.raises(ValueError, match="X must be non-negative for mutual information, got -1"):
         metrics.mutual_information([[-1.0, 1.0]], [[0]])
     with pytest.raises(ValueError, match="marginals must be 'joint' or 'paper', got 'x'"):
         metrics.mutual_information([[1.0, 1.0]], [[0]], "x")
@@ -94,7 +94,7 @@ def test_balance():
     assert metrics.balance([0, 0, 0, 1, 1, -1]) == pytest.approx(1.5)
     assert metrics.balance([0, 0, 2]) == math.inf
     assert metrics.balance([0, 1], n_clusters=3) == math.inf
-    with pytest.raises(ValueError, match="labels must have at least one group, got 0"):
+    with pytest.raises(ValueError, match="groups must have at least one group, got 0"):
         metrics.balance([-1, -1])
 
 

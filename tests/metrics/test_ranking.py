@@ -163,16 +163,16 @@ def test_unlabelled_points_count_unless_dropped():
     assert metrics.precision(Y, predictions) == 0.5
     assert metrics.precision(Y, predictions, drop_unlabelled=True) == 1.0
     assert metrics.evaluate(Y, predictions, k=(1,), drop_unlabelled=True)["P@1"] == 100.0
-    with pytest.raises(ValueError, match="Y_true must have at least one labelled row, got 0"):
+    with pytest.raises(ValueError, match="Y_true must have at least one labelled point, got 0"):
         metrics.precision(Y[1:], predictions[1:], drop_unlabelled=True)
-    with pytest.raises(ValueError, match="Y_true must have at least one row, got 0"):
+    with pytest.raises(ValueError, match="Y_true must have at least one point, got 0"):
         metrics.precision(Y[:0], predictions[:0])
 
 
 @pytest.mark.parametrize(
     ("predictions", "message"),
     [
-        (np.array([[0, 0], [1, 2]]), "name a label once per row, row 0 repeats 0"),
+        (np.array([[0, 0], [1, 2]]), "not repeat a label in a row, got label 0 twice in row 0"),
         (np.array([[0, 3], [1, 2]]), r"label ids in \[-1, 3\), got 3"),
         (np.array([[0, -2], [1, 2]]), r"label ids in \[-1, 3\), got -2"),
         (np.array([[0.5, 1.0], [1, 2]]), "a sparse matrix of scores or a 2-D array of label ids"),
@@ -197,9 +197,9 @@ def test_bad_parameters_are_refused():
         metrics.evaluate(Y, predictions, k=())
     with pytest.raises(ValueError, match="normalisation must be one of 'xmc', 'pyxclib', got 'x'"):
         metrics.evaluate(Y, predictions, normalisation="x")
-    with pytest.raises(ValueError, match="denominator 'ideal' needs train_labels, got None"):
+    with pytest.raises(ValueError, match="denominator 'ideal' requires train_labels, got None"):
         metrics.evaluate(Y, predictions, denominator="ideal")
-    with pytest.raises(ValueError, match="denominator 'ideal' needs inverse_propensity"):
+    with pytest.raises(ValueError, match="denominator 'ideal' requires inverse_propensity"):
         metrics.coverage(Y, predictions, denominator="ideal")
     with pytest.raises(ValueError, match="train_labels must have the 2 labels of Y_true, got 3"):
         metrics.evaluate(Y, predictions, np.eye(3))
@@ -207,7 +207,7 @@ def test_bad_parameters_are_refused():
         metrics.psp(Y, predictions, np.ones(3))
     with pytest.raises(ValueError, match="finite and > 0, got 0"):
         metrics.psp(Y, predictions, np.zeros(2))
-    with pytest.raises(ValueError, match="edges must be rising ints"):
+    with pytest.raises(ValueError, match="edges must be increasing ints"):
         metrics.macro_precision(Y, predictions, Y, edges=(0, 50, 50))
     with pytest.raises(ValueError, match="at least two percentages"):
         metrics.macro_precision(Y, predictions, Y, edges=(0, 150))
@@ -218,9 +218,9 @@ def test_bad_propensities_are_refused():
         metrics.inverse_propensity(np.eye(2), A=-1)
     with pytest.raises(ValueError, match="B must be a finite number >= 0, got nan"):
         metrics.inverse_propensity(np.eye(2), B=float("nan"))
-    with pytest.raises(ValueError, match="B must be > 0 where a label is never seen"):
+    with pytest.raises(ValueError, match="B must be > 0 if a label has no training points"):
         metrics.inverse_propensity(np.array([[1, 0]]), B=0)
-    with pytest.raises(ValueError, match="Y_train must have at least one row, got 0"):
+    with pytest.raises(ValueError, match="Y_train must have at least one point, got 0"):
         metrics.inverse_propensity(sparse.csr_array((0, 3)))
 
 

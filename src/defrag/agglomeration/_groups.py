@@ -43,20 +43,20 @@ def check_groups(
     groups = np.asarray(labels)
     if groups.ndim != 1 or not (groups.dtype.kind in "iu" or groups.size == 0):
         raise ValueError(
-            f"labels must be a 1-D array of ints, got {groups.ndim}-D of {groups.dtype}"
+            f"groups must be a 1-D array of ints, got {groups.ndim}-D of {groups.dtype}"
         )
     if n_features is not None and len(groups) != n_features:
-        raise ValueError(f"labels must have one group for each feature: {n_features}, "
+        raise ValueError(f"groups must have one group for each feature: {n_features}, "
                          f"got {len(groups)}")  # fmt: skip
     if groups.size and int(groups.min()) < -1:
-        raise ValueError(f"labels must be groups >= 0, or -1 to drop, got {groups.min()}")
+        raise ValueError(f"groups must be >= 0, or -1 to drop, got {groups.min()}")
     largest = int(groups.max()) if groups.size else -1
     if largest >= np.iinfo(np.int32).max:
-        raise ValueError(f"labels must be below 2**31 - 1, got {largest}")
+        raise ValueError(f"groups must be below 2**31 - 1, got {largest}")
     if n_clusters is None:
         n_clusters = largest + 1
     elif largest >= n_clusters:
-        raise ValueError(f"labels has group {largest}, but there are only {n_clusters} groups")
+        raise ValueError(f"groups must be below n_clusters ({n_clusters}), got {largest}")
     return np.ascontiguousarray(groups, dtype=np.int32), n_clusters
 
 

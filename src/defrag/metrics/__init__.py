@@ -1,4 +1,4 @@
-"""The field's metrics: of rankings, of rare labels, of clusterings."""
+"""Metrics of rankings, of clusterings of features, and of robustness to missing features."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The formulas of the ranking metrics, on labels that are ranked and checked."""
+"""Formulas of the ranking metrics, on checked rankings."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import sparse
 
-from defrag.metrics._ranked import best_columns
+from defrag.metrics._ranked import top_columns
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -30,16 +30,16 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Ideal:
-    """The ranking that puts the true labels with the largest weights first.
+    """The best possible ranking: true labels by decreasing weight.
 
     Attributes
     ----------
-    labels : ndarray of int32, shape (n_rows, k)
-        True labels, -1 where a point has fewer.
-    gains : ndarray of float64, shape (n_rows, k)
-        Their weights, 0 where there is no label.
-    found : ndarray of float64, shape (n_rows, k)
-        The weights of the labels that were predicted, 0 for misses.
+    labels : ndarray of int32, shape (n_points, k)
+        True labels, padded with -1.
+    gains : ndarray of float64, shape (n_points, k)
+        Their weights, padded with 0.
+    found : ndarray of float64, shape (n_points, k)
+        Weights of the predicted labels, 0 for wrong predictions.
     """
 
     labels: Ids
@@ -48,7 +48,7 @@ class Ideal:
 
 
 def ideal_ranking(ranked: Ranked, inverse_propensity: ArrayLike, k: int) -> Ideal:
-    """Check the weights and rank the true labels by them."""
+    """Check the weights and return the true labels ranked by them."""
     weights = np.asarray(inverse_propensity, dtype=np.float64)
     if weights.shape != (ranked.n_labels,):
         raise ValueError(
@@ -60,53 +60,53 @@ def ideal_ranking(ranked: Ranked, inverse_propensity: ArrayLike, k: int) -> Idea
         raise ValueError(f"inverse_propensity must be finite and > 0, got {bad}")
     truth = ranked.truth
     scores = sparse.csr_array((weights[truth.indices], truth.indices, truth.indptr), truth.shape)
-    labels = best_columns(scores, k)
+    labels = top_columns(scores, k)
     padded = np.append(weights, 0.0)
     return Ideal(labels, padded[labels], np.where(ranked.hits, padded[ranked.labels], 0.0))
 
 
 def discounts(k: int) -> NDArray[np.float64]:
-    """Give 1 / log2(r + 1) for the places r = 1 to k."""
+    """Return 1 / log2(r + 1) for the ranks r = 1 to k."""
     return 1.0 / np.log2(np.arange(2, k + 2))
 
 
 def precision_of(ranked: Ranked, k: int) -> float:
-    """Give P@k."""
+    """Return P@k."""
     return float(ranked.hits[:, :k].sum(axis=1).mean() / k)
 
 
 def recall_of(ranked: Ranked, k: int) -> float:
-    """Give R@k."""
+    """Return R@k."""
     return float((ranked.hits[:, :k].sum(axis=1) / np.maximum(ranked.n_true, 1)).mean())
 
 
-def _best_gain(ranked: Ranked, k: int) -> NDArray[np.float64]:
-    """Give the sum of the discounts that a point's true labels could have, or 1 without any."""
+def _ideal_gain(ranked: Ranked, k: int) -> NDArray[np.float64]:
+    """Return the ideal discounted gain of each point, 1 for points without labels."""
     sums = np.concatenate([[1.0], np.cumsum(discounts(k))])
     return np.asarray(sums[np.minimum(ranked.n_true, k)])
 
 
 def ndcg_of(ranked: Ranked, k: int) -> float:
-    """Give nDCG@k."""
-    return float((ranked.hits[:, :k] @ discounts(k) / _best_gain(ranked, k)).mean())
+    """Return nDCG@k."""
+    return float((ranked.hits[:, :k] @ discounts(k) / _ideal_gain(ranked, k)).mean())
 
 
 def psp_of(ideal: Ideal, k: int) -> float:
-    """Give PSP@k."""
+    """Return PSP@k."""
     return _ratio(ideal.found[:, :k].sum(), ideal.gains[:, :k].sum())
 
 
 def psndcg_of(ranked: Ranked, ideal: Ideal, k: int, normalisation: str) -> float:
-    """Give PSnDCG@k."""
+    """Return PSnDCG@k."""
     found, best = ideal.found[:, :k] @ discounts(k), ideal.gains[:, :k] @ discounts(k)
     if normalisation == "pyxclib":
-        scale = _best_gain(ranked, k)
+        scale = _ideal_gain(ranked, k)
         found, best = found / scale, best / scale
     return _ratio(found.sum(), best.sum())
 
 
 def coverage_of(ranked: Ranked, ideal: Ideal | None, k: int, denominator: str) -> float:
-    """Give the share of labels that are found for some point."""
+    """Return the fraction of labels that are predicted correctly for at least one point."""
     found = len(np.unique(ranked.labels[:, :k][ranked.hits[:, :k]]))
     if denominator == "ideal" and ideal is not None:
         best = ideal.labels[:, :k]
@@ -117,5 +117,5 @@ def coverage_of(ranked: Ranked, ideal: Ideal | None, k: int, denominator: str) -
 
 
 def _ratio(part: float, whole: float) -> float:
-    """Divide, where nothing out of nothing is nothing."""
+    """Return part / whole, or 0 if whole is 0."""
     return float(part / whole) if whole > 0 else 0.0

@@ -1,4 +1,4 @@
-"""The best labels of every point, and which of them are true."""
+"""The top k predicted labels of each point, and which of them are true."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ if TYPE_CHECKING:
 
     from defrag.typing import Csr, Ids, LabelsLike
 
-__all__ = ["Ranked", "best_columns", "check_depth", "rank"]
+__all__ = ["Ranked", "check_k", "rank", "top_columns"]
 
 
 @dataclass(frozen=True)
 class Ranked:
-    """The first labels of every point, best first.
+    """The top k labels of each point, best first.
 
     Attributes
     ----------
-    labels : ndarray of int32, shape (n_rows, k)
-        Label ids, -1 where a point has fewer.
-    hits : ndarray of bool, shape (n_rows, k)
-        Whether they are true.
-    truth : csr_array, shape (n_rows, n_labels)
+    labels : ndarray of int32, shape (n_points, k)
+        Label ids, padded with -1.
+    hits : ndarray of bool, shape (n_points, k)
+        Whether each label is true.
+    truth : csr_array, shape (n_points, n_labels)
         The true labels.
     """
 
@@ -38,18 +38,18 @@ class Ranked:
 
     @property
     def n_true(self) -> NDArray[Any]:
-        """Count the true labels of every point."""
+        """Number of true labels of each point."""
         return np.diff(self.truth.indptr)
 
     @property
     def n_labels(self) -> int:
-        """Count the labels there are."""
+        """Number of labels."""
         return int(self.truth.shape[1])
 
 
 def rank(Y_true: LabelsLike, predictions: Any, k: int, *, drop_unlabelled: bool = False) -> Ranked:
-    """Check truth and predictions, and find the first k labels of every point."""
-    k = check_depth(k)
+    """Check true labels and predictions and return the top k labels of each point."""
+    k = check_k(k)
     if sparse.issparse(predictions):
         scores = _check_scores(predictions)
         truth = check_labels(Y_true, n_rows=scores.shape[0], n_labels=scores.shape[1]).matrix
@@ -58,29 +58,29 @@ def rank(Y_true: LabelsLike, predictions: Any, k: int, *, drop_unlabelled: bool 
                 f"predictions must have the {truth.shape[1]} labels of Y_true, "
                 f"got {scores.shape[1]}"
             )
-        labels = best_columns(scores, k)
+        labels = top_columns(scores, k)
     else:
         ids = _check_ids(predictions)
         truth = check_labels(Y_true, n_rows=ids.shape[0]).matrix
-        labels = _first_ids(ids, truth.shape[1], k)
+        labels = _truncate(ids, truth.shape[1], k)
     if drop_unlabelled:
         labelled = np.diff(truth.indptr) > 0
         truth, labels = truth[labelled], labels[labelled]
     if truth.shape[0] == 0:
-        kind = "labelled row" if drop_unlabelled else "row"
+        kind = "labelled point" if drop_unlabelled else "point"
         raise ValueError(f"Y_true must have at least one {kind}, got 0")
     return Ranked(labels, _hits(truth, labels), truth)
 
 
-def check_depth(k: Any) -> int:
-    """Check how many labels of each point to look at."""
+def check_k(k: Any) -> int:
+    """Return k as an int, or raise ValueError if it is not a positive int."""
     if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
         raise ValueError(f"k must be an int >= 1, got {k!r}")
     return int(k)
 
 
-def best_columns(scores: Csr, k: int) -> Ids:
-    """Give the k best columns of every row: by falling score, then by rising id."""
+def top_columns(scores: Csr, k: int) -> Ids:
+    """Return the k columns with the largest values in each row; ties go to the lower index."""
     rows = np.repeat(np.arange(scores.shape[0]), np.diff(scores.indptr))
     order = np.lexsort((scores.indices, -scores.data, rows))
     place = np.arange(len(order)) - np.repeat(scores.indptr[:-1], np.diff(scores.indptr))
@@ -91,7 +91,7 @@ def best_columns(scores: Csr, k: int) -> Ids:
 
 
 def _check_scores(predictions: Any) -> Csr:
-    # Not the door for features: a stored score of zero is a score.
+    # check_matrix would drop stored zeros, but a score of zero is a score.
     scores = sparse.csr_array(predictions, dtype=np.float64)
     scores.check_format(full_check=True)
     if not scores.has_canonical_format:
@@ -99,7 +99,7 @@ def _check_scores(predictions: Any) -> Csr:
         scores.sum_duplicates()
     if not np.isfinite(scores.data).all():
         bad = scores.data[~np.isfinite(scores.data)][0]
-        raise ValueError(f"predictions must hold finite scores, got {bad}")
+        raise ValueError(f"predictions must be finite scores, got {bad}")
     return scores
 
 
@@ -113,16 +113,18 @@ def _check_ids(predictions: Any) -> NDArray[Any]:
     return ids
 
 
-def _first_ids(ids: NDArray[Any], n_labels: int, k: int) -> Ids:
+def _truncate(ids: NDArray[Any], n_labels: int, k: int) -> Ids:
     if ids.size and (int(ids.min()) < -1 or int(ids.max()) >= n_labels):
         bad = int(ids.min()) if int(ids.min()) < -1 else int(ids.max())
-        raise ValueError(f"predictions must hold label ids in [-1, {n_labels}), got {bad}")
+        raise ValueError(f"predictions must be label ids in [-1, {n_labels}), got {bad}")
     ordered = np.sort(ids, axis=1)
     twice = (ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0)
     if twice.any():
         row = int(np.flatnonzero(twice.any(axis=1))[0])
         label = int(ordered[row, 1:][twice[row]][0])
-        raise ValueError(f"predictions must name a label once per row, row {row} repeats {label}")
+        raise ValueError(
+            f"predictions must not repeat a label in a row, got label {label} twice in row {row}"
+        )
     first = np.full((ids.shape[0], k), -1, dtype=np.int32)
     first[:, : min(k, ids.shape[1])] = ids[:, :k]
     return first
@@ -133,7 +135,7 @@ def _hits(truth: Csr, labels: Ids) -> NDArray[np.bool_]:
     rows = np.repeat(np.arange(truth.shape[0], dtype=np.int64), np.diff(truth.indptr))
     true = rows * n_labels + truth.indices
     asked = np.arange(truth.shape[0], dtype=np.int64)[:, None] * n_labels + labels
-    # Rows rise and columns rise inside rows, so the pairs are sorted as they come.
+    # Rows and the columns within rows are sorted, so the keys are sorted too.
     place = np.minimum(np.searchsorted(true, asked.ravel()), max(0, len(true) - 1))
     found = true[place] == asked.ravel() if len(true) else np.zeros(asked.size, dtype=bool)
     return found.reshape(labels.shape) & (labels >= 0)

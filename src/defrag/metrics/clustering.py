@@ -1,4 +1,4 @@
-"""How good a clustering of features is: information, balance, error."""
+"""Metrics of clusterings of features: mutual information, balance, error."""
 
 from __future__ import annotations
 
@@ -32,20 +32,20 @@ __all__ = [
 
 Marginals = Literal["joint", "paper"]
 
-# Products of a feature with a label that are formed at a time: about 100 MB.
+# Entries of X^T Y that are computed at a time: about 100 MB.
 _PRODUCTS = 2**22
 
 
 @dataclass(frozen=True)
 class ClusteringError:
-    """Euclidean distance of the columns of X from the mean of their group.
+    """Euclidean distances between the columns of X and the means of their groups.
 
     Attributes
     ----------
     per_cluster : ndarray of float64, shape (n_clusters,)
-        The root of the sum of squared distances in each group.
+        Square root of the sum of squared distances in each group.
     total : float
-        The sum over the groups.
+        Sum over all groups.
     """
 
     per_cluster: NDArray[np.float64]
@@ -53,18 +53,18 @@ class ClusteringError:
 
 
 def mutual_information(X: MatrixLike, Y: LabelsLike, marginals: Marginals = "joint") -> float:
-    """Measure how much the features tell about the labels, in nats.
+    """Return the mutual information between features and labels, in nats.
 
     Parameters
     ----------
-    X : matrix, shape (n_rows, n_features)
-        Features, not negative.
-    Y : labels of the rows
-        In any form that a classifier takes.
+    X : matrix, shape (n_points, n_features)
+        Non-negative features.
+    Y : labels of the points
+        In any form that classifiers accept.
     marginals : {"joint", "paper"}, default="joint"
-        What the joint distribution, proportional to ``X.T @ Y``, is compared with: the
-        product of its own marginals, which makes this the mutual information, or the
-        product of the column sums of X and of Y, as in the paper.
+        Compare the joint distribution, proportional to ``X.T @ Y``, with the product of its
+        own marginals, which is the mutual information, or with the product of the column
+        sums of X and Y, as in the paper.
 
     Examples
     --------
@@ -72,30 +72,30 @@ def mutual_information(X: MatrixLike, Y: LabelsLike, marginals: Marginals = "joi
     0.6931
     """
     X, Y = _check(X, Y, marginals)
-    labels = np.arange(X.shape[1], dtype=np.int32)
-    return _informations(X, Y, labels, X.shape[1], marginals=marginals)[0]
+    groups = np.arange(X.shape[1], dtype=np.int32)
+    return _informations(X, Y, groups, X.shape[1], marginals=marginals)[0]
 
 
 def loss_of_mutual_information(
-    X: MatrixLike, Y: LabelsLike, labels: ArrayLike, marginals: Marginals = "joint"
+    X: MatrixLike, Y: LabelsLike, groups: ArrayLike, marginals: Marginals = "joint"
 ) -> float:
-    """Measure which share of the mutual information the groups lose.
+    """Return the fraction of the mutual information that is lost by grouping features.
 
     Parameters
     ----------
-    X : matrix, shape (n_rows, n_features)
-        Features, not negative.
-    Y : labels of the rows
-        In any form that a classifier takes.
-    labels : array-like of int, shape (n_features,)
-        The group of each feature, or -1 for a dropped feature.
+    X : matrix, shape (n_points, n_features)
+        Non-negative features.
+    Y : labels of the points
+        In any form that classifiers accept.
+    groups : array-like of int, shape (n_features,)
+        The group of each feature, or -1 for dropped features.
     marginals : {"joint", "paper"}, default="joint"
         See `mutual_information`.
 
     Returns
     -------
     loss : float
-        In [0, 1] where no feature is dropped; 0 where there is nothing to lose.
+        In [0, 1] if no feature is dropped; 0 if the mutual information is 0.
 
     Examples
     --------
@@ -103,49 +103,49 @@ def loss_of_mutual_information(
     1.0
     """
     X, Y = _check(X, Y, marginals)
-    groups, n_clusters = check_groups(labels, n_features=X.shape[1])
-    before, after = _informations(X, Y, groups, n_clusters, marginals=marginals)
+    checked, n_clusters = check_groups(groups, n_features=X.shape[1])
+    before, after = _informations(X, Y, checked, n_clusters, marginals=marginals)
     return (before - after) / before if before > 0 else 0.0
 
 
-def balance(labels: ArrayLike, n_clusters: int | None = None) -> float:
-    """Divide the size of the largest group by that of the smallest.
+def balance(groups: ArrayLike, n_clusters: int | None = None) -> float:
+    """Return the size of the largest group divided by the size of the smallest.
 
     Parameters
     ----------
-    labels : array-like of int, shape (n_features,)
-        The group of each feature, or -1 for a dropped feature, which does not count.
+    groups : array-like of int, shape (n_features,)
+        The group of each feature, or -1 for dropped features, which are ignored.
     n_clusters : int, optional
-        How many groups there are; default: the largest id plus one.
+        Number of groups; default: the largest id plus one.
 
     Returns
     -------
     balance : float
-        At least 1; infinite where a group is empty.
+        At least 1; infinite if a group is empty.
 
     Examples
     --------
     >>> balance([0, 0, 0, 1, 1])
     1.5
     """
-    sizes = _sizes(labels, n_clusters)
+    sizes = _sizes(groups, n_clusters)
     return math.inf if sizes.min() == 0 else float(sizes.max() / sizes.min())
 
 
 def normalised_entropy(
-    labels: ArrayLike, n_clusters: int | None = None, normaliser: Literal["K", "d"] = "K"
+    groups: ArrayLike, n_clusters: int | None = None, normaliser: Literal["K", "d"] = "K"
 ) -> float:
-    """Measure how evenly the features are spread over the groups.
+    """Return the entropy of the group sizes, divided by its maximum.
 
     Parameters
     ----------
-    labels : array-like of int, shape (n_features,)
-        The group of each feature, or -1 for a dropped feature, which does not count.
+    groups : array-like of int, shape (n_features,)
+        The group of each feature, or -1 for dropped features, which are ignored.
     n_clusters : int, optional
-        How many groups there are; default: the largest id plus one.
+        Number of groups; default: the largest id plus one.
     normaliser : {"K", "d"}, default="K"
-        Divide by the logarithm of the number of groups, so that equal groups have 1, or
-        of the number of features, as the paper's formula (but not its table) does.
+        Divide by the logarithm of the number of groups, so that equal sizes give 1, or of the
+        number of features, as in the formula (but not the table) of the paper.
 
     Examples
     --------
@@ -156,29 +156,29 @@ def normalised_entropy(
     """
     if normaliser not in {"K", "d"}:
         raise ValueError(f"normaliser must be 'K' or 'd', got {normaliser!r}")
-    sizes = _sizes(labels, n_clusters)
+    sizes = _sizes(groups, n_clusters)
     n_features = int(sizes.sum())
     most = math.log(len(sizes) if normaliser == "K" else max(n_features, 1))
     if most == 0:
-        # One group, or one feature: there is only one way to spread.
+        # One group or one feature: there is only one distribution.
         return 1.0
     shares = sizes[sizes > 0] / n_features
     return float(-(shares * np.log(shares)).sum() / most)
 
 
 def clustering_error(
-    X: MatrixLike, labels: ArrayLike, n_clusters: int | None = None
+    X: MatrixLike, groups: ArrayLike, n_clusters: int | None = None
 ) -> ClusteringError:
-    """Measure how far the columns of X are from the mean of their group.
+    """Return the Euclidean distances between the columns of X and the means of their groups.
 
     Parameters
     ----------
-    X : matrix, shape (n_rows, n_features)
-        Raw features, all rows.
-    labels : array-like of int, shape (n_features,)
-        The group of each feature, or -1 for a dropped feature, which does not count.
+    X : matrix, shape (n_points, n_features)
+        Features.
+    groups : array-like of int, shape (n_features,)
+        The group of each feature, or -1 for dropped features, which are ignored.
     n_clusters : int, optional
-        How many groups there are; default: the largest id plus one.
+        Number of groups; default: the largest id plus one.
 
     Examples
     --------
@@ -186,48 +186,49 @@ def clustering_error(
     array([1.4142, 0.    ])
     """
     X = check_matrix(X, name="X")
-    groups, n_clusters = check_groups(labels, n_features=X.shape[1], n_clusters=n_clusters)
-    _, pooled_squares = cut_rows(X, groups, n_clusters).pooled(n_clusters)
+    checked, n_clusters = check_groups(groups, n_features=X.shape[1], n_clusters=n_clusters)
+    _, pooled_squares = cut_rows(X, checked, n_clusters).pooled(n_clusters)
     squares = np.bincount(X.indices, X.data.astype(np.float64) ** 2, minlength=X.shape[1])
-    errors = frobenius_spreads(groups, n_clusters, squares.astype(np.float64), pooled_squares)
+    errors = frobenius_spreads(checked, n_clusters, squares.astype(np.float64), pooled_squares)
     return ClusteringError(errors, float(errors.sum()))
 
 
-def evaluate_clustering(X: MatrixLike, Y: LabelsLike, labels: ArrayLike) -> dict[str, float]:
-    """Measure a clustering of features in every way there is.
+def evaluate_clustering(X: MatrixLike, Y: LabelsLike, groups: ArrayLike) -> dict[str, float]:
+    """Return all metrics of a clustering of features.
 
     Parameters
     ----------
-    X : matrix, shape (n_rows, n_features)
-        Raw features, not negative, all rows.
-    Y : labels of the rows
-        In any form that a classifier takes.
-    labels : array-like of int, shape (n_features,)
-        The group of each feature, or -1 for a dropped feature.
+    X : matrix, shape (n_points, n_features)
+        Non-negative features.
+    Y : labels of the points
+        In any form that classifiers accept.
+    groups : array-like of int, shape (n_features,)
+        The group of each feature, or -1 for dropped features.
 
     Returns
     -------
     values : dict
-        ``n_clusters``, ``n_dropped``, ``MI`` and ``LMI`` with joint marginals,
-        ``MI_paper`` and ``LMI_paper`` with the paper's, ``balance``, ``entropy`` and
-        ``entropy_d`` by both normalisers, ``error`` as the sum over the groups.
+        ``n_clusters``, ``n_dropped``, ``MI`` and ``LMI`` (mutual information and its loss)
+        with joint marginals, ``MI_paper`` and ``LMI_paper`` with those of the paper,
+        ``balance``, ``entropy`` and ``entropy_d`` with both normalisers, and ``error``, the
+        total clustering error.
     """
     X, Y = _check(X, Y, "joint")
-    groups, n_clusters = check_groups(labels, n_features=X.shape[1])
+    checked, n_clusters = check_groups(groups, n_features=X.shape[1])
     values: dict[str, float] = {
         "n_clusters": n_clusters,
-        "n_dropped": int(np.count_nonzero(groups < 0)),
+        "n_dropped": int(np.count_nonzero(checked < 0)),
     }
-    sums = _sums_of_logarithms(X, Y, groups)
+    sums = _sums_of_logarithms(X, Y, checked)
     suffixes: tuple[tuple[Marginals, str], ...] = (("joint", ""), ("paper", "_paper"))
     for marginals, suffix in suffixes:
-        before, after = _informations(X, Y, groups, n_clusters, marginals=marginals, sums=sums)
+        before, after = _informations(X, Y, checked, n_clusters, marginals=marginals, sums=sums)
         values["MI" + suffix] = before
         values["LMI" + suffix] = (before - after) / before if before > 0 else 0.0
-    values["balance"] = balance(groups)
-    values["entropy"] = normalised_entropy(groups)
-    values["entropy_d"] = normalised_entropy(groups, normaliser="d")
-    values["error"] = clustering_error(X, groups).total
+    values["balance"] = balance(checked)
+    values["entropy"] = normalised_entropy(checked)
+    values["entropy_d"] = normalised_entropy(checked, normaliser="d")
+    values["error"] = clustering_error(X, checked).total
     return values
 
 
@@ -236,15 +237,17 @@ def _check(X: MatrixLike, Y: LabelsLike, marginals: str) -> tuple[Csr, Csr]:
         raise ValueError(f"marginals must be 'joint' or 'paper', got {marginals!r}")
     matrix = check_matrix(X, name="X")
     if matrix.nnz and matrix.data.min() < 0:
-        raise ValueError(f"X must not be negative for information, got {matrix.data.min():g}")
+        raise ValueError(
+            f"X must be non-negative for mutual information, got {matrix.data.min():g}"
+        )
     return matrix, check_labels(Y, n_rows=matrix.shape[0]).matrix
 
 
-def _sizes(labels: ArrayLike, n_clusters: int | None) -> NDArray[np.int64]:
-    groups, n_clusters = check_groups(labels, n_clusters=n_clusters)
+def _sizes(groups: ArrayLike, n_clusters: int | None) -> NDArray[np.int64]:
+    checked, n_clusters = check_groups(groups, n_clusters=n_clusters)
     if n_clusters == 0:
-        raise ValueError("labels must have at least one group, got 0")
-    return np.bincount(groups[groups >= 0], minlength=n_clusters).astype(np.int64)
+        raise ValueError("groups must have at least one group, got 0")
+    return np.bincount(checked[checked >= 0], minlength=n_clusters).astype(np.int64)
 
 
 def _informations(
@@ -256,13 +259,13 @@ def _informations(
     marginals: Marginals,
     sums: tuple[float, float] | None = None,
 ) -> tuple[float, float]:
-    """Give the information of the features and that of their groups."""
+    """Return the mutual information of the features and of their groups."""
     single, grouped = _sums_of_logarithms(X, Y, groups) if sums is None else sums
     values, targets = X.astype(np.float64), Y.astype(np.float64)
     labels_per_row = targets @ np.ones(Y.shape[1])
     kept = groups >= 0
     informations = []
-    for total, grouping in ((single, None), (grouped, groups)):
+    for log_sum, grouping in ((single, None), (grouped, groups)):
         use = np.ones(len(groups)) if grouping is None else kept.astype(np.float64)
         rows = _pool(values.T @ labels_per_row * use, grouping, n_clusters)
         columns = targets.T @ (values @ use)
@@ -271,13 +274,13 @@ def _informations(
         else:
             by_feature = _pool(values.T @ np.ones(X.shape[0]) * use, grouping, n_clusters)
             by_label = targets.T @ np.ones(Y.shape[0])
-        mass = float(rows.sum())
-        if mass == 0:
+        total = float(rows.sum())
+        if total == 0:
             informations.append(0.0)
             continue
-        divergence = total / mass - math.log(mass)
-        divergence -= _cross(rows / mass, by_feature / by_feature.sum())
-        divergence -= _cross(columns / mass, by_label / by_label.sum())
+        divergence = log_sum / total - math.log(total)
+        divergence -= _cross(rows / total, by_feature / by_feature.sum())
+        divergence -= _cross(columns / total, by_label / by_label.sum())
         informations.append(max(divergence, 0.0))
     return informations[0], informations[1]
 
@@ -295,10 +298,10 @@ def _cross(p: NDArray[np.float64], q: NDArray[np.float64]) -> float:
 
 
 def _sums_of_logarithms(X: Csr, Y: Csr, groups: Ids) -> tuple[float, float]:
-    """Add up v ln v over the entries of X^T Y, for features and for groups of features.
+    """Return the sums of v ln v over the entries of X^T Y, for features and for groups.
 
-    Features pass by in the order of their groups, a bounded block at a time, and the
-    group at the border of two blocks is carried over as one dense row of labels.
+    Features are processed in the order of their groups, in blocks of bounded size; a group
+    that spans two blocks is carried over as a dense row of labels.
     """
     order = np.argsort(groups, kind="stable")
     columns = X.tocsc().astype(np.float64)
@@ -307,7 +310,7 @@ def _sums_of_logarithms(X: Csr, Y: Csr, groups: Ids) -> tuple[float, float]:
     carried, carry = -1, np.zeros(Y.shape[1])
     for members in _feature_blocks(X, Y, order):
         products = (columns[:, members].T @ targets).tocsr()
-        single += _plogp(products.data)
+        single += _sum_v_log_v(products.data)
         names, place = np.unique(groups[members], return_inverse=True)
         gather = sparse.csr_array(
             (np.ones(len(members)), (place, np.arange(len(members)))),
@@ -317,24 +320,24 @@ def _sums_of_logarithms(X: Csr, Y: Csr, groups: Ids) -> tuple[float, float]:
         for position in (0, len(names) - 1) if len(names) > 1 else (0,):
             row = slice(pooled.indptr[position], pooled.indptr[position + 1])
             if names[position] != carried:
-                grouped += _plogp(carry) if carried >= 0 else 0.0
+                grouped += _sum_v_log_v(carry) if carried >= 0 else 0.0
                 carried, carry = int(names[position]), np.zeros(Y.shape[1])
             carry[pooled.indices[row]] += pooled.data[row]
         if len(names) > 2:
             inner = pooled.data[pooled.indptr[1] : pooled.indptr[-2]]
-            # A dropped feature is first in the order, as group -1, and never inside.
-            grouped += _plogp(inner)
-    grouped += _plogp(carry) if carried >= 0 else 0.0
+            # Dropped features, group -1, come first in the order and are never inside.
+            grouped += _sum_v_log_v(inner)
+    grouped += _sum_v_log_v(carry) if carried >= 0 else 0.0
     return single, grouped
 
 
-def _plogp(values: NDArray[np.float64]) -> float:
+def _sum_v_log_v(values: NDArray[np.float64]) -> float:
     values = values[values > 0]
     return float((values * np.log(values)).sum())
 
 
 def _feature_blocks(X: Csr, Y: Csr, order: NDArray[np.intp]) -> Iterator[NDArray[np.intp]]:
-    """Cut the features into blocks with a bounded number of products in each."""
+    """Yield blocks of features with a bounded number of products in each."""
     per_row = np.repeat(np.diff(Y.indptr), np.diff(X.indptr)).astype(np.float64)
     products = np.bincount(X.indices, per_row, minlength=X.shape[1])
     # A feature has at most one product per label.

@@ -1,4 +1,4 @@
-"""How precision falls when features go missing, and the simulation that erases them."""
+"""Erasure of features, and the metrics of a classifier on erased points."""
 
 from __future__ import annotations
 
@@ -26,21 +26,22 @@ _SHARE = Float(0.0, 1.0)
 
 
 def erase_features(X: MatrixLike, share: float, random_state: Seed = 0) -> Csr:
-    """Delete a share of the non-zeros of every row, at random.
+    """Return X with a fraction of the non-zeros of every row erased at random.
 
     Parameters
     ----------
     X : sparse or dense matrix, shape (n_points, n_features)
         The points.
     share : float
-        Of the m non-zeros of a row, ``round(share * m)`` go, each as likely as the others.
+        Fraction to erase: a row with m non-zeros loses ``round(share * m)`` of them, chosen
+        uniformly.
     random_state : int, RandomState, Generator or None, default=0
         Seed.
 
     Returns
     -------
     erased : csr_array, shape (n_points, n_features)
-        What is left, values as they were.
+        The remaining features, with unchanged values.
 
     Examples
     --------
@@ -55,7 +56,7 @@ def erase_features(X: MatrixLike, share: float, random_state: Seed = 0) -> Csr:
     sizes = np.diff(X.indptr)
     rows = np.repeat(np.arange(X.shape[0]), sizes)
     keys = np.random.default_rng(check_seed(random_state)).random(X.nnz)
-    # One key is sorted several times as fast as two.
+    # One combined key sorts several times faster than two keys.
     order = np.argsort(rows + keys, kind="stable")
     place = np.empty(X.nnz, dtype=np.int64)
     place[order] = np.arange(X.nnz) - np.repeat(X.indptr[:-1], sizes)
@@ -66,22 +67,22 @@ def erase_features(X: MatrixLike, share: float, random_state: Seed = 0) -> Csr:
 
 @dataclass(frozen=True)
 class ErasureCurve:
-    """What a model does on rows that are erased to several degrees.
+    """Metrics of a classifier on points with erased features.
 
     Attributes
     ----------
     shares : tuple of float
-        The shares of the features that were erased.
+        Fractions of the features that were erased.
     values : dict from name to ndarray of float64, shape (n_shares, n_seeds)
-        The measures of :func:`defrag.metrics.evaluate`, in percent.
+        The metrics of :func:`defrag.metrics.evaluate`, in percent.
     """
 
     shares: tuple[float, ...]
     values: dict[str, NDArray[np.float64]]
 
-    def mean(self, measure: str) -> NDArray[np.float64]:
-        """Give the mean of a measure over the seeds, for every share."""
-        return np.asarray(self.values[measure].mean(axis=1))
+    def mean(self, metric: str) -> NDArray[np.float64]:
+        """Return the mean of a metric over the seeds, for each fraction."""
+        return np.asarray(self.values[metric].mean(axis=1))
 
 
 def erasure_curve(
@@ -93,31 +94,31 @@ def erasure_curve(
     seeds: Sequence[int] = (0, 1, 2),
     k: Sequence[int] = (1, 3, 5),
 ) -> ErasureCurve:
-    """Erase features of the points, rank their labels, and say how good they are.
+    """Compute the metrics of a classifier on points with erased features.
 
     Parameters
     ----------
     model : classifier
-        Fitted; anything with ``predict_topk``.
+        A fitted model with the method ``predict_topk``.
     X : sparse or dense matrix, shape (n_points, n_features)
         The points.
     Y : labels
         Their true labels.
     shares : sequence of float, default=(0.0, 0.1, ..., 0.9)
-        The shares of the features to erase; see :func:`erase_features`.
+        Fractions of the features to erase; see :func:`erase_features`.
     seeds : sequence of int, default=(0, 1, 2)
-        Every erasure is done once per seed.
+        Seeds of the erasures; every fraction is erased once per seed.
     k : sequence of int, default=(1, 3, 5)
-        How many labels of each point to look at.
+        Numbers of labels per point that count.
 
     Returns
     -------
     curve : ErasureCurve
-        Every measure for every share and seed.
+        Every metric for every fraction and seed.
     """
     reports = []
     for share in shares:
-        # Where nothing is erased, nothing is left to chance.
+        # Without erasure, all seeds give the same result.
         chosen = seeds if share > 0 else seeds[:1]
         found = [
             evaluate(Y, model.predict_topk(erase_features(X, share, seed), max(k))[0], k=k)

@@ -1,4 +1,4 @@
-"""How likely a relevant label is to be seen, so that rare labels can count for more."""
+"""Propensities of labels, which weight rare labels more in the PSP metrics."""
 
 from __future__ import annotations
 
@@ -19,24 +19,23 @@ __all__ = ["inverse_propensity"]
 
 
 def inverse_propensity(Y_train: LabelsLike, A: float = 0.55, B: float = 1.5) -> NDArray[np.float64]:
-    r"""Give the inverse propensity of every label.
+    r"""Return the inverse propensity of each label.
 
-    A label seen :math:`N_l` times among :math:`N` points has the inverse propensity
+    A label with :math:`N_l` of :math:`N` training points has the inverse propensity
     :math:`1 + C (N_l + B)^{-A}` with :math:`C = (\ln N - 1)(B + 1)^A`.
 
     Parameters
     ----------
-    Y_train : indicator matrix, shape (n_rows, n_labels)
-        Labels of all training points, those without a label among them.
+    Y_train : indicator matrix, shape (n_points, n_labels)
+        Labels of all training points, including points without labels.
     A, B : float, default=0.55, 1.5
-        The customary values are (0.5, 0.4) for sets made of Wikipedia articles
-        (WikiLSHTC-325K, Wikipedia-500K), (0.6, 2.6) for Amazon-670K and Amazon-3M, and the
-        defaults for all others.
+        Use (0.5, 0.4) for WikiLSHTC-325K and Wikipedia-500K, (0.6, 2.6) for Amazon-670K and
+        Amazon-3M, and the defaults for other data sets.
 
     Returns
     -------
     weights : ndarray of float64, shape (n_labels,)
-        The rarer the label, the larger.
+        Larger for rarer labels.
 
     References
     ----------
@@ -53,10 +52,10 @@ def inverse_propensity(Y_train: LabelsLike, A: float = 0.55, B: float = 1.5) -> 
     labels = check_matrix(Y_train, name="Y_train")
     n_rows, n_labels = labels.shape
     if n_rows == 0:
-        raise ValueError("Y_train must have at least one row, got 0")
+        raise ValueError("Y_train must have at least one point, got 0")
     seen = np.bincount(labels.indices, minlength=n_labels)
     if B == 0 and n_labels and seen.min() == 0:
-        raise ValueError(f"B must be > 0 where a label is never seen, got {B!r}")
+        raise ValueError(f"B must be > 0 if a label has no training points, got {B!r}")
     scale = (math.log(n_rows) - 1.0) * (B + 1.0) ** A
     return np.asarray(1.0 + scale * (seen + B) ** -A, dtype=np.float64)
 

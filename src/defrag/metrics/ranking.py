@@ -1,9 +1,10 @@
-"""How good the first labels of a ranking are.
+"""Metrics of ranked labels.
 
-Predictions are a sparse matrix of scores, ranked by falling score and then by rising label
-id, where labels without a score come after all others and count as misses; or an array of
-label ids, best first, with -1 where a point has fewer. Points without a true label count
-as zero unless they are dropped. Functions give shares in [0, 1]; `evaluate` gives percent.
+Predictions are either a sparse matrix of scores, ranked by decreasing score and then by
+increasing label id, in which labels without a stored score count as not predicted; or an
+array of label ids, best first and padded with -1. Points without true labels count as zero
+unless they are dropped. All functions return fractions in [0, 1], except `evaluate`, which
+returns percentages.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from defrag.metrics._formulas import (
     psp_of,
     recall_of,
 )
-from defrag.metrics._ranked import check_depth, rank
+from defrag.metrics._ranked import check_k, rank
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -54,18 +55,18 @@ _EDGES = (0, 1, 2, 3, 5, 7, 10, 20, 30, 50, 70, 100)
 
 @dataclass(frozen=True)
 class MacroPrecision:
-    """Mean precision of labels, from the most to the least frequent.
+    """Mean precision of labels in bins from the most to the least frequent label.
 
     Attributes
     ----------
     edges : tuple of int
-        Bin b holds the labels from ``edges[b]`` to ``edges[b + 1]`` percent.
+        Bin b contains the labels from ``edges[b]`` to ``edges[b + 1]`` percent.
     precision : ndarray of float64
-        The mean over the labels of a bin, NaN for a bin without labels.
+        Mean over the labels of each bin, NaN for empty bins.
     predicted : ndarray of float64
-        The share of the labels of a bin that are predicted at all.
+        Fraction of the labels of each bin that are predicted for at least one point.
     n_labels : ndarray of int
-        How many labels a bin has.
+        Number of labels in each bin.
     """
 
     edges: tuple[int, ...]
@@ -77,18 +78,18 @@ class MacroPrecision:
 def precision(
     Y_true: LabelsLike, predictions: Any, k: int = 1, *, drop_unlabelled: bool = False
 ) -> float:
-    """Give P@k, the share of the first k labels that are true.
+    """Return P@k, the fraction of the top k labels that are true.
 
     Parameters
     ----------
     Y_true : labels
         The true labels, in any form that a classifier takes.
     predictions : sparse matrix of scores or ndarray of label ids
-        See the top of this module.
+        See the module documentation.
     k : int, default=1
-        How many labels of each point to look at.
+        Number of labels per point that count.
     drop_unlabelled : bool, default=False
-        Whether points without a true label are left out.
+        Whether points without true labels are dropped.
 
     Examples
     --------
@@ -102,9 +103,9 @@ def precision(
 def recall(
     Y_true: LabelsLike, predictions: Any, k: int = 1, *, drop_unlabelled: bool = False
 ) -> float:
-    """Give R@k, the share of the true labels that are among the first k.
+    """Return R@k, the fraction of the true labels that are among the top k.
 
-    Parameters are those of `precision`.
+    The parameters are those of `precision`.
     """
     return recall_of(rank(Y_true, predictions, k, drop_unlabelled=drop_unlabelled), k)
 
@@ -112,9 +113,9 @@ def recall(
 def ndcg(
     Y_true: LabelsLike, predictions: Any, k: int = 1, *, drop_unlabelled: bool = False
 ) -> float:
-    """Give nDCG@k, where a true label at place r counts for 1 / log2(r + 1).
+    """Return nDCG@k, in which a true label at rank r has the gain 1 / log2(r + 1).
 
-    Parameters are those of `precision`.
+    The parameters are those of `precision`.
     """
     return ndcg_of(rank(Y_true, predictions, k, drop_unlabelled=drop_unlabelled), k)
 
@@ -127,7 +128,7 @@ def psp(
     *,
     drop_unlabelled: bool = False,
 ) -> float:
-    """Give PSP@k, precision with labels weighted, divided by the best there could be.
+    """Return PSP@k, propensity-scored precision divided by its maximum.
 
     Parameters
     ----------
@@ -136,11 +137,11 @@ def psp(
     predictions : sparse matrix of scores or ndarray of label ids
         As in `precision`.
     inverse_propensity : array-like of float, shape (n_labels,)
-        The weights of the labels; see `defrag.metrics.inverse_propensity`.
+        Weights of the labels; see `defrag.metrics.inverse_propensity`.
     k : int, default=1
-        How many labels of each point to look at.
+        Number of labels per point that count.
     drop_unlabelled : bool, default=False
-        Whether points without a true label are left out; it changes nothing here.
+        Whether points without true labels are dropped, which does not change this metric.
     """
     ranked = rank(Y_true, predictions, k, drop_unlabelled=drop_unlabelled)
     return psp_of(ideal_ranking(ranked, inverse_propensity, k), k)
@@ -155,7 +156,7 @@ def psndcg(
     normalisation: Normalisation = "xmc",
     drop_unlabelled: bool = False,
 ) -> float:
-    """Give PSnDCG@k, discounted gain with labels weighted, divided by the best.
+    """Return PSnDCG@k, propensity-scored discounted gain divided by its maximum.
 
     Parameters
     ----------
@@ -166,13 +167,13 @@ def psndcg(
     inverse_propensity : array-like of float, shape (n_labels,)
         As in `psp`.
     k : int, default=1
-        How many labels of each point to look at.
+        Number of labels per point that count.
     normalisation : {"xmc", "pyxclib"}, default="xmc"
-        The Extreme Classification Repository's tool adds up the gains as they are;
-        pyxclib and napkinXC first divide those of each point by the sum of the discounts of
-        its true labels.
+        The tool of the Extreme Classification Repository sums the gains of all points;
+        pyxclib and napkinXC first divide the gain of each point by the sum of the discounts
+        of its true labels.
     drop_unlabelled : bool, default=False
-        Whether points without a true label are left out; it changes nothing here.
+        Whether points without true labels are dropped, which does not change this metric.
     """
     _check_choice("normalisation", normalisation, ("xmc", "pyxclib"))
     ranked = rank(Y_true, predictions, k, drop_unlabelled=drop_unlabelled)
@@ -187,7 +188,7 @@ def coverage(
     denominator: Denominator = "all",
     inverse_propensity: ArrayLike | None = None,
 ) -> float:
-    """Give the share of labels that are found within the first k for some point.
+    """Return the fraction of labels that are true and in the top k for at least one point.
 
     Parameters
     ----------
@@ -196,17 +197,17 @@ def coverage(
     predictions : sparse matrix of scores or ndarray of label ids
         As in `precision`.
     k : int, default=1
-        How many labels of each point to look at.
+        Number of labels per point that count.
     denominator : {"all", "test", "ideal"}, default="all"
-        Divide by the number of all labels, as the paper does; of the labels that are true
-        for some point; or of those found by the best ranking, which puts the labels with
-        the largest weights first.
+        Divide by the number of all labels, as in the paper; of labels that are true for at
+        least one point; or of labels found by the ideal ranking, which sorts the true labels
+        of a point by decreasing weight.
     inverse_propensity : array-like of float, shape (n_labels,), optional
-        The weights, which ``"ideal"`` needs.
+        Weights of the labels, required by ``"ideal"``.
     """
     _check_choice("denominator", denominator, ("all", "test", "ideal"))
     if denominator == "ideal" and inverse_propensity is None:
-        raise ValueError("denominator 'ideal' needs inverse_propensity, got None")
+        raise ValueError("denominator 'ideal' requires inverse_propensity, got None")
     ranked = rank(Y_true, predictions, k)
     ideal = None if inverse_propensity is None else ideal_ranking(ranked, inverse_propensity, k)
     return coverage_of(ranked, ideal, k, denominator)
@@ -220,7 +221,7 @@ def macro_precision(
     *,
     edges: Sequence[int] = _EDGES,
 ) -> MacroPrecision:
-    """Give the mean precision of labels in bins, from frequent to rare.
+    """Return the mean precision of labels in bins from frequent to rare.
 
     Parameters
     ----------
@@ -229,21 +230,21 @@ def macro_precision(
     predictions : sparse matrix of scores or ndarray of label ids
         As in `precision`.
     train_labels : labels
-        Labels of the training points; labels are sorted by how often they occur there,
-        and by id where that is equal.
+        Labels of the training points. Labels are sorted by their frequency there; ties are
+        broken by id.
     k : int, default=1
-        How many labels of each point to look at.
+        Number of labels per point that count.
     edges : sequence of int, default=(0, 1, 2, 3, 5, 7, 10, 20, 30, 50, 70, 100)
-        The borders of the bins in percent of the labels.
+        Edges of the bins, in percent of the labels.
 
     Returns
     -------
     result : MacroPrecision
-        A label that is never predicted has precision 0.
+        Labels that are never predicted have precision 0.
     """
     borders = np.asarray(edges)
     if borders.ndim != 1 or borders.dtype.kind not in "iu" or np.any(np.diff(borders) <= 0):
-        raise ValueError(f"edges must be rising ints, got {edges!r}")
+        raise ValueError(f"edges must be increasing ints, got {edges!r}")
     if len(borders) < 2 or borders[0] < 0 or borders[-1] > 100:
         raise ValueError(f"edges must be at least two percentages in [0, 100], got {edges!r}")
     ranked = rank(Y_true, predictions, k)
@@ -275,7 +276,7 @@ def evaluate(
     denominator: Denominator = "all",
     drop_unlabelled: bool = False,
 ) -> dict[str, float]:
-    """Give every metric of a ranking, in percent.
+    """Return all ranking metrics, in percent.
 
     Parameters
     ----------
@@ -284,18 +285,18 @@ def evaluate(
     predictions : sparse matrix of scores or ndarray of label ids
         As in `precision`.
     train_labels : labels, optional
-        Labels of the training points, for the metrics that weight labels by their
-        propensity; without them these metrics are left out.
+        Labels of the training points, from which propensities are estimated; without them
+        the result has no PSP and PSnDCG.
     k : sequence of int, default=(1, 3, 5)
-        How many labels of each point to look at.
+        Numbers of labels per point that count.
     A, B : float, default=0.55, 1.5
-        Of `defrag.metrics.inverse_propensity`.
+        See `defrag.metrics.inverse_propensity`.
     normalisation : {"xmc", "pyxclib"}, default="xmc"
-        Of `psndcg`.
+        See `psndcg`.
     denominator : {"all", "test", "ideal"}, default="all"
-        Of `coverage`; ``"ideal"`` needs ``train_labels``.
+        See `coverage`; ``"ideal"`` requires ``train_labels``.
     drop_unlabelled : bool, default=False
-        Whether points without a true label are left out.
+        Whether points without true labels are dropped.
 
     Returns
     -------
@@ -313,8 +314,8 @@ def evaluate(
     _check_choice("normalisation", normalisation, ("xmc", "pyxclib"))
     _check_choice("denominator", denominator, ("all", "test", "ideal"))
     if denominator == "ideal" and train_labels is None:
-        raise ValueError("denominator 'ideal' needs train_labels, got None")
-    depths = [check_depth(depth) for depth in k]
+        raise ValueError("denominator 'ideal' requires train_labels, got None")
+    depths = [check_k(depth) for depth in k]
     if not depths:
         raise ValueError(f"k must have at least one number, got {k!r}")
     ranked = rank(Y_true, predictions, max(depths), drop_unlabelled=drop_unlabelled)
