@@ -1,82 +1,51 @@
 """Extreme multi-label classification that fits an ordinary CPU machine.
 
-Names are loaded when they are first used: scikit-learn alone takes a second to import,
-which ``defrag --help`` and programs that only read files should not pay for.
+Names are loaded when they are first used: scikit-learn alone takes a second to import, which
+``defrag --help`` and programs that only read files should not pay for.
 """
 
 from __future__ import annotations
 
 import importlib
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from defrag import metrics
-    from defrag.agglomeration import Defrag, Hybrid
-    from defrag.classifiers import (
-        PLT,
-        Agglomerated,
-        Bonsai,
-        DiSMEC,
-        LabelTree,
-        Parabel,
-        PPDSparse,
-        ProXML,
-    )
-    from defrag.imputation import Fiat, Imputed
-    from defrag.io import load_dataset, read_xmc, write_xmc
-    from defrag.persistence import load
-    from defrag.reranking import Refrag
+from defrag import registry
 
-__all__ = [
-    "PLT",
-    "Agglomerated",
-    "Bonsai",
-    "Defrag",
-    "DiSMEC",
-    "Fiat",
-    "Hybrid",
-    "Imputed",
-    "LabelTree",
-    "PPDSparse",
-    "Parabel",
-    "ProXML",
-    "Refrag",
-    "load",
-    "load_dataset",
-    "metrics",
-    "read_xmc",
-    "write_xmc",
-]
-__version__ = version("defrag")
+if TYPE_CHECKING:
+    from defrag import metrics as metrics
+    from defrag import rivals as rivals
+    from defrag.agglomeration import *  # noqa: F403 - what a room exports is typed there
+    from defrag.classifiers import *  # noqa: F403
+    from defrag.imputation import *  # noqa: F403
+    from defrag.io import load_dataset as load_dataset
+    from defrag.io import read_xmc as read_xmc
+    from defrag.io import write_xmc as write_xmc
+    from defrag.persistence import load as load
+    from defrag.reranking import *  # noqa: F403
 
 _HOMES = {
-    "PLT": "defrag.classifiers",
-    "Agglomerated": "defrag.classifiers",
-    "Bonsai": "defrag.classifiers",
-    "Defrag": "defrag.agglomeration",
-    "DiSMEC": "defrag.classifiers",
-    "Fiat": "defrag.imputation",
-    "Hybrid": "defrag.agglomeration",
-    "Imputed": "defrag.imputation",
-    "LabelTree": "defrag.classifiers",
-    "PPDSparse": "defrag.classifiers",
-    "Parabel": "defrag.classifiers",
-    "Refrag": "defrag.reranking",
-    "ProXML": "defrag.classifiers",
+    **{entry.name: entry.room for entry in registry.entries() if entry.public},
     "load": "defrag.persistence",
     "load_dataset": "defrag.io",
     "read_xmc": "defrag.io",
     "write_xmc": "defrag.io",
 }
+_ROOMS = ("metrics", "rivals")
+
+__all__ = [*_HOMES, *_ROOMS]  # noqa: PLE0604 - strings, all of them
 
 
 def __getattr__(name: str) -> Any:
-    if name == "metrics":
-        return importlib.import_module("defrag.metrics")
-    if name not in _HOMES:
+    if name in _ROOMS:
+        return importlib.import_module(f"defrag.{name}")
+    if name == "__version__":
+        from importlib.metadata import version  # noqa: PLC0415 - rarely asked for
+
+        value: Any = version("defrag")
+    elif name in _HOMES:
+        value = getattr(importlib.import_module(_HOMES[name]), name)
+    else:
         raise AttributeError(f"module 'defrag' has no attribute {name!r}")
-    value = getattr(importlib.import_module(_HOMES[name]), name)
     globals()[name] = value
     return value
 

@@ -1,17 +1,53 @@
-"""What lets an estimator be saved."""
+"""The base of every estimator: rules of its parameters, a fit that is all or nothing, saving."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import functools
+from abc import ABC
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+
+from sklearn.base import BaseEstimator
+
+from defrag._parameters import check_parameters
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Concatenate, ParamSpec
+
+    from defrag._parameters import Rule
     from defrag.io.files import PathLike
 
-__all__ = ["Saveable"]
+    P = ParamSpec("P")
+    E = TypeVar("E", bound="Estimator")
+    R = TypeVar("R")
+
+__all__ = ["Estimator", "all_or_nothing", "on_snapshot", "save_model", "snapshot"]
 
 
-class Saveable:
-    """Gives an estimator the method ``save``."""
+class Estimator(BaseEstimator, ABC):
+    """Base of every estimator of the package.
+
+    A method that learns is wrapped by :func:`all_or_nothing`, a public method that reads what
+    was learnt by :func:`on_snapshot`. Together they promise that a refused, failed or
+    interrupted ``fit`` leaves a fitted estimator as it was, and that a thread that predicts
+    while another one refits uses the old model or the new one, never a mixture.
+    """
+
+    parameter_rules: ClassVar[dict[str, Any]] = {}
+    """What each parameter must be; a parameter without a rule is checked by the estimator."""
+
+    def check_parameters(self) -> None:
+        """Raise a ValueError on the first parameter that breaks its rule."""
+        check_parameters(self, self.parameter_rules)
+
+    def check_parameter(self, name: str) -> Any:
+        """Return a parameter that was checked against its rule, for use after ``fit``."""
+        rule: Rule = self.parameter_rules[name]
+        value = getattr(self, name)
+        if not rule.accepts(value):
+            owner = type(self).__name__
+            raise ValueError(f"{name} of {owner} must be {rule.describe()}, got {value!r}")
+        return value
 
     def save(self, path: PathLike) -> None:
         """Write the fitted model to one file; :func:`defrag.load` reads it.
@@ -19,14 +55,63 @@ class Saveable:
         Parameters
         ----------
         path : path
-            The file, by habit ``*.safetensors``. It appears whole or not at all; the same
+            The file, usually ``*.safetensors``. It appears whole or not at all, and the same
             model gives the same bytes. ``n_jobs`` and ``verbose`` are not part of the model.
         """
-        self._write(path)
+        save_model(self, path)
 
-    def _write(self, path: PathLike, **options: Any) -> None:
-        """Save with the options of :func:`defrag.persistence.save`."""
-        # Here, not above: the table of kinds stands over all estimators, this one included.
-        from defrag import persistence  # noqa: PLC0415
 
-        persistence.save(self, path, **options)
+def save_model(estimator: Estimator, path: PathLike, **options: Any) -> None:
+    """Write a fitted estimator with the options of :func:`defrag.persistence.save`."""
+    # Imported here: persistence knows every estimator, the base of all among them.
+    from defrag import persistence  # noqa: PLC0415
+
+    persistence.save(snapshot(estimator), path, **options)
+
+
+def all_or_nothing(learn: Callable[Concatenate[E, P], Any]) -> Callable[Concatenate[E, P], E]:
+    """Wrap a method that learns so that it changes the estimator only when it succeeds.
+
+    The method runs on a copy that has the parameters and nothing learnt. Its state replaces
+    that of the estimator in one assignment, after the method has returned.
+    """
+
+    @functools.wraps(learn)
+    def run(self: E, /, *args: P.args, **kwargs: P.kwargs) -> E:
+        learner = _unfitted(self)
+        learn(learner, *args, **kwargs)
+        self.__dict__ = learner.__dict__
+        return self
+
+    return run
+
+
+def on_snapshot(read: Callable[Concatenate[E, P], R]) -> Callable[Concatenate[E, P], R]:
+    """Wrap a method that reads what was learnt so that one call sees one state."""
+
+    @functools.wraps(read)
+    def run(self: E, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        return read(snapshot(self), *args, **kwargs)
+
+    return run
+
+
+def snapshot(estimator: E) -> E:
+    """Return an estimator that keeps the present state when this one is fitted again.
+
+    It shares the dictionary of attributes, which :func:`all_or_nothing` replaces and never
+    changes, so that nothing is copied.
+    """
+    return _with_state(estimator, estimator.__dict__)
+
+
+def _unfitted(estimator: E) -> E:
+    """Return a copy without learnt attributes, whose names end with an underscore."""
+    state = estimator.__dict__
+    return _with_state(estimator, {name: state[name] for name in state if name[-1] != "_"})
+
+
+def _with_state(estimator: E, state: dict[str, Any]) -> E:
+    twin: E = object.__new__(type(estimator))
+    twin.__dict__ = state
+    return twin

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from defrag import _native
+from defrag._estimator import all_or_nothing
 from defrag._parameters import Choice, Float, Int
-from defrag._validation import check_labels
+from defrag._validation import check_features, check_labels, check_seed
 from defrag.agglomeration._pooling import FeaturePooling
 from defrag.trees.balanced import count_leaves
 from defrag.trees.vectors import FeatureVectors, given_vectors
 
 if TYPE_CHECKING:
-    from defrag.typing import Csr, LabelsLike
+    from defrag._parameters import Rule
+    from defrag.typing import Csr, LabelsLike, MatrixLike, Seed
 
 __all__ = ["GROUP_RULES", "VECTOR_RULES", "FeatureClustering"]
 
@@ -57,7 +60,50 @@ class FeatureClustering(FeaturePooling):
     popularity: str = "all"
     row_norm: str | None = None
 
-    _rules: ClassVar[dict[str, Any]] = GROUP_RULES
+    random_state: Seed
+    scale: str | None
+    n_iter_: int
+
+    parameter_rules: ClassVar[dict[str, Any]] = GROUP_RULES
+    learnt_numbers: ClassVar[dict[str, Rule]] = {}
+    """Numbers that a method learns beside the groups, stored in model files: for ``objective``
+    the rule of the attribute ``objective_``."""
+
+    @all_or_nothing
+    def fit(self, X: MatrixLike, Y: LabelsLike = None) -> FeatureClustering:
+        """Find the groups.
+
+        Parameters
+        ----------
+        X : sparse or dense matrix, shape (n_points, n_features)
+            Training data.
+        Y : indicator matrix, label lists or classes, optional
+            Labels of the points, for the methods that use them.
+
+        Returns
+        -------
+        self : FeatureClustering
+            The fitted transformer. Where an error or an interrupt ends ``fit``, it is what it
+            was before.
+        """
+        self.check_parameters()
+        X = check_features(self, X, reset=True)
+        return self._learn(X, Y)
+
+    @all_or_nothing
+    def fit_canonical(self, X: Csr, Y: LabelsLike = None) -> FeatureClustering:
+        """Find the groups on a matrix that was checked already, as a part of a composite."""
+        self.check_parameters()
+        self.n_features_in_: int = X.shape[1]
+        return self._learn(X, Y)
+
+    def _learn(self, X: Csr, Y: LabelsLike) -> FeatureClustering:
+        self._find_groups(X, Y, check_seed(self.random_state))
+        return self
+
+    @abstractmethod
+    def _find_groups(self, X: Csr, Y: LabelsLike, seed: int) -> None:
+        """Find the groups of the features of a canonical matrix and call ``_set_groups``."""
 
     def _count_groups(self, n_features: int) -> int:
         if self.n_clusters is None:

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import TransformerMixin
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from defrag import _native
-from defrag._estimator import Saveable
+from defrag._estimator import Estimator, on_snapshot
 from defrag._validation import check_features, check_matrix
 from defrag.agglomeration.certificate import certificate, tie_weights
 
@@ -28,7 +28,7 @@ __all__ = ["FeaturePooling"]
 _NAMES_SHOWN = 3
 
 
-class FeaturePooling(Saveable, TransformerMixin, BaseEstimator):
+class FeaturePooling(TransformerMixin, Estimator):
     """Replace features by groups; a subclass finds the groups in its ``fit``.
 
     A subclass has the parameters ``pooling`` and ``n_jobs``, and its ``fit`` calls
@@ -53,6 +53,7 @@ class FeaturePooling(Saveable, TransformerMixin, BaseEstimator):
         if scale == "energy":
             self.scale_ = self._find_scale(X)
 
+    @on_snapshot
     def transform(self, X: MatrixLike) -> Any:
         """Replace features by groups.
 
@@ -67,9 +68,10 @@ class FeaturePooling(Saveable, TransformerMixin, BaseEstimator):
             One column per group, float32.
         """
         check_is_fitted(self)
-        result = self._pool(check_features(self, X, reset=False))
+        result = self.pool(check_features(self, X, reset=False))
         return result if sparse.issparse(X) else result.toarray()
 
+    @on_snapshot
     def inverse_transform(self, Xt: MatrixLike) -> Any:
         """Spread the value of each group evenly over its members.
 
@@ -102,6 +104,7 @@ class FeaturePooling(Saveable, TransformerMixin, BaseEstimator):
         result = sparse.csr_array(groups @ spread)
         return result if sparse.issparse(Xt) else result.toarray()
 
+    @on_snapshot
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Name each group by its heaviest members.
 
@@ -127,6 +130,7 @@ class FeaturePooling(Saveable, TransformerMixin, BaseEstimator):
             result[k] = "+".join(shown + more) if len(members) else f"empty{k}"
         return result
 
+    @on_snapshot
     def tie_weights(self, W: Any, X: MatrixLike, *, method: Method = "cluster_ls") -> Any:
         """Compress a linear model of the features into one of the groups.
 
@@ -152,6 +156,7 @@ class FeaturePooling(Saveable, TransformerMixin, BaseEstimator):
             return tied
         return sparse.diags_array(_inverse(factor.astype(np.float64))) @ tied
 
+    @on_snapshot
     def certificate(
         self, X: MatrixLike, W: Any, *, tied: Any = None, level: Level = "residual"
     ) -> Certificate:
@@ -194,13 +199,14 @@ class FeaturePooling(Saveable, TransformerMixin, BaseEstimator):
         """Factors that give every group the energy of its members on unit rows."""
         threads = _native.n_threads(self.n_jobs)
         lengths = _native.row_norms(X, l1=False, n_threads=threads)
-        _, energy = _native.column_statistics(self._pool(X), row_lengths=lengths, n_threads=threads)
+        _, energy = _native.column_statistics(self.pool(X), row_lengths=lengths, n_threads=threads)
         kept = self.labels_ >= 0
         wanted = np.bincount(self.labels_[kept], self.mass_[kept], minlength=self.n_clusters_)
         ratio = np.divide(wanted, energy, out=np.ones(self.n_clusters_), where=energy > 0)
         return np.sqrt(ratio).astype(np.float32)
 
-    def _pool(self, X: Csr) -> Csr:
+    def pool(self, X: Csr) -> Csr:
+        """Replace the features of a canonical matrix by groups."""
         return _native.agglomerate(
             X,
             self.labels_,

@@ -131,7 +131,10 @@ def find_groups(
             f"agglomeration of {owner} must be a Defrag, got {agglomeration!r}"
         )
     return [
-        clone(agglomeration).set_params(random_state=seed, n_jobs=n_jobs).fit(X, Y).labels_
+        clone(agglomeration)
+        .set_params(random_state=seed, n_jobs=n_jobs)
+        .fit_canonical(X, Y)
+        .labels_
         for seed in seeds
     ]
 

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from defrag import _native
-from defrag._parameters import Choice, Float, Int, check_parameters
+from defrag._parameters import Choice, Float, Int
 from defrag._progress import progress_bar
-from defrag._validation import check_features, check_seed
 from defrag.agglomeration._budget import deal_buckets, deal_to_room, pick_singletons
 from defrag.agglomeration._clustering import GROUP_RULES, VECTOR_RULES, FeatureClustering
 from defrag.trees.balanced import build_tree
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from sklearn.utils import Tags
 
     from defrag.trees.balanced import BalancedTree
-    from defrag.typing import Csr, Ids, LabelsLike, MatrixLike, Seed
+    from defrag.typing import Csr, Ids, LabelsLike, Seed
 
 __all__ = ["Defrag"]
 
@@ -177,7 +176,7 @@ class Defrag(FeatureClustering):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    _rules: ClassVar[dict[str, Any]] = {
+    parameter_rules: ClassVar[dict[str, Any]] = {
         **GROUP_RULES,
         **VECTOR_RULES,
         "split": Choice(("kmeans", "ndcg")),
@@ -192,25 +191,8 @@ class Defrag(FeatureClustering):
         "rest": Choice(("cluster", "hash", "drop")),
     }
 
-    def fit(self, X: MatrixLike, Y: LabelsLike = None) -> Defrag:
-        """Find the groups.
-
-        Parameters
-        ----------
-        X : sparse or dense matrix, shape (n_points, n_features)
-            Training data.
-        Y : indicator matrix, label lists or classes, optional
-            Labels of the points; only ``representation="xy"`` looks at them.
-
-        Returns
-        -------
-        self : Defrag
-            The fitted transformer.
-        """
-        check_parameters(self, self._rules)
+    def _find_groups(self, X: Csr, Y: LabelsLike, seed: int) -> None:
         self._check_representation()
-        seed = check_seed(self.random_state)
-        X = check_features(self, X, reset=True)
         n_groups = self._count_groups(X.shape[1])
         threads = _native.n_threads(self.n_jobs)
         _, mass = _native.column_statistics(X, n_threads=threads)
@@ -224,7 +206,6 @@ class Defrag(FeatureClustering):
         self.tree_: BalancedTree | None = tree
         self.n_iter_: int = 1 if tree is None else max(1, int(tree.n_rounds.max(initial=0)))
         self._set_groups(X, labels, len(single) + n_places, mass, self.scale)
-        return self
 
     def _place(
         self, X: Csr, Y: LabelsLike, features: Ids, n_groups: int, seed: int

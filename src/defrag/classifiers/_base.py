@@ -2,30 +2,33 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from copy import copy
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from defrag import _native
-from defrag._estimator import Saveable
-from defrag._parameters import Choice, Int, check_parameters
+from defrag._estimator import Estimator, all_or_nothing, on_snapshot, save_model
+from defrag._parameters import Choice, Int
 from defrag._validation import check_features, check_labels, check_seed, is_label_lists
+from defrag.classifiers._cost import LANES, Cost
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
+    from sklearn.base import BaseEstimator
     from sklearn.utils import Tags
 
     from defrag.io.files import PathLike
     from defrag.typing import Csr, Floats, Ids, LabelsLike, MatrixLike, Seed
 
-__all__ = ["Classifier", "labels_with_points", "unit_rows"]
+__all__ = ["Classifier", "check_part", "labels_with_points", "unit_rows"]
 
 # Rows, and scores, that are held at a time while a matrix of scores is put together.
 _ROWS_AT_A_TIME = 20_000
@@ -47,20 +50,30 @@ def labels_with_points(Y: Csr) -> Ids:
     return np.flatnonzero(np.bincount(Y.indices, minlength=Y.shape[1])).astype(np.int32)
 
 
-class Classifier(Saveable, ClassifierMixin, BaseEstimator):
+def check_part(owner: Estimator, name: str, part: Any, kind: type[Any]) -> None:
+    """Raise unless a part of a composite is of the kind that it must be."""
+    if not isinstance(part, kind):
+        raise ValueError(  # noqa: TRY004 - scikit-learn's contract wants a ValueError
+            f"{name} of {type(owner).__name__} must be a {kind.__name__}, got {part!r}"
+        )
+
+
+class Classifier(ClassifierMixin, Estimator):
     """Base of the classifiers: ``fit``, ``predict_topk``, ``decision_function``, ``predict``.
 
-    A subclass trains in :meth:`_train` on canonical matrices and ranks in :meth:`_rank`;
+    A subclass trains in :meth:`_train` and ranks in :meth:`rank`, both on canonical matrices;
     its scores are between 0 and 1, and a higher one is better.
 
-    ``fit`` knows no names, so ``label_names_`` and ``vocabulary_`` are None after it. Whoever
-    has names sets them, or hands them to :meth:`save`; a loaded model has those of its file.
+    ``fit`` knows no names, so ``label_names_`` and ``vocabulary_`` are None after it. They may
+    be set, or passed to :meth:`save`; a loaded model has those of its file.
     """
 
-    _rules: ClassVar[dict[str, Any]] = {}
-    # Labels that each member of an ensemble hands on: what ranks lower in all of them cannot
-    # come out on top.
-    _handed_on: ClassVar[int] = 50
+    labels_per_member: ClassVar[int] = 50
+    """Labels that each member of an ensemble contributes to the average."""
+
+    seconds_per_step: ClassVar[float] = 1e-8
+    """The cost of a method: seconds of a step of :meth:`training_cost` on one thread."""
+
     random_state: Seed
     n_jobs: int | None
 
@@ -69,16 +82,63 @@ class Classifier(Saveable, ClassifierMixin, BaseEstimator):
         """Learn from points X and labels Y."""
 
     @abstractmethod
-    def _rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:
-        """Give the k best labels of each row, and their scores; -1 and 0 where fewer."""
+    def rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:
+        """Return the k best labels of each row of a canonical matrix, and their scores.
 
-    def _log_scores(self, scores: Floats) -> Floats:
-        """Give the logarithms of scores of :meth:`_rank`, which a re-ranker adds to.
+        Parameters
+        ----------
+        X : csr_array
+            The points.
+        k : int
+            How many labels, at most ``n_labels_``.
+        exhaustive : bool
+            Whether every label that can score is looked at, however long it takes.
 
-        A base whose scores are no probabilities says here how they count.
+        Returns
+        -------
+        labels : ndarray of int32, shape (n_points, k)
+            Label ids by decreasing score, then increasing id; -1 where there are fewer.
+        scores : ndarray of float32, shape (n_points, k)
+            Their scores between 0 and 1; 0 where there are fewer.
+        """
+
+    def max_ranked(self) -> int:
+        """Return the largest number of labels that :meth:`rank` can find for a point."""
+        return self.n_labels_
+
+    def log_scores(self, scores: Floats) -> Floats:
+        """Return the logarithms of scores of :meth:`rank`, which re-ranking adds to.
+
+        A classifier whose scores are not probabilities overrides this.
         """
         return np.log(np.maximum(scores, _LEAST)).astype(np.float32)
 
+    def fitted_parts(self) -> list[BaseEstimator]:
+        """Return the fitted estimators that this one is composed of."""
+        return []
+
+    @property
+    def n_members(self) -> int:
+        """How many models are averaged."""
+        return 1
+
+    def as_member(self) -> Classifier:
+        """Return an unfitted copy that is one member of the ensemble."""
+        member: Classifier = clone(self)
+        return member
+
+    def training_cost(self, X: Csr, Y: Csr) -> Cost:
+        """Estimate the seconds of one thread and the bytes, beyond X and Y, that ``fit`` takes.
+
+        Parameters
+        ----------
+        X, Y : csr_array
+            Points and labels.
+        """
+        n_steps = X.nnz * math.ceil(Y.shape[1] / LANES)
+        return Cost(n_steps * self.seconds_per_step, 8.0 * X.nnz)
+
+    @all_or_nothing
     def fit(self, X: MatrixLike, Y: LabelsLike) -> Classifier:
         """Learn from labelled points.
 
@@ -93,10 +153,10 @@ class Classifier(Saveable, ClassifierMixin, BaseEstimator):
         Returns
         -------
         self : Classifier
-            The fitted classifier.
+            The fitted classifier. Where an error or an interrupt ends ``fit``, the classifier
+            is what it was before.
         """
-        check_parameters(self, self._rules)
-        seed = check_seed(self.random_state)
+        self.check_parameters()
         if Y is None:
             raise ValueError(
                 f"This {type(self).__name__} estimator requires y to be passed, "
@@ -104,12 +164,36 @@ class Classifier(Saveable, ClassifierMixin, BaseEstimator):
             )
         X = check_features(self, X, reset=True)
         labels = check_labels(Y, n_rows=X.shape[0])
-        if labels.matrix.nnz == 0:
-            raise ValueError("Y must have at least one label, got none for any point")
-        self._train(X, labels.matrix, seed)
         # scikit-learn's contract: dense labels in, dense answers out.
         dense = not sparse.issparse(Y) and not is_label_lists(Y)
-        self._set_labels(labels.matrix.shape[1], classes=labels.classes, dense_answers=dense)
+        return self._learn(X, labels.matrix, classes=labels.classes, dense_answers=dense)
+
+    @all_or_nothing
+    def fit_canonical(self, X: Csr, Y: Csr) -> Classifier:
+        """Learn from matrices that were checked already, as the parts of a composite do.
+
+        Parameters
+        ----------
+        X, Y : csr_array
+            Canonical points and 0/1 labels.
+        """
+        self.check_parameters()
+        self.n_features_in_: int = X.shape[1]
+        return self._learn(X, Y)
+
+    def _learn(
+        self,
+        X: Csr,
+        Y: Csr,
+        *,
+        classes: NDArray[Any] | None = None,
+        dense_answers: bool = False,
+    ) -> Classifier:
+        seed = check_seed(self.random_state)
+        if Y.nnz == 0:
+            raise ValueError("Y must have at least one label, got none for any point")
+        self._train(X, Y, seed)
+        self._set_labels(Y.shape[1], classes=classes, dense_answers=dense_answers)
         return self
 
     def _set_labels(
@@ -137,13 +221,9 @@ class Classifier(Saveable, ClassifierMixin, BaseEstimator):
         """
         super().set_params(**params)
         if "n_jobs" in params:
-            for part in self._fitted_parts():
+            for part in self.fitted_parts():
                 part.set_params(n_jobs=self.n_jobs)
         return self
-
-    def _fitted_parts(self) -> list[BaseEstimator]:
-        """Give the estimators that do the work of this one, once it is fitted."""
-        return []
 
     @property
     def classes_(self) -> NDArray[Any]:
@@ -189,23 +269,24 @@ class Classifier(Saveable, ClassifierMixin, BaseEstimator):
             if names is not None:
                 _check_names(name, names, length)
             setattr(named, f"{name}_", names)
-        named._write(path, weights=weights)  # noqa: SLF001 - of the same class
+        save_model(named, path, weights=weights)
 
+    @on_snapshot
     def predict_topk(self, X: MatrixLike, k: int = 5) -> tuple[Ids, Floats]:
-        """Give the best labels of each point.
+        """Return the best labels of each point.
 
         Parameters
         ----------
         X : sparse or dense matrix, shape (n_points, n_features)
             The points.
         k : int, default=5
-            How many labels.
+            How many labels; more than there are counts as all of them.
 
         Returns
         -------
-        labels : ndarray of int32, shape (n_points, k)
-            Label ids by falling score, then rising id; -1 where there are fewer.
-        scores : ndarray of float32, shape (n_points, k)
+        labels : ndarray of int32, shape (n_points, min(k, ``n_labels_``))
+            Label ids by decreasing score, then increasing id; -1 where there are fewer.
+        scores : ndarray of float32, of the same shape
             Their scores between 0 and 1; 0 where there are fewer.
         """
         if not hasattr(self, "n_labels_"):  # the general check is slow for a single row
@@ -213,13 +294,9 @@ class Classifier(Saveable, ClassifierMixin, BaseEstimator):
         if not _K_RULE.accepts(k):
             raise ValueError(f"k must be {_K_RULE.describe()}, got {k!r}")
         X = check_features(self, X, reset=False)
-        labels, scores = self._rank(X, min(int(k), self.n_labels_), exhaustive=False)
-        missing = int(k) - labels.shape[1]
-        if missing > 0:
-            labels = np.pad(labels, ((0, 0), (0, missing)), constant_values=-1)
-            scores = np.pad(scores, ((0, 0), (0, missing)))
-        return labels, scores
+        return self.rank(X, min(int(k), self.n_labels_), exhaustive=False)
 
+    @on_snapshot
     def decision_function(self, X: MatrixLike, top_k: int | None = None) -> Any:
         """Give a matrix of scores.
 
@@ -251,6 +328,7 @@ class Classifier(Saveable, ClassifierMixin, BaseEstimator):
             return dense - np.float32(_PREDICTED)
         return dense[:, 1] - dense[:, 0] if self.n_labels_ == 2 else dense
 
+    @on_snapshot
     def predict(self, X: MatrixLike) -> Any:
         """Predict labels.
 
@@ -268,7 +346,7 @@ class Classifier(Saveable, ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         X = check_features(self, X, reset=False)
         if not self.multilabel_:
-            labels, _ = self._rank(X, 1, exhaustive=True)
+            labels, _ = self.rank(X, 1, exhaustive=True)
             return self.classes_[np.maximum(labels[:, 0], 0)]
         scores = self._score_matrix(X, None, above=_PREDICTED)
         scores.data = np.ones_like(scores.data)
@@ -276,12 +354,12 @@ class Classifier(Saveable, ClassifierMixin, BaseEstimator):
 
     def _score_matrix(self, X: Csr, top_k: int | None, *, above: float = -1.0) -> Csr:
         k = self.n_labels_ if top_k is None else min(top_k, self.n_labels_)
-        k = min(k, self._reach()) if not self.dense_answers_ else k
+        k = min(k, self.max_ranked()) if not self.dense_answers_ else k
         parts = []
         step = min(_ROWS_AT_A_TIME, 1 + _SCORES_AT_A_TIME // k)
         for start in range(0, max(1, X.shape[0]), step):
             rows = X[start : start + step]
-            labels, scores = self._rank(rows, k, exhaustive=self.dense_answers_)
+            labels, scores = self.rank(rows, k, exhaustive=self.dense_answers_)
             found = (labels >= 0) & (scores > above)
             indptr = np.append(0, np.cumsum(found.sum(axis=1)))
             shape = (rows.shape[0], self.n_labels_)
@@ -289,10 +367,6 @@ class Classifier(Saveable, ClassifierMixin, BaseEstimator):
             part.sort_indices()
             parts.append(part)
         return sparse.csr_array(sparse.vstack(parts, format="csr"))
-
-    def _reach(self) -> int:
-        """Give the most labels that a search can come upon."""
-        return self.n_labels_
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from sklearn.base import clone
 
 from defrag import _native
-from defrag._parameters import Choice, Int, check_parameters
-from defrag.agglomeration import Hybrid
-from defrag.agglomeration._clustering import FeatureClustering
-from defrag.classifiers._base import Classifier
+from defrag._parameters import Choice, Int
+from defrag.agglomeration import FeatureClustering, Hybrid
+from defrag.classifiers._base import Classifier, check_part
+from defrag.classifiers._cost import Cost
 from defrag.classifiers.label_trees.label_tree import LabelTree
 from defrag.trees.seeds import member_seeds
 
@@ -21,11 +21,14 @@ if TYPE_CHECKING:
 
 __all__ = ["Agglomerated"]
 
+# A non-zero that is pooled, the search for the groups included.
+_SECONDS_PER_POOLED = 8e-8
+
 
 class Agglomerated(Classifier):
     """Train a classifier on groups of features, one clustering per member.
 
-    Where the base is an ensemble (it has ``n_trees``), every member gets an independent
+    Where the base is an ensemble, every member gets an independent
     clustering, as in the paper: what one clustering blurs, another keeps apart. A base
     that is one model gets one clustering.
 
@@ -85,40 +88,33 @@ class Agglomerated(Classifier):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    _rules: ClassVar[dict[str, Any]] = {
+    parameter_rules: ClassVar[dict[str, Any]] = {
         "per_member": Choice((True, False)),
         "n_jobs": Int(none=True),
     }
 
     def _train(self, X: Csr, Y: Csr, seed: int) -> None:
-        base = LabelTree() if self.base is None else self.base
+        base = self._base()
         agglomeration = Hybrid() if self.agglomeration is None else self.agglomeration
-        for name, part, kind in (
-            ("base", base, Classifier),
-            ("agglomeration", agglomeration, FeatureClustering),
-        ):
-            if not isinstance(part, kind):
-                raise ValueError(  # noqa: TRY004 - scikit-learn's contract wants a ValueError
-                    f"{name} of Agglomerated must be a {kind.__name__}, got {part!r}"
-                )
-        check_parameters(base, base._rules)  # noqa: SLF001 - before n_trees is believed
-        n_members = getattr(base, "n_trees", 1) if self.per_member else 1
+        check_part(self, "agglomeration", agglomeration, FeatureClustering)
+        base.check_parameters()  # before n_members is believed
+        n_members = base.n_members if self.per_member else 1
         settings: dict[str, Any] = {"n_jobs": self.n_jobs}
         members = []
         for member_seed in member_seeds(seed, n_members):
             settings["random_state"] = member_seed
-            groups = clone(agglomeration).set_params(**settings).fit(X, Y)
-            model = clone(base).set_params(**settings)
-            if n_members > 1:
-                model.set_params(n_trees=1)
-            members.append((groups, model.fit(groups.transform(X), Y)))
+            groups = clone(agglomeration).set_params(**settings).fit_canonical(X, Y)
+            member = base.as_member() if n_members > 1 else clone(base)
+            model = member.set_params(**settings).fit_canonical(groups.pool(X), Y)
+            members.append((groups, model))
         self.members_: list[tuple[FeatureClustering, Classifier]] = members
 
-    def _rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:
+    def rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:
+        """Return the best labels of each row; see :meth:`Classifier.rank`."""
         alone = len(self.members_) == 1
-        handed_on = k if alone else min(max(k, self._handed_on), self.n_labels_)
+        n_candidates = k if alone else min(max(k, self.labels_per_member), self.n_labels_)
         answers = [
-            model._rank(groups.transform(X), handed_on, exhaustive=exhaustive)  # noqa: SLF001
+            model.rank(groups.pool(X), n_candidates, exhaustive=exhaustive)
             for groups, model in self.members_
         ]
         if alone:
@@ -126,9 +122,23 @@ class Agglomerated(Classifier):
         threads = _native.n_threads(self.n_jobs)
         return _native.average_trees(answers, top_k=k, n_threads=threads)
 
-    def _fitted_parts(self) -> list[BaseEstimator]:
+    def _base(self) -> Classifier:
+        base = LabelTree() if self.base is None else self.base
+        check_part(self, "base", base, Classifier)
+        return base
+
+    def training_cost(self, X: Csr, Y: Csr) -> Cost:
+        """Estimate the cost of the base and of a clustering per member."""
+        base = self._base()
+        n_members = base.n_members if self.per_member else 1
+        pooling = Cost(n_members * X.nnz * _SECONDS_PER_POOLED, 0.0)
+        return base.training_cost(X, Y) + pooling
+
+    def fitted_parts(self) -> list[BaseEstimator]:
+        """Return the fitted parts."""
         return [part for member in getattr(self, "members_", []) for part in member]
 
-    def _reach(self) -> int:
-        reach = sum(model._reach() for _, model in self.members_)  # noqa: SLF001
+    def max_ranked(self) -> int:
+        """Return the largest number of labels that :meth:`rank` can find for a point."""
+        reach = sum(model.max_ranked() for _, model in self.members_)
         return min(self.n_labels_, reach)

@@ -119,7 +119,7 @@ def _flags(estimators: Iterable[type], without: Collection[str]) -> list[inspect
 def _meanings(estimators: Iterable[type]) -> dict[str, _Meaning]:
     result: dict[str, _Meaning] = {}
     for estimator in estimators:
-        rules: dict[str, Any] = estimator._rules  # type: ignore[attr-defined] # noqa: SLF001 - the one table there is
+        rules: dict[str, Any] = estimator.parameter_rules  # type: ignore[attr-defined]
         rules = {**rules, "random_state": None}
         described = _descriptions(estimator)
         for name, parameter in inspect.signature(estimator).parameters.items():

@@ -5,48 +5,60 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from defrag._parameters import check_parameters
+from defrag import registry
 from defrag._validation import check_seed
-from defrag.classifiers import (
-    PLT,
-    Agglomerated,
-    Bonsai,
-    DiSMEC,
-    LabelTree,
-    Parabel,
-    PPDSparse,
-    ProXML,
-)
+from defrag.agglomeration import Defrag, Hybrid
+from defrag.classifiers import Agglomerated
 from defrag.cli._flags import flag_name
-from defrag.cli.cluster import PRESETS, Preset
 from defrag.imputation import Fiat, Imputed
 from defrag.reranking import Refrag
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from defrag.agglomeration import Defrag
     from defrag.classifiers._base import Classifier
 
 Estimator = TypeVar("Estimator", bound="Classifier | Defrag | Fiat")
 
-__all__ = ["CLASSIFIERS", "Agglomeration", "Base", "Impute", "Rerank", "build", "build_over"]
+__all__ = [
+    "PRESETS",
+    "Agglomeration",
+    "Base",
+    "Impute",
+    "Preset",
+    "Rerank",
+    "build",
+    "build_over",
+    "classifiers",
+]
 
-CLASSIFIERS: dict[str, type[Classifier]] = {
-    "label-tree": LabelTree,
-    "parabel": Parabel,
-    "bonsai": Bonsai,
-    "plt": PLT,
-    "dismec": DiSMEC,
-    "ppdsparse": PPDSparse,
-    "proxml": ProXML,
+Base = Enum("Base", {e.word: e.word for e in registry.entries("classifier")}, type=str)  # type: ignore[misc] # the registry names the members
+
+
+class Preset(str, Enum):
+    """The paper's variants, and the one we recommend."""
+
+    x = "x"
+    xy = "xy"
+    n = "n"
+    hybrid = "hybrid"
+
+
+PRESETS: dict[Preset, tuple[type[Defrag], dict[str, Any]]] = {
+    Preset.x: (Defrag, {}),
+    Preset.xy: (Defrag, {"representation": "xy"}),
+    Preset.n: (Defrag, {"split": "ndcg"}),
+    Preset.hybrid: (Hybrid, {}),
 }
-"""Every classifier that can be trained; a line here is all that a new one needs."""
 
-Base = Enum("Base", {word: word for word in CLASSIFIERS}, type=str)  # type: ignore[misc] # the table names the members
 Agglomeration = Enum(  # type: ignore[misc] # likewise
     "Agglomeration", {word: word for word in ("none", *(p.value for p in Preset))}, type=str
 )
+
+
+def classifiers() -> list[type[Classifier]]:
+    """Return the classifiers that can be trained."""
+    return [entry.estimator() for entry in registry.entries("classifier")]
 
 
 class Rerank(str, Enum):
@@ -111,7 +123,7 @@ def build_over(
 def _own_flags(estimator: type[Any], without: tuple[str, ...]) -> tuple[str, ...]:
     """Give the parameters of an estimator that are flags of their own."""
     hidden = {*without, "n_jobs"}
-    rules = estimator._rules  # noqa: SLF001 - the one table there is
+    rules = estimator.parameter_rules
     return tuple(name for name in rules if name not in hidden)
 
 
@@ -136,8 +148,8 @@ def build(
     random_state, n_jobs : int
         Of the whole.
     """
-    kind = CLASSIFIERS[word]
-    of_classifiers = {name for one in CLASSIFIERS.values() for name in one().get_params()}
+    kind: type[Classifier] = registry.find(word).estimator()
+    of_classifiers = {name for one in classifiers() for name in one().get_params()}
     mine = {name: value for name, value in parameters.items() if name in of_classifiers}
     for name in mine:
         if name not in kind().get_params():
@@ -161,6 +173,6 @@ def build(
 
 def _checked(estimator: Estimator) -> Estimator:
     """Find out before any data are read that a parameter is wrong."""
-    check_parameters(estimator, estimator._rules)  # noqa: SLF001 - the one table there is
+    estimator.check_parameters()
     check_seed(estimator.random_state)
     return estimator

@@ -2,29 +2,70 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import importlib
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
-import defrag
-from defrag.cli import agglomerate, cluster, convert, demo, evaluate, info, predict, train
 from defrag.cli._leaving import LeavingGroup
 
-__all__ = ["app"]
+__all__ = ["VERBS", "app"]
+
+VERBS = {
+    "demo": "Compare the methods on the bundled data.",
+    "train": "Train a classifier and write it to a model file.",
+    "predict": "Predict the best labels of points.",
+    "evaluate": "Evaluate predictions against true labels.",
+    "cluster": "Find groups of features and write them as a group file.",
+    "agglomerate": "Replace the features of a data file by groups.",
+    "convert": "Convert a data file to another format.",
+    "info": "Describe a data file or a model file.",
+}
+"""Every verb, in the order of the help, and what it does; each is a module of this package."""
+
+
+class LazyGroup(LeavingGroup):
+    """A group that imports a verb when it is used: scikit-learn takes a second to import."""
+
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - click's signature
+        """Return the names of the verbs."""
+        return list(VERBS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002 - click's signature
+        """Return what the help shows of a verb."""
+        return TyperCommand(cmd_name, help=VERBS[cmd_name]) if cmd_name in VERBS else None
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Import the verb that is to run."""
+        name, _, rest = super().resolve_command(ctx, args)
+        return name, None if name is None else _import_verb(name), rest
+
+
+def _import_verb(name: str) -> Any:
+    module = importlib.import_module(f"defrag.cli.{name}")
+    single = typer.Typer(context_settings=_SETTINGS)
+    single.command(name, help=module.HELP)(getattr(module, name))
+    return typer.main.get_command(single)
+
+
+_SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 app = typer.Typer(
     name="defrag",
-    cls=LeavingGroup,
+    cls=LazyGroup,
     help="Extreme multi-label classification on an ordinary CPU machine.",
     invoke_without_command=True,
     pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    context_settings=_SETTINGS,
 )
 
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"defrag {defrag.__version__}")
+        from importlib.metadata import version  # noqa: PLC0415 - only for this flag
+
+        typer.echo(f"defrag {version('defrag')}")
         raise typer.Exit
 
 
@@ -32,24 +73,20 @@ def _print_version(wanted: bool) -> None:
 def _options(
     context: typer.Context,
     version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Say which.")
+        bool,
+        typer.Option(
+            "--version",
+            callback=_print_version,
+            is_eager=True,
+            help="Print the version and exit.",
+        ),
     ] = False,
     debug: Annotated[
         bool,
         typer.Option("--debug", envvar="DEFRAG_DEBUG", help="Show the traceback of an error."),
     ] = False,
 ) -> None:
-    del version, debug  # its callback and the group of verbs look at them
+    del version, debug  # read by the callback and by the group of verbs
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
         raise typer.Exit(2)
-
-
-app.command("demo", help=demo.HELP)(demo.demo)
-app.command("train", help=train.HELP)(train.train)
-app.command("predict", help=predict.HELP)(predict.predict)
-app.command("evaluate", help=evaluate.HELP)(evaluate.evaluate)
-app.command("cluster", help=cluster.HELP)(cluster.cluster)
-app.command("agglomerate", help=agglomerate.HELP)(agglomerate.agglomerate)
-app.command("convert", help=convert.HELP)(convert.convert)
-app.command("info", help=info.HELP)(info.info)

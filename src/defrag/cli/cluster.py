@@ -7,20 +7,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from defrag import registry
 from defrag._progress import progress_pulse
-from defrag.agglomeration import Defrag, Hybrid
-from defrag.agglomeration.rivals import BCLS, ITDC, LSC, SCBC, HashGroups, RandomGroups, TopFeatures
+from defrag.agglomeration import Defrag
 from defrag.cli._console import JsonFlag, check_stdout, escaped, examples, print_json, say
 from defrag.cli._data import BaseFlag, FromFlag, LabelsFlag, StrictFlag, read, read_names, write
 from defrag.cli._flags import estimator_flags, flag_name
+from defrag.cli._models import PRESETS, Preset
 from defrag.io import read_word_vectors, write_groups
 from defrag.metrics import balance
 
 if TYPE_CHECKING:
-    from defrag.agglomeration._clustering import FeatureClustering
+    from defrag.agglomeration import FeatureClustering
     from defrag.cli._data import Data
 
-__all__ = ["HELP", "METHODS", "PRESETS", "Method", "Preset", "cluster"]
+__all__ = ["HELP", "Method", "cluster"]
 
 HELP = (
     "Find groups of features and write them as a group file.\n\n"
@@ -35,43 +36,17 @@ HELP = (
     "defrag cluster train.txt groups.txt --method itdc --n-clusters 1000",
 )
 
-METHODS: dict[str, type[FeatureClustering]] = {
-    "defrag": Defrag,
-    "itdc": ITDC,
-    "scbc": SCBC,
-    "lsc": LSC,
-    "bcls": BCLS,
-    "random-groups": RandomGroups,
-    "hash-groups": HashGroups,
-    "top-features": TopFeatures,
-}
-"""Every clustering by the word that the command line has for it."""
-
-Method = Enum("Method", {word: word for word in METHODS}, type=str)  # type: ignore[misc] # the table names the members
+Method = Enum("Method", {e.word: e.word for e in registry.entries("clustering")}, type=str)  # type: ignore[misc] # the registry names the members
 _DEFRAG = Method("defrag")
-
-
-class Preset(str, Enum):
-    """The paper's variants, and the one we recommend."""
-
-    x = "x"
-    xy = "xy"
-    n = "n"
-    hybrid = "hybrid"
-
-
-PRESETS: dict[Preset, tuple[type[Defrag], dict[str, Any]]] = {
-    Preset.x: (Defrag, {}),
-    Preset.xy: (Defrag, {"representation": "xy"}),
-    Preset.n: (Defrag, {"split": "ndcg"}),
-    Preset.hybrid: (Hybrid, {}),
-}
 
 # They say what becomes of the values of a group, which a group file does not hold.
 _ABOUT_VALUES = ("pooling", "scale")
 
 
-@estimator_flags(*METHODS.values(), without=("representation", "verbose"))
+@estimator_flags(
+    *(e.estimator() for e in registry.entries("clustering")),
+    without=("representation", "verbose"),
+)
 def cluster(
     *,
     context: typer.Context,  # noqa: ARG001 - the flags are read from it
@@ -137,7 +112,7 @@ def cluster(
 
 
 def _estimator(method: str, preset: Preset | None, parameters: dict[str, Any]) -> FeatureClustering:
-    kind = METHODS[method]
+    kind: type[FeatureClustering] = registry.find(method).estimator()
     fixed: dict[str, Any] = {}
     flag = f"--method {method}"
     if kind is Defrag:

@@ -16,7 +16,7 @@ from defrag._progress import progress_pulse
 from defrag.classifiers import Agglomerated, LabelTree, Parabel
 from defrag.cli._console import JsonFlag, examples, print_json, say
 from defrag.cli._demo_tables import accuracy_table, clustering_table, example_table
-from defrag.cli.cluster import PRESETS, Preset
+from defrag.cli._models import PRESETS, Preset
 from defrag.io import load_dataset
 from defrag.io.datasets import Split
 from defrag.metrics import balance, evaluate, loss_of_mutual_information

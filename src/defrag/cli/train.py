@@ -19,13 +19,13 @@ from defrag.cli._data import BaseFlag, FromFlag, LabelsFlag, StrictFlag, read, r
 from defrag.cli._estimate import estimate
 from defrag.cli._flags import estimator_flags
 from defrag.cli._models import (
-    CLASSIFIERS,
     Agglomeration,
     Base,
     Impute,
     Rerank,
     build,
     build_over,
+    classifiers,
 )
 from defrag.imputation import Fiat
 from defrag.io.files import display_name
@@ -60,7 +60,7 @@ class Weights(str, Enum):
 
 
 @estimator_flags(
-    *CLASSIFIERS.values(),
+    *classifiers(),
     Defrag,
     Hybrid,
     Agglomerated,

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from defrag import _native
-from defrag._estimator import Saveable
-from defrag._parameters import Choice, Float, Int, OrAuto, check_parameters
+from defrag._estimator import Estimator, all_or_nothing, on_snapshot
+from defrag._parameters import Choice, Float, Int, OrAuto
 from defrag._validation import check_features, check_seed
 from defrag.agglomeration import Defrag
 from defrag.agglomeration.co_occurrence import CoOccurrence, find_groups
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 __all__ = ["Fiat"]
 
 
-class Fiat(Saveable, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+class Fiat(OneToOneFeatureMixin, TransformerMixin, Estimator):
     """Add to rows the features that theirs usually occur with.
 
     For rows that have lost features on the way: ``u + beta u C / |u C|``, where u is the row
@@ -127,7 +127,7 @@ class Fiat(Saveable, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    _rules: ClassVar[dict[str, Any]] = {
+    parameter_rules: ClassVar[dict[str, Any]] = {
         "mode": Choice(("blend", "cosine", "paper")),
         "beta": OrAuto(Float(0.0)),
         "companions": Int(1, none=True),
@@ -138,6 +138,7 @@ class Fiat(Saveable, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         "n_jobs": Int(none=True),
     }
 
+    @all_or_nothing
     def fit(self, X: MatrixLike, Y: LabelsLike = None) -> Fiat:
         """Learn which features occur together.
 
@@ -153,9 +154,19 @@ class Fiat(Saveable, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self : Fiat
             The fitted transformer.
         """
-        check_parameters(self, self._rules)
-        seed = check_seed(self.random_state)
+        self.check_parameters()
         X = check_features(self, X, reset=True)
+        return self._learn(X, Y)
+
+    @all_or_nothing
+    def fit_canonical(self, X: Csr, Y: LabelsLike = None) -> Fiat:
+        """Learn from a matrix that was checked already, as a part of a composite does."""
+        self.check_parameters()
+        self.n_features_in_: int = X.shape[1]
+        return self._learn(X, Y)
+
+    def _learn(self, X: Csr, Y: LabelsLike) -> Fiat:
+        seed = check_seed(self.random_state)
         threads = _native.n_threads(self.n_jobs)
         rows = unit_rows(X, threads)
         groups = self._find_groups(rows, Y, seed)
@@ -172,13 +183,14 @@ class Fiat(Saveable, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self.rule_: MissingRule | None = rule
         return self
 
-    def _uses_lists(self) -> bool:
+    def uses_companions(self) -> bool:
+        """Return whether features have lists of companions instead of groups."""
         own = self.mode == "blend" and self.companions is not None
         return own and self.agglomeration is None and not self.prefit
 
     def _find_groups(self, rows: Csr, Y: LabelsLike, seed: int) -> list[Ids] | None:
         """Group the features, unless each has a list of its own."""
-        if self._uses_lists():
+        if self.uses_companions():
             return None
         representation = "x" if Y is None else "xy"
         default = Defrag(representation, max_cluster_size=32, sample_points=1.0)
@@ -201,6 +213,7 @@ class Fiat(Saveable, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         scale = {"paper": "raw", "cosine": "cosine", "blend": "slope"}[self.mode]
         return CoOccurrence.of_rows(rows, groups, scale=scale, n_threads=threads)
 
+    @on_snapshot
     def transform(self, X: MatrixLike) -> Any:
         """Impute rows.
 
@@ -215,10 +228,11 @@ class Fiat(Saveable, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             The rows, float32.
         """
         check_is_fitted(self)
-        result = self._impute(check_features(self, X, reset=False))
+        result = self.impute(check_features(self, X, reset=False))
         return result if sparse.issparse(X) else result.toarray()
 
-    def _impute(self, X: Csr) -> Csr:
+    def impute(self, X: Csr) -> Csr:
+        """Impute the rows of a canonical matrix."""
         threads = _native.n_threads(self.n_jobs)
         rows = unit_rows(X, threads)
         betas: Floats | None = None

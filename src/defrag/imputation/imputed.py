@@ -8,12 +8,13 @@ from sklearn.base import clone
 
 from defrag._parameters import Int
 from defrag.classifiers import LabelTree
-from defrag.classifiers._base import Classifier
+from defrag.classifiers._base import Classifier, check_part
 from defrag.imputation.fiat import Fiat
 
 if TYPE_CHECKING:
     from sklearn.base import BaseEstimator
 
+    from defrag.classifiers._cost import Cost
     from defrag.typing import Csr, Floats, Ids, Seed
 
 __all__ = ["Imputed"]
@@ -71,32 +72,41 @@ class Imputed(Classifier):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    _rules: ClassVar[dict[str, Any]] = {"n_jobs": Int(none=True)}
+    parameter_rules: ClassVar[dict[str, Any]] = {"n_jobs": Int(none=True)}
 
     def _train(self, X: Csr, Y: Csr, seed: int) -> None:
-        base = LabelTree(3) if self.base is None else self.base
+        base = self._base()
         imputation = Fiat() if self.imputation is None else self.imputation
-        for name, part, kind in (("base", base, Classifier), ("imputation", imputation, Fiat)):
-            if not isinstance(part, kind):
-                raise ValueError(  # noqa: TRY004 - scikit-learn's contract wants a ValueError
-                    f"{name} of Imputed must be a {kind.__name__}, got {part!r}"
-                )
+        check_part(self, "imputation", imputation, Fiat)
         settings = {"random_state": seed, "n_jobs": self.n_jobs}
-        self.imputation_: Fiat = _copy(imputation).set_params(**settings).fit(X, Y)
-        self.base_: Classifier = clone(base).set_params(**settings).fit(X, Y)
+        self.imputation_: Fiat = _copy(imputation).set_params(**settings).fit_canonical(X, Y)
+        self.base_: Classifier = clone(base).set_params(**settings).fit_canonical(X, Y)
 
-    def _rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:
-        rows = self.imputation_._impute(X)  # noqa: SLF001 - of the same room
-        return self.base_._rank(rows, k, exhaustive=exhaustive)  # noqa: SLF001 - the contract
+    def _base(self) -> Classifier:
+        base = LabelTree(3) if self.base is None else self.base
+        check_part(self, "base", base, Classifier)
+        return base
 
-    def _log_scores(self, scores: Floats) -> Floats:
-        return self.base_._log_scores(scores)  # noqa: SLF001 - the contract
+    def training_cost(self, X: Csr, Y: Csr) -> Cost:
+        """Estimate the cost of the base and of the lists of companions."""
+        return self._base().training_cost(X, Y).times(1.1)
 
-    def _fitted_parts(self) -> list[BaseEstimator]:
+    def rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:
+        """Return the best labels of each row; see :meth:`Classifier.rank`."""
+        rows = self.imputation_.impute(X)
+        return self.base_.rank(rows, k, exhaustive=exhaustive)
+
+    def log_scores(self, scores: Floats) -> Floats:
+        """Return the logarithms of scores as the base counts them."""
+        return self.base_.log_scores(scores)
+
+    def fitted_parts(self) -> list[BaseEstimator]:
+        """Return the fitted parts."""
         return [self.base_, self.imputation_] if hasattr(self, "base_") else []
 
-    def _reach(self) -> int:
-        return self.base_._reach()  # noqa: SLF001 - the contract
+    def max_ranked(self) -> int:
+        """Return the largest number of labels that :meth:`rank` can find for a point."""
+        return self.base_.max_ranked()
 
 
 def _copy(imputation: Fiat) -> Fiat:

@@ -28,12 +28,16 @@ __all__ = [
     "check_length",
     "check_offsets",
     "check_permutation",
+    "check_size",
     "check_tree",
     "tree_arrays",
 ]
 
 BLOCK_ITEMS = 1 << 18
 """Small enough that what a check computes stays in the cache."""
+
+LARGEST = 1e12
+"""Bound of numbers that are summed over unit rows; sums of them stay finite."""
 
 _TREE_ARRAYS = {
     "first_child": "int32",
@@ -70,6 +74,14 @@ def check_finite(part: Part, name: str, *, low: float | None = None) -> None:
             where = int(np.argmin(good))
             rule = "finite" if low is None else f"finite and >= {low:g}"
             part.fail(f"{part.name(name)} must be {rule}, got {block[where]} at {start + where}")
+
+
+def check_size(part: Part, name: str) -> None:
+    """Check that numbers are small enough for sums of them to be finite."""
+    check_finite(part, name)
+    largest = float(np.abs(part.arrays[name]).max(initial=0.0))
+    if largest > LARGEST:
+        part.fail(f"{part.name(name)} must be at most {LARGEST:g} in size, got {largest:g}")
 
 
 def check_offsets(part: Part, name: str, total: int) -> None:

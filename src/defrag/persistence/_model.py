@@ -18,10 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from defrag.io.files import display_name
 from defrag.persistence._container import read_model_file, read_versioned, write_model_file
 from defrag.persistence._schema import pack_part, unpack_part
-from defrag.persistence.codecs._base import SaveOptions, kind_of
-from defrag.persistence.codecs.agglomeration import POOLING_CODECS
-from defrag.persistence.codecs.classifiers import CLASSIFIER_CODECS
-from defrag.persistence.codecs.composites import OVER_CODECS
+from defrag.persistence.codecs._base import SaveOptions, all_codecs, codec_of, entry_of, find_codec
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -31,12 +28,8 @@ if TYPE_CHECKING:
 
     from defrag.io.files import PathLike
     from defrag.persistence._schema import Part, Schema
-    from defrag.persistence.codecs._base import Codec
 
-__all__ = ["KINDS", "describe", "load", "save"]
-
-KINDS: dict[str, Codec] = {**POOLING_CODECS, **CLASSIFIER_CODECS, **OVER_CODECS}
-"""Every kind of model that a file may contain."""
+__all__ = ["describe", "load", "save"]
 
 
 def save(estimator: BaseEstimator, path: PathLike, *, weights: str = "float32") -> None:
@@ -145,7 +138,7 @@ def describe(path: PathLike) -> dict[str, Any]:
     """
     version, description, arrays = read_versioned(path)
     part = unpack_part(display_name(path), description, arrays, _schemas())
-    found = KINDS[part.kind].summary(part)
+    found = find_codec(part.kind).summary(part)
     trees = [one.arrays for one in _walk(part) if one.kind == "tree"]
     members = [len(one.children["bases"]) for one in _walk(part) if "bases" in one.children]
     weights = [one.arrays["weights"] for one in _walk(part) if one.has("weights")]
@@ -181,22 +174,26 @@ def _walk(part: Part) -> Iterator[Part]:
 
 
 def _schemas() -> dict[str, Schema]:
-    return {kind: codec.schema for kind, codec in KINDS.items()}
+    return {kind: codec.schema for kind, codec in all_codecs().items()}
 
 
 def _build(path: str, description: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Any:
     return _decode(unpack_part(path, description, arrays, _schemas()))
 
 
-def _encode(estimator: Any, options: SaveOptions) -> Part:
-    """Turn a fitted estimator into a part, and its inner estimators into parts of it."""
-    kind = kind_of(estimator, KINDS)
-    if not KINDS[kind].schema.inner:
-        check_is_fitted(estimator)
-    part = KINDS[kind].encode(estimator, options)
+def _encode(model: Any, options: SaveOptions, kind: str | None = None) -> Part:
+    """Turn a fitted estimator, or a part of one, into a part of the file, and what it contains."""
+    if kind is None:
+        entry = entry_of(model)
+        check_is_fitted(model)
+        kind, codec = entry.kind, codec_of(entry)
+    else:
+        codec = find_codec(kind)
+    part = codec.encode(model, options)
     part.kind = kind
+    children = codec.schema.children
     part.children = {
-        name: _each(partial(_encode, options=options), inner)
+        name: _each(partial(_encode, options=options, kind=children[name].part), inner)
         for name, inner in part.children.items()
     }
     return part
@@ -204,7 +201,7 @@ def _encode(estimator: Any, options: SaveOptions) -> Part:
 
 def _decode(part: Part) -> Any:
     part.children = {name: _each(_decode, inner) for name, inner in part.children.items()}
-    return KINDS[part.kind].decode(part)
+    return find_codec(part.kind).decode(part)
 
 
 def _each(function: Callable[[Any], Any], inner: Any) -> Any:

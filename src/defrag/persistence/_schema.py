@@ -15,6 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from defrag import registry
 from defrag.exceptions import ModelFormatError
 from defrag.persistence._container import show
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from defrag._parameters import Rule
+    from defrag.registry import Role
 
 __all__ = ["Array", "Child", "Part", "Schema", "pack_part", "unpack_part"]
 
@@ -46,11 +48,17 @@ class Array:
 
 @dataclass(frozen=True)
 class Child:
-    """A place for one inner model, or for a list of them, of the kinds named."""
+    """A place for one inner model, or for a list of them: estimators of some roles, or a part."""
 
-    kinds: tuple[str, ...]
+    roles: tuple[Role, ...] = ()
+    part: str | None = None
     many: bool = False
     optional: bool = False
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The kinds of model that may be here."""
+        return registry.kinds(*self.roles) if self.part is None else (self.part,)
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ rows and prototypes of length 1 they work.
 
 from __future__ import annotations
 
+from copy import copy
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -16,10 +17,10 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from defrag import _native
-from defrag._parameters import Choice, Float, Int, OrAuto, check_parameters
+from defrag._parameters import Choice, Float, Int, OrAuto
 from defrag.agglomeration import Defrag
 from defrag.agglomeration.co_occurrence import CoOccurrence, find_groups
-from defrag.classifiers._base import Classifier, unit_rows
+from defrag.classifiers._base import Classifier, check_part, unit_rows
 from defrag.classifiers.label_trees.label_tree import LabelTree
 from defrag.metrics.propensity import inverse_propensity
 from defrag.reranking._candidates import Candidates, add_nearest, answer, factors
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from sklearn.base import BaseEstimator
 
+    from defrag.classifiers._cost import Cost
     from defrag.typing import Csr, Floats, Ids, Seed
 
 __all__ = ["Refrag"]
@@ -173,7 +175,7 @@ class Refrag(Classifier):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    _rules: ClassVar[dict[str, Any]] = {
+    parameter_rules: ClassVar[dict[str, Any]] = {
         "co_occurrence": Choice(("identity", "cosine", "block")),
         "alpha": OrAuto(Float(0.001, 1.0)),
         "gamma": OrAuto(Float(0.0, 1e6)),
@@ -216,17 +218,15 @@ class Refrag(Classifier):
                 f"got {self.gamma!r} and {self.propensity_weight!r}"
             )
         given = {"target": target, "guard": guard, "max_loss": max_loss}
-        self.set_params(**{name: value for name, value in given.items() if value is not None})
-        check_parameters(self, self._rules)
-        self._take(self.trade_off_)
+        chosen = copy(self)  # so that a refused choice changes nothing
+        chosen.set_params(**{name: value for name, value in given.items() if value is not None})
+        chosen.check_parameters()
+        chosen._take(self.trade_off_)  # noqa: SLF001 - of the same class
+        self.__dict__ = chosen.__dict__
         return self
 
     def _train(self, X: Csr, Y: Csr, seed: int) -> None:
-        base = LabelTree(3) if self.base is None else self.base
-        if not isinstance(base, Classifier):
-            raise ValueError(  # noqa: TRY004 - scikit-learn's contract wants a ValueError
-                f"base of Refrag must be a Classifier, got {base!r}"
-            )
+        base = self._base()
         settings = settings_to_try(self.alpha, self.gamma, self.propensity_weight)
         trade_off = None
         if len(settings[0]) > 1:
@@ -288,7 +288,7 @@ class Refrag(Classifier):
 
     def _fit_base(self, base: Classifier, X: Csr, Y: Csr, seed: int) -> Classifier:
         model: Classifier = clone(base).set_params(random_state=seed, n_jobs=self.n_jobs)
-        return model.fit(X, Y)
+        return model.fit_canonical(X, Y)
 
     def _find_prototypes(self, rows: Csr, Y: Csr, seed: int) -> Csr:
         threads = _native.n_threads(self.n_jobs)
@@ -335,8 +335,8 @@ class Refrag(Classifier):
         """Give the labels to rank; their prototypes need not be compared where gamma is 0."""
         threads = _native.n_threads(self.n_jobs)
         n = min(max(self.candidates, k), prototypes.shape[0])
-        labels, scores = base._rank(X, n, exhaustive=exhaustive)  # noqa: SLF001 - the contract
-        logs = base._log_scores(scores)  # noqa: SLF001 - likewise
+        labels, scores = base.rank(X, n, exhaustive=exhaustive)
+        logs = base.log_scores(scores)
         rows = unit_rows(X, threads)
         if self.widen:
             width = min(self.widen, prototypes.shape[0])
@@ -349,13 +349,28 @@ class Refrag(Classifier):
             cosines = _native.candidate_products(rows, labels, prototypes, n_threads=threads)
         return Candidates(labels, logs, cosines, bonus)
 
-    def _rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:
+    def _base(self) -> Classifier:
+        base = LabelTree(3) if self.base is None else self.base
+        check_part(self, "base", base, Classifier)
+        return base
+
+    def training_cost(self, X: Csr, Y: Csr) -> Cost:
+        """Estimate the cost of the base, and of those trained to choose the settings."""
+        trainings = 1.1
+        if "auto" in (self.alpha, self.gamma, self.propensity_weight):
+            n_held_out = max(1, int(self.held_out * X.shape[0]))
+            n_rounds = min(int(1 / self.held_out), -(-self.held_out_rows // n_held_out))
+            trainings += n_rounds * (1.0 - self.held_out)
+        return self._base().training_cost(X, Y).times(trainings)
+
+    def rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:
+        """Return the best labels of each row; see :meth:`Classifier.rank`."""
         strengths, weights = factors(
             np.array([self.alpha_]), np.array([self.gamma_]), np.array([self.propensity_weight_])
         )
         strength, weight = float(strengths[0]), float(weights[0])
         if strength == 0.0 and weight == 0.0:
-            return self.base_._rank(X, k, exhaustive=exhaustive)  # noqa: SLF001 - the contract
+            return self.base_.rank(X, k, exhaustive=exhaustive)
         found = self._propose(
             self.base_,
             self.prototypes_,
@@ -369,8 +384,10 @@ class Refrag(Classifier):
         columns = found.best(strengths, weights, k, n_threads=threads)[:, 0]
         return answer(found, columns, strength, weight)
 
-    def _fitted_parts(self) -> list[BaseEstimator]:
+    def fitted_parts(self) -> list[BaseEstimator]:
+        """Return the fitted parts."""
         return [self.base_] if hasattr(self, "base_") else []
 
-    def _reach(self) -> int:
-        return min(self.n_labels_, self.base_._reach() + self.widen)  # noqa: SLF001 - as above
+    def max_ranked(self) -> int:
+        """Return the largest number of labels that :meth:`rank` can find for a point."""
+        return min(self.n_labels_, self.base_.max_ranked() + self.widen)

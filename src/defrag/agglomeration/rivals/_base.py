@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from defrag import _native
-from defrag._parameters import check_parameters
-from defrag._validation import check_features, check_seed
 from defrag.agglomeration._clustering import FeatureClustering
 from defrag.trees.vectors import FeatureVectors, scale_vectors
 
@@ -18,7 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from sklearn.utils import Tags
 
-    from defrag.typing import Csr, Ids, LabelsLike, MatrixLike, Seed
+    from defrag.typing import Csr, Ids, LabelsLike
 
 __all__ = ["Found", "Rival", "VectorRival", "refuse_beyond"]
 
@@ -34,39 +32,17 @@ class Found:
 class Rival(FeatureClustering):
     """A clustering of features other than DEFRAG, with the interface of :class:`Defrag`.
 
-    A subclass says in :meth:`_find` how the groups are found; ``fit`` is the same for all.
+    A subclass finds the groups in :meth:`_find`.
     """
 
-    scale: str | None
-    random_state: Seed
-    n_iter_: int
-
-    def fit(self, X: MatrixLike, Y: LabelsLike = None) -> Rival:
-        """Find the groups.
-
-        Parameters
-        ----------
-        X : sparse or dense matrix, shape (n_points, n_features)
-            Training data.
-        Y : indicator matrix, label lists or classes, optional
-            Labels of the points, for the methods that look at them.
-
-        Returns
-        -------
-        self : Rival
-            The fitted transformer.
-        """
-        check_parameters(self, self._rules)
+    def _find_groups(self, X: Csr, Y: LabelsLike, seed: int) -> None:
         if isinstance(self, VectorRival):
             self._check_representation()
-        seed = check_seed(self.random_state)
-        X = check_features(self, X, reset=True)
         n_groups = self._count_groups(X.shape[1])
         _, mass = _native.column_statistics(X, n_threads=_native.n_threads(self.n_jobs))
         found = self._find(X, Y, mass, n_groups, seed)
         self.n_iter_ = found.n_rounds
         self._set_groups(X, found.labels, n_groups, mass, self.scale)
-        return self
 
     def _joint(self, X: Csr, Y: LabelsLike) -> Csr:
         """Give X^T Y, the joint distribution of features and labels but for its sum."""

@@ -217,7 +217,10 @@ class TopFeatures(Rival):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    _rules: ClassVar[dict[str, Any]] = {**GROUP_RULES, "by": Choice(("mass", "information"))}
+    parameter_rules: ClassVar[dict[str, Any]] = {
+        **GROUP_RULES,
+        "by": Choice(("mass", "information")),
+    }
 
     def _find(
         self,

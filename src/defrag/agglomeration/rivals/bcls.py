@@ -149,7 +149,7 @@ class BCLS(VectorRival):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    _rules: ClassVar[dict[str, Any]] = {
+    parameter_rules: ClassVar[dict[str, Any]] = {
         **GROUP_RULES,
         **VECTOR_RULES,
         "balance_penalty": Float(0.0),

@@ -135,7 +135,9 @@ class ITDC(Rival):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    _rules: ClassVar[dict[str, Any]] = {
+    learnt_numbers: ClassVar[dict[str, Any]] = {"objective": Float(0.0)}
+
+    parameter_rules: ClassVar[dict[str, Any]] = {
         **GROUP_RULES,
         "start": Choice(("random", "label")),
         "smoothing": Float(0.0, open_low=True),

@@ -147,7 +147,7 @@ class LSC(VectorRival):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    _rules: ClassVar[dict[str, Any]] = {
+    parameter_rules: ClassVar[dict[str, Any]] = {
         **GROUP_RULES,
         **VECTOR_RULES,
         "n_landmarks": Int(1),

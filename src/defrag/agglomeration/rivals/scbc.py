@@ -150,7 +150,9 @@ class SCBC(VectorRival):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    _rules: ClassVar[dict[str, Any]] = {
+    learnt_numbers: ClassVar[dict[str, Any]] = {"objective": Float()}
+
+    parameter_rules: ClassVar[dict[str, Any]] = {
         **GROUP_RULES,
         **VECTOR_RULES,
         "balance": Float(0.0, 1.0),

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import math
+from abc import abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
+from sklearn.base import clone
+
 from defrag import _native
 from defrag._progress import progress_bar
 from defrag.classifiers._base import Classifier, labels_with_points, unit_rows
+from defrag.classifiers._cost import LANES, Cost
 from defrag.trees.balanced import build_tree
 from defrag.trees.seeds import member_seeds
 from defrag.trees.vectors import label_vectors
@@ -26,6 +32,8 @@ if TYPE_CHECKING:
 
 __all__ = ["TrainedTree", "TreeClassifier", "cluster_labels"]
 
+# A non-zero of a point, for each label of the point: label vectors, and weights.
+_BYTES_PER_PATH, _BYTES_PER_PATH_AND_TREE = 8, 5
 # Up to so many rows in a call are searched through an index of the features.
 _FEW_ROWS = 64
 
@@ -62,6 +70,7 @@ class TreeClassifier(Classifier):
     verbose: int
     trees_: list[TrainedTree]
 
+    seconds_per_step = 2.5e-8
     _discount: ClassVar[float] = 1.0
     # How a hinge counts in a score: squared, as published.
     _power: ClassVar[int] = 2
@@ -71,13 +80,13 @@ class TreeClassifier(Classifier):
         threads = _native.n_threads(self.n_jobs)
         return label_vectors(X, Y, max_entries=self.label_entries, n_threads=threads)
 
+    @abstractmethod
     def _shape(self, vectors: Csr, seen: Ids, seed: int) -> LabelTreeArrays:
         """Build a tree over the labels ``seen``, those that have points."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _solver(self, seed: int) -> SolverOptions:
-        """Say how a node is solved."""
-        raise NotImplementedError
+        """Return how a node is solved."""
 
     def _loss(self) -> str:
         return "squared_hinge"
@@ -98,11 +107,12 @@ class TreeClassifier(Classifier):
             trees.append(TrainedTree(tree, weights))
         self.trees_ = trees
 
-    def _rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:
+    def rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:
+        """Return the best labels of each row; see :meth:`Classifier.rank`."""
         threads = _native.n_threads(self.n_jobs)
         rows = _native.unit_rows(X, n_threads=threads)
         alone = len(self.trees_) == 1
-        top_k = k if alone or exhaustive else min(max(k, self._handed_on), self.n_labels_)
+        top_k = k if alone or exhaustive else min(max(k, self.labels_per_member), self.n_labels_)
         answers = [
             self._search(member, rows, top_k, few=X.shape[0] <= _FEW_ROWS, exhaustive=exhaustive)
             for member in self.trees_
@@ -129,11 +139,43 @@ class TreeClassifier(Classifier):
             n_threads=_native.n_threads(self.n_jobs),
         )
 
-    def _reach(self) -> int:
+    def max_ranked(self) -> int:
+        """Return the largest number of labels that :meth:`rank` can find for a point."""
         largest = max(int((t.tree.end - t.tree.begin)[t.tree.n_children == 0].max())
                       for t in self.trees_)  # fmt: skip
         in_trees = sum(len(t.tree.order) for t in self.trees_)
         return min(self.n_labels_, in_trees, self.beam_size * largest * len(self.trees_))
+
+    @property
+    def n_members(self) -> int:
+        """How many trees are averaged."""
+        return self.n_trees
+
+    def as_member(self) -> TreeClassifier:
+        """Return an unfitted copy with one tree."""
+        member: TreeClassifier = clone(self).set_params(n_trees=1)
+        return member
+
+    @abstractmethod
+    def _widths(self) -> tuple[int, int, int]:
+        """Return the most children of the root and of a node, and the most labels of a leaf."""
+
+    def training_cost(self, X: Csr, Y: Csr) -> Cost:
+        """Estimate the cost from the nodes that the points visit.
+
+        The points of a node are those of its labels, so that a point visits as many paths as
+        it has labels, and the root once. A step is a non-zero of a point that meets sixteen
+        children or labels.
+        """
+        paths = float(np.diff(X.indptr).astype(np.float64) @ np.diff(Y.indptr))
+        root_arity, arity, leaf = self._widths()
+        n_leaves = max(1, Y.shape[1] / leaf)
+        levels = max(0, math.ceil(math.log(max(1.0, n_leaves / root_arity), arity)))
+        root = X.nnz * math.ceil(min(root_arity, n_leaves) / LANES)
+        below = paths * (levels * math.ceil(arity / LANES) + math.ceil(leaf / LANES))
+        vectors = min(paths, Y.shape[1] * (self.label_entries or X.shape[1]))
+        memory = vectors * _BYTES_PER_PATH + paths * self.n_trees * _BYTES_PER_PATH_AND_TREE
+        return Cost(self.n_trees * (root + below) * self.seconds_per_step, memory)
 
 
 def cluster_labels(model: Any, vectors: Csr, seed: int, *, n_leaves: int | None) -> BalancedTree:

@@ -120,7 +120,9 @@ class Bonsai(TreeClassifier):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    _rules: ClassVar[dict[str, Any]] = {
+    seconds_per_step = 2.7e-8
+
+    parameter_rules: ClassVar[dict[str, Any]] = {
         "n_trees": Int(1),
         "arity": Int(2, 65536),
         "max_depth": Int(1),
@@ -135,6 +137,9 @@ class Bonsai(TreeClassifier):
         "verbose": Int(0),
     }
     _discount: ClassVar[float] = 0.98
+
+    def _widths(self) -> tuple[int, int, int]:
+        return self.arity, self.arity, self.arity
 
     def _shape(self, vectors: Csr, seen: Ids, seed: int) -> LabelTreeArrays:
         with progress_bar("clustering labels", enabled=self.verbose > 0) as progress:

@@ -95,7 +95,9 @@ class Parabel(TreeClassifier):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    _rules: ClassVar[dict[str, Any]] = {
+    seconds_per_step = 1.4e-8
+
+    parameter_rules: ClassVar[dict[str, Any]] = {
         "n_trees": Int(1),
         "max_leaf_size": Int(1, 65536),
         "C": Float(0.0, open_low=True),
@@ -107,6 +109,9 @@ class Parabel(TreeClassifier):
         "n_jobs": Int(none=True),
         "verbose": Int(0),
     }
+
+    def _widths(self) -> tuple[int, int, int]:
+        return 2, 2, self.max_leaf_size
 
     def _shape(self, vectors: Csr, seen: Ids, seed: int) -> LabelTreeArrays:
         binary = cluster_labels(self, vectors, seed, n_leaves=None)

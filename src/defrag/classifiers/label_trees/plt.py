@@ -112,7 +112,9 @@ class PLT(TreeClassifier):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    _rules: ClassVar[dict[str, Any]] = {
+    seconds_per_step = 3.5e-8
+
+    parameter_rules: ClassVar[dict[str, Any]] = {
         "n_trees": Int(1),
         "arity": Int(2, 65536),
         "max_leaf_size": Int(1, 65536),
@@ -126,6 +128,9 @@ class PLT(TreeClassifier):
         "n_jobs": Int(none=True),
         "verbose": Int(0),
     }
+
+    def _widths(self) -> tuple[int, int, int]:
+        return self.arity, self.arity, self.max_leaf_size
 
     def _shape(self, vectors: Csr, seen: Ids, seed: int) -> LabelTreeArrays:
         binary = cluster_labels(self, vectors, seed, n_leaves=None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -11,11 +12,12 @@ from scipy import sparse
 from sklearn.base import clone
 
 from defrag import _native
+from defrag._estimator import all_or_nothing
 from defrag._native import FlatWeights
-from defrag._parameters import check_parameters
 from defrag._progress import progress_bar
 from defrag._validation import check_features, check_labels, check_seed
 from defrag.classifiers._base import Classifier, labels_with_points, unit_rows
+from defrag.classifiers._cost import LANES, Cost
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -24,8 +26,11 @@ if TYPE_CHECKING:
 
 __all__ = ["LabelBatch", "OneVsRest", "join_weights"]
 
-LANES = 16
-"""Labels that a kernel may solve together; a batch has whole blocks of them."""
+# A point costs a model with a classifier per label this much beyond its non-zeros.
+_STEPS_PER_POINT = 40
+# Weights of a classifier for each non-zero of an average point, and their bytes while batches
+# are joined.
+_WEIGHTS_PER_NON_ZERO, _BYTES_PER_WEIGHT = 9, 24
 
 
 @dataclass(frozen=True)
@@ -42,8 +47,8 @@ class LabelBatch:
         How many labels there are.
     labels : ndarray of int32, shape (last - first,)
         Their ids.
-    weights : csr_array, shape (last - first, n_features + 1)
-        A row per label; the last column is the bias.
+    weights : csr_array, shape (n_features + 1, last - first)
+        A column per label; the last row holds the biases.
     """
 
     first: int
@@ -90,8 +95,8 @@ class OneVsRest(Classifier):
 
         Returns
         -------
-        weights : csr_array, shape (n_batch, n_features + 1)
-            A row per label; the last column is the bias.
+        weights : csr_array, shape (n_features + 1, n_batch)
+            A column per label; the last row holds the biases.
         """
 
     def _train(self, X: Csr, Y: Csr, seed: int) -> None:
@@ -104,7 +109,7 @@ class OneVsRest(Classifier):
                 inner = None if progress is None else _part_of(progress, first, last, n_trained)
                 batches.append(self._solve(X, points.matrix[first:last], first=first, seed=seed,
                                            progress=inner))  # fmt: skip
-        self.weights_ = join_weights(points.labels, batches, X.shape[1])
+        self.weights_ = join_weights(points.labels, batches)
 
     def batches(self, Y: LabelsLike) -> list[tuple[int, int]]:
         """Cut the labels that have points into batches.
@@ -119,7 +124,7 @@ class OneVsRest(Classifier):
         ranges : list of (int, int)
             What :meth:`fit_batch` takes as ``first`` and ``last``.
         """
-        check_parameters(self, self._rules)
+        self.check_parameters()
         n_rows = Y.shape[0] if hasattr(Y, "shape") else len(Y)
         return self._ranges(len(labels_with_points(check_labels(Y, n_rows=n_rows).matrix)))
 
@@ -142,7 +147,7 @@ class OneVsRest(Classifier):
             For :meth:`join`. The parameter ``random_state`` must be an int, the same for all
             batches of a model.
         """
-        check_parameters(self, self._rules)
+        self.check_parameters()
         seed = check_seed(self.random_state)
         X = check_features(clone(self), X, reset=True)
         labels = check_labels(Y, n_rows=X.shape[0])
@@ -158,6 +163,7 @@ class OneVsRest(Classifier):
             first, last, n_trained, labels.matrix.shape[1], points.labels[first:last], weights
         )
 
+    @all_or_nothing
     def join(self, batches: Iterable[LabelBatch]) -> OneVsRest:
         """Become the classifier whose labels were trained in batches.
 
@@ -171,12 +177,12 @@ class OneVsRest(Classifier):
         self : OneVsRest
             The fitted classifier, the same as after ``fit``.
         """
-        check_parameters(self, self._rules)
+        self.check_parameters()
         ordered = sorted(batches, key=lambda batch: batch.first)
-        sizes = {(b.n_trained, b.n_labels, b.weights.shape[1]) for b in ordered}
+        sizes = {(b.n_trained, b.n_labels, b.weights.shape[0]) for b in ordered}
         if len(sizes) != 1:
             raise ValueError(f"batches must be of one model, got {len(sizes)} of them")
-        n_trained, n_labels, width = sizes.pop()
+        n_trained, n_labels, height = sizes.pop()
         reached = 0
         for batch in ordered:
             if batch.first != reached:
@@ -186,8 +192,8 @@ class OneVsRest(Classifier):
         if reached != n_trained:
             raise ValueError(f"batches must have all {n_trained} labels, got {reached}")
         labels = np.concatenate([batch.labels for batch in ordered])
-        self.weights_ = join_weights(labels, [batch.weights for batch in ordered], width - 1)
-        self.n_features_in_ = width - 1
+        self.weights_ = join_weights(labels, [batch.weights for batch in ordered])
+        self.n_features_in_ = height - 1
         self._set_labels(n_labels)
         return self
 
@@ -195,12 +201,23 @@ class OneVsRest(Classifier):
         step = -(-self.batch_size // LANES) * LANES
         return [(first, min(first + step, n_trained)) for first in range(0, n_trained, step)]
 
-    def _rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:  # noqa: ARG002 - always is
+    seconds_per_step = 6.5e-9
+
+    def training_cost(self, X: Csr, Y: Csr) -> Cost:
+        """Estimate the cost from the points that meet every block of sixteen labels."""
+        n_points = max(1, X.shape[0])
+        n_steps = math.ceil(Y.shape[1] / LANES) * (X.nnz + _STEPS_PER_POINT * n_points)
+        n_weights = Y.shape[1] * min(X.shape[1], _WEIGHTS_PER_NON_ZERO * X.nnz / n_points)
+        return Cost(n_steps * self.seconds_per_step, n_weights * _BYTES_PER_WEIGHT)
+
+    def rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:  # noqa: ARG002 - always is
+        """Return the best labels of each row; see :meth:`Classifier.rank`."""
         threads = _native.n_threads(self.n_jobs)
         rows = _native.unit_rows(X, n_threads=threads)
         return _native.flat_search(self.weights_, rows, top_k=k, n_threads=threads)
 
-    def _reach(self) -> int:
+    def max_ranked(self) -> int:
+        """Return the largest number of labels that :meth:`rank` can find for a point."""
         return len(self.weights_.labels)
 
 
@@ -219,32 +236,27 @@ def points_of_labels(Y: Csr) -> PointsOfLabels:
     return PointsOfLabels(labels, matrix if len(labels) == Y.shape[1] else matrix[labels])
 
 
-def join_weights(labels: Ids, batches: list[Csr], n_features: int) -> FlatWeights:
-    """Put batches of labels by features side by side, as features by labels.
+def join_weights(labels: Ids, batches: list[Csr]) -> FlatWeights:
+    """Put the weights of batches of labels side by side.
 
     Parameters
     ----------
     labels : ndarray of int32
-        The labels of all batches, rising.
-    batches : list of csr_array, shape (n_batch, n_features + 1)
-        Their weights and, last, their biases. The list is emptied on the way, which keeps the
-        memory below twice that of the model.
-    n_features : int
-        How many features there are.
+        The labels of all batches, in increasing order.
+    batches : list of csr_array, shape (n_features + 1, n_batch)
+        Their weights and, in the last row, their biases.
     """
-    bias = np.concatenate([batch[:, [n_features]].toarray().ravel() for batch in batches])
-    parts = []
-    while batches:
-        parts.append(sparse.csr_array(batches.pop(0)[:, :n_features].T))
-    joined = sparse.hstack(parts, format="csr")
-    del parts
-    outputs = joined.indices
+    joined = sparse.csr_array(sparse.hstack(batches, format="csr"))
+    n_features = joined.shape[0] - 1
+    bias = joined[[n_features]].toarray().ravel()
+    end = joined.indptr[n_features]
+    outputs = joined.indices[:end]
     narrow = len(labels) <= 2**16
     return FlatWeights(
         labels=labels,
-        feature_ptr=joined.indptr.astype(np.int64),
+        feature_ptr=joined.indptr[:-1].astype(np.int64),
         outputs=outputs.astype(np.uint16) if narrow else outputs.astype(np.int32, copy=False),
-        weights=joined.data.astype(np.float32, copy=False),
+        weights=joined.data[:end].astype(np.float32, copy=False),
         bias=bias.astype(np.float32, copy=False),
     )
 

@@ -9,7 +9,8 @@ from scipy import sparse
 from defrag import _native
 from defrag._native import SolverOptions
 from defrag._parameters import Choice, Float, Int
-from defrag.classifiers.one_vs_rest._base import LANES, OneVsRest
+from defrag.classifiers._cost import LANES
+from defrag.classifiers.one_vs_rest._base import OneVsRest
 
 if TYPE_CHECKING:
     from defrag.typing import Csr, Progress, Seed
@@ -107,7 +108,9 @@ class DiSMEC(OneVsRest):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    _rules: ClassVar[dict[str, Any]] = {
+    seconds_per_step = 5.3e-9
+
+    parameter_rules: ClassVar[dict[str, Any]] = {
         "preset": Choice(("fast", "default", "exact")),
         "C": Float(0.0, open_low=True),
         "weight_threshold": Float(0.0),
@@ -137,4 +140,4 @@ class DiSMEC(OneVsRest):
             progress=progress,
         )
         bias = sparse.csr_array(solution.bias[None, :])
-        return sparse.csr_array(sparse.vstack([solution.weights, bias], format="csr").T)
+        return sparse.csr_array(sparse.vstack([solution.weights, bias], format="csr"))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from scipy import sparse
+
 from defrag import _native
 from defrag._native import PpdSparseOptions
 from defrag._parameters import Float, Int
@@ -96,7 +98,9 @@ class PPDSparse(OneVsRest):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    _rules: ClassVar[dict[str, Any]] = {
+    seconds_per_step = 6.5e-9
+
+    parameter_rules: ClassVar[dict[str, Any]] = {
         "l1": Float(0.0),
         "C": Float(0.0, open_low=True),
         "max_rounds": Int(2, 30),
@@ -117,6 +121,7 @@ class PPDSparse(OneVsRest):
             seed=seed,
         )
         threads = _native.n_threads(self.n_jobs)
-        return _native.train_ppd_sparse(
+        weights = _native.train_ppd_sparse(
             X, positives, options, first=first, n_threads=threads, progress=progress
         )
+        return sparse.csr_array(weights.T)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from scipy import sparse
+
 from defrag import _native
 from defrag._native import PpdSparseOptions, ProxmlOptions
 from defrag._parameters import Choice, Float, Int
@@ -105,7 +107,9 @@ class ProXML(OneVsRest):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    _rules: ClassVar[dict[str, Any]] = {
+    seconds_per_step = 1.1e-8
+
+    parameter_rules: ClassVar[dict[str, Any]] = {
         "l1": Float(0.0),
         "C": Float(0.0, open_low=True),
         "solution": Choice(("early", "minimum")),
@@ -121,9 +125,10 @@ class ProXML(OneVsRest):
         threads = _native.n_threads(self.n_jobs)
         if self.solution == "minimum":
             exact = ProxmlOptions(cost=self.C, l1=self.l1, tolerance=self.tol)
-            return _native.train_proxml(
+            solution = _native.train_proxml(
                 X, positives, exact, n_threads=threads, progress=progress
-            ).weights
+            )
+            return sparse.csr_array(solution.weights.T)
         options = PpdSparseOptions(
             cost=self.C,
             l1=self.l1,
@@ -133,6 +138,7 @@ class ProXML(OneVsRest):
             threshold=0.0,
             seed=seed,
         )
-        return _native.train_ppd_sparse(
+        weights = _native.train_ppd_sparse(
             X, positives, options, first=first, n_threads=threads, progress=progress
         )
+        return sparse.csr_array(weights.T)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import importlib
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from functools import cache
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from defrag import registry
 from defrag._parameters import Int
 from defrag.persistence._schema import MOST_LEVELS
 
@@ -18,20 +21,28 @@ if TYPE_CHECKING:
 
     from defrag._parameters import Rule
     from defrag.persistence._schema import Part, Schema
+    from defrag.registry import Entry, Role
 
 __all__ = [
+    "MOST",
     "NOT_STORED",
     "SEED",
     "Codec",
     "SaveOptions",
     "Unfitted",
-    "kind_of",
+    "all_codecs",
+    "codec_of",
+    "entry_of",
+    "find_codec",
     "plain_parameters",
     "stored_rules",
 ]
 
 NOT_STORED = frozenset({"n_jobs", "verbose"})
 """About the machine, not the model: the same fit gives the same bytes for any ``n_jobs``."""
+
+MOST = 2**31 - 1
+"""The most labels, features, nodes or groups of a model."""
 
 SEED = Int(0, 2**63 - 1, none=True)
 """What a stored ``random_state`` may be."""
@@ -55,6 +66,9 @@ class Codec(ABC):
     schema : Schema
         What the part contains.
     """
+
+    parts: ClassVar[dict[str, Codec]] = {}
+    """Codecs of the parts that such a model is made of and that are no estimators."""
 
     def __init__(self, estimator: type[Any], schema: Schema) -> None:
         self.estimator = estimator
@@ -96,22 +110,23 @@ class Codec(ABC):
 class Unfitted:
     """A parameter that is None or an estimator: in the file, its kind and its parameters."""
 
-    codecs: Mapping[str, Codec]
+    roles: tuple[Role, ...]
 
     def describe(self) -> str:
-        """Say the rule in words."""
-        return f"None, or the kind ({', '.join(self.codecs)}) and parameters of an estimator"
+        """Return the rule in words."""
+        kinds = ", ".join(registry.kinds(*self.roles))
+        return f"None, or the kind ({kinds}) and parameters of an estimator"
 
     def accepts(self, value: Any, depth: int = MOST_LEVELS) -> bool:
-        """Tell whether the value obeys the rule."""
+        """Return whether the value obeys the rule."""
         if value is None:
             return True
         if not depth or not isinstance(value, dict) or set(value) != {"kind", "parameters"}:
             return False
         kind, parameters = value["kind"], value["parameters"]
-        if not isinstance(kind, str) or kind not in self.codecs:
+        if not isinstance(kind, str) or kind not in registry.kinds(*self.roles):
             return False
-        rules = self.codecs[kind].schema.parameters
+        rules = find_codec(kind).schema.parameters
         return (
             isinstance(parameters, dict)
             and set(parameters) == set(rules)
@@ -124,30 +139,59 @@ class Unfitted:
         )
 
     def pack(self, estimator: Any) -> dict[str, Any] | None:
-        """Give the kind and the parameters of an estimator."""
+        """Return the kind and the parameters of an estimator."""
         if estimator is None:
             return None
-        kind = kind_of(estimator, self.codecs)
-        return {"kind": kind, "parameters": self.codecs[kind].parameters(estimator)}
+        entry = entry_of(estimator, self.roles)
+        return {"kind": entry.kind, "parameters": codec_of(entry).parameters(estimator)}
 
     def unpack(self, value: Mapping[str, Any] | None) -> Any:
-        """Make the estimator of what :meth:`pack` gave."""
-        return None if value is None else self.codecs[value["kind"]].rebuild(value["parameters"])
+        """Return the estimator of what :meth:`pack` returned."""
+        return None if value is None else find_codec(value["kind"]).rebuild(value["parameters"])
 
 
-def kind_of(estimator: Any, codecs: Mapping[str, Codec]) -> str:
-    """Find the kind of an estimator.
+def entry_of(estimator: Any, roles: tuple[Role, ...] = ()) -> Entry:
+    """Return the line of an estimator in the registry.
 
     Raises
     ------
     TypeError
         If there is none.
     """
-    for kind, codec in codecs.items():
-        if type(estimator) is codec.estimator:
-            return kind
-    names = ", ".join(c.estimator.__name__ for c in codecs.values() if not c.schema.inner)
+    known = registry.entries(*roles)
+    for entry in known:
+        # The name first: looking at a class imports its room.
+        if type(estimator).__name__ == entry.name and type(estimator) is entry.estimator():
+            return entry
+    names = ", ".join(entry.name for entry in known)
     raise TypeError(f"only {names} can be saved, got {type(estimator).__name__}")
+
+
+@cache
+def codec_of(entry: Entry) -> Codec:
+    """Return the codec of an estimator."""
+    module, _, name = entry.codec.partition(":")
+    if "." not in module:
+        module = f"defrag.persistence.codecs.{module}"
+    codec: Codec = getattr(importlib.import_module(module), name)(entry.estimator())
+    return codec
+
+
+def find_codec(kind: str) -> Codec:
+    """Return the codec of a kind of model, or of a part that only occurs inside others."""
+    for entry in registry.entries():
+        if entry.kind == kind:
+            return codec_of(entry)
+    return all_codecs()[kind]
+
+
+def all_codecs() -> dict[str, Codec]:
+    """Return the codec of every kind, those of inner parts included."""
+    codecs = {entry.kind: codec_of(entry) for entry in registry.entries()}
+    inner: dict[str, Codec] = {}
+    for codec in codecs.values():
+        inner |= codec.parts
+    return inner | codecs
 
 
 def stored_rules(estimator: type[BaseEstimator], rules: Mapping[str, Rule]) -> dict[str, Rule]:

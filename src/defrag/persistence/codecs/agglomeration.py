@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from defrag._parameters import Choice, Float, Int
-from defrag.agglomeration import Defrag, Hybrid
-from defrag.agglomeration.rivals import BCLS, ITDC, LSC, SCBC, HashGroups, RandomGroups, TopFeatures
+from defrag._parameters import Choice, Int
+from defrag.agglomeration import Defrag
 from defrag.persistence._checks import (
     check_finite,
     check_ints,
@@ -18,21 +17,17 @@ from defrag.persistence._checks import (
 )
 from defrag.persistence._schema import Array, Part, Schema
 from defrag.persistence._strings import pack_strings, string_arrays, unpack_strings
-from defrag.persistence.codecs._base import SEED, Codec, SaveOptions, stored_rules
+from defrag.persistence.codecs._base import MOST, SEED, Codec, SaveOptions, stored_rules
 from defrag.trees.balanced import BalancedTree
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from defrag._parameters import Rule
-    from defrag.agglomeration._clustering import FeatureClustering
+    from defrag.agglomeration import FeatureClustering
 
-__all__ = ["POOLING_CODECS", "PoolingCodec"]
+__all__ = ["PoolingCodec"]
 
 GIVEN = "given"
 """Stands for a representation that the user passed: it is data, not part of the model."""
-
-_MOST_FEATURES = 2**31 - 1
 
 
 class PoolingCodec(Codec):
@@ -42,19 +37,15 @@ class PoolingCodec(Codec):
     ----------
     estimator : type
         The class.
-    numbers : mapping, optional
-        What else it learnt: for ``objective`` the rule of ``objective_``.
     """
 
-    def __init__(
-        self, estimator: type[FeatureClustering], numbers: Mapping[str, Rule] | None = None
-    ) -> None:
-        self._numbers = dict(numbers or {})
+    def __init__(self, estimator: type[FeatureClustering]) -> None:
+        self._numbers = estimator.learnt_numbers
         self._has_tree = issubclass(estimator, Defrag)
         schema = Schema(
             parameters=_rules(estimator),
             state={
-                "n_clusters": Int(0, _MOST_FEATURES),
+                "n_clusters": Int(0, MOST),
                 "n_iter": Int(1, 2**31 - 1),
                 **self._numbers,
             },
@@ -116,7 +107,7 @@ class PoolingCodec(Codec):
 
 def _rules(estimator: type[FeatureClustering]) -> dict[str, Rule]:
     rules = {
-        **estimator._rules,  # noqa: SLF001 - the codec is a friend of the class
+        **estimator.parameter_rules,
         "representation": Choice(("x", "xy", GIVEN)),
         "random_state": SEED,
     }
@@ -124,7 +115,7 @@ def _rules(estimator: type[FeatureClustering]) -> dict[str, Rule]:
 
 
 def _check_groups(part: Part, n_features: int, n_clusters: int) -> None:
-    if not 1 <= n_features <= _MOST_FEATURES:
+    if not 1 <= n_features <= MOST:
         part.fail(f"{part.name('labels')} must have at least 1 and fewer than 2**31 features, "
                   f"got {n_features}")  # fmt: skip
     # Also the bound on what a hostile file can make ``transform`` allocate.
@@ -147,17 +138,3 @@ def _decode_tree(part: Part, n_features: int, n_clusters: int) -> BalancedTree |
         part.fail(f"the tree must have at most {n_features} items and {n_clusters} leaves, got "
                   f"{len(tree.order)} and {tree.n_leaves}")  # fmt: skip
     return tree
-
-
-POOLING_CODECS: dict[str, Codec] = {
-    "defrag": PoolingCodec(Defrag),
-    "hybrid": PoolingCodec(Hybrid),
-    "itdc": PoolingCodec(ITDC, {"objective": Float(0.0)}),
-    "scbc": PoolingCodec(SCBC, {"objective": Float()}),
-    "lsc": PoolingCodec(LSC),
-    "bcls": PoolingCodec(BCLS),
-    "random_groups": PoolingCodec(RandomGroups),
-    "hash_groups": PoolingCodec(HashGroups),
-    "top_features": PoolingCodec(TopFeatures),
-}
-"""The kinds of this room."""

@@ -1,0 +1,77 @@
+"""Label trees in a model file."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any, ClassVar
+
+from defrag._native import LabelTreeArrays
+from defrag.classifiers.label_trees._base import TrainedTree, TreeClassifier
+from defrag.persistence._label_tree_checks import (
+    check_label_tree,
+    check_label_tree_weights,
+    n_outputs,
+)
+from defrag.persistence._schema import Array, Child, Part, Schema
+from defrag.persistence.codecs._base import MOST, Codec, SaveOptions
+from defrag.persistence.codecs._tree_weights import WEIGHT_ARRAYS, pack_weights, unpack_weights
+from defrag.persistence.codecs.classifiers import ClassifierCodec
+
+__all__ = ["TreeCodec", "TreesCodec"]
+
+
+class TreeCodec(Codec):
+    """Writes and reads one tree of an ensemble."""
+
+    def __init__(self) -> None:
+        shape = {field.name: Array("int32") for field in fields(LabelTreeArrays)}
+        super().__init__(TrainedTree, Schema({}, arrays={**shape, **WEIGHT_ARRAYS}, inner=True))
+
+    def encode(self, model: TrainedTree, options: SaveOptions) -> Part:
+        """Turn a trained tree into a part."""
+        names = (field.name for field in fields(LabelTreeArrays))
+        shape = dict(zip(names, model.tree.parts(), strict=True))
+        weights = pack_weights(model.tree, model.weights, options.weights)
+        return Part(arrays={**shape, **weights})
+
+    def decode(self, part: Part) -> TrainedTree:
+        """Check the tree and give it; the ensemble knows how many labels and features it has."""
+        check_label_tree(part, MOST)
+        entry_ptr = check_label_tree_weights(part, MOST)
+        tree = LabelTreeArrays(**{name.name: part.arrays[name.name]
+                                  for name in fields(LabelTreeArrays)})  # fmt: skip
+        widths = n_outputs(tree.n_children, tree.begin, tree.end)
+        return TrainedTree(tree, unpack_weights(part.arrays, widths, entry_ptr))
+
+
+class TreesCodec(ClassifierCodec):
+    """Writes and reads any ensemble of label trees."""
+
+    parts: ClassVar[dict[str, Codec]] = {"tree": TreeCodec()}
+
+    def __init__(self, estimator: type[TreeClassifier]) -> None:
+        super().__init__(estimator, children={"trees": Child(part="tree", many=True)})
+
+    def encode(self, model: TreeClassifier, options: SaveOptions) -> Part:
+        """Turn a fitted ensemble into a part."""
+        part = super().encode(model, options)
+        part.children = {"trees": list(model.trees_)}
+        return part
+
+    def decode(self, part: Part) -> Any:
+        """Check that the trees are about these labels and features, and give the ensemble."""
+        trees: list[TrainedTree] = part.children["trees"]
+        if not trees:
+            part.fail(f"children '{part.prefix}trees' must be at least one, got none")
+        model = super().decode(part)
+        for number, one in enumerate(trees):
+            for name, ids, bound in (
+                ("order", one.tree.order, model.n_labels_),
+                ("features", one.weights.features, model.n_features_in_),
+            ):
+                largest = int(ids.max(initial=0))
+                if largest >= bound:
+                    part.fail(f"{part.name(f'trees/{number}/{name}')} must be in [0, {bound}), "
+                              f"got {largest}")  # fmt: skip
+        model.trees_ = trees
+        return model

@@ -1,0 +1,57 @@
+"""One-vs-rest classifiers in a model file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from defrag._native import FlatWeights
+from defrag.persistence._schema import Array, Part
+from defrag.persistence._weight_checks import check_flat_weights
+from defrag.persistence.codecs._weight_values import WEIGHT_TYPES, pack_values, unpack_values
+from defrag.persistence.codecs.classifiers import ClassifierCodec
+
+if TYPE_CHECKING:
+    from defrag.classifiers.one_vs_rest._base import OneVsRest
+    from defrag.persistence.codecs._base import SaveOptions
+
+__all__ = ["OneVsRestCodec"]
+
+
+class OneVsRestCodec(ClassifierCodec):
+    """Writes and reads any one-vs-rest model; int8 weights have one scale per feature."""
+
+    def __init__(self, estimator: type[OneVsRest]) -> None:
+        super().__init__(
+            estimator,
+            arrays={
+                "labels": Array("int32"),
+                "feature_ptr": Array("int64"),
+                "outputs": Array(("uint16", "int32")),
+                "weights": Array(WEIGHT_TYPES),
+                "scales": Array("float32", group="scales"),
+                "bias": Array("float32"),
+            },
+        )
+
+    def encode(self, model: OneVsRest, options: SaveOptions) -> Part:
+        """Turn a fitted classifier into a part."""
+        part = super().encode(model, options)
+        flat = model.weights_
+        for name in ("labels", "feature_ptr", "outputs", "bias"):
+            part.arrays[name] = getattr(flat, name)
+        part.arrays |= pack_values(flat.weights, flat.feature_ptr, options.weights)
+        return part
+
+    def decode(self, part: Part) -> Any:
+        """Check the weights and give the classifier; all but small weights stay mapped."""
+        model = super().decode(part)
+        check_flat_weights(part, model.n_labels_, model.n_features_in_)
+        arrays = part.arrays
+        model.weights_ = FlatWeights(
+            labels=arrays["labels"],
+            feature_ptr=arrays["feature_ptr"],
+            outputs=arrays["outputs"],
+            weights=unpack_values(arrays, arrays["feature_ptr"]),
+            bias=arrays["bias"],
+        )
+        return model

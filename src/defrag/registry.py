@@ -1,0 +1,131 @@
+"""The one list of estimators.
+
+Public names, model files, ``train --classifier``, ``cluster --method``, the estimate of costs
+and the contract tests read it. An estimator is added by one line in ``_ESTIMATORS``; nothing is
+imported before it is asked for.
+"""
+
+from __future__ import annotations
+
+import importlib
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["Entry", "Role", "entries", "find", "kinds", "registered"]
+
+Role: TypeAlias = Literal["classifier", "composite", "clustering", "imputation"]
+"""A classifier stands alone, a composite is a classifier over another one, a clustering groups
+features, an imputation fills in missing ones."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """An estimator: what it is called in Python, on the command line and in model files.
+
+    Parameters
+    ----------
+    name : str
+        The class.
+    room : str
+        The module that exports it.
+    word : str
+        Its word on the command line.
+    role : Role
+        What it is for.
+    codec : str
+        The class that writes and reads it, as ``module:class`` inside
+        ``defrag.persistence.codecs``.
+    public : bool
+        Whether it is a name of the package itself.
+    """
+
+    name: str
+    room: str
+    word: str
+    role: Role
+    codec: str
+    public: bool = True
+
+    @property
+    def kind(self) -> str:
+        """Its word in model files."""
+        return self.word.replace("-", "_")
+
+    def estimator(self) -> type[Any]:
+        """Return the class."""
+        found: type[Any] = getattr(importlib.import_module(self.room), self.name)
+        return found
+
+
+_LABEL_TREES, _TREES_CODEC = "defrag.classifiers.label_trees", "label_trees:TreesCodec"
+_ONE_VS_REST, _OVR_CODEC = "defrag.classifiers.one_vs_rest", "one_vs_rest:OneVsRestCodec"
+_RIVALS, _GROUPS_CODEC = "defrag.agglomeration.rivals", "agglomeration:PoolingCodec"
+
+_ESTIMATORS: list[Entry] = [
+    Entry("LabelTree", _LABEL_TREES, "label-tree", "classifier", _TREES_CODEC),
+    Entry("Parabel", _LABEL_TREES, "parabel", "classifier", _TREES_CODEC),
+    Entry("Bonsai", _LABEL_TREES, "bonsai", "classifier", _TREES_CODEC),
+    Entry("PLT", _LABEL_TREES, "plt", "classifier", _TREES_CODEC),
+    Entry("DiSMEC", _ONE_VS_REST, "dismec", "classifier", _OVR_CODEC),
+    Entry("PPDSparse", _ONE_VS_REST, "ppd-sparse", "classifier", _OVR_CODEC),
+    Entry("ProXML", _ONE_VS_REST, "proxml", "classifier", _OVR_CODEC),
+    Entry("Agglomerated", "defrag.classifiers", "agglomerated", "composite",
+          "agglomerated:AgglomeratedCodec"),
+    Entry("Refrag", "defrag.reranking", "refrag", "composite", "reranking:RefragCodec"),
+    Entry("Imputed", "defrag.imputation", "imputed", "composite", "imputation:ImputedCodec"),
+    Entry("Fiat", "defrag.imputation", "fiat", "imputation", "imputation:FiatCodec"),
+    Entry("Defrag", "defrag.agglomeration", "defrag", "clustering", _GROUPS_CODEC),
+    Entry("Hybrid", "defrag.agglomeration", "hybrid", "clustering", _GROUPS_CODEC),
+    Entry("ITDC", _RIVALS, "itdc", "clustering", _GROUPS_CODEC, public=False),
+    Entry("SCBC", _RIVALS, "scbc", "clustering", _GROUPS_CODEC, public=False),
+    Entry("LSC", _RIVALS, "lsc", "clustering", _GROUPS_CODEC, public=False),
+    Entry("BCLS", _RIVALS, "bcls", "clustering", _GROUPS_CODEC, public=False),
+    Entry("RandomGroups", _RIVALS, "random-groups", "clustering", _GROUPS_CODEC, public=False),
+    Entry("HashGroups", _RIVALS, "hash-groups", "clustering", _GROUPS_CODEC, public=False),
+    Entry("TopFeatures", _RIVALS, "top-features", "clustering", _GROUPS_CODEC, public=False),
+]  # fmt: skip
+
+
+def entries(*roles: Role) -> tuple[Entry, ...]:
+    """Return the estimators of some roles, or all of them, in the order of the list."""
+    return tuple(entry for entry in _ESTIMATORS if not roles or entry.role in roles)
+
+
+def kinds(*roles: Role) -> tuple[str, ...]:
+    """Return the words that model files have for the estimators of some roles."""
+    return tuple(entry.kind for entry in entries(*roles))
+
+
+def find(word: str) -> Entry:
+    """Return the estimator of a word of the command line or of model files.
+
+    Raises
+    ------
+    KeyError
+        If there is none.
+    """
+    for entry in _ESTIMATORS:
+        if word in {entry.word, entry.kind}:
+            return entry
+    raise KeyError(word)
+
+
+@contextmanager
+def registered(entry: Entry) -> Iterator[Entry]:
+    """Add an estimator for as long as a ``with`` statement lasts.
+
+    A program that has an estimator of its own uses this to train it from the command line,
+    save it and load it as any other.
+    """
+    for other in _ESTIMATORS:
+        if {entry.name, entry.word} & {other.name, other.word}:
+            raise ValueError(f"{entry.name} ({entry.word}) is registered already")
+    _ESTIMATORS.append(entry)
+    try:
+        yield entry
+    finally:
+        _ESTIMATORS.remove(entry)
