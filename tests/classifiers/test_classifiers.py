@@ -123,9 +123,7 @@ def test_pickle_and_refit(model):
 def test_more_labels_asked_for_than_there_are():
     X, Y = make_data(n_labels=6)
     labels, scores = LabelTree(random_state=0).fit(X, Y).predict_topk(X, k=20)
-    assert labels.shape == (240, 20)
-    np.testing.assert_array_equal(labels[:, 6:], -1)
-    np.testing.assert_array_equal(scores[:, 6:], 0.0)
+    assert labels.shape == scores.shape == (240, 6)
 
 
 def test_a_beam_wider_than_the_tree_takes_no_more_memory():

@@ -103,7 +103,7 @@ def test_batches_anywhere_and_in_any_order():
     batches = [model.fit_batch(X, Y, first, last) for first, last in ranges[::-1]]
     assert not hasattr(model, "weights_")
     assert not hasattr(model, "n_features_in_")
-    assert batches[0].weights.shape == (12, 61)
+    assert batches[0].weights.shape == (61, 12)
     batches = [pickle.loads(pickle.dumps(batch)) for batch in batches]  # noqa: S301 - our own bytes
     joined = clone(model).join(batches)
     assert_same_model(joined, wanted)
@@ -143,10 +143,10 @@ def test_ranges_that_are_none(first, last):
 
 def test_joining_by_hand():
     batches = [
-        sparse.csr_array(np.float32([[0, 2, -1], [3, 0, 0]])),
-        sparse.csr_array(np.float32([[4, 5, -2]])),
+        sparse.csr_array(np.float32([[0, 3], [2, 0], [-1, 0]])),
+        sparse.csr_array(np.float32([[4], [5], [-2]])),
     ]
-    joined = join_weights(np.int32([1, 4, 9]), batches, 2)
+    joined = join_weights(np.int32([1, 4, 9]), batches)
     assert joined.feature_ptr.tolist() == [0, 2, 4]
     assert joined.outputs.tolist() == [1, 2, 0, 2]
     assert joined.weights.tolist() == [3, 4, 2, 5]
@@ -156,8 +156,8 @@ def test_joining_by_hand():
 
 def test_many_labels_have_wide_outputs():
     n = 2**16 + 1
-    batch = sparse.csr_array((np.ones(2, np.float32), ([0, n - 1], [0, 1])), shape=(n, 2))
-    joined = join_weights(np.arange(n, dtype=np.int32), [batch], 1)
+    batch = sparse.csr_array((np.ones(2, np.float32), ([0, 1], [0, n - 1])), shape=(2, n))
+    joined = join_weights(np.arange(n, dtype=np.int32), [batch])
     assert joined.outputs.dtype == np.int32
     assert joined.bias[-1] == 1
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from defrag import Defrag, Hybrid
-from defrag.cli import _flags, cluster
+from defrag import Defrag, Hybrid, registry
+from defrag.cli import _flags, _models
 from defrag.io import (
     read_data,
     read_groups,
@@ -114,16 +114,16 @@ def test_preset_is_library(folder, preset, expected, data):
 
 
 def test_presets_are_all_tested():
-    assert {preset.value for preset in cluster.Preset} == {"x", "xy", "n", "hybrid"}
-    assert set(cluster.PRESETS) == set(cluster.Preset)
+    assert {preset.value for preset in _models.Preset} == {"x", "xy", "n", "hybrid"}
+    assert set(_models.PRESETS) == set(_models.Preset)
 
 
-@pytest.mark.parametrize("method", cluster.METHODS)
+@pytest.mark.parametrize("method", [one.word for one in registry.entries("clustering")])
 def test_method_is_library(folder, method):
     X, Y = points()
     args = ("--method", method, "--seed", "3", "--n-clusters", "5", "--agglomerated", "small")
     said = json.loads(run_well("cluster", "train.txt", "groups.out", *args, "--json"))
-    expected = cluster.METHODS[method](random_state=3, n_clusters=5).fit(X, Y)
+    expected = registry.find(method).estimator()(random_state=3, n_clusters=5).fit(X, Y)
     found = read_groups(folder / "groups.out", N_FEATURES, allow_missing=True)
     np.testing.assert_array_equal(found, expected.labels_)
     assert same(read_data(folder / "small")[0], expected.transform(X))
@@ -133,8 +133,8 @@ def test_method_is_library(folder, method):
 
 def test_flags_of_all_methods():
     help_text = run_well("cluster", "--help")
-    for kind in cluster.METHODS.values():
-        for name in set(kind().get_params()) - {"random_state", "verbose"}:
+    for entry in registry.entries("clustering"):
+        for name in set(entry.estimator()().get_params()) - {"random_state", "verbose"}:
             assert _flags.flag_name(name) in help_text
 
 

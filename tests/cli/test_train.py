@@ -23,6 +23,7 @@ from defrag import (
     ProXML,
     Refrag,
     load,
+    registry,
 )
 from defrag.cli import _flags, _models
 from tests.helpers.cli_model_data import N_FEATURES, N_LABELS, N_POINTS, fill_folder, points
@@ -44,7 +45,7 @@ GROUPS = {
 
 
 BASES = {"label-tree": LabelTree, "parabel": Parabel, "bonsai": Bonsai, "plt": PLT}
-FLAT = {"dismec": DiSMEC, "ppdsparse": PPDSparse, "proxml": ProXML}
+FLAT = {"dismec": DiSMEC, "ppd-sparse": PPDSparse, "proxml": ProXML}
 
 
 def whole(base, groups, **settings):
@@ -70,7 +71,7 @@ def test_train_is_library(folder, base, groups):
     [
         *((base, {}) for base in FLAT),
         ("dismec", {"preset": "fast", "batch_size": 16}),
-        ("ppdsparse", {"l1": 0.2, "max_rounds": 2}),
+        ("ppd-sparse", {"l1": 0.2, "max_rounds": 2}),
         ("proxml", {"solution": "minimum", "batch_size": 16}),
     ],
 )
@@ -95,7 +96,7 @@ def test_train_recommends(folder):
 
 
 def test_choices_are_all_tested():
-    assert {**BASES, **FLAT} == _models.CLASSIFIERS
+    assert set(BASES) | set(FLAT) == {entry.word for entry in registry.entries("classifier")}
     assert {one.value for one in _models.Agglomeration} == set(GROUPS)
 
 
@@ -147,7 +148,7 @@ def test_members_may_share_groups(folder):
 
 def test_every_parameter_is_a_flag():
     said = run_well("train", "--help")
-    estimators = (*(kind() for kind in _models.CLASSIFIERS.values()), Defrag(), Agglomerated())
+    estimators = (*(kind() for kind in _models.classifiers()), Defrag(), Agglomerated())
     hidden = {"representation", "verbose", "base", "agglomeration"}
     for name in {name for one in estimators for name in one.get_params(deep=False)} - hidden:
         assert _flags.flag_name(name)[:16] in said, name

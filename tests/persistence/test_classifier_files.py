@@ -294,7 +294,7 @@ def test_what_cannot_be_saved(tmp_path):
     class Special(LabelTree):
         pass
 
-    with pytest.raises(TypeError, match=r"only Defrag, .*Agglomerated.* can be saved, got Special"):
+    with pytest.raises(TypeError, match=r"only LabelTree, .* can be saved, got Special"):
         Special().fit(X, Y).save(tmp_path / "a")
     with pytest.raises(TypeError, match="can be saved, got Special"):
         small_agglomerated(base=Special()).save(tmp_path / "a")

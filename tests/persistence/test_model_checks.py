@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import pickle
-from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
-from sklearn.base import BaseEstimator
 
-from defrag import load, persistence
-from defrag._estimator import Saveable
+from defrag import load, registry
+from defrag._estimator import Estimator
 from defrag._parameters import Int
 from defrag.exceptions import ModelFormatError
 from defrag.persistence._checks import (
@@ -270,7 +268,7 @@ def test_strings_that_are_not_utf8(monkeypatch, data):
         unpack_strings(Part(arrays=arrays), "n", 1)
 
 
-class Bag(Saveable, BaseEstimator):
+class Bag(Estimator):
     """An ensemble as the label trees will be: members, one of each or a list, and weights."""
 
     def __init__(self, n_members=2):
@@ -284,20 +282,18 @@ class Bag(Saveable, BaseEstimator):
         return self
 
 
-@dataclass
 class BagCodec(Codec):
-    estimator: type = Bag
-    schema: Schema = field(
-        default_factory=lambda: Schema(
+    def __init__(self, estimator):
+        schema = Schema(
             parameters={"n_members": Int(1)},
             state={"n_labels": Int(0)},
             arrays={"weights": Array(("float16", "float32")), **string_arrays("label_names")},
             children={
-                "members": Child(("hybrid", "bag"), many=True),
-                "pooling": Child(("defrag",), optional=True),
+                "members": Child(("clustering",), many=True),
+                "pooling": Child(("clustering",), optional=True),
             },
         )
-    )
+        super().__init__(estimator, schema)
 
     def encode(self, model, options):  # noqa: ARG002 - as every codec
         return Part(
@@ -316,11 +312,12 @@ class BagCodec(Codec):
 
 
 @pytest.fixture
-def bag(tmp_path, monkeypatch):
-    monkeypatch.setitem(persistence.KINDS, "bag", BagCodec())
-    model = Bag(2).fit(X)
-    model.save(tmp_path / "a")
-    return model
+def bag(tmp_path):
+    entry = registry.Entry("Bag", __name__, "bag", "clustering", f"{__name__}:BagCodec")
+    with registry.registered(entry):
+        model = Bag(2).fit(X)
+        model.save(tmp_path / "a")
+        yield model
 
 
 def test_models_inside_models(tmp_path, bag):
@@ -356,8 +353,8 @@ NESTED = {
     "members an object": (lambda m: m["children"].update(members={}), "'members' must be a list"),
     "pooling a list": (lambda m: m["children"].update(pooling=[]), "'pooling/' must be a JSON"),
     "member of wrong kind": (
-        lambda m: m["children"].update(members=[m["children"]["pooling"]]),
-        "kind of model 'members/0/' must be one of hybrid, bag, got 'defrag'",
+        lambda m: m["children"]["members"][0].update(kind="parabel"),
+        "kind of model 'members/0/' must be one of defrag, .*bag, got 'parabel'",
     ),
     "member given up": (
         lambda m: m["children"]["members"].pop(),
