@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,16 @@ def data_folder():
     if not DATA.is_dir():
         pytest.skip(f"no data sets at {DATA}; set DEFRAG_DATA to their folder")
     return DATA
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _answer_interrupts():
+    """Let tests and the processes they start see SIGINT, which a background job ignores."""
+    handler = signal.getsignal(signal.SIGINT)
+    if handler is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, handler)
 
 
 def pytest_configure(config):

@@ -38,6 +38,7 @@ def test_pages_have_commands(page, least):
     assert len(set(commands)) == len(commands)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES)
 def test_commands_run_in_order(folder, page):
     program = Path(sys.executable).parent / "defrag"

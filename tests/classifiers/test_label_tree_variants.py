@@ -226,6 +226,7 @@ def test_refuses_settings_that_make_no_sense():
         PLT(search="depth").fit(X, Y)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("model", "lowest"),
     [

@@ -178,6 +178,7 @@ def test_bad_parameters(model, message):
             call(X, Y)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("data_folder")
 @pytest.mark.parametrize(
     ("kind", "floors"),
@@ -222,6 +223,7 @@ except KeyboardInterrupt:
 """
 
 
+@pytest.mark.slow
 def test_ctrl_c_is_answered_and_leaves_nothing_behind():
     run = subprocess.run(
         [sys.executable, "-c", INTERRUPTED], capture_output=True, text=True, timeout=300, check=True

@@ -6,6 +6,7 @@ import json
 import re
 
 import numpy as np
+import pytest
 
 from defrag.io import (
     Dataset,
@@ -16,6 +17,7 @@ from tests.helpers.cli_model_data import N_FEATURES, N_LABELS, points
 from tests.helpers.cli_running import run_well
 
 
+@pytest.mark.slow
 def test_demo_compares_the_methods():
     said = json.loads(run_well("demo", "--json", "--max-cluster-size", "64", "--seed", "1"))
     rows = {row["method"]: row for row in said["methods"]}
@@ -36,6 +38,7 @@ def test_demo_shows_a_table(monkeypatch):
         assert name in said
 
 
+@pytest.mark.slow
 def test_quick_demo_compares_classifiers():
     said = json.loads(run_well("demo", "--quick", "--n-trees", "1", "--json"))
     assert [row["method"] for row in said["methods"]] == [

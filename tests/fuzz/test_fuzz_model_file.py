@@ -22,6 +22,7 @@ def test_no_truncated_file_is_a_model(tmp_path, models, which):
     assert not any(survives(tmp_path / "x", data[:size]) for size in sizes)
 
 
+@pytest.mark.slow
 def test_flipped_bits_of_the_header(tmp_path, models):
     data = models[1]
     for bit in range(8 * header_end(data)):
@@ -30,6 +31,7 @@ def test_flipped_bits_of_the_header(tmp_path, models):
         survives(tmp_path / "x", bytes(changed))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("which", "step"), [(0, 1), (4, 3), (5, 1), (6, 3), (8, 3)])
 def test_nasty_bytes_in_the_payload(tmp_path, models, which, step):
     data = models[which]

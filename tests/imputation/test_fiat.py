@@ -228,6 +228,7 @@ def test_all_compose():
     assert pipeline.fit(X, Y).predict(X).shape == Y.shape
 
 
+@pytest.mark.slow
 def test_precision_on_erased_rows():
     """What imputation is for: words that are missing, and none that are."""
     data = load_dataset("debian")

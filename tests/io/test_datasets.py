@@ -105,6 +105,7 @@ def test_debian_is_small():
     assert sum(path.stat().st_size for path in folder.iterdir()) <= 8_000_000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", ["train", "test"])
 def test_debian_is_the_published_text_file(debian, data_folder, part):
     path = data_folder / "debian-deps" / f"{part}.txt.xz"
@@ -151,6 +152,7 @@ def test_a_set_of_the_folder_says_what_it_needs(tmp_path, monkeypatch):
         load_dataset("eurlex-4k")
 
 
+@pytest.mark.slow
 def test_eurlex_from_the_folder(data_folder, monkeypatch):
     pytest.importorskip("defrag.io.xmc")
     monkeypatch.setenv("DEFRAG_DATA", str(data_folder))

@@ -217,6 +217,7 @@ except KeyboardInterrupt:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["PPDSparse", "ProXML"])
 def test_ctrl_c_is_answered_and_leaves_nothing_behind(name):
     run = subprocess.run(
