@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import numpy as np
@@ -166,6 +167,41 @@ def test_interrupt_leaves_130_and_nothing_behind(folder):
     assert process.returncode == 130
     assert out == b""
     assert sorted(folder.iterdir()) == before
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_that_ends_the_process_leaves_nothing_behind(folder, model, number):
+    with subprocess.Popen(
+        [*COMMAND, "predict", str(model), "-", "--output", "out"],
+        stdin=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        process.stdin.write(b"2 3\n0:1\n")
+        process.stdin.flush()
+        before = time.monotonic()
+        while not list(folder.glob(".*.tmp")):
+            assert time.monotonic() - before < SECONDS
+            time.sleep(0.01)
+        process.send_signal(number)
+        assert process.wait(SECONDS) == -number
+        assert process.stderr.read() == b""
+    assert not list(folder.glob(".*"))
+    assert not (folder / "out").exists()
+
+
+def test_a_signal_that_is_ignored_stays_ignored(folder):
+    """What nohup does: the command goes on when its terminal closes."""
+    os.mkfifo(folder / "pipe")
+    command = ["nohup", *COMMAND, "convert", "pipe", "out"]
+    with (
+        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process,
+        (folder / "pipe").open("wb") as pipe,
+    ):
+        process.send_signal(signal.SIGHUP)
+        pipe.write(TEXT)
+        pipe.close()
+        assert process.wait(SECONDS) == 0
+    assert (folder / "out").read_bytes() == TEXT
 
 
 def test_interrupt_is_answered_at_any_instant(tmp_path):

@@ -10,8 +10,8 @@ import sys
 import numpy as np
 import pytest
 
-from defrag.io import read_xmc, write_xmc
-from defrag.io.files import atomic_writer
+from defrag.io import atomic, read_xmc, write_xmc
+from defrag.io.atomic import atomic_writer
 
 X = [[0.0, 0.1], [2.0, 0.0]]
 Y = [[0, 2], []]
@@ -44,7 +44,7 @@ def test_the_same_data_give_the_same_bytes(tmp_path, suffix):
 def test_what_a_killed_process_left_is_removed_by_the_next(tmp_path):
     path = tmp_path / "a.txt"
     script = (
-        "import os, sys; from defrag.io.files import atomic_writer\n"
+        "import os, sys; from defrag.io.atomic import atomic_writer\n"
         "with atomic_writer(sys.argv[1]) as file:\n"
         "    file.write(b'half'); file.flush(); os.kill(os.getpid(), 9)"
     )
@@ -114,3 +114,87 @@ def test_no_descriptor_stays_open(tmp_path):
     for _ in range(5):
         read_xmc(path)
     assert len(os.listdir("/proc/self/fd")) == before  # noqa: PTH208 - the same
+
+
+def leftover_name(path):
+    """Return the name of a temporary file of a target."""
+    with atomic_writer(path):
+        (found,) = [other for other in path.parent.iterdir() if other.suffix == ".tmp"]
+    return found
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o664])
+def test_a_replaced_file_keeps_its_mode(tmp_path, mode):
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"old")
+    path.chmod(mode)
+    with atomic_writer(path):
+        # From the first byte: a private file is never readable for others.
+        (temporary,) = [other for other in tmp_path.iterdir() if other != path]
+        assert temporary.stat().st_mode & 0o777 == mode
+    assert path.read_bytes() == b""
+    assert path.stat().st_mode & 0o777 == mode
+
+
+def test_a_folder_or_link_with_the_name_of_a_leftover_does_no_harm(tmp_path):
+    path = tmp_path / "a.txt"
+    kept = tmp_path / "kept"
+    kept.write_bytes(b"kept")
+    name = leftover_name(path)
+    name.mkdir()
+    link = name.with_name(name.name.replace(name.stem[-16:], "0" * 16))
+    link.symlink_to(kept)
+    write_xmc(path, X, Y)
+    assert read_xmc(path)[0].nnz == 2
+    assert name.is_dir()
+    assert kept.read_bytes() == b"kept"
+
+
+def test_a_living_writer_keeps_its_file_whatever_its_process_number(tmp_path):
+    """Two containers that share a folder do not see each other's processes."""
+    path = tmp_path / "a.txt"
+    with atomic_writer(path) as file:
+        file.write(b"first")
+        (before,) = tmp_path.iterdir()
+        script = (
+            "import sys; from defrag.io.atomic import atomic_writer\n"
+            "with atomic_writer(sys.argv[1]) as file:\n"
+            "    file.write(b'second')"
+        )
+        subprocess.run([sys.executable, "-c", script, path], check=True)
+        assert path.read_bytes() == b"second"
+        assert before.exists()
+    assert path.read_bytes() == b"first"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_file_that_is_taken_for_a_leftover_before_it_is_locked(tmp_path, monkeypatch):
+    path = tmp_path / "a.txt"
+    lock = atomic._lock
+    taken = []
+
+    def lock_late(descriptor, *, wait):
+        if not taken:
+            (newborn,) = tmp_path.iterdir()
+            newborn.unlink()
+            taken.append(newborn)
+        return lock(descriptor, wait=wait)
+
+    monkeypatch.setattr(atomic, "_lock", lock_late)
+    write_xmc(path, X, Y)
+    assert len(taken) == 1
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_the_folder_is_synced_after_the_file(tmp_path, monkeypatch):
+    synced = []
+    fsync = os.fsync
+
+    def note(descriptor):
+        synced.append(os.path.realpath(f"/proc/self/fd/{descriptor}"))
+        fsync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", note)
+    write_xmc(tmp_path / "a.txt", X, Y)
+    assert synced[0].endswith(".tmp")
+    assert synced[1:] == [str(tmp_path)]

@@ -20,7 +20,7 @@ from sklearn.exceptions import NotFittedError
 
 from defrag import Defrag, Hybrid, load, registry
 from defrag.exceptions import ModelFormatError
-from defrag.io import files
+from defrag.io import atomic
 from defrag.persistence import _container as model_file
 from defrag.persistence import save
 from tests.helpers.model_drafts import X, small_defrag, small_hybrid
@@ -218,7 +218,7 @@ class FailingFile:
 def test_a_full_disk_at_any_write_leaves_the_old_file(old_file, monkeypatch, n_good):
     @contextmanager
     def failing_writer(path):
-        with files.atomic_writer(path) as file:
+        with atomic.atomic_writer(path) as file:
             yield FailingFile(file, n_good)
 
     monkeypatch.setattr(model_file, "atomic_writer", failing_writer)

@@ -14,8 +14,9 @@ from defrag.classifiers._base import Classifier
 from defrag.cli._console import escaped, examples
 from defrag.cli._data import BaseFlag, Form, FromFlag, StrictFlag, check_base, form_of_name
 from defrag.exceptions import FormatError
+from defrag.io.atomic import atomic_writer
 from defrag.io.blocks import RowBlocks, cut_rows
-from defrag.io.files import atomic_writer, display_name, open_input
+from defrag.io.files import display_name, open_input
 from defrag.io.predictions import format_ranking
 from defrag.io.svmlight import read_svmlight
 from defrag.persistence import load

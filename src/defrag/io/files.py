@@ -1,21 +1,16 @@
-"""Open what a user names, and write files that appear whole or not at all."""
+"""Input streams that decompress."""
 
 from __future__ import annotations
 
-import errno
 import gzip
 import io
 import lzma
 import os
-import re
-import secrets
 import select
-import socket
 import stat
 import sys
 import zlib
 from contextlib import ExitStack, contextmanager
-from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, TypeAlias, cast
 
 from defrag.exceptions import FormatError
@@ -23,7 +18,7 @@ from defrag.exceptions import FormatError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["InputStream", "PathLike", "atomic_writer", "display_name", "open_at_once", "open_input"]
+__all__ = ["InputStream", "PathLike", "display_name", "open_at_once", "open_input"]
 
 PathLike: TypeAlias = str | os.PathLike[str]
 """A path, or ``-`` for standard input or output."""
@@ -255,104 +250,3 @@ def _wait_for_writer(descriptor: int, name: str) -> bytes:
     if not head:
         raise FormatError(name, "is a FIFO that nobody writes to")
     return head
-
-
-@contextmanager
-def atomic_writer(path: PathLike) -> Iterator[IO[bytes]]:
-    r"""Write a file that appears whole or not at all.
-
-    The bytes go to a temporary file beside the target, to the disk, and only then
-    to the target's name. What a killed process left behind is removed by the next
-    one that writes to the same name.
-
-    Parameters
-    ----------
-    path : path
-        The target; ``-`` is standard output. A name that ends in ``.gz`` or ``.xz``
-        is compressed. Devices and FIFOs are written to as they are.
-
-    Yields
-    ------
-    file : binary file
-        What to write to.
-
-    Examples
-    --------
-    >>> import tempfile, pathlib
-    >>> from defrag.io.files import atomic_writer
-    >>> target = pathlib.Path(tempfile.mkdtemp()) / "scores.txt"
-    >>> with atomic_writer(target) as file:
-    ...     _ = file.write(b"whole\n")
-    >>> target.read_bytes()
-    b'whole\n'
-    """
-    text = os.fspath(path)
-    if text == "-":
-        sys.stdout.flush()
-        with os.fdopen(os.dup(sys.stdout.fileno()), "wb") as file:
-            yield file
-        return
-    target = Path(os.path.realpath(text))
-    if target.is_dir():
-        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), text)
-    if target.exists() and not target.is_file():
-        with target.open("wb") as file:
-            yield file
-        return
-    stem = f".{zlib.crc32(os.fsencode(target.name)):08x}-{socket.gethostname()}-"
-    _remove_leftovers(target.parent, stem)
-    temporary = target.parent / f"{stem}{os.getpid()}-{secrets.token_hex(4)}.tmp"
-    try:
-        with temporary.open("xb") as file:
-            with _compressor(target.name, file) as packed:
-                yield packed
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(target)
-    except BaseException as error:
-        temporary.unlink(missing_ok=True)
-        if isinstance(error, OSError) and error.errno and error.filename in {None, str(temporary)}:
-            # The user knows nothing of the temporary file.
-            raise type(error)(error.errno, error.strerror, text) from error
-        raise
-    _sync_folder(target.parent)
-
-
-@contextmanager
-def _compressor(name: str, file: IO[bytes]) -> Iterator[IO[bytes]]:
-    if name.endswith(".gz"):
-        # No time stamp: the same data give the same bytes.
-        with gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as packed:
-            yield cast("IO[bytes]", packed)
-    elif name.endswith(".xz"):
-        with lzma.LZMAFile(file, "wb") as packed:
-            yield packed
-    else:
-        yield file
-
-
-def _remove_leftovers(folder: Path, stem: str) -> None:
-    if not os.access(folder, os.R_OK):  # absent, which opening will say, or not to be listed
-        return
-    for leftover in folder.iterdir():
-        found = re.fullmatch(rf"{re.escape(stem)}([0-9]{{1,9}})-[0-9a-f]{{8}}\.tmp", leftover.name)
-        if found and not _is_alive(int(found[1])):
-            leftover.unlink(missing_ok=True)
-
-
-def _is_alive(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:  # there is one, of somebody else
-        return True
-    return True
-
-
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -22,7 +22,8 @@ import numpy as np
 
 from defrag.exceptions import FormatError
 from defrag.io._text import check_limit
-from defrag.io.files import atomic_writer, open_input
+from defrag.io.atomic import atomic_writer
+from defrag.io.files import open_input
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

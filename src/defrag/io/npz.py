@@ -19,7 +19,8 @@ from scipy import sparse
 from defrag import _native
 from defrag._validation import canonical_csr, check_labels, check_matrix
 from defrag.exceptions import FormatError
-from defrag.io.files import InputStream, atomic_writer, open_input
+from defrag.io.atomic import atomic_writer
+from defrag.io.files import InputStream, open_input
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -9,7 +9,8 @@ from scipy import sparse
 
 from defrag import _native
 from defrag.io._text import check_limit, parse_text
-from defrag.io.files import atomic_writer, open_input
+from defrag.io.atomic import atomic_writer
+from defrag.io.files import open_input
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from defrag import _native
 from defrag._validation import check_labels, check_matrix
 from defrag.io._text import check_limit, parse_text
-from defrag.io.files import atomic_writer, open_input
+from defrag.io.atomic import atomic_writer
+from defrag.io.files import open_input
 
 if TYPE_CHECKING:
     from defrag.io.files import PathLike

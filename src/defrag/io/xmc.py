@@ -13,7 +13,8 @@ from defrag import _native
 from defrag._validation import check_labels, check_matrix
 from defrag.exceptions import FormatError
 from defrag.io._text import check_limit, parse_text
-from defrag.io.files import atomic_writer, display_name, open_input
+from defrag.io.atomic import atomic_writer
+from defrag.io.files import display_name, open_input
 
 if TYPE_CHECKING:
     from defrag.io.files import PathLike

@@ -28,7 +28,8 @@ from typing import IO, TYPE_CHECKING, Any, NoReturn, cast
 import numpy as np
 
 from defrag.exceptions import ModelFormatError
-from defrag.io.files import atomic_writer, display_name, open_at_once
+from defrag.io.atomic import atomic_writer
+from defrag.io.files import display_name, open_at_once
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
