@@ -1,4 +1,4 @@
-"""Rules of parameters as data: what a value must be, said in words and checked in one place."""
+"""Parameter rules as data: each rule has a description and a check."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ __all__ = ["Choice", "Float", "Int", "OrAuto", "Rule", "check_parameters"]
 
 @dataclass(frozen=True)
 class Int:
-    """A whole number in ``[low, high]``; ``none`` says whether None is allowed."""
+    """An integer in ``[low, high]``, or None if ``none``."""
 
     low: int | None = None
     high: int | None = None
     none: bool = False
 
     def describe(self) -> str:
-        """Say the rule in words."""
+        """Return the rule in words, for error messages and help texts."""
         return "an int" + _range(self.low, self.high, "[", "]") + _or_none(self.none)
 
     def accepts(self, value: Any) -> bool:
-        """Tell whether the value obeys the rule."""
+        """Return whether the value satisfies the rule."""
         if value is None:
             return self.none
         if isinstance(value, (bool, np.bool_)) or not isinstance(value, Integral):
@@ -40,7 +40,7 @@ class Int:
 
 @dataclass(frozen=True)
 class Float:
-    """A finite real number in ``[low, high]``, or ``(low, high]`` where ``open_low``."""
+    """A finite real number in ``[low, high]``, or ``(low, high]`` if ``open_low``."""
 
     low: float | None = None
     high: float | None = None
@@ -48,12 +48,12 @@ class Float:
     none: bool = False
 
     def describe(self) -> str:
-        """Say the rule in words."""
+        """Return the rule in words, for error messages and help texts."""
         left = "(" if self.open_low else "["
         return "a finite number" + _range(self.low, self.high, left, "]") + _or_none(self.none)
 
     def accepts(self, value: Any) -> bool:
-        """Tell whether the value obeys the rule."""
+        """Return whether the value satisfies the rule."""
         if value is None:
             return self.none
         if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real):
@@ -66,51 +66,51 @@ class Float:
 
 @dataclass(frozen=True)
 class Choice:
-    """One of a few values, compared by identity of type and by equality."""
+    """One of a few values; both type and value must be equal."""
 
     values: tuple[Any, ...]
 
     def describe(self) -> str:
-        """Say the rule in words."""
+        """Return the rule in words, for error messages and help texts."""
         return "one of " + ", ".join(repr(value) for value in self.values)
 
     def accepts(self, value: Any) -> bool:
-        """Tell whether the value obeys the rule."""
+        """Return whether the value satisfies the rule."""
         return any(type(value) is type(choice) and value == choice for choice in self.values)
 
 
 @dataclass(frozen=True)
 class OrAuto:
-    """The word ``"auto"``, or what another rule accepts."""
+    """The string ``"auto"``, or a value that another rule accepts."""
 
     rule: Int | Float
 
     def describe(self) -> str:
-        """Say the rule in words."""
+        """Return the rule in words, for error messages and help texts."""
         return f"{self.rule.describe()} or 'auto'"
 
     def accepts(self, value: Any) -> bool:
-        """Tell whether the value obeys the rule."""
+        """Return whether the value satisfies the rule."""
         return value == "auto" if isinstance(value, str) else self.rule.accepts(value)
 
 
 class Rule(Protocol):
-    """What a parameter must be: one of the classes above, or a like one."""
+    """Interface of parameter rules."""
 
     def describe(self) -> str:
-        """Say the rule in words."""
+        """Return the rule in words, for error messages and help texts."""
 
     def accepts(self, value: Any, /) -> bool:
-        """Tell whether the value obeys the rule."""
+        """Return whether the value satisfies the rule."""
 
 
 def check_parameters(estimator: BaseEstimator, rules: Mapping[str, Rule]) -> None:
-    """Raise on the first parameter that breaks its rule.
+    """Raise ValueError for the first parameter that violates its rule.
 
     Raises
     ------
     ValueError
-        In the form ``max_cluster_size of Defrag must be an int >= 1, got 0``.
+        Such as ``max_cluster_size of Defrag must be an int >= 1, got 0``.
     """
     for name, rule in rules.items():
         value = getattr(estimator, name)

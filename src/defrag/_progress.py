@@ -1,4 +1,4 @@
-"""Progress bars for long work: on a terminal only, and gone when the work is done."""
+"""Progress bars on stderr, shown on terminals only and removed at the end."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ __all__ = ["progress_bar", "progress_pulse"]
 
 @contextmanager
 def progress_bar(description: str, *, enabled: bool = True) -> Iterator[Progress | None]:
-    """Show a bar on stderr and give the callable that moves it, or None where no one looks.
+    """Show a progress bar; yield the callable that updates it, or None without a terminal.
 
     Parameters
     ----------
     description : str
-        What is being done.
+        Text beside the bar.
     enabled : bool
-        Whether a bar is wanted at all.
+        Whether to show a bar.
     """
     if not enabled or not sys.stderr.isatty():
         yield None
@@ -44,14 +44,14 @@ def progress_bar(description: str, *, enabled: bool = True) -> Iterator[Progress
 
 @contextmanager
 def progress_pulse(description: str, *, enabled: bool = True) -> Iterator[None]:
-    """Show on stderr that work goes on whose share cannot be told, with its seconds.
+    """Show a bar without a percentage, with the elapsed time.
 
     Parameters
     ----------
     description : str
-        What is being done.
+        Text beside the bar.
     enabled : bool
-        Whether a bar is wanted at all.
+        Whether to show a bar.
     """
     if not enabled or not sys.stderr.isatty():
         yield

@@ -1,8 +1,7 @@
-"""The one door for user input: matrices, labels, seeds.
+"""Validation of user input: matrices, labels, seeds.
 
-Behind this door a matrix is canonical CSR (sorted, no duplicates, float32,
-indices in range, every value finite), labels are a 0/1 CSR of the same number
-of rows, and a parameter has the type and range that its rule states.
+Validated matrices are canonical CSR (sorted, no duplicates, float32, indices in range,
+all values finite); validated labels are a 0/1 CSR matrix with the same number of rows.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ __all__ = [
 
 
 def check_seed(random_state: Seed) -> int:
-    """Draw the 63-bit seed of a fit; None draws a fresh one, an int is used as it is."""
+    """Return a 63-bit seed: an int itself, a random one for None, or one drawn from a generator."""
     if isinstance(random_state, np.random.Generator):
         return int(random_state.integers(2**63))
     if isinstance(random_state, Integral) and not isinstance(random_state, bool):
@@ -50,7 +49,7 @@ def check_seed(random_state: Seed) -> int:
 
 
 def check_features(estimator: BaseEstimator, X: MatrixLike, *, reset: bool) -> Csr:
-    """Check the X of an estimator's ``fit`` (``reset``) or of a later call."""
+    """Return the validated X of an estimator, in ``fit`` (``reset``) or in a later call."""
     if not reset and _is_ready(estimator, X):
         return X if type(X) is sparse.csr_array else sparse.csr_array(X)
     X = validate_data(
@@ -60,10 +59,10 @@ def check_features(estimator: BaseEstimator, X: MatrixLike, *, reset: bool) -> C
 
 
 def _is_ready(estimator: BaseEstimator, X: MatrixLike) -> bool:
-    """Tell whether X is already what ``check_features`` would make of it.
+    """Return whether X is valid and canonical already.
 
-    For a single row the general checks take several times as long as a prediction. A matrix
-    that does not pass here goes through them, and they say what is wrong with it.
+    For a single row the general checks take several times as long as the prediction. They
+    are still run on a matrix that fails here, and raise the error.
     """
     if type(X) not in (sparse.csr_array, sparse.csr_matrix) or hasattr(
         estimator, "feature_names_in_"
@@ -90,7 +89,7 @@ def _is_ready(estimator: BaseEstimator, X: MatrixLike) -> bool:
 
 
 def check_matrix(X: MatrixLike, *, name: str, n_features: int | None = None) -> Csr:
-    """Check a matrix that is not an estimator's X; ``name`` is what the error calls it."""
+    """Return a validated matrix that is not the X of an estimator; errors call it ``name``."""
     X = check_array(
         X,
         accept_sparse="csr",
@@ -106,7 +105,7 @@ def check_matrix(X: MatrixLike, *, name: str, n_features: int | None = None) -> 
 
 
 def canonical_csr(X: Any, *, name: str) -> Csr:
-    """Make a sparse or dense matrix canonical; the input is never changed."""
+    """Return a sparse or dense matrix as canonical CSR; the input is not modified."""
     try:
         matrix = sparse.csr_array(X)
     except ValueError as error:
@@ -124,7 +123,9 @@ def canonical_csr(X: Any, *, name: str) -> Csr:
         indptr, np.ascontiguousarray(indices, dtype=np.int32), n_cols=matrix.shape[1]
     )
     if state == "bad pointers":
-        raise ValueError(f"{name} is a broken sparse matrix: its row pointers do not rise to nnz")
+        raise ValueError(
+            f"{name} is a broken sparse matrix: its row pointers do not increase to nnz"
+        )
     if state == "bad indices":
         raise ValueError(
             f"{name} is a broken sparse matrix: a column index is outside [0, {matrix.shape[1]})"
@@ -144,30 +145,30 @@ def canonical_csr(X: Any, *, name: str) -> Csr:
 
 @dataclass(frozen=True)
 class Labels:
-    """Labels behind the door: a 0/1 matrix and, for 1-D input, the classes of its columns."""
+    """Validated labels: a 0/1 matrix and, for 1-D input, the classes of its columns."""
 
     matrix: Csr
     classes: NDArray[Any] | None = None
 
 
 def check_labels(Y: LabelsLike, *, n_rows: int, n_labels: int | None = None) -> Labels:
-    """Check Y in any of its forms.
+    """Return validated labels.
 
     Parameters
     ----------
     Y : sparse or dense indicator matrix, sequence of label-id lists, or 1-D classes
-        The labels of ``n_rows`` points. Lists of equal length that hold only 0 and 1, of
-        which one repeats a value, cannot be label ids: they are rows of an indicator.
+        The labels of ``n_rows`` points. Lists of equal length that contain only 0 and 1, at
+        least one of them with a repeated value, are rows of an indicator matrix.
     n_rows : int
-        How many points there are.
+        Number of points.
     n_labels : int, optional
-        How many labels there are, for label lists; default: the largest id plus one.
+        Number of labels, for label lists; default: the largest id plus one.
     """
     if sparse.issparse(Y) or (isinstance(Y, np.ndarray) and Y.ndim == 2 and Y.shape[1] != 1):
         matrix = check_matrix(Y, name="Y")
         if matrix.nnz and not np.all(matrix.data == 1.0):
             bad = float(matrix.data[matrix.data != 1.0][0])
-            raise ValueError(f"Y must hold only 0 and 1, got {bad:g}")
+            raise ValueError(f"Y must contain only 0 and 1, got {bad:g}")
         labels = Labels(matrix)
     elif is_label_lists(Y):
         labels = Labels(_from_lists(Y, n_labels))
@@ -176,7 +177,7 @@ def check_labels(Y: LabelsLike, *, n_rows: int, n_labels: int | None = None) -> 
     else:
         classes = column_or_1d(Y, warn=True)
         if classes.dtype.kind == "f" and not np.isfinite(classes).all():
-            raise ValueError("Y must hold finite values, got NaN or infinity")
+            raise ValueError("Y must be finite, got NaN or infinity")
         check_classification_targets(classes)
         names, codes = np.unique(classes, return_inverse=True)
         ones = np.ones(len(codes), dtype=np.float32)
@@ -186,13 +187,13 @@ def check_labels(Y: LabelsLike, *, n_rows: int, n_labels: int | None = None) -> 
     if labels.matrix.shape[0] != n_rows:
         raise ValueError(
             "Found input variables with inconsistent numbers of samples: "
-            f"X has {n_rows} rows, Y has {labels.matrix.shape[0]}"
+            f"X has {n_rows} points, Y has {labels.matrix.shape[0]}"
         )
     return labels
 
 
 def is_label_lists(Y: LabelsLike) -> bool:
-    """Tell whether Y is a sequence of lists of label ids."""
+    """Return whether Y is a sequence of lists of label ids."""
     return _is_list_of_lists(Y) and not _is_indicator(Y)
 
 
@@ -220,10 +221,10 @@ def _from_lists(Y: Sequence[Any], n_labels: int | None) -> Csr:
     np.cumsum([len(row) for row in rows], out=indptr[1:])
     ids = np.concatenate(rows) if rows else np.zeros(0, dtype=np.int64)
     if ids.size and ids.min() < 0:
-        raise ValueError(f"Y must hold label ids >= 0, got {ids.min()}")
+        raise ValueError(f"Y must contain label ids >= 0, got {ids.min()}")
     largest = int(ids.max()) + 1 if ids.size else 0
     if n_labels is not None and largest > n_labels:
-        raise ValueError(f"Y holds label id {largest - 1}, but there are only {n_labels} labels")
+        raise ValueError(f"Y must contain label ids below {n_labels}, got {largest - 1}")
     shape = (len(rows), largest if n_labels is None else n_labels)
     return canonical_csr(
         sparse.csr_array((np.ones(len(ids), dtype=np.float32), ids, indptr), shape), name="Y"

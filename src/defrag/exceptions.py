@@ -1,4 +1,4 @@
-"""Every exception that defrag raises on purpose."""
+"""Exceptions and warnings of defrag."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ __all__ = ["DefragError", "FormatError", "FormatWarning", "ModelFormatError"]
 
 
 class DefragError(Exception):
-    """Base class of the errors that are particular to defrag."""
+    """Base class of the exceptions of defrag."""
 
 
 class FormatError(DefragError, ValueError):
-    """A text or data file breaks a rule of its format.
+    """A file violates a rule of its format.
 
     Parameters
     ----------
     path : str
-        The file as the user named it.
+        Name of the file.
     message : str
-        The rule and the value that broke it.
+        The rule and the value that violates it.
     line : int, optional
-        The line, counted from 1, where there is one.
+        Line number, counted from 1.
 
     Examples
     --------
@@ -40,7 +40,7 @@ class FormatError(DefragError, ValueError):
 
 
 class FormatWarning(UserWarning):
-    """A file was read, but not all of it means what it says."""
+    """A file was read, but part of it is suspicious."""
 
 
 class ModelFormatError(FormatError):

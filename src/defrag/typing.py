@@ -1,4 +1,4 @@
-"""The vocabulary of types: what goes in, what comes out."""
+"""Type aliases."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ Csr: TypeAlias = sparse.csr_array
 """A canonical sparse matrix: sorted, without duplicates, float32."""
 
 MatrixLike: TypeAlias = Any
-"""What a user may pass as X: any scipy sparse matrix or array, a dense array, a data frame."""
+"""X as users pass it: a scipy sparse matrix or array, a dense array, a data frame."""
 
 LabelsLike: TypeAlias = Any
-"""What a user may pass as Y: an indicator matrix, label lists, or one class per point."""
+"""Y as users pass it: an indicator matrix, label lists, or one class per point."""
 
 Seed: TypeAlias = int | np.random.RandomState | np.random.Generator | None
-"""What a user may pass as random_state."""
+"""Values of random_state."""
 
 Progress: TypeAlias = Callable[[float], None]
-"""Called now and then with the share of the work that is done."""
+"""Called repeatedly with the fraction of the work that is done."""
 
 LabelLists: TypeAlias = Sequence[Sequence[int]]

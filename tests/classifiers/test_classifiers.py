@@ -193,7 +193,7 @@ def test_bad_data():
     X, Y = make_data()
     with pytest.raises(ValueError, match="at least one label, got none"):
         LabelTree().fit(X, sparse.csr_array(Y.shape))
-    with pytest.raises(ValueError, match="X has 240 rows, Y has 3"):
+    with pytest.raises(ValueError, match="X has 240 points, Y has 3"):
         LabelTree().fit(X, Y[:3])
     model = LabelTree(random_state=0).fit(X, Y)
     with pytest.raises(ValueError, match="X has 5 features, but LabelTree is expecting 90"):

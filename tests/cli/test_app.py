@@ -127,7 +127,7 @@ REFUSED = {
     "too narrow": ("convert train.txt out --n-features 3", "train.txt:2: feature index"),
     "negative width": ("convert train.txt out --n-features=-3", "n_features must be in"),
     "damaged archive": ("convert damaged.npz out", "damaged.npz: is a damaged archive"),
-    "damaged gzip": ("convert damaged.gz out", "damaged.gz: the compressed data end too early"),
+    "damaged gzip": ("convert damaged.gz out", "damaged.gz: the compressed data are truncated"),
     "info about nothing": ("info nothing.txt", "nothing.txt: No such file"),
     "info about a folder": ("info .", "is a directory"),
     "info about prose": ("info words.txt", "words.txt:1: the header must be"),

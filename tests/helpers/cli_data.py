@@ -34,7 +34,7 @@ def fill_folder(tmp_path, monkeypatch):
     write_xmc(tmp_path / "train.txt", X, Y)
     write_xmc(tmp_path / "train.txt.gz", X, Y)
     write_xmc(tmp_path / "train.txt.xz", X, Y)
-    write_xmc(tmp_path / "X.txt", X, Y, labels=tmp_path / "Y.txt")
+    write_xmc(tmp_path / "X.txt", X, Y, labels_path=tmp_path / "Y.txt")
     write_npz(tmp_path / "train.npz", X, Y)
     write_npz(tmp_path / "X.npz", X)
     write_svmlight(tmp_path / "train.svm", X, Y, zero_based=False)

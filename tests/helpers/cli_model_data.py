@@ -38,7 +38,7 @@ def fill_folder(tmp_path, monkeypatch):
     write_xmc(tmp_path / "train.txt.xz", X, Y)
     write_npz(tmp_path / "train.npz", X, Y)
     write_svmlight(tmp_path / "train.svm", X, Y, zero_based=False)
-    write_xmc(tmp_path / "X.txt", X, Y, labels=tmp_path / "Y.txt")
+    write_xmc(tmp_path / "X.txt", X, Y, labels_path=tmp_path / "Y.txt")
     names = [f"label {j}" for j in range(N_LABELS)]
     (tmp_path / "labels.txt").write_text("\n".join(names) + "\n")
     (tmp_path / "words.txt").write_text("\n".join(f"word{j}" for j in range(N_FEATURES)) + "\n")

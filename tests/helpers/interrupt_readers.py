@@ -79,7 +79,7 @@ def by_the_clock():
 
 def interrupt_at(n):
     """Send the signal to this process at the n-th line that is run after the FIFO was opened."""
-    opener = files.open_at_once
+    opener = files.open_nonblocking
     seen = 0
 
     def trace(frame, event, _):
@@ -101,7 +101,7 @@ def interrupt_at(n):
         sys.settrace(trace)
         return descriptor
 
-    files.open_at_once = open_and_trace
+    files.open_nonblocking = open_and_trace
 
 
 def line_by_line():

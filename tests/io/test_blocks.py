@@ -39,9 +39,9 @@ def test_blocks_are_the_file(tmp_path, size, kind, monkeypatch):
 def test_blocks_name_the_line(tmp_path, size, monkeypatch):
     monkeypatch.setattr("defrag.io.files.BLOCK_BYTES", size)
     text = b"#\n4 3 2\n0 0:1\n# a note\n1 1:1\n0 2:1 2:1\n"
-    with pytest.warns(match=r"blocks.txt:6: 1 features stand twice"):
+    with pytest.warns(match=r"blocks.txt:6: 1 features are repeated"):
         read_blocks(text, tmp_path)
-    with pytest.raises(ValueError, match=r"blocks.txt:6: 1 features stand twice"):
+    with pytest.raises(ValueError, match=r"blocks.txt:6: 1 features are repeated"):
         read_blocks(text, tmp_path, strict=True)
     with pytest.raises(ValueError, match=r"blocks.txt:7: feature index 3"):
         read_blocks(text + b"0 3:1\n", tmp_path)

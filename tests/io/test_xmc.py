@@ -79,8 +79,8 @@ def test_compressed_files_are_recognised_by_content(file, compress):
 def test_split_form(file):
     X = file(b"3 5\n1:0.5 4:1e-3\n0:2\n\n", "X.txt")
     Y = file(b"3 4\n0:1 2:0.5\n\n3 1:0 0:-1\n", "Y.txt")
-    check_example(read_xmc(X, labels=Y))
-    check_example(read_data(X, labels=Y))
+    check_example(read_xmc(X, labels_path=Y))
+    check_example(read_data(X, labels_path=Y))
     np.testing.assert_array_equal(read_features(X).toarray(), X_EXAMPLE)
     np.testing.assert_array_equal(read_labels(Y).toarray(), Y_EXAMPLE)
     X, Y = read_data(X)
@@ -133,8 +133,8 @@ def test_ids_count_from_one_only_where_the_caller_says_so(file):
         (b"3 2 2\n0 0:1\n", "txt: the header declares 3 points, the file has 1"),
         (b"1 2 2\n0 0:1\n0 0:1\n", "txt: the header declares 1 points, the file has 2"),
         (b"9 2 2\n", "txt: the header declares 9 points, the file has 0"),
-        (b"1 2 2\n0 1:1 0:2 1:2 1:4\n", "txt:2: 2 features stand twice in a line"),
-        (b"2 2 2\n\n1,0,1\n", "txt:3: 1 labels stand twice in a line"),
+        (b"1 2 2\n0 1:1 0:2 1:2 1:4\n", "txt:2: 2 features are repeated in a line"),
+        (b"2 2 2\n\n1,0,1\n", "txt:3: 1 labels are repeated in a line"),
     ],
 )
 def test_what_is_not_taken_literally_is_said(file, text, message):
@@ -150,7 +150,7 @@ def test_what_is_not_taken_literally_is_said(file, text, message):
 
 
 def test_repeated_features_that_cancel_leave_nothing(file):
-    with pytest.warns(FormatWarning, match="1 features stand twice"):
+    with pytest.warns(FormatWarning, match="1 features are repeated"):
         X, _ = read_xmc(file(b"1 2 2\n0 1:1.5 1:-1.5\n"))
     assert X.nnz == 0
 
@@ -167,9 +167,9 @@ def test_values_that_are_not_finite_are_dropped_on_demand(file):
 def test_both_files_of_the_split_form_must_have_as_many_points(file):
     X, Y = file(b"1 2\n0:1\n", "X.txt"), file(b"2 2\n0:1\n1:1\n", "Y.txt")
     with pytest.raises(FormatError, match=r"Y.txt: 2 points, but the feature file has 1"):
-        read_xmc(X, labels=Y)
+        read_xmc(X, labels_path=Y)
     with pytest.raises(FormatError, match=r"train.txt: has labels already, besides those of"):
-        read_data(file(EXAMPLE), labels=Y)
+        read_data(file(EXAMPLE), labels_path=Y)
 
 
 def test_read_data_tells_the_forms_apart(file):
@@ -283,9 +283,9 @@ def test_what_is_written_is_read_back_bit_by_bit(tmp_path_factory, data):
         write_xmc(folder / name, X, Y)
         for found, expected in zip(read_xmc(folder / name, strict=True), data, strict=True):
             assert_equal(found, expected)
-    write_xmc(folder / "X", X, Y, labels=folder / "Y")
+    write_xmc(folder / "X", X, Y, labels_path=folder / "Y")
     for found, expected in zip(
-        read_xmc(folder / "X", labels=folder / "Y", strict=True), data, strict=True
+        read_xmc(folder / "X", labels_path=folder / "Y", strict=True), data, strict=True
     ):
         assert_equal(found, expected)
     write_features(folder / "F", X)
@@ -308,8 +308,8 @@ def test_a_file_of_many_blocks(file, monkeypatch):
     ("X", "Y", "message"),
     [
         ([[np.nan]], [[0]], "X contains NaN"),
-        ([[1.0]], [[0], [0]], "X has 1 rows, Y has 2"),
-        ([[1.0]], np.array([[0, 2]]), "Y must hold only 0 and 1, got 2"),
+        ([[1.0]], [[0], [0]], "X has 1 points, Y has 2"),
+        ([[1.0]], np.array([[0, 2]]), "Y must contain only 0 and 1, got 2"),
     ],
 )
 def test_what_cannot_be_written_is_refused(tmp_path, X, Y, message):
@@ -340,7 +340,7 @@ def test_eurlex(data_folder, part, shape, n_unlabelled):
 def test_bibtex(data_folder, part, n):
     folder = data_folder / "fixtures"
     X, Y = read_xmc(
-        folder / f"bibtex_{part}X.txt", labels=folder / f"bibtex_{part}Y.txt", strict=True
+        folder / f"bibtex_{part}X.txt", labels_path=folder / f"bibtex_{part}Y.txt", strict=True
     )
     assert X.shape == (n, 1836)
     assert Y.shape == (n, 159)

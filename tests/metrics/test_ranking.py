@@ -177,7 +177,7 @@ def test_unlabelled_points_count_unless_dropped():
         (np.array([[0, -2], [1, 2]]), r"label ids in \[-1, 3\), got -2"),
         (np.array([[0.5, 1.0], [1, 2]]), "a sparse matrix of scores or a 2-D array of label ids"),
         (np.array([0, 1]), "got 1-D of int64"),
-        (np.array([[0]]), "X has 1 rows, Y has 2"),
+        (np.array([[0]]), "X has 1 points, Y has 2"),
         (sparse.csr_array([[1.0, np.nan, 0.0], [1.0, 0.0, 0.0]]), "finite scores, got nan"),
         (sparse.csr_array([[1.0, 0.0], [1.0, 0.0]]), "must have the 3 labels of Y_true, got 2"),
     ],

@@ -189,7 +189,7 @@ def write(path: str, data: Data, *, labels: str | None = None) -> None:
         elif data.Y is None:
             write_features(path, data.X)
         else:
-            write_xmc(path, data.X, data.Y, labels=labels)
+            write_xmc(path, data.X, data.Y, labels_path=labels)
 
 
 def no_labels(X: Csr) -> Csr:

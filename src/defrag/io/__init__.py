@@ -1,4 +1,4 @@
-"""Files in and out: data sets, groups, predictions, models."""
+"""Readers and writers of data files: points, groups, predictions, word vectors, data sets."""
 
 from __future__ import annotations
 

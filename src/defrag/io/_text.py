@@ -1,4 +1,4 @@
-"""What the readers of text formats share: the parser's errors and warnings, with names."""
+"""Parsing of text formats, with errors and warnings that name file and line."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ if TYPE_CHECKING:
     from defrag._native import ParsedText
     from defrag.io.files import InputStream
 
-__all__ = ["Remarks", "check_limit", "met", "parse_text"]
+__all__ = ["FileWarnings", "check_limit", "parse_text", "parser_warnings"]
 
-_REPEATED_FEATURES = "features stand twice in a line, here first; their values were added up"
-_REPEATED_LABELS = "labels stand twice in a line, here first; they count once"
-_NON_FINITE = "values are not finite, here first; they were left out"
+_REPEATED_FEATURES = "features are repeated in a line, here first; their values were summed"
+_REPEATED_LABELS = "labels are repeated in a line, here first; they count once"
+_NON_FINITE = "values are not finite, here first; they were dropped"
 _SKIPPED_LINES = (
-    "empty lines, here first, were skipped; a point without labels and features is a line with "
+    "empty lines were skipped, here first; a point without labels and features is a line with "
     "one space"
 )
 
 
-class Remarks:
-    """Where a reader says what it did not take literally.
+class FileWarnings:
+    """Warnings about a file, which are errors if ``strict``.
 
     Parameters
     ----------
     name : str
-        The file.
+        Name of the file.
     strict : bool
-        Whether a remark is an error instead of a warning.
+        Whether to raise FormatError instead of warning.
     """
 
     def __init__(self, name: str, *, strict: bool) -> None:
@@ -41,7 +41,7 @@ class Remarks:
         self.strict = strict
 
     def add(self, message: str, line: int | None = None) -> None:
-        """Warn, or raise where the reader is strict."""
+        """Warn, or raise FormatError if ``strict``."""
         if self.strict:
             raise FormatError(self.name, message, line)
         place = self.name if line is None else f"{self.name}:{line}"
@@ -49,7 +49,7 @@ class Remarks:
 
 
 def parse_text(stream: InputStream, layout: str, *, strict: bool, **options: Any) -> ParsedText:
-    """Parse a stream in one of the parser's layouts and remark upon what it met."""
+    """Parse a stream in one of the layouts of the parser and issue its warnings."""
     parser = _native.TextParser(layout, **options)
     try:
         for text in stream.lines():
@@ -58,17 +58,19 @@ def parse_text(stream: InputStream, layout: str, *, strict: bool, **options: Any
     except _native.ParseError as error:
         line, message = error.args
         raise FormatError(stream.name, message, line or None) from None
-    remarks = Remarks(stream.name, strict=strict)
+    file_warnings = FileWarnings(stream.name, strict=strict)
     n_rows = (parsed.labels if layout == "labels" else parsed.pairs).shape[0]
     if parsed.declared_rows is not None and parsed.declared_rows != n_rows:
-        remarks.add(f"the header declares {parsed.declared_rows} points, the file has {n_rows}")
-    for message, line in met(parsed):
-        remarks.add(message, line)
+        file_warnings.add(
+            f"the header declares {parsed.declared_rows} points, the file has {n_rows}"
+        )
+    for message, line in parser_warnings(parsed):
+        file_warnings.add(message, line)
     return parsed
 
 
-def met(parsed: ParsedText) -> Iterator[tuple[str, int]]:
-    """Say what the parser met that it did not take literally, and the line where first."""
+def parser_warnings(parsed: ParsedText) -> Iterator[tuple[str, int]]:
+    """Yield the warnings of the parser, each with the first line it concerns."""
     for tally, message in (
         (parsed.repeated_features, _REPEATED_FEATURES),
         (parsed.repeated_labels, _REPEATED_LABELS),
@@ -80,7 +82,7 @@ def met(parsed: ParsedText) -> Iterator[tuple[str, int]]:
 
 
 def check_limit(name: str, value: int | None) -> int | None:
-    """Check a number of columns that a caller sets."""
+    """Return a number of columns, or raise ValueError if it is out of range."""
     if value is not None and not 0 <= value < 2**31:
         raise ValueError(f"{name} must be in [0, 2**31), got {value!r}")
     return None if value is None else int(value)

@@ -1,4 +1,4 @@
-"""Points as they come: a data file read some rows at a time, in bounded memory."""
+"""Data files read block by block, in bounded memory."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from defrag import _native
 from defrag.exceptions import FormatError
-from defrag.io._text import Remarks, met
+from defrag.io._text import FileWarnings, parser_warnings
 from defrag.io.formats import data_form
 from defrag.io.npz import parse_npz
 
@@ -21,26 +21,26 @@ if TYPE_CHECKING:
 __all__ = ["ROWS_AT_A_TIME", "RowBlocks", "cut_rows"]
 
 ROWS_AT_A_TIME = 20_000
-"""Rows in a block of points that are in memory already."""
+"""Rows per block of a matrix that is in memory already."""
 
 
 class RowBlocks:
     r"""The features of a data file, block by block.
 
-    Text is parsed as it is read, a few megabytes at a time; an archive cannot be. Labels
-    are checked and left out.
+    Text is parsed a few megabytes at a time; an archive is read at once. Labels are checked
+    and discarded.
 
     Parameters
     ----------
     stream : InputStream
         The file.
     strict : bool, default=False
-        Whether what is otherwise warned about is an error.
+        Whether warnings are errors.
 
     Attributes
     ----------
     n_rows, n_features : int
-        What the header declares. After the last block, ``n_rows`` is how many there were.
+        Sizes declared by the header. After the last block, ``n_rows`` is the true number.
 
     Examples
     --------
@@ -66,7 +66,7 @@ class RowBlocks:
         self._layout = form
         text = stream.lines()
         head, first = _cut_header(next(text, b""))
-        # An empty file, or one whose header is wrong, fails here, before anything is written.
+        # An empty file or a wrong header fails here, before any output is written.
         parsed = self._parse(head, 0)
         self._width = (parsed.pairs.shape[1], parsed.labels.shape[1])
         self.n_rows = parsed.declared_rows or 0
@@ -83,7 +83,7 @@ class RowBlocks:
         block: bytes | None = first
         while block is not None:
             if block:
-                # Each block gets a header of its own, with the points that are still to come.
+                # Each block is parsed with a header that declares the remaining points.
                 sizes = (max(0, declared - found), *n_columns)
                 head = b" ".join(b"%d" % size for size in sizes) + b"\n"
                 parsed = self._parse(head + block, n_lines - 1)
@@ -94,12 +94,12 @@ class RowBlocks:
             block = next(rest, None)
         self.n_rows = found
         if total is not None:
-            remarks = Remarks(self.name, strict=self._strict)
-            for message, line in met(total):
-                remarks.add(message, line)
+            file_warnings = FileWarnings(self.name, strict=self._strict)
+            for message, line in parser_warnings(total):
+                file_warnings.add(message, line)
 
     def _parse(self, text: bytes, offset: int) -> ParsedText:
-        """Parse text whose lines stand ``offset`` lines further down in the file."""
+        """Parse text that begins ``offset`` lines further down in the file."""
         parser = _native.TextParser(self._layout)
         try:
             parser.feed(text)
@@ -119,13 +119,13 @@ _TALLIES = ("repeated_features", "repeated_labels", "non_finite", "skipped_lines
 
 
 def cut_rows(X: Csr) -> Iterator[Csr]:
-    """Cut points that are in memory into blocks."""
+    """Yield a matrix in blocks of rows."""
     for start in range(0, X.shape[0], ROWS_AT_A_TIME):
         yield X[start : start + ROWS_AT_A_TIME]
 
 
 def _cut_header(text: bytes) -> tuple[bytes, bytes]:
-    """Cut text behind its first line that is no comment."""
+    """Split text after its first line that is not a comment."""
     end = 0
     while end < len(text):
         begin, end = end, text.find(b"\n", end) + 1 or len(text)
@@ -135,7 +135,7 @@ def _cut_header(text: bytes) -> tuple[bytes, bytes]:
 
 
 def _added(total: ParsedText, parsed: ParsedText) -> ParsedText:
-    """Give the tallies of both."""
+    """Return the sums of both tallies."""
     sums: dict[str, Any] = {}
     for name in _TALLIES:
         before, now = getattr(total, name), getattr(parsed, name)

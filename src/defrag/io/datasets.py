@@ -1,11 +1,11 @@
-"""Data sets by name: one that ships with the package, others from a folder.
+"""Data sets by name: the bundled one, and others in a folder.
 
-The bundled file is a sequence of xz streams, which any xz program reads as one. Inside
-is one line of JSON that names the sections and their number of bytes, then the sections:
-names separated by line feeds, and arrays of little-endian 16-bit numbers. A matrix is
-three arrays: how many entries each row has, their columns in rising order, and, for
-counts, their values. Columns as plain numbers compress better than their differences,
-because packages built from one source share most of their words.
+The bundled file is a sequence of xz streams, which any xz program reads as one. It contains
+one line of JSON with the names and sizes of the sections, then the sections: names separated
+by line feeds, and arrays of little-endian 16-bit integers. A matrix is three arrays: the
+number of entries of each row, their columns in increasing order and, for counts, their
+values. Plain columns compress better than their differences, because packages built from
+one source share most of their words.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _FOLDERS = ("debian-deps", "eurlex-4k", "tibkat-core", "yso-finna-en")
 _DESCRIPTIONS = {
     "debian": "Debian packages: words of name and description, and the packages that each "
     "one depends on, recommends or suggests",
-    "debian-deps": "Debian packages as text files, from which the set 'debian' was made",
+    "debian-deps": "Debian packages as text files, the source of the data set 'debian'",
     "eurlex-4k": "European Union law with EuroVoc subjects, the split of the Extreme "
     "Classification Repository",
     "tibkat-core": "library records in German and English with GND subjects",
@@ -49,9 +49,9 @@ class Split:
 
     Attributes
     ----------
-    X : csr_array of float32, shape (n_rows, n_features)
+    X : csr_array of float32, shape (n_points, n_features)
         Features.
-    Y : csr_array of float32, shape (n_rows, n_labels)
+    Y : csr_array of float32, shape (n_points, n_labels)
         Labels, 0 or 1.
     """
 
@@ -61,16 +61,16 @@ class Split:
 
 @dataclass(frozen=True)
 class Dataset:
-    """A data set with its fixed split.
+    """A data set with a fixed split.
 
     Attributes
     ----------
     name : str
-        What `load_dataset` calls it.
+        Name for `load_dataset`.
     train, test : Split
-        The points to learn from, and those to judge by.
+        Training and test points.
     label_names, feature_names : ndarray of str objects, or None
-        What the columns of Y and X stand for, where that is known.
+        Names of the columns of Y and X, if known.
     description : str
         One sentence.
     """
@@ -89,14 +89,14 @@ def load_dataset(name: str) -> Dataset:
     Parameters
     ----------
     name : str
-        ``"debian"`` ships with the package. ``"debian-deps"``, ``"eurlex-4k"``,
-        ``"tibkat-core"`` and ``"yso-finna-en"`` are read from a folder of that name inside
-        the folder that the environment variable ``DEFRAG_DATA`` names.
+        ``"debian"`` is bundled. ``"debian-deps"``, ``"eurlex-4k"``, ``"tibkat-core"`` and
+        ``"yso-finna-en"`` are read from the folder of that name in the folder named by the
+        environment variable ``DEFRAG_DATA``.
 
     Returns
     -------
     data : Dataset
-        For ``"debian"``, word counts weighted by `tf_idf`.
+        The data set; the features of ``"debian"`` are word counts weighted by `tf_idf`.
 
     Examples
     --------
@@ -116,19 +116,19 @@ def load_dataset(name: str) -> Dataset:
 
 
 def tf_idf(counts: Csr, document_frequency: NDArray[Any], n_documents: int) -> Csr:
-    """Weight word counts, and scale every row to length 1.
+    """Return tf-idf weights of word counts, with L2-normalised rows.
 
-    A count c of a word becomes ``(1 + ln c) * (1 + ln((1 + n) / (1 + f)))``, where f of
-    the n training documents hold the word.
+    A count c of a word that occurs in f of the n training documents becomes
+    ``(1 + ln c) * (1 + ln((1 + n) / (1 + f)))``.
 
     Parameters
     ----------
-    counts : csr_array, shape (n_rows, n_words)
-        Word counts, at least 1 where they are stored.
+    counts : csr_array, shape (n_points, n_words)
+        Word counts; stored entries are at least 1.
     document_frequency : ndarray of int, shape (n_words,)
-        How many training documents hold each word.
+        Number of training documents that contain each word.
     n_documents : int
-        How many training documents there are.
+        Number of training documents.
 
     Examples
     --------
@@ -148,7 +148,7 @@ def tf_idf(counts: Csr, document_frequency: NDArray[Any], n_documents: int) -> C
 
 
 def read_bundle(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, bytes]]:
-    """Read the header and the sections of a bundled file.
+    """Read the header and the sections of a bundled data set.
 
     Parameters
     ----------
@@ -158,7 +158,7 @@ def read_bundle(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str,
     Returns
     -------
     header : dict
-        What the file says about itself.
+        Format version, sizes and sections.
     sections : dict of str to bytes
         The sections by name.
     """
@@ -174,7 +174,7 @@ def read_bundle(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str,
         raise FormatError(name, f"format must be 1, got {header.get('format')!r}")
     total = sum(size for _, size in sizes)
     if any(size < 0 for _, size in sizes) or total != len(body):
-        raise FormatError(name, f"sections of {total} bytes, but the file holds {len(body)}")
+        raise FormatError(name, f"sections of {total} bytes, but the file has {len(body)}")
     sections, first = {}, 0
     for section, size in sizes:
         sections[section] = body[first : first + size]
@@ -230,16 +230,14 @@ def _load_folder(name: str) -> Dataset:
     place = os.environ.get("DEFRAG_DATA")
     if not place:
         raise FileNotFoundError(
-            f"data set {name!r} does not ship with defrag: "
-            f"set DEFRAG_DATA to the folder that holds the folder {name!r}"
+            f"data set {name!r} is not bundled: "
+            f"set DEFRAG_DATA to the folder that contains the folder {name!r}"
         )
     folder = Path(place) / name
     files = {part: folder / f"{part}.txt.xz" for part in ("train", "test")}
     for path in files.values():
         if not path.is_file():
-            raise FileNotFoundError(
-                f"data set {name!r} needs {path}; DEFRAG_DATA names the folder {place!r}"
-            )
+            raise FileNotFoundError(f"data set {name!r} requires {path}; DEFRAG_DATA is {place!r}")
     splits = {part: Split(*read_xmc(path)) for part, path in files.items()}
     return Dataset(
         name,

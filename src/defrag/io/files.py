@@ -18,44 +18,44 @@ from defrag.exceptions import FormatError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["InputStream", "PathLike", "display_name", "open_at_once", "open_input"]
+__all__ = ["InputStream", "PathLike", "display_name", "open_nonblocking", "open_input"]
 
 PathLike: TypeAlias = str | os.PathLike[str]
 """A path, or ``-`` for standard input or output."""
 
 BLOCK_BYTES = 4 << 20
-"""How much is read at a time: far above the cost of a call, far below the cost of a file."""
+"""Bytes per read: enough to make the cost of a call negligible, in bounded memory."""
 
 FIFO_PATIENCE_SECONDS = 0.5
-"""How long a FIFO may go without anybody who writes to it."""
+"""How long to wait for a writer to open a FIFO."""
 
-ANSWER_SECONDS = 0.1
-"""How long a Ctrl-C may wait for its answer while nothing comes from a pipe."""
+INTERRUPT_SECONDS = 0.1
+"""Longest delay of Ctrl-C while a pipe has no data."""
 
 _GZIP_MAGIC = b"\x1f\x8b"
 _XZ_MAGIC = b"\xfd7zXZ\x00"
 
 
 def display_name(path: PathLike) -> str:
-    """Name a file the way an error message does."""
+    """Return the name of a file in error messages."""
     text = os.fspath(path)
     return "<stdin>" if text == "-" else text
 
 
 class InputStream:
-    r"""Bytes that can be looked at before they are read.
+    r"""A stream of bytes that can be peeked at.
 
-    Files are read, not mapped: a map of a file that somebody shortens kills the
-    process, and a block at a time needs less memory.
+    Files are read, not mapped: truncating a mapped file kills the process, and reading by
+    blocks needs less memory.
 
     Parameters
     ----------
     raw : binary file
-        Where the bytes come from.
+        Source of the bytes.
     name : str
-        What error messages call it.
+        Name in error messages.
     head : bytes, default=b""
-        Bytes that come before those of ``raw``.
+        Bytes that precede those of ``raw``.
 
     Examples
     --------
@@ -76,7 +76,7 @@ class InputStream:
         self._peeked = head
 
     def peek(self, size: int) -> bytes:
-        """Look at the next ``size`` bytes, or at all there are, without taking them."""
+        """Return the next ``size`` bytes, or fewer at the end, without consuming them."""
         while len(self._peeked) < size:
             block = self._read_raw()
             if not block:
@@ -85,9 +85,9 @@ class InputStream:
         return self._peeked[:size]
 
     def peek_line(self, start: int, limit: int) -> bytes:
-        """Look at the line that begins ``start`` bytes from here and ends before ``limit``.
+        """Return the line that begins ``start`` bytes from here, cut at ``limit`` bytes.
 
-        Waits for no more than that line: whoever writes may want an answer to it first.
+        Does not wait for data after that line: the writer may wait for a response to it.
         """
         while (end := self._peeked.find(b"\n", start)) < 0 and len(self._peeked) < limit:
             block = self._read_raw()
@@ -97,16 +97,16 @@ class InputStream:
         return self._peeked[start : min(limit, end + 1 if end >= 0 else limit)]
 
     def read(self) -> bytes:
-        """Take the next bytes, a few megabytes at most; none at the end."""
+        """Return the next bytes, a few megabytes at most; ``b""`` at the end."""
         block, self._peeked = self._peeked, b""
         return block or self._read_raw()
 
     def read_all(self) -> bytes:
-        """Take all that is left."""
+        """Return all remaining bytes."""
         return b"".join(iter(self.read, b""))
 
     def lines(self) -> Iterator[bytes]:
-        """Take the bytes as runs of whole lines; the last run may lack its line feed."""
+        """Yield runs of complete lines; the last run may lack its line feed."""
         pending: list[bytes] = []
         while block := self.read():
             cut = block.rfind(b"\n") + 1
@@ -122,13 +122,13 @@ class InputStream:
         try:
             return self._raw.read(BLOCK_BYTES)
         except EOFError as error:
-            raise FormatError(self.name, "the compressed data end too early") from error
+            raise FormatError(self.name, "the compressed data are truncated") from error
         except (gzip.BadGzipFile, lzma.LZMAError, zlib.error) as error:
             raise FormatError(self.name, f"the compressed data are damaged: {error}") from error
 
 
 class _Rewound(io.RawIOBase):
-    """A file from which ``head`` has been read already, for the decompressors to start anew."""
+    """A file with ``head``, which was read from it, put back."""
 
     def __init__(self, head: bytes, rest: IO[bytes]) -> None:
         self._head = head
@@ -155,7 +155,7 @@ def open_input(path: PathLike) -> Iterator[InputStream]:
     Parameters
     ----------
     path : path
-        A file, a FIFO that somebody writes to, or ``-`` for standard input.
+        A file, a FIFO with a writer, or ``-`` for standard input.
 
     Yields
     ------
@@ -167,7 +167,7 @@ def open_input(path: PathLike) -> Iterator[InputStream]:
     FormatError
         If ``path`` is a directory or a device.
     OSError
-        If there is no such file or it may not be read.
+        If the file does not exist or cannot be read.
     """
     name = display_name(path)
     with _open_raw(os.fspath(path), name) as raw:
@@ -185,11 +185,11 @@ def open_input(path: PathLike) -> Iterator[InputStream]:
             yield InputStream(raw, name, head)
 
 
-class _Answering(io.FileIO):
-    """A file that leaves Python able to answer Ctrl-C however long the next bytes take.
+class _Interruptible(io.FileIO):
+    """A file whose reads can be interrupted by Ctrl-C even if no data arrive.
 
-    A signal that comes just before a system call does not end that call: Python notes the
-    signal and answers it once the call returns, which reading from a silent pipe never does.
+    A signal that arrives just before a system call does not interrupt that call: Python
+    handles it when the call returns, which a read from a silent pipe never does.
     """
 
     def read(self, size: int | None = -1, /) -> bytes:
@@ -203,21 +203,21 @@ class _Answering(io.FileIO):
     def _wait(self) -> None:
         poll = select.poll()
         poll.register(self.fileno(), select.POLLIN)
-        while not poll.poll(ANSWER_SECONDS * 1000):
-            pass  # between two waits Python answers what came meanwhile
+        while not poll.poll(INTERRUPT_SECONDS * 1000):
+            pass  # Python handles signals between two waits
 
 
-def open_at_once(path: str, flags: int) -> int:
-    """Open, as the ``opener`` of a file, even a FIFO that nobody writes to without waiting."""
+def open_nonblocking(path: str, flags: int) -> int:
+    """Open a file without blocking, even a FIFO without a writer; for use as ``opener``."""
     return os.open(path, flags | os.O_NONBLOCK)
 
 
 def _open_raw(path: str, name: str) -> IO[bytes]:
     if path == "-":
-        return _Answering(os.dup(sys.stdin.fileno()), "rb")
+        return _Interruptible(os.dup(sys.stdin.fileno()), "rb")
     try:
-        # The file owns its descriptor from the first: an interrupt finds nothing to close twice.
-        raw = _Answering(path, "rb", opener=open_at_once)
+        # The file owns its descriptor from the start, so an interrupt cannot close it twice.
+        raw = _Interruptible(path, "rb", opener=open_nonblocking)
     except IsADirectoryError:
         raise FormatError(name, "is a directory, not a file") from None
     with ExitStack() as on_error:
@@ -229,7 +229,7 @@ def _open_raw(path: str, name: str) -> IO[bytes]:
 
 
 def _check_kind(descriptor: int, name: str) -> bytes:
-    """Refuse what cannot be read to an end; return what was read of a FIFO to find out."""
+    """Raise FormatError for devices and FIFOs without a writer; return bytes read to check."""
     mode = os.fstat(descriptor).st_mode
     if stat.S_ISFIFO(mode):
         return _wait_for_writer(descriptor, name)
@@ -245,8 +245,8 @@ def _wait_for_writer(descriptor: int, name: str) -> bytes:
         return b""
     try:
         head = os.read(descriptor, 1)
-    except BlockingIOError:  # somebody will write, but takes time
+    except BlockingIOError:  # there is a writer that has not written yet
         return b""
     if not head:
-        raise FormatError(name, "is a FIFO that nobody writes to")
+        raise FormatError(name, "is a FIFO without a writer")
     return head

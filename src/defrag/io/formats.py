@@ -1,4 +1,4 @@
-"""Read data by what is in the file, for the command line."""
+"""Detection of the format of a data file by its content."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["DataForm", "data_form", "parse_data", "read_data"]
 
 DataForm: TypeAlias = Literal["combined", "features", "npz"]
-"""What a data file says by itself that it is."""
+"""Format of a data file, as far as its content shows."""
 
 _ZIP_MAGIC = b"PK\x03\x04"
 _LONGEST_HEADER_BYTES = 1 << 16
@@ -27,34 +27,34 @@ _LONGEST_HEADER_BYTES = 1 << 16
 def read_data(
     path: PathLike,
     *,
-    labels: PathLike | None = None,
+    labels_path: PathLike | None = None,
     n_features: int | None = None,
     n_labels: int | None = None,
     strict: bool = False,
 ) -> tuple[Csr, Csr | None]:
-    """Read points, and their labels where there are any, from a file of any kind.
+    """Read points, and their labels if there are any, from a file of any format.
 
-    The content decides, not the name: a numpy archive by its first bytes, text by the
-    number of words in its header (three: combined; two: features only). svmlight text has
-    no header to be known by; use ``read_svmlight``.
+    The format is detected from the content, not from the name: a numpy archive by its first
+    bytes, XMC text by the number of words in its header (three: combined; two: features
+    only). svmlight text has no header; use ``read_svmlight``.
 
     Parameters
     ----------
     path : path
         The file; text may be compressed, ``-`` is standard input.
-    labels : path, optional
-        The label file, where ``path`` holds features only.
+    labels_path : path, optional
+        The label file, if ``path`` contains features only.
     n_features, n_labels : int, optional
-        Numbers of columns that overrule the file's.
+        Numbers of columns that override those of the file.
     strict : bool, default=False
-        Whether what is otherwise warned about is an error.
+        Whether warnings are errors.
 
     Returns
     -------
     X : csr_array of shape (n, d), float32
         The features.
     Y : csr_array of shape (n, L), float32, or None
-        The labels, 0 or 1; None where the file holds features only.
+        The labels, 0 or 1; None if the file contains features only.
 
     Examples
     --------
@@ -69,17 +69,17 @@ def read_data(
     with open_input(path) as stream:
         X, Y = parse_data(stream, n_features=n_features, n_labels=n_labels, strict=strict)
         name = stream.name
-    if labels is None:
+    if labels_path is None:
         return X, Y
     if Y is not None:
-        raise FormatError(name, f"has labels already, besides those of {display_name(labels)}")
-    Y = read_labels(labels, n_labels=n_labels, strict=strict)
-    check_rows(display_name(labels), X, Y)
+        raise FormatError(name, f"has labels already, besides those of {display_name(labels_path)}")
+    Y = read_labels(labels_path, n_labels=n_labels, strict=strict)
+    check_rows(display_name(labels_path), X, Y)
     return X, Y
 
 
 def data_form(stream: InputStream) -> DataForm:
-    """Tell the form of a data file by its beginning, which stays in the stream."""
+    """Return the format of a data file; the stream is not advanced."""
     if stream.peek(len(_ZIP_MAGIC)) == _ZIP_MAGIC:
         return "npz"
     return "features" if _header_size(stream) == 2 else "combined"
@@ -92,7 +92,7 @@ def parse_data(
     n_labels: int | None = None,
     strict: bool = False,
 ) -> tuple[Csr, Csr | None]:
-    """Read from an open stream, as ``read_data`` does."""
+    """Read from an open stream; see ``read_data``."""
     n_features = check_limit("n_features", n_features)
     n_labels = check_limit("n_labels", n_labels)
     form = data_form(stream)
@@ -107,7 +107,7 @@ def parse_data(
 
 
 def _header_size(stream: InputStream) -> int:
-    """Count the words of the first line that is no comment."""
+    """Return the number of words in the first line that is not a comment."""
     start = 0
     while line := stream.peek_line(start, _LONGEST_HEADER_BYTES):
         if not line.startswith(b"#"):
@@ -117,7 +117,7 @@ def _header_size(stream: InputStream) -> int:
 
 
 def _widen(name: str, noun: str, matrix: Csr, width: int | None) -> Csr:
-    """Give a matrix the number of columns that the caller asked for."""
+    """Return a matrix with the requested number of columns."""
     if width is None or matrix.shape[1] == width:
         return matrix
     if matrix.nnz and matrix.indices.max() >= width:

@@ -1,9 +1,8 @@
-"""The group file of the official program: which features form which group.
+"""The group file of the official DEFRAG program.
 
-The first line holds the number of groups K. Each of the next K lines describes a group: its
-size, then the ids of its features, counted from 0, with blanks between them; the official
-program writes a blank at the end of the line as well, and so does this module. An example
-with three groups of five features::
+The first line has the number of groups K. Each of the next K lines describes a group: its
+size and the ids of its features, counted from 0 and separated by blanks, with a blank at the
+end of the line. Three groups of five features::
 
     3
     2 0 3
@@ -46,19 +45,19 @@ def read_groups(
     path : path
         The group file; may be compressed, ``-`` is standard input.
     n_features : int, optional
-        How many features there are; default: the largest id plus one.
+        Number of features; default: the largest id plus one.
     allow_missing : bool, default=False
-        Whether features may be in no group.
+        Whether features without a group are allowed.
 
     Returns
     -------
-    labels : array of shape (n_features,), int32
-        The group of each feature; -1 for those in none.
+    groups : array of shape (n_features,), int32
+        The group of each feature, or -1 if it has none.
 
     Raises
     ------
     FormatError
-        If the file is not a partition of the features; says which line.
+        If the file is not a partition of the features; names the line.
 
     Examples
     --------
@@ -76,9 +75,9 @@ def read_groups(
 def parse_groups(
     stream: InputStream, n_features: int | None = None, *, allow_missing: bool = False
 ) -> tuple[Ids, int]:
-    """Read from an open stream, as ``read_groups`` does, and count the groups.
+    """Read groups from an open stream; return them and their number.
 
-    The number counts groups without features too, which the array cannot show.
+    The number includes empty groups, which do not occur in the array.
     """
     check_limit("n_features", n_features)
     name, lines = stream.name, stream.read_all().split(b"\n")
@@ -96,17 +95,17 @@ def parse_groups(
     return _partition(name, groups, n_features, allow_missing=allow_missing), len(groups)
 
 
-def write_groups(path: PathLike, labels: ArrayLike, n_clusters: int | None = None) -> None:
-    r"""Write the group of each feature; ``read_groups`` gives the same array back.
+def write_groups(path: PathLike, groups: ArrayLike, n_clusters: int | None = None) -> None:
+    r"""Write the group of each feature; ``read_groups`` restores the same array.
 
     Parameters
     ----------
     path : path
         The file, as for ``write_xmc``.
-    labels : array-like of shape (n_features,)
-        The group of each feature, counted from 0; -1 for those in none.
+    groups : array-like of shape (n_features,)
+        The group of each feature, counted from 0, or -1 if it has none.
     n_clusters : int, optional
-        How many groups there are, empty ones among them; default: the largest id plus one.
+        Number of groups, including empty ones; default: the largest id plus one.
 
     Examples
     --------
@@ -117,24 +116,21 @@ def write_groups(path: PathLike, labels: ArrayLike, n_clusters: int | None = Non
     >>> path.read_text()
     '2\n1 0 \n2 1 2 \n'
     """
-    groups = np.asarray(labels)
-    if groups.ndim != 1 or (groups.size and groups.dtype.kind not in "iu"):
-        raise ValueError(
-            f"labels must be a one-dimensional array of whole numbers, got {groups.dtype} of "
-            f"shape {groups.shape}"
-        )
-    if groups.size and groups.min() < -1:
-        raise ValueError(f"labels must be >= -1, got {groups.min()}")
-    order = np.argsort(groups, kind="stable")
-    order = order[groups[order] >= 0]
-    sizes = np.bincount(groups[order].astype(np.int64), minlength=n_clusters or 0)
+    ids = np.asarray(groups)
+    if ids.ndim != 1 or (ids.size and ids.dtype.kind not in "iu"):
+        raise ValueError(f"groups must be a 1-D array of ints, got {ids.ndim}-D of {ids.dtype}")
+    if ids.size and ids.min() < -1:
+        raise ValueError(f"groups must be >= 0, or -1 to drop, got {ids.min()}")
+    order = np.argsort(ids, kind="stable")
+    order = order[ids[order] >= 0]
+    sizes = np.bincount(ids[order].astype(np.int64), minlength=n_clusters or 0)
     if n_clusters is not None and len(sizes) > n_clusters:
-        raise ValueError(f"labels must be below n_clusters ({n_clusters}), got {len(sizes) - 1}")
+        raise ValueError(f"groups must be below n_clusters ({n_clusters}), got {len(sizes) - 1}")
     with atomic_writer(path) as file:
         file.write(b"%d\n" % len(sizes))
         for members in np.split(order, np.cumsum(sizes)[:-1]) if len(sizes) else []:
-            ids = " ".join(map(str, [len(members), *members.tolist()]))
-            file.write(ids.encode() + b" \n")
+            line = " ".join(map(str, [len(members), *members.tolist()]))
+            file.write(line.encode() + b" \n")
 
 
 def _numbers(name: str, line: bytes, number: int) -> Offsets:
@@ -167,7 +163,7 @@ def _group(name: str, line: bytes, number: int) -> Offsets:
 def _partition(
     name: str, groups: list[Offsets], n_features: int | None, *, allow_missing: bool
 ) -> Ids:
-    """Turn lists of members into the group of each member; check that it is a partition."""
+    """Return the group of each feature; check that the groups are a partition."""
     members = np.concatenate([*groups, np.zeros(0, dtype=np.int64)])
     lines = np.repeat(np.arange(len(groups)) + 2, [len(group) for group in groups])
     width = int(members.max()) + 1 if n_features is None and len(members) else n_features or 0
@@ -176,7 +172,7 @@ def _partition(
         message = f"feature index {members[outside[0]]}, but there are {width} features"
         raise FormatError(name, message, int(lines[outside[0]]))
     if width > len(members) and not allow_missing:
-        # Before the array is made: one large id must not cost gigabytes.
+        # Checked before the array is allocated: one large id must not cost gigabytes.
         absent = np.setdiff1d(np.arange(len(members) + 1), members)[0]
         raise FormatError(name, f"{width} features, but feature {absent} is in no group")
     order = np.argsort(members, kind="stable")
@@ -185,6 +181,6 @@ def _partition(
         first = twice.min()
         message = f"feature {members[first]} is in a group already"
         raise FormatError(name, message, int(lines[first]))
-    labels = np.full(width, -1, dtype=np.int32)
-    labels[members] = lines - 2
-    return labels
+    result = np.full(width, -1, dtype=np.int32)
+    result[members] = lines - 2
+    return result

@@ -1,8 +1,8 @@
-"""Matrices as numpy archives, without pickle.
+"""Points and labels as numpy archives, without pickle.
 
-An archive holds ``X_indptr``, ``X_indices``, ``X_data`` and ``X_shape``, and the same four
-with ``Y`` where there are labels. The archives of ``scipy.sparse.save_npz`` are read as well,
-as features without labels.
+An archive contains ``X_indptr``, ``X_indices``, ``X_data`` and ``X_shape``, and the same four
+arrays with ``Y`` if there are labels. Archives of ``scipy.sparse.save_npz`` are read as
+features without labels.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ __all__ = ["parse_npz", "read_npz", "write_npz"]
 _PARTS = ("indptr", "indices", "data", "shape")
 _PIECE_BYTES = 1 << 20
 _MOST_EXPANSION = 1100
-"""Deflate cannot make anything smaller than by 1032; whoever claims it lies about a size."""
+"""Deflate compresses by a factor of at most 1032; a larger claimed size is false."""
 
 
 def read_npz(path: PathLike) -> tuple[Csr, Csr | None]:
-    """Read points and, where the archive has them, their labels.
+    """Read points and, if the archive has them, their labels.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ def read_npz(path: PathLike) -> tuple[Csr, Csr | None]:
     Raises
     ------
     FormatError
-        If the archive is damaged or holds anything but such matrices.
+        If the archive is damaged or contains other arrays.
 
     Examples
     --------
@@ -73,7 +73,7 @@ def read_npz(path: PathLike) -> tuple[Csr, Csr | None]:
 
 
 def parse_npz(stream: InputStream) -> tuple[Csr, Csr | None]:
-    """Read an archive from an open stream, as ``read_npz`` does."""
+    """Read an archive from an open stream; see ``read_npz``."""
     name = stream.name
     arrays: dict[str, NDArray[Any]] = {}
     try:
@@ -86,7 +86,7 @@ def parse_npz(stream: InputStream) -> tuple[Csr, Csr | None]:
         raise FormatError(name, f"is not an archive of matrices: {error}") from error
     layout = arrays.pop("format", None)
     if layout is not None and layout.tobytes().rstrip(b"\0") != b"csr":
-        raise FormatError(name, "holds a sparse matrix that is not csr")
+        raise FormatError(name, "contains a sparse matrix that is not csr")
     if set(arrays) == set(_PARTS):
         return _matrix(name, "X", arrays), None
     for matrices in (("X",), ("X", "Y")):
@@ -107,14 +107,14 @@ def parse_npz(stream: InputStream) -> tuple[Csr, Csr | None]:
 
 
 def write_npz(path: PathLike, X: MatrixLike, Y: LabelsLike | None = None) -> None:
-    """Write points and their labels; ``read_npz`` gives the same bits back.
+    """Write points and their labels; ``read_npz`` restores the same bits.
 
     Parameters
     ----------
     path : path
         The archive, as for ``write_xmc``.
     X : matrix of shape (n, d)
-        The features; all finite.
+        Finite features.
     Y : labels of n points, optional
         An indicator matrix, label lists, or one class per point.
 
@@ -132,14 +132,14 @@ def write_npz(path: PathLike, X: MatrixLike, Y: LabelsLike | None = None) -> Non
             shape = np.array(matrix.shape, dtype=np.int64)
             arrays: list[NDArray[Any]] = [*_native.csr_parts(matrix), shape]
             for part, array in zip(_PARTS, arrays, strict=True):
-                # A fixed time stamp: the same data give the same bytes.
+                # A fixed time stamp, so that equal data give equal bytes.
                 member = zipfile.ZipInfo(f"{name}_{part}.npy", (1980, 1, 1, 0, 0, 0))
                 with archive.open(member, "w", force_zip64=True) as target:
                     npy_format.write_array(target, array, allow_pickle=False)
 
 
 def _read_array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> NDArray[Any]:
-    """Read one array; its header is believed only as far as the bytes bear it out."""
+    """Read one array; its declared size must match its bytes before memory is allocated."""
     if member.file_size > _MOST_EXPANSION * member.compress_size + 1024:
         raise zipfile.BadZipFile(f"{member.filename} claims {member.file_size} bytes")
     with archive.open(member) as source:
@@ -148,7 +148,7 @@ def _read_array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> NDArray[An
             raise ValueError(f"{member.filename} has version {version} of the array format")
         shape, _, dtype = npy_format.read_array_header_1_0(source)
         if dtype.kind not in "iufSU" or len(shape) > 1:
-            raise ValueError(f"{member.filename} holds {dtype} of shape {shape}")
+            raise ValueError(f"{member.filename} has {dtype} of shape {shape}")
         n_items = shape[0] if shape else 1
         n_bytes = member.file_size - source.tell()
         if n_items * dtype.itemsize != n_bytes:
@@ -161,7 +161,7 @@ def _read_array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> NDArray[An
                 raise EOFError(f"{member.filename} ends too early")
             data[done : done + len(piece)] = piece
             done += len(piece)
-        if source.read(1):  # also where the check sum is compared
+        if source.read(1):  # reading past the end also verifies the checksum
             raise ValueError(f"{member.filename} has more bytes than it declares")
     return np.frombuffer(data, dtype=dtype)
 
@@ -170,7 +170,7 @@ def _matrix(name: str, matrix: str, arrays: dict[str, NDArray[Any]]) -> Csr:
     indptr, indices, data, shape = (arrays[part] for part in _PARTS)
     whole = all(array.dtype.kind in "iu" for array in (indptr, indices, shape))
     if not whole or data.dtype.kind not in "iuf" or len(shape) != 2 or min(shape, default=-1) < 0:
-        raise FormatError(name, f"the arrays of {matrix} have types or sizes of no matrix")
+        raise FormatError(name, f"the arrays of {matrix} do not form a matrix")
     if len(indptr) != int(shape[0]) + 1:
         message = f"{matrix} has {shape[0]} rows, but {len(indptr)} row pointers"
         raise FormatError(name, message)
@@ -182,5 +182,5 @@ def _matrix(name: str, matrix: str, arrays: dict[str, NDArray[Any]]) -> Csr:
     except ValueError as error:
         raise FormatError(name, f"{matrix} cannot be read: {error}") from error
     if not np.isfinite(result.data).all():
-        raise FormatError(name, f"{matrix} holds values that are not finite floats")
+        raise FormatError(name, f"{matrix} has values that are not finite")
     return result

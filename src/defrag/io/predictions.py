@@ -22,22 +22,22 @@ __all__ = ["format_ranking", "read_predictions", "write_predictions"]
 
 
 def read_predictions(path: PathLike, *, n_labels: int | None = None, strict: bool = False) -> Csr:
-    r"""Read the scores of predicted labels.
+    r"""Read predicted labels and their scores.
 
     Parameters
     ----------
     path : path
-        The file; may be compressed, ``-`` is standard input. Labels may come in any order; a
-        label twice in a line is an error, since nothing says which score holds.
+        The file; may be compressed, ``-`` is standard input. Labels may be in any order; a
+        repeated label in a line is an error.
     n_labels : int, optional
-        A number of labels that overrules the header.
+        Number of labels; overrides the header.
     strict : bool, default=False
-        Whether a number of points that differs from the header is an error or a warning.
+        Whether warnings (a number of points that differs from the header) are errors.
 
     Returns
     -------
     scores : csr_array of shape (n, L), float32
-        The scores. A score of zero is stored: it was predicted.
+        The scores. Predicted labels with a score of zero are stored.
 
     Examples
     --------
@@ -60,15 +60,15 @@ def read_predictions(path: PathLike, *, n_labels: int | None = None, strict: boo
 
 
 def write_predictions(path: PathLike, scores: MatrixLike) -> None:
-    """Write the scores of predicted labels, the best first; ties by label.
+    """Write predicted labels and their scores, best first; ties are broken by label id.
 
     Parameters
     ----------
     path : path
         The file, as for ``write_xmc``.
     scores : sparse matrix of shape (n, L)
-        The scores, as ``decision_function`` gives them. Every stored one is written, also
-        zeros.
+        The scores, as returned by ``decision_function``. All stored entries are written,
+        including zeros.
 
     Examples
     --------
@@ -95,16 +95,16 @@ def write_predictions(path: PathLike, scores: MatrixLike) -> None:
 
 
 def format_ranking(labels: Ids, scores: Floats, n_labels: int) -> Iterator[bytes]:
-    """Write the lines of some points, as ``write_predictions`` does.
+    """Yield the lines of ``write_predictions`` for a block of points.
 
     Parameters
     ----------
     labels : ndarray of int32, shape (n, k)
-        Label ids, best first; -1 at the end of a row where there are fewer.
+        Label ids, best first, padded with -1.
     scores : ndarray of float32, shape (n, k)
         Their scores.
     n_labels : int
-        How many labels there are.
+        Number of labels.
     """
     found = labels >= 0
     indptr = np.append(0, np.cumsum(found.sum(axis=1)))
@@ -115,7 +115,7 @@ def format_ranking(labels: Ids, scores: Floats, n_labels: int) -> Iterator[bytes
 
 
 def _check_scores(scores: MatrixLike) -> Csr:
-    """Check scores without losing the zeros among them."""
+    """Return validated scores; unlike ``check_matrix``, keep stored zeros."""
     checked: Csr = sparse.csr_array(sparse.csr_matrix(scores, dtype=np.float32, copy=True))
     checked.has_sorted_indices = False
     checked.sort_indices()
@@ -125,7 +125,7 @@ def _check_scores(scores: MatrixLike) -> Csr:
     indptr, indices, _ = _native.csr_parts(checked)
     state = _native.inspect_csr(indptr, indices, n_cols=checked.shape[1])
     if state == "unsorted":
-        raise ValueError("scores must hold a label at most once per row")
+        raise ValueError("scores must not repeat a label in a row")
     if state != "canonical":
         raise ValueError(f"scores is a broken sparse matrix: {state}")
     return checked

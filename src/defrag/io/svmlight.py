@@ -30,24 +30,23 @@ def read_svmlight(
     drop_non_finite: bool = False,
     strict: bool = False,
 ) -> tuple[Csr, Csr]:
-    r"""Read points and their labels from a file without header.
+    r"""Read points and their labels from svmlight text.
 
     Parameters
     ----------
     path : path
         The file; may be compressed, ``-`` is standard input.
     zero_based : bool
-        Whether feature ids count from 0 or from 1. The files on the LIBSVM page count from 1;
-        those of scikit-learn from 0. The file does not say, so the caller must.
+        Whether feature ids count from 0 or from 1, which the file does not show. The files
+        on the LIBSVM page count from 1, those of scikit-learn from 0.
     zero_based_labels : bool, default=True
         The same for labels.
     n_features, n_labels : int, optional
-        Numbers of columns; default: as many as the ids need.
+        Numbers of columns; default: the largest id plus one.
     drop_non_finite : bool, default=False
-        Whether values such as ``nan`` are left out, with a warning, or are an error.
+        Whether values such as ``nan`` are dropped with a warning instead of being an error.
     strict : bool, default=False
-        Whether what is otherwise warned about (empty lines, repeated features or labels in a
-        line) is an error.
+        Whether warnings (empty lines, repeated features or labels in a line) are errors.
 
     Returns
     -------
@@ -89,17 +88,17 @@ def write_svmlight(
     zero_based: bool,
     zero_based_labels: bool = True,
 ) -> None:
-    """Write points and their labels without header.
+    """Write points and their labels as svmlight text.
 
-    ``read_svmlight`` gives the same bits back when it is told the numbers of columns, which
-    the file does not hold.
+    ``read_svmlight`` restores the same bits if it is given the numbers of columns, which the
+    file does not contain.
 
     Parameters
     ----------
     path : path
         The file, as for ``write_xmc``.
     X : matrix of shape (n, d)
-        The features; all finite.
+        Finite features.
     Y : labels of n points
         An indicator matrix, label lists, or one class per point.
     zero_based : bool

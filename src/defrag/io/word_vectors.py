@@ -1,9 +1,9 @@
-"""Word vectors as text, in the forms of GloVe and word2vec, joined to a vocabulary.
+"""Word vectors in the text formats of GloVe and word2vec.
 
-Each line is a word and the numbers of its vector, with single blanks between them. The form
-of word2vec has a header line before them, with the number of words and of dimensions; a first
-line of exactly two whole numbers is taken for it. A word may contain blanks (some of GloVe's
-do): the last ``p`` parts of a line are the vector.
+Each line is a word and the numbers of its vector, separated by single blanks. The format of
+word2vec has a header with the numbers of words and dimensions; a first line of exactly two
+whole numbers is taken to be this header. A word may contain blanks (some in GloVe do): the
+last ``p`` parts of a line are the vector.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 
 from defrag import _native
 from defrag.exceptions import FormatError
-from defrag.io._text import Remarks
+from defrag.io._text import FileWarnings
 from defrag.io.files import open_input
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ __all__ = ["WordVectors", "read_word_vectors"]
 
 
 class WordVectors(NamedTuple):
-    """The vectors of a vocabulary, and which of its words have one."""
+    """Vectors of a vocabulary, and which of its words were found."""
 
     vectors: Floats
     found: NDArray[np.bool_]
@@ -45,17 +45,17 @@ def read_word_vectors(
     path : path
         The file, encoded as UTF-8; may be compressed, ``-`` is standard input.
     vocabulary : sequence of str
-        The words, one per feature. They are looked up as they are.
+        The words, one per feature; they must match exactly.
     strict : bool, default=False
-        Whether a word of the vocabulary that stands twice in the file is an error or a
-        warning (the first vector counts).
+        Whether warnings (a word of the vocabulary that is repeated in the file; its first
+        vector is used) are errors.
 
     Returns
     -------
     vectors : array of shape (d, p), float32
-        The vector of each word; zero for words that the file does not have.
+        The vector of each word; zero for words that are not in the file.
     found : array of shape (d,), bool
-        Which words the file has.
+        Which words are in the file.
 
     Examples
     --------
@@ -75,7 +75,7 @@ def read_word_vectors(
         places.setdefault(word.encode("utf-8", "surrogatepass"), []).append(place)
     found = np.zeros(len(vocabulary), dtype=np.bool_)
     with open_input(path) as stream:
-        remarks = Remarks(stream.name, strict=strict)
+        file_warnings = FileWarnings(stream.name, strict=strict)
         lines = _numbered_lines(stream)
         size, line = _first_line(stream.name, lines)
         vectors = np.zeros((len(vocabulary), size), dtype=np.float32)
@@ -88,7 +88,7 @@ def read_word_vectors(
             where = places.get(parts[0])
             if where is not None:
                 if found[where[0]]:
-                    remarks.add("a word stands here again; its first vector counts", number)
+                    file_warnings.add("a word is repeated; its first vector is used", number)
                 else:
                     vectors[where] = _values(stream.name, parts[1:], number)
                     found[where] = True
@@ -104,14 +104,14 @@ def _numbered_lines(stream: InputStream) -> Iterator[tuple[int, bytes]]:
             line = text.removesuffix(b"\r").rstrip(b" ")
             if line:
                 yield number, line
-        # A run that ends with its line feed leaves an empty piece after it.
+        # A run that ends with a line feed has an empty piece after it.
         number -= run.endswith(b"\n")
 
 
 def _first_line(
     name: str, lines: Iterator[tuple[int, bytes]]
 ) -> tuple[int, tuple[int, bytes] | None]:
-    """Find the number of dimensions, and the first line that holds a vector."""
+    """Return the number of dimensions and the first line with a vector."""
     first = next(lines, None)
     if first is None:
         raise FormatError(name, "the file is empty")
@@ -119,7 +119,7 @@ def _first_line(
     parts = text.split(b" ")
     header = len(parts) == 2 and all(part.isdigit() for part in parts)
     first = next(lines, None) if header else first
-    # The header's promise is not used for anything that costs memory before a line keeps it.
+    # The declared size is compared with a line before memory is allocated for it.
     size = (int(parts[1]) if len(parts[1]) <= 9 else 2**31) if header else len(parts) - 1
     if size < 1:
         raise FormatError(name, "expected a word and the numbers of its vector", number)

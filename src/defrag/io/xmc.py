@@ -26,14 +26,14 @@ __all__ = ["read_features", "read_labels", "read_xmc", "write_features", "write_
 def read_xmc(
     path: PathLike,
     *,
-    labels: PathLike | None = None,
+    labels_path: PathLike | None = None,
     n_features: int | None = None,
     n_labels: int | None = None,
     zero_based: bool = True,
     drop_non_finite: bool = False,
     strict: bool = False,
 ) -> tuple[Csr, Csr]:
-    r"""Read points and their labels.
+    r"""Read points and their labels from XMC text.
 
     Parameters
     ----------
@@ -41,18 +41,18 @@ def read_xmc(
         A combined file (header ``n d L``, lines ``label,label feature:value ...``), or the
         feature file of the split form (header ``n d``). May be compressed with gzip or xz;
         ``-`` is standard input.
-    labels : path, optional
+    labels_path : path, optional
         The label file of the split form (header ``n L``, lines ``label:1 ...``).
     n_features, n_labels : int, optional
-        Numbers of columns that overrule the header, such as those of the training data
-        when a test file is read.
+        Numbers of columns that override the header, such as those of the training data
+        for a test file.
     zero_based : bool, default=True
-        Whether ids count from 0 or from 1. This is never guessed.
+        Whether ids count from 0 or from 1.
     drop_non_finite : bool, default=False
-        Whether values such as ``nan`` are left out, with a warning, or are an error.
+        Whether values such as ``nan`` are dropped with a warning instead of being an error.
     strict : bool, default=False
-        Whether what is otherwise warned about (a number of points that differs from the
-        header, repeated features or labels in a line) is an error.
+        Whether warnings (a number of points that differs from the header, repeated features
+        or labels in a line) are errors.
 
     Returns
     -------
@@ -64,7 +64,7 @@ def read_xmc(
     Raises
     ------
     FormatError
-        If the file breaks a rule of the format; says which line.
+        If the file violates a rule of the format; names the line.
 
     Examples
     --------
@@ -80,7 +80,7 @@ def read_xmc(
     array([[1., 0., 0., 1.],
            [0., 0., 0., 0.]], dtype=float32)
     """
-    if labels is not None:
+    if labels_path is not None:
         X = read_features(
             path,
             n_features=n_features,
@@ -88,8 +88,8 @@ def read_xmc(
             drop_non_finite=drop_non_finite,
             strict=strict,
         )
-        Y = read_labels(labels, n_labels=n_labels, zero_based=zero_based, strict=strict)
-        check_rows(display_name(labels), X, Y)
+        Y = read_labels(labels_path, n_labels=n_labels, zero_based=zero_based, strict=strict)
+        check_rows(display_name(labels_path), X, Y)
         return X, Y
     first = 0 if zero_based else 1
     with open_input(path) as stream:
@@ -121,13 +121,13 @@ def read_features(
     path : path
         The file; may be compressed, ``-`` is standard input.
     n_features : int, optional
-        A number of features that overrules the header.
+        Number of features; overrides the header.
     zero_based : bool, default=True
         Whether ids count from 0 or from 1.
     drop_non_finite : bool, default=False
-        Whether values such as ``nan`` are left out, with a warning, or are an error.
+        Whether values such as ``nan`` are dropped with a warning instead of being an error.
     strict : bool, default=False
-        Whether what is otherwise warned about is an error.
+        Whether warnings are errors.
 
     Returns
     -------
@@ -162,14 +162,14 @@ def read_labels(
     Parameters
     ----------
     path : path
-        The file; may be compressed, ``-`` is standard input. A relevance above zero makes a
-        label, any other does not.
+        The file; may be compressed, ``-`` is standard input. Entries with a relevance of zero
+        or less are not labels.
     n_labels : int, optional
-        A number of labels that overrules the header.
+        Number of labels; overrides the header.
     zero_based : bool, default=True
         Whether ids count from 0 or from 1.
     strict : bool, default=False
-        Whether what is otherwise warned about is an error.
+        Whether warnings are errors.
 
     Returns
     -------
@@ -196,21 +196,21 @@ def read_labels(
 
 
 def write_xmc(
-    path: PathLike, X: MatrixLike, Y: LabelsLike, *, labels: PathLike | None = None
+    path: PathLike, X: MatrixLike, Y: LabelsLike, *, labels_path: PathLike | None = None
 ) -> None:
-    """Write points and their labels; ``read_xmc`` gives the same bits back.
+    """Write points and their labels as XMC text; ``read_xmc`` restores the same bits.
 
     Parameters
     ----------
     path : path
-        The combined file, or the feature file of the split form. It appears whole or not
-        at all. A name that ends in ``.gz`` or ``.xz`` is compressed; ``-`` is standard output.
+        The combined file, or the feature file of the split form. It is written atomically,
+        and compressed if its name ends in ``.gz`` or ``.xz``; ``-`` is standard output.
     X : matrix of shape (n, d)
-        The features; all finite.
+        Finite features.
     Y : labels of n points
         An indicator matrix, label lists, or one class per point.
-    labels : path, optional
-        The label file; makes it the split form.
+    labels_path : path, optional
+        The label file of the split form.
 
     Examples
     --------
@@ -225,9 +225,9 @@ def write_xmc(
     """
     X = check_matrix(X, name="X")
     Y = check_labels(Y, n_rows=X.shape[0]).matrix
-    if labels is not None:
+    if labels_path is not None:
         write_features(path, X)
-        with atomic_writer(labels) as file:
+        with atomic_writer(labels_path) as file:
             file.write(b"%d %d\n" % Y.shape)
             file.writelines(_native.format_rows(X, Y, layout="labels"))
         return
@@ -237,14 +237,14 @@ def write_xmc(
 
 
 def write_features(path: PathLike, X: MatrixLike) -> None:
-    """Write a feature file; ``read_features`` gives the same bits back.
+    """Write a feature file; ``read_features`` restores the same bits.
 
     Parameters
     ----------
     path : path
         The file, as for ``write_xmc``.
     X : matrix of shape (n, d)
-        The features; all finite.
+        Finite features.
 
     Examples
     --------
@@ -265,6 +265,6 @@ def write_features(path: PathLike, X: MatrixLike) -> None:
 
 
 def check_rows(name: str, X: Csr, Y: Csr) -> None:
-    """Check that features and labels, read from two files, are of as many points."""
+    """Raise FormatError unless features and labels have the same number of points."""
     if X.shape[0] != Y.shape[0]:
         raise FormatError(name, f"{Y.shape[0]} points, but the feature file has {X.shape[0]}")

@@ -29,7 +29,7 @@ import numpy as np
 
 from defrag.exceptions import ModelFormatError
 from defrag.io.atomic import atomic_writer
-from defrag.io.files import display_name, open_at_once
+from defrag.io.files import display_name, open_nonblocking
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -194,7 +194,7 @@ class _Reader:
     def read(self, path: str, *, mmap: bool) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         if path == "-":
             self.fail("a model is read from a file, not from standard input")
-        with open(path, "rb", opener=open_at_once) as file:
+        with open(path, "rb", opener=open_nonblocking) as file:
             status = os.fstat(file.fileno())
             if not stat.S_ISREG(status.st_mode):
                 self.fail("is not a regular file")
