@@ -219,7 +219,7 @@ def test_large_groups_use_the_frobenius_norm_for_the_spectral(monkeypatch):
 def test_unfinished_least_squares_say_so_and_are_no_worse(monkeypatch):
     X, labels, W, n_clusters = random_problem(4, n_rows=60, n_features=40, n_clusters=8)
     monkeypatch.setattr(_tied, "_MAX_ITERATIONS", 1)
-    with pytest.warns(ConvergenceWarning, match="joint_ls is not solved for 3 labels after 1"):
+    with pytest.warns(ConvergenceWarning, match="joint_ls did not converge for 3 labels after 1"):
         tied = tie_weights(X, labels, W, "joint_ls", n_clusters=n_clusters)
     start = certificate(X, labels, W).change
     assert np.all(certificate(X, labels, W, tied=tied).change <= start)

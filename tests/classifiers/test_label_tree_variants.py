@@ -12,7 +12,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from defrag import PLT, Bonsai, load_dataset
 from defrag.classifiers.label_trees.bonsai import co_occurrences
 from defrag.metrics import evaluate
-from defrag.trees.kary import build_kary_tree, tidy_clusters
+from defrag.trees.kary import build_kary_tree, resolve_singletons
 from tests.data import random_problem, unit_items
 from tests.oracles.label_trees import children_of, dense_classifiers
 
@@ -88,10 +88,10 @@ def test_a_kary_tree_is_a_tree(*, seed, n, arity, max_depth, density):
 
 @settings(max_examples=60, deadline=None, derandomize=True)
 @given(st.lists(st.tuples(st.integers(-1, 6), st.integers(-1, 6)), min_size=1, max_size=30))
-def test_tidy_clusters_have_two_items_and_no_gap(pairs):
+def test_resolve_singletons_have_two_items_and_no_gap(pairs):
     first, second = (np.array(part, dtype=np.int32) for part in zip(*pairs, strict=True))
     second[(second == first) | (first < 0)] = -1
-    clusters = tidy_clusters(first, second)
+    clusters = resolve_singletons(first, second)
     sizes = np.bincount(clusters)
     assert len(clusters) == len(pairs)
     assert np.all(sizes >= min(2, len(pairs)))
@@ -103,17 +103,17 @@ def test_tidy_clusters_have_two_items_and_no_gap(pairs):
 
 def test_items_like_no_centre_are_spread_over_the_smallest_clusters():
     first = np.array([0, 0, 0, 0, 1, 1, 2, 2, 2, -1, -1, -1, -1])
-    clusters = tidy_clusters(first, np.full(13, -1))
+    clusters = resolve_singletons(first, np.full(13, -1))
     # Sizes 4, 2 and 3: the second, then second and third, then whoever comes first.
     assert clusters[9:].tolist() == [1, 1, 2, 0]
 
 
 def test_an_item_alone_goes_to_its_second_best():
     # 2 is alone and likes 0; 3 is alone and likes 2, which is gone: where that one went.
-    clusters = tidy_clusters(np.array([0, 0, 1, 1, 2, 3]), np.array([1, 1, 0, 0, 0, 2]))
+    clusters = resolve_singletons(np.array([0, 0, 1, 1, 2, 3]), np.array([1, 1, 0, 0, 0, 2]))
     assert clusters.tolist() == [0, 0, 1, 1, 0, 0]
     # Two that like each other stay together.
-    clusters = tidy_clusters(np.array([0, 0, 1, 2]), np.array([-1, -1, 2, 1]))
+    clusters = resolve_singletons(np.array([0, 0, 1, 2]), np.array([-1, -1, 2, 1]))
     assert clusters.tolist() == [0, 0, 1, 1]
 
 

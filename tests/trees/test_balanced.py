@@ -42,9 +42,9 @@ def check_invariants(tree, n_items, limit):
 @pytest.mark.parametrize("d0", [1, 2, 8])
 def test_sizes_follow_the_stopping_rule(n, d0):
     items = random_items(n, 20, 0.3, seed=n)
-    tree, room = build_tree(items, max_leaf_size=d0)
+    tree, free = build_tree(items, max_leaf_size=d0)
     check_invariants(tree, n, d0)
-    assert not room.any()
+    assert not free.any()
     assert tree.n_leaves == count_leaves(n, d0)
     assert tree.n_leaves <= 2 ** max(0, math.ceil(math.log2(n / d0)))
     if d0 == 1:
@@ -71,23 +71,23 @@ def test_published_numbers_of_clusters():
 
 @pytest.mark.parametrize("n_leaves", [1, 2, 3, 5, 17, 50])
 def test_a_wanted_number_of_leaves(n_leaves):
-    tree, room = build_tree(random_items(50, 10, 0.4, seed=1), n_leaves=n_leaves)
+    tree, free = build_tree(random_items(50, 10, 0.4, seed=1), n_leaves=n_leaves)
     sizes = (tree.end - tree.begin)[tree.leaves]
     assert tree.n_leaves == n_leaves
     assert sizes.sum() == 50
     assert sizes.min() >= 50 // n_leaves
-    assert not room.any()
+    assert not free.any()
 
 
 @given(n=st.integers(0, 60), extra=st.integers(0, 60), d0=st.integers(1, 9))
 @settings(max_examples=150, deadline=None, derandomize=True)
 def test_room_is_kept_for_items_that_come_later(n, extra, d0):
     items = random_items(n, 8, 0.4, seed=n) if n else sparse.csr_array((0, 8), dtype=np.float32)
-    tree, room = build_tree(items, max_leaf_size=d0, room=n + extra)
+    tree, free = build_tree(items, max_leaf_size=d0, capacity=n + extra)
     sizes = (tree.end - tree.begin)[tree.leaves]
-    assert room.min() >= 0
-    assert room.sum() == extra
-    assert (sizes + room).max() <= max(d0, 1)
+    assert free.min() >= 0
+    assert free.sum() == extra
+    assert (sizes + free).max() <= max(d0, 1)
     assert sorted(tree.order.tolist()) == list(range(n))
 
 

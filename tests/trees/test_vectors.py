@@ -8,7 +8,7 @@ from scipy import sparse
 
 from defrag import _native
 from defrag._validation import canonical_csr
-from defrag.trees.vectors import FeatureVectors, given_vectors, scale_vectors, take_heaviest
+from defrag.trees.vectors import FeatureVectors, given_vectors, largest_ids, scale_vectors
 from tests.oracles import trees as oracles
 
 
@@ -96,7 +96,7 @@ def test_scaling_equals_the_slow_twin(seed, threshold):
 
 def test_ndcg_needs_positive_values():
     Z = canonical_csr(np.array([[1.0, -0.5]]), name="Z")
-    with pytest.raises(ValueError, match=r"which needs values >= 0, got -0\.5"):
+    with pytest.raises(ValueError, match=r"which requires values >= 0, got -0\.5"):
         scale_vectors(Z, split="ndcg", threshold=0.0, n_threads=1)
 
 
@@ -139,5 +139,5 @@ def test_column_statistics_equal_numpy(n_threads):
     np.testing.assert_allclose(mass, (unit**2).sum(axis=0), rtol=1e-9)
 
 
-def test_take_heaviest_breaks_ties_by_id():
-    np.testing.assert_array_equal(take_heaviest(np.array([1.0, 3.0, 3.0, 3.0]), 2), [1, 2])
+def test_largest_ids_breaks_ties_by_id():
+    np.testing.assert_array_equal(largest_ids(np.array([1.0, 3.0, 3.0, 3.0]), 2), [1, 2])

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from defrag.trees.vectors import take_heaviest
+from defrag.trees.vectors import largest_ids
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -21,7 +21,7 @@ _BUCKETS = 2  # the stage of the random stream, as in cpp/core/random.hpp
 def pick_singletons(mass: NDArray[np.float64], n_groups: int, share: float) -> Ids:
     """Give the features that keep a group of their own: the heaviest of positive mass."""
     wanted = min(int(share * n_groups), int(np.count_nonzero(mass > 0)))
-    return take_heaviest(mass, wanted)
+    return largest_ids(mass, wanted)
 
 
 def deal_buckets(features: Ids, n_buckets: int, seed: int) -> Ids:

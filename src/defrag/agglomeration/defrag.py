@@ -235,12 +235,12 @@ class Defrag(FeatureClustering):
         items = Z if seen.all() else Z[seen]
         by_rule = self.n_clusters is None and self.singletons == 0.0
         with progress_bar("clustering features", enabled=self.verbose > 0) as progress:
-            tree, room_left = build_tree(
+            tree, free = build_tree(
                 items,
                 max_leaf_size=self.max_cluster_size,
                 stop=self.stop,
                 n_leaves=None if by_rule else min(n_groups, len(seen)),
-                room=int(seen.sum()) if self.unseen == "drop" else len(seen),
+                capacity=int(seen.sum()) if self.unseen == "drop" else len(seen),
                 split=self.split,
                 tol=self.tol,
                 max_iter=self.max_iter,
@@ -251,7 +251,7 @@ class Defrag(FeatureClustering):
         places = np.full(len(seen), -1, dtype=np.int32)
         places[seen] = tree.leaf_of_items()
         if self.unseen == "fill":
-            places[~seen] = deal_to_room(room_left)
+            places[~seen] = deal_to_room(free)
         return tree, places, tree.n_leaves
 
     def __sklearn_tags__(self) -> Tags:

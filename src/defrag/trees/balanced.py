@@ -1,4 +1,4 @@
-"""A balanced tree over any set of sparse vectors: features, labels or points."""
+"""Balanced trees over sparse vectors: features, labels or points."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from defrag.typing import Csr, Ids, Offsets, Progress
 
-__all__ = ["BalancedTree", "build_tree", "count_leaves", "widen"]
+__all__ = ["BalancedTree", "build_tree", "count_leaves", "widen_tree"]
 
 
 @dataclass(frozen=True)
@@ -26,15 +26,15 @@ class BalancedTree:
     Attributes
     ----------
     first_child : ndarray of int32, shape (n_nodes,)
-        The first child of each node, -1 at a leaf; siblings are neighbours.
+        The first child of each node, -1 for leaves; siblings are adjacent.
     begin, end : ndarray of int64, shape (n_nodes,)
         The items of a node are ``order[begin:end]``.
     order : ndarray of int32, shape (n_items,)
-        Items by leaf, ascending inside a leaf.
+        Items by leaf, in ascending order within a leaf.
     objective : ndarray of float64, shape (n_nodes,)
-        Mean similarity of an item to its own side of the node's split; 0 at a leaf.
+        Mean similarity of an item to its own side of the split; 0 for leaves.
     n_rounds : ndarray of int32, shape (n_nodes,)
-        Rounds that the node's split took.
+        Number of iterations of the split.
     """
 
     first_child: Ids
@@ -46,17 +46,17 @@ class BalancedTree:
 
     @property
     def leaves(self) -> Ids:
-        """The leaf nodes, in the order in which they hold ``order``."""
+        """The leaf nodes, in the order of their items in ``order``."""
         leaves = np.flatnonzero(self.first_child < 0)
         return leaves[np.lexsort((leaves, self.begin[leaves]))].astype(np.int32)
 
     @property
     def n_leaves(self) -> int:
-        """How many leaves there are."""
+        """Number of leaves."""
         return int(np.count_nonzero(self.first_child < 0))
 
     def leaf_of_items(self) -> Ids:
-        """Give the leaf of each item, leaves numbered from left to right."""
+        """Return the leaf of each item, with leaves numbered from left to right."""
         leaves = self.leaves
         sizes = self.end[leaves] - self.begin[leaves]
         result = np.empty(len(self.order), dtype=np.int32)
@@ -69,20 +69,21 @@ class _Shape:
     first_child: Ids
     begin: Offsets
     end: Offsets
-    room: Offsets
+    capacity: Offsets
 
 
 def count_leaves(n_items: int, max_leaf_size: int, *, stop: str = "leaf<=d0") -> int:
-    """Count the leaves of a tree without building it.
+    """Return the number of leaves of a tree without building it.
 
     Parameters
     ----------
     n_items : int
-        How many items there are.
+        Number of items.
     max_leaf_size : int
         The d0 of the stopping rule.
     stop : {"leaf<=d0", "leaf<2*d0"}
-        The rule: the program's and the text's, or the one behind the paper's tables.
+        The stopping rule: that of the official program and the paper's text, or that of the
+        paper's tables.
 
     Examples
     --------
@@ -100,7 +101,7 @@ def build_tree(
     max_leaf_size: int = 8,
     stop: str = "leaf<=d0",
     n_leaves: int | None = None,
-    room: int | None = None,
+    capacity: int | None = None,
     split: str = "kmeans",
     tol: float = 1e-3,
     max_iter: int = 50,
@@ -109,54 +110,54 @@ def build_tree(
     n_jobs: int | None = None,
     progress: Progress | None = None,
 ) -> tuple[BalancedTree, Offsets]:
-    """Build a balanced tree by two-way splits from the root down.
+    """Build a balanced tree by recursive two-way splits.
 
     Parameters
     ----------
     items : csr_array, shape (n_items, n_coordinates)
-        The vectors, scaled by ``representations``: to length 1 for ``"kmeans"``,
-        to ideal DCG 1 for ``"ndcg"``.
+        The vectors, scaled by ``scale_vectors``: to unit L2 norm for ``"kmeans"``, to an
+        ideal DCG of 1 for ``"ndcg"``.
     max_leaf_size : int
         The d0 of the stopping rule; not used with ``n_leaves``.
     stop : {"leaf<=d0", "leaf<2*d0"}
-        When a node is left whole.
+        When a node becomes a leaf.
     n_leaves : int, optional
-        Ask for this many leaves instead; sizes then differ by what division leaves.
-    room : int, optional
-        Shape the tree as if there were this many items, at least ``len(items)``: items
-        that cannot be clustered can then be dealt to the leaves afterwards.
+        Number of leaves, of nearly equal sizes, instead of a stopping rule.
+    capacity : int, optional
+        Shape the tree for this many items, at least ``len(items)``, so that items which
+        cannot be clustered can be assigned to the leaves afterwards.
     split : {"kmeans", "ndcg"}
-        How a node is cut.
+        How a node is split.
     tol : float
-        A split ends when its objective rises by less than this share of itself.
+        A split stops when the relative increase of its objective is below this.
     max_iter : int
-        The most rounds of a split.
+        Maximum number of iterations of a split.
     seed : int
         Seed of the random starts.
     starts : ndarray of int64, shape (2 * n_nodes,), optional
-        Positions of the two members that start each node's split, instead of the seed;
-        equal scores are then settled by id.
+        Positions of the two items that initialise the split of each node, instead of random
+        ones; ties are then broken by id.
     n_jobs : int, optional
-        Threads; the result does not depend on it.
+        Number of threads; the result does not depend on it.
     progress : callable, optional
-        Called with the share of work done.
+        Called with the fraction of the work that is done.
 
     Returns
     -------
     tree : BalancedTree
         The tree.
-    room_left : ndarray of int64, shape (n_leaves,)
-        How many more items each leaf may take, in the order of ``tree.leaves``.
+    free : ndarray of int64, shape (n_leaves,)
+        Number of items that each leaf can still take, in the order of ``tree.leaves``.
     """
     n_items = items.shape[0]
     shape = _shape(
         n_items,
-        n_items if room is None else room,
+        n_items if capacity is None else capacity,
         max_leaf_size=max_leaf_size,
         stop=stop,
         n_leaves=n_leaves,
     )
-    # Ties follow the order of items: that of ids where the caller names the starts.
+    # Ties are broken by the order of the items: by id if the caller passes the starts.
     ids = None if starts is not None else _native.company_order(items, seed=seed)
     order, objective, n_rounds = _native.split_items(
         items if ids is None else items[ids],
@@ -177,30 +178,30 @@ def build_tree(
     leaves = tree.leaves
     leaf_of_slot = np.repeat(np.arange(len(leaves)), (shape.end - shape.begin)[leaves])
     order[:] = order[np.lexsort((order, leaf_of_slot))]
-    return tree, shape.room[leaves] - (shape.end - shape.begin)[leaves]
+    return tree, shape.capacity[leaves] - (shape.end - shape.begin)[leaves]
 
 
-def widen(tree: BalancedTree, ids: Ids, *, arity: int, root_arity: int) -> LabelTreeArrays:
-    """Put the leaves of a binary tree under nodes of more children.
+def widen_tree(tree: BalancedTree, ids: Ids, *, arity: int, root_arity: int) -> LabelTreeArrays:
+    """Return the leaves of a binary tree under nodes with more children.
 
-    Leaves that follow each other are near each other, so a node may take any run of them:
-    runs are cut into equal numbers of leaves, level by level.
+    Adjacent leaves are similar, so any run of leaves can form a node: runs are divided into
+    parts with equal numbers of leaves, level by level.
 
     Parameters
     ----------
     tree : BalancedTree
-        The tree whose leaves are taken over.
+        The binary tree.
     ids : ndarray of int32
-        What the items of the tree are called.
+        The ids of the items.
     arity, root_arity : int
-        The most children of a node, and of the root.
+        Maximum number of children of a node, and of the root.
     """
     leaves = tree.leaves
     bounds = np.append(tree.begin[leaves], len(tree.order))
     runs = [(0, len(leaves))]
     first_child: list[int] = []
     n_children: list[int] = []
-    for first, last in runs:  # grows while it is walked: that is breadth first
+    for first, last in runs:  # grows during the iteration, which makes it breadth first
         count = last - first
         width = 0 if count == 1 else min(count, arity if first_child else root_arity)
         first_child.append(len(runs) if width else 0)
@@ -219,41 +220,47 @@ def widen(tree: BalancedTree, ids: Ids, *, arity: int, root_arity: int) -> Label
 
 
 def _shape(
-    n_items: int, room: int, *, max_leaf_size: int, stop: str, n_leaves: int | None
+    n_items: int, capacity: int, *, max_leaf_size: int, stop: str, n_leaves: int | None
 ) -> _Shape:
-    """Lay out the nodes level by level; only counts matter, so no item is needed.
+    """Return the nodes of a tree, level by level; depends on the numbers of items only.
 
-    A node's room is what it would hold if the tree were full, and halves (the paper's
-    ceil to the left) from level to level. Its items are dealt in proportion to the rooms of its
-    children, so none ever holds more than its room.
+    The capacity of a node is its number of items if the tree is full; it is halved from level
+    to level (rounded up on the left, as in the paper). Items are divided in proportion to the
+    capacities of the children, so no node exceeds its capacity.
     """
     limit = max_leaf_size if stop == "leaf<=d0" else 2 * max_leaf_size - 1
-    rooms = np.array([room], dtype=np.int64)
+    capacities = np.array([capacity], dtype=np.int64)
     shares = np.array([1 if n_leaves is None else n_leaves], dtype=np.int64)
     begins = np.zeros(1, dtype=np.int64)
     counts = np.array([n_items], dtype=np.int64)
-    levels: dict[str, list[NDArray[Any]]] = {"child": [], "begin": [], "count": [], "room": []}
+    levels: dict[str, list[NDArray[Any]]] = {"child": [], "begin": [], "count": [], "capacity": []}
     n_nodes = 0
-    while len(rooms):
-        inner = rooms > limit if n_leaves is None else shares > 1
-        n_nodes += len(rooms)
+    while len(capacities):
+        inner = capacities > limit if n_leaves is None else shares > 1
+        n_nodes += len(capacities)
         children = np.where(inner, n_nodes + 2 * (np.cumsum(inner) - 1), -1)
-        for name, values in zip(levels, (children, begins, counts, rooms), strict=True):
+        for name, values in zip(levels, (children, begins, counts, capacities), strict=True):
             levels[name].append(values)
-        rooms, shares, begins, counts = (a[inner] for a in (rooms, shares, begins, counts))
+        capacities, shares, begins, counts = (
+            a[inner] for a in (capacities, shares, begins, counts)
+        )
         left_shares = shares - shares // 2
-        left_rooms = rooms - rooms // 2 if n_leaves is None else -(-rooms * left_shares // shares)
-        left_counts = -(-counts * left_rooms // rooms)
+        left_capacities = (
+            capacities - capacities // 2
+            if n_leaves is None
+            else -(-capacities * left_shares // shares)
+        )
+        left_counts = -(-counts * left_capacities // capacities)
         begins = _interleave(begins, begins + left_counts)
         counts = _interleave(left_counts, counts - left_counts)
-        rooms = _interleave(left_rooms, rooms - left_rooms)
+        capacities = _interleave(left_capacities, capacities - left_capacities)
         shares = _interleave(left_shares, shares - left_shares)
     begin = np.concatenate(levels["begin"])
     return _Shape(
         first_child=np.concatenate(levels["child"]).astype(np.int32),
         begin=begin,
         end=begin + np.concatenate(levels["count"]),
-        room=np.concatenate(levels["room"]),
+        capacity=np.concatenate(levels["capacity"]),
     )
 
 

@@ -1,4 +1,4 @@
-"""Shallow trees of any number of children, by spherical k-means without balance."""
+"""Shallow unbalanced k-ary trees, by spherical k-means."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from defrag._native import LabelTreeArrays
 if TYPE_CHECKING:
     from defrag.typing import Csr, Ids, Progress
 
-__all__ = ["build_kary_tree", "tidy_clusters"]
+__all__ = ["build_kary_tree", "resolve_singletons"]
 
-# What the classifiers of a node are numbered with has 16 bits.
+# Classifiers of a node are numbered with 16 bits.
 _MOST_LABELS = 65536
 
 
@@ -34,33 +34,35 @@ def build_kary_tree(
     Parameters
     ----------
     vectors : csr_array, shape (n_labels, n_coordinates)
-        The vectors of the labels, at length 1.
+        Unit vectors of the labels.
     ids : ndarray of int32, shape (n_labels,)
-        What the labels are called.
+        The ids of the labels.
     arity : int
-        The most children of a node; a node of at most this many labels is a leaf.
+        Maximum number of children; a node with at most this many labels is a leaf.
     max_depth : int
-        The most nodes on a way from the root to a leaf, both counted.
+        Maximum number of nodes on a path from the root to a leaf, both included.
     seed : int
         Seed of the random starts.
     n_threads : int
-        Threads; the result does not depend on it.
+        Number of threads; the result does not depend on it.
     progress : callable, optional
-        Called with the share of labels that have come to rest in a leaf.
+        Called with the fraction of the labels that are in a leaf.
     """
     n_labels = len(ids)
-    nodes = [(np.arange(n_labels, dtype=np.int32), 0, 1)]  # labels, their place, depth
+    nodes = [(np.arange(n_labels, dtype=np.int32), 0, 1)]  # labels, position, depth
     first_child: list[int] = []
     n_children: list[int] = []
     order = np.arange(n_labels, dtype=np.int32)
-    n_settled = 0
-    for number, (members, begin, depth) in enumerate(nodes):  # grows: that is breadth first
+    n_in_leaves = 0
+    for number, (members, begin, depth) in enumerate(nodes):  # grows: breadth first
         parts: list[Ids] = []
         if len(members) > arity and depth < max_depth:
-            parts = _cut(vectors, members, arity, seed=seed, item=number, n_threads=n_threads)
+            parts = _split_node(
+                vectors, members, arity, seed=seed, item=number, n_threads=n_threads
+            )
         if not parts:
             _check_leaf(len(members), arity, max_depth)
-            n_settled += len(members)
+            n_in_leaves += len(members)
         first_child.append(len(nodes) if parts else 0)
         n_children.append(len(parts))
         place = begin
@@ -69,7 +71,7 @@ def build_kary_tree(
             nodes.append((part, place, depth + 1))
             place += len(part)
         if progress is not None:
-            progress(n_settled / n_labels)
+            progress(n_in_leaves / n_labels)
     begins = np.array([begin for _, begin, _ in nodes], dtype=np.int32)
     sizes = np.array([len(members) for members, _, _ in nodes], dtype=np.int32)
     return LabelTreeArrays(
@@ -81,13 +83,13 @@ def build_kary_tree(
     )
 
 
-def tidy_clusters(cluster: Ids, second: Ids) -> Ids:
-    """Give every item a place, no cluster a single item, and number what is left.
+def resolve_singletons(cluster: Ids, second: Ids) -> Ids:
+    """Return clusters of at least two items, with every item in a cluster.
 
-    An item alone in its cluster moves to its second best one. Items that are similar to no
-    centre are then dealt one by one to whichever cluster is the smallest: they carry no
-    information about where to go, and all in one cluster, as published, would make a node
-    that is large and means nothing. What is still alone joins the smallest other cluster.
+    An item alone in its cluster moves to its second best cluster. Items that are similar to no
+    centre are then assigned one by one to the smallest cluster: they carry no information,
+    and one cluster of all of them, as published, would be large and meaningless. Items
+    that are still alone join the smallest other cluster.
 
     Parameters
     ----------
@@ -97,28 +99,28 @@ def tidy_clusters(cluster: Ids, second: Ids) -> Ids:
     Returns
     -------
     clusters : ndarray of int32, shape (n_items,)
-        Clusters 0, 1, ... without a gap, in the order of the given numbers; of at least two
+        Clusters 0, 1, ... without gaps, in the order of the given numbers, with at least two
         items each unless there is only one item.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from defrag.trees.kary import tidy_clusters
-    >>> tidy_clusters(np.array([0, 0, 3, 5, 5, -1]), np.array([-1, -1, 5, 0, 0, -1]))
+    >>> from defrag.trees.kary import resolve_singletons
+    >>> resolve_singletons(np.array([0, 0, 3, 5, 5, -1]), np.array([-1, -1, 5, 0, 0, -1]))
     array([0, 0, 1, 1, 1, 0], dtype=int32)
     """
     result = cluster.astype(np.int32, copy=True)
     n_clusters = max(int(cluster.max()), int(second.max()), 0) + 1
     sizes = np.bincount(result[result >= 0], minlength=n_clusters).astype(np.int32)
     _merge_singles(result, second, sizes)
-    _deal_unplaced(result, sizes)
+    _assign_unplaced(result, sizes)
     _join_smallest(result, sizes)
     numbers = np.cumsum(sizes > 0) - 1
     return numbers[result].astype(np.int32)
 
 
 def _merge_singles(result: Ids, second: Ids, sizes: Ids) -> None:
-    """Move items that are alone to their second best cluster, or to where that one went."""
+    """Move single items to their second best cluster, or to the cluster that it moved to."""
     moved: dict[int, int] = {}
     placed = np.flatnonzero(result >= 0)
     alone = placed[sizes[result[placed]] == 1]
@@ -126,10 +128,10 @@ def _merge_singles(result: Ids, second: Ids, sizes: Ids) -> None:
         own, target = int(result[item]), int(second[item])
         if sizes[own] != 1 or target < 0:
             continue
-        # What nobody joined was never moved to, so this cannot lead back to its own cluster.
+        # No item was moved to a cluster of one item, so this cannot lead back to ``own``.
         while target in moved:
             target = moved[target]
-        if sizes[target] == 0:  # its last items left it in the last round
+        if sizes[target] == 0:  # emptied by the last iteration of k-means
             continue
         moved[own] = target
         result[item] = target
@@ -137,7 +139,7 @@ def _merge_singles(result: Ids, second: Ids, sizes: Ids) -> None:
         sizes[target] += 1
 
 
-def _deal_unplaced(result: Ids, sizes: Ids) -> None:
+def _assign_unplaced(result: Ids, sizes: Ids) -> None:
     unplaced = np.flatnonzero(result < 0)
     if not len(unplaced):
         return
@@ -151,7 +153,7 @@ def _deal_unplaced(result: Ids, sizes: Ids) -> None:
 
 
 def _join_smallest(result: Ids, sizes: Ids) -> None:
-    """Join what is still alone to the smallest other cluster, as long as there is one."""
+    """Move items that are still alone to the smallest other cluster, if there is one."""
     heap = [(int(sizes[c]), int(c)) for c in np.flatnonzero(sizes)]
     heapq.heapify(heap)
     lone = {int(result[i]): int(i) for i in np.flatnonzero(sizes[result] == 1)}
@@ -164,15 +166,15 @@ def _join_smallest(result: Ids, sizes: Ids) -> None:
         sizes[target] += 1
 
 
-def _cut(
+def _split_node(
     vectors: Csr, members: Ids, arity: int, *, seed: int, item: int, n_threads: int
 ) -> list[Ids]:
-    """Cluster the labels of a node; gives no parts where all would be in one."""
+    """Return the clusters of the labels of a node, or none if there is only one."""
     own = vectors if len(members) == vectors.shape[0] else vectors[members]
     found = _native.spherical_kmeans(
         own, n_clusters=arity, seed=seed, item=item, n_threads=n_threads
     )
-    clusters = tidy_clusters(found.cluster, found.second)
+    clusters = resolve_singletons(found.cluster, found.second)
     sizes = np.bincount(clusters)
     if len(sizes) < 2:
         return []

@@ -1,4 +1,4 @@
-"""Vectors to cluster: what stands for a feature, and how it is sampled and scaled."""
+"""Vectors of features and labels for clustering: construction, sampling, scaling."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
 
     from defrag.typing import Csr, Floats, Ids, MatrixLike
 
-__all__ = ["FeatureVectors", "given_vectors", "label_vectors", "scale_vectors", "take_heaviest"]
+__all__ = ["FeatureVectors", "given_vectors", "label_vectors", "largest_ids", "scale_vectors"]
 
 
-def take_heaviest(weights: NDArray[Any], n: int) -> Ids:
-    """Give the ``n`` largest, in ascending order of id; ties go to the smaller id.
+def largest_ids(weights: NDArray[Any], n: int) -> Ids:
+    """Return the ids of the ``n`` largest weights in ascending order; ties go to the lower id.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from defrag.trees.vectors import take_heaviest
-    >>> take_heaviest(np.array([5, 9, 5, 1, 5]), 3)
+    >>> from defrag.trees.vectors import largest_ids
+    >>> largest_ids(np.array([5, 9, 5, 1, 5]), 3)
     array([0, 1, 2], dtype=int32)
     """
     chosen = np.argsort(-np.asarray(weights), kind="stable")[:n]
@@ -36,26 +36,25 @@ def take_heaviest(weights: NDArray[Any], n: int) -> Ids:
 
 
 class FeatureVectors:
-    """Representative vectors of the features of X.
+    """Vectors of the features of X.
 
-    Vectors are first built on a sample of the points. A feature that occurs, but not
-    in the sample, would be a zero vector and be placed by chance: its vector is built
-    from all points instead, and if it is still zero (none of its points has a sampled
-    label, or no vector was given for it), its column of X stands in, on coordinates
-    of its own.
+    Vectors are computed from a sample of the points. A feature that does not occur in the
+    sample would have a zero vector and a random place: its vector is computed from all points
+    instead. If that is zero too (none of its points has a sampled label, or no vector was
+    given for it), its column of X is used, on separate coordinates.
 
     Parameters
     ----------
     X : csr_array, shape (n_points, n_features)
         Canonical training data.
     sample_points : float
-        Share of the points to use, the most voluminous first.
+        Fraction of the points to use, those with the largest volume first.
     volume : {"l1", "l0"}
-        What makes a point voluminous: sum of absolute values, or number of non-zeros.
+        The volume of a point: the sum of its absolute values, or its number of non-zeros.
     row_norm : {None, "l2"}
-        Whether points are brought to length 1 first.
+        Whether points are L2-normalised first.
     n_threads : int
-        Threads; the result does not depend on it.
+        Number of threads; the result does not depend on it.
     """
 
     def __init__(
@@ -67,26 +66,26 @@ class FeatureVectors:
         self.row_scale = self._row_scale(row_norm)
 
     def by_points(self) -> Csr:
-        """Represent a feature by its column of X: features of the same points are alike."""
+        """Return the columns of X: features of the same points are similar."""
         raw = self._columns(self._all_features(), sampled=True)
         rescued = self._columns(_empty_rows(raw), sampled=False)
         return self._fill(raw, rescued, shift=raw.shape[1])
 
     def by_labels(self, Y: Csr, *, n_labels: int, popularity: str) -> Csr:
-        """Represent a feature by its row of X^T Y: features of the same labels are alike.
+        """Return the rows of X^T Y: features of the same labels are similar.
 
         Parameters
         ----------
         Y : csr_array, shape (n_points, n_all_labels)
             Labels of the points.
         n_labels : int
-            How many labels to use, the most popular first.
+            Number of labels to use, the most frequent first.
         popularity : {"all", "sample"}
-            Whether popularity is counted on all points or on the sampled ones.
+            Whether frequencies are counted on all points or on the sampled ones.
         """
         counted = Y if popularity == "all" else Y[self.points]
         counts = np.bincount(counted.indices, minlength=Y.shape[1])
-        kept = Y[:, take_heaviest(counts, n_labels)]
+        kept = Y[:, largest_ids(counts, n_labels)]
         kept.sort_indices()
         raw = self._multiply(self._columns(self._all_features(), sampled=True), kept[self.points])
         columns = self._columns(_empty_rows(raw), sampled=False)
@@ -94,11 +93,11 @@ class FeatureVectors:
         return self._fill(raw, rescued, shift=0)
 
     def joint(self, Y: Csr) -> Csr:
-        """Give X^T Y as it is: how much of each feature goes together with each label."""
+        """Return X^T Y on the sampled points, without replacing zero rows."""
         return self._multiply(self._columns(self._all_features(), sampled=True), Y[self.points])
 
     def by_given(self, vectors: Csr) -> Csr:
-        """Represent a feature by a vector from elsewhere, such as a word embedding."""
+        """Return external vectors, such as word embeddings."""
         columns = self._columns(_empty_rows(vectors), sampled=False)
         return self._fill(vectors, columns, shift=vectors.shape[1])
 
@@ -108,9 +107,9 @@ class FeatureVectors:
         if n_kept >= n:
             return np.arange(n, dtype=np.int32)
         if volume == "l0":
-            return take_heaviest(np.diff(self.X.indptr), n_kept)
+            return largest_ids(np.diff(self.X.indptr), n_kept)
         norms = _native.row_norms(self.X, l1=True, n_threads=self.n_threads)
-        return take_heaviest(norms, n_kept)
+        return largest_ids(norms, n_kept)
 
     def _row_scale(self, row_norm: str | None) -> Floats | None:
         if row_norm is None:
@@ -147,15 +146,15 @@ class FeatureVectors:
 def given_vectors(
     vectors: MatrixLike | Mapping[Any, Any], *, n_features: int, names: Sequence[Any] | None
 ) -> Csr:
-    """Read the vectors that a user gives: a matrix, or a mapping from features to vectors.
+    """Return user-given vectors, a matrix or a mapping from features to vectors, as a matrix.
 
     Parameters
     ----------
     vectors : matrix of shape (n_features, n_dimensions), or mapping
-        Keys of a mapping are feature names where ``names`` are known, else feature ids;
-        a feature without a key has no vector.
+        Keys of a mapping are feature names if ``names`` are given, else feature ids; features
+        without a key have no vector.
     n_features : int
-        How many features there are.
+        Number of features.
     names : sequence, optional
         Feature names.
     """
@@ -191,7 +190,7 @@ def given_vectors(
 
 
 def label_vectors(X: Csr, Y: Csr, *, max_entries: int, n_threads: int) -> Csr:
-    """Represent a label by the sum of its points, cut to its largest entries, at length 1.
+    """Return L2-normalised sums of the points of each label, cut to their largest entries.
 
     Parameters
     ----------
@@ -200,9 +199,9 @@ def label_vectors(X: Csr, Y: Csr, *, max_entries: int, n_threads: int) -> Csr:
     Y : csr_array, shape (n_points, n_labels)
         Their labels.
     max_entries : int
-        How many entries to keep per label, 0 for all.
+        Number of entries to keep per label, 0 for all.
     n_threads : int
-        Threads.
+        Number of threads.
     """
     points_of_label = sparse.csr_array(Y.T)
     sums = _native.multiply(points_of_label, X, max_entries=max_entries, n_threads=n_threads)
@@ -210,10 +209,10 @@ def label_vectors(X: Csr, Y: Csr, *, max_entries: int, n_threads: int) -> Csr:
 
 
 def scale_vectors(Z: Csr, *, split: str, threshold: float, n_threads: int) -> Csr:
-    """Scale vectors the way that ``build_tree`` expects for a kind of split."""
+    """Return vectors scaled as ``build_tree`` expects for a kind of split."""
     if split == "ndcg" and Z.nnz and Z.data.min() < 0:
         raise ValueError(
-            'Negative values in data passed to split="ndcg", which needs values >= 0, '
+            'Negative values in data passed to split="ndcg", which requires values >= 0, '
             f"got {float(Z.data.min()):g}"
         )
     return _native.scale_rows(Z, ideal=split == "ndcg", threshold=threshold, n_threads=n_threads)

@@ -1,4 +1,4 @@
-"""The theorem: how far scores move when weights are tied by groups of features."""
+"""Tied weights, and bounds on how much tying changes the scores of a linear model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The bounds of the certificate, for blocks of labels; see ``certificate``."""
+"""Bounds of the certificate, computed for blocks of labels."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ __all__ = ["Geometry", "Level", "frobenius_spreads", "spectral_spreads"]
 
 Level: TypeAlias = Literal["residual", "spectral", "frobenius"]
 
-# A full eigenvalue problem of one group is cubic in its size.
+# The eigenvalue problem of a group is cubic in its size.
 _LARGEST_SPECTRAL = 2048
-# Below this share of non-zeros a sparse product beats a dense one.
+# Below this fraction of non-zeros a sparse product is faster than a dense one.
 _SPARSE = 0.1
-# Features whose products are formed at a time; the products between groups are wasted.
+# Features whose products are computed at a time; products between groups are wasted.
 _FEATURES_AT_A_TIME = 256
 
 
 class Geometry:
-    """What the bounds need to know of X and the groups, computed once for all labels."""
+    """Norms of X and its groups that the bounds need, computed once for all labels."""
 
     def __init__(
         self, X: Csr, groups: Ids, n_clusters: int, *, cut: CutRows, operator: Any, level: Level
     ) -> None:
         self.level, self.n_clusters = level, n_clusters
-        # Only the residual looks into the groups of a row; the others score whole rows.
+        # Only the residual bound needs the groups of a row; the others score whole rows.
         self.scored = cut if level == "residual" else _whole_rows(X)
         self.least_squares, self.mean = operator, mean_operator(groups, n_clusters)
         self.sums = membership(groups, n_clusters)
@@ -55,7 +55,7 @@ class Geometry:
     def measure(
         self, weights: NDArray[np.float64], tied: NDArray[np.float64]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-        """Give change, worst change of a score, and bound for a block of labels."""
+        """Return the change, the worst change of a score, and the bound for a block of labels."""
         moved: Any = weights - self.sums.T @ tied
         n_labels = weights.shape[1]
         if np.count_nonzero(moved) <= _SPARSE * moved.size:
@@ -86,8 +86,8 @@ class Geometry:
         centred = weights - self.sums.T @ mean
         spread = np.sqrt(self.sums @ (centred * centred)) * self.spreads[:, None]
         norms = self.pooled_norms[:, None]
-        # Two ways to reach the tied weight, from the mean by the triangle inequality and
-        # from the least squares, to which the rest is orthogonal; the shorter one counts.
+        # Two bounds for an arbitrary tied weight: from the mean by the triangle inequality,
+        # and from the least-squares weight by orthogonality; the smaller one counts.
         by_mean = spread + np.abs(tied - mean) * norms
         by_least_squares = np.hypot(spread, (tied - self.least_squares @ weights) * norms)
         bound = np.minimum(by_mean, by_least_squares).sum(axis=0)
@@ -95,7 +95,7 @@ class Geometry:
         return np.asarray(bound + lost)
 
     def _part_blocks(self, n_labels: int) -> Iterator[tuple[int, int]]:
-        """Cut the parts into bounded blocks that end where a row ends."""
+        """Yield blocks of parts of bounded size that end at the end of a row."""
         n_parts = len(self.scored.row)
         ends = np.append(self.row_starts[1:], n_parts)
         size = max(1, BLOCK // max(1, n_labels))
@@ -114,24 +114,24 @@ def _whole_rows(X: Csr) -> CutRows:
 
 
 def _gather(target: NDArray[Any], n_targets: int) -> sparse.csr_array:
-    """Give the matrix that adds up rows by their target."""
+    """Return the matrix that sums rows by their target."""
     n_rows = len(target)
     by_column = sparse.csc_array(
         (np.ones(n_rows), target, np.arange(n_rows + 1)), shape=(n_targets, n_rows)
     )
-    # Now, when it is small: a product would convert the other side instead.
+    # Converted here, while it is small: a product would convert the other factor instead.
     return by_column.tocsr()
 
 
 def _square(matrix: Any) -> Any:
     if isinstance(matrix, np.ndarray):
         return matrix * matrix
-    # Not power(), which sorts first.
+    # power() would sort the indices first.
     return sparse.csr_array((matrix.data**2, matrix.indices, matrix.indptr), matrix.shape)
 
 
 def _columns(reduce: np.ufunc, matrix: Any, n_columns: int) -> NDArray[np.float64]:
-    """Reduce the columns of a matrix without negative entries."""
+    """Return the reduction of each column of a non-negative matrix."""
     if isinstance(matrix, np.ndarray):
         return np.asarray(reduce.reduce(matrix, axis=0))
     result = np.zeros(n_columns)
@@ -146,21 +146,21 @@ def frobenius_spreads(
     column_squares: NDArray[np.float64],
     pooled_squares: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    """Give the Euclidean clustering error of each group: columns less their mean."""
+    """Return the Frobenius norm of the centred columns of each group."""
     kept = groups >= 0
     total = np.bincount(groups[kept], column_squares[kept], minlength=n_clusters)
     sizes = np.bincount(groups[kept], minlength=n_clusters)
-    # Rounding may leave a tiny negative number where the columns are equal.
+    # Rounding can give a tiny negative number if the columns are equal.
     return np.sqrt(np.maximum(total - pooled_squares / np.maximum(sizes, 1), 0.0))
 
 
 def spectral_spreads(
     X: Csr, groups: Ids, n_clusters: int, frobenius: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Give the largest singular value of the centred columns of each group.
+    """Return the largest singular value of the centred columns of each group.
 
-    Where a group has more than 2,048 features it is the Frobenius norm instead, which
-    is never smaller.
+    For a group of more than 2,048 features, the Frobenius norm is returned, which is
+    never smaller.
     """
     spreads = frobenius.copy()
     sizes = np.bincount(groups[groups >= 0], minlength=n_clusters)
@@ -177,7 +177,7 @@ def spectral_spreads(
         for k in some:
             last = first + sizes[k]
             gram = products[first:last, first:last]
-            # Centring both sides of the Gram matrix centres the columns themselves.
+            # Centring the rows and columns of the Gram matrix centres the columns of X.
             gram = gram - gram.mean(axis=0)
             gram = gram - gram.mean(axis=1, keepdims=True)
             largest = float(np.linalg.eigvalsh(gram)[-1])

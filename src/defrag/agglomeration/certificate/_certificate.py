@@ -1,16 +1,16 @@
-r"""Tied weights, and the certificate of what tying them changes.
+r"""Tied weights, and the certificate that bounds how much tying changes the scores.
 
-Adding up the features of a group :math:`F_k` is the same as giving them one weight.
-For a linear model :math:`w` and its tied twin :math:`\tilde w`, the scores move by
+Summing the features of a group :math:`F_k` is equivalent to giving them one weight. For a
+linear model :math:`w` and its tied version :math:`\tilde w`, the change of the scores is
 
 .. math:: \|Xw - \tilde X\tilde w\| \le \sum_k \|P_k(u_k - c_k 1)\|
     \le \sum_k \|\Delta_k\|_2 \|u_k^\perp\| \le \sum_k \|\Delta_k\|_F \|u_k^\perp\|
 
 where :math:`P_k` are the columns of X in the group, :math:`u_k` their weights,
-:math:`c_k` the tied weight, :math:`u_k^\perp` the weights less their mean and
-:math:`\Delta_k` the columns less their mean. The three sums are the levels
-``"residual"``, ``"spectral"`` and ``"frobenius"`` (the published bound). They hold for
-every subset of the rows, because a norm over fewer rows is smaller.
+:math:`c_k` the tied weight, :math:`u_k^\perp` the centred weights and :math:`\Delta_k` the
+centred columns. The three sums are the levels ``"residual"``, ``"spectral"`` and
+``"frobenius"`` (the published bound). They hold for every subset of the rows, because a
+norm over fewer rows is smaller.
 """
 
 from __future__ import annotations
@@ -46,18 +46,18 @@ Loss = Literal["hinge", "logistic", "squared_hinge", "exponential"]
 
 @dataclass(frozen=True)
 class Certificate:
-    """What tying the weights of a linear model changed, per label.
+    """Change of the scores of a linear model by tied weights, per label.
 
     Attributes
     ----------
     level : str
-        Which of the three bounds ``bound`` is.
+        Level of ``bound``.
     change : ndarray of float64, shape (n_labels,)
-        The Euclidean norm, over all rows, of the change of the scores.
+        Euclidean norm, over all points, of the change of the scores.
     worst : ndarray of float64, shape (n_labels,)
-        The largest change of a single score.
+        Largest change of a single score.
     bound : ndarray of float64, shape (n_labels,)
-        The certificate: ``change`` is never above it, but for rounding.
+        Upper bound of ``change``, up to rounding.
     """
 
     level: Level
@@ -66,28 +66,28 @@ class Certificate:
     bound: NDArray[np.float64]
 
     def loss_bound(self, loss: Loss, score_bound: float | None = None) -> NDArray[np.float64]:
-        """Bound the Euclidean norm, over any rows, of the change of a loss.
+        """Return a bound on the Euclidean norm, over any points, of the change of a loss.
 
         Parameters
         ----------
         loss : {"hinge", "logistic", "squared_hinge", "exponential"}
             The loss; see `lipschitz`.
         score_bound : float, optional
-            The largest absolute score, for the last two losses.
+            Largest absolute score, required for the last two losses.
         """
         return lipschitz(loss, score_bound) * self.bound
 
 
 def lipschitz(loss: Loss, score_bound: float | None = None) -> float:
-    """Give the Lipschitz constant of a loss as a function of the score.
+    """Return the Lipschitz constant of a loss as a function of the score.
 
     Parameters
     ----------
     loss : {"hinge", "logistic", "squared_hinge", "exponential"}
         The loss of a score against a label of -1 or 1.
     score_bound : float, optional
-        The largest absolute score B. The squared hinge and the exponential loss are
-        Lipschitz only where scores are bounded, with constants 2(1 + B) and exp(B).
+        Largest absolute score B. The squared hinge and exponential losses are Lipschitz only
+        on bounded scores, with constants 2(1 + B) and exp(B).
 
     Examples
     --------
@@ -107,20 +107,20 @@ def lipschitz(loss: Loss, score_bound: float | None = None) -> float:
     return 2 * (1 + score_bound) if loss == "squared_hinge" else math.exp(score_bound)
 
 
-def untie(tied: Any, labels: ArrayLike) -> Any:
-    """Give every feature the weight of its group; a dropped feature gets 0.
+def untie(tied: Any, groups: ArrayLike) -> Any:
+    """Return the weight of the group of each feature; 0 for dropped features.
 
     Parameters
     ----------
     tied : ndarray or sparse matrix, shape (n_clusters,) or (n_clusters, n_labels)
         Weights of the groups.
-    labels : array-like of int, shape (n_features,)
-        The group of each feature, or -1.
+    groups : array-like of int, shape (n_features,)
+        The group of each feature, or -1 for dropped features.
 
     Returns
     -------
     W : ndarray or sparse csr_array, shape (n_features,) or (n_features, n_labels)
-        Weights of the features, so that ``X @ W`` are the agglomerated model's scores.
+        Weights of the features; ``X @ W`` are the scores of the agglomerated model.
 
     Examples
     --------
@@ -128,39 +128,39 @@ def untie(tied: Any, labels: ArrayLike) -> Any:
     array([2. , 0.5, 0. , 2. ])
     """
     weights = _tied.check_weights(tied, "tied")
-    groups, n_clusters = check_groups(labels, n_clusters=weights.shape[0])
-    return membership(groups, n_clusters).T.tocsr() @ weights
+    checked, n_clusters = check_groups(groups, n_clusters=weights.shape[0])
+    return membership(checked, n_clusters).T.tocsr() @ weights
 
 
 def tie_weights(
     X: MatrixLike,
-    labels: ArrayLike,
+    groups: ArrayLike,
     W: Any,
     method: Method = "cluster_ls",
     *,
     n_clusters: int | None = None,
 ) -> Any:
-    """Tie the weights of a linear model: one weight per group of features.
+    """Return one weight per group of features, from the weights of a linear model.
 
     Parameters
     ----------
-    X : matrix, shape (n_rows, n_features)
-        The points on which the scores should change little, raw, not sampled.
-    labels : array-like of int, shape (n_features,)
-        The group of each feature, or -1 for a dropped feature, whose weight is lost.
+    X : matrix, shape (n_points, n_features)
+        The points on which the scores should change little.
+    groups : array-like of int, shape (n_features,)
+        The group of each feature, or -1 for dropped features, whose weights are lost.
     W : ndarray or sparse matrix, shape (n_features,) or (n_features, n_labels)
         The model.
     method : {"cluster_ls", "mean", "joint_ls"}, default="cluster_ls"
-        Least squares inside each group, which the theorem is about; the plain mean of
-        the group; or least squares over all groups at once, the best there is, found
-        by conjugate gradients that start at the first.
+        Least squares within each group, as in the theorem; the mean of the group; or least
+        squares over all groups together, the optimum, found by conjugate gradients that
+        start at the first.
     n_clusters : int, optional
-        How many groups there are; default: the largest id plus one.
+        Number of groups; default: the largest id plus one.
 
     Returns
     -------
     tied : ndarray or sparse matrix, shape (n_clusters,) or (n_clusters, n_labels)
-        Float64; sparse where W is.
+        Float64; sparse if W is.
 
     Examples
     --------
@@ -169,46 +169,44 @@ def tie_weights(
     """
     if method not in {"cluster_ls", "mean", "joint_ls"}:
         raise ValueError(f"method must be 'cluster_ls', 'mean' or 'joint_ls', got {method!r}")
-    X, weights, groups, n_clusters = _check(X, labels, W, n_clusters)
+    X, weights, checked, n_clusters = _check(X, groups, W, n_clusters)
     if method == "mean":
-        return _tied.mean_operator(groups, n_clusters) @ weights
-    cut = cut_rows(X, groups, n_clusters)
-    tied = _tied.least_squares_operator(cut, groups, n_clusters) @ weights
+        return _tied.mean_operator(checked, n_clusters) @ weights
+    cut = cut_rows(X, checked, n_clusters)
+    tied = _tied.least_squares_operator(cut, checked, n_clusters) @ weights
     return tied if method == "cluster_ls" else _tied.joint_least_squares(X, cut, weights, tied)
 
 
 def certificate(
     X: MatrixLike,
-    labels: ArrayLike,
+    groups: ArrayLike,
     W: Any,
     *,
     tied: Any = None,
     level: Level = "residual",
 ) -> Certificate:
-    """Measure what tying the weights of a linear model changes, and bound it.
+    """Compute and bound the change of the scores of a linear model by tied weights.
 
     Parameters
     ----------
-    X : matrix, shape (n_rows, n_features)
-        The points, raw and all of them: the theorem is about these, not about the
-        sampled unit vectors that were clustered.
-    labels : array-like of int, shape (n_features,)
-        The group of each feature, or -1 for a dropped feature: its tied weight is 0,
-        so all of its share of a score is lost.
+    X : matrix, shape (n_points, n_features)
+        The points: the original ones, not the sampled unit vectors that were clustered.
+    groups : array-like of int, shape (n_features,)
+        The group of each feature, or -1 for dropped features, whose tied weight is 0.
     W : ndarray or sparse matrix, shape (n_features,) or (n_features, n_labels)
-        The model; labels are taken in blocks, never all at once as a dense matrix.
+        The model; labels are processed in dense blocks of bounded size.
     tied : ndarray or sparse matrix, shape (n_clusters,) or (n_clusters, n_labels), optional
-        The tied model; default: ``tie_weights(X, labels, W)``.
+        The tied model; default: ``tie_weights(X, groups, W)``.
     level : {"residual", "spectral", "frobenius"}, default="residual"
-        Which bound: the tightest, the one that knows the weights only by their norm, or
-        the published one. For tied weights other than the mean or the least squares of
-        a group, the last two count the distance to these as well. The spectral norm of
-        a group of more than 2,048 features is replaced by its Frobenius norm.
+        The bound: the tightest, one that depends only on the norms of the weights, or the
+        published one. For tied weights other than the mean or the least-squares weight of a
+        group, the last two include the distance to these. The spectral norm of a group of
+        more than 2,048 features is replaced by its Frobenius norm.
 
     Returns
     -------
     certificate : Certificate
-        Arrays with one entry per label; one entry in all for a vector of weights.
+        Arrays with one entry per label; a single entry if W is a vector.
 
     Examples
     --------
@@ -220,15 +218,15 @@ def certificate(
         raise ValueError(f"level must be 'residual', 'spectral' or 'frobenius', got {level!r}")
     if tied is not None:
         tied = _tied.check_weights(tied, "tied")
-    X, weights, groups, n_clusters = _check(X, labels, W, None if tied is None else tied.shape[0])
-    cut = cut_rows(X, groups, n_clusters)
-    operator = _tied.least_squares_operator(cut, groups, n_clusters)
+    X, weights, checked, n_clusters = _check(X, groups, W, None if tied is None else tied.shape[0])
+    cut = cut_rows(X, checked, n_clusters)
+    operator = _tied.least_squares_operator(cut, checked, n_clusters)
     if tied is None:
         tied = operator @ weights
     elif tied.shape[1:] != weights.shape[1:]:
         raise ValueError(f"tied must have the labels of W: {weights.shape[1:]}, "
                          f"got {tied.shape[1:]}")  # fmt: skip
-    geometry = Geometry(X, groups, n_clusters, cut=cut, operator=operator, level=level)
+    geometry = Geometry(X, checked, n_clusters, cut=cut, operator=operator, level=level)
     blocks = [geometry.measure(w, t) for w, t in _tied.column_blocks(weights, tied)]
     change, worst, bound = (np.concatenate(column) for column in zip(*blocks, strict=True))
     return Certificate(level, change, worst, bound)
@@ -237,41 +235,41 @@ def certificate(
 def label_certificate(
     X: MatrixLike,
     Y: LabelsLike,
-    labels: ArrayLike,
+    groups: ArrayLike,
     W: Any,
     *,
     tied: Any = None,
     level: Level = "residual",
 ) -> Certificate:
-    """Give the certificate for scores of label vectors instead of points.
+    """Return the certificate for the scores of label vectors instead of points.
 
-    A label tree scores a label by the sum of its points, ``Y.T @ X``; this is the
-    theorem for groups made from features by label. ``W`` then is the difference of two
-    centroids, and the bound holds for every subset of the labels of Y.
+    A label tree clusters labels by the sums of their points, ``Y.T @ X``; this is the theorem
+    for groups of features by label. ``W`` is then the difference of two centroids, and the
+    bound holds for every subset of the labels of Y.
 
     Parameters
     ----------
-    X : matrix, shape (n_rows, n_features)
+    X : matrix, shape (n_points, n_features)
         The points.
     Y : labels of the points
-        In any form that a classifier takes.
-    labels : array-like of int, shape (n_features,)
-        The group of each feature, or -1.
+        In any form that classifiers accept.
+    groups : array-like of int, shape (n_features,)
+        The group of each feature, or -1 for dropped features.
     W : ndarray or sparse matrix, shape (n_features,) or (n_features, n_models)
-        What the label vectors are multiplied with.
+        Weights that the label vectors are multiplied by.
     tied : ndarray or sparse matrix, optional
-        As in `certificate`.
+        See `certificate`.
     level : {"residual", "spectral", "frobenius"}, default="residual"
-        As in `certificate`.
+        See `certificate`.
     """
     X = check_matrix(X, name="X")
     Y = check_labels(Y, n_rows=X.shape[0]).matrix
     sums = (Y.T.astype(np.float64) @ X.astype(np.float64)).tocsr()
-    return certificate(sums, labels, W, tied=tied, level=level)
+    return certificate(sums, groups, W, tied=tied, level=level)
 
 
 def _check(
-    X: MatrixLike, labels: ArrayLike, W: Any, n_clusters: int | None
+    X: MatrixLike, groups: ArrayLike, W: Any, n_clusters: int | None
 ) -> tuple[Csr, Any, Ids, int]:
     matrix = check_matrix(X, name="X")
     weights = _tied.check_weights(W, "W")
@@ -280,5 +278,5 @@ def _check(
             f"W must have one row for each of the {matrix.shape[1]} features of X, "
             f"got {weights.shape[0]}"
         )
-    groups, n_clusters = check_groups(labels, n_features=matrix.shape[1], n_clusters=n_clusters)
-    return matrix, weights, groups, n_clusters
+    checked, n_clusters = check_groups(groups, n_features=matrix.shape[1], n_clusters=n_clusters)
+    return matrix, weights, checked, n_clusters

@@ -1,4 +1,4 @@
-"""Weights of groups from weights of features: means and least squares."""
+"""Weights of groups from weights of features, by means and least squares."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ __all__ = [
     "mean_operator",
 ]
 
-# Doubles in one working block: 32 MB, whatever the number of labels.
+# Doubles per block: 32 MB for any number of labels.
 BLOCK = 2**22
 
 _TOLERANCE = 1e-10
@@ -36,7 +36,7 @@ _MAX_ITERATIONS = 1000
 
 
 def check_weights(W: Any, name: str) -> Any:
-    """Check a vector or matrix of weights; a sparse one becomes CSC."""
+    """Return validated weights, a vector or a matrix; sparse weights as CSC."""
     weights: Any = check_array(
         W,
         accept_sparse="csc",
@@ -52,22 +52,22 @@ def check_weights(W: Any, name: str) -> Any:
 
 
 def _is_sparse(matrix: Any) -> bool:
-    # As a plain bool: scipy's own test narrows Any to a type without methods.
+    # issparse() would narrow Any to a type without methods.
     return bool(sparse.issparse(matrix))
 
 
 def mean_operator(groups: Ids, n_clusters: int) -> sparse.csr_array:
-    """Give the matrix that takes weights to the mean of each group; 0 for an empty one."""
+    """Return the matrix that maps weights to the mean of each group; 0 for empty groups."""
     sizes = np.bincount(groups[groups >= 0], minlength=n_clusters)
     share = 1.0 / np.maximum(sizes, 1)
     return membership(groups, n_clusters, share[groups] if n_clusters else None)
 
 
 def least_squares_operator(cut: CutRows, groups: Ids, n_clusters: int) -> sparse.csr_array:
-    """Give the matrix that takes weights to the least squares fit of each group.
+    """Return the matrix that maps weights to the least-squares weight of each group.
 
-    The tied weight is <P u, P 1> / ||P 1||^2, linear in u: feature j counts for
-    <p_j, P 1> / ||P 1||^2. Where P 1 = 0 every weight fits as well, and the mean is taken.
+    The tied weight is <P u, P 1> / ||P 1||^2, linear in u: the coefficient of feature j is
+    <p_j, P 1> / ||P 1||^2. If P 1 = 0, every weight fits equally well; the mean is used.
     """
     sums, squares = cut.pooled(n_clusters)
     products = cut.parts.T @ sums
@@ -83,24 +83,24 @@ def least_squares_operator(cut: CutRows, groups: Ids, n_clusters: int) -> sparse
 def column_blocks(
     *matrices: Any, height: int | None = None
 ) -> Iterator[tuple[NDArray[np.float64], ...]]:
-    """Walk over matrices of as many columns in dense blocks of bounded size."""
+    """Yield dense blocks of columns of bounded size of matrices with equal numbers of columns."""
     columns = [m.reshape(-1, 1) if m.ndim == 1 else m for m in matrices]
     columns = [m.tocsc() if _is_sparse(m) else m for m in columns]
     n_labels = columns[0].shape[1]
     height = max(1, *(m.shape[0] for m in columns), height or 0)
     size = max(1, BLOCK // height)
-    # A model without labels has one block without columns, so that nobody joins nothing.
+    # A model without labels has one empty block, so that results can be concatenated.
     for first in range(0, max(1, n_labels), size):
         blocks = (m[:, first : first + size] for m in columns)
         yield tuple(b.toarray() if _is_sparse(b) else b for b in blocks)
 
 
 def joint_least_squares(X: Csr, cut: CutRows, weights: Any, start: Any) -> Any:
-    """Fit the weights of all groups at once, from the fit of each group alone."""
+    """Return the least-squares weights of all groups together, starting from ``start``."""
     n_clusters = start.shape[0]
     sums, squares = cut.pooled(n_clusters)
     kept = cut.group < n_clusters
-    # Unit columns: conjugate gradients then need far fewer steps.
+    # Unit columns: conjugate gradients need far fewer iterations.
     scale = 1.0 / np.sqrt(np.where(squares > 0, squares, 1.0))
     pooled = sparse.csr_array(
         (sums[kept] * scale[cut.group[kept]], (cut.row[kept], cut.group[kept])),
@@ -123,11 +123,10 @@ def joint_least_squares(X: Csr, cut: CutRows, weights: Any, start: Any) -> Any:
 def _conjugate_gradients(
     matrix: sparse.csr_array, target: NDArray[np.float64], goal: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Solve one least squares problem per column of the target, side by side.
+    """Solve one least-squares problem per column of the target, simultaneously.
 
-    A column is solved when the norm of its gradient is at most its goal. The residual
-    never grows from one step to the next, so that stopping early still gives an answer
-    no worse than the zero it starts at.
+    A column is solved when the norm of its gradient is at most its goal. The residual never
+    grows from one iteration to the next, so stopping early is never worse than the start.
     """
     solution = np.zeros((matrix.shape[1], target.shape[1]))
     residual = target.copy()
@@ -150,8 +149,8 @@ def _conjugate_gradients(
         direction = gradient + turn * direction
         steepness = np.where(moving, following, 0.0)
     warnings.warn(
-        f"joint_ls is not solved for {np.count_nonzero(steepness > goal**2)} labels after "
-        f"{_MAX_ITERATIONS} steps; their tied weights are no worse than cluster_ls",
+        f"joint_ls did not converge for {np.count_nonzero(steepness > goal**2)} labels after "
+        f"{_MAX_ITERATIONS} iterations; their tied weights are no worse than cluster_ls",
         ConvergenceWarning,
         stacklevel=4,
     )

@@ -11,7 +11,7 @@ from defrag.agglomeration._budget import deal_buckets, hash_to_buckets
 from defrag.agglomeration._clustering import GROUP_RULES
 from defrag.agglomeration.rivals._base import Found, Rival
 from defrag.agglomeration.rivals._information import feature_information
-from defrag.trees.vectors import take_heaviest
+from defrag.trees.vectors import largest_ids
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -234,7 +234,7 @@ class TopFeatures(Rival):
         if self.by == "information":
             weight = feature_information(self._joint(X, Y))
         labels = np.full(X.shape[1], -1, dtype=np.int32)
-        labels[take_heaviest(weight, n_groups)] = np.arange(n_groups, dtype=np.int32)
+        labels[largest_ids(weight, n_groups)] = np.arange(n_groups, dtype=np.int32)
         return Found(labels)
 
     def __sklearn_tags__(self) -> Tags:

@@ -16,7 +16,7 @@ from defrag.agglomeration._clustering import GROUP_RULES
 from defrag.agglomeration.rivals._base import Found, Rival
 from defrag.agglomeration.rivals._centres import add_up
 from defrag.agglomeration.rivals._information import lost_information
-from defrag.trees.vectors import take_heaviest
+from defrag.trees.vectors import largest_ids
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -234,7 +234,7 @@ def start_by_label(joint: Csr, n_groups: int, seed: int, n_threads: int) -> Ids:
     counts = np.bincount(favourite[favourite >= 0], minlength=n_labels)
     used = np.flatnonzero(counts).astype(np.int32)
     if len(used) > n_groups:
-        used = take_heaviest(counts, n_groups)
+        used = largest_ids(counts, n_groups)
         favourite = _most_frequent(joint, used, n_threads)
     else:
         favourite = np.where(favourite >= 0, np.searchsorted(used, favourite), -1)

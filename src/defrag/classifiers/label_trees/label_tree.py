@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from defrag._native import LabelTreeArrays, SolverOptions
 from defrag._parameters import Choice, Float, Int
 from defrag.classifiers.label_trees._base import TreeClassifier, cluster_labels
-from defrag.trees.balanced import widen
+from defrag.trees.balanced import widen_tree
 
 if TYPE_CHECKING:
     from defrag.typing import Csr, Ids, Seed
@@ -131,7 +131,7 @@ class LabelTree(TreeClassifier):
     def _shape(self, vectors: Csr, seen: Ids, seed: int) -> LabelTreeArrays:
         n_leaves = -(-len(seen) // self.max_leaf_size)
         binary = cluster_labels(self, vectors, seed, n_leaves=n_leaves)
-        return widen(binary, seen, arity=self.arity, root_arity=self.root_arity)
+        return widen_tree(binary, seen, arity=self.arity, root_arity=self.root_arity)
 
     def _solver(self, seed: int) -> SolverOptions:
         passes = {"fast": 5, "default": 8, "exact": 20}[self.preset]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from defrag._native import LabelTreeArrays, SolverOptions
 from defrag._parameters import Float, Int
 from defrag.classifiers.label_trees._base import TreeClassifier, cluster_labels
-from defrag.trees.balanced import widen
+from defrag.trees.balanced import widen_tree
 
 if TYPE_CHECKING:
     from defrag.typing import Csr, Ids, Seed
@@ -115,7 +115,7 @@ class Parabel(TreeClassifier):
 
     def _shape(self, vectors: Csr, seen: Ids, seed: int) -> LabelTreeArrays:
         binary = cluster_labels(self, vectors, seed, n_leaves=None)
-        return widen(binary, seen, arity=2, root_arity=2)
+        return widen_tree(binary, seen, arity=2, root_arity=2)
 
     def _solver(self, seed: int) -> SolverOptions:
         return SolverOptions(

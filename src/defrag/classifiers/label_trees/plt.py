@@ -8,7 +8,7 @@ from defrag import _native
 from defrag._native import SolverOptions
 from defrag._parameters import Choice, Float, Int
 from defrag.classifiers.label_trees._base import TreeClassifier, cluster_labels
-from defrag.trees.balanced import widen
+from defrag.trees.balanced import widen_tree
 
 if TYPE_CHECKING:
     from defrag._native import KernelRows, LabelTreeArrays
@@ -134,7 +134,7 @@ class PLT(TreeClassifier):
 
     def _shape(self, vectors: Csr, seen: Ids, seed: int) -> LabelTreeArrays:
         binary = cluster_labels(self, vectors, seed, n_leaves=None)
-        return widen(binary, seen, arity=self.arity, root_arity=self.arity)
+        return widen_tree(binary, seen, arity=self.arity, root_arity=self.arity)
 
     def _solver(self, seed: int) -> SolverOptions:
         return SolverOptions(
