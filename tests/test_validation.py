@@ -67,7 +67,7 @@ def test_lists_that_repeat_a_value_are_rows_of_an_indicator():
     [
         (np.array([[0, 2], [1, 0]]), "only 0 and 1, got 2"),
         ([[0], [-1]], "label ids >= 0, got -1"),
-        ([[0], [9]], "label id 9, but there are only 3 labels"),
+        ([[0], [9]], "label ids below 3, got 9"),
         ([[0], [1], [2]], "X has 2 points, Y has 3"),
     ],
 )
