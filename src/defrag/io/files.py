@@ -18,7 +18,7 @@ from defrag.exceptions import FormatError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["InputStream", "PathLike", "display_name", "open_nonblocking", "open_input"]
+__all__ = ["InputStream", "PathLike", "display_name", "open_input", "open_nonblocking"]
 
 PathLike: TypeAlias = str | os.PathLike[str]
 """A path, or ``-`` for standard input or output."""
