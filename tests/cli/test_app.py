@@ -122,8 +122,41 @@ REFUSED = {
         "needs an output of the form",
     ),
     "split into an archive": ("convert train.txt out --labels-out Z.npz", "writes text"),
-    "split into one file": ("convert train.txt out --labels-out out", "must differ"),
+    "split into one file": (
+        "convert train.txt out --labels-out out",
+        "out: --labels-out is the same file as OUT",
+    ),
     "split without labels": ("convert X.txt out --labels-out Z.txt", "the input has no labels"),
+    "unknown ending": ("convert train.txt out.parquet", "out.parquet: no form of data.*--to"),
+    "unknown packed ending": ("convert train.txt out.csv.gz", "ending '.csv'"),
+    "convert into itself": ("convert train.txt ./train.txt", "OUT is the same file as IN"),
+    "convert into a link": ("convert train.txt link.txt", "link.txt: OUT is the same file as IN"),
+    "convert into a hard link": ("convert train.txt twin.txt", "twin.txt: OUT is the same file"),
+    "convert into its labels": (
+        "convert X.txt Y.txt --labels Y.txt",
+        "OUT is the same file as --labels",
+    ),
+    "split into the input": (
+        "convert train.txt out --labels-out train.txt",
+        "--labels-out is the same file as IN",
+    ),
+    "cluster into its data": ("cluster train.txt train.txt", "GROUPS is the same file as DATA"),
+    "cluster into its words": (
+        "cluster train.txt words.txt --representation vectors.txt --vocabulary words.txt",
+        "GROUPS is the same file as --vocabulary",
+    ),
+    "groups and points in one file": (
+        "cluster train.txt out --agglomerated ./out",
+        "--agglomerated is the same file as GROUPS",
+    ),
+    "agglomerate into its data": (
+        "agglomerate train.txt groups.txt train.txt",
+        "train.txt: OUT is the same file as DATA",
+    ),
+    "agglomerate into its groups": (
+        "agglomerate train.txt groups.txt groups.txt",
+        "OUT is the same file as GROUPS",
+    ),
     "too narrow": ("convert train.txt out --n-features 3", "train.txt:2: feature index"),
     "negative width": ("convert train.txt out --n-features=-3", "n_features must be in"),
     "damaged archive": ("convert damaged.npz out", "damaged.npz: is a damaged archive"),
@@ -143,7 +176,11 @@ def test_refuses_in_one_line_and_leaves_nothing(folder, name):
     (folder / "zero.svm").write_text("0 0:1\n")
     (folder / "damaged.npz").write_bytes((folder / "train.npz").read_bytes()[:-40])
     (folder / "damaged.gz").write_bytes((folder / "train.txt.gz").read_bytes()[:-12])
+    (folder / "link.txt").symlink_to("train.txt")
+    (folder / "twin.txt").hardlink_to("train.txt")
+    before = (folder / "train.txt").read_bytes()
     check_refusal(folder, *REFUSED[name])
+    assert (folder / "train.txt").read_bytes() == before
 
 
 @pytest.mark.parametrize("verb", ["demo", "cluster", "agglomerate", "convert", "info"])

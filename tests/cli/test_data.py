@@ -48,9 +48,9 @@ def test_convert_keeps_the_points(folder, source, out, flags):
 
 
 def test_convert_splits(folder):
-    run_well("convert", "train.txt", "X.out", "--labels-out", "Y.out")
-    assert (folder / "X.out").read_bytes() == (folder / "X.txt").read_bytes()
-    assert (folder / "Y.out").read_bytes() == (folder / "Y.txt").read_bytes()
+    run_well("convert", "train.txt", "X_out.txt", "--labels-out", "Y_out.txt")
+    assert (folder / "X_out.txt").read_bytes() == (folder / "X.txt").read_bytes()
+    assert (folder / "Y_out.txt").read_bytes() == (folder / "Y.txt").read_bytes()
 
 
 @pytest.mark.parametrize("base", ["--zero-based", "--one-based"])

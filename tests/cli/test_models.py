@@ -70,6 +70,19 @@ REFUSED = {
         "train train.txt out --vocabulary labels.txt",
         "labels.txt: 8 words, but the data have 24 features",
     ),
+    "model into its data": ("train train.txt train.txt", "MODEL is the same file as DATA"),
+    "model into its names": (
+        "train train.txt labels.txt --label-names labels.txt",
+        "MODEL is the same file as --label-names",
+    ),
+    "predictions into the points": (
+        "predict model.safetensors X.txt --output X.txt",
+        "--output is the same file as DATA",
+    ),
+    "predictions into the model": (
+        "predict model.safetensors X.txt --output ./model.safetensors",
+        "--output is the same file as MODEL",
+    ),
     "model and json on stdout": ("train train.txt - --json", "--json and an output of -"),
     "strict training": ("train short.txt out --strict", "header declares 3 points"),
     "predict without a model": ("predict nothing X.txt --output out", "nothing: No such file"),

@@ -31,6 +31,7 @@ __all__ = [
     "StrictFlag",
     "check_base",
     "form_of_name",
+    "form_of_output",
     "parse",
     "read",
     "read_names",
@@ -46,6 +47,7 @@ StrictFlag = Annotated[
 ]
 
 _COMPRESSED = (".gz", ".xz")
+_TEXT_ENDINGS = ("", ".txt", ".xmc")
 _BY_EXTENSION = {".npz": "npz", ".svm": "svmlight", ".svmlight": "svmlight", ".libsvm": "svmlight"}
 
 
@@ -83,11 +85,27 @@ class Data:
 
 def form_of_name(path: str) -> Form | None:
     """Tell the form of a file by the end of its name, or None."""
-    stem = path
-    for ending in _COMPRESSED:
-        stem = stem.removesuffix(ending)
-    found = _BY_EXTENSION.get(os.path.splitext(stem)[1].lower())  # noqa: PTH122 - may be "-"
+    found = _BY_EXTENSION.get(_ending(path))
     return None if found is None else Form(found)
+
+
+def form_of_output(path: str) -> Form:
+    """Return the form that the name of an output asks for, or raise a ValueError."""
+    form = form_of_name(path)
+    if form is None and _ending(path) not in _TEXT_ENDINGS:
+        known = ", ".join((*_TEXT_ENDINGS[1:], *_BY_EXTENSION))
+        raise ValueError(
+            f"{path}: no form of data has the ending {_ending(path)!r}: use one of {known}, or "
+            "give --to"
+        )
+    return form or Form.xmc
+
+
+def _ending(path: str) -> str:
+    """Return the ending of a name before that of a compression."""
+    for ending in _COMPRESSED:
+        path = path.removesuffix(ending)
+    return os.path.splitext(path)[1].lower()  # noqa: PTH122 - may be "-"
 
 
 def read(

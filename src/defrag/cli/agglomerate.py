@@ -13,6 +13,7 @@ from defrag._validation import check_features
 from defrag.agglomeration._pooling import FeaturePooling
 from defrag.cli._console import examples
 from defrag.cli._data import BaseFlag, FromFlag, LabelsFlag, StrictFlag, read, write
+from defrag.cli._targets import check_targets
 from defrag.io.files import display_name, open_input
 from defrag.io.groups import parse_groups
 
@@ -102,6 +103,8 @@ def agglomerate(
         raise ValueError("DATA and GROUPS cannot both be standard input")
     if (scale is Scale.none) != (train is None):
         raise ValueError("--scale energy and --train go together: give both or neither")
+    inputs = {"DATA": data, "GROUPS": groups, "--labels": labels, "--train": train}
+    check_targets({"OUT": out}, inputs)
     points = read(data, labels=labels, form=form, zero_based=zero_based, strict=strict)
     with open_input(groups) as stream:
         found = parse_groups(stream, points.X.shape[1], allow_missing=allow_missing)

@@ -14,6 +14,7 @@ from defrag.cli._console import JsonFlag, check_stdout, escaped, examples, print
 from defrag.cli._data import BaseFlag, FromFlag, LabelsFlag, StrictFlag, read, read_names, write
 from defrag.cli._flags import estimator_flags, flag_name
 from defrag.cli._models import PRESETS, Preset
+from defrag.cli._targets import check_targets
 from defrag.io import read_word_vectors, write_groups
 from defrag.metrics import balance
 
@@ -92,6 +93,15 @@ def cluster(
 ) -> None:
     """Find groups of features and write them as a group file."""
     check_stdout(groups, as_json=as_json)
+    check_targets(
+        {"GROUPS": groups, "--agglomerated": agglomerated},
+        {
+            "DATA": data,
+            "--labels": labels,
+            "--representation": representation,
+            "--vocabulary": vocabulary,
+        },
+    )
     if agglomerated is None:
         for name in _ABOUT_VALUES:
             if name in parameters:

@@ -16,9 +16,11 @@ from defrag.cli._data import (
     StrictFlag,
     check_base,
     form_of_name,
+    form_of_output,
     read,
     write,
 )
+from defrag.cli._targets import check_targets
 
 __all__ = ["HELP", "convert"]
 
@@ -27,8 +29,8 @@ HELP = (
     "The forms are xmc, the text of the Extreme Classification Repository, combined or split "
     "into two files (--labels reads, --labels-out writes the file of labels); svmlight, which "
     "has no header and must be told how it counts features; and npz, an archive that is read "
-    "fastest. Names that end in .npz, .svm, .svmlight or .libsvm say their form, any other "
-    "output is xmc. Names that end in .gz or .xz are compressed."
+    "fastest. Names that end in .npz, .svm, .svmlight or .libsvm say their form; .txt, .xmc and "
+    "names without an ending are xmc. Names that end in .gz or .xz are compressed."
 ) + examples(
     "defrag convert train.txt train.npz",
     "defrag convert train.svm.xz train.txt --one-based",
@@ -59,9 +61,10 @@ def convert(
     strict: StrictFlag = False,
 ) -> None:
     """Convert a data file into another form."""
-    target = to or form_of_name(out) or Form.xmc
+    target = to or form_of_output(out)
+    check_targets({"OUT": out, "--labels-out": labels_out}, {"IN": source, "--labels": labels})
     if labels_out is not None:
-        _check_split(target, out, labels_out)
+        _check_split(target, labels_out)
     if target is Form.svmlight:
         check_base(out, zero_based)
     data = read(
@@ -78,10 +81,8 @@ def convert(
     write(out, replace(data, form=target, zero_based=zero_based), labels=labels_out)
 
 
-def _check_split(target: Form, out: str, labels_out: str) -> None:
+def _check_split(target: Form, labels_out: str) -> None:
     if target is not Form.xmc:
         raise ValueError(f"--labels-out needs an output of the form xmc, got {target.value}")
     if form_of_name(labels_out) is not None:
         raise ValueError(f"--labels-out writes text, got the name {labels_out}")
-    if labels_out == out:
-        raise ValueError(f"OUT and --labels-out must differ, got {out} for both")

@@ -13,6 +13,7 @@ from defrag._progress import progress_bar, progress_pulse
 from defrag.classifiers._base import Classifier
 from defrag.cli._console import escaped, examples
 from defrag.cli._data import BaseFlag, Form, FromFlag, StrictFlag, check_base, form_of_name
+from defrag.cli._targets import check_targets
 from defrag.exceptions import FormatError
 from defrag.io.atomic import atomic_writer
 from defrag.io.blocks import RowBlocks, cut_rows
@@ -59,6 +60,7 @@ def predict(
     ] = False,
 ) -> None:
     """Predict the best labels of points."""
+    check_targets({"--output": output}, {"MODEL": model, "DATA": data})
     classifier = _load(model, n_jobs)
     known = _label_names(model, classifier) if names else None
     with _points(data, form, zero_based, classifier.n_features_in_, strict=strict) as points:

@@ -27,6 +27,7 @@ from defrag.cli._models import (
     build_over,
     classifiers,
 )
+from defrag.cli._targets import check_targets
 from defrag.imputation import Fiat
 from defrag.io.files import display_name
 from defrag.reranking import Refrag
@@ -109,6 +110,15 @@ def train(
     """Learn a classifier and write it to a model file."""
     check_stdout(model, as_json=as_json)
     _check_target(model)
+    check_targets(
+        {"MODEL": model},
+        {
+            "DATA": data,
+            "--labels": labels,
+            "--label-names": label_names,
+            "--vocabulary": vocabulary,
+        },
+    )
     estimator = build_over(
         lambda others, run: build(classifier.value, agglomerate.value, others, **run),
         parameters,
