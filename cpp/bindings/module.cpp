@@ -11,6 +11,7 @@ void bind_co_occurrence(nb::module_& m);
 void bind_companions(nb::module_& m);
 void bind_csr(nb::module_& m);
 void bind_flat_search(nb::module_& m);
+void bind_focus(nb::module_& m);
 void bind_impute(nb::module_& m);
 void bind_kmeans(nb::module_& m);
 void bind_matches(nb::module_& m);
@@ -29,6 +30,7 @@ NB_MODULE(_core, m) {
     bind_representations(m);
     bind_tree(m);
     bind_agglomeration(m);
+    bind_focus(m);
     bind_xmc_parser(m);
     bind_solver(m);
     bind_label_tree(m);

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from defrag import rivals as rivals
     from defrag.agglomeration import *  # noqa: F403 - what a room exports is typed there
     from defrag.classifiers import *  # noqa: F403
+    from defrag.focusing import *  # noqa: F403
     from defrag.imputation import *  # noqa: F403
     from defrag.io import load_dataset as load_dataset
     from defrag.io import read_xmc as read_xmc

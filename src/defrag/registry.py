@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Entry", "Role", "entries", "find", "kinds", "registered"]
 
-Role: TypeAlias = Literal["classifier", "composite", "clustering", "imputation"]
+Role: TypeAlias = Literal["classifier", "composite", "clustering", "imputation", "focus"]
 """A classifier stands alone, a composite is a classifier over another one, a clustering groups
-features, an imputation fills in missing ones."""
+features, an imputation fills in missing ones, a focus keeps the entries that matter."""
 
 
 @dataclass(frozen=True)
@@ -77,6 +77,8 @@ _ESTIMATORS: list[Entry] = [
           "agglomerated:AgglomeratedCodec"),
     Entry("Refrag", "defrag.reranking", "refrag", "composite", "reranking:RefragCodec"),
     Entry("Imputed", "defrag.imputation", "imputed", "composite", "imputation:ImputedCodec"),
+    Entry("Focused", "defrag.focusing", "focused", "composite", "focusing:FocusedCodec"),
+    Entry("Focus", "defrag.focusing", "focus", "focus", "focusing:FocusCodec"),
     Entry("Fiat", "defrag.imputation", "fiat", "imputation", "imputation:FiatCodec"),
     Entry("Defrag", "defrag.agglomeration", "defrag", "clustering", _GROUPS_CODEC),
     Entry("Hybrid", "defrag.agglomeration", "hybrid", "clustering", _GROUPS_CODEC),

@@ -18,6 +18,8 @@ from defrag import (
     Defrag,
     DiSMEC,
     Fiat,
+    Focus,
+    Focused,
     Hybrid,
     Imputed,
     LabelTree,
@@ -65,6 +67,9 @@ def models(X):
     fiat = Fiat(agglomeration=Defrag(max_cluster_size=4))
     yield "fiat", fiat.set_params(random_state=0).fit(X), {}
     yield "refrag", Refrag(base, gamma=4.0, random_state=0).fit(X, Y), {}
+    focus = Focus(1.0)
+    yield "focus", focus.set_params(random_state=0).fit(X, Y), {}
+    yield "focused", Focused(base, focus, random_state=0).fit(X, Y), {}
     yield "imputed", Imputed(base, Fiat(companions=4), random_state=0).fit(X, Y), {}
 
 

@@ -30,6 +30,7 @@ from defrag._native.features import (
     unit_rows,
 )
 from defrag._native.flat import FlatWeights, flat_search
+from defrag._native.focus import focus_rows
 from defrag._native.label_trees import (
     FeatureIndex,
     LabelTreeArrays,
@@ -95,6 +96,7 @@ __all__ = [
     "feature_rows",
     "fill_empty_rows",
     "flat_search",
+    "focus_rows",
     "format_rows",
     "impute",
     "inspect_csr",

@@ -1,0 +1,69 @@
+"""The pilot: how much each feature matters to a coarse classification of the points."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy import sparse
+
+from defrag import _native
+from defrag._native import SolverOptions
+
+if TYPE_CHECKING:
+    from defrag.typing import Csr, Floats, Ids
+
+__all__ = ["deal_labels", "feature_importance"]
+
+N_GROUPS = 16
+"""Groups of labels that the pilot separates: one block of the solver, at the cost of one label."""
+
+_PASSES, _SHRINK, _SKIP = 2, 0.05, 0.03
+
+
+def deal_labels(Y: Csr, seed: int) -> Ids:
+    """Return a group for each label, each group with as many labels of every frequency.
+
+    Labels are taken by decreasing frequency, sixteen at a time, and each sixteen are dealt to
+    the groups in random order.
+    """
+    frequency = np.bincount(Y.indices, minlength=Y.shape[1])
+    order = np.argsort(-frequency, kind="stable")
+    rng = np.random.default_rng([seed, 0])
+    n_rounds = -(-len(order) // N_GROUPS)
+    dealt = rng.permuted(np.tile(np.arange(N_GROUPS, dtype=np.int32), (n_rounds, 1)), axis=1)
+    groups = np.empty(len(order), dtype=np.int32)
+    groups[order] = dealt.ravel()[: len(order)]
+    return groups
+
+
+def feature_importance(rows: Csr, Y: Csr, *, seed: int, n_threads: int) -> Floats:
+    """Return the norm of each feature's weights in a linear classifier of groups of labels.
+
+    Parameters
+    ----------
+    rows : csr_array, shape (n_points, n_features)
+        Unit rows.
+    Y : csr_array, shape (n_points, n_labels)
+        Their labels.
+    seed : int
+        Seed.
+    n_threads : int
+        Threads.
+    """
+    groups = deal_labels(Y, seed)
+    n_labels = Y.shape[1]
+    membership = sparse.csr_array(
+        (np.ones(n_labels, dtype=np.float32), groups, np.arange(n_labels + 1)),
+        shape=(n_labels, N_GROUPS),
+    )
+    unions = _native.multiply(Y, membership, n_threads=n_threads)
+    unions.data[:] = 1.0
+    options = SolverOptions(
+        max_passes=_PASSES, shrink=_SHRINK, skip=_SKIP, threshold=0.0, seed=seed
+    )
+    weights = _native.solve_blocks(rows, unions, options, n_threads=n_threads).weights
+    squares = np.square(weights.data, dtype=np.float64)
+    owners = np.repeat(np.arange(weights.shape[0]), np.diff(weights.indptr))
+    sums = np.bincount(owners, weights=squares, minlength=weights.shape[0])
+    return np.sqrt(sums).astype(np.float32)

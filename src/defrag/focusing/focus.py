@@ -1,0 +1,183 @@
+"""Focus: re-weighted features, and only the entries of a row that matter."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import OneToOneFeatureMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from defrag import _native
+from defrag._estimator import Estimator, all_or_nothing, on_snapshot
+from defrag._parameters import Float, Int, OrAuto
+from defrag._validation import check_features, check_labels, check_seed
+from defrag.focusing._pilot import feature_importance
+
+if TYPE_CHECKING:
+    from sklearn.utils import Tags
+
+    from defrag.typing import Csr, Floats, LabelsLike, MatrixLike, Seed
+
+__all__ = ["Focus"]
+
+AUTO_BUDGET = 6.0
+"""The budget of "auto"; chosen on splits of training data, see docs/focus.md."""
+
+_LEAST_WEIGHT = 1e-3
+
+
+class Focus(OneToOneFeatureMixin, TransformerMixin, Estimator):
+    """Re-weight features by a pilot and keep the entries of a row that matter.
+
+    The pilot is a linear classifier of 16 groups of labels, trained by two passes over the
+    points. The importance of a feature is the norm of its weights there. An entry is ranked by
+    its size times the importance of its feature; a row with c entries keeps the
+    ``ceil(budget * sqrt(c))`` best, each multiplied by the square root of the importance,
+    relative to the median. Training and prediction cost as much as the rows have entries, so
+    that long rows become cheap.
+
+    Parameters
+    ----------
+    budget : float, None or "auto", default="auto"
+        Entries kept of a row, as a multiple of the square root of its number of entries; None
+        keeps all and only re-weights; "auto" is 6.
+    power : float, default=0.5
+        The relative importance of a feature is raised to this power to become its factor; 0
+        leaves the values as they are.
+    random_state : int, RandomState, Generator or None, default=None
+        Seed; the same int gives the same result for any ``n_jobs``.
+    n_jobs : int, optional
+        Threads, as in scikit-learn; -1 for all.
+
+    Attributes
+    ----------
+    importance_ : ndarray of float32, shape (n_features,)
+        The importance of each feature; 0 for one that the pilot has no weight for.
+    factor_ : ndarray of float32, shape (n_features,)
+        What the values of each feature are multiplied by.
+    n_features_in_ : int
+        The number of features of X.
+
+    See Also
+    --------
+    Focused : A classifier on such rows.
+    Hybrid : Fewer features instead of fewer entries per row.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from defrag import Focus
+    >>> X = np.hstack([np.kron(np.eye(4), np.ones((3, 2))), np.full((12, 8), 0.1)])
+    >>> Y = np.repeat([0, 1, 2, 3], 3)
+    >>> rows = Focus(budget=0.6, random_state=0).fit_transform(X, Y)
+    >>> np.flatnonzero(rows[0]).tolist()  # of 10 entries, the two that tell classes apart
+    [0, 1]
+    """
+
+    def __init__(
+        self,
+        budget: float | str | None = "auto",
+        *,
+        power: float = 0.5,
+        random_state: Seed = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.budget = budget
+        self.power = power
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    parameter_rules: ClassVar[dict[str, Any]] = {
+        "budget": OrAuto(Float(0.0, 1e6, open_low=True, none=True)),
+        "power": Float(0.0, 4.0),
+        "n_jobs": Int(none=True),
+    }
+
+    @all_or_nothing
+    def fit(self, X: MatrixLike, Y: LabelsLike) -> Focus:
+        """Find out how important each feature is.
+
+        Parameters
+        ----------
+        X : sparse or dense matrix, shape (n_points, n_features)
+            Training data.
+        Y : indicator matrix, label lists or classes
+            Labels of the points.
+
+        Returns
+        -------
+        self : Focus
+            The fitted transformer.
+        """
+        self.check_parameters()
+        if Y is None:
+            raise ValueError(
+                f"This {type(self).__name__} estimator requires y to be passed, "
+                "but the target y is None."
+            )
+        X = check_features(self, X, reset=True)
+        return self._learn(X, check_labels(Y, n_rows=X.shape[0]).matrix)
+
+    @all_or_nothing
+    def fit_canonical(self, X: Csr, Y: Csr) -> Focus:
+        """Learn from matrices that were checked already, as a part of a composite does."""
+        self.check_parameters()
+        self.n_features_in_: int = X.shape[1]
+        return self._learn(X, Y)
+
+    def _learn(self, X: Csr, Y: Csr) -> Focus:
+        seed = check_seed(self.random_state)
+        if Y.nnz == 0:
+            raise ValueError("Y must have at least one label, got none for any point")
+        threads = _native.n_threads(self.n_jobs)
+        rows = _native.scale_rows(X, ideal=False, threshold=0.0, n_threads=threads)
+        importance = feature_importance(rows, Y, seed=seed, n_threads=threads)
+        self.importance_: Floats = importance
+        self.factor_: Floats = self._factors(importance)
+        return self
+
+    def _factors(self, importance: Floats) -> Floats:
+        positive = importance[importance > 0]
+        median = np.median(positive) if len(positive) else np.float32(1.0)
+        relative = np.maximum(importance.astype(np.float64) / median, _LEAST_WEIGHT)
+        return np.power(relative, self.power).astype(np.float32)
+
+    @on_snapshot
+    def transform(self, X: MatrixLike) -> Any:
+        """Re-weight the features and keep the entries that matter.
+
+        Parameters
+        ----------
+        X : sparse or dense matrix, shape (n_points, n_features)
+            Data with the features of ``fit``.
+
+        Returns
+        -------
+        Xt : csr_array, or ndarray for dense X, shape (n_points, n_features)
+            The rows, float32.
+        """
+        check_is_fitted(self)
+        result = self.select(check_features(self, X, reset=False))
+        return result if sparse.issparse(X) else result.toarray()
+
+    def select(self, X: Csr) -> Csr:
+        """Transform the rows of a canonical matrix."""
+        budget = self.check_parameter("budget")
+        if budget == "auto":
+            budget = AUTO_BUDGET
+        return _native.focus_rows(
+            X,
+            self.importance_,
+            self.factor_,
+            budget=0.0 if budget is None else float(budget),
+            n_threads=_native.n_threads(self.n_jobs),
+        )
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.target_tags.required = True
+        tags.transformer_tags.preserves_dtype = ["float32"]
+        return tags

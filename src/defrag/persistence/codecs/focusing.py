@@ -1,0 +1,88 @@
+"""Focus, and classifiers on focused points, in a model file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from defrag._parameters import Int
+from defrag.persistence._checks import check_finite, check_length, check_size
+from defrag.persistence._schema import Array, Child, Part, Schema
+from defrag.persistence._strings import pack_strings, string_arrays, unpack_strings
+from defrag.persistence.codecs._base import MOST, SEED, Codec, SaveOptions, Unfitted, stored_rules
+from defrag.persistence.codecs.classifiers import CompositeCodec
+
+if TYPE_CHECKING:
+    from defrag.focusing import Focus, Focused
+
+__all__ = ["FocusCodec", "FocusedCodec"]
+
+
+class FocusCodec(Codec):
+    """Writes and reads :class:`Focus`."""
+
+    def __init__(self, estimator: type[Focus]) -> None:
+        schema = Schema(
+            parameters=stored_rules(estimator, {**estimator.parameter_rules, "random_state": SEED}),
+            state={"n_features": Int(1, MOST)},
+            arrays={
+                "importance": Array("float32"),
+                "factor": Array("float32"),
+                **string_arrays("feature_names", optional=True),
+            },
+        )
+        super().__init__(estimator, schema)
+
+    def encode(self, model: Focus, options: SaveOptions) -> Part:  # noqa: ARG002 - no weights
+        """Turn a fitted focus into a part."""
+        arrays: dict[str, Any] = {"importance": model.importance_, "factor": model.factor_}
+        if hasattr(model, "feature_names_in_"):
+            arrays |= pack_strings("feature_names", model.feature_names_in_)
+        return Part(self.parameters(model), {"n_features": int(model.n_features_in_)}, arrays)
+
+    def summary(self, part: Part) -> dict[str, int]:
+        """Return the number of features."""
+        return {"features": part.state["n_features"]}
+
+    def decode(self, part: Part) -> Any:
+        """Check the arrays and return the focus."""
+        model = self.rebuild(part.parameters)
+        model.n_features_in_ = part.state["n_features"]
+        for name in ("importance", "factor"):
+            check_length(part, name, model.n_features_in_)
+            check_finite(part, name, low=0)
+            check_size(part, name)
+        model.importance_, model.factor_ = part.arrays["importance"], part.arrays["factor"]
+        if part.has("feature_names/bytes"):
+            names = unpack_strings(part, "feature_names", model.n_features_in_)
+            model.feature_names_in_ = np.array(list(names), dtype=object)
+        return model
+
+
+class FocusedCodec(CompositeCodec):
+    """Writes and reads :class:`Focused`."""
+
+    def __init__(self, estimator: type[Focused]) -> None:
+        super().__init__(
+            estimator,
+            children={"base": Child(("classifier", "composite")), "focus": Child(("focus",))},
+            rules={"base": Unfitted(("classifier", "composite")), "focus": Unfitted(("focus",))},
+        )
+
+    def encode(self, model: Focused, options: SaveOptions) -> Part:
+        """Turn a fitted pair into a part."""
+        part = super().encode(model, options)
+        part.children = {"base": model.base_, "focus": model.focus_}
+        return part
+
+    def decode(self, part: Part) -> Any:
+        """Check that the two fit together, and return the classifier."""
+        model = super().decode(part)
+        self.check_base(part, model)
+        model.focus_ = part.children["focus"]
+        wanted, got = model.n_features_in_, model.focus_.n_features_in_
+        if got != wanted:
+            part.fail(f"model '{part.prefix}focus' must have the features of its owner "
+                      f"({wanted}), got {got}")  # fmt: skip
+        return model

@@ -1,0 +1,130 @@
+"""Focus: the selection against its oracle, the pilot, and classifiers on focused points."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from defrag import Focus, Focused, LabelTree, _native, load
+from defrag.focusing._pilot import N_GROUPS, deal_labels, feature_importance
+from tests.oracles import focus as oracle
+
+
+def random_rows(seed, n_rows=30, n_features=25, density=0.4):
+    rng = np.random.default_rng(seed)
+    X = sparse.random_array((n_rows, n_features), density=density, rng=rng, format="csr")
+    X.data = rng.integers(-3, 4, X.nnz).astype(np.float32)  # ties among entries
+    X.eliminate_zeros()
+    return X.astype(np.float32), rng
+
+
+def make_data(n_points=200, n_features=40, n_labels=20, seed=0):
+    rng = np.random.default_rng(seed)
+    Y = sparse.csr_array((rng.random((n_points, n_labels)) < 0.1).astype(np.float32))
+    signal = np.eye(n_labels, n_features, dtype=np.float32)
+    noise = (rng.random((n_points, n_features)) < 0.5) * rng.random((n_points, n_features))
+    return sparse.csr_array((Y @ signal + 0.5 * noise).astype(np.float32)), Y
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.integers(0, 2**31), st.sampled_from([0.0, 0.3, 1.0, 2.5, 100.0]), st.integers(1, 3))
+def test_selection_is_that_of_the_oracle(seed, budget, threads):
+    X, rng = random_rows(seed)
+    importance = rng.integers(0, 3, X.shape[1]).astype(np.float32)
+    factor = rng.random(X.shape[1]).astype(np.float32) + np.float32(0.5)
+    found = _native.focus_rows(X, importance, factor, budget=budget, n_threads=threads)
+    wanted = oracle.focus_rows(X, importance, factor, budget)
+    np.testing.assert_array_equal(found.toarray(), wanted.toarray())
+    assert found.has_canonical_format
+
+
+def test_a_row_alone_gives_the_same_result():
+    X, Y = make_data()
+    focus = Focus(2.0, random_state=0).fit(X, Y)
+    whole = focus.transform(X)
+    for i in (0, 7, 199):
+        assert (focus.transform(X[[i]]) != whole[[i]]).nnz == 0
+
+
+def test_budget_counts_entries():
+    X, Y = make_data()
+    sizes = np.diff(X.indptr)
+    for budget, wanted in (
+        (1.5, np.minimum(sizes, np.ceil(1.5 * np.sqrt(sizes)))),
+        (None, sizes),
+        ("auto", np.minimum(sizes, np.ceil(6 * np.sqrt(sizes)))),
+    ):
+        kept = np.diff(Focus(budget, random_state=0).fit(X, Y).transform(X).indptr)
+        np.testing.assert_array_equal(kept, wanted)
+
+
+def test_power_zero_leaves_values():
+    X, Y = make_data()
+    rows = Focus(None, power=0.0, random_state=0).fit(X, Y).transform(X)
+    assert (rows != X).nnz == 0
+
+
+def test_groups_have_labels_of_every_frequency():
+    _, Y = make_data(n_labels=50)
+    groups = deal_labels(Y, seed=3)
+    frequency = np.bincount(Y.indices, minlength=50)
+    order = np.argsort(-frequency, kind="stable")
+    for first in range(0, 48, N_GROUPS):
+        assert sorted(groups[order[first : first + N_GROUPS]]) == list(range(N_GROUPS))
+    assert len(set(groups[order[48:]])) == 2
+    assert (deal_labels(Y, seed=3) == groups).all()
+    assert (deal_labels(Y, seed=4) != groups).any()
+
+
+def test_pilot_finds_the_features_that_tell_labels_apart():
+    X, Y = make_data()
+    importance = feature_importance(X, Y, seed=0, n_threads=1)
+    assert importance[:20].min() > importance[20:].max()
+    np.testing.assert_array_equal(importance, feature_importance(X, Y, seed=0, n_threads=3))
+
+
+def test_focused_is_its_parts(tmp_path):
+    X, Y = make_data()
+    model = Focused(LabelTree(2), Focus(2.0), random_state=5).fit(X, Y)
+    focus = Focus(2.0, random_state=5).fit(X, Y)
+    base = LabelTree(2, random_state=5).fit(focus.transform(X), Y)
+    for found, wanted in zip(
+        model.predict_topk(X), base.predict_topk(focus.transform(X)), strict=True
+    ):
+        np.testing.assert_array_equal(found, wanted)
+    model.save(tmp_path / "a")
+    again = load(tmp_path / "a").predict_topk(X)
+    np.testing.assert_array_equal(again[1], model.predict_topk(X)[1])
+
+
+@pytest.mark.parametrize(
+    ("focus", "message"),
+    [
+        (Focus(0.0), "budget of Focus must be a finite number in"),
+        (Focus("much"), "budget of Focus must be"),
+        (Focus(power=-1.0), "power of Focus must be"),
+    ],
+)
+def test_bad_parameters(focus, message):
+    X, Y = make_data()
+    with pytest.raises(ValueError, match=message):
+        focus.fit(X, Y)
+    with pytest.raises(ValueError, match=message):
+        Focused(focus=focus).fit(X, Y)
+
+
+def test_bad_parts():
+    X, Y = make_data()
+    with pytest.raises(ValueError, match="focus of Focused must be a Focus, got 3"):
+        Focused(focus=3).fit(X, Y)
+    with pytest.raises(ValueError, match="requires y to be passed"):
+        Focus().fit(X, None)
+
+
+@parametrize_with_checks([Focus(), Focused()])
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
