@@ -42,7 +42,7 @@ METHODS: dict[str, Any] = {
     "random groups": RandomGroups(),
     "random, energy": RandomGroups(scale="energy"),
     "hashing": HashGroups(),
-    "top by mass": TopFeatures(),
+    "top by energy": TopFeatures(),
     "top by information": TopFeatures("information"),
 }
 # Table 1, on EURLex-4K: LMI, balance, entropy, seconds, and P@1/3/5.

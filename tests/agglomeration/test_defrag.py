@@ -185,8 +185,8 @@ def test_the_budget_options():
     X = power_law(300, 128, 8)
     plain = Defrag(max_cluster_size=8, random_state=0).fit(X)
     assert plain.n_clusters_ == 16
-    mass = plain.mass_
-    heavy = np.sort(np.argsort(-mass, kind="stable")[:8])
+    energy = plain.energy_
+    heavy = np.sort(np.argsort(-energy, kind="stable")[:8])
     for rest in ("cluster", "hash"):
         half = Defrag(max_cluster_size=8, singletons=0.5, rest=rest, random_state=0).fit(X)
         assert half.n_clusters_ == 16
@@ -197,7 +197,7 @@ def test_the_budget_options():
     assert top.n_clusters_ == 16
     assert np.count_nonzero(top.labels_ >= 0) == 16
     np.testing.assert_array_equal(
-        np.flatnonzero(top.labels_ >= 0), np.sort(np.argsort(-mass, kind="stable")[:16])
+        np.flatnonzero(top.labels_ >= 0), np.sort(np.argsort(-energy, kind="stable")[:16])
     )
     np.testing.assert_array_equal(
         Hybrid(random_state=0).fit(X).labels_,

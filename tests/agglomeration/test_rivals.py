@@ -497,7 +497,7 @@ def test_memory_of_the_vectors_counts_too():
         (SCBC("z"), "representation of SCBC must be 'x', 'xy', a matrix or a mapping, got 'z'"),
         (LSC(n_neighbors=0), "n_neighbors of LSC must be an int >= 1, got 0"),
         (BCLS(variance=0.0), "variance of BCLS must be a finite number"),
-        (TopFeatures("weight"), "by of TopFeatures must be one of 'mass', 'information'"),
+        (TopFeatures("weight"), "by of TopFeatures must be one of 'energy', 'information'"),
         (RandomGroups(n_clusters=9), r"at most the number of features \(2\), got 9"),
     ],
     ids=str,

@@ -56,7 +56,7 @@ def test_answers_agree_with_each_other(model):
     assert np.all(np.diff(scores, axis=1) <= 0)
     assert np.all((scores >= 0) & (scores <= 1))
     assert not np.isin(labels, [37, 38, 39]).any()  # labels without points
-    matrix = model.decision_function(X, top_k=4)
+    matrix = model.decision_function(X, k=4)
     assert matrix.shape == (240, 40)
     rows = np.repeat(np.arange(240), 4)
     found = labels.ravel() >= 0
@@ -200,5 +200,5 @@ def test_bad_data():
         model.predict_topk(X[:, :5])
     with pytest.raises(ValueError, match="k must be an int >= 1, got 0"):
         model.predict_topk(X, k=0)
-    with pytest.raises(ValueError, match="top_k must be an int >= 1 or None, got -2"):
-        model.decision_function(X, top_k=-2)
+    with pytest.raises(ValueError, match="k must be an int >= 1 or None, got -2"):
+        model.decision_function(X, k=-2)

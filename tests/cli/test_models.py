@@ -165,7 +165,7 @@ def test_predict_is_library(folder, data, k, monkeypatch):
     monkeypatch.setattr("defrag.io.blocks.ROWS_AT_A_TIME", 7)
     line = ("predict", "model.safetensors", data[0], "--top-k", str(k), "--output", "out")
     assert run_well(*line, *data[1:]) == ""
-    scores = load(folder / "model.safetensors").decision_function(points()[0], top_k=k)
+    scores = load(folder / "model.safetensors").decision_function(points()[0], k=k)
     write_predictions(folder / "expected", scores)
     assert (folder / "out").read_bytes() == (folder / "expected").read_bytes()
 

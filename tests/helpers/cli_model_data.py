@@ -53,7 +53,7 @@ def fill_folder(tmp_path, monkeypatch):
     (tmp_path / "narrow.txt").write_text("2 3 8\n0 1:1\n1 2:1\n")
     (tmp_path / "bad.txt").write_text(f"2 {N_FEATURES} 8\n0 1:1\n1 99:1\n")
     (tmp_path / "short.txt").write_text(f"3 {N_FEATURES} 8\n0 1:1\n")
-    write_predictions(tmp_path / "predictions.txt", model.decision_function(X, top_k=5))
+    write_predictions(tmp_path / "predictions.txt", model.decision_function(X, k=5))
     (tmp_path / "few.txt").write_text("1 8\n0:1\n")
     (tmp_path / "wide.txt").write_text(f"{N_POINTS} 9\n" + "0:1\n" * N_POINTS)
     monkeypatch.chdir(tmp_path)

@@ -25,7 +25,7 @@ def hostile(good):
         yield assemble(b'{"a":[' + b",".join([item] * n_items) + b"]}")
     for shape, offsets in (([2**40], [0, 2**43]), ([2**60], [0, 96]), ([0, 2**61], [0, 0])):
         draft = Draft(good)
-        draft.header["mass"].update(shape=shape, data_offsets=offsets)
+        draft.header["energy"].update(shape=shape, data_offsets=offsets)
         yield draft.to_bytes()
     for n_clusters in (2**31 - 1, 2**40):
         draft = Draft(good)

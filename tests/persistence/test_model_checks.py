@@ -101,9 +101,9 @@ BROKEN = {
     "no features": (put("labels", np.zeros(0, np.int32)), "at least 1 .* got 0"),
     "label too low": (item("labels", 4, -2), r"'labels' must be in \[-1, 8\), got -2 at 4"),
     "label too high": (item("labels", 4, 8), r"'labels' must be in \[-1, 8\), got 8 at 4"),
-    "mass too short": (put("mass", np.zeros(11)), "array 'mass' must have 12 items, got 11"),
-    "mass NaN": (item("mass", 3, np.nan), "'mass' must be finite and >= 0, got nan at 3"),
-    "mass negative": (item("mass", 3, -1), "'mass' must be finite and >= 0, got -1.0 at 3"),
+    "energy too short": (put("energy", np.zeros(11)), "array 'energy' must have 12 items, got 11"),
+    "energy NaN": (item("energy", 3, np.nan), "'energy' must be finite and >= 0, got nan at 3"),
+    "energy negative": (item("energy", 3, -1), "'energy' must be finite and >= 0, got -1.0 at 3"),
     "scale too long": (put("scale", np.zeros(9, np.float32)), "'scale' must have 8 items, got 9"),
     "scale infinite": (item("scale", 0, np.inf), "'scale' must be finite and >= 0, got inf at 0"),
     "tree in part": (put("tree/end", None), "'tree/end' of the kind 'defrag' is missing"),
@@ -358,13 +358,13 @@ NESTED = {
     ),
     "member given up": (
         lambda m: m["children"]["members"].pop(),
-        "array 'members/1/labels' is unknown to the kind 'bag'",
+        "array 'members/1/energy' is unknown to the kind 'bag'",
     ),
     "member too many": (
         lambda m: m["children"]["members"].append(m["children"]["members"][0]),
         "array 'members/2/labels' of the kind 'hybrid' is missing",
     ),
-    "pooling given up": (lambda m: m["children"].pop("pooling"), "'pooling/labels' is unknown"),
+    "pooling given up": (lambda m: m["children"].pop("pooling"), "'pooling/energy' is unknown"),
     "parameter of a member": (
         lambda m: m["children"]["members"][1]["parameters"].update(pooling="max"),
         r"pooling of 'members/1/' \(hybrid\) must be one of .* got 'max'",

@@ -27,7 +27,7 @@ from tests.helpers.model_drafts import X, small_defrag, small_hybrid
 from tests.helpers.processes import run_python
 
 COMPAT = Path(__file__).parents[1] / "compat"
-LEARNT = ("labels_", "mass_", "scale_", "n_clusters_", "n_iter_", "n_features_in_")
+LEARNT = ("labels_", "energy_", "scale_", "n_clusters_", "n_iter_", "n_features_in_")
 
 
 def assert_same_model(found, wanted):

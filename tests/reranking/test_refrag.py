@@ -184,7 +184,7 @@ def test_answers_agree_with_each_other(model):
     assert np.all(np.diff(scores, axis=1) <= 0)
     assert np.all((scores >= 0) & (scores <= 1))
     assert np.isfinite(scores).all()
-    matrix = model.decision_function(X, top_k=4)
+    matrix = model.decision_function(X, k=4)
     rows = np.repeat(np.arange(240), 4)
     known = labels.ravel() >= 0
     found = np.asarray(matrix[rows[known], labels.ravel()[known]]).ravel()

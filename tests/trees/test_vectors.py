@@ -132,11 +132,11 @@ def test_a_feature_without_a_given_vector_falls_back_to_its_column():
 @pytest.mark.parametrize("n_threads", [1, 2, 8])
 def test_column_statistics_equal_numpy(n_threads):
     X = random_csr(3000, 40, 0.1, seed=4)
-    counts, mass = _native.column_statistics(X, n_threads=n_threads)
+    counts, energy = _native.column_statistics(X, n_threads=n_threads)
     dense = X.toarray().astype(np.float64)
     unit = dense / np.maximum(np.linalg.norm(dense, axis=1), 1e-30)[:, None]
     np.testing.assert_array_equal(counts, (dense != 0).sum(axis=0))
-    np.testing.assert_allclose(mass, (unit**2).sum(axis=0), rtol=1e-9)
+    np.testing.assert_allclose(energy, (unit**2).sum(axis=0), rtol=1e-9)
 
 
 def test_largest_ids_breaks_ties_by_id():

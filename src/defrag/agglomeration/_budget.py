@@ -18,10 +18,10 @@ __all__ = ["deal_buckets", "deal_to_room", "hash_to_buckets", "pick_singletons"]
 _BUCKETS = 2  # the stage of the random stream, as in cpp/core/random.hpp
 
 
-def pick_singletons(mass: NDArray[np.float64], n_groups: int, share: float) -> Ids:
-    """Give the features that keep a group of their own: the heaviest of positive mass."""
-    wanted = min(int(share * n_groups), int(np.count_nonzero(mass > 0)))
-    return largest_ids(mass, wanted)
+def pick_singletons(energy: NDArray[np.float64], n_clusters: int, share: float) -> Ids:
+    """Give the features that keep a group of their own: the heaviest of positive energy."""
+    wanted = min(int(share * n_clusters), int(np.count_nonzero(energy > 0)))
+    return largest_ids(energy, wanted)
 
 
 def deal_buckets(features: Ids, n_buckets: int, seed: int) -> Ids:

@@ -39,16 +39,16 @@ class FeaturePooling(TransformerMixin, Estimator):
     n_jobs: int | None
     labels_: Ids
     n_clusters_: int
-    mass_: NDArray[np.float64]
+    energy_: NDArray[np.float64]
     scale_: Floats | None
 
     def _set_groups(
-        self, X: Csr, labels: Ids, n_clusters: int, mass: NDArray[np.float64], scale: str | None
+        self, X: Csr, labels: Ids, n_clusters: int, energy: NDArray[np.float64], scale: str | None
     ) -> None:
         """Take over the groups that ``fit`` found on X."""
         self.labels_ = labels
         self.n_clusters_ = n_clusters
-        self.mass_ = mass
+        self.energy_ = energy
         self.scale_ = None
         if scale == "energy":
             self.scale_ = self._find_scale(X)
@@ -120,7 +120,7 @@ class FeaturePooling(TransformerMixin, Estimator):
         """
         check_is_fitted(self)
         names = _check_feature_names_in(self, input_features)
-        order = np.lexsort((np.arange(len(self.labels_)), -self.mass_, self.labels_))
+        order = np.lexsort((np.arange(len(self.labels_)), -self.energy_, self.labels_))
         ends = np.searchsorted(self.labels_[order], np.arange(self.n_clusters_ + 1))
         result = np.empty(self.n_clusters_, dtype=object)
         for k in range(self.n_clusters_):
@@ -201,7 +201,7 @@ class FeaturePooling(TransformerMixin, Estimator):
         lengths = _native.row_norms(X, l1=False, n_threads=threads)
         _, energy = _native.column_statistics(self.pool(X), row_lengths=lengths, n_threads=threads)
         kept = self.labels_ >= 0
-        wanted = np.bincount(self.labels_[kept], self.mass_[kept], minlength=self.n_clusters_)
+        wanted = np.bincount(self.labels_[kept], self.energy_[kept], minlength=self.n_clusters_)
         ratio = np.divide(wanted, energy, out=np.ones(self.n_clusters_), where=energy > 0)
         return np.sqrt(ratio).astype(np.float32)
 

@@ -97,7 +97,7 @@ class Defrag(FeatureClustering):
         The tree over the features that were clustered, None without one.
     n_iter_ : int
         Rounds of the longest split.
-    mass_ : ndarray of float64, shape (n_features,)
+    energy_ : ndarray of float64, shape (n_features,)
         Sum of squares of each feature over unit rows of the training data.
     scale_ : ndarray of float32, shape (``n_clusters_``,) or None
         What the groups are multiplied by.
@@ -193,42 +193,42 @@ class Defrag(FeatureClustering):
 
     def _find_groups(self, X: Csr, Y: LabelsLike, seed: int) -> None:
         self._check_representation()
-        n_groups = self._count_groups(X.shape[1])
+        n_clusters = self._count_groups(X.shape[1])
         threads = _native.n_threads(self.n_jobs)
-        _, mass = _native.column_statistics(X, n_threads=threads)
-        single = pick_singletons(mass, n_groups, self.singletons)
+        _, energy = _native.column_statistics(X, n_threads=threads)
+        single = pick_singletons(energy, n_clusters, self.singletons)
         others = np.setdiff1d(np.arange(X.shape[1], dtype=np.int32), single, assume_unique=True)
         labels = np.full(X.shape[1], -1, dtype=np.int32)
         labels[single] = np.arange(len(single), dtype=np.int32)
-        tree, places, n_places = self._place(X, Y, others, n_groups - len(single), seed)
+        tree, places, n_places = self._place(X, Y, others, n_clusters - len(single), seed)
         labels[others] = np.where(places >= 0, places + len(single), -1)
 
         self.tree_: BalancedTree | None = tree
         self.n_iter_: int = 1 if tree is None else max(1, int(tree.n_rounds.max(initial=0)))
-        self._set_groups(X, labels, len(single) + n_places, mass, self.scale)
+        self._set_groups(X, labels, len(single) + n_places, energy, self.scale)
 
     def _place(
-        self, X: Csr, Y: LabelsLike, features: Ids, n_groups: int, seed: int
+        self, X: Csr, Y: LabelsLike, features: Ids, n_clusters: int, seed: int
     ) -> tuple[BalancedTree | None, Ids, int]:
         """Give the group of each feature that is not a singleton, and how many groups."""
         if self.rest == "drop" or not len(features):
             return None, np.full(len(features), -1, dtype=np.int32), 0
-        if n_groups == 0:
+        if n_clusters == 0:
             raise ValueError(
                 f"singletons={self.singletons} of {type(self).__name__} leaves no group for the "
                 f"other {len(features)} features; lower it or set rest='drop'"
             )
-        n_groups = min(n_groups, len(features))
+        n_clusters = min(n_clusters, len(features))
         if self.rest == "hash":
-            return None, deal_buckets(features, n_groups, seed), n_groups
-        return self._cluster(self._represent(X, Y)[features], n_groups, seed)
+            return None, deal_buckets(features, n_clusters, seed), n_clusters
+        return self._cluster(self._represent(X, Y)[features], n_clusters, seed)
 
     def _represent(self, X: Csr, Y: LabelsLike) -> Csr:
         threads = _native.n_threads(self.n_jobs)
         Z = self._vectors(X, Y)
         return scale_vectors(Z, split=self.split, threshold=self.threshold, n_threads=threads)
 
-    def _cluster(self, Z: Csr, n_groups: int, seed: int) -> tuple[BalancedTree, Ids, int]:
+    def _cluster(self, Z: Csr, n_clusters: int, seed: int) -> tuple[BalancedTree, Ids, int]:
         seen = np.diff(Z.indptr) > 0
         if self.unseen == "cluster":
             seen[:] = True
@@ -239,7 +239,7 @@ class Defrag(FeatureClustering):
                 items,
                 max_leaf_size=self.max_cluster_size,
                 stop=self.stop,
-                n_leaves=None if by_rule else min(n_groups, len(seen)),
+                n_leaves=None if by_rule else min(n_clusters, len(seen)),
                 capacity=int(seen.sum()) if self.unseen == "drop" else len(seen),
                 split=self.split,
                 tol=self.tol,

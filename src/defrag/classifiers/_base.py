@@ -297,14 +297,14 @@ class Classifier(ClassifierMixin, Estimator):
         return self.rank(X, min(int(k), self.n_labels_), exhaustive=False)
 
     @on_snapshot
-    def decision_function(self, X: MatrixLike, top_k: int | None = None) -> Any:
+    def decision_function(self, X: MatrixLike, k: int | None = None) -> Any:
         """Give a matrix of scores.
 
         Parameters
         ----------
         X : sparse or dense matrix, shape (n_points, n_features)
             The points.
-        top_k : int, optional
+        k : int, optional
             Keep this many labels per point; default: all that the search comes upon.
 
         Returns
@@ -317,10 +317,10 @@ class Classifier(ClassifierMixin, Estimator):
         """
         check_is_fitted(self)
         rule = Int(1, none=True)
-        if not rule.accepts(top_k):
-            raise ValueError(f"top_k must be {rule.describe()}, got {top_k!r}")
+        if not rule.accepts(k):
+            raise ValueError(f"k must be {rule.describe()}, got {k!r}")
         X = check_features(self, X, reset=False)
-        scores = self._score_matrix(X, top_k)
+        scores = self._score_matrix(X, k)
         if not self.dense_answers_:
             return scores
         dense = scores.toarray()
@@ -352,8 +352,8 @@ class Classifier(ClassifierMixin, Estimator):
         scores.data = np.ones_like(scores.data)
         return scores.toarray().astype(np.int64) if self.dense_answers_ else scores
 
-    def _score_matrix(self, X: Csr, top_k: int | None, *, above: float = -1.0) -> Csr:
-        k = self.n_labels_ if top_k is None else min(top_k, self.n_labels_)
+    def _score_matrix(self, X: Csr, k: int | None, *, above: float = -1.0) -> Csr:
+        k = self.n_labels_ if k is None else min(k, self.n_labels_)
         k = min(k, self.max_ranked()) if not self.dense_answers_ else k
         parts = []
         step = min(_ROWS_AT_A_TIME, 1 + _SCORES_AT_A_TIME // k)

@@ -53,10 +53,10 @@ class _GivenGroups(FeaturePooling):
     """Groups that were found before."""
 
     def __init__(
-        self, groups: Ids, n_groups: int, pooling: str, scale: str | None, n_jobs: int | None
+        self, groups: Ids, n_clusters: int, pooling: str, scale: str | None, n_jobs: int | None
     ) -> None:
         self.groups = groups
-        self.n_groups = n_groups
+        self.n_clusters = n_clusters
         self.pooling = pooling
         self.scale = scale
         self.n_jobs = n_jobs
@@ -64,8 +64,8 @@ class _GivenGroups(FeaturePooling):
     def fit(self, X: Csr, y: None = None) -> _GivenGroups:  # noqa: ARG002 - scikit-learn's form
         """Measure the features on the data that the groups were made of."""
         X = check_features(self, X, reset=True)
-        _, mass = _native.column_statistics(X, n_threads=_native.n_threads(self.n_jobs))
-        self._set_groups(X, self.groups, self.n_groups, mass, self.scale)
+        _, energy = _native.column_statistics(X, n_threads=_native.n_threads(self.n_jobs))
+        self._set_groups(X, self.groups, self.n_clusters, energy, self.scale)
         return self
 
 

@@ -107,18 +107,18 @@ def _looks_like_groups(beginning: bytes) -> bool:
 
 
 def _describe_groups(stream: InputStream) -> dict[str, Any]:
-    groups, n_groups = parse_groups(stream, allow_missing=True)
+    groups, n_clusters = parse_groups(stream, allow_missing=True)
     described: dict[str, Any] = {
         "kind": "groups",
-        "groups": n_groups,
+        "groups": n_clusters,
         "features": len(groups),
         "features in no group": int(np.count_nonzero(groups < 0)),
     }
-    if n_groups:
+    if n_clusters:
         described |= {
-            "group size": _spread(np.bincount(groups[groups >= 0], minlength=n_groups)),
-            "balance": balance(groups, n_groups),
-            "entropy": normalised_entropy(groups, n_groups),
+            "group size": _spread(np.bincount(groups[groups >= 0], minlength=n_clusters)),
+            "balance": balance(groups, n_clusters),
+            "entropy": normalised_entropy(groups, n_clusters),
         }
     return described
 

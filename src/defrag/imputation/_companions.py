@@ -63,7 +63,7 @@ class Companions:
             Threads.
         """
         n_rows, n_features = X.shape
-        _, mass = _native.column_statistics(X, row_lengths=None, n_threads=n_threads)
+        _, energy = _native.column_statistics(X, row_lengths=None, n_threads=n_threads)
         columns = _native.feature_rows(
             X,
             coordinate=np.arange(n_rows, dtype=np.int32),
@@ -75,7 +75,7 @@ class Companions:
         lists = _native.companions(
             columns,
             X,
-            (1.0 / np.sqrt(mass + RIDGE)).astype(np.float32),
+            (1.0 / np.sqrt(energy + RIDGE)).astype(np.float32),
             n_best=min(n_best, n_features),
             max_rows=_MOST_ROWS,
             ridge=RIDGE,

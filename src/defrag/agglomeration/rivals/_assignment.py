@@ -31,16 +31,16 @@ class Marriage:
 
     Parameters
     ----------
-    n_features, n_groups : int
+    n_features, n_clusters : int
         How many there are.
     n_seats : int
         Seats of each group.
     """
 
-    def __init__(self, n_features: int, n_groups: int, n_seats: int) -> None:
+    def __init__(self, n_features: int, n_clusters: int, n_seats: int) -> None:
         self.n_seats = n_seats
         self.group = np.full(n_features, -1, dtype=np.int32)
-        self._seated: list[list[tuple[float, int]]] = [[] for _ in range(n_groups)]
+        self._seated: list[list[tuple[float, int]]] = [[] for _ in range(n_clusters)]
 
     def short_groups(self) -> Ids:
         """Give the groups that have seats left."""
@@ -99,7 +99,7 @@ class Marriage:
 
 
 def improve(
-    labels: Ids, wanted: Ids, gain: NDArray[np.float64], n_groups: int, least: int
+    labels: Ids, wanted: Ids, gain: NDArray[np.float64], n_clusters: int, least: int
 ) -> tuple[Ids, int]:
     """Move features to the groups they want, and leave no group with fewer than ``least``.
 
@@ -115,7 +115,7 @@ def improve(
         The group that each feature wants.
     gain : ndarray of float64
         What it gains there; 0 where it wants to stay.
-    n_groups : int
+    n_clusters : int
         How many groups there are.
     least : int
         The least size of a group that features leave.
@@ -133,7 +133,7 @@ def improve(
     for feature in movers.tolist():
         queues[int(labels[feature])].append(feature)
     result = labels.copy()
-    _send_off(result, wanted, queues, np.bincount(labels, minlength=n_groups), least)
+    _send_off(result, wanted, queues, np.bincount(labels, minlength=n_clusters), least)
     _exchange(result, wanted, queues)
     while circle := next(_circles(wanted, queues), None):
         for feature in circle:

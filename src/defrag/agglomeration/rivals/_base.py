@@ -38,11 +38,11 @@ class Rival(FeatureClustering):
     def _find_groups(self, X: Csr, Y: LabelsLike, seed: int) -> None:
         if isinstance(self, VectorRival):
             self._check_representation()
-        n_groups = self._count_groups(X.shape[1])
-        _, mass = _native.column_statistics(X, n_threads=_native.n_threads(self.n_jobs))
-        found = self._find(X, Y, mass, n_groups, seed)
+        n_clusters = self._count_groups(X.shape[1])
+        _, energy = _native.column_statistics(X, n_threads=_native.n_threads(self.n_jobs))
+        found = self._find(X, Y, energy, n_clusters, seed)
         self.n_iter_ = found.n_rounds
-        self._set_groups(X, found.labels, n_groups, mass, self.scale)
+        self._set_groups(X, found.labels, n_clusters, energy, self.scale)
 
     def _joint(self, X: Csr, Y: LabelsLike) -> Csr:
         """Give X^T Y, the joint distribution of features and labels but for its sum."""
@@ -59,9 +59,9 @@ class Rival(FeatureClustering):
 
     @abstractmethod
     def _find(
-        self, X: Csr, Y: LabelsLike, mass: NDArray[np.float64], n_groups: int, seed: int
+        self, X: Csr, Y: LabelsLike, energy: NDArray[np.float64], n_clusters: int, seed: int
     ) -> Found:
-        """Find ``n_groups`` groups of the features of X, some of them perhaps empty."""
+        """Find ``n_clusters`` groups of the features of X, some of them perhaps empty."""
 
 
 class VectorRival(Rival):

@@ -38,7 +38,7 @@ def lost_information(joint: Csr, pooled: Csr) -> float:
     ----------
     joint : csr_array, shape (n_features, n_labels)
         X^T Y.
-    pooled : csr_array, shape (n_groups, n_labels)
+    pooled : csr_array, shape (n_clusters, n_labels)
         The same with features added up by group.
     """
     total = float(joint.data.sum(dtype=np.float64))

@@ -50,7 +50,7 @@ class RandomGroups(Rival):
         The group of each feature.
     n_clusters_ : int
         How many groups there are.
-    mass_ : ndarray of float64, shape (n_features,)
+    energy_ : ndarray of float64, shape (n_features,)
         Sum of squares of each feature over unit rows of the training data.
     scale_ : ndarray of float32, shape (``n_clusters_``,) or None
         What the groups are multiplied by.
@@ -95,11 +95,11 @@ class RandomGroups(Rival):
         self,
         X: Csr,
         Y: LabelsLike,  # noqa: ARG002 - as every rival
-        mass: NDArray[np.float64],  # noqa: ARG002 - as every rival
-        n_groups: int,
+        energy: NDArray[np.float64],  # noqa: ARG002 - as every rival
+        n_clusters: int,
         seed: int,
     ) -> Found:
-        return Found(self._deal(np.arange(X.shape[1], dtype=np.int32), n_groups, seed))
+        return Found(self._deal(np.arange(X.shape[1], dtype=np.int32), n_clusters, seed))
 
     _deal = staticmethod(deal_buckets)
 
@@ -149,7 +149,7 @@ class TopFeatures(Rival):
 
     Parameters
     ----------
-    by : {"mass", "information"}, default="mass"
+    by : {"energy", "information"}, default="energy"
         What makes a feature heavy: its sum of squares over unit rows, or what it adds to the
         mutual information of features and labels.
     max_cluster_size : int, default=8
@@ -175,7 +175,7 @@ class TopFeatures(Rival):
         The group of each feature, -1 for those that are dropped.
     n_clusters_ : int
         How many features are kept.
-    mass_ : ndarray of float64, shape (n_features,)
+    energy_ : ndarray of float64, shape (n_features,)
         Sum of squares of each feature over unit rows of the training data.
     scale_ : ndarray of float32, shape (``n_clusters_``,) or None
         What the groups are multiplied by.
@@ -196,7 +196,7 @@ class TopFeatures(Rival):
 
     def __init__(
         self,
-        by: str = "mass",
+        by: str = "energy",
         *,
         max_cluster_size: int = 8,
         n_clusters: int | None = None,
@@ -219,22 +219,22 @@ class TopFeatures(Rival):
 
     parameter_rules: ClassVar[dict[str, Any]] = {
         **GROUP_RULES,
-        "by": Choice(("mass", "information")),
+        "by": Choice(("energy", "information")),
     }
 
     def _find(
         self,
         X: Csr,
         Y: LabelsLike,
-        mass: NDArray[np.float64],
-        n_groups: int,
+        energy: NDArray[np.float64],
+        n_clusters: int,
         seed: int,  # noqa: ARG002 - as every rival
     ) -> Found:
-        weight = mass
+        weight = energy
         if self.by == "information":
             weight = feature_information(self._joint(X, Y))
         labels = np.full(X.shape[1], -1, dtype=np.int32)
-        labels[largest_ids(weight, n_groups)] = np.arange(n_groups, dtype=np.int32)
+        labels[largest_ids(weight, n_clusters)] = np.arange(n_clusters, dtype=np.int32)
         return Found(labels)
 
     def __sklearn_tags__(self) -> Tags:

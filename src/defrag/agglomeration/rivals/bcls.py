@@ -81,7 +81,7 @@ class BCLS(VectorRival):
         How many groups there are, empty ones among them.
     n_iter_ : int
         Rounds that were run.
-    mass_ : ndarray of float64, shape (n_features,)
+    energy_ : ndarray of float64, shape (n_features,)
         Sum of squares of each feature over unit rows of the training data.
     scale_ : ndarray of float32, shape (``n_clusters_``,) or None
         What the groups are multiplied by.
@@ -164,33 +164,33 @@ class BCLS(VectorRival):
         self,
         X: Csr,
         Y: LabelsLike,
-        mass: NDArray[np.float64],  # noqa: ARG002 - as every rival
-        n_groups: int,
+        energy: NDArray[np.float64],  # noqa: ARG002 - as every rival
+        n_clusters: int,
         seed: int,
     ) -> Found:
         n_features = X.shape[1]
         # What is known before the vectors are: the projection, and scores of the groups.
-        least = 4.0 * n_features**2 + 8.0 * n_features * n_groups
+        least = 4.0 * n_features**2 + 8.0 * n_features * n_clusters
         refuse_beyond(
-            self, self.max_memory_gb, least, f"{n_features} features and {n_groups} groups"
+            self, self.max_memory_gb, least, f"{n_features} features and {n_clusters} groups"
         )
         seen, items = self._unit_vectors(X, Y)
         used = np.unique(items.indices)
         # The vectors as a dense matrix, twice, and the eigenvectors of the smaller square.
         total = least + 16.0 * len(seen) * len(used) + 24.0 * min(len(seen), len(used)) ** 2
-        what = f"{len(seen)} features of {len(used)} coordinates and {n_groups} groups"
+        what = f"{len(seen)} features of {len(used)} coordinates and {n_clusters} groups"
         refuse_beyond(self, self.max_memory_gb, total, what)
-        labels = deal_buckets(np.arange(n_features, dtype=np.int32), n_groups, seed)
+        labels = deal_buckets(np.arange(n_features, dtype=np.int32), n_clusters, seed)
         if len(seen):
             with progress_bar("clustering features", enabled=self.verbose > 0) as progress:
                 dense = items[:, used].toarray().astype(np.float64)
                 fitted = projection(dense, self.variance, self.ridge)
-                start = hash_to_buckets(seen, n_groups, seed)
-                labels[seen] = self._descend(fitted, start, n_groups, progress)
+                start = hash_to_buckets(seen, n_clusters, seed)
+                labels[seen] = self._descend(fitted, start, n_clusters, progress)
         return Found(labels, self.max_iter)
 
     def _descend(
-        self, fitted: NDArray[np.float32], labels: Ids, n_groups: int, progress: Progress | None
+        self, fitted: NDArray[np.float32], labels: Ids, n_clusters: int, progress: Progress | None
     ) -> Ids:
         """Run the rounds; ``fitted`` takes indicators to what the regression makes of them.
 
@@ -202,18 +202,18 @@ class BCLS(VectorRival):
         """
         n = len(labels)
         rows = np.arange(n)
-        sizes = np.bincount(labels, minlength=n_groups).astype(np.float64)
-        multipliers = np.zeros(n_groups)
+        sizes = np.bincount(labels, minlength=n_clusters).astype(np.float64)
+        multipliers = np.zeros(n_clusters)
         penalty = self.penalty
         for step in range(self.max_iter):
             share = 2.0 * self.balance_penalty / (penalty + 2.0 * n * self.balance_penalty)
             pull = share * (penalty * sizes + multipliers)
-            groups = membership(labels, n_groups).astype(np.float32)
+            groups = membership(labels, n_clusters).astype(np.float32)
             scores = 2.0 * (groups @ fitted)
             scores += (2.0 * sizes / n - pull)[:, None].astype(np.float32)
             scores[labels, rows] += np.float32(penalty)
             labels = scores.argmax(axis=0).astype(np.int32)
-            before, sizes = sizes, np.bincount(labels, minlength=n_groups).astype(np.float64)
+            before, sizes = sizes, np.bincount(labels, minlength=n_clusters).astype(np.float64)
             multipliers = penalty * (sizes - before) + n * pull
             penalty = min(_PENALTY_GROWTH * penalty, _MOST_PENALTY)
             if progress is not None:

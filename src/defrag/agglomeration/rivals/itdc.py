@@ -77,7 +77,7 @@ class ITDC(Rival):
         The information that was lost, in nats: I(Y; features) - I(Y; groups).
     n_iter_ : int
         Rounds that it took.
-    mass_ : ndarray of float64, shape (n_features,)
+    energy_ : ndarray of float64, shape (n_features,)
         Sum of squares of each feature over unit rows of the training data.
     scale_ : ndarray of float32, shape (``n_clusters_``,) or None
         What the groups are multiplied by.
@@ -149,29 +149,29 @@ class ITDC(Rival):
         self,
         X: Csr,
         Y: LabelsLike,
-        mass: NDArray[np.float64],  # noqa: ARG002 - as every rival
-        n_groups: int,
+        energy: NDArray[np.float64],  # noqa: ARG002 - as every rival
+        n_clusters: int,
         seed: int,
     ) -> Found:
         threads = _native.n_threads(self.n_jobs)
         joint = self._joint(X, Y)
         if self.start == "label":
-            labels = start_by_label(joint, n_groups, seed, threads)
+            labels = start_by_label(joint, n_clusters, seed, threads)
         else:
-            labels = deal_buckets(np.arange(X.shape[1], dtype=np.int32), n_groups, seed)
+            labels = deal_buckets(np.arange(X.shape[1], dtype=np.int32), n_clusters, seed)
         with progress_bar("clustering features", enabled=self.verbose > 0) as progress:
-            return self._descend(joint, labels, n_groups, threads, progress)
+            return self._descend(joint, labels, n_clusters, threads, progress)
 
     def _descend(
-        self, joint: Csr, labels: Ids, n_groups: int, threads: int, progress: Any
+        self, joint: Csr, labels: Ids, n_clusters: int, threads: int, progress: Any
     ) -> Found:
         """Move features to the nearest groups until that no longer helps."""
-        pooled = add_up(joint, labels, n_groups, threads)
+        pooled = add_up(joint, labels, n_clusters, threads)
         best, lost = labels, lost_information(joint, pooled)
         smoothing, rounds = self.smoothing, 0
         while rounds < self.max_iter:
             labels = nearest_groups(joint, pooled, labels, smoothing, threads)
-            pooled = add_up(joint, labels, n_groups, threads)
+            pooled = add_up(joint, labels, n_clusters, threads)
             before, now = lost, lost_information(joint, pooled)
             rounds += 1
             if progress is not None:
@@ -203,7 +203,7 @@ def nearest_groups(joint: Csr, pooled: Csr, labels: Ids, smoothing: float, n_thr
     ----------
     joint : csr_array, shape (n_features, n_labels)
         The features' labels.
-    pooled : csr_array, shape (n_groups, n_labels)
+    pooled : csr_array, shape (n_clusters, n_labels)
         The groups' labels.
     labels : ndarray of int32
         The present groups; a feature without labels stays where it is.
@@ -222,7 +222,7 @@ def nearest_groups(joint: Csr, pooled: Csr, labels: Ids, smoothing: float, n_thr
     return result
 
 
-def start_by_label(joint: Csr, n_groups: int, seed: int, n_threads: int) -> Ids:
+def start_by_label(joint: Csr, n_clusters: int, seed: int, n_threads: int) -> Ids:
     """Put every feature into the group of its most frequent label.
 
     Where there are fewer such labels than groups, the largest group is cut at random again
@@ -233,13 +233,13 @@ def start_by_label(joint: Csr, n_groups: int, seed: int, n_threads: int) -> Ids:
     favourite = _most_frequent(joint, np.arange(n_labels, dtype=np.int32), n_threads)
     counts = np.bincount(favourite[favourite >= 0], minlength=n_labels)
     used = np.flatnonzero(counts).astype(np.int32)
-    if len(used) > n_groups:
-        used = largest_ids(counts, n_groups)
+    if len(used) > n_clusters:
+        used = largest_ids(counts, n_clusters)
         favourite = _most_frequent(joint, used, n_threads)
     else:
         favourite = np.where(favourite >= 0, np.searchsorted(used, favourite), -1)
     counts = np.bincount(favourite[favourite >= 0], minlength=len(used))
-    parts = share_out(counts, n_groups)
+    parts = share_out(counts, n_clusters)
     first = np.cumsum(parts) - parts
     labels = np.empty(n_features, dtype=np.int32)
     order = np.argsort(favourite, kind="stable").astype(np.int32)
@@ -248,7 +248,7 @@ def start_by_label(joint: Csr, n_groups: int, seed: int, n_threads: int) -> Ids:
         members = order[ends[group] : ends[group + 1]]
         labels[members] = first[group] + deal_buckets(members, int(parts[group]), seed)
     homeless = order[: ends[0]]
-    labels[homeless] = deal_buckets(homeless, n_groups, seed)
+    labels[homeless] = deal_buckets(homeless, n_clusters, seed)
     return labels
 
 

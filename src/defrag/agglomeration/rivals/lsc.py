@@ -83,7 +83,7 @@ class LSC(VectorRival):
         How many groups there are, empty ones among them.
     n_iter_ : int
         Rounds of the k-means that was taken.
-    mass_ : ndarray of float64, shape (n_features,)
+    energy_ : ndarray of float64, shape (n_features,)
         Sum of squares of each feature over unit rows of the training data.
     scale_ : ndarray of float32, shape (``n_clusters_``,) or None
         What the groups are multiplied by.
@@ -161,18 +161,18 @@ class LSC(VectorRival):
         self,
         X: Csr,
         Y: LabelsLike,
-        mass: NDArray[np.float64],  # noqa: ARG002 - as every rival
-        n_groups: int,
+        energy: NDArray[np.float64],  # noqa: ARG002 - as every rival
+        n_clusters: int,
         seed: int,
     ) -> Found:
-        n_landmarks = min(max(self.n_landmarks, n_groups + 1), X.shape[1])
+        n_landmarks = min(max(self.n_landmarks, n_clusters + 1), X.shape[1])
         # Singular vectors in double and single precision, sparse and compact; three squares.
-        n_bytes = 32.0 * X.shape[1] * n_groups + 24.0 * n_landmarks**2
-        what = f"{X.shape[1]} features, {n_groups} groups and {n_landmarks} landmarks"
+        n_bytes = 32.0 * X.shape[1] * n_clusters + 24.0 * n_landmarks**2
+        what = f"{X.shape[1]} features, {n_clusters} groups and {n_landmarks} landmarks"
         refuse_beyond(self, self.max_memory_gb, n_bytes, what)
         threads = _native.n_threads(self.n_jobs)
         seen, items = self._unit_vectors(X, Y)
-        labels = deal_buckets(np.arange(X.shape[1], dtype=np.int32), n_groups, seed)
+        labels = deal_buckets(np.arange(X.shape[1], dtype=np.int32), n_clusters, seed)
         if not len(seen):
             return Found(labels)
         with progress_pulse("clustering features", enabled=self.verbose > 0):
@@ -185,18 +185,18 @@ class LSC(VectorRival):
                 n_threads=threads,
             )
             near = landmark_weights(items, cluster, self.n_neighbors, threads)
-            found = self._cluster_rows(spectral_rows(near, n_groups), n_groups, seed)
+            found = self._cluster_rows(spectral_rows(near, n_clusters), n_clusters, seed)
         labels[seen] = np.where(found.cluster >= 0, found.cluster, labels[seen])
         return Found(labels, found.n_rounds)
 
     def _cluster_rows(
-        self, rows: NDArray[np.float32], n_groups: int, seed: int
+        self, rows: NDArray[np.float32], n_clusters: int, seed: int
     ) -> _native.KMeansClusters:
         items = canonical_csr(rows, name="singular vectors")
         runs = [
             _native.spherical_kmeans(
                 items,
-                n_clusters=n_groups,
+                n_clusters=n_clusters,
                 max_rounds=self.max_iter,
                 seed=seed,
                 item=1 + run,

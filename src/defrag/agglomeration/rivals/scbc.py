@@ -84,7 +84,7 @@ class SCBC(VectorRival):
         Mean cosine of a feature and the direction of its group.
     n_iter_ : int
         Rounds of refinement.
-    mass_ : ndarray of float64, shape (n_features,)
+    energy_ : ndarray of float64, shape (n_features,)
         Sum of squares of each feature over unit rows of the training data.
     scale_ : ndarray of float32, shape (``n_clusters_``,) or None
         What the groups are multiplied by.
@@ -166,8 +166,8 @@ class SCBC(VectorRival):
         self,
         X: Csr,
         Y: LabelsLike,
-        mass: NDArray[np.float64],  # noqa: ARG002 - as every rival
-        n_groups: int,
+        energy: NDArray[np.float64],  # noqa: ARG002 - as every rival
+        n_clusters: int,
         seed: int,
     ) -> Found:
         threads = _native.n_threads(self.n_jobs)
@@ -175,27 +175,27 @@ class SCBC(VectorRival):
         with progress_bar("clustering features", enabled=self.verbose > 0) as progress:
             cluster = start_clusters(
                 items,
-                n_groups,
-                n_sampled=self.sample_per_cluster * n_groups,
+                n_clusters,
+                n_sampled=self.sample_per_cluster * n_clusters,
                 max_rounds=self.kmeans_iter,
                 seed=seed,
                 n_threads=threads,
                 progress=progress,
             )
-        first = directions(items, cluster, n_groups, threads)
-        labels = deal_buckets(np.arange(X.shape[1], dtype=np.int32), n_groups, seed)
-        least = int(self.balance * len(seen) / n_groups)
+        first = directions(items, cluster, n_clusters, threads)
+        labels = deal_buckets(np.arange(X.shape[1], dtype=np.int32), n_clusters, seed)
+        least = int(self.balance * len(seen) / n_clusters)
         places = populate(items, first, least, labels[seen], threads)
-        labels[seen], rounds = self._refine(items, places, n_groups, least, threads)
+        labels[seen], rounds = self._refine(items, places, n_clusters, least, threads)
         return Found(labels, max(1, rounds))
 
     def _refine(
-        self, items: Csr, labels: Ids, n_groups: int, least: int, threads: int
+        self, items: Csr, labels: Ids, n_clusters: int, least: int, threads: int
     ) -> tuple[Ids, int]:
         """Move features until hardly any moves, and note how similar they then are."""
         rounds, settled = 0, False
         while True:
-            index = directions(items, labels, n_groups, threads).T.tocsr()
+            index = directions(items, labels, n_clusters, threads).T.tocsr()
             found = _native.best_matches(items, index, n_best=1, own=labels, n_threads=threads)
             self.objective_ = float(found.own.sum(dtype=np.float64)) / max(1, len(labels))
             if settled or rounds == self.max_iter:
@@ -205,14 +205,14 @@ class SCBC(VectorRival):
             wanted[some] = found.columns
             gain[some] = found.scores.astype(np.float64) - found.own[some]
             gain[gain < _LEAST_GAIN] = 0.0
-            labels, n_moved = improve(labels, wanted, gain, n_groups, least)
+            labels, n_moved = improve(labels, wanted, gain, n_clusters, least)
             rounds += 1
             settled = n_moved <= self.tol * len(labels)
 
 
-def directions(items: Csr, labels: Ids, n_groups: int, n_threads: int) -> Csr:
+def directions(items: Csr, labels: Ids, n_clusters: int, n_threads: int) -> Csr:
     """Give the direction of the sum of each group's features, zero for an empty group."""
-    sums = add_up(items, labels, n_groups, n_threads)
+    sums = add_up(items, labels, n_clusters, n_threads)
     return scale_vectors(sums, split="kmeans", threshold=0.0, n_threads=n_threads)
 
 
@@ -223,7 +223,7 @@ def populate(items: Csr, centres: Csr, least: int, otherwise: Ids, n_threads: in
     ----------
     items : csr_array, shape (n_items, n_coords)
         Features, at length 1.
-    centres : csr_array, shape (n_groups, n_coords)
+    centres : csr_array, shape (n_clusters, n_coords)
         Groups, at length 1.
     least : int
         How many features a group must get; there are enough for all.

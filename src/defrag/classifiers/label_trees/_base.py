@@ -112,9 +112,9 @@ class TreeClassifier(Classifier):
         threads = _native.n_threads(self.n_jobs)
         rows = _native.unit_rows(X, n_threads=threads)
         alone = len(self.trees_) == 1
-        top_k = k if alone or exhaustive else min(max(k, self.labels_per_member), self.n_labels_)
+        n_ranked = k if alone or exhaustive else min(max(k, self.labels_per_member), self.n_labels_)
         answers = [
-            self._search(member, rows, top_k, few=X.shape[0] <= _FEW_ROWS, exhaustive=exhaustive)
+            self._search(member, rows, n_ranked, few=X.shape[0] <= _FEW_ROWS, exhaustive=exhaustive)
             for member in self.trees_
         ]
         if alone:
@@ -122,7 +122,7 @@ class TreeClassifier(Classifier):
         return _native.average_trees(answers, top_k=k, n_threads=threads)
 
     def _search(
-        self, member: TrainedTree, rows: KernelRows, top_k: int, *, few: bool, exhaustive: bool
+        self, member: TrainedTree, rows: KernelRows, k: int, *, few: bool, exhaustive: bool
     ) -> tuple[Ids, Floats]:
         """Give the best labels of one tree; ``few`` rows are worth an index."""
         n_nodes = len(member.tree.begin)
@@ -132,7 +132,7 @@ class TreeClassifier(Classifier):
             rows,
             loss=self._loss(),
             beam_size=n_nodes if exhaustive else min(self.beam_size, n_nodes),
-            top_k=top_k,
+            top_k=k,
             discount=self._discount,
             power=self._power,
             index=member.index if few else None,

@@ -152,16 +152,16 @@ class PLT(TreeClassifier):
         return "logistic"
 
     def _search(
-        self, member: TrainedTree, rows: KernelRows, top_k: int, *, few: bool, exhaustive: bool
+        self, member: TrainedTree, rows: KernelRows, k: int, *, few: bool, exhaustive: bool
     ) -> tuple[Ids, Floats]:
         if self.search == "beam":
-            return super()._search(member, rows, top_k, few=few, exhaustive=exhaustive)
+            return super()._search(member, rows, k, few=few, exhaustive=exhaustive)
         return _native.best_first_search(
             member.tree,
             member.weights,
             rows,
             loss=self._loss(),
-            top_k=top_k,
+            top_k=k,
             index=member.index if few else None,
             n_threads=_native.n_threads(self.n_jobs),
         )

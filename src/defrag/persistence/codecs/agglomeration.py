@@ -51,7 +51,7 @@ class PoolingCodec(Codec):
             },
             arrays={
                 "labels": Array("int32"),
-                "mass": Array("float64"),
+                "energy": Array("float64"),
                 "scale": Array("float32", group="scale"),
                 **string_arrays("feature_names", optional=True),
                 **(tree_arrays("tree", optional=True) if self._has_tree else {}),
@@ -68,7 +68,7 @@ class PoolingCodec(Codec):
 
     def encode(self, model: Any, options: SaveOptions) -> Part:  # noqa: ARG002 - no weights
         """Turn a fitted clustering into a part."""
-        arrays: dict[str, Any] = {"labels": model.labels_, "mass": model.mass_}
+        arrays: dict[str, Any] = {"labels": model.labels_, "energy": model.energy_}
         if model.scale_ is not None:
             arrays["scale"] = model.scale_
         if hasattr(model, "feature_names_in_"):
@@ -92,7 +92,7 @@ class PoolingCodec(Codec):
         model.labels_ = part.arrays["labels"]
         model.n_clusters_ = n_clusters
         model.n_iter_ = part.state["n_iter"]
-        model.mass_ = part.arrays["mass"]
+        model.energy_ = part.arrays["energy"]
         model.scale_ = part.arrays.get("scale")
         for name in self._numbers:
             setattr(model, name + "_", part.state[name])
@@ -123,8 +123,8 @@ def _check_groups(part: Part, n_features: int, n_clusters: int) -> None:
         part.fail(f"n_clusters must be at most the number of features ({n_features}), "
                   f"got {n_clusters}")  # fmt: skip
     check_ints(part, "labels", -1, n_clusters)
-    check_length(part, "mass", n_features)
-    check_finite(part, "mass", low=0)
+    check_length(part, "energy", n_features)
+    check_finite(part, "energy", low=0)
     if part.has("scale"):
         check_length(part, "scale", n_clusters)
         check_finite(part, "scale", low=0)
