@@ -58,9 +58,9 @@ def bars(data: Any, rankings: dict[str, np.ndarray]) -> None:
     edges = next(iter(results.values())).edges
     print(f"{'macro P@1 by percentile':<34}" + " ".join(f"{f'-{edge}%':>7}" for edge in edges[1:]))
     for name, found in results.items():
-        print(f"{name:<34}" + " ".join(f"{100 * value:>7.2f}" for value in found.precision))
+        print(f"{name:<34}" + " ".join(f"{value:>7.2f}" for value in found.precision))
         print(f"{'  share of labels predicted':<34}"
-              + " ".join(f"{100 * value:>7.2f}" for value in found.predicted))  # fmt: skip
+              + " ".join(f"{value:>7.2f}" for value in found.predicted))  # fmt: skip
 
 
 def run(name: str, losses: list[float]) -> None:

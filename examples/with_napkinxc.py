@@ -33,4 +33,4 @@ best = np.full((X_test.shape[0], 5), -1, dtype=np.int32)
 for i, labels in enumerate(found):
     best[i, : len(labels)] = labels
 print(f"{hybrid.n_features_in_} words in {hybrid.n_clusters_} groups")
-print(f"P@1 {metrics.precision(Y_test, best, k=1):.3f}")
+print(f"P@1 {metrics.precision(Y_test, best, k=1):.1f}")

@@ -34,4 +34,4 @@ for i in range(X_test.shape[0]):
     found = model.predict(list(zip(row.indices, row.data, strict=True)), top_k=5)
     best[i, : len(found)] = [label for label, _ in found]
 print(f"{hybrid.n_features_in_} words in {hybrid.n_clusters_} groups")
-print(f"P@1 {metrics.precision(Y_test, best, k=1):.3f}")
+print(f"P@1 {metrics.precision(Y_test, best, k=1):.1f}")

@@ -54,4 +54,4 @@ with tempfile.TemporaryDirectory() as name:
     scores = sparse.load_npz(folder / "predicted.npz")
 
 print(f"{hybrid.n_features_in_} words in {hybrid.n_clusters_} groups")
-print(f"P@1 {metrics.precision(Y_test, scores, k=1):.3f}")
+print(f"P@1 {metrics.precision(Y_test, scores, k=1):.1f}")

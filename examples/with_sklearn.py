@@ -40,4 +40,4 @@ model.fit(train_texts, train_labels)
 scores = model.decision_function(test_texts)
 best = np.argsort(-scores, axis=1, kind="stable").astype(np.int32)[:, :5]
 print(f"{hybrid.n_features_in_} words in {hybrid.n_clusters_} groups")
-print(f"P@1 {metrics.precision(test_labels, best, k=1):.3f}")
+print(f"P@1 {metrics.precision(test_labels, best, k=1):.1f}")

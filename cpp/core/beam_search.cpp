@@ -60,6 +60,7 @@ class Batch {
                 best.offer({descend(visit.score, margins[i]), first + i});
             }
         });
+        for (std::int64_t row = 0; row < n_rows_; ++row) next_of(row).put_in_order();
         beams_.swap(next_);
         beam_sizes_.swap(next_sizes_);
         return true;
@@ -115,7 +116,7 @@ class Batch {
     std::int64_t n_rows_ = 0;
     std::vector<Scored> beams_;  // [row][beam_size], best first
     std::vector<Scored> next_;
-    std::vector<Scored> top_;  // [row][top_k], best first
+    std::vector<Scored> top_;  // [row][top_k]
     std::vector<std::int32_t> beam_sizes_;
     std::vector<std::int32_t> next_sizes_;
     std::vector<std::int32_t> top_sizes_;

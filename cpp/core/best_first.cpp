@@ -119,7 +119,7 @@ class Batch {
     const BestFirstOptions& options_;
     std::int64_t first_row_ = 0;
     std::vector<Frontier> frontiers_;
-    std::vector<Scored> top_;  // [row][top_k], best first
+    std::vector<Scored> top_;  // [row][top_k]
     std::vector<std::int32_t> top_sizes_;
     std::vector<std::int32_t> active_;
     std::vector<Visit> visits_;

@@ -11,8 +11,6 @@
 
 namespace defrag {
 
-/// Up to so many outputs of a row are kept in order as they come.
-constexpr std::int64_t kKeptInOrder = 128;
 /// Margins that are compared to the worst kept one before any of them is looked at.
 constexpr std::int64_t kMarginsAtOnce = 64;
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 namespace defrag {
@@ -16,29 +17,49 @@ inline bool better(const Scored& a, const Scored& b) {
     return a.score > b.score || (a.score == b.score && a.id < b.id);
 }
 
-/// The best `capacity` of the candidates offered, in order, in memory that somebody else
-/// owns. Since the order is total, the result does not depend on who was offered first.
+/// Up to this capacity the best candidates are kept in order as they come: a few shifts cost
+/// less than a heap. Beyond it, insertion would take the square of the capacity.
+constexpr std::int64_t kKeptInOrder = 128;
+
+/// The best `capacity` of the candidates offered, in memory owned by the caller. Since the order
+/// is total, the result does not depend on the order of the offers. An offer takes O(capacity)
+/// steps up to `kKeptInOrder`, and O(log capacity) beyond. `put_in_order` must be called before
+/// the items are read in order; no offer may follow it.
 class Best {
  public:
     Best(Scored* items, std::int32_t* size, std::int64_t capacity)
         : items_(items), size_(size), capacity_(capacity) {}
 
     bool full() const { return *size_ == capacity_; }
-    const Scored& worst() const { return items_[*size_ - 1]; }
+    const Scored& worst() const { return items_[is_heap() ? 0 : *size_ - 1]; }
 
     void offer(const Scored& candidate) {
         if (full()) {
             if (capacity_ == 0 || !better(candidate, worst())) return;
+            if (is_heap()) std::pop_heap(items_, items_ + *size_, better);
             --*size_;
         }
         std::int32_t place = (*size_)++;
+        if (is_heap()) {
+            items_[place] = candidate;
+            std::push_heap(items_, items_ + *size_, better);
+            return;
+        }
         for (; place > 0 && better(candidate, items_[place - 1]); --place) {
             items_[place] = items_[place - 1];
         }
         items_[place] = candidate;
     }
 
+    /// Sorts the items, the best first.
+    void put_in_order() {
+        if (is_heap()) std::sort(items_, items_ + *size_, better);
+    }
+
  private:
+    // A heap has its worst item first.
+    bool is_heap() const { return capacity_ > kKeptInOrder; }
+
     Scored* items_;
     std::int32_t* size_;
     std::int64_t capacity_;

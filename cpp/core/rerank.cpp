@@ -97,6 +97,7 @@ std::vector<std::int32_t> rank_candidates(const Context& context, const Candidat
                                     weighings.weights[w] * bonus[labels[c]];
                 top.offer({score, static_cast<std::int32_t>(i)});
             }
+            top.put_in_order();
             std::int32_t* columns = result.data() + (row * weighings.n + w) * top_k;
             for (std::int32_t i = 0; i < size; ++i) columns[i] = order[at(best[at(i)].id)];
         }

@@ -14,26 +14,30 @@ if TYPE_CHECKING:
 
     from sklearn.base import BaseEstimator
 
-__all__ = ["Choice", "Float", "Int", "OrAuto", "Rule", "check_parameters"]
+__all__ = ["VERBOSE", "Choice", "Float", "Int", "OrAuto", "Rule", "check_parameters"]
 
 
 @dataclass(frozen=True)
 class Int:
-    """An integer in ``[low, high]``, or None if ``none``."""
+    """An integer in ``[low, high]``, or None if ``none``, or a bool if ``flag``."""
 
     low: int | None = None
     high: int | None = None
     none: bool = False
+    flag: bool = False
 
     def describe(self) -> str:
         """Return the rule in words, for error messages and help texts."""
-        return "an int" + _range(self.low, self.high, "[", "]") + _or_none(self.none)
+        kind = "a bool or an int" if self.flag else "an int"
+        return kind + _range(self.low, self.high, "[", "]") + _or_none(self.none)
 
     def accepts(self, value: Any) -> bool:
         """Return whether the value satisfies the rule."""
         if value is None:
             return self.none
-        if isinstance(value, (bool, np.bool_)) or not isinstance(value, Integral):
+        if isinstance(value, (bool, np.bool_)):
+            return self.flag
+        if not isinstance(value, Integral):
             return False
         return _inside(int(value), self.low, self.high)
 
@@ -92,6 +96,10 @@ class OrAuto:
     def accepts(self, value: Any) -> bool:
         """Return whether the value satisfies the rule."""
         return value == "auto" if isinstance(value, str) else self.rule.accepts(value)
+
+
+VERBOSE = Int(0, flag=True)
+"""The rule of ``verbose``: whether progress bars are shown."""
 
 
 class Rule(Protocol):

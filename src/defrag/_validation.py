@@ -17,6 +17,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, validate_data
 
 from defrag import _native
+from defrag._input_errors import explain_features
+from defrag._label_forms import ids_of_lists, is_indicator, is_list_of_lists, plain_labels
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,7 +35,6 @@ __all__ = [
     "check_labels",
     "check_matrix",
     "check_seed",
-    "is_label_lists",
 ]
 
 
@@ -52,10 +53,15 @@ def check_features(estimator: BaseEstimator, X: MatrixLike, *, reset: bool) -> C
     """Return the validated X of an estimator, in ``fit`` (``reset``) or in a later call."""
     if not reset and _is_ready(estimator, X):
         return X if type(X) is sparse.csr_array else sparse.csr_array(X)
-    X = validate_data(
-        estimator, X, accept_sparse="csr", dtype=np.float32, accept_large_sparse=True, reset=reset
-    )
-    return canonical_csr(X, name="X")
+    try:
+        checked = validate_data(
+            estimator, X, accept_sparse="csr", dtype=np.float32, accept_large_sparse=True,
+            reset=reset,
+        )  # fmt: skip
+    except ValueError as error:
+        # Raised here, so that scikit-learn's advice about other estimators is not shown.
+        raise explain_features(X, error) from None
+    return canonical_csr(checked, name="X")
 
 
 def _is_ready(estimator: BaseEstimator, X: MatrixLike) -> bool:
@@ -145,10 +151,21 @@ def canonical_csr(X: Any, *, name: str) -> Csr:
 
 @dataclass(frozen=True)
 class Labels:
-    """Validated labels: a 0/1 matrix and, for 1-D input, the classes of its columns."""
+    """Validated labels.
+
+    Attributes
+    ----------
+    matrix : csr_array
+        The labels as a 0/1 matrix.
+    classes : ndarray or None
+        For 1-D input: the classes of its columns.
+    dense : bool
+        Whether they were a dense indicator or classes.
+    """
 
     matrix: Csr
     classes: NDArray[Any] | None = None
+    dense: bool = False
 
 
 def check_labels(Y: LabelsLike, *, n_rows: int, n_labels: int | None = None) -> Labels:
@@ -157,22 +174,24 @@ def check_labels(Y: LabelsLike, *, n_rows: int, n_labels: int | None = None) -> 
     Parameters
     ----------
     Y : sparse or dense indicator matrix, sequence of label-id lists, or 1-D classes
-        The labels of ``n_rows`` points. Lists of equal length that contain only 0 and 1, at
+        Data frames of an indicator and series of lists or of classes count as these. The
+        labels of ``n_rows`` points. Lists of equal length that contain only 0 and 1, at
         least one of them with a repeated value, are rows of an indicator matrix.
     n_rows : int
         Number of points.
     n_labels : int, optional
         Number of labels, for label lists; default: the largest id plus one.
     """
+    Y = plain_labels(Y)
     if sparse.issparse(Y) or (isinstance(Y, np.ndarray) and Y.ndim == 2 and Y.shape[1] != 1):
         matrix = check_matrix(Y, name="Y")
         if matrix.nnz and not np.all(matrix.data == 1.0):
             bad = float(matrix.data[matrix.data != 1.0][0])
             raise ValueError(f"Y must contain only 0 and 1, got {bad:g}")
-        labels = Labels(matrix)
-    elif is_label_lists(Y):
+        labels = Labels(matrix, dense=not sparse.issparse(Y))
+    elif is_list_of_lists(Y) and not is_indicator(Y):
         labels = Labels(_from_lists(Y, n_labels))
-    elif _is_list_of_lists(Y):
+    elif is_list_of_lists(Y):
         return check_labels(np.asarray(Y), n_rows=n_rows)
     else:
         classes = column_or_1d(Y, warn=True)
@@ -183,7 +202,7 @@ def check_labels(Y: LabelsLike, *, n_rows: int, n_labels: int | None = None) -> 
         ones = np.ones(len(codes), dtype=np.float32)
         rows = np.arange(len(codes) + 1, dtype=np.int32)
         matrix = sparse.csr_array((ones, codes.astype(np.int32), rows), (len(codes), len(names)))
-        labels = Labels(matrix, names)
+        labels = Labels(matrix, names, dense=True)
     if labels.matrix.shape[0] != n_rows:
         raise ValueError(
             "Found input variables with inconsistent numbers of samples: "
@@ -192,31 +211,8 @@ def check_labels(Y: LabelsLike, *, n_rows: int, n_labels: int | None = None) -> 
     return labels
 
 
-def is_label_lists(Y: LabelsLike) -> bool:
-    """Return whether Y is a sequence of lists of label ids."""
-    return _is_list_of_lists(Y) and not _is_indicator(Y)
-
-
-def _is_list_of_lists(Y: LabelsLike) -> bool:
-    return isinstance(Y, (list, tuple)) and all(
-        isinstance(row, (list, tuple, set, frozenset, np.ndarray)) for row in Y
-    )
-
-
-def _is_indicator(Y: Sequence[Any]) -> bool:
-    if not len(Y) or len({len(row) for row in Y}) != 1:
-        return False
-    values = np.asarray([list(row) for row in Y])
-    if values.dtype.kind not in "iufb" or values.shape[1] < 2:
-        return False
-    only_bits = bool(np.isin(values, (0, 1)).all())
-    return only_bits and bool(
-        (values.min(axis=1) == values.max(axis=1)).any() or values.shape[1] > 2
-    )
-
-
 def _from_lists(Y: Sequence[Any], n_labels: int | None) -> Csr:
-    rows = [np.unique(np.asarray(list(row), dtype=np.int64)) for row in Y]
+    rows = ids_of_lists(Y)
     indptr = np.zeros(len(rows) + 1, dtype=np.int64)
     np.cumsum([len(row) for row in rows], out=indptr[1:])
     ids = np.concatenate(rows) if rows else np.zeros(0, dtype=np.int64)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["DefragError", "FormatError", "FormatWarning", "ModelFormatError"]
+__all__ = ["DataWarning", "DefragError", "FormatError", "FormatWarning", "ModelFormatError"]
 
 
 class DefragError(Exception):
@@ -37,6 +37,10 @@ class FormatError(DefragError, ValueError):
     def __str__(self) -> str:
         place = self.path if self.line is None else f"{self.path}:{self.line}"
         return f"{place}: {self.message}"
+
+
+class DataWarning(UserWarning):
+    """Data were accepted, but are unlikely to give what is wanted."""
 
 
 class FormatWarning(UserWarning):

@@ -220,7 +220,7 @@ def test_evaluate_is_library(data, k, with_train):
         rare = metrics.macro_precision(Y, read_predictions("predictions.txt"), Y, depths[0])
         assert [one["labels"] for one in bins] == rare.n_labels.tolist()
         found = [one[f"macro_P@{depths[0]}"] for one in bins if one["labels"]]
-        assert found == pytest.approx(100 * rare.precision[rare.n_labels > 0])
+        assert found == pytest.approx(rare.precision[rare.n_labels > 0])
 
 
 @pytest.mark.usefixtures("folder")

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <doctest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -25,6 +26,31 @@ TEST_CASE("the best are kept in order, whoever was offered first") {
         CHECK(items[1].id == 4);
         CHECK(items[2].id == 2);
     }
+}
+
+TEST_CASE("many are kept as the best few are, and in order when asked for") {
+    Stream random(7, Stage::kTreeSplit, 0);
+    const std::int64_t capacity = kKeptInOrder + 60;
+    std::vector<Scored> offered(1000);
+    for (std::size_t i = 0; i < offered.size(); ++i) {
+        offered[i] = {static_cast<float>(random.below(50)), static_cast<std::int32_t>(i)};
+    }
+    std::vector<Scored> sorted = offered;
+    std::sort(sorted.begin(), sorted.end(), better);
+    std::vector<Scored> items(static_cast<std::size_t>(capacity));
+    std::int32_t size = 0;
+    Best best(items.data(), &size, capacity);
+    for (std::size_t i = 0; i < offered.size(); ++i) {
+        best.offer(offered[i]);
+        if (i + 1 == 150) {
+            const Scored& worst = *std::max_element(offered.begin(), offered.begin() + 150, better);
+            CHECK(best.worst().id == worst.id);
+        }
+    }
+    CHECK(best.worst().id == sorted[static_cast<std::size_t>(capacity - 1)].id);
+    best.put_in_order();
+    CHECK(size == capacity);
+    for (std::size_t i = 0; i < items.size(); ++i) CHECK(items[i].id == sorted[i].id);
 }
 
 TEST_CASE("nothing is kept where nothing is wanted") {

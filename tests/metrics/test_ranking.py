@@ -68,18 +68,18 @@ def test_every_metric_equals_its_slow_twin(problem, k):
         values = metrics.evaluate(Y, predictions, train, k=(k,))
         for name in ("P", "R", "nDCG", "PSP", "PSnDCG"):
             assert values[f"{name}@{k}"] == pytest.approx(100 * expected[name])
-        assert metrics.precision(Y, predictions, k) == pytest.approx(expected["P"])
-        assert metrics.recall(Y, predictions, k) == pytest.approx(expected["R"])
-        assert metrics.ndcg(Y, predictions, k) == pytest.approx(expected["nDCG"])
-        assert metrics.psp(Y, predictions, weights, k) == pytest.approx(expected["PSP"])
+        assert metrics.precision(Y, predictions, k) == pytest.approx(100 * expected["P"])
+        assert metrics.recall(Y, predictions, k) == pytest.approx(100 * expected["R"])
+        assert metrics.ndcg(Y, predictions, k) == pytest.approx(100 * expected["nDCG"])
+        assert metrics.psp(Y, predictions, weights, k) == pytest.approx(100 * expected["PSP"])
         value = metrics.psndcg(Y, predictions, weights, k, normalisation="pyxclib")
-        assert value == pytest.approx(expected["PSnDCG pyxclib"])
-        assert metrics.psndcg(Y, predictions, weights, k) == pytest.approx(expected["PSnDCG"])
+        assert value == pytest.approx(100 * expected["PSnDCG pyxclib"])
+        assert metrics.psndcg(Y, predictions, weights, k) == pytest.approx(100 * expected["PSnDCG"])
         for denominator in ("all", "test", "ideal"):
             value = metrics.coverage(
                 Y, predictions, k, denominator=denominator, inverse_propensity=weights
             )
-            assert value == pytest.approx(expected[f"coverage {denominator}"])
+            assert value == pytest.approx(100 * expected[f"coverage {denominator}"])
 
 
 @check
@@ -100,18 +100,18 @@ def test_the_truth_is_the_best_ranking(problem, k):
     weights = metrics.inverse_propensity(train)
     perfect = sparse.csr_array(Y.multiply(weights))
     labelled = (Y.sum(axis=1) > 0).mean()
-    assert metrics.precision(Y, perfect, 1) == pytest.approx(labelled)
-    assert metrics.ndcg(Y, perfect, k) == pytest.approx(labelled)
+    assert metrics.precision(Y, perfect, 1) == pytest.approx(100 * labelled)
+    assert metrics.ndcg(Y, perfect, k) == pytest.approx(100 * labelled)
     if not labelled:
         return
-    assert metrics.ndcg(Y, perfect, k, drop_unlabelled=True) == pytest.approx(1.0)
-    assert metrics.precision(Y, perfect, 1, drop_unlabelled=True) == pytest.approx(1.0)
-    assert metrics.psp(Y, perfect, weights, k) == pytest.approx(1.0)
+    assert metrics.ndcg(Y, perfect, k, drop_unlabelled=True) == pytest.approx(100.0)
+    assert metrics.precision(Y, perfect, 1, drop_unlabelled=True) == pytest.approx(100.0)
+    assert metrics.psp(Y, perfect, weights, k) == pytest.approx(100.0)
     for normalisation in ("xmc", "pyxclib"):
         value = metrics.psndcg(Y, perfect, weights, k, normalisation=normalisation)
-        assert value == pytest.approx(1.0)
+        assert value == pytest.approx(100.0)
     value = metrics.coverage(Y, perfect, k, denominator="ideal", inverse_propensity=weights)
-    assert value == pytest.approx(1.0)
+    assert value == pytest.approx(100.0)
 
 
 @check
@@ -138,7 +138,9 @@ def test_macro_precision_equals_its_slow_twin(problem):
         if pair is None:
             assert np.isnan(result.precision[b])
         else:
-            np.testing.assert_allclose([result.precision[b], result.predicted[b]], pair)
+            np.testing.assert_allclose(
+                [result.precision[b], result.predicted[b]], 100 * np.array(pair)
+            )
 
 
 def test_ties_go_to_the_smaller_id_and_stored_zeros_are_scores():
@@ -146,7 +148,7 @@ def test_ties_go_to_the_smaller_id_and_stored_zeros_are_scores():
     scores = sparse.csr_array(
         (np.array([0.0, 0.0, -1.0]), np.array([3, 2, 0]), np.array([0, 3])), shape=(1, 4)
     )
-    assert metrics.precision(Y, scores, 1) == 1.0
+    assert metrics.precision(Y, scores, 1) == 100.0
     assert metrics.precision(np.array([[0, 0, 0, 1]]), scores, 1) == 0.0
     # Label 1 has no score: it is not among the first four.
     assert metrics.recall(np.array([[0, 1, 0, 0]]), scores, 4) == 0.0
@@ -154,14 +156,14 @@ def test_ties_go_to_the_smaller_id_and_stored_zeros_are_scores():
 
 def test_label_lists_and_classes_are_truths_too():
     predictions = sparse.csr_array([[0.5, 0.2, 0.0], [0.0, 0.9, 0.1]])
-    assert metrics.precision([[0, 2], [1]], predictions, 1) == 1.0
-    assert metrics.precision(["a", "b"], np.array([[0], [0]]), 1) == 0.5
+    assert metrics.precision([[0, 2], [1]], predictions, 1) == 100.0
+    assert metrics.precision(["a", "b"], np.array([[0], [0]]), 1) == 50.0
 
 
 def test_unlabelled_points_count_unless_dropped():
     Y, predictions = np.array([[1, 0], [0, 0]]), np.array([[0], [0]])
-    assert metrics.precision(Y, predictions) == 0.5
-    assert metrics.precision(Y, predictions, drop_unlabelled=True) == 1.0
+    assert metrics.precision(Y, predictions) == 50.0
+    assert metrics.precision(Y, predictions, drop_unlabelled=True) == 100.0
     assert metrics.evaluate(Y, predictions, k=(1,), drop_unlabelled=True)["P@1"] == 100.0
     with pytest.raises(ValueError, match="Y_true must have at least one labelled point, got 0"):
         metrics.precision(Y[1:], predictions[1:], drop_unlabelled=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from numbers import Integral
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -17,15 +18,25 @@ __all__ = ["KernelRows", "csr_from_parts", "csr_parts", "inspect_csr", "n_thread
 
 _CSR_STATES = ("canonical", "unsorted", "bad pointers", "bad indices")
 
+# Scratch memory is per thread: more threads than this, and than processors, are never useful.
+_MAX_THREADS = 64
+
 
 def n_threads(n_jobs: int | None) -> int:
     """Translate scikit-learn's ``n_jobs`` into a number of threads."""
     if n_jobs is None:
         return 1
-    if n_jobs > 0:
-        return n_jobs
+    if isinstance(n_jobs, bool) or not isinstance(n_jobs, Integral):
+        raise ValueError(  # noqa: TRY004 - as every other bad parameter
+            f"n_jobs must be an int or None, got {n_jobs!r}"
+        )
+    if 0 < n_jobs <= _MAX_THREADS:
+        return int(n_jobs)
     available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return max(1, (available or 1) + 1 + n_jobs)
+    processors = available or 1
+    if n_jobs > 0:
+        return min(int(n_jobs), max(processors, _MAX_THREADS))
+    return max(1, processors + 1 + int(n_jobs))
 
 
 class KernelRows(NamedTuple):

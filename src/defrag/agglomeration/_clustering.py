@@ -9,7 +9,7 @@ import numpy as np
 
 from defrag import _native
 from defrag._estimator import all_or_nothing
-from defrag._parameters import Choice, Float, Int
+from defrag._parameters import VERBOSE, Choice, Float, Int
 from defrag._validation import check_features, check_labels, check_seed
 from defrag.agglomeration._pooling import FeaturePooling
 from defrag.trees.balanced import count_leaves
@@ -28,7 +28,7 @@ GROUP_RULES: dict[str, Any] = {
     "pooling": Choice(("sum", "mean", "mean_nonzero")),
     "scale": Choice((None, "energy")),
     "n_jobs": Int(none=True),
-    "verbose": Int(0),
+    "verbose": VERBOSE,
 }
 """Parameters of every clustering: the number of groups, and the value of one in a row."""
 

@@ -31,8 +31,8 @@ _NAMES_SHOWN = 3
 class FeaturePooling(TransformerMixin, Estimator):
     """Replace features by groups; a subclass finds the groups in its ``fit``.
 
-    A subclass has the parameters ``pooling`` and ``n_jobs``, and its ``fit`` calls
-    :meth:`_set_groups`.
+    A subclass has the parameters ``pooling``, with its rule, and ``n_jobs``, and its ``fit``
+    calls :meth:`_set_groups`.
     """
 
     pooling: str
@@ -91,7 +91,7 @@ class FeaturePooling(TransformerMixin, Estimator):
         groups = check_matrix(Xt, name="Xt", n_features=self.n_clusters_)
         factor = self._factor()
         share = np.ones(self.n_clusters_) if factor is None else factor.astype(np.float64)
-        if self.pooling != "mean_nonzero":
+        if self._pooling() != "mean_nonzero":
             share *= self._sizes()
         members = np.flatnonzero(self.labels_ >= 0)
         spread = sparse.csr_array(
@@ -189,7 +189,7 @@ class FeaturePooling(TransformerMixin, Estimator):
 
     def _check_linear(self) -> None:
         check_is_fitted(self)
-        if self.pooling == "mean_nonzero":
+        if self._pooling() == "mean_nonzero":
             raise ValueError(
                 f"pooling='mean_nonzero' of {type(self).__name__} is not linear: tied weights "
                 "need 'sum' or 'mean'"
@@ -211,14 +211,18 @@ class FeaturePooling(TransformerMixin, Estimator):
             X,
             self.labels_,
             n_groups=self.n_clusters_,
-            mean_nonzero=self.pooling == "mean_nonzero",
+            mean_nonzero=self._pooling() == "mean_nonzero",
             scale=self._factor(),
             n_threads=_native.n_threads(self.n_jobs),
         )
 
+    def _pooling(self) -> str:
+        pooling: str = self.check_parameter("pooling")  # it may have been set after fit
+        return pooling
+
     def _factor(self) -> Floats | None:
         """Give what the sum of a group is multiplied by, or None for nothing."""
-        if self.pooling != "mean":
+        if self._pooling() != "mean":
             return self.scale_
         mean = (1.0 / np.maximum(self._sizes(), 1)).astype(np.float32)
         return mean if self.scale_ is None else mean * self.scale_

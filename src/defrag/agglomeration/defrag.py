@@ -84,7 +84,7 @@ class Defrag(FeatureClustering):
         Seed; the same int gives the same groups whatever ``n_jobs``.
     n_jobs : int, optional
         Threads, as in scikit-learn; -1 for all.
-    verbose : int, default=0
+    verbose : bool or int, default=0
         Show a progress bar on a terminal.
 
     Attributes

@@ -41,7 +41,7 @@ class Hybrid(Defrag):
         Seed of the buckets; ensembles use a new one per member.
     n_jobs : int, optional
         Threads.
-    verbose : int, default=0
+    verbose : bool or int, default=0
         Show a progress bar on a terminal.
 
     See Also

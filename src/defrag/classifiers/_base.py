@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import warnings
 from abc import abstractmethod
+from collections import Counter
 from copy import copy
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -14,9 +16,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from defrag import _native
 from defrag._estimator import Estimator, all_or_nothing, on_snapshot, save_model
-from defrag._parameters import Choice, Int
-from defrag._validation import check_features, check_labels, check_seed, is_label_lists
+from defrag._input_errors import look_swapped
+from defrag._parameters import Choice, Float, Int
+from defrag._validation import check_features, check_labels, check_seed
 from defrag.classifiers._cost import LANES, Cost
+from defrag.exceptions import DataWarning
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,6 +29,7 @@ if TYPE_CHECKING:
     from sklearn.base import BaseEstimator
     from sklearn.utils import Tags
 
+    from defrag._validation import Labels
     from defrag.io.files import PathLike
     from defrag.typing import Csr, Floats, Ids, LabelsLike, MatrixLike, Seed
 
@@ -36,6 +41,8 @@ _SCORES_AT_A_TIME = 1 << 23
 # A label is predicted when its score, a number between 0 and 1, is above this.
 _PREDICTED = 0.5
 _K_RULE = Int(1)
+_EMPTY_RULE = Choice(("bias", "nothing"))
+_THRESHOLD_RULE = Float(0.0, 1.0, none=True)
 # A score of zero counts as the least number above it.
 _LEAST = np.nextafter(np.float32(0.0), np.float32(1.0))
 
@@ -139,7 +146,7 @@ class Classifier(ClassifierMixin, Estimator):
         return Cost(n_steps * self.seconds_per_step, 8.0 * X.nnz)
 
     @all_or_nothing
-    def fit(self, X: MatrixLike, Y: LabelsLike) -> Classifier:
+    def fit(self, /, X: MatrixLike, Y: LabelsLike, **unsupported: Any) -> Classifier:
         """Learn from labelled points.
 
         Parameters
@@ -147,8 +154,11 @@ class Classifier(ClassifierMixin, Estimator):
         X : sparse or dense matrix, shape (n_points, n_features)
             The points.
         Y : indicator matrix, label lists or classes
-            Their labels: a sparse or dense 0/1 matrix, a sequence of lists of label ids,
-            or one class per point.
+            Their labels: a sparse or dense 0/1 matrix or data frame, a sequence or series of
+            lists of label ids, or one class per point.
+        **unsupported : dict
+            Refused. There is no ``sample_weight``: a point that is repeated n times counts
+            as one of weight n.
 
         Returns
         -------
@@ -156,6 +166,9 @@ class Classifier(ClassifierMixin, Estimator):
             The fitted classifier. Where an error or an interrupt ends ``fit``, the classifier
             is what it was before.
         """
+        for name in unsupported:
+            hint = ": repeat points instead" if name == "sample_weight" else ""
+            raise TypeError(f"{type(self).__name__}.fit takes no {name}{hint}")
         self.check_parameters()
         if Y is None:
             raise ValueError(
@@ -163,10 +176,15 @@ class Classifier(ClassifierMixin, Estimator):
                 "but the target y is None."
             )
         X = check_features(self, X, reset=True)
-        labels = check_labels(Y, n_rows=X.shape[0])
+        try:
+            labels = check_labels(Y, n_rows=X.shape[0])
+        except ValueError as error:
+            if look_swapped(X, Y):
+                raise ValueError(f"{error}: are X and Y swapped?") from None
+            raise
+        _warn_of_data(X, labels)
         # scikit-learn's contract: dense labels in, dense answers out.
-        dense = not sparse.issparse(Y) and not is_label_lists(Y)
-        return self._learn(X, labels.matrix, classes=labels.classes, dense_answers=dense)
+        return self._learn(X, labels.matrix, classes=labels.classes, dense_answers=labels.dense)
 
     @all_or_nothing
     def fit_canonical(self, X: Csr, Y: Csr) -> Classifier:
@@ -272,7 +290,7 @@ class Classifier(ClassifierMixin, Estimator):
         save_model(named, path, weights=weights)
 
     @on_snapshot
-    def predict_topk(self, X: MatrixLike, k: int = 5) -> tuple[Ids, Floats]:
+    def predict_topk(self, X: MatrixLike, k: int = 5, *, empty: str = "bias") -> tuple[Ids, Floats]:
         """Return the best labels of each point.
 
         Parameters
@@ -281,6 +299,10 @@ class Classifier(ClassifierMixin, Estimator):
             The points.
         k : int, default=5
             How many labels; more than there are counts as all of them.
+        empty : {"bias", "nothing"}, default="bias"
+            What a point without features gets, such as a text of unknown words: the labels
+            that the biases prefer, the same for all such points, and a
+            :class:`defrag.exceptions.DataWarning`; or no labels.
 
         Returns
         -------
@@ -293,8 +315,20 @@ class Classifier(ClassifierMixin, Estimator):
             check_is_fitted(self)
         if not _K_RULE.accepts(k):
             raise ValueError(f"k must be {_K_RULE.describe()}, got {k!r}")
+        if not _EMPTY_RULE.accepts(empty):
+            raise ValueError(f"empty must be {_EMPTY_RULE.describe()}, got {empty!r}")
         X = check_features(self, X, reset=False)
-        return self.rank(X, min(int(k), self.n_labels_), exhaustive=False)
+        labels, scores = self.rank(X, min(int(k), self.n_labels_), exhaustive=False)
+        without = X.indptr[1:] == X.indptr[:-1]
+        if not without.any():
+            return labels, scores
+        if empty == "nothing":
+            return np.where(without[:, None], -1, labels), np.where(without[:, None], 0, scores)
+        _warn(
+            f"{np.count_nonzero(without):,} of {len(without):,} points have no features: their "
+            "labels are those of the biases (empty='nothing' gives none)"
+        )
+        return labels, scores
 
     @on_snapshot
     def decision_function(self, X: MatrixLike, k: int | None = None) -> Any:
@@ -329,28 +363,69 @@ class Classifier(ClassifierMixin, Estimator):
         return dense[:, 1] - dense[:, 0] if self.n_labels_ == 2 else dense
 
     @on_snapshot
-    def predict(self, X: MatrixLike) -> Any:
+    def predict(self, X: MatrixLike, *, threshold: float | None = None) -> Any:
         """Predict labels.
 
         Parameters
         ----------
         X : sparse or dense matrix, shape (n_points, n_features)
             The points.
+        threshold : float in [0, 1], default=0.5
+            A label is predicted when its score is above this. Not for classes, of which the
+            best one is predicted.
 
         Returns
         -------
         Y : csr_array, shape (n_points, n_labels)
-            1 for labels whose score is above one half; dense after ``fit`` with a dense Y.
-            After ``fit`` with classes: the best class of each point.
+            1 for labels whose score is above the threshold; dense after ``fit`` with a dense Y.
+            After ``fit`` with classes: the best class of each point, the first that
+            :meth:`predict_topk` finds.
         """
         check_is_fitted(self)
+        if not _THRESHOLD_RULE.accepts(threshold):
+            rule = _THRESHOLD_RULE.describe()
+            raise ValueError(f"threshold must be {rule}, got {threshold!r}")
+        if not self.multilabel_ and threshold is not None:
+            raise ValueError(f"threshold is not for classes, got {threshold!r}")
         X = check_features(self, X, reset=False)
         if not self.multilabel_:
-            labels, _ = self.rank(X, 1, exhaustive=True)
+            # As predict_topk does: every class of a large tree would take minutes.
+            labels, _ = self.rank(X, 1, exhaustive=False)
             return self.classes_[np.maximum(labels[:, 0], 0)]
-        scores = self._score_matrix(X, None, above=_PREDICTED)
+        above = _PREDICTED if threshold is None else float(threshold)
+        scores = self._score_matrix(X, None, above=above)
         scores.data = np.ones_like(scores.data)
         return scores.toarray().astype(np.int64) if self.dense_answers_ else scores
+
+    def score(self, X: MatrixLike, Y: LabelsLike, sample_weight: Any = None) -> float:
+        """Return P@1 as a fraction: how often the best label is true.
+
+        Points without true labels count as zero. For classes this is the accuracy.
+
+        Parameters
+        ----------
+        X : sparse or dense matrix, shape (n_points, n_features)
+            The points.
+        Y : labels
+            Their true labels, in any form that ``fit`` takes.
+        sample_weight : array-like of float, shape (n_points,), optional
+            Weights of the points.
+
+        Returns
+        -------
+        score : float
+            A number between 0 and 1.
+        """
+        check_is_fitted(self)
+        if not self.multilabel_:
+            return float(super().score(X, Y, sample_weight))
+        best = self.predict_topk(X, k=1)[0][:, 0]
+        truth = check_labels(Y, n_rows=len(best)).matrix
+        # Labels beyond those of Y are false, and so is an absent label.
+        known = np.flatnonzero((best >= 0) & (best < truth.shape[1]))
+        hits = np.zeros(len(best))
+        hits[known] = np.asarray(truth[known, best[known]]).ravel() > 0
+        return float(np.average(hits, weights=sample_weight))
 
     def _score_matrix(self, X: Csr, k: int | None, *, above: float = -1.0) -> Csr:
         k = self.n_labels_ if k is None else min(k, self.n_labels_)
@@ -377,6 +452,21 @@ class Classifier(ClassifierMixin, Estimator):
         return tags
 
 
+def _warn(message: str) -> None:
+    # The caller of the public method, which is wrapped once.
+    warnings.warn(message, DataWarning, stacklevel=4)
+
+
+def _warn_of_data(X: Csr, labels: Labels) -> None:
+    """Warn of data from which no useful classifier can be learnt."""
+    if X.nnz == 0:
+        _warn("X has no features: every point is all zero, so that all get the same labels")
+    n_labels = np.count_nonzero(np.bincount(labels.matrix.indices, minlength=1))
+    if n_labels == 1:
+        noun = "label" if labels.classes is None else "class"
+        _warn(f"Y has a single {noun}: there is nothing to tell it from")
+
+
 def _check_names(what: str, names: Sequence[str], length: int) -> None:
     if isinstance(names, str) or len(names) != length:
         got = repr(names) if isinstance(names, str) else len(names)
@@ -386,3 +476,8 @@ def _check_names(what: str, names: Sequence[str], length: int) -> None:
             raise ValueError(  # noqa: TRY004 - as every other bad value
                 f"{what} must be strings, got {name!r}"
             )
+    if len(set(names)) < length:
+        twice = next(name for name, count in Counter(names).items() if count > 1)
+        # Shown at the caller of save.
+        message = f"{what} has {twice!r} more than once: names do not tell these apart"
+        warnings.warn(message, DataWarning, stacklevel=3)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 
 from defrag import _native
+from defrag._parameters import Choice
 from defrag._progress import progress_pulse
 from defrag._validation import check_features
 from defrag.agglomeration._pooling import FeaturePooling
@@ -60,6 +61,10 @@ class _GivenGroups(FeaturePooling):
         self.pooling = pooling
         self.scale = scale
         self.n_jobs = n_jobs
+
+    parameter_rules: ClassVar[dict[str, Any]] = {
+        "pooling": Choice(tuple(one.value for one in Pooling))
+    }
 
     def fit(self, X: Csr, y: None = None) -> _GivenGroups:  # noqa: ARG002 - scikit-learn's form
         """Measure the features on the data that the groups were made of."""

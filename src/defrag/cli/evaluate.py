@@ -147,8 +147,8 @@ def _bins(rare: MacroPrecision, depth: int) -> list[dict[str, float | None]]:
             "from": low,
             "to": high,
             "labels": int(n_labels),
-            f"macro_P@{depth}": None if math.isnan(value) else 100 * value,
-            "predicted": None if math.isnan(share) else 100 * share,
+            f"macro_P@{depth}": None if math.isnan(value) else value,
+            "predicted": None if math.isnan(share) else share,
         }
         for (low, high), n_labels, value, share in zip(
             pairwise(rare.edges),

@@ -238,17 +238,24 @@ class Fiat(OneToOneFeatureMixin, TransformerMixin, Estimator):
         betas: Floats | None = None
         if self.rule_ is not None:
             betas = self.rule_.betas(rows)
-        elif self.mode == "blend":
-            betas = np.full(rows.shape[0], self.beta, dtype=np.float32)
+        elif self.check_parameter("mode") == "blend":
+            betas = np.full(rows.shape[0], self._beta(), dtype=np.float32)
+        max_growth = self.check_parameter("max_growth")
         # No row can grow beyond the number of features.
-        growth = 0 if self.max_growth is None else min(self.max_growth, X.shape[1])
+        growth = 0 if max_growth is None else min(max_growth, X.shape[1])
         result = self.co_occurrence_.impute(
             rows, betas, max_growth=growth, usual_size=self.usual_size_, n_threads=threads
         )
-        if not self.row_norm:
+        if not self.check_parameter("row_norm"):
             lengths = _native.row_norms(X, l1=False, n_threads=threads)
             result.data *= np.repeat(lengths, np.diff(result.indptr))
         return result
+
+    def _beta(self) -> float:
+        beta = self.check_parameter("beta")
+        if beta == "auto":
+            raise ValueError("beta of Fiat must be a number, got 'auto': fit again to learn it")
+        return float(beta)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

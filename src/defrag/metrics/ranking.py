@@ -3,8 +3,7 @@
 Predictions are either a sparse matrix of scores, ranked by decreasing score and then by
 increasing label id, in which labels without a stored score count as not predicted; or an
 array of label ids, best first and padded with -1. Points without true labels count as zero
-unless they are dropped. All functions return fractions in [0, 1], except `evaluate`, which
-returns percentages.
+unless they are dropped. All functions return percentages, as the tables of the field do.
 """
 
 from __future__ import annotations
@@ -62,9 +61,9 @@ class MacroPrecision:
     edges : tuple of int
         Bin b contains the labels from ``edges[b]`` to ``edges[b + 1]`` percent.
     precision : ndarray of float64
-        Mean over the labels of each bin, NaN for empty bins.
+        Mean over the labels of each bin, in percent; NaN for empty bins.
     predicted : ndarray of float64
-        Fraction of the labels of each bin that are predicted for at least one point.
+        Percentage of the labels of each bin that are predicted for at least one point.
     n_labels : ndarray of int
         Number of labels in each bin.
     """
@@ -78,7 +77,7 @@ class MacroPrecision:
 def precision(
     Y_true: LabelsLike, predictions: Any, k: int = 1, *, drop_unlabelled: bool = False
 ) -> float:
-    """Return P@k, the fraction of the top k labels that are true.
+    """Return P@k, the percentage of the top k labels that are true.
 
     Parameters
     ----------
@@ -95,29 +94,29 @@ def precision(
     --------
     >>> import numpy as np
     >>> precision(np.array([[1, 0, 1], [0, 1, 0]]), np.array([[0, 1], [1, -1]]), k=2)
-    0.5
+    50.0
     """
-    return precision_of(rank(Y_true, predictions, k, drop_unlabelled=drop_unlabelled), k)
+    return 100 * precision_of(rank(Y_true, predictions, k, drop_unlabelled=drop_unlabelled), k)
 
 
 def recall(
     Y_true: LabelsLike, predictions: Any, k: int = 1, *, drop_unlabelled: bool = False
 ) -> float:
-    """Return R@k, the fraction of the true labels that are among the top k.
+    """Return R@k, the percentage of the true labels that are among the top k.
 
     The parameters are those of `precision`.
     """
-    return recall_of(rank(Y_true, predictions, k, drop_unlabelled=drop_unlabelled), k)
+    return 100 * recall_of(rank(Y_true, predictions, k, drop_unlabelled=drop_unlabelled), k)
 
 
 def ndcg(
     Y_true: LabelsLike, predictions: Any, k: int = 1, *, drop_unlabelled: bool = False
 ) -> float:
-    """Return nDCG@k, in which a true label at rank r has the gain 1 / log2(r + 1).
+    """Return nDCG@k in percent; a true label at rank r has the gain 1 / log2(r + 1).
 
     The parameters are those of `precision`.
     """
-    return ndcg_of(rank(Y_true, predictions, k, drop_unlabelled=drop_unlabelled), k)
+    return 100 * ndcg_of(rank(Y_true, predictions, k, drop_unlabelled=drop_unlabelled), k)
 
 
 def psp(
@@ -128,7 +127,7 @@ def psp(
     *,
     drop_unlabelled: bool = False,
 ) -> float:
-    """Return PSP@k, propensity-scored precision divided by its maximum.
+    """Return PSP@k, propensity-scored precision in percent of its maximum.
 
     Parameters
     ----------
@@ -144,7 +143,7 @@ def psp(
         Whether points without true labels are dropped, which does not change this metric.
     """
     ranked = rank(Y_true, predictions, k, drop_unlabelled=drop_unlabelled)
-    return psp_of(ideal_ranking(ranked, inverse_propensity, k), k)
+    return 100 * psp_of(ideal_ranking(ranked, inverse_propensity, k), k)
 
 
 def psndcg(
@@ -156,7 +155,7 @@ def psndcg(
     normalisation: Normalisation = "xmc",
     drop_unlabelled: bool = False,
 ) -> float:
-    """Return PSnDCG@k, propensity-scored discounted gain divided by its maximum.
+    """Return PSnDCG@k, propensity-scored discounted gain in percent of its maximum.
 
     Parameters
     ----------
@@ -177,7 +176,8 @@ def psndcg(
     """
     _check_choice("normalisation", normalisation, ("xmc", "pyxclib"))
     ranked = rank(Y_true, predictions, k, drop_unlabelled=drop_unlabelled)
-    return psndcg_of(ranked, ideal_ranking(ranked, inverse_propensity, k), k, normalisation)
+    ideal = ideal_ranking(ranked, inverse_propensity, k)
+    return 100 * psndcg_of(ranked, ideal, k, normalisation)
 
 
 def coverage(
@@ -188,7 +188,7 @@ def coverage(
     denominator: Denominator = "all",
     inverse_propensity: ArrayLike | None = None,
 ) -> float:
-    """Return the fraction of labels that are true and in the top k for at least one point.
+    """Return the percentage of labels that are true and in the top k for at least one point.
 
     Parameters
     ----------
@@ -210,7 +210,7 @@ def coverage(
         raise ValueError("denominator 'ideal' requires inverse_propensity, got None")
     ranked = rank(Y_true, predictions, k)
     ideal = None if inverse_propensity is None else ideal_ranking(ranked, inverse_propensity, k)
-    return coverage_of(ranked, ideal, k, denominator)
+    return 100 * coverage_of(ranked, ideal, k, denominator)
 
 
 def macro_precision(
@@ -221,7 +221,7 @@ def macro_precision(
     *,
     edges: Sequence[int] = _EDGES,
 ) -> MacroPrecision:
-    """Return the mean precision of labels in bins from frequent to rare.
+    """Return the mean precision of labels in bins from frequent to rare, in percent.
 
     Parameters
     ----------
@@ -251,7 +251,7 @@ def macro_precision(
     n_labels = ranked.n_labels
     predicted = np.bincount(ranked.labels[ranked.labels >= 0], minlength=n_labels)
     right = np.bincount(ranked.labels[ranked.hits], minlength=n_labels)
-    by_label = right / np.maximum(predicted, 1)
+    by_label = 100 * right / np.maximum(predicted, 1)
     seen = np.bincount(_train_matrix(train_labels, n_labels).indices, minlength=n_labels)
     order = np.argsort(-seen, kind="stable")
     places = borders.astype(np.int64) * n_labels // 100
@@ -259,7 +259,7 @@ def macro_precision(
     return MacroPrecision(
         tuple(int(border) for border in borders),
         np.array([by_label[b].mean() if len(b) else np.nan for b in bins]),
-        np.array([(predicted[b] > 0).mean() if len(b) else np.nan for b in bins]),
+        np.array([100 * (predicted[b] > 0).mean() if len(b) else np.nan for b in bins]),
         np.array([len(b) for b in bins]),
     )
 

@@ -334,12 +334,12 @@ class Refrag(Classifier):
     ) -> Candidates:
         """Give the labels to rank; their prototypes need not be compared where gamma is 0."""
         threads = _native.n_threads(self.n_jobs)
-        n = min(max(self.candidates, k), prototypes.shape[0])
+        n = min(max(self.check_parameter("candidates"), k), prototypes.shape[0])
         labels, scores = base.rank(X, n, exhaustive=exhaustive)
         logs = base.log_scores(scores)
         rows = unit_rows(X, threads)
-        if self.widen:
-            width = min(self.widen, prototypes.shape[0])
+        width = min(self.check_parameter("widen"), prototypes.shape[0])
+        if width:
             nearest = _native.multiply(
                 rows, sparse.csr_array(prototypes.T), max_entries=width, n_threads=threads
             )
@@ -390,4 +390,5 @@ class Refrag(Classifier):
 
     def max_ranked(self) -> int:
         """Return the largest number of labels that :meth:`rank` can find for a point."""
-        return min(self.n_labels_, self.base_.max_ranked() + self.widen)
+        widen: int = self.check_parameter("widen")
+        return min(self.n_labels_, self.base_.max_ranked() + widen)

@@ -41,7 +41,7 @@ class RandomGroups(Rival):
         Seed of the groups.
     n_jobs : int, optional
         Threads.
-    verbose : int, default=0
+    verbose : bool or int, default=0
         As everywhere; there is nothing to show.
 
     Attributes
@@ -126,7 +126,7 @@ class HashGroups(RandomGroups):
         Seed of the hash.
     n_jobs : int, optional
         Threads.
-    verbose : int, default=0
+    verbose : bool or int, default=0
         As everywhere; there is nothing to show.
 
     See Also
@@ -166,7 +166,7 @@ class TopFeatures(Rival):
         As everywhere; nothing is drawn.
     n_jobs : int, optional
         Threads.
-    verbose : int, default=0
+    verbose : bool or int, default=0
         As everywhere; there is nothing to show.
 
     Attributes

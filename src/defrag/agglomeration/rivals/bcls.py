@@ -70,7 +70,7 @@ class BCLS(VectorRival):
         Seed of the first groups.
     n_jobs : int, optional
         Threads.
-    verbose : int, default=0
+    verbose : bool or int, default=0
         Show a progress bar on a terminal.
 
     Attributes

@@ -64,7 +64,7 @@ class ITDC(Rival):
         Seed of the random groups and cuts.
     n_jobs : int, optional
         Threads; the result does not depend on it.
-    verbose : int, default=0
+    verbose : bool or int, default=0
         Show a progress bar on a terminal.
 
     Attributes

@@ -72,7 +72,7 @@ class LSC(VectorRival):
         Seed of landmarks and of k-means.
     n_jobs : int, optional
         Threads of k-means; the result does not depend on it.
-    verbose : int, default=0
+    verbose : bool or int, default=0
         Show on a terminal that work goes on.
 
     Attributes

@@ -71,7 +71,7 @@ class SCBC(VectorRival):
         Seed of the sample and of the first centres.
     n_jobs : int, optional
         Threads; the result does not depend on it.
-    verbose : int, default=0
+    verbose : bool or int, default=0
         Show a progress bar on a terminal.
 
     Attributes

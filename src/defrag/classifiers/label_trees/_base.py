@@ -131,7 +131,7 @@ class TreeClassifier(Classifier):
             member.weights,
             rows,
             loss=self._loss(),
-            beam_size=n_nodes if exhaustive else min(self.beam_size, n_nodes),
+            beam_size=n_nodes if exhaustive else min(self._beam(), n_nodes),
             top_k=k,
             discount=self._discount,
             power=self._power,
@@ -139,12 +139,16 @@ class TreeClassifier(Classifier):
             n_threads=_native.n_threads(self.n_jobs),
         )
 
+    def _beam(self) -> int:
+        beam: int = self.check_parameter("beam_size")  # it may have been set after fit
+        return beam
+
     def max_ranked(self) -> int:
         """Return the largest number of labels that :meth:`rank` can find for a point."""
         largest = max(int((t.tree.end - t.tree.begin)[t.tree.n_children == 0].max())
                       for t in self.trees_)  # fmt: skip
         in_trees = sum(len(t.tree.order) for t in self.trees_)
-        return min(self.n_labels_, in_trees, self.beam_size * largest * len(self.trees_))
+        return min(self.n_labels_, in_trees, self._beam() * largest * len(self.trees_))
 
     @property
     def n_members(self) -> int:

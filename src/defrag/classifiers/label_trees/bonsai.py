@@ -9,7 +9,7 @@ from scipy import sparse
 
 from defrag import _native
 from defrag._native import SolverOptions
-from defrag._parameters import Choice, Float, Int
+from defrag._parameters import VERBOSE, Choice, Float, Int
 from defrag._progress import progress_bar
 from defrag.classifiers._base import unit_rows
 from defrag.classifiers.label_trees._base import TreeClassifier
@@ -60,7 +60,7 @@ class Bonsai(TreeClassifier):
         Seed; the same int gives the same model whatever ``n_jobs``.
     n_jobs : int, optional
         Threads, as in scikit-learn; -1 for all.
-    verbose : int, default=0
+    verbose : bool or int, default=0
         Show progress bars on a terminal.
 
     Attributes
@@ -134,7 +134,7 @@ class Bonsai(TreeClassifier):
         "label_entries": Int(0),
         "beam_size": Int(1),
         "n_jobs": Int(none=True),
-        "verbose": Int(0),
+        "verbose": VERBOSE,
     }
     _discount: ClassVar[float] = 0.98
 

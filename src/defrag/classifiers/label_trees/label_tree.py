@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from defrag._native import LabelTreeArrays, SolverOptions
-from defrag._parameters import Choice, Float, Int
+from defrag._parameters import VERBOSE, Choice, Float, Int
 from defrag.classifiers.label_trees._base import TreeClassifier, cluster_labels
 from defrag.trees.balanced import widen_tree
 
@@ -47,7 +47,7 @@ class LabelTree(TreeClassifier):
         Seed; the same int gives the same model whatever ``n_jobs``.
     n_jobs : int, optional
         Threads, as in scikit-learn; -1 for all.
-    verbose : int, default=0
+    verbose : bool or int, default=0
         Show progress bars on a terminal.
 
     Attributes
@@ -122,7 +122,7 @@ class LabelTree(TreeClassifier):
         "label_entries": Int(0),
         "beam_size": Int(1),
         "n_jobs": Int(none=True),
-        "verbose": Int(0),
+        "verbose": VERBOSE,
     }
 
     def _widths(self) -> tuple[int, int, int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from defrag._native import LabelTreeArrays, SolverOptions
-from defrag._parameters import Float, Int
+from defrag._parameters import VERBOSE, Float, Int
 from defrag.classifiers.label_trees._base import TreeClassifier, cluster_labels
 from defrag.trees.balanced import widen_tree
 
@@ -40,7 +40,7 @@ class Parabel(TreeClassifier):
         Seed.
     n_jobs : int, optional
         Threads.
-    verbose : int, default=0
+    verbose : bool or int, default=0
         Show progress bars on a terminal.
 
     Attributes
@@ -107,7 +107,7 @@ class Parabel(TreeClassifier):
         "label_entries": Int(0),
         "beam_size": Int(1),
         "n_jobs": Int(none=True),
-        "verbose": Int(0),
+        "verbose": VERBOSE,
     }
 
     def _widths(self) -> tuple[int, int, int]:

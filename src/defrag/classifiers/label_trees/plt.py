@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from defrag import _native
 from defrag._native import SolverOptions
-from defrag._parameters import Choice, Float, Int
+from defrag._parameters import VERBOSE, Choice, Float, Int
 from defrag.classifiers.label_trees._base import TreeClassifier, cluster_labels
 from defrag.trees.balanced import widen_tree
 
@@ -53,7 +53,7 @@ class PLT(TreeClassifier):
         Seed; the same int gives the same model whatever ``n_jobs``.
     n_jobs : int, optional
         Threads, as in scikit-learn; -1 for all.
-    verbose : int, default=0
+    verbose : bool or int, default=0
         Show progress bars on a terminal.
 
     Attributes
@@ -126,7 +126,7 @@ class PLT(TreeClassifier):
         "search": Choice(("exact", "beam")),
         "beam_size": Int(1),
         "n_jobs": Int(none=True),
-        "verbose": Int(0),
+        "verbose": VERBOSE,
     }
 
     def _widths(self) -> tuple[int, int, int]:
@@ -154,7 +154,7 @@ class PLT(TreeClassifier):
     def _search(
         self, member: TrainedTree, rows: KernelRows, k: int, *, few: bool, exhaustive: bool
     ) -> tuple[Ids, Floats]:
-        if self.search == "beam":
+        if self.check_parameter("search") == "beam":
             return super()._search(member, rows, k, few=few, exhaustive=exhaustive)
         return _native.best_first_search(
             member.tree,

@@ -8,7 +8,7 @@ from scipy import sparse
 
 from defrag import _native
 from defrag._native import PpdSparseOptions
-from defrag._parameters import Float, Int
+from defrag._parameters import VERBOSE, Float, Int
 from defrag.classifiers.one_vs_rest._base import OneVsRest
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class PPDSparse(OneVsRest):
         Seed; the same int gives the same model whatever ``n_jobs``.
     n_jobs : int, optional
         Threads, as in scikit-learn; -1 for all.
-    verbose : int, default=0
+    verbose : bool or int, default=0
         Show progress bars on a terminal.
 
     Attributes
@@ -107,7 +107,7 @@ class PPDSparse(OneVsRest):
         "weight_threshold": Float(0.0),
         "batch_size": Int(1),
         "n_jobs": Int(none=True),
-        "verbose": Int(0),
+        "verbose": VERBOSE,
     }
 
     def _solve(

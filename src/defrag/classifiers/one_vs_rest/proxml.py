@@ -8,7 +8,7 @@ from scipy import sparse
 
 from defrag import _native
 from defrag._native import PpdSparseOptions, ProxmlOptions
-from defrag._parameters import Choice, Float, Int
+from defrag._parameters import VERBOSE, Choice, Float, Int
 from defrag.classifiers.one_vs_rest._base import OneVsRest
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class ProXML(OneVsRest):
         Seed of the order in which points are visited, for ``solution="early"``.
     n_jobs : int, optional
         Threads, as in scikit-learn; -1 for all.
-    verbose : int, default=0
+    verbose : bool or int, default=0
         Show progress bars on a terminal.
 
     Attributes
@@ -116,7 +116,7 @@ class ProXML(OneVsRest):
         "tol": Float(0.0),
         "batch_size": Int(1),
         "n_jobs": Int(none=True),
-        "verbose": Int(0),
+        "verbose": VERBOSE,
     }
 
     def _solve(

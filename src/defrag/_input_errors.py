@@ -1,0 +1,80 @@
+"""One-line messages for X that is no matrix of finite numbers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import sparse
+
+if TYPE_CHECKING:
+    from defrag.typing import Csr, LabelsLike, MatrixLike
+
+__all__ = ["explain_features", "look_swapped"]
+
+_HINT = "turn text into features first, for example with sklearn's TfidfVectorizer"
+
+
+def explain_features(X: MatrixLike, error: ValueError) -> ValueError:
+    """Return the error to raise where scikit-learn's checks of X have raised one.
+
+    Its own words are kept where they fit in one line and are about this X alone.
+    """
+    place = _first_not_finite(X)
+    if place is not None:
+        value, row, column = place
+        shown = "NaN" if np.isnan(value) else f"infinity ({value})"
+        return ValueError(
+            f"X must contain finite numbers, got {shown} in row {row}, column {column}"
+        )
+    if sparse.issparse(X):
+        return error
+    if isinstance(X, (list, tuple)) and len({_length(row) for row in X}) > 1:
+        return ValueError("X must be a matrix, got rows of different lengths: are X and Y swapped?")
+    values = np.asarray(X, dtype=object)
+    text = next((v for v in values.ravel()[:10_000] if isinstance(v, (str, bytes))), None)
+    if text is not None:
+        return ValueError(f"X must contain numbers, got {_short(text)}: {_HINT}")
+    if values.ndim != 2:
+        return ValueError(
+            f"X must be a 2-D matrix, got {values.ndim}-D of shape {values.shape}. Reshape your "
+            "data: X.reshape(1, -1) is a single point"
+        )
+    return error
+
+
+def look_swapped(X: Csr, Y: LabelsLike) -> bool:
+    """Return whether X could be labels, and Y, which was refused, features."""
+    is_matrix = sparse.issparse(Y) or getattr(Y, "ndim", 1) == 2
+    return is_matrix and X.nnz > 0 and bool(np.all(X.data == 1.0))
+
+
+def _first_not_finite(X: Any) -> tuple[float, int, int] | None:
+    matrix: Any = X
+    if sparse.issparse(X):
+        entries = matrix.tocoo()
+        values, rows, columns = entries.data, entries.row, entries.col
+    else:
+        try:
+            values = np.asarray(X, dtype=np.float64)
+        except (TypeError, ValueError):
+            return None
+        if values.ndim != 2:
+            return None
+        rows, columns = np.indices(values.shape)
+    if values.dtype.kind != "f":
+        return None
+    with np.errstate(over="ignore"):
+        bad = np.flatnonzero(~np.isfinite(values.astype(np.float32)).ravel())
+    if not len(bad):
+        return None
+    first = bad[0]
+    return float(values.ravel()[first]), int(rows.ravel()[first]), int(columns.ravel()[first])
+
+
+def _length(row: Any) -> int:
+    return len(row) if hasattr(row, "__len__") and not isinstance(row, str) else -1
+
+
+def _short(text: str | bytes) -> str:
+    return repr(text) if len(text) <= 30 else f"{text[:27]!r}..."

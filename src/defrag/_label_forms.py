@@ -1,0 +1,75 @@
+"""The forms in which labels are passed, made plain: data frames, series, lists of label ids."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import sparse
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from defrag.typing import LabelsLike
+
+__all__ = ["ids_of_lists", "is_indicator", "is_list_of_lists", "plain_labels"]
+
+_LISTS = (list, tuple, set, frozenset, np.ndarray)
+
+
+def plain_labels(Y: LabelsLike) -> LabelsLike:
+    """Turn a data frame into an array, and a series or object array of lists into a list."""
+    if sparse.issparse(Y):
+        return Y
+    if hasattr(Y, "sparse") and hasattr(Y, "columns") and _all_sparse(Y):
+        return Y.sparse.to_coo()
+    if hasattr(Y, "to_numpy"):
+        Y = Y.to_numpy()
+    if isinstance(Y, np.ndarray) and Y.dtype == object:
+        if Y.ndim == 1 and len(Y) and all(isinstance(row, _LISTS) for row in Y):
+            return list(Y)
+        if Y.ndim == 2 and Y.shape[1] != 1:  # a frame of mixed types
+            try:
+                return Y.astype(np.float64)
+            except (TypeError, ValueError):
+                bad = next(v for v in Y.ravel() if not isinstance(v, (int, float, np.number)))
+                raise ValueError(f"Y must contain only 0 and 1, got {bad!r}") from None
+    return Y
+
+
+def _all_sparse(frame: Any) -> bool:
+    return all(hasattr(kind, "fill_value") and kind.fill_value == 0 for kind in frame.dtypes)
+
+
+def is_list_of_lists(Y: LabelsLike) -> bool:
+    """Return whether Y is a sequence of sequences."""
+    return isinstance(Y, (list, tuple)) and all(isinstance(row, _LISTS) for row in Y)
+
+
+def is_indicator(Y: Sequence[Any]) -> bool:
+    """Return whether lists cannot be label ids, so that they are rows of an indicator."""
+    if not len(Y) or len({len(row) for row in Y}) != 1:
+        return False
+    values = np.asarray([list(row) for row in Y])
+    if values.dtype.kind not in "iufb" or values.shape[1] < 2:
+        return False
+    only_bits = bool(np.isin(values, (0, 1)).all())
+    return only_bits and bool(
+        (values.min(axis=1) == values.max(axis=1)).any() or values.shape[1] > 2
+    )
+
+
+def ids_of_lists(Y: Sequence[Any]) -> list[np.ndarray[Any, np.dtype[np.int64]]]:
+    """Return the distinct label ids of each list, in increasing order."""
+    rows = []
+    for number, row in enumerate(Y):
+        ids = np.asarray(list(row))
+        if ids.size and ids.dtype.kind not in "iu":
+            if ids.dtype.kind != "f" or not np.all(ids == np.floor(ids)):
+                raise ValueError(
+                    f"Y must contain label ids, got {ids.tolist()[0]!r} in row {number}: names of "
+                    "labels become an indicator with MultiLabelBinarizer(sparse_output=True)"
+                )
+            ids = ids.astype(np.int64)
+        rows.append(np.unique(ids.astype(np.int64)))
+    return rows

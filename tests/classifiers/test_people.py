@@ -1,0 +1,182 @@
+"""What people pass and ask for: data frames, text, thresholds, points without features."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+
+from defrag import Agglomerated, DiSMEC, LabelTree, Parabel, load, metrics, registry
+from defrag.exceptions import DataWarning
+from tests.data import make_data
+
+
+@pytest.fixture(scope="module")
+def data():
+    return make_data()
+
+
+@pytest.fixture(scope="module")
+def model(data):
+    return LabelTree(random_state=0).fit(*data)
+
+
+def lists_of(Y):
+    return [Y.indices[Y.indptr[i] : Y.indptr[i + 1]].tolist() for i in range(Y.shape[0])]
+
+
+def test_labels_of_data_frames_and_series_are_labels(data):
+    X, Y = data
+    plain = LabelTree(random_state=0).fit(X, Y.toarray())
+    frames = [
+        pd.DataFrame(Y.toarray().astype(int)),
+        pd.DataFrame(Y.toarray() > 0),
+        pd.DataFrame(Y.toarray()).astype({0: object}),
+    ]
+    for frame in frames:
+        found = LabelTree(random_state=0).fit(X, frame)
+        np.testing.assert_array_equal(found.predict(X), plain.predict(X))
+    lists = lists_of(Y)
+    of_lists = LabelTree(random_state=0).fit(X, lists)
+    series = [pd.Series(lists), pd.Series([np.array(one, dtype=int) for one in lists])]
+    thin = pd.DataFrame.sparse.from_spmatrix(sparse.csr_matrix(Y))
+    for one in series:
+        found = LabelTree(random_state=0).fit(X, one)
+        assert found.n_labels_ == of_lists.n_labels_ == 37
+        np.testing.assert_array_equal(found.predict_topk(X)[0], of_lists.predict_topk(X)[0])
+        assert metrics.precision(one, found.predict_topk(X, k=1)[0]) > 50
+    assert sparse.issparse(LabelTree(random_state=0).fit(X, thin).predict(X))
+    classes = pd.Series(["a", "b", "c"] * 80)
+    assert set(LabelTree(random_state=0).fit(X, classes).predict(X)) <= {"a", "b", "c"}
+
+
+@pytest.mark.parametrize(
+    ("X", "Y", "message"),
+    [
+        ([[1.0, np.nan], [2.0, 3.0]], [0, 1], r"finite numbers, got NaN in row 0, column 1$"),
+        ([[1.0, 2.0], [-np.inf, 3.0]], [0, 1], r"got infinity \(-inf\) in row 1, column 0$"),
+        (sparse.csr_array([[0, 1.0], [0, np.nan]]), [0, 1], r"got NaN in row 1, column 1$"),
+        (["a text", "another"], [0, 1], "X must contain numbers, got 'a text': turn text into"),
+        ([["a", "b"], ["c", "d"]], [0, 1], "X must contain numbers, got 'a': turn text into"),
+        ([[0, 1, 2], [4]], np.eye(2), "rows of different lengths: are X and Y swapped"),
+        ([1.0, 2.0], [0, 1], r"X must be a 2-D matrix, got 1-D of shape \(2,\)"),
+        (np.eye(2), [[0.5, 0.0], [0.1, 0.2]], "label ids, got 0.5 in row 0"),
+        (np.eye(2), np.array([[0.5, 0.0], [0.1, 0.2]]), "only 0 and 1, got 0.5: are X and Y swap"),
+        (np.eye(2) * 3, np.array([[0.5, 0.0], [0.1, 0.2]]), "only 0 and 1, got 0.5$"),
+        (np.eye(2), [["sports"], ["art"]], "got 'sports' in row 0: names of labels become an"),
+        (np.eye(2), pd.DataFrame({"a": ["x", 0], "b": [1, 0]}), "only 0 and 1, got 'x'"),
+    ],
+    ids=str,
+)
+def test_what_is_wrong_is_said_in_one_line(X, Y, message):
+    with pytest.raises(ValueError, match=message) as caught:
+        LabelTree().fit(X, Y)
+    assert "\n" not in str(caught.value)
+
+
+def test_predict_says_in_one_line_what_is_wrong_too(model):
+    with pytest.raises(ValueError, match=r"got NaN in row 0, column 3$"):
+        model.predict_topk(np.where(np.arange(90) == 3, np.nan, 1.0)[None])
+    with pytest.raises(ValueError, match="X has 3 features, but LabelTree is expecting 90"):
+        model.predict_topk(np.ones((1, 3)))
+
+
+def test_points_without_features_are_named_and_may_get_nothing(model, data):
+    X = data[0]
+    empty = np.diff(X.indptr) == 0
+    with pytest.warns(DataWarning, match=rf"^{empty.sum()} of 240 points have no features"):
+        labels, scores = model.predict_topk(X, k=3)
+    assert (labels[empty] >= 0).all()
+    nothing, no_scores = model.predict_topk(X, k=3, empty="nothing")
+    assert nothing.dtype == np.int32
+    assert no_scores.dtype == np.float32
+    assert (nothing[empty] == -1).all()
+    assert (no_scores[empty] == 0).all()
+    np.testing.assert_array_equal(nothing[~empty], labels[~empty])
+    np.testing.assert_array_equal(no_scores[~empty], scores[~empty])
+    with pytest.raises(ValueError, match="empty must be one of 'bias', 'nothing', got 'all'"):
+        model.predict_topk(X, empty="all")
+
+
+@pytest.mark.filterwarnings("error")
+def test_points_with_features_are_not_warned_of(model, data):
+    X = data[0]
+    model.predict_topk(X[np.diff(X.indptr) > 0])
+
+
+def test_data_that_teach_nothing_are_warned_of(data):
+    X, Y = data
+    with pytest.warns(DataWarning, match="X has no features"):
+        LabelTree().fit(sparse.csr_array(X.shape, dtype=np.float32), Y)
+    with pytest.warns(DataWarning, match="Y has a single label"):
+        LabelTree().fit(X, [[4]] * 240)
+    with pytest.warns(DataWarning, match="Y has a single class"):
+        LabelTree().fit(X, ["a"] * 240)
+
+
+def test_names_that_are_not_distinct_are_warned_of(model, tmp_path):
+    names = [f"label {i}" for i in range(40)]
+    names[7] = names[3]
+    with pytest.warns(DataWarning, match="label_names has 'label 3' more than once"):
+        model.save(tmp_path / "m.safetensors", label_names=names)
+    assert list(load(tmp_path / "m.safetensors").label_names_) == names
+
+
+@pytest.mark.parametrize("threshold", [0.0, 0.2, 0.5, 0.9, 1.0])
+def test_the_threshold_of_predict(model, data, threshold):
+    X = data[0]
+    scores = model.decision_function(X).toarray()
+    predicted = model.predict(X, threshold=threshold)
+    np.testing.assert_array_equal(predicted.toarray() == 1, scores > threshold)
+    assert (model.predict(X) != model.predict(X, threshold=0.5)).nnz == 0
+
+
+def test_a_bad_threshold_is_refused(model, data):
+    with pytest.raises(ValueError, match=r"threshold must be a finite number in \[0.0, 1.0\]"):
+        model.predict(data[0], threshold=2)
+    classes = LabelTree(random_state=0).fit(data[0], ["a", "b"] * 120)
+    with pytest.raises(ValueError, match=r"threshold is not for classes, got 0.3"):
+        classes.predict(data[0], threshold=0.3)
+
+
+@pytest.mark.parametrize("estimator", [LabelTree(), DiSMEC(), Agglomerated(LabelTree(2))], ids=str)
+def test_score_is_precision_at_one(estimator, data):
+    X, Y = data
+    model = clone(estimator).set_params(random_state=0).fit(X, Y)
+    expected = metrics.precision(Y, model.predict_topk(X, k=1)[0]) / 100
+    for form in (Y, Y.toarray(), lists_of(Y)):
+        assert model.score(X, form) == pytest.approx(expected)
+    weights = np.arange(240.0)
+    hits = [metrics.precision(Y[[i]], model.predict_topk(X[[i]], k=1)[0]) for i in range(240)]
+    weighted = np.average(hits, weights=weights) / 100
+    assert model.score(X, Y, sample_weight=weights) == pytest.approx(weighted)
+    few = [[0] if i % 2 else [] for i in range(240)]  # fewer labels than the model has
+    best = model.predict_topk(X, k=1)[0][:, 0]
+    assert model.score(X, few) == pytest.approx(np.mean((best == 0) & (np.arange(240) % 2 == 1)))
+
+
+def test_score_of_classes_is_accuracy(data):
+    X = data[0]
+    y = np.array(["a", "b", "c"] * 80)
+    model = Parabel(1, random_state=0).fit(X, y)
+    assert model.score(X, y) == (model.predict(X) == y).mean()
+
+
+def test_sample_weight_is_refused_with_a_way_out(data):
+    X, Y = data
+    with pytest.raises(TypeError, match=r"LabelTree.fit takes no sample_weight: repeat points"):
+        LabelTree().fit(X, Y, sample_weight=np.ones(240))
+    with pytest.raises(TypeError, match=r"LabelTree.fit takes no groups$"):
+        LabelTree().fit(X, Y, groups=1)
+
+
+@pytest.mark.parametrize("entry", registry.entries(), ids=lambda entry: entry.name)
+def test_verbose_may_be_a_bool(entry):
+    estimator = entry.estimator()()
+    if "verbose" in estimator.get_params(deep=False):
+        for value in (True, False, 0, 2):
+            estimator.set_params(verbose=value).check_parameters()
+        with pytest.raises(ValueError, match=r"verbose of .* must be a bool or an int >= 0"):
+            estimator.set_params(verbose=-1).check_parameters()

@@ -1,0 +1,121 @@
+"""Parameters that prediction reads, set after ``fit``; classes; scores of all labels."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+
+from defrag import (
+    PLT,
+    Agglomerated,
+    Bonsai,
+    Defrag,
+    DiSMEC,
+    Fiat,
+    Imputed,
+    LabelTree,
+    Parabel,
+    Refrag,
+)
+from tests.data import make_data
+
+HOSTILE = [
+    (LabelTree(), "beam_size"),
+    (Parabel(2), "beam_size"),
+    (Bonsai(1), "beam_size"),
+    (PLT(search="beam"), "beam_size"),
+    (PLT(), "search"),
+    (DiSMEC(), "n_jobs"),
+    (LabelTree(), "n_jobs"),
+    (Refrag(LabelTree(), gamma=2.0, propensity_weight=0.5), "candidates"),
+    (Refrag(LabelTree(), gamma=2.0, propensity_weight=0.5), "widen"),
+]
+
+
+@pytest.mark.sanitize
+@pytest.mark.parametrize(("model", "name"), HOSTILE, ids=str)
+def test_a_parameter_set_after_fit_is_obeyed_or_refused(model, name):
+    X, Y = make_data()
+    model = clone(model).set_params(random_state=0).fit(X, Y)
+    for value in (0, -5, 2**40, "many", 1.5, None, True):
+        model.set_params(**{name: value})
+        allowed = model.parameter_rules[name].accepts(value)
+        for call in (model.predict_topk, model.decision_function, model.predict):
+            if allowed:
+                call(X[:5])
+            else:
+                with pytest.raises(ValueError, match=rf"^{name} .*must be .*, got {value!r}$"):
+                    call(X[:5])
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("beta", -1.0), ("beta", "auto"), ("max_growth", 0), ("mode", "none"), ("row_norm", 3)],
+)
+def test_imputation_checks_what_it_reads(name, value):
+    X, Y = make_data()
+    fiat = Fiat(beta=0.5, random_state=0).fit(X)
+    imputed = Imputed(LabelTree(), Fiat(beta=0.5), random_state=0).fit(X, Y)
+    fiat.set_params(**{name: value})
+    imputed.imputation_.set_params(**{name: value})
+    with pytest.raises(ValueError, match=f"{name} of Fiat must be"):
+        fiat.transform(X)
+    with pytest.raises(ValueError, match=f"{name} of Fiat must be"):
+        imputed.predict_topk(X)
+
+
+def test_pooling_is_checked_where_it_is_read():
+    X, Y = make_data()
+    groups = Defrag(max_cluster_size=4, random_state=0).fit(X, Y).set_params(pooling="median")
+    with pytest.raises(ValueError, match="pooling of Defrag must be one of"):
+        groups.transform(X)
+    model = Agglomerated(LabelTree(), Defrag(), random_state=0).fit(X, Y)
+    model.members_[0][0].set_params(pooling="median")
+    with pytest.raises(ValueError, match="pooling of Defrag must be one of"):
+        model.predict_topk(X)
+
+
+def _classes(n_classes, n_features=400, seed=0):
+    """Make a point per class; with many classes a search of all takes long."""
+    draw = np.random.default_rng(seed)
+    X = sparse.random_array((n_classes, n_features), density=0.02, format="csr", rng=draw)
+    return X.astype(np.float32), np.arange(n_classes) + 7
+
+
+@pytest.mark.parametrize("model", [LabelTree(), Parabel(2), Bonsai(1)], ids=str)
+def test_predict_of_classes_is_the_first_of_the_search(model):
+    X, classes = _classes(700)
+    X, y = sparse.csr_array(sparse.vstack([X, X, X])), np.tile(classes, 3)
+    model = clone(model).set_params(random_state=0, beam_size=2).fit(X, y)
+    best, _ = model.predict_topk(X[:700], k=1)
+    np.testing.assert_array_equal(model.predict(X[:700]), classes[best[:, 0]])
+    assert (model.predict(X[:700]) == classes).mean() > 0.5
+
+
+def test_scores_of_all_labels_take_time_in_proportion():
+    seconds = {}
+    for n_labels in (4000, 16000):
+        X, y = _classes(n_labels, n_features=50)
+        Y = sparse.csr_array((np.ones(n_labels, np.float32), (np.arange(n_labels), y - 7)))
+        model = LabelTree(random_state=0, preset="fast").fit(X, Y)
+        model.rank(X[:1], n_labels, exhaustive=True)
+        begin = time.process_time()
+        model.rank(X[:20], n_labels, exhaustive=True)
+        seconds[n_labels] = time.process_time() - begin
+    assert seconds[16000] < 9 * seconds[4000]
+
+
+def test_scores_of_more_labels_than_are_kept_in_order_agree():
+    X, y = _classes(900)
+    model = LabelTree(random_state=0).fit(X, [[one - 7] for one in y])
+    whole, scores = model.rank(X[:30], 900, exhaustive=True)
+    few, few_scores = model.rank(X[:30], 100, exhaustive=True)
+    np.testing.assert_array_equal(whole[:, :100], few)
+    np.testing.assert_array_equal(scores[:, :100], few_scores)
+    np.testing.assert_array_equal(np.sort(whole, axis=1), np.tile(np.arange(900), (30, 1)))
+    order = np.lexsort((whole, -scores))
+    np.testing.assert_array_equal(order, np.tile(np.arange(900), (30, 1)))
