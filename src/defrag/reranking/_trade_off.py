@@ -33,6 +33,11 @@ _ALPHAS = (0.999, 0.99, 0.98, 0.95, 0.9, 0.8, 0.65, 0.5)
 _GAMMAS = (1.0, 2.0, 4.0, 8.0, 16.0, 30.0, 60.0)
 _WEIGHTS = tuple(round(0.05 * step, 2) for step in range(1, 41))
 
+# Of some hundred settings the best one is also a lucky one, and the base that is trained on part
+# of the points gains more than that on all: with one standard error the loss on other points was
+# above what was asked for in 5 of 13 runs on splits of training data, with three in none.
+_ERRORS_COUNTED = 3.0
+
 # Rows whose rankings under all settings are held at a time.
 _ROWS_AT_A_TIME = 1024
 
@@ -64,12 +69,16 @@ class TradeOff:
         """Give what each setting loses of a measure, in points."""
         return np.asarray(self.measures[guard][0] - self.measures[guard])
 
+    def bound(self, guard: str) -> NDArray[np.float64]:
+        """Return an upper confidence bound of the loss of each setting, in points."""
+        return np.asarray(self.loss(guard) + _ERRORS_COUNTED * self.errors[guard])
+
     def choose(self, target: str, guard: str, max_loss: float) -> int:
         """Give the setting with the best target among those that lose at most ``max_loss``.
 
-        Of many settings, the best one is also a lucky one: a loss counts with its standard error.
+        A loss counts with three standard errors, so that it holds on other points too.
         """
-        allowed = self.loss(guard) + self.errors[guard] <= max_loss
+        allowed = self.bound(guard) <= max_loss
         allowed[0] = True
         return int(np.argmax(np.where(allowed, self.measures[target], -np.inf)))
 
@@ -80,6 +89,20 @@ class TradeOff:
         best = np.maximum.accumulate(value[order])
         rises = np.append(True, best[1:] > best[:-1])
         return np.asarray(order[rises])
+
+    def __str__(self) -> str:
+        """Return the settings that no other beats in P@1 and PSP@3, as a table."""
+        measures = [name for name in ("P@1", "P@3", "PSP@1", "PSP@3") if name in self.measures]
+        names = ("alpha", "gamma", "propensity_weight")
+        lines = [" ".join(f"{name:>17}" if name in names else f"{name:>7}"
+                          for name in (*names, *measures)) + "  loss of P@1"]  # fmt: skip
+        loss, bound = self.loss("P@1"), self.bound("P@1")
+        target = "PSP@3" if "PSP@3" in measures else measures[-1]
+        for place in self.frontier(target, "P@1"):
+            settings = " ".join(f"{getattr(self, name)[place]:17g}" for name in names)
+            values = " ".join(f"{self.measures[name][place]:7.2f}" for name in measures)
+            lines.append(f"{settings} {values}  {loss[place]:.2f}, at most {bound[place]:.2f}")
+        return "\n".join(lines)
 
 
 class Tally:

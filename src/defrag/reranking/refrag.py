@@ -8,6 +8,7 @@ rows and prototypes of length 1 they work.
 
 from __future__ import annotations
 
+import warnings
 from copy import copy
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -22,6 +23,7 @@ from defrag.agglomeration import Defrag
 from defrag.agglomeration.co_occurrence import CoOccurrence, find_groups
 from defrag.classifiers._base import Classifier, check_part, unit_rows
 from defrag.classifiers.label_trees.label_tree import LabelTree
+from defrag.exceptions import DataWarning
 from defrag.metrics.propensity import inverse_propensity
 from defrag.reranking._candidates import Candidates, add_nearest, answer, factors
 from defrag.reranking._trade_off import Tally, TradeOff, settings_to_try
@@ -47,7 +49,8 @@ class Refrag(Classifier):
     of them, scores too low. How much of this pays is a trade: precision of the first label
     against what is found of rare ones. ``"auto"`` measures it on training rows that are held
     out, for which the base is trained anew, and takes the best ``target`` that costs at most
-    ``max_loss`` of ``guard``, the standard error of the cost included.
+    ``max_loss`` of ``guard``, three standard errors of the cost
+    included, so that the loss on other points stays below it too.
 
     Parameters
     ----------
@@ -99,7 +102,8 @@ class Refrag(Classifier):
     alpha_, gamma_, propensity_weight_ : float
         What was given or chosen.
     trade_off_ : TradeOff or None
-        Every setting that "auto" tried, and what it did; None if nothing was to be chosen.
+        Every setting that "auto" tried, and what it did; it prints as a table. None if nothing
+        was to be chosen.
     prototypes_ : csr_array, shape (n_labels, n_features)
         Of length 1, 0 for labels without points.
     bonus_ : ndarray of float32, shape (n_labels,)
@@ -243,6 +247,13 @@ class Refrag(Classifier):
 
     def _take(self, trade_off: TradeOff) -> None:
         chosen = trade_off.choose(self.target, self.guard, self.max_loss)
+        if chosen == 0:
+            message = (
+                f"Refrag changes nothing: no setting raises {self.target} and is sure to lose at "
+                f"most {self.max_loss:g} points of {self.guard} on {trade_off.n_rows:,} held-out "
+                "points; raise max_loss or print trade_off_"
+            )
+            warnings.warn(message, DataWarning, stacklevel=2)
         self.alpha_ = float(trade_off.alpha[chosen])
         self.gamma_ = float(trade_off.gamma[chosen])
         self.propensity_weight_ = float(trade_off.propensity_weight[chosen])
