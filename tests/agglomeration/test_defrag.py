@@ -334,7 +334,7 @@ def test_a_linear_model_is_compressed_and_certified(options):
 def test_a_mean_over_present_members_cannot_be_certified():
     X = power_law(20, 16, 3)
     defrag = Defrag(random_state=0, pooling="mean_nonzero").fit(X)
-    with pytest.raises(ValueError, match="is not linear: tied weights need 'sum' or 'mean'"):
+    with pytest.raises(ValueError, match="is not linear: tied weights require 'sum' or 'mean'"):
         defrag.certificate(X, np.ones(16))
 
 

@@ -16,7 +16,7 @@ from defrag import Agglomerated, Defrag, Parabel, load, metrics
 from defrag._validation import canonical_csr
 from defrag.agglomeration.rivals import BCLS, ITDC, LSC, SCBC, HashGroups, RandomGroups, TopFeatures
 from defrag.agglomeration.rivals._assignment import Marriage, improve
-from defrag.agglomeration.rivals._centres import add_up, start_clusters
+from defrag.agglomeration.rivals._centres import start_clusters, sum_clusters
 from defrag.agglomeration.rivals._information import feature_information, lost_information
 from defrag.agglomeration.rivals.bcls import projection
 from defrag.agglomeration.rivals.itdc import nearest_groups, start_by_label
@@ -217,7 +217,7 @@ def test_the_objective_is_the_information_that_is_lost(seed, n_groups, start):
 def test_lost_information_is_the_sum_of_divergences(seed):
     joint = table(seed)
     labels = np.random.default_rng(seed).integers(0, 4, 12).astype(np.int32)
-    pooled = add_up(joint, labels, 4, 1)
+    pooled = sum_clusters(joint, labels, 4, 1)
     lost = lost_information(joint, pooled)
     apart = divergences(joint.toarray(), pooled.toarray(), smoothing=0.0)[np.arange(12), labels]
     weight = np.asarray(joint.sum(axis=1)) / joint.sum()
@@ -231,7 +231,7 @@ def test_lost_information_is_the_sum_of_divergences(seed):
 def test_nearest_groups_are_those_of_the_slow_twin(seed, smoothing):
     joint = table(seed)
     labels = np.random.default_rng(seed).integers(0, 5, 12).astype(np.int32)
-    pooled = add_up(joint, labels, 5, 1)
+    pooled = sum_clusters(joint, labels, 5, 1)
     found = nearest_groups(joint, pooled, labels, smoothing, 1)
     apart = divergences(joint.toarray(), pooled.toarray(), smoothing)
     nearest = apart.min(axis=1)

@@ -1,4 +1,4 @@
-"""Feature agglomeration: many features replaced by fewer groups of them."""
+"""Feature agglomeration: features replaced by fewer groups of features."""
 
 from __future__ import annotations
 

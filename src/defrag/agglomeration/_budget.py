@@ -1,4 +1,4 @@
-"""How the budget of K groups is spent: single features, buckets, and the rest."""
+"""Assignment of features to groups: singletons and random buckets."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ if TYPE_CHECKING:
 
     from defrag.typing import Ids
 
-__all__ = ["deal_buckets", "deal_to_room", "hash_to_buckets", "pick_singletons"]
+__all__ = ["fill_groups", "hash_buckets", "pick_singletons", "random_buckets"]
 
 _BUCKETS = 2  # the stage of the random stream, as in cpp/core/random.hpp
 
 
 def pick_singletons(energy: NDArray[np.float64], n_clusters: int, share: float) -> Ids:
-    """Give the features that keep a group of their own: the heaviest of positive energy."""
+    """Return the features that form a group of their own: those with the most energy."""
     wanted = min(int(share * n_clusters), int(np.count_nonzero(energy > 0)))
     return largest_ids(energy, wanted)
 
 
-def deal_buckets(features: Ids, n_buckets: int, seed: int) -> Ids:
-    """Deal features to equally full buckets at random; gives the bucket of each.
+def random_buckets(features: Ids, n_buckets: int, seed: int) -> Ids:
+    """Return random buckets of equal size.
 
-    A feature's place depends on (seed, feature id) alone.
+    The order of the features depends only on the seed and their ids.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from defrag.agglomeration._budget import deal_buckets
-    >>> np.bincount(deal_buckets(np.arange(10, dtype=np.int32), 4, seed=0))
+    >>> from defrag.agglomeration._budget import random_buckets
+    >>> np.bincount(random_buckets(np.arange(10, dtype=np.int32), 4, seed=0))
     array([3, 3, 2, 2])
     """
     order = np.lexsort((features, _hash(features.astype(np.uint64), seed)))
@@ -42,26 +42,26 @@ def deal_buckets(features: Ids, n_buckets: int, seed: int) -> Ids:
     return buckets
 
 
-def hash_to_buckets(features: Ids, n_buckets: int, seed: int) -> Ids:
-    """Give the bucket of each feature by its hash alone; buckets are not equally full.
+def hash_buckets(features: Ids, n_buckets: int, seed: int) -> Ids:
+    """Return the bucket of each feature by its hash; sizes differ.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from defrag.agglomeration._budget import hash_to_buckets
-    >>> hash_to_buckets(np.arange(6, dtype=np.int32), 4, seed=0)
+    >>> from defrag.agglomeration._budget import hash_buckets
+    >>> hash_buckets(np.arange(6, dtype=np.int32), 4, seed=0)
     array([3, 0, 2, 1, 3, 3], dtype=int32)
     """
     return (_hash(features.astype(np.uint64), seed) % np.uint64(n_buckets)).astype(np.int32)
 
 
-def deal_to_room(room: NDArray[np.int64]) -> Ids:
-    """Give the group of the first, second, ... item dealt to groups with room left."""
-    return np.repeat(np.arange(len(room), dtype=np.int32), room)
+def fill_groups(free: NDArray[np.int64]) -> Ids:
+    """Return the group of each item when groups take as many items as they have free places."""
+    return np.repeat(np.arange(len(free), dtype=np.int32), free)
 
 
 def _hash(items: NDArray[np.uint64], seed: int) -> NDArray[np.uint64]:
-    """Hash as the random streams of the core do: splitmix64 of seed, stage and item."""
+    """Return splitmix64 of seed, stage and item, as the random streams of the core."""
     with np.errstate(over="ignore"):
         state = _splitmix(np.full(1, seed, dtype=np.uint64))
         state = _splitmix(state ^ np.uint64(_BUCKETS * 0xD6E8FEB86659FD93 % 2**64))

@@ -1,4 +1,4 @@
-"""What the clusterings of features share: how many groups, labels where needed, vectors."""
+"""Base class of clusterings of features: the number of groups, labels, vectors."""
 
 from __future__ import annotations
 
@@ -30,22 +30,22 @@ GROUP_RULES: dict[str, Any] = {
     "n_jobs": Int(none=True),
     "verbose": VERBOSE,
 }
-"""Parameters of every clustering: the number of groups, and the value of one in a row."""
+"""Parameters of all clusterings."""
 
 VECTOR_RULES: dict[str, Any] = {
     "sample_points": Float(0.0, 1.0, open_low=True),
     "sample_labels": Float(0.0, 1.0, open_low=True),
     "min_labels": Int(1),
 }
-"""Parameters of the clusterings that represent features by vectors; ``representation`` has a
-check of its own, since it may be data."""
+"""Parameters of clusterings of vectors; ``representation`` is checked separately, since it
+may be an array."""
 
 
 class FeatureClustering(FeaturePooling):
-    """A clustering of features that is told how many groups to find.
+    """Base class of clusterings with a given number of groups.
 
-    A subclass has the parameters ``max_cluster_size``, ``n_clusters`` and ``stop``; one that
-    calls :meth:`_vectors` also those of ``VECTOR_RULES`` and ``representation``.
+    A subclass has the parameters of ``GROUP_RULES``; one that calls :meth:`_vectors` also has
+    ``representation`` and those of ``VECTOR_RULES``.
     """
 
     max_cluster_size: int
@@ -55,7 +55,7 @@ class FeatureClustering(FeaturePooling):
     sample_points: float
     sample_labels: float
     min_labels: int
-    # Parameters of Defrag; elsewhere as the paper has them.
+    # Parameters of Defrag; other clusterings use the values of the paper.
     volume: str = "l1"
     popularity: str = "all"
     row_norm: str | None = None
@@ -66,8 +66,8 @@ class FeatureClustering(FeaturePooling):
 
     parameter_rules: ClassVar[dict[str, Any]] = GROUP_RULES
     learnt_numbers: ClassVar[dict[str, Rule]] = {}
-    """Numbers that a method learns beside the groups, stored in model files: for ``objective``
-    the rule of the attribute ``objective_``."""
+    """Rules of further learnt numbers, which are stored in model files: ``objective`` is the
+    rule of the attribute ``objective_``."""
 
     @all_or_nothing
     def fit(self, X: MatrixLike, Y: LabelsLike = None) -> FeatureClustering:
@@ -78,13 +78,12 @@ class FeatureClustering(FeaturePooling):
         X : sparse or dense matrix, shape (n_points, n_features)
             Training data.
         Y : indicator matrix, label lists or classes, optional
-            Labels of the points, for the methods that use them.
+            Labels of the points, for clusterings that use them.
 
         Returns
         -------
         self : FeatureClustering
-            The fitted transformer. Where an error or an interrupt ends ``fit``, it is what it
-            was before.
+            The fitted transformer. It is unchanged if ``fit`` raises an exception.
         """
         self.check_parameters()
         X = check_features(self, X, reset=True)
@@ -92,7 +91,7 @@ class FeatureClustering(FeaturePooling):
 
     @all_or_nothing
     def fit_canonical(self, X: Csr, Y: LabelsLike = None) -> FeatureClustering:
-        """Find the groups on a matrix that was checked already, as a part of a composite."""
+        """Find the groups on a validated matrix, as part of a composite."""
         self.check_parameters()
         self.n_features_in_: int = X.shape[1]
         return self._learn(X, Y)
@@ -103,7 +102,7 @@ class FeatureClustering(FeaturePooling):
 
     @abstractmethod
     def _find_groups(self, X: Csr, Y: LabelsLike, seed: int) -> None:
-        """Find the groups of the features of a canonical matrix and call ``_set_groups``."""
+        """Find the groups on a validated matrix and call ``_set_groups``."""
 
     def _count_groups(self, n_features: int) -> int:
         if self.n_clusters is None:
@@ -123,7 +122,7 @@ class FeatureClustering(FeaturePooling):
             )
 
     def _labels(self, Y: LabelsLike, n_rows: int) -> Csr:
-        """Give the labels that this clustering cannot do without."""
+        """Return the validated labels; raise ValueError if there are none."""
         if Y is None:
             raise ValueError(
                 f"This {type(self).__name__} estimator requires y to be passed, "
@@ -132,7 +131,7 @@ class FeatureClustering(FeaturePooling):
         return check_labels(Y, n_rows=n_rows).matrix
 
     def _vectors(self, X: Csr, Y: LabelsLike) -> Csr:
-        """Give what stands for each feature, not scaled."""
+        """Return the vectors of the features, not scaled."""
         vectors = FeatureVectors(
             X,
             sample_points=self.sample_points,

@@ -1,4 +1,4 @@
-"""Features pooled by group: what every clustering of features can do once it is fitted."""
+"""Base class of transformers that replace features by groups."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _NAMES_SHOWN = 3
 
 
 class FeaturePooling(TransformerMixin, Estimator):
-    """Replace features by groups; a subclass finds the groups in its ``fit``.
+    """Base class of transformers that replace features by groups.
 
     A subclass has the parameters ``pooling``, with its rule, and ``n_jobs``, and its ``fit``
     calls :meth:`_set_groups`.
@@ -45,7 +45,7 @@ class FeaturePooling(TransformerMixin, Estimator):
     def _set_groups(
         self, X: Csr, labels: Ids, n_clusters: int, energy: NDArray[np.float64], scale: str | None
     ) -> None:
-        """Take over the groups that ``fit`` found on X."""
+        """Set the fitted attributes from the groups found on X."""
         self.labels_ = labels
         self.n_clusters_ = n_clusters
         self.energy_ = energy
@@ -60,7 +60,7 @@ class FeaturePooling(TransformerMixin, Estimator):
         Parameters
         ----------
         X : sparse or dense matrix, shape (n_points, n_features)
-            Data with the features of ``fit``.
+            Points with the features of ``fit``.
 
         Returns
         -------
@@ -73,19 +73,19 @@ class FeaturePooling(TransformerMixin, Estimator):
 
     @on_snapshot
     def inverse_transform(self, Xt: MatrixLike) -> Any:
-        """Spread the value of each group evenly over its members.
+        """Distribute the value of each group evenly over its features.
 
-        ``transform`` gives back what went in, except for groups without members.
+        ``transform`` of the result restores Xt, except for empty groups.
 
         Parameters
         ----------
         Xt : sparse or dense matrix, shape (n_points, n_clusters_)
-            Agglomerated data.
+            Agglomerated points.
 
         Returns
         -------
         X : csr_array, or ndarray for dense Xt, shape (n_points, n_features_in_)
-            Data in the features of ``fit``.
+            Points with the features of ``fit``.
         """
         check_is_fitted(self)
         groups = check_matrix(Xt, name="Xt", n_features=self.n_clusters_)
@@ -106,17 +106,17 @@ class FeaturePooling(TransformerMixin, Estimator):
 
     @on_snapshot
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
-        """Name each group by its heaviest members.
+        """Return names of the groups, made of their features with the most energy.
 
         Parameters
         ----------
         input_features : array-like of str, optional
-            Feature names; default: those seen in ``fit``, or x0, x1, ...
+            Feature names; default: those of ``fit``, or x0, x1, ...
 
         Returns
         -------
         names : ndarray of object, shape (n_clusters_,)
-            Such as ``"image+picture+jpeg+5"``: three members and five more.
+            Such as ``"image+picture+jpeg+5"``: three features and five more.
         """
         check_is_fitted(self)
         names = _check_feature_names_in(self, input_features)
@@ -132,12 +132,12 @@ class FeaturePooling(TransformerMixin, Estimator):
 
     @on_snapshot
     def tie_weights(self, W: Any, X: MatrixLike, *, method: Method = "cluster_ls") -> Any:
-        """Compress a linear model of the features into one of the groups.
+        """Compress a linear model of the features into a linear model of the groups.
 
         Parameters
         ----------
         W : ndarray or sparse matrix, shape (n_features,) or (n_features, n_labels)
-            Any linear model: ``X @ W`` are its scores.
+            A linear model with the scores ``X @ W``.
         X : matrix, shape (n_points, n_features)
             Points on which the scores should change little.
         method : {"cluster_ls", "mean", "joint_ls"}, default="cluster_ls"
@@ -146,7 +146,7 @@ class FeaturePooling(TransformerMixin, Estimator):
         Returns
         -------
         tied : ndarray or sparse matrix, shape (n_clusters_,) or (n_clusters_, n_labels)
-            The model to use on ``transform(X)``.
+            The compressed model, for use on ``transform(X)``.
         """
         self._check_linear()
         X = check_features(self, X, reset=False)
@@ -160,23 +160,23 @@ class FeaturePooling(TransformerMixin, Estimator):
     def certificate(
         self, X: MatrixLike, W: Any, *, tied: Any = None, level: Level = "residual"
     ) -> Certificate:
-        """Say how far scores move when a linear model is compressed with these groups.
+        """Compute and bound the change of scores when a linear model is compressed.
 
         Parameters
         ----------
         X : matrix, shape (n_points, n_features)
-            The points whose scores count.
+            The points whose scores are compared.
         W : ndarray or sparse matrix, shape (n_features,) or (n_features, n_labels)
             The linear model.
         tied : ndarray or sparse matrix, optional
-            Its compressed twin; default: ``tie_weights(W, X)``.
+            The compressed model; default: ``tie_weights(W, X)``.
         level : {"residual", "spectral", "frobenius"}, default="residual"
-            How tight a bound; see :func:`defrag.agglomeration.certificate.certificate`.
+            Level of the bound; see :func:`defrag.agglomeration.certificate.certificate`.
 
         Returns
         -------
         certificate : Certificate
-            What changed, the worst change of a single score, and the bound.
+            The change, the worst change of a single score, and the bound.
         """
         self._check_linear()
         X = check_features(self, X, reset=False)
@@ -192,11 +192,11 @@ class FeaturePooling(TransformerMixin, Estimator):
         if self._pooling() == "mean_nonzero":
             raise ValueError(
                 f"pooling='mean_nonzero' of {type(self).__name__} is not linear: tied weights "
-                "need 'sum' or 'mean'"
+                "require 'sum' or 'mean'"
             )
 
     def _find_scale(self, X: Csr) -> Floats:
-        """Factors that give every group the energy of its members on unit rows."""
+        """Return factors that give every group the energy of its features on unit rows."""
         threads = _native.n_threads(self.n_jobs)
         lengths = _native.row_norms(X, l1=False, n_threads=threads)
         _, energy = _native.column_statistics(self.pool(X), row_lengths=lengths, n_threads=threads)
@@ -221,7 +221,7 @@ class FeaturePooling(TransformerMixin, Estimator):
         return pooling
 
     def _factor(self) -> Floats | None:
-        """Give what the sum of a group is multiplied by, or None for nothing."""
+        """Return the factors of the sums of the groups, or None."""
         if self._pooling() != "mean":
             return self.scale_
         mean = (1.0 / np.maximum(self._sizes(), 1)).astype(np.float32)
@@ -242,5 +242,5 @@ class FeaturePooling(TransformerMixin, Estimator):
 
 
 def _inverse(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Invert what is positive; nothing is spread over a group without members."""
+    """Return the inverse of positive values, and 0 for the others."""
     return np.divide(1.0, values, out=np.zeros_like(values), where=values > 0)

@@ -1,8 +1,7 @@
-"""Which features occur together, inside the groups of clusterings: never d x d.
+"""Co-occurrence of features within the groups of clusterings.
 
-The paper's pseudo co-occurrence is X^T X with every entry set to zero whose two features
-belong to different groups. It is kept as one dense block per group, flat in memory; several
-clusterings count as their mean.
+The pseudo co-occurrence of the paper is X^T X without the entries between features of
+different groups. It is stored as one dense block per group; several clusterings are averaged.
 """
 
 from __future__ import annotations
@@ -26,37 +25,36 @@ if TYPE_CHECKING:
 
 __all__ = ["RIDGE", "CoOccurrence", "find_groups"]
 
-# Added to the squares that slopes are divided by; a row of 40 features has squares of 0.025.
+# Added to the energy that slopes are divided by; a unit row of 40 features has squares of 0.025.
 RIDGE = 0.01
 
 
 @dataclass(frozen=True)
 class CoOccurrence:
-    """The mean of the blocks of several clusterings.
+    """Mean of the co-occurrence blocks of several clusterings.
 
     Attributes
     ----------
     blocks : list of (GroupLayout, ndarray of float32)
-        The layout of each clustering and the entries of its blocks, group after group, a
-        block by rows.
+        The layout of each clustering and the entries of its blocks, by group and row.
     """
 
     blocks: list[tuple[GroupLayout, Floats]]
 
     @classmethod
     def of_rows(cls, X: Csr, groups: Sequence[Ids], *, scale: str, n_threads: int) -> CoOccurrence:
-        """Add up the products of features over rows of length 1.
+        """Compute the co-occurrence of features over unit rows.
 
         Parameters
         ----------
         X : csr_array, shape (n_points, n_features)
             The rows.
         groups : sequence of ndarray of int32, shape (n_features,)
-            The group of each feature in each clustering, -1 for none.
+            The group of each feature in each clustering, or -1.
         scale : {"raw", "cosine", "slope"}
-            What an entry is divided by: nothing, the square roots of its two diagonal ones, or
-            that of its row and a bit. The last is what a unit of one feature says about the
-            other: a rare feature tells of its frequent companion, hardly the reverse.
+            Divide entry (j, k) by nothing; by the square roots of the diagonal entries of j and
+            k; or by the diagonal entry of j plus a ridge, which is the slope of the regression
+            of k on j.
         n_threads : int
             Threads.
         """
@@ -71,22 +69,22 @@ class CoOccurrence:
         return cls(blocks)
 
     def multiply(self, X: Csr, *, max_entries: int, n_threads: int) -> Csr:
-        """Multiply rows with the blocks and bring the products to length 1.
+        """Return the L2-normalised products of rows with the blocks.
 
         Parameters
         ----------
         X : csr_array, shape (n_rows, n_features)
             The rows.
         max_entries : int
-            Keep this many entries of each product, the largest; 0 for all.
+            Number of largest entries to keep in each product; 0 for all.
         n_threads : int
             Threads.
         """
         return self.impute(X, None, max_growth=0, max_entries=max_entries, n_threads=n_threads)
 
-    def impute(self, X: Csr, betas: Floats | None, **room: int) -> Csr:
-        """Add to rows of length 1 what their features occur with; see the kernel's wrapper."""
-        return _native.impute(X, self.blocks, betas, **room)
+    def impute(self, X: Csr, betas: Floats | None, **limits: int) -> Csr:
+        """Return imputed unit rows; see ``_native.impute``."""
+        return _native.impute(X, self.blocks, betas, **limits)
 
 
 def find_groups(
@@ -99,24 +97,24 @@ def find_groups(
     n_jobs: int | None,
     owner: str,
 ) -> list[Ids]:
-    """Give the groups of features: of one new clustering per seed, or of those that are fitted.
+    """Return groups of features: of one new clustering per seed, or of fitted clusterings.
 
     Parameters
     ----------
     X : csr_array
         Training data.
     Y : labels or None
-        Their labels, for a clustering that looks at them.
+        Labels of the points, for clusterings that use them.
     agglomeration : Defrag, or sequence of Defrag if ``prefit``
-        What to cluster with.
+        The clustering.
     prefit : bool
-        Whether the clusterings are fitted and to be used as they are.
+        Whether the clusterings are fitted already.
     seeds : sequence of int
-        Of the new clusterings.
+        Seeds of the new clusterings.
     n_jobs : int or None
-        Threads of the new clusterings.
+        Number of threads.
     owner : str
-        The estimator, for error messages.
+        Name of the estimator in error messages.
     """
     if prefit:
         fitted = [agglomeration] if isinstance(agglomeration, FeaturePooling) else agglomeration
@@ -140,7 +138,7 @@ def find_groups(
 
 
 def _slopes(layout: GroupLayout, entries: Floats) -> Floats:
-    """Divide the rows of blocks by their diagonal entries and the ridge."""
+    """Return the rows of blocks divided by their diagonal entries plus the ridge."""
     sizes = np.diff(layout.member_ptr)[layout.groups[layout.members]]
     starts = np.cumsum(sizes) - sizes
     diagonal = entries[starts + layout.slots[layout.members]]

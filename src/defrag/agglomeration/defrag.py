@@ -9,7 +9,7 @@ import numpy as np
 from defrag import _native
 from defrag._parameters import Choice, Float, Int
 from defrag._progress import progress_bar
-from defrag.agglomeration._budget import deal_buckets, deal_to_room, pick_singletons
+from defrag.agglomeration._budget import fill_groups, pick_singletons, random_buckets
 from defrag.agglomeration._clustering import GROUP_RULES, VECTOR_RULES, FeatureClustering
 from defrag.trees.balanced import build_tree
 from defrag.trees.vectors import scale_vectors
@@ -24,7 +24,7 @@ __all__ = ["Defrag"]
 
 
 class Defrag(FeatureClustering):
-    """Cluster sparse features into balanced groups and add each group up.
+    """Cluster sparse features into balanced groups and sum each group.
 
     With its defaults this is DEFRAG-X of the paper: features are represented by the
     points they occur in, and a tree of balanced spherical 2-means splits puts at most
@@ -35,84 +35,82 @@ class Defrag(FeatureClustering):
     Parameters
     ----------
     representation : {"x", "xy"}, matrix or mapping, default="x"
-        What stands for a feature: its column of X, its row of X^T Y, or a vector given
-        here (one row per feature, or a mapping from feature name to vector).
+        The vector of a feature: its column of X, its row of X^T Y, or an external vector
+        (a matrix with one row per feature, or a mapping from feature name to vector).
     split : {"kmeans", "ndcg"}, default="kmeans"
-        How a node is cut in two.
+        How a node is split.
     max_cluster_size : int, default=8
-        The paper's d0: the most features in a group.
+        Maximum number of features in a group, d0 in the paper.
     n_clusters : int, optional
-        Ask for this many groups instead.
+        Number of groups; overrides ``max_cluster_size``.
     stop : {"leaf<=d0", "leaf<2*d0"}, default="leaf<=d0"
-        When a node becomes a group. The first is what the paper's text and program say,
-        the second what its tables used: groups of up to ``2 * max_cluster_size - 1``.
+        When a node becomes a group. The first is the rule of the paper's text and program,
+        the second that of its tables: groups of up to ``2 * max_cluster_size - 1``.
     pooling : {"sum", "mean", "mean_nonzero"}, default="sum"
-        The value of a group in a row: the sum of its members, that divided by the size
-        of the group, or that divided by the number of members present in the row.
+        The value of a group in a row: the sum of its features, the sum divided by the size
+        of the group, or the sum divided by the number of its features in the row.
     sample_points : float, default=0.25
-        Share of the points used for clustering, the most voluminous first.
+        Fraction of the points used for clustering, those with the largest volume first.
     volume : {"l1", "l0"}, default="l1"
         The volume of a point: its sum of absolute values, or its number of non-zeros.
     sample_labels : float, default=0.05
-        Share of the labels used by "xy", the most popular first.
+        Fraction of the labels used by "xy", the most frequent first.
     min_labels : int, default=1000
-        Use at least this many labels, where there are as many.
+        Minimum number of labels used by "xy".
     popularity : {"all", "sample"}, default="all"
-        Count a label on all points or on the sampled ones.
+        Whether label frequencies are counted on all points or on the sampled ones.
     row_norm : {None, "l2"}, default=None
-        Bring points to length 1 before clustering; the paper does not.
+        L2-normalise points before clustering; the paper does not.
     threshold : float, default=0.0
-        Ignore coordinates of a unit vector up to this size.
+        Ignore coordinates of unit vectors up to this size.
     unseen : {"fill", "cluster", "drop"}, default="fill"
-        What becomes of features that never occur: they fill the groups up to equal
-        sizes, go through the tree as zero vectors (the official program), or belong to
-        no group (-1).
+        Features that never occur fill the groups up to equal sizes, are clustered as zero
+        vectors (as in the official program), or are dropped (group -1).
     tol : float, default=1e-3
-        A split ends when its objective rises by less than this share of itself.
+        A split stops when the relative increase of its objective is below this.
     max_iter : int, default=50
-        The most rounds of a split.
+        Maximum number of iterations of a split.
     singletons : float, default=0.0
-        Share of the groups that are single features: the heaviest, by their sum of
-        squares over unit rows.
+        Fraction of the groups that are single features: those with the most energy, the sum
+        of squares over unit rows.
     rest : {"cluster", "hash", "drop"}, default="cluster"
-        What becomes of the other features: the tree, random buckets of equal size, or
-        nothing.
+        The other features are clustered, put into random buckets of equal size, or dropped.
     scale : {None, "energy"}, default=None
-        Bring each group to the energy of its members on the training data, so that
-        groups of words that occur together do not drown the others.
+        Scale each group to the energy of its features on the training data, so that groups of
+        features that occur together do not dominate the others.
     random_state : int, RandomState, Generator or None, default=None
-        Seed; the same int gives the same groups whatever ``n_jobs``.
+        Seed; an int gives the same groups for any ``n_jobs``.
     n_jobs : int, optional
-        Threads, as in scikit-learn; -1 for all.
+        Number of threads, as in scikit-learn; -1 for all.
     verbose : bool or int, default=0
-        Show a progress bar on a terminal.
+        Whether to show a progress bar on a terminal.
 
     Attributes
     ----------
     labels_ : ndarray of int32, shape (n_features,)
-        The group of each feature, -1 for none.
+        The group of each feature, or -1.
     n_clusters_ : int
-        How many groups there are.
+        Number of groups.
     tree_ : BalancedTree or None
-        The tree over the features that were clustered, None without one.
+        The tree over the clustered features, if any.
     n_iter_ : int
-        Rounds of the longest split.
+        Number of iterations of the longest split.
     energy_ : ndarray of float64, shape (n_features,)
-        Sum of squares of each feature over unit rows of the training data.
+        Energy of each feature: its sum of squares over unit rows of the training data.
     scale_ : ndarray of float32, shape (``n_clusters_``,) or None
-        What the groups are multiplied by.
+        Factors of the groups.
     n_features_in_ : int
-        How many features X had.
+        Number of features.
 
     See Also
     --------
-    Hybrid : The settings we recommend.
+    Hybrid : The recommended settings.
     sklearn.cluster.FeatureAgglomeration : For dense data of few features.
 
     Notes
     -----
-    ``transform`` is one pass over the non-zeros; dense X gives dense groups, sparse X
-    sparse ones. The result has the same bits for any number of threads.
+    ``transform`` takes one pass over the non-zeros. The result is sparse if X is, and has the
+    same bits for any number of threads.
 
     Examples
     --------
@@ -210,7 +208,7 @@ class Defrag(FeatureClustering):
     def _place(
         self, X: Csr, Y: LabelsLike, features: Ids, n_clusters: int, seed: int
     ) -> tuple[BalancedTree | None, Ids, int]:
-        """Give the group of each feature that is not a singleton, and how many groups."""
+        """Return the tree, the groups of the features that are not singletons, and their number."""
         if self.rest == "drop" or not len(features):
             return None, np.full(len(features), -1, dtype=np.int32), 0
         if n_clusters == 0:
@@ -220,7 +218,7 @@ class Defrag(FeatureClustering):
             )
         n_clusters = min(n_clusters, len(features))
         if self.rest == "hash":
-            return None, deal_buckets(features, n_clusters, seed), n_clusters
+            return None, random_buckets(features, n_clusters, seed), n_clusters
         return self._cluster(self._represent(X, Y)[features], n_clusters, seed)
 
     def _represent(self, X: Csr, Y: LabelsLike) -> Csr:
@@ -251,7 +249,7 @@ class Defrag(FeatureClustering):
         places = np.full(len(seen), -1, dtype=np.int32)
         places[seen] = tree.leaf_of_items()
         if self.unseen == "fill":
-            places[~seen] = deal_to_room(free)
+            places[~seen] = fill_groups(free)
         return tree, places, tree.n_leaves
 
     def __sklearn_tags__(self) -> Tags:

@@ -1,4 +1,4 @@
-"""Hybrid: the heaviest features alone, the rest in random buckets."""
+"""Hybrid: the features with the most energy as singletons, the others in random buckets."""
 
 from __future__ import annotations
 
@@ -13,40 +13,40 @@ __all__ = ["Hybrid"]
 
 
 class Hybrid(Defrag):
-    """Keep the heaviest features single and hash the rest: the setting we recommend.
+    """Keep the features with the most energy and put the others into random buckets.
 
-    This is ours, not the paper's. Half of the groups are single features, the heaviest
-    by their sum of squares over unit rows; all other features share the other half in
-    random buckets of equal size, and buckets are scaled to the energy of their members.
-    At the same number of groups it loses about a quarter of the accuracy that the
-    paper's clusters lose, and it needs no clustering at all; the paper's clusters merge
-    words that occur together, leave fewer non-zeros per row, and so train faster on long
-    documents.
+    This agglomeration, which is not in the paper, is the recommended one. Half of the groups
+    are single features, those with the most energy (sum of squares over unit rows); all other
+    features share the other half in random buckets of equal size, which are scaled to the
+    energy of their features. At the same number of groups it loses about a quarter of the
+    precision that the clusters of the paper lose, and it needs no clustering. The clusters of
+    the paper merge words that occur together and leave fewer non-zeros per row, so that
+    training is faster on long documents.
 
     Parameters
     ----------
     max_cluster_size : int, default=8
-        Sets the number of groups, by the same rule as :class:`Defrag`.
+        Determines the number of groups, as in :class:`Defrag`.
     n_clusters : int, optional
-        The number of groups, instead.
+        Number of groups; overrides ``max_cluster_size``.
     stop : {"leaf<=d0", "leaf<2*d0"}, default="leaf<=d0"
-        The rule.
+        The rule that determines the number of groups.
     singletons : float, default=0.5
-        Share of the groups that are single features.
+        Fraction of the groups that are single features.
     pooling : {"sum", "mean", "mean_nonzero"}, default="sum"
-        The value of a group in a row.
+        The value of a group in a row; see :class:`Defrag`.
     scale : {None, "energy"}, default="energy"
-        Bring each group to the energy of its members.
+        Scale each group to the energy of its features.
     random_state : int, RandomState, Generator or None, default=None
-        Seed of the buckets; ensembles use a new one per member.
+        Seed of the buckets; ensembles use another one per member.
     n_jobs : int, optional
-        Threads.
+        Number of threads.
     verbose : bool or int, default=0
-        Show a progress bar on a terminal.
+        Whether to show a progress bar on a terminal.
 
     See Also
     --------
-    Defrag : The paper's methods, and all options.
+    Defrag : The methods of the paper, and all options.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Other clusterings of features, and the baselines that a sceptic asks for.
+"""Other clusterings of features, and simple baselines.
 
 All have the interface of :class:`defrag.Defrag`: ``fit``, ``transform``, ``labels_``,
 ``n_clusters_``, ``save``.

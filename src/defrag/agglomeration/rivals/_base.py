@@ -1,4 +1,4 @@
-"""What the other clusterings of features share: one ``fit``, which asks for the groups."""
+"""Base classes of the other clusterings of features."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ if TYPE_CHECKING:
 
     from defrag.typing import Csr, Ids, LabelsLike
 
-__all__ = ["Found", "Rival", "VectorRival", "refuse_beyond"]
+__all__ = ["Found", "Rival", "VectorRival", "check_memory"]
 
 
 @dataclass(frozen=True)
 class Found:
-    """The group of each feature, and how many rounds it took to find them."""
+    """The group of each feature, and the number of iterations."""
 
     labels: Ids
     n_rounds: int = 1
 
 
 class Rival(FeatureClustering):
-    """A clustering of features other than DEFRAG, with the interface of :class:`Defrag`.
+    """Base class of clusterings other than :class:`Defrag`, with the same interface.
 
     A subclass finds the groups in :meth:`_find`.
     """
@@ -45,10 +45,10 @@ class Rival(FeatureClustering):
         self._set_groups(X, found.labels, n_clusters, energy, self.scale)
 
     def _joint(self, X: Csr, Y: LabelsLike) -> Csr:
-        """Give X^T Y, the joint distribution of features and labels but for its sum."""
+        """Return X^T Y, the joint distribution of features and labels up to its sum."""
         if X.nnz and X.data.min() < 0:
             raise ValueError(
-                f"Negative values in data passed to {type(self).__name__}, which needs "
+                f"Negative values in data passed to {type(self).__name__}, which requires "
                 f"values >= 0, got {float(X.data.min()):g}"
             )
         threads = _native.n_threads(self.n_jobs)
@@ -61,17 +61,17 @@ class Rival(FeatureClustering):
     def _find(
         self, X: Csr, Y: LabelsLike, energy: NDArray[np.float64], n_clusters: int, seed: int
     ) -> Found:
-        """Find ``n_clusters`` groups of the features of X, some of them perhaps empty."""
+        """Return ``n_clusters`` groups of the features of X, of which some may be empty."""
 
 
 class VectorRival(Rival):
-    """A clustering that represents features by vectors, as :class:`Defrag` does.
+    """Base class of clusterings that represent features by vectors, as :class:`Defrag` does.
 
     A subclass has the parameters of ``VECTOR_RULES`` and ``representation``.
     """
 
     def _unit_vectors(self, X: Csr, Y: LabelsLike) -> tuple[Ids, Csr]:
-        """Give the features that have a vector, and their vectors at length 1."""
+        """Return the features with non-zero vectors, and their unit vectors."""
         threads = _native.n_threads(self.n_jobs)
         Z = scale_vectors(self._vectors(X, Y), split="kmeans", threshold=0.0, n_threads=threads)
         seen = np.flatnonzero(np.diff(Z.indptr) > 0).astype(np.int32)
@@ -85,10 +85,10 @@ class VectorRival(Rival):
         return tags
 
 
-def refuse_beyond(estimator: Rival, limit_gb: float, n_bytes: float, what: str) -> None:
-    """Raise when a method that cannot scale would need more memory than it may take."""
+def check_memory(estimator: Rival, limit_gb: float, n_bytes: float, what: str) -> None:
+    """Raise ValueError if a clustering would need more memory than its limit."""
     if n_bytes > limit_gb * 1e9:
         raise ValueError(
             f"{type(estimator).__name__} needs about {n_bytes / 1e9:.1f} GB for {what}, more than "
-            f"max_memory_gb={limit_gb:g}; ask for fewer groups, or use Defrag, ITDC or SCBC"
+            f"max_memory_gb={limit_gb:g}; use fewer groups, or Defrag, ITDC or SCBC"
         )

@@ -1,4 +1,4 @@
-"""First centres, by the k-means kernel: none of them without a feature."""
+"""Initial clusters of a sample by k-means, none of them empty."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from defrag import _native
-from defrag.agglomeration._budget import deal_buckets
+from defrag.agglomeration._budget import random_buckets
 from defrag.agglomeration._groups import membership
 
 if TYPE_CHECKING:
     from defrag.typing import Csr, Ids, Progress
 
-__all__ = ["add_up", "start_clusters"]
+__all__ = ["start_clusters", "sum_clusters"]
 
 _TOLERANCE = 1e-4
 
@@ -28,34 +28,33 @@ def start_clusters(
     n_threads: int,
     progress: Progress | None = None,
 ) -> Ids:
-    """Cluster a random sample by spherical k-means.
+    """Return clusters of a random sample by spherical k-means.
 
     Parameters
     ----------
     items : csr_array
-        Vectors of length 1, none of them empty.
+        Non-zero unit vectors.
     n_clusters : int
-        How many clusters; fewer where there are fewer items.
+        Number of clusters; at most the number of items.
     n_sampled : int
         Size of the sample.
     max_rounds : int
-        The most rounds.
+        Maximum number of iterations.
     seed : int
-        Of the sample and of the starts.
+        Seed of the sample and of the initial centres.
     n_threads : int
-        Threads.
+        Number of threads.
     progress : callable, optional
-        Told the share done.
+        Called with the fraction of the work that is done.
 
     Returns
     -------
     cluster : ndarray of int32
         The cluster of each item, -1 outside the sample.
     """
-    everybody = np.arange(items.shape[0], dtype=np.int32)
-    # Shuffled like a pack of cards; the first are the sample.
-    pack = np.argsort(deal_buckets(everybody, max(1, len(everybody)), seed))
-    sample = np.sort(pack[:n_sampled])
+    all_items = np.arange(items.shape[0], dtype=np.int32)
+    shuffled = np.argsort(random_buckets(all_items, max(1, len(all_items)), seed))
+    sample = np.sort(shuffled[:n_sampled])
     found = _native.spherical_kmeans(
         items[sample],
         n_clusters=n_clusters,
@@ -67,11 +66,10 @@ def start_clusters(
     )
     cluster = np.full(items.shape[0], -1, dtype=np.int32)
     cluster[sample] = found.cluster
-    # A cluster that lost all its items begins again with one of the pack, if that does not
-    # empty another.
+    # An empty cluster gets the next shuffled item whose cluster does not become empty.
     sizes = np.bincount(found.cluster[found.cluster >= 0], minlength=n_clusters)
     empty = np.flatnonzero(sizes == 0).tolist()
-    for item in pack.tolist():
+    for item in shuffled.tolist():
         if not empty:
             break
         old = int(cluster[item])
@@ -82,6 +80,6 @@ def start_clusters(
     return cluster
 
 
-def add_up(items: Csr, cluster: Ids, n_clusters: int, n_threads: int) -> Csr:
-    """Add up the items of each cluster."""
+def sum_clusters(items: Csr, cluster: Ids, n_clusters: int, n_threads: int) -> Csr:
+    """Return the sum of the items of each cluster."""
     return _native.multiply(membership(cluster, n_clusters), items, n_threads=n_threads)

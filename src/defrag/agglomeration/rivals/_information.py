@@ -1,7 +1,7 @@
-"""Information about labels, from the joint distribution of features and labels.
+"""Mutual information of features and labels, from their joint distribution.
 
-``joint`` is X^T Y, not negative, not yet divided by its sum. What is measured here are sums of
-v ln v, in double precision.
+``joint`` is X^T Y, non-negative and not divided by its sum. Sums of v ln v are computed in
+double precision.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ __all__ = ["feature_information", "lost_information"]
 
 
 def feature_information(joint: Csr) -> NDArray[np.float64]:
-    """Give what each feature adds to the mutual information of features and labels, in nats."""
+    """Return the contribution of each feature to the mutual information, in nats."""
     total = float(joint.data.sum(dtype=np.float64))
     if total == 0:
         return np.zeros(joint.shape[0])
@@ -27,19 +27,19 @@ def feature_information(joint: Csr) -> NDArray[np.float64]:
     values = joint.data.astype(np.float64)
     inner = _row_sums(joint, values * np.log(values / by_label[joint.indices]))
     by_feature = _row_sums(joint, values)
-    # ln of v / (row sum * column sum / total), row by row.
+    # Row sums of v ln(v * total / (row sum * column sum)).
     return np.asarray((inner - _x_ln_x(by_feature) + by_feature * np.log(total)) / total)
 
 
 def lost_information(joint: Csr, pooled: Csr) -> float:
-    """Give I(labels; features) - I(labels; groups), in nats: what ITDC makes small.
+    """Return I(labels; features) - I(labels; groups) in nats, the objective of ITDC.
 
     Parameters
     ----------
     joint : csr_array, shape (n_features, n_labels)
         X^T Y.
     pooled : csr_array, shape (n_clusters, n_labels)
-        The same with features added up by group.
+        X^T Y summed by group.
     """
     total = float(joint.data.sum(dtype=np.float64))
     if total == 0:
@@ -48,7 +48,7 @@ def lost_information(joint: Csr, pooled: Csr) -> float:
 
 
 def _conditional(table: Csr) -> float:
-    """Add v ln v up over the entries of a table, less the same over its row sums."""
+    """Return the sum of v ln v over the entries of a table minus that over its row sums."""
     values = table.data.astype(np.float64)
     return float(_x_ln_x(values).sum() - _x_ln_x(_row_sums(table, values)).sum())
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from defrag._parameters import Choice
-from defrag.agglomeration._budget import deal_buckets, hash_to_buckets
+from defrag.agglomeration._budget import hash_buckets, random_buckets
 from defrag.agglomeration._clustering import GROUP_RULES
 from defrag.agglomeration.rivals._base import Found, Rival
 from defrag.agglomeration.rivals._information import feature_information
@@ -101,7 +101,7 @@ class RandomGroups(Rival):
     ) -> Found:
         return Found(self._deal(np.arange(X.shape[1], dtype=np.int32), n_clusters, seed))
 
-    _deal = staticmethod(deal_buckets)
+    _deal = staticmethod(random_buckets)
 
 
 class HashGroups(RandomGroups):
@@ -141,7 +141,7 @@ class HashGroups(RandomGroups):
     array([3, 0, 2, 1, 3, 3], dtype=int32)
     """
 
-    _deal = staticmethod(hash_to_buckets)
+    _deal = staticmethod(hash_buckets)
 
 
 class TopFeatures(Rival):

@@ -9,10 +9,10 @@ from scipy import linalg
 
 from defrag._parameters import Float, Int
 from defrag._progress import progress_bar
-from defrag.agglomeration._budget import deal_buckets, hash_to_buckets
+from defrag.agglomeration._budget import hash_buckets, random_buckets
 from defrag.agglomeration._clustering import GROUP_RULES, VECTOR_RULES
 from defrag.agglomeration._groups import membership
-from defrag.agglomeration.rivals._base import Found, VectorRival, refuse_beyond
+from defrag.agglomeration.rivals._base import Found, VectorRival, check_memory
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -171,7 +171,7 @@ class BCLS(VectorRival):
         n_features = X.shape[1]
         # What is known before the vectors are: the projection, and scores of the groups.
         least = 4.0 * n_features**2 + 8.0 * n_features * n_clusters
-        refuse_beyond(
+        check_memory(
             self, self.max_memory_gb, least, f"{n_features} features and {n_clusters} groups"
         )
         seen, items = self._unit_vectors(X, Y)
@@ -179,13 +179,13 @@ class BCLS(VectorRival):
         # The vectors as a dense matrix, twice, and the eigenvectors of the smaller square.
         total = least + 16.0 * len(seen) * len(used) + 24.0 * min(len(seen), len(used)) ** 2
         what = f"{len(seen)} features of {len(used)} coordinates and {n_clusters} groups"
-        refuse_beyond(self, self.max_memory_gb, total, what)
-        labels = deal_buckets(np.arange(n_features, dtype=np.int32), n_clusters, seed)
+        check_memory(self, self.max_memory_gb, total, what)
+        labels = random_buckets(np.arange(n_features, dtype=np.int32), n_clusters, seed)
         if len(seen):
             with progress_bar("clustering features", enabled=self.verbose > 0) as progress:
                 dense = items[:, used].toarray().astype(np.float64)
                 fitted = projection(dense, self.variance, self.ridge)
-                start = hash_to_buckets(seen, n_clusters, seed)
+                start = hash_buckets(seen, n_clusters, seed)
                 labels[seen] = self._descend(fitted, start, n_clusters, progress)
         return Found(labels, self.max_iter)
 

@@ -11,10 +11,10 @@ from scipy import sparse
 from defrag import _native
 from defrag._parameters import Choice, Float, Int
 from defrag._progress import progress_bar
-from defrag.agglomeration._budget import deal_buckets
+from defrag.agglomeration._budget import random_buckets
 from defrag.agglomeration._clustering import GROUP_RULES
 from defrag.agglomeration.rivals._base import Found, Rival
-from defrag.agglomeration.rivals._centres import add_up
+from defrag.agglomeration.rivals._centres import sum_clusters
 from defrag.agglomeration.rivals._information import lost_information
 from defrag.trees.vectors import largest_ids
 
@@ -158,7 +158,7 @@ class ITDC(Rival):
         if self.start == "label":
             labels = start_by_label(joint, n_clusters, seed, threads)
         else:
-            labels = deal_buckets(np.arange(X.shape[1], dtype=np.int32), n_clusters, seed)
+            labels = random_buckets(np.arange(X.shape[1], dtype=np.int32), n_clusters, seed)
         with progress_bar("clustering features", enabled=self.verbose > 0) as progress:
             return self._descend(joint, labels, n_clusters, threads, progress)
 
@@ -166,12 +166,12 @@ class ITDC(Rival):
         self, joint: Csr, labels: Ids, n_clusters: int, threads: int, progress: Any
     ) -> Found:
         """Move features to the nearest groups until that no longer helps."""
-        pooled = add_up(joint, labels, n_clusters, threads)
+        pooled = sum_clusters(joint, labels, n_clusters, threads)
         best, lost = labels, lost_information(joint, pooled)
         smoothing, rounds = self.smoothing, 0
         while rounds < self.max_iter:
             labels = nearest_groups(joint, pooled, labels, smoothing, threads)
-            pooled = add_up(joint, labels, n_clusters, threads)
+            pooled = sum_clusters(joint, labels, n_clusters, threads)
             before, now = lost, lost_information(joint, pooled)
             rounds += 1
             if progress is not None:
@@ -246,9 +246,9 @@ def start_by_label(joint: Csr, n_clusters: int, seed: int, n_threads: int) -> Id
     ends = np.searchsorted(favourite[order], np.arange(len(used) + 1))
     for group in range(len(used)):
         members = order[ends[group] : ends[group + 1]]
-        labels[members] = first[group] + deal_buckets(members, int(parts[group]), seed)
+        labels[members] = first[group] + random_buckets(members, int(parts[group]), seed)
     homeless = order[: ends[0]]
-    labels[homeless] = deal_buckets(homeless, n_clusters, seed)
+    labels[homeless] = random_buckets(homeless, n_clusters, seed)
     return labels
 
 

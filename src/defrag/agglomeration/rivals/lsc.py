@@ -11,10 +11,10 @@ from defrag import _native
 from defrag._parameters import Float, Int
 from defrag._progress import progress_pulse
 from defrag._validation import canonical_csr
-from defrag.agglomeration._budget import deal_buckets
+from defrag.agglomeration._budget import random_buckets
 from defrag.agglomeration._clustering import GROUP_RULES, VECTOR_RULES
-from defrag.agglomeration.rivals._base import Found, VectorRival, refuse_beyond
-from defrag.agglomeration.rivals._centres import add_up, start_clusters
+from defrag.agglomeration.rivals._base import Found, VectorRival, check_memory
+from defrag.agglomeration.rivals._centres import start_clusters, sum_clusters
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -169,10 +169,10 @@ class LSC(VectorRival):
         # Singular vectors in double and single precision, sparse and compact; three squares.
         n_bytes = 32.0 * X.shape[1] * n_clusters + 24.0 * n_landmarks**2
         what = f"{X.shape[1]} features, {n_clusters} groups and {n_landmarks} landmarks"
-        refuse_beyond(self, self.max_memory_gb, n_bytes, what)
+        check_memory(self, self.max_memory_gb, n_bytes, what)
         threads = _native.n_threads(self.n_jobs)
         seen, items = self._unit_vectors(X, Y)
-        labels = deal_buckets(np.arange(X.shape[1], dtype=np.int32), n_clusters, seed)
+        labels = random_buckets(np.arange(X.shape[1], dtype=np.int32), n_clusters, seed)
         if not len(seen):
             return Found(labels)
         with progress_pulse("clustering features", enabled=self.verbose > 0):
@@ -226,7 +226,7 @@ def landmark_weights(items: Csr, cluster: Ids, n_neighbors: int, n_threads: int)
     """
     n_clusters = int(cluster.max()) + 1
     sizes = np.bincount(cluster[cluster >= 0], minlength=n_clusters)
-    means = sparse.diags_array(1.0 / sizes) @ add_up(items, cluster, n_clusters, n_threads)
+    means = sparse.diags_array(1.0 / sizes) @ sum_clusters(items, cluster, n_clusters, n_threads)
     squares = np.asarray((means * means).sum(axis=1))
     mean_distance = (
         1.0

@@ -9,11 +9,11 @@ import numpy as np
 from defrag import _native
 from defrag._parameters import Float, Int
 from defrag._progress import progress_bar
-from defrag.agglomeration._budget import deal_buckets
+from defrag.agglomeration._budget import random_buckets
 from defrag.agglomeration._clustering import GROUP_RULES, VECTOR_RULES
 from defrag.agglomeration.rivals._assignment import Marriage, improve
 from defrag.agglomeration.rivals._base import Found, VectorRival
-from defrag.agglomeration.rivals._centres import add_up, start_clusters
+from defrag.agglomeration.rivals._centres import start_clusters, sum_clusters
 from defrag.trees.vectors import scale_vectors
 
 if TYPE_CHECKING:
@@ -183,7 +183,7 @@ class SCBC(VectorRival):
                 progress=progress,
             )
         first = directions(items, cluster, n_clusters, threads)
-        labels = deal_buckets(np.arange(X.shape[1], dtype=np.int32), n_clusters, seed)
+        labels = random_buckets(np.arange(X.shape[1], dtype=np.int32), n_clusters, seed)
         least = int(self.balance * len(seen) / n_clusters)
         places = populate(items, first, least, labels[seen], threads)
         labels[seen], rounds = self._refine(items, places, n_clusters, least, threads)
@@ -212,7 +212,7 @@ class SCBC(VectorRival):
 
 def directions(items: Csr, labels: Ids, n_clusters: int, n_threads: int) -> Csr:
     """Give the direction of the sum of each group's features, zero for an empty group."""
-    sums = add_up(items, labels, n_clusters, n_threads)
+    sums = sum_clusters(items, labels, n_clusters, n_threads)
     return scale_vectors(sums, split="kmeans", threshold=0.0, n_threads=n_threads)
 
 
