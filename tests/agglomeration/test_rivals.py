@@ -15,7 +15,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from defrag import Agglomerated, Defrag, Parabel, load, metrics
 from defrag._validation import canonical_csr
 from defrag.agglomeration.rivals import BCLS, ITDC, LSC, SCBC, HashGroups, RandomGroups, TopFeatures
-from defrag.agglomeration.rivals._assignment import Marriage, improve
+from defrag.agglomeration.rivals._assignment import StableMatching, improve
 from defrag.agglomeration.rivals._centres import start_clusters, sum_clusters
 from defrag.agglomeration.rivals._information import feature_information, lost_information
 from defrag.agglomeration.rivals.bcls import projection
@@ -309,7 +309,7 @@ def slow_marriage(scores, n_seats):
 def test_marriage_is_that_of_the_slow_twin(seed, n_seats):
     draw = np.random.default_rng(seed)
     scores = (draw.integers(1, 9, (14, 4)) * (draw.random((14, 4)) < 0.7)).astype(np.float32)
-    marriage = Marriage(14, 4, n_seats)
+    marriage = StableMatching(14, 4, n_seats)
     wishes = _best(scores)
     marriage.propose(np.arange(14, dtype=np.int32), wishes, np.arange(4, dtype=np.int32))
     np.testing.assert_array_equal(marriage.group, slow_marriage(scores, n_seats))

@@ -1,7 +1,7 @@
-"""Features dealt to groups that must not become too small: proposals, moves, exchanges.
+"""Assignment of features to groups with a minimum size: stable matching, moves, exchanges.
 
-Plain loops over features, each of which looks at a handful of groups: what is costly, the
-similarities, has been computed before.
+These are plain loops over features, each of which considers a few groups; the expensive
+part, the similarities, is computed before.
 """
 
 from __future__ import annotations
@@ -20,21 +20,22 @@ if TYPE_CHECKING:
     from defrag._native import Matches
     from defrag.typing import Ids
 
-__all__ = ["Marriage", "improve"]
+__all__ = ["StableMatching", "improve"]
 
 
-class Marriage:
-    """Stable marriage of features and the seats that every group must fill.
+class StableMatching:
+    """Stable matching of features and the minimum number of seats of every group.
 
-    Features propose to groups by falling similarity, a group keeps the most similar ones up
-    to its number of seats, ties to the smaller id, and who is sent away proposes again.
+    Features propose to groups by decreasing similarity; a group keeps the most similar
+    features up to its number of seats (ties go to the lower id), and rejected features propose
+    to the next group.
 
     Parameters
     ----------
     n_features, n_clusters : int
-        How many there are.
+        Numbers of features and groups.
     n_seats : int
-        Seats of each group.
+        Number of seats of each group.
     """
 
     def __init__(self, n_features: int, n_clusters: int, n_seats: int) -> None:
@@ -43,28 +44,28 @@ class Marriage:
         self._seated: list[list[tuple[float, int]]] = [[] for _ in range(n_clusters)]
 
     def short_groups(self) -> Ids:
-        """Give the groups that have seats left."""
+        """Return the groups with free seats."""
         short = [k for k, seated in enumerate(self._seated) if len(seated) < self.n_seats]
         return np.array(short, dtype=np.int32)
 
     def propose(self, features: Ids, wishes: Matches, groups: Ids) -> None:
-        """Let features propose that have no seat yet.
+        """Match features that have no seat yet.
 
         Parameters
         ----------
         features : ndarray of int32
             The features.
         wishes : Matches
-            For each of them, best first, columns of ``groups`` and similarities.
+            Columns of ``groups`` and similarities for each feature, best first.
         groups : ndarray of int32
-            The groups that the columns of the wishes stand for.
+            The groups of the columns.
         """
         columns = groups[wishes.columns].tolist()
         scores = wishes.scores.tolist()
         ends = wishes.indptr[1:].tolist()
         nexts = wishes.indptr[:-1].tolist()
         place = {int(feature): position for position, feature in enumerate(features)}
-        # A stack, the smallest id on top; the outcome does not depend on the order.
+        # A stack with the smallest id on top; the result does not depend on the order.
         free = sorted(place, reverse=True)
         while free and self.n_seats:
             feature = free.pop()
@@ -78,20 +79,20 @@ class Marriage:
             if len(seated) < self.n_seats:
                 heapq.heappush(seated, candidate)
             else:
-                _, sent_away = heapq.heappushpop(seated, candidate)
-                if -sent_away in place:
-                    free.append(-sent_away)
-        self._note_seats()
+                _, rejected = heapq.heappushpop(seated, candidate)
+                if -rejected in place:
+                    free.append(-rejected)
+        self._update_groups()
 
     def fill(self) -> None:
-        """Give the seats that are left to features that have none, in the order of ids."""
+        """Assign free seats to features without a seat, in the order of their ids."""
         free = deque(np.flatnonzero(self.group < 0).tolist())
         for seated in self._seated:
             while len(seated) < self.n_seats and free:
                 heapq.heappush(seated, (0.0, -free.popleft()))
-        self._note_seats()
+        self._update_groups()
 
-    def _note_seats(self) -> None:
+    def _update_groups(self) -> None:
         self.group[:] = -1
         for k, seated in enumerate(self._seated):
             for _, feature in seated:
@@ -101,31 +102,31 @@ class Marriage:
 def improve(
     labels: Ids, wanted: Ids, gain: NDArray[np.float64], n_clusters: int, least: int
 ) -> tuple[Ids, int]:
-    """Move features to the groups they want, and leave no group with fewer than ``least``.
+    """Move features to better groups without leaving a group with fewer than ``least``.
 
-    First a group sends features off as long as it has more than it needs, the largest gain
-    first; then two groups exchange features that want to trade places; then features move
-    round in circles of groups. Nobody loses by any of it.
+    First features leave groups with more than ``least`` features, the largest gain first; then
+    pairs of groups exchange features; then features rotate along cycles of groups. No feature
+    moves to a worse group.
 
     Parameters
     ----------
     labels : ndarray of int32
-        The present groups; not changed.
+        The current groups; not modified.
     wanted : ndarray of int32
-        The group that each feature wants.
+        The best group of each feature.
     gain : ndarray of float64
-        What it gains there; 0 where it wants to stay.
+        Gain of the feature in that group; 0 to stay.
     n_clusters : int
-        How many groups there are.
+        Number of groups.
     least : int
-        The least size of a group that features leave.
+        Minimum size of a group that features leave.
 
     Returns
     -------
     labels : ndarray of int32
         The new groups.
     n_moved : int
-        How many features moved.
+        Number of features that moved.
     """
     movers = np.flatnonzero((gain > 0) & (wanted != labels))
     movers = movers[np.lexsort((movers, -gain[movers]))]
@@ -133,16 +134,16 @@ def improve(
     for feature in movers.tolist():
         queues[int(labels[feature])].append(feature)
     result = labels.copy()
-    _send_off(result, wanted, queues, np.bincount(labels, minlength=n_clusters), least)
+    _move_surplus(result, wanted, queues, np.bincount(labels, minlength=n_clusters), least)
     _exchange(result, wanted, queues)
-    while circle := next(_circles(wanted, queues), None):
-        for feature in circle:
+    while cycle := next(_cycles(wanted, queues), None):
+        for feature in cycle:
             queues[int(labels[feature])].popleft()
             result[feature] = wanted[feature]
     return result, int(np.count_nonzero(result != labels))
 
 
-def _send_off(
+def _move_surplus(
     labels: Ids,
     wanted: Ids,
     queues: dict[int, deque[int]],
@@ -164,13 +165,13 @@ def _send_off(
 
 
 def _exchange(labels: Ids, wanted: Ids, queues: dict[int, deque[int]]) -> None:
-    travellers: dict[tuple[int, int], deque[int]] = defaultdict(deque)
+    movers_between: dict[tuple[int, int], deque[int]] = defaultdict(deque)
     for source, queue in queues.items():
         for feature in queue:
-            travellers[source, int(wanted[feature])].append(feature)
+            movers_between[source, int(wanted[feature])].append(feature)
     gone = set()
-    for (source, target), there in travellers.items():
-        back = travellers.get((target, source), deque())
+    for (source, target), there in movers_between.items():
+        back = movers_between.get((target, source), deque())
         while source < target and there and back:
             for feature in (there.popleft(), back.popleft()):
                 labels[feature] = wanted[feature]
@@ -179,8 +180,8 @@ def _exchange(labels: Ids, wanted: Ids, queues: dict[int, deque[int]]) -> None:
         queues[source] = deque(feature for feature in queue if feature not in gone)
 
 
-def _circles(wanted: Ids, queues: dict[int, deque[int]]) -> Iterator[list[int]]:
-    """Follow the first in the queue of each group; give the circles that this makes."""
+def _cycles(wanted: Ids, queues: dict[int, deque[int]]) -> Iterator[list[int]]:
+    """Yield cycles of groups along the first feature in the queue of each group."""
     state: dict[int, int] = {}
     for start in sorted(queues):
         path: list[int] = []

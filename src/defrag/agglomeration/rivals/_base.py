@@ -25,7 +25,7 @@ __all__ = ["Found", "Rival", "VectorRival", "check_memory"]
 class Found:
     """The group of each feature, and the number of iterations."""
 
-    labels: Ids
+    groups: Ids
     n_rounds: int = 1
 
 
@@ -42,7 +42,7 @@ class Rival(FeatureClustering):
         _, energy = _native.column_statistics(X, n_threads=_native.n_threads(self.n_jobs))
         found = self._find(X, Y, energy, n_clusters, seed)
         self.n_iter_ = found.n_rounds
-        self._set_groups(X, found.labels, n_clusters, energy, self.scale)
+        self._set_groups(X, found.groups, n_clusters, energy, self.scale)
 
     def _joint(self, X: Csr, Y: LabelsLike) -> Csr:
         """Return X^T Y, the joint distribution of features and labels up to its sum."""

@@ -1,4 +1,4 @@
-"""Groups without any clustering: what every clustering has to beat."""
+"""Baselines: groups without clustering."""
 
 from __future__ import annotations
 
@@ -23,43 +23,43 @@ __all__ = ["HashGroups", "RandomGroups", "TopFeatures"]
 
 
 class RandomGroups(Rival):
-    """Deal the features to equally large groups at random.
+    """Put features into random groups of equal size.
 
     Parameters
     ----------
     max_cluster_size : int, default=8
-        Sets the number of groups, by the same rule as :class:`Defrag`.
+        Determines the number of groups, as in :class:`Defrag`.
     n_clusters : int, optional
-        The number of groups, instead.
+        Number of groups; overrides ``max_cluster_size``.
     stop : {"leaf<=d0", "leaf<2*d0"}, default="leaf<=d0"
-        The rule.
+        The rule that determines the number of groups.
     pooling : {"sum", "mean", "mean_nonzero"}, default="sum"
-        The value of a group in a row.
+        The value of a group in a row; see :class:`Defrag`.
     scale : {None, "energy"}, default=None
-        Bring each group to the energy of its members.
+        Scale each group to the energy of its features.
     random_state : int, RandomState, Generator or None, default=None
         Seed of the groups.
     n_jobs : int, optional
-        Threads.
+        Number of threads.
     verbose : bool or int, default=0
-        As everywhere; there is nothing to show.
+        Ignored.
 
     Attributes
     ----------
     labels_ : ndarray of int32, shape (n_features,)
         The group of each feature.
     n_clusters_ : int
-        How many groups there are.
+        Number of groups.
     energy_ : ndarray of float64, shape (n_features,)
-        Sum of squares of each feature over unit rows of the training data.
+        Energy of each feature: its sum of squares over unit rows of the training data.
     scale_ : ndarray of float32, shape (``n_clusters_``,) or None
-        What the groups are multiplied by.
+        Factors of the groups.
     n_features_in_ : int
-        How many features X had.
+        Number of features.
 
     See Also
     --------
-    HashGroups : The same without equal sizes.
+    HashGroups : Random groups of different sizes.
 
     Examples
     --------
@@ -94,44 +94,43 @@ class RandomGroups(Rival):
     def _find(
         self,
         X: Csr,
-        Y: LabelsLike,  # noqa: ARG002 - as every rival
-        energy: NDArray[np.float64],  # noqa: ARG002 - as every rival
+        Y: LabelsLike,  # noqa: ARG002 - the signature of Rival
+        energy: NDArray[np.float64],  # noqa: ARG002 - the signature of Rival
         n_clusters: int,
         seed: int,
     ) -> Found:
-        return Found(self._deal(np.arange(X.shape[1], dtype=np.int32), n_clusters, seed))
+        return Found(self._assign(np.arange(X.shape[1], dtype=np.int32), n_clusters, seed))
 
-    _deal = staticmethod(random_buckets)
+    _assign = staticmethod(random_buckets)
 
 
 class HashGroups(RandomGroups):
-    """Put each feature into the group that a hash of its number names.
+    """Put features into groups by a hash of their ids.
 
-    This is feature hashing without signs: what one does when the features are not even known
-    beforehand. Groups have different sizes, and some may be empty.
+    This is feature hashing without signs. Groups have different sizes, and some may be empty.
 
     Parameters
     ----------
     max_cluster_size : int, default=8
-        Sets the number of groups, by the same rule as :class:`Defrag`; groups may be larger.
+        Determines the number of groups, as in :class:`Defrag`; groups may be larger.
     n_clusters : int, optional
-        The number of groups, instead.
+        Number of groups; overrides ``max_cluster_size``.
     stop : {"leaf<=d0", "leaf<2*d0"}, default="leaf<=d0"
-        The rule.
+        The rule that determines the number of groups.
     pooling : {"sum", "mean", "mean_nonzero"}, default="sum"
-        The value of a group in a row.
+        The value of a group in a row; see :class:`Defrag`.
     scale : {None, "energy"}, default=None
-        Bring each group to the energy of its members.
+        Scale each group to the energy of its features.
     random_state : int, RandomState, Generator or None, default=None
         Seed of the hash.
     n_jobs : int, optional
-        Threads.
+        Number of threads.
     verbose : bool or int, default=0
-        As everywhere; there is nothing to show.
+        Ignored.
 
     See Also
     --------
-    RandomGroups : The same with equal sizes, and the attributes.
+    RandomGroups : Random groups of equal size; lists the attributes.
 
     Examples
     --------
@@ -141,50 +140,50 @@ class HashGroups(RandomGroups):
     array([3, 0, 2, 1, 3, 3], dtype=int32)
     """
 
-    _deal = staticmethod(hash_buckets)
+    _assign = staticmethod(hash_buckets)
 
 
 class TopFeatures(Rival):
-    """Keep the heaviest features, and drop the others.
+    """Keep the features with the most energy or information and drop the others.
 
     Parameters
     ----------
     by : {"energy", "information"}, default="energy"
-        What makes a feature heavy: its sum of squares over unit rows, or what it adds to the
-        mutual information of features and labels.
+        Rank features by energy, the sum of squares over unit rows, or by their contribution
+        to the mutual information of features and labels.
     max_cluster_size : int, default=8
-        Sets how many features are kept: as many as :class:`Defrag` would make groups.
+        Determines the number of features to keep: the number of groups of :class:`Defrag`.
     n_clusters : int, optional
-        How many features are kept, instead.
+        Number of features to keep; overrides ``max_cluster_size``.
     stop : {"leaf<=d0", "leaf<2*d0"}, default="leaf<=d0"
-        The rule.
+        The rule that determines the number of groups.
     pooling : {"sum", "mean", "mean_nonzero"}, default="sum"
-        As everywhere; groups of one feature have the same value in all of them.
+        Ignored: all poolings are equal for groups of one feature.
     scale : {None, "energy"}, default=None
-        As everywhere; groups of one feature have its energy as they are.
+        Ignored: groups of one feature have the energy of that feature.
     random_state : int, RandomState, Generator or None, default=None
-        As everywhere; nothing is drawn.
+        Ignored.
     n_jobs : int, optional
-        Threads.
+        Number of threads.
     verbose : bool or int, default=0
-        As everywhere; there is nothing to show.
+        Ignored.
 
     Attributes
     ----------
     labels_ : ndarray of int32, shape (n_features,)
-        The group of each feature, -1 for those that are dropped.
+        The group of each feature, or -1 for dropped features.
     n_clusters_ : int
-        How many features are kept.
+        Number of features that are kept.
     energy_ : ndarray of float64, shape (n_features,)
-        Sum of squares of each feature over unit rows of the training data.
+        Energy of each feature: its sum of squares over unit rows of the training data.
     scale_ : ndarray of float32, shape (``n_clusters_``,) or None
-        What the groups are multiplied by.
+        Factors of the groups.
     n_features_in_ : int
-        How many features X had.
+        Number of features.
 
     See Also
     --------
-    defrag.Hybrid : Half of the groups are the heaviest features.
+    defrag.Hybrid : Half of the groups are the features with the most energy.
 
     Examples
     --------
@@ -228,14 +227,14 @@ class TopFeatures(Rival):
         Y: LabelsLike,
         energy: NDArray[np.float64],
         n_clusters: int,
-        seed: int,  # noqa: ARG002 - as every rival
+        seed: int,  # noqa: ARG002 - the signature of Rival
     ) -> Found:
         weight = energy
         if self.by == "information":
             weight = feature_information(self._joint(X, Y))
-        labels = np.full(X.shape[1], -1, dtype=np.int32)
-        labels[largest_ids(weight, n_clusters)] = np.arange(n_clusters, dtype=np.int32)
-        return Found(labels)
+        groups = np.full(X.shape[1], -1, dtype=np.int32)
+        groups[largest_ids(weight, n_clusters)] = np.arange(n_clusters, dtype=np.int32)
+        return Found(groups)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -26,67 +26,67 @@ _MOST_PENALTY = 1e5
 
 
 class BCLS(VectorRival):
-    """Find groups of nearly equal size that a linear regression can tell apart.
+    """Find groups of nearly equal size that a linear regression can separate.
 
-    The method looks for groups, a linear map and an offset such that the map takes a
-    feature's vector to the indicator of its group, while a penalty on the squared sizes keeps
-    the groups balanced; an augmented Lagrangian is followed for a fixed number of rounds.
-    Memory grows with the square of the number of features: for some thousand of them.
+    The method finds groups, a linear map and an offset such that the map takes the vector of
+    a feature to the indicator of its group, with a penalty on the squared sizes of the groups,
+    by a fixed number of iterations on an augmented Lagrangian. Memory is quadratic in the
+    number of features: use it for some thousand features.
 
     Parameters
     ----------
     representation : {"x", "xy"}, matrix or mapping, default="x"
-        What stands for a feature, as in :class:`Defrag`.
+        The vector of a feature, as in :class:`Defrag`.
     max_cluster_size : int, default=8
-        Sets the number of groups, by the same rule as :class:`Defrag`; groups may be larger.
+        Determines the number of groups, as in :class:`Defrag`; groups may be larger.
     n_clusters : int, optional
-        The number of groups, instead.
+        Number of groups; overrides ``max_cluster_size``.
     stop : {"leaf<=d0", "leaf<2*d0"}, default="leaf<=d0"
-        The rule.
+        The rule that determines the number of groups.
     balance_penalty : float, default=100.0
         Weight of the squared sizes.
     penalty : float, default=0.1
-        The first penalty of the Lagrangian, which grows by half a percent a round. It is also
-        what a feature must gain to leave its group: where groups are small, so must this be.
+        Initial penalty of the Lagrangian, which grows by half a percent per iteration. It is
+        also the gain required to leave a group, so it must be small for small groups.
     ridge : float, default=1e-5
         Weight of the squared map.
     variance : float, default=0.9
-        Share of the variance of the vectors that their principal components keep.
+        Fraction of the variance of the vectors that their principal components keep.
     sample_points : float, default=0.25
-        Share of the points that represent features, the most voluminous first.
+        Fraction of the points that represent features, those with the largest volume first.
     sample_labels : float, default=0.05
-        Share of the labels used by "xy", the most popular first.
+        Fraction of the labels used by "xy", the most frequent first.
     min_labels : int, default=1000
-        Use at least this many labels, where there are as many.
+        Minimum number of labels used by "xy".
     max_iter : int, default=1200
-        Rounds; all of them are run.
+        Number of iterations.
     max_memory_gb : float, default=4.0
-        What needs more memory than this is refused.
+        Raise ValueError if more memory is needed.
     pooling : {"sum", "mean", "mean_nonzero"}, default="sum"
-        The value of a group in a row.
+        The value of a group in a row; see :class:`Defrag`.
     scale : {None, "energy"}, default=None
-        Bring each group to the energy of its members.
+        Scale each group to the energy of its features.
     random_state : int, RandomState, Generator or None, default=None
-        Seed of the first groups.
+        Seed of the initial groups.
     n_jobs : int, optional
-        Threads.
+        Number of threads.
     verbose : bool or int, default=0
-        Show a progress bar on a terminal.
+        Whether to show a progress bar on a terminal.
 
     Attributes
     ----------
     labels_ : ndarray of int32, shape (n_features,)
         The group of each feature.
     n_clusters_ : int
-        How many groups there are, empty ones among them.
+        Number of groups, including empty ones.
     n_iter_ : int
-        Rounds that were run.
+        Number of iterations.
     energy_ : ndarray of float64, shape (n_features,)
-        Sum of squares of each feature over unit rows of the training data.
+        Energy of each feature: its sum of squares over unit rows of the training data.
     scale_ : ndarray of float32, shape (``n_clusters_``,) or None
-        What the groups are multiplied by.
+        Factors of the groups.
     n_features_in_ : int
-        How many features X had.
+        Number of features.
 
     See Also
     --------
@@ -94,9 +94,9 @@ class BCLS(VectorRival):
 
     Notes
     -----
-    The indicators never take part as dense matrices: all that the multipliers do is told by
-    their column sums, and the regression on indicators is a sum of rows of one projection.
-    Features that never occur share the groups at random.
+    Indicators are never dense matrices: the multipliers matter only by their column sums, and
+    the regression on indicators is a sum of rows of one projection.
+    Features that never occur are put into random groups.
 
     Examples
     --------
@@ -164,12 +164,12 @@ class BCLS(VectorRival):
         self,
         X: Csr,
         Y: LabelsLike,
-        energy: NDArray[np.float64],  # noqa: ARG002 - as every rival
+        energy: NDArray[np.float64],  # noqa: ARG002 - the signature of Rival
         n_clusters: int,
         seed: int,
     ) -> Found:
         n_features = X.shape[1]
-        # What is known before the vectors are: the projection, and scores of the groups.
+        # Known before the vectors are computed: the projection and the scores of the groups.
         least = 4.0 * n_features**2 + 8.0 * n_features * n_clusters
         check_memory(
             self, self.max_memory_gb, least, f"{n_features} features and {n_clusters} groups"
@@ -192,13 +192,13 @@ class BCLS(VectorRival):
     def _descend(
         self, fitted: NDArray[np.float32], labels: Ids, n_clusters: int, progress: Progress | None
     ) -> Ids:
-        """Run the rounds; ``fitted`` takes indicators to what the regression makes of them.
+        """Run the iterations; ``fitted`` maps indicators to their regression.
 
-        With indicators Y, their copy Z, multipliers M and penalty u, a round of the method is
+        With indicators Y, their copy Z, multipliers M and penalty u, one iteration is
         Z = (u Y + M - 1 c^T) / u with c proportional to the column sums of u Y + M, then
         Y' = indicator of the largest entry in each row of 2 F Y + 2 1 b^T + u Z - M, and
-        M' = M + u (Y' - Z). Put in, u Z - M is u Y - 1 c^T and M' is u (Y' - Y) + 1 c^T: of M
-        only the column sums are ever needed.
+        M' = M + u (Y' - Z). By substitution, u Z - M is u Y - 1 c^T and M' is u (Y' - Y) + 1 c^T,
+        so only the column sums of M are needed.
         """
         n = len(labels)
         rows = np.arange(n)
@@ -222,14 +222,14 @@ class BCLS(VectorRival):
 
 
 def projection(points: NDArray[np.float64], variance: float, ridge: float) -> NDArray[np.float32]:
-    """Give A (A^T A + ridge I)^-1 A^T, where A are the principal components of the points.
+    """Return A (A^T A + ridge I)^-1 A^T, where A are the principal components of the points.
 
     Parameters
     ----------
     points : ndarray of float64, shape (n_points, n_coords)
-        The points, whose coordinates are brought to mean 0 and variance 1 first; changed.
+        The points; standardised in place.
     variance : float
-        Share of the variance that the components keep.
+        Fraction of the variance that the components keep.
     ridge : float
         Regularisation of the regression.
     """

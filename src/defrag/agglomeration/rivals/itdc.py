@@ -30,69 +30,70 @@ _LEAST_SMOOTHING = 2.0**-20
 
 
 class ITDC(Rival):
-    """Group the features so that the groups tell as much about the labels as they can.
+    """Group features such that the loss of mutual information with the labels is small.
 
-    A feature is its distribution over the labels, a row of X^T Y. Every feature moves to the
-    group whose mixture of distributions is nearest in Kullback-Leibler divergence, until what is
-    lost falls by less than ``tol`` of itself. The groups have no balance, and some may be empty.
+    A feature is represented by its distribution over the labels, a row of X^T Y. Features move
+    to the group whose mean distribution is nearest in Kullback-Leibler divergence, until the
+    relative decrease of the loss is below ``tol``. Groups are not balanced, and some may be
+    empty.
 
     Parameters
     ----------
     max_cluster_size : int, default=8
-        Sets the number of groups, by the same rule as :class:`Defrag`; groups may be larger.
+        Determines the number of groups, as in :class:`Defrag`; groups may be larger.
     n_clusters : int, optional
-        The number of groups, instead.
+        Number of groups; overrides ``max_cluster_size``.
     stop : {"leaf<=d0", "leaf<2*d0"}, default="leaf<=d0"
-        The rule.
+        The rule that determines the number of groups.
     start : {"random", "label"}, default="random"
-        Where features start: in equally large random groups, or with their most frequent label,
-        as published, which ends with a higher loss, far higher where there are many labels.
-        Groups of a label that are too large are then cut at random, and where there are more
-        such labels than groups, the labels with most features are taken.
+        Initial groups: random groups of equal size, or one group per most frequent label of a
+        feature, as published, which ends with a larger loss, much larger with many labels. The
+        largest groups are then split at random; if there are more labels than groups, the
+        labels with the most features are used.
     smoothing : float, default=1.0
-        The share of the uniform distribution that is mixed into a group in the first round;
-        halved in every round.
+        Weight of the uniform distribution that is mixed into a group in the first iteration;
+        halved in every iteration.
     tol : float, default=1e-3
-        A round that lowers the loss by less than this share of it is the last.
+        Stop when the relative decrease of the loss is below this.
     max_iter : int, default=50
-        The most rounds.
+        Maximum number of iterations.
     pooling : {"sum", "mean", "mean_nonzero"}, default="sum"
-        The value of a group in a row.
+        The value of a group in a row; see :class:`Defrag`.
     scale : {None, "energy"}, default=None
-        Bring each group to the energy of its members.
+        Scale each group to the energy of its features.
     random_state : int, RandomState, Generator or None, default=None
-        Seed of the random groups and cuts.
+        Seed of the random groups and splits.
     n_jobs : int, optional
-        Threads; the result does not depend on it.
+        Number of threads; the result does not depend on it.
     verbose : bool or int, default=0
-        Show a progress bar on a terminal.
+        Whether to show a progress bar on a terminal.
 
     Attributes
     ----------
     labels_ : ndarray of int32, shape (n_features,)
         The group of each feature.
     n_clusters_ : int
-        How many groups there are, empty ones among them.
+        Number of groups, including empty ones.
     objective_ : float
-        The information that was lost, in nats: I(Y; features) - I(Y; groups).
+        Lost mutual information in nats, I(Y; features) - I(Y; groups).
     n_iter_ : int
-        Rounds that it took.
+        Number of iterations.
     energy_ : ndarray of float64, shape (n_features,)
-        Sum of squares of each feature over unit rows of the training data.
+        Energy of each feature: its sum of squares over unit rows of the training data.
     scale_ : ndarray of float32, shape (``n_clusters_``,) or None
-        What the groups are multiplied by.
+        Factors of the groups.
     n_features_in_ : int
-        How many features X had.
+        Number of features.
 
     See Also
     --------
-    defrag.metrics.loss_of_mutual_information : The objective as a share of all information.
+    defrag.metrics.loss_of_mutual_information : The objective as a fraction.
 
     Notes
     -----
-    With smoothing, the divergence of a feature from all groups that share no label with it is
-    the same; the others are found through an index from labels to groups. X must not be
-    negative. Features that occur with no label share the groups at random.
+    With smoothing, a feature has the same divergence from all groups that share no label with
+    it; the others are found by an index from labels to groups. X must be non-negative. Features
+    without labels are put into random groups.
 
     Examples
     --------
@@ -149,7 +150,7 @@ class ITDC(Rival):
         self,
         X: Csr,
         Y: LabelsLike,
-        energy: NDArray[np.float64],  # noqa: ARG002 - as every rival
+        energy: NDArray[np.float64],  # noqa: ARG002 - the signature of Rival
         n_clusters: int,
         seed: int,
     ) -> Found:
@@ -165,7 +166,7 @@ class ITDC(Rival):
     def _descend(
         self, joint: Csr, labels: Ids, n_clusters: int, threads: int, progress: Any
     ) -> Found:
-        """Move features to the nearest groups until that no longer helps."""
+        """Move features to the nearest groups until the loss converges."""
         pooled = sum_clusters(joint, labels, n_clusters, threads)
         best, lost = labels, lost_information(joint, pooled)
         smoothing, rounds = self.smoothing, 0
@@ -176,7 +177,7 @@ class ITDC(Rival):
             rounds += 1
             if progress is not None:
                 progress(rounds / self.max_iter)
-            # The first rounds smooth so much that one of them may well lose.
+            # The loss can increase in the first iterations, whose smoothing is strong.
             if now < lost:
                 best, lost = labels, now
             if before - now <= self.tol * before and smoothing < self.smoothing:
@@ -192,74 +193,74 @@ class ITDC(Rival):
         return tags
 
 
-def nearest_groups(joint: Csr, pooled: Csr, labels: Ids, smoothing: float, n_threads: int) -> Ids:
-    """Give the group that is nearest to each feature.
+def nearest_groups(joint: Csr, pooled: Csr, groups: Ids, smoothing: float, n_threads: int) -> Ids:
+    """Return the group that is nearest to each feature.
 
     The distribution q of a group over the labels is smoothed to (q + a / L) / (1 + a). Of the
     divergence of a feature from it, only the sum of p ln(1 + q L / a) depends on the group:
-    the nearest has most of it, and labels that a group does not have add nothing.
+    the nearest group maximises it, and labels that a group does not have add nothing.
 
     Parameters
     ----------
     joint : csr_array, shape (n_features, n_labels)
-        The features' labels.
+        X^T Y.
     pooled : csr_array, shape (n_clusters, n_labels)
-        The groups' labels.
-    labels : ndarray of int32
-        The present groups; a feature without labels stays where it is.
+        X^T Y summed by group.
+    groups : ndarray of int32
+        The current groups; features without labels keep theirs.
     smoothing : float
-        The a above.
+        The weight a.
     n_threads : int
-        Threads.
+        Number of threads.
     """
     sums = np.asarray(pooled.sum(axis=1, dtype=np.float64))
     share = pooled.data / np.repeat(sums, np.diff(pooled.indptr))
     gains = np.log1p(share * (pooled.shape[1] / smoothing)).astype(np.float32)
     index = sparse.csr_array((gains, pooled.indices, pooled.indptr), shape=pooled.shape).T.tocsr()
     found = _native.best_matches(joint, index, n_best=1, n_threads=n_threads)
-    result = labels.copy()
+    result = groups.copy()
     result[np.diff(found.indptr) > 0] = found.columns
     return result
 
 
 def start_by_label(joint: Csr, n_clusters: int, seed: int, n_threads: int) -> Ids:
-    """Put every feature into the group of its most frequent label.
+    """Return initial groups by the most frequent label of each feature.
 
-    Where there are fewer such labels than groups, the largest group is cut at random again
-    and again; where there are more, the labels with most features have the groups, and a
-    feature goes by the most frequent of these. Features without any are dealt at random.
+    If there are fewer such labels than groups, the largest groups are split at random; if
+    there are more, only the labels with the most features are used. Features without such a
+    label are put into random groups.
     """
     n_features, n_labels = joint.shape
-    favourite = _most_frequent(joint, np.arange(n_labels, dtype=np.int32), n_threads)
-    counts = np.bincount(favourite[favourite >= 0], minlength=n_labels)
+    top_label = _most_frequent(joint, np.arange(n_labels, dtype=np.int32), n_threads)
+    counts = np.bincount(top_label[top_label >= 0], minlength=n_labels)
     used = np.flatnonzero(counts).astype(np.int32)
     if len(used) > n_clusters:
         used = largest_ids(counts, n_clusters)
-        favourite = _most_frequent(joint, used, n_threads)
+        top_label = _most_frequent(joint, used, n_threads)
     else:
-        favourite = np.where(favourite >= 0, np.searchsorted(used, favourite), -1)
-    counts = np.bincount(favourite[favourite >= 0], minlength=len(used))
-    parts = share_out(counts, n_clusters)
+        top_label = np.where(top_label >= 0, np.searchsorted(used, top_label), -1)
+    counts = np.bincount(top_label[top_label >= 0], minlength=len(used))
+    parts = count_parts(counts, n_clusters)
     first = np.cumsum(parts) - parts
     labels = np.empty(n_features, dtype=np.int32)
-    order = np.argsort(favourite, kind="stable").astype(np.int32)
-    ends = np.searchsorted(favourite[order], np.arange(len(used) + 1))
+    order = np.argsort(top_label, kind="stable").astype(np.int32)
+    ends = np.searchsorted(top_label[order], np.arange(len(used) + 1))
     for group in range(len(used)):
         members = order[ends[group] : ends[group + 1]]
         labels[members] = first[group] + random_buckets(members, int(parts[group]), seed)
-    homeless = order[: ends[0]]
-    labels[homeless] = random_buckets(homeless, n_clusters, seed)
+    unassigned = order[: ends[0]]
+    labels[unassigned] = random_buckets(unassigned, n_clusters, seed)
     return labels
 
 
-def share_out(counts: NDArray[np.int64], n_parts: int) -> NDArray[np.int64]:
-    """Cut the group of the largest parts once more, until there are as many as wanted.
+def count_parts(counts: NDArray[np.int64], n_parts: int) -> NDArray[np.int64]:
+    """Return the number of parts of each group when the largest parts are split repeatedly.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from defrag.agglomeration.rivals.itdc import share_out
-    >>> share_out(np.array([9, 2, 4]), 6)
+    >>> from defrag.agglomeration.rivals.itdc import count_parts
+    >>> count_parts(np.array([9, 2, 4]), 6)
     array([3, 1, 2])
     """
     parts = np.ones(len(counts), dtype=np.int64)
@@ -273,7 +274,7 @@ def share_out(counts: NDArray[np.int64], n_parts: int) -> NDArray[np.int64]:
 
 
 def _most_frequent(joint: Csr, among: Ids, n_threads: int) -> NDArray[np.int64]:
-    """Give the position in ``among`` of each feature's most frequent label there, or -1."""
+    """Return the position in ``among`` of the most frequent label of each feature, or -1."""
     ones = np.ones(len(among), dtype=np.float32)
     pick = sparse.csr_array(
         (ones, (among, np.arange(len(among)))), shape=(joint.shape[1], len(among))

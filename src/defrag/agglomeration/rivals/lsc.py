@@ -25,70 +25,70 @@ __all__ = ["LSC"]
 
 _LANDMARK_ROUNDS = 5
 _LEAST_EIGENVALUE = 1e-10
-# Where all features are alike, their distances are rounding errors.
+# If all features are equal, their distances are rounding errors.
 _LEAST_WIDTH = 1e-9
 
 
 class LSC(VectorRival):
-    """Cluster features by the spectrum of their similarities to landmarks.
+    """Cluster features by spectral clustering with landmarks.
 
-    Landmarks are centres of a short k-means; a feature is described by its similarities to
-    the nearest of them, these by their leading singular vectors, and the latter are clustered
-    by spherical k-means. Memory and time grow with features times groups and with the square
-    and the cube of the landmarks, of which there must be more than groups: for some thousand
-    features.
+    Landmarks are the centres of a short k-means; features are represented by their
+    similarities to the nearest landmarks, reduced to the leading singular vectors, and
+    clustered by spherical k-means. Memory and time grow with features times groups and with
+    the square and the cube of the landmarks, of which there must be more than groups: use it
+    for some thousand features.
 
     Parameters
     ----------
     representation : {"x", "xy"}, matrix or mapping, default="x"
-        What stands for a feature, as in :class:`Defrag`.
+        The vector of a feature, as in :class:`Defrag`.
     max_cluster_size : int, default=8
-        Sets the number of groups, by the same rule as :class:`Defrag`; groups may be larger.
+        Determines the number of groups, as in :class:`Defrag`; groups may be larger.
     n_clusters : int, optional
-        The number of groups, instead.
+        Number of groups; overrides ``max_cluster_size``.
     stop : {"leaf<=d0", "leaf<2*d0"}, default="leaf<=d0"
-        The rule.
+        The rule that determines the number of groups.
     n_landmarks : int, default=1000
-        How many landmarks; at least one more than groups are used, at most one per feature.
+        Number of landmarks; at least one more than groups and at most one per feature is used.
     n_neighbors : int, default=5
-        How many landmarks describe a feature.
+        Number of landmarks that represent a feature.
     sample_points : float, default=0.25
-        Share of the points that represent features, the most voluminous first.
+        Fraction of the points that represent features, those with the largest volume first.
     sample_labels : float, default=0.05
-        Share of the labels used by "xy", the most popular first.
+        Fraction of the labels used by "xy", the most frequent first.
     min_labels : int, default=1000
-        Use at least this many labels, where there are as many.
+        Minimum number of labels used by "xy".
     n_init : int, default=10
-        How often the last k-means starts; the best is taken.
+        Number of runs of the final k-means, of which the best is used.
     max_iter : int, default=100
-        The most rounds of the last k-means.
+        Maximum number of iterations of the final k-means.
     max_memory_gb : float, default=4.0
-        What needs more memory than this is refused.
+        Raise ValueError if more memory is needed.
     pooling : {"sum", "mean", "mean_nonzero"}, default="sum"
-        The value of a group in a row.
+        The value of a group in a row; see :class:`Defrag`.
     scale : {None, "energy"}, default=None
-        Bring each group to the energy of its members.
+        Scale each group to the energy of its features.
     random_state : int, RandomState, Generator or None, default=None
         Seed of landmarks and of k-means.
     n_jobs : int, optional
-        Threads of k-means; the result does not depend on it.
+        Number of threads of k-means; the result does not depend on it.
     verbose : bool or int, default=0
-        Show on a terminal that work goes on.
+        Whether to show the elapsed time on a terminal.
 
     Attributes
     ----------
     labels_ : ndarray of int32, shape (n_features,)
         The group of each feature.
     n_clusters_ : int
-        How many groups there are, empty ones among them.
+        Number of groups, including empty ones.
     n_iter_ : int
-        Rounds of the k-means that was taken.
+        Number of iterations of the k-means that was used.
     energy_ : ndarray of float64, shape (n_features,)
-        Sum of squares of each feature over unit rows of the training data.
+        Energy of each feature: its sum of squares over unit rows of the training data.
     scale_ : ndarray of float32, shape (``n_clusters_``,) or None
-        What the groups are multiplied by.
+        Factors of the groups.
     n_features_in_ : int
-        How many features X had.
+        Number of features.
 
     See Also
     --------
@@ -96,7 +96,7 @@ class LSC(VectorRival):
 
     Notes
     -----
-    Features that never occur share the groups at random.
+    Features that never occur are put into random groups.
 
     Examples
     --------
@@ -161,7 +161,7 @@ class LSC(VectorRival):
         self,
         X: Csr,
         Y: LabelsLike,
-        energy: NDArray[np.float64],  # noqa: ARG002 - as every rival
+        energy: NDArray[np.float64],  # noqa: ARG002 - the signature of Rival
         n_clusters: int,
         seed: int,
     ) -> Found:
@@ -208,21 +208,21 @@ class LSC(VectorRival):
 
 
 def landmark_weights(items: Csr, cluster: Ids, n_neighbors: int, n_threads: int) -> Csr:
-    """Describe items of length 1 by the nearest means of clusters.
+    """Return weights of the nearest cluster means for unit items.
 
     A weight is exp(-D / (2 s^2)), where D is a squared distance and s the mean of all of
-    them, as in the program of the method's authors; the weights of an item have the sum 1.
+    them, as in the program of the authors; the weights of an item sum to 1.
 
     Parameters
     ----------
     items : csr_array, shape (n_items, n_coords)
-        Items of length 1.
+        Unit items.
     cluster : ndarray of int32
-        The cluster of each item; every cluster has a member.
+        The cluster of each item; no cluster is empty.
     n_neighbors : int
-        How many means describe an item.
+        Number of means per item.
     n_threads : int
-        Threads.
+        Number of threads.
     """
     n_clusters = int(cluster.max()) + 1
     sizes = np.bincount(cluster[cluster >= 0], minlength=n_clusters)
@@ -233,15 +233,15 @@ def landmark_weights(items: Csr, cluster: Ids, n_neighbors: int, n_threads: int)
         + squares.mean()
         - 2.0 * float(np.asarray(items.mean(axis=0)) @ np.asarray(means.mean(axis=0)))
     )
-    # D = 3 - 2 s with s = <item, mean> - |mean|^2 / 2 + 1, which is above zero and highest for
-    # the nearest: one more coordinate makes that a product.
+    # D = 3 - 2 s with s = <item, mean> - |mean|^2 / 2 + 1 > 0, which is largest for the
+    # nearest mean and is a product of vectors with one more coordinate.
     ones = sparse.csr_array(np.ones((items.shape[0], 1), dtype=np.float32))
     offset = sparse.csr_array((1.0 - squares / 2.0)[:, None])
     longer = canonical_csr(sparse.hstack([items, ones], format="csr"), name="items")
     index = canonical_csr(sparse.hstack([means, offset], format="csr").T.tocsr(), name="means")
     found = _native.best_matches(longer, index, n_best=n_neighbors, n_threads=n_threads)
     distances = 3.0 - 2.0 * found.scores.astype(np.float64)
-    # Less the least of each row, which the sum of 1 takes out again: the nearest never vanishes.
+    # Subtracting the smallest distance keeps the nearest weight from underflow; it cancels.
     distances -= np.repeat(distances[found.indptr[:-1]], np.diff(found.indptr))
     weights = np.exp(-distances / max(2.0 * mean_distance**2, _LEAST_WIDTH))
     shape = (items.shape[0], n_clusters)
@@ -250,14 +250,14 @@ def landmark_weights(items: Csr, cluster: Ids, n_neighbors: int, n_threads: int)
 
 
 def spectral_rows(near: Csr, n_vectors: int) -> NDArray[np.float32]:
-    """Give the rows of the left singular vectors from the second on, at length 1.
+    """Return the L2-normalised rows of the left singular vectors from the second on.
 
     Parameters
     ----------
     near : csr_array, shape (n_items, n_landmarks)
-        Weights of the landmarks; columns are divided by the root of their sums first.
+        Weights of the landmarks; columns are divided by the square root of their sums first.
     n_vectors : int
-        How many vectors, where there are as many.
+        Maximum number of vectors.
     """
     sums = np.asarray(near.sum(axis=0))
     scaled = near @ sparse.diags_array(np.divide(1.0, np.sqrt(sums), where=sums > 0, out=sums * 0))
@@ -266,7 +266,7 @@ def spectral_rows(near: Csr, n_vectors: int) -> NDArray[np.float32]:
     values, vectors = linalg.eigh(
         (scaled.T @ scaled).toarray(), subset_by_index=[first, n_landmarks - 1]
     )
-    # In rising order; the last belongs to the vector that all have in common.
+    # In increasing order; the last belongs to the constant vector.
     good = values[:-1] > _LEAST_EIGENVALUE
     left = scaled @ (vectors[:, :-1][:, good] / np.sqrt(values[:-1][good]))
     lengths = np.linalg.norm(left, axis=1, keepdims=True)

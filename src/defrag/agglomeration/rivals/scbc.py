@@ -11,7 +11,7 @@ from defrag._parameters import Float, Int
 from defrag._progress import progress_bar
 from defrag.agglomeration._budget import random_buckets
 from defrag.agglomeration._clustering import GROUP_RULES, VECTOR_RULES
-from defrag.agglomeration.rivals._assignment import Marriage, improve
+from defrag.agglomeration.rivals._assignment import StableMatching, improve
 from defrag.agglomeration.rivals._base import Found, VectorRival
 from defrag.agglomeration.rivals._centres import start_clusters, sum_clusters
 from defrag.trees.vectors import scale_vectors
@@ -23,81 +23,81 @@ if TYPE_CHECKING:
 
 __all__ = ["SCBC"]
 
-# How many groups a feature may propose to before it takes what is left.
+# Number of groups that a feature proposes to at a time.
 _WISHES = 32
-# Similarities are float32: a smaller gain is none.
+# Similarities are float32; smaller gains are rounding errors.
 _LEAST_GAIN = 1e-6
 
 
 class SCBC(VectorRival):
-    """Cluster a sample by spherical k-means, populate the groups, refine them.
+    """Cluster a sample by spherical k-means, assign all features, and refine the groups.
 
-    Every group gets at least ``balance`` times the mean number of features: features and
-    groups are matched as in a stable marriage, the other features go where they are most
-    similar, and then features move, trade places or go round in circles as long as all of
-    them gain and no group falls below that number.
+    Every group has at least ``balance`` times the mean number of features: features and
+    groups are matched as in a stable marriage, and the other features are assigned to the most
+    similar group. Features then move, are exchanged or rotate between groups as long as all of
+    them gain and no group becomes too small.
 
     Parameters
     ----------
     representation : {"x", "xy"}, matrix or mapping, default="x"
-        What stands for a feature, as in :class:`Defrag`.
+        The vector of a feature, as in :class:`Defrag`.
     max_cluster_size : int, default=8
-        Sets the number of groups, by the same rule as :class:`Defrag`; groups may be larger.
+        Determines the number of groups, as in :class:`Defrag`; groups may be larger.
     n_clusters : int, optional
-        The number of groups, instead.
+        Number of groups; overrides ``max_cluster_size``.
     stop : {"leaf<=d0", "leaf<2*d0"}, default="leaf<=d0"
-        The rule.
+        The rule that determines the number of groups.
     balance : float, default=0.5
-        The least size of a group, as a share of the mean size.
+        Minimum size of a group, as a fraction of the mean size.
     sample_per_cluster : int, default=20
-        How many features for each group are clustered first, at random.
+        Size of the sample that is clustered first, per group.
     sample_points : float, default=0.25
-        Share of the points that represent features, the most voluminous first.
+        Fraction of the points that represent features, those with the largest volume first.
     sample_labels : float, default=0.05
-        Share of the labels used by "xy", the most popular first.
+        Fraction of the labels used by "xy", the most frequent first.
     min_labels : int, default=1000
-        Use at least this many labels, where there are as many.
+        Minimum number of labels used by "xy".
     kmeans_iter : int, default=20
-        The most rounds of k-means on the sample.
+        Maximum number of iterations of k-means on the sample.
     tol : float, default=1e-3
-        A round in which a smaller share of the features moves is the last.
+        Stop when a smaller fraction of the features moves.
     max_iter : int, default=50
-        The most rounds of refinement.
+        Maximum number of iterations of refinement.
     pooling : {"sum", "mean", "mean_nonzero"}, default="sum"
-        The value of a group in a row.
+        The value of a group in a row; see :class:`Defrag`.
     scale : {None, "energy"}, default=None
-        Bring each group to the energy of its members.
+        Scale each group to the energy of its features.
     random_state : int, RandomState, Generator or None, default=None
-        Seed of the sample and of the first centres.
+        Seed of the sample and of the initial centres.
     n_jobs : int, optional
-        Threads; the result does not depend on it.
+        Number of threads; the result does not depend on it.
     verbose : bool or int, default=0
-        Show a progress bar on a terminal.
+        Whether to show a progress bar on a terminal.
 
     Attributes
     ----------
     labels_ : ndarray of int32, shape (n_features,)
         The group of each feature.
     n_clusters_ : int
-        How many groups there are.
+        Number of groups.
     objective_ : float
-        Mean cosine of a feature and the direction of its group.
+        Mean cosine of a feature and the mean of its group.
     n_iter_ : int
-        Rounds of refinement.
+        Number of iterations of refinement.
     energy_ : ndarray of float64, shape (n_features,)
-        Sum of squares of each feature over unit rows of the training data.
+        Energy of each feature: its sum of squares over unit rows of the training data.
     scale_ : ndarray of float32, shape (``n_clusters_``,) or None
-        What the groups are multiplied by.
+        Factors of the groups.
     n_features_in_ : int
-        How many features X had.
+        Number of features.
 
     See Also
     --------
-    defrag.Defrag : Balanced splits, from the root down.
+    defrag.Defrag : Recursive balanced splits.
 
     Notes
     -----
-    Features that never occur share the groups at random; they do not count for the balance.
+    Features that never occur are put into random groups; they do not count for the balance.
 
     Examples
     --------
@@ -166,7 +166,7 @@ class SCBC(VectorRival):
         self,
         X: Csr,
         Y: LabelsLike,
-        energy: NDArray[np.float64],  # noqa: ARG002 - as every rival
+        energy: NDArray[np.float64],  # noqa: ARG002 - the signature of Rival
         n_clusters: int,
         seed: int,
     ) -> Found:
@@ -192,7 +192,7 @@ class SCBC(VectorRival):
     def _refine(
         self, items: Csr, labels: Ids, n_clusters: int, least: int, threads: int
     ) -> tuple[Ids, int]:
-        """Move features until hardly any moves, and note how similar they then are."""
+        """Move features until few of them move; set ``objective_``."""
         rounds, settled = 0, False
         while True:
             index = directions(items, labels, n_clusters, threads).T.tocsr()
@@ -211,28 +211,28 @@ class SCBC(VectorRival):
 
 
 def directions(items: Csr, labels: Ids, n_clusters: int, n_threads: int) -> Csr:
-    """Give the direction of the sum of each group's features, zero for an empty group."""
+    """Return the L2-normalised sum of the features of each group; zero for empty groups."""
     sums = sum_clusters(items, labels, n_clusters, n_threads)
     return scale_vectors(sums, split="kmeans", threshold=0.0, n_threads=n_threads)
 
 
 def populate(items: Csr, centres: Csr, least: int, otherwise: Ids, n_threads: int) -> Ids:
-    """Give every group its least number of features, and the rest to the most similar group.
+    """Return groups with a minimum number of features, the others in the most similar group.
 
     Parameters
     ----------
     items : csr_array, shape (n_items, n_coords)
-        Features, at length 1.
+        Unit vectors of the features.
     centres : csr_array, shape (n_clusters, n_coords)
-        Groups, at length 1.
+        Unit vectors of the groups.
     least : int
-        How many features a group must get; there are enough for all.
+        Minimum number of features in a group.
     otherwise : ndarray of int32
-        The group of a feature that is similar to none.
+        The groups of features that are similar to no group.
     n_threads : int
-        Threads.
+        Number of threads.
     """
-    marriage = Marriage(items.shape[0], centres.shape[0], least)
+    matching = StableMatching(items.shape[0], centres.shape[0], least)
     features = np.arange(items.shape[0], dtype=np.int32)
     short = np.arange(centres.shape[0], dtype=np.int32)
     wishes = _best_groups(items, centres, _WISHES, n_threads)
@@ -240,13 +240,13 @@ def populate(items: Csr, centres: Csr, least: int, otherwise: Ids, n_threads: in
     some = favourite < 0
     favourite[some] = wishes.columns[wishes.indptr[:-1][some]]
     while len(short) and len(wishes.columns) and least:
-        marriage.propose(features, wishes, short)
-        # Those who were sent away by all groups of their list ask the groups that have room.
-        short = marriage.short_groups()
-        features = np.flatnonzero(marriage.group < 0).astype(np.int32)
+        matching.propose(features, wishes, short)
+        # Features that were rejected by all groups of their list try the groups with free seats.
+        short = matching.short_groups()
+        features = np.flatnonzero(matching.group < 0).astype(np.int32)
         wishes = _best_groups(items[features], centres[short], _WISHES, n_threads)
-    marriage.fill()
-    return np.where(marriage.group >= 0, marriage.group, favourite).astype(np.int32)
+    matching.fill()
+    return np.where(matching.group >= 0, matching.group, favourite).astype(np.int32)
 
 
 def _best_groups(items: Csr, centres: Csr, n_best: int, n_threads: int) -> _native.Matches:
