@@ -90,6 +90,9 @@ REFUSED = {
     "output in no folder": ("cluster train.txt none/out", "none/out: No such file"),
     "broken data": ("cluster broken.txt out", "^defrag: error: broken.txt:3: feature index 7"),
     "empty data": ("cluster empty.txt out", "empty.txt"),
+    "truncated": ("cluster short.txt out", "declares 3 points, the file has 1; a truncated"),
+    "declared too wide": ("train wide.txt out", "wide.txt: 2000000000 labels, but only 1 entries"),
+    "described too wide": ("info wide.txt", "wide.txt: 2000000000 labels, but only 1 entries"),
     "strict": ("cluster short.txt out --strict", "header declares 3 points, the file has 1"),
     "json and file on stdout": ("cluster train.txt - --json", "--json and an output of -"),
     "two files on stdout": ("cluster train.txt - --agglomerated -", "would share standard output"),
@@ -172,6 +175,7 @@ REFUSED = {
 @pytest.mark.parametrize("name", REFUSED)
 def test_refuses_in_one_line_and_leaves_nothing(folder, name):
     (folder / "broken_Y.txt").write_text("1 2\n0:1\n")
+    (folder / "wide.txt").write_text("1 2 2000000000\n0 1:1\n")
     (folder / "small.txt").write_text("1 2 1\n0 1:1\n")
     (folder / "zero.svm").write_text("0 0:1\n")
     (folder / "damaged.npz").write_bytes((folder / "train.npz").read_bytes()[:-40])
@@ -199,7 +203,7 @@ def test_version_and_no_verb():
 
 
 def test_warning_is_one_line(folder):
-    result = run("convert", "short.txt", "out")
+    result = run("convert", "short.txt", "out", "--allow-truncated")
     assert result.exit_code == 0
     assert result.stderr == ("warning: short.txt: the header declares 3 points, the file has 1\n")
     assert not result.stdout

@@ -18,7 +18,7 @@ from defrag.io import (
     write_svmlight,
 )
 from tests.helpers.cli_model_data import N_FEATURES, N_LABELS, N_POINTS, fill_folder, points
-from tests.helpers.cli_running import check_refusal, run_well
+from tests.helpers.cli_running import check_refusal, run, run_well
 
 
 @pytest.fixture
@@ -196,7 +196,12 @@ def test_predict_names(folder):
 
 
 def test_json_needs_no_right_header(folder):
-    run_well("predict", "model.safetensors", "short.txt", "--output", "out", "--json")
+    line = ("predict", "model.safetensors", "short.txt", "--output", "out", "--json")
+    assert "declares 3 points, the file has 1; a truncated" in run(*line).stderr
+    assert not (folder / "out").exists()
+    result = run(*line, "--allow-truncated")
+    assert result.exit_code == 0
+    assert result.stderr == "warning: short.txt: the header declares 3 points, the file has 1\n"
     assert len((folder / "out").read_text().splitlines()) == 1
 
 

@@ -38,12 +38,18 @@ def test_blocks_are_the_file(tmp_path, size, kind, monkeypatch):
 @pytest.mark.parametrize("size", [1, 9, 1 << 20])
 def test_blocks_name_the_line(tmp_path, size, monkeypatch):
     monkeypatch.setattr("defrag.io.files.BLOCK_BYTES", size)
-    text = b"#\n4 3 2\n0 0:1\n# a note\n1 1:1\n0 2:1 2:1\n"
+    text = b"#\n3 3 2\n0 0:1\n# a note\n1 1:1\n0 2:1 2:1\n"
     with pytest.warns(match=r"blocks.txt:6: 1 features are repeated"):
         read_blocks(text, tmp_path)
     with pytest.raises(ValueError, match=r"blocks.txt:6: 1 features are repeated"):
         read_blocks(text, tmp_path, strict=True)
     with pytest.raises(ValueError, match=r"blocks.txt:7: feature index 3"):
         read_blocks(text + b"0 3:1\n", tmp_path)
+    cut = b"9 3 2\n0 0:1\n1 1:1\n0 2:1\n"
+    with pytest.raises(ValueError, match=r"declares 9 points, the file has 3; a truncated file"):
+        read_blocks(cut, tmp_path)
+    with pytest.warns(match=r"declares 9 points, the file has 3"):
+        _, found = read_blocks(cut, tmp_path, allow_truncated=True)
+    assert found.shape == (3, 3)
     with pytest.raises(ValueError, match=r"blocks.txt:2: "):
-        read_blocks(text.replace(b"4 3 2", b"4 x 2"), tmp_path)
+        read_blocks(text.replace(b"3 3 2", b"3 x 2"), tmp_path)

@@ -130,9 +130,7 @@ def test_ids_count_from_one_only_where_the_caller_says_so(file):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (b"3 2 2\n0 0:1\n", "txt: the header declares 3 points, the file has 1"),
         (b"1 2 2\n0 0:1\n0 0:1\n", "txt: the header declares 1 points, the file has 2"),
-        (b"9 2 2\n", "txt: the header declares 9 points, the file has 0"),
         (b"1 2 2\n0 1:1 0:2 1:2 1:4\n", "txt:2: 2 features are repeated in a line"),
         (b"2 2 2\n\n1,0,1\n", "txt:3: 1 labels are repeated in a line"),
     ],

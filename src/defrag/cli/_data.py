@@ -29,6 +29,7 @@ __all__ = [
     "FromFlag",
     "LabelsFlag",
     "StrictFlag",
+    "TruncatedFlag",
     "check_base",
     "form_of_name",
     "form_of_output",
@@ -44,6 +45,11 @@ LabelsFlag = Annotated[
 ]
 StrictFlag = Annotated[
     bool, typer.Option("--strict", help="Make an error of what is otherwise a warning.")
+]
+
+TruncatedFlag = Annotated[
+    bool,
+    typer.Option("--allow-truncated", help="Accept fewer points than a header declares."),
 ]
 
 _COMPRESSED = (".gz", ".xz")
@@ -117,6 +123,7 @@ def read(
     n_features: int | None = None,
     n_labels: int | None = None,
     strict: bool = False,
+    allow_truncated: bool = False,
 ) -> Data:
     """Read a data file of any form, ``-`` being standard input.
 
@@ -135,6 +142,8 @@ def read(
         Numbers of columns that overrule the file's.
     strict : bool
         Whether what is otherwise warned about is an error.
+    allow_truncated : bool
+        Whether fewer points than declared are a warning instead of an error.
     """
     form = form or form_of_name(path)
     limits: dict[str, Any] = {"n_features": n_features, "n_labels": n_labels}
@@ -145,12 +154,12 @@ def read(
             data = Data(X, Y, form, zero_based)
         else:
             with open_input(path) as stream:
-                data = parse(stream, form, strict=strict, **limits)
+                data = parse(stream, form, strict=strict, allow_truncated=allow_truncated, **limits)
         if labels is None:
             return data
         if data.Y is not None:
             raise ValueError(f"{display_name(path)}: has labels already, besides those of {labels}")
-        Y = read_labels(labels, n_labels=n_labels, strict=strict)
+        Y = read_labels(labels, n_labels=n_labels, strict=strict, allow_truncated=allow_truncated)
         check_rows(display_name(labels), data.X, Y)
     return replace(data, Y=Y)
 

@@ -13,7 +13,7 @@ from defrag._progress import progress_pulse
 from defrag._validation import check_features
 from defrag.agglomeration._pooling import FeaturePooling
 from defrag.cli._console import examples
-from defrag.cli._data import BaseFlag, FromFlag, LabelsFlag, StrictFlag, read, write
+from defrag.cli._data import BaseFlag, FromFlag, LabelsFlag, StrictFlag, TruncatedFlag, read, write
 from defrag.cli._targets import check_targets
 from defrag.io.files import display_name, open_input
 from defrag.io.groups import parse_groups
@@ -101,6 +101,7 @@ def agglomerate(
         bool, typer.Option("--allow-missing", help="Drop features that are in no group.")
     ] = False,
     strict: StrictFlag = False,
+    allow_truncated: TruncatedFlag = False,
     n_jobs: Annotated[int | None, typer.Option(help="Threads; -1 for all.")] = None,
 ) -> None:
     """Replace the features of a data file by groups."""
@@ -110,12 +111,19 @@ def agglomerate(
         raise ValueError("--scale energy and --train go together: give both or neither")
     inputs = {"DATA": data, "GROUPS": groups, "--labels": labels, "--train": train}
     check_targets({"OUT": out}, inputs)
-    points = read(data, labels=labels, form=form, zero_based=zero_based, strict=strict)
+    points = read(
+        data,
+        labels=labels,
+        form=form,
+        zero_based=zero_based,
+        strict=strict,
+        allow_truncated=allow_truncated,
+    )
     with open_input(groups) as stream:
         found = parse_groups(stream, points.X.shape[1], allow_missing=allow_missing)
     known = points
     if train is not None:
-        known = read(train, zero_based=zero_based, strict=strict)
+        known = read(train, zero_based=zero_based, strict=strict, allow_truncated=allow_truncated)
         widths = known.X.shape[1], points.X.shape[1]
         if widths[0] != widths[1]:
             shown = display_name(train), display_name(data)

@@ -11,7 +11,16 @@ from defrag import registry
 from defrag._progress import progress_pulse
 from defrag.agglomeration import Defrag
 from defrag.cli._console import JsonFlag, check_stdout, escaped, examples, print_json, say
-from defrag.cli._data import BaseFlag, FromFlag, LabelsFlag, StrictFlag, read, read_names, write
+from defrag.cli._data import (
+    BaseFlag,
+    FromFlag,
+    LabelsFlag,
+    StrictFlag,
+    TruncatedFlag,
+    read,
+    read_names,
+    write,
+)
 from defrag.cli._flags import estimator_flags, flag_name
 from defrag.cli._models import PRESETS, Preset
 from defrag.cli._targets import check_targets
@@ -88,6 +97,7 @@ def cluster(
         typer.Option(metavar="FILE", help="Also write DATA with features replaced by groups."),
     ] = None,
     strict: StrictFlag = False,
+    allow_truncated: TruncatedFlag = False,
     as_json: JsonFlag = False,
     **parameters: Any,
 ) -> None:
@@ -111,7 +121,14 @@ def cluster(
     if representation is not None:
         parameters["representation"] = representation
     estimator = _estimator(method.value, preset, parameters)
-    points = read(data, labels=labels, form=form, zero_based=zero_based, strict=strict)
+    points = read(
+        data,
+        labels=labels,
+        form=form,
+        zero_based=zero_based,
+        strict=strict,
+        allow_truncated=allow_truncated,
+    )
     _look_up(estimator, vocabulary, points)
     with progress_pulse("pooling features", enabled=preset is Preset.hybrid):
         estimator.fit(points.X, points.Y)

@@ -14,6 +14,7 @@ from defrag.cli._data import (
     FromFlag,
     LabelsFlag,
     StrictFlag,
+    TruncatedFlag,
     check_base,
     form_of_name,
     form_of_output,
@@ -59,6 +60,7 @@ def convert(
     ] = None,
     n_labels: Annotated[int | None, typer.Option(help="Number of labels, likewise.")] = None,
     strict: StrictFlag = False,
+    allow_truncated: TruncatedFlag = False,
 ) -> None:
     """Convert a data file into another form."""
     target = to or form_of_output(out)
@@ -75,6 +77,7 @@ def convert(
         n_features=n_features,
         n_labels=n_labels,
         strict=strict,
+        allow_truncated=allow_truncated,
     )
     if labels_out is not None and data.Y is None:
         raise ValueError(f"--labels-out {labels_out}: the input has no labels")

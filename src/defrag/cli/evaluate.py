@@ -12,7 +12,16 @@ from rich.table import Table
 
 from defrag._progress import progress_pulse
 from defrag.cli._console import JsonFlag, escaped, examples, print_json
-from defrag.cli._data import BaseFlag, Form, FromFlag, LabelsFlag, StrictFlag, form_of_name, read
+from defrag.cli._data import (
+    BaseFlag,
+    Form,
+    FromFlag,
+    LabelsFlag,
+    StrictFlag,
+    TruncatedFlag,
+    form_of_name,
+    read,
+)
 from defrag.io import read_predictions
 from defrag.io.files import display_name
 from defrag.metrics import evaluate as evaluate_ranking
@@ -68,6 +77,7 @@ def evaluate(
     zero_based: BaseFlag = None,
     labels: LabelsFlag = None,
     strict: StrictFlag = False,
+    allow_truncated: TruncatedFlag = False,
     as_json: JsonFlag = False,
 ) -> None:
     """Say how good predictions are."""
@@ -81,7 +91,7 @@ def evaluate(
     if [data, predictions, train].count("-") > 1:
         raise ValueError("only one of DATA, PREDICTIONS and --train can be standard input")
     with progress_pulse(f"reading {escaped(display_name(predictions))}"):
-        scores = read_predictions(predictions, strict=strict)
+        scores = read_predictions(predictions, strict=strict, allow_truncated=allow_truncated)
 
     def labels_of(path: str, label_file: str | None) -> Csr:
         # svmlight does not say how many labels there are; the predictions do.
@@ -94,6 +104,7 @@ def evaluate(
             zero_based=zero_based,
             n_labels=n_labels,
             strict=strict,
+            allow_truncated=allow_truncated,
         ).Y
         if found is None:
             raise ValueError(f"{display_name(path)}: has no labels to compare with")

@@ -13,7 +13,16 @@ import typer
 
 from defrag._progress import progress_pulse
 from defrag.cli._console import JsonFlag, escaped, examples, print_json, print_values
-from defrag.cli._data import BaseFlag, FromFlag, LabelsFlag, StrictFlag, form_of_name, parse, read
+from defrag.cli._data import (
+    BaseFlag,
+    FromFlag,
+    LabelsFlag,
+    StrictFlag,
+    TruncatedFlag,
+    form_of_name,
+    parse,
+    read,
+)
 from defrag.io.files import display_name, open_input
 from defrag.io.groups import parse_groups
 from defrag.metrics import balance, normalised_entropy
@@ -49,19 +58,27 @@ def info(
     form: FromFlag = None,
     zero_based: BaseFlag = None,
     strict: StrictFlag = False,
+    allow_truncated: TruncatedFlag = False,
     as_json: JsonFlag = False,
 ) -> None:
     """Say what a data file, a group file or a model file holds."""
     described: dict[str, Any] = {"file": display_name(file)}
     if labels or (form or form_of_name(file)) is not None:
         # Flags about data make data of any file.
-        data = read(file, labels=labels, form=form, zero_based=zero_based, strict=strict)
+        data = read(
+            file,
+            labels=labels,
+            form=form,
+            zero_based=zero_based,
+            strict=strict,
+            allow_truncated=allow_truncated,
+        )
         described |= _describe_data(data)
     elif _is_model(file):
         described |= describe_model(file)
     else:
         with open_input(file) as stream, progress_pulse(f"reading {escaped(display_name(file))}"):
-            described |= _describe(stream, strict=strict)
+            described |= _describe(stream, strict=strict, allow_truncated=allow_truncated)
     if as_json:
         print_json(described)
     else:
@@ -93,12 +110,12 @@ def _is_model(file: str) -> bool:
         return stream.read(9)[8:] == b"{"  # after the length of the header
 
 
-def _describe(stream: InputStream, *, strict: bool) -> dict[str, Any]:
+def _describe(stream: InputStream, *, strict: bool, allow_truncated: bool) -> dict[str, Any]:
     beginning = stream.peek(_BEGINNING_BYTES)
     for looks, describe in _KINDS:
         if looks(beginning):
             return describe(stream)
-    return _describe_data(parse(stream, strict=strict))
+    return _describe_data(parse(stream, strict=strict, allow_truncated=allow_truncated))
 
 
 def _looks_like_groups(beginning: bytes) -> bool:
@@ -160,5 +177,4 @@ def _empty_rows(matrix: Csr) -> int:
 
 
 def _empty_columns(matrix: Csr) -> int:
-    seen = np.bincount(matrix.indices, minlength=matrix.shape[1])
-    return int(np.count_nonzero(seen == 0))
+    return int(matrix.shape[1]) - len(np.unique(matrix.indices))

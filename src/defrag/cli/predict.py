@@ -12,7 +12,15 @@ import typer
 from defrag._progress import progress_bar, progress_pulse
 from defrag.classifiers._base import Classifier
 from defrag.cli._console import escaped, examples
-from defrag.cli._data import BaseFlag, Form, FromFlag, StrictFlag, check_base, form_of_name
+from defrag.cli._data import (
+    BaseFlag,
+    Form,
+    FromFlag,
+    StrictFlag,
+    TruncatedFlag,
+    check_base,
+    form_of_name,
+)
 from defrag.cli._targets import check_targets
 from defrag.exceptions import FormatError
 from defrag.io.atomic import atomic_writer
@@ -55,6 +63,7 @@ def predict(
     zero_based: BaseFlag = None,
     n_jobs: Annotated[int, typer.Option(help="Threads; -1 for all.")] = -1,
     strict: StrictFlag = False,
+    allow_truncated: TruncatedFlag = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Write a JSON object per line and point.")
     ] = False,
@@ -63,7 +72,14 @@ def predict(
     check_targets({"--output": output}, {"MODEL": model, "DATA": data})
     classifier = _load(model, n_jobs)
     known = _label_names(model, classifier) if names else None
-    with _points(data, form, zero_based, classifier.n_features_in_, strict=strict) as points:
+    with _points(
+        data,
+        form,
+        zero_based,
+        classifier.n_features_in_,
+        strict=strict,
+        allow_truncated=allow_truncated,
+    ) as points:
         if points.n_features != classifier.n_features_in_:
             raise ValueError(
                 f"{display_name(data)}: {points.n_features} features, but {escaped(model)} "
@@ -111,7 +127,13 @@ def _label_names(path: str, classifier: Classifier) -> Sequence[str]:
 
 @contextmanager
 def _points(
-    data: str, form: Form | None, zero_based: bool | None, n_features: int, *, strict: bool
+    data: str,
+    form: Form | None,
+    zero_based: bool | None,
+    n_features: int,
+    *,
+    strict: bool,
+    allow_truncated: bool,
 ) -> Iterator[RowBlocks | _Rows]:
     if (form or form_of_name(data)) is Form.svmlight:
         base = check_base(data, zero_based)
@@ -119,7 +141,7 @@ def _points(
         yield _Rows(display_name(data), X)
         return
     with open_input(data) as stream:
-        yield RowBlocks(stream, strict=strict)
+        yield RowBlocks(stream, strict=strict, allow_truncated=allow_truncated)
 
 
 def _rank(

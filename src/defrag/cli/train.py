@@ -15,7 +15,15 @@ from defrag._progress import progress_pulse
 from defrag.agglomeration import Defrag, Hybrid
 from defrag.classifiers import Agglomerated
 from defrag.cli._console import JsonFlag, check_stdout, escaped, examples, print_json, say
-from defrag.cli._data import BaseFlag, FromFlag, LabelsFlag, StrictFlag, read, read_names
+from defrag.cli._data import (
+    BaseFlag,
+    FromFlag,
+    LabelsFlag,
+    StrictFlag,
+    TruncatedFlag,
+    read,
+    read_names,
+)
 from defrag.cli._estimate import estimate
 from defrag.cli._flags import estimator_flags
 from defrag.cli._models import (
@@ -104,6 +112,7 @@ def train(
     random_state: Annotated[int, typer.Option("--random-state", "--seed", help="Seed.")] = 0,
     n_jobs: Annotated[int, typer.Option(help="Threads; -1 for all.")] = -1,
     strict: StrictFlag = False,
+    allow_truncated: TruncatedFlag = False,
     as_json: JsonFlag = False,
     **parameters: Any,
 ) -> None:
@@ -126,7 +135,14 @@ def train(
         impute=impute,
         run={"random_state": random_state, "n_jobs": n_jobs},
     )
-    points = read(data, labels=labels, form=form, zero_based=zero_based, strict=strict)
+    points = read(
+        data,
+        labels=labels,
+        form=form,
+        zero_based=zero_based,
+        strict=strict,
+        allow_truncated=allow_truncated,
+    )
     X, Y = points.X, points.Y
     if Y is None:
         raise ValueError(f"{display_name(data)}: has no labels to learn: give --labels")

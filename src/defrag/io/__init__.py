@@ -5,6 +5,7 @@ from __future__ import annotations
 from defrag.io.datasets import Dataset, Split, load_dataset
 from defrag.io.formats import read_data
 from defrag.io.groups import read_groups, write_groups
+from defrag.io.limits import ReadLimits
 from defrag.io.npz import read_npz, write_npz
 from defrag.io.predictions import read_predictions, write_predictions
 from defrag.io.svmlight import read_svmlight, write_svmlight
@@ -13,6 +14,7 @@ from defrag.io.xmc import read_features, read_labels, read_xmc, write_features, 
 
 __all__ = [
     "Dataset",
+    "ReadLimits",
     "Split",
     "WordVectors",
     "load_dataset",

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from defrag._native import ParsedText
     from defrag.io.files import InputStream
 
-__all__ = ["FileWarnings", "check_limit", "parse_text", "parser_warnings"]
+__all__ = ["FileWarnings", "check_declared", "check_limit", "parse_text", "parser_warnings"]
 
 _REPEATED_FEATURES = "features are repeated in a line, here first; their values were summed"
 _REPEATED_LABELS = "labels are repeated in a line, here first; they count once"
@@ -40,15 +40,22 @@ class FileWarnings:
         self.name = name
         self.strict = strict
 
-    def add(self, message: str, line: int | None = None) -> None:
+    def add(self, message: str, line: int | None = None, stacklevel: int = 4) -> None:
         """Warn, or raise FormatError if ``strict``."""
         if self.strict:
             raise FormatError(self.name, message, line)
         place = self.name if line is None else f"{self.name}:{line}"
-        warnings.warn(f"{place}: {message}", FormatWarning, stacklevel=4)
+        warnings.warn(f"{place}: {message}", FormatWarning, stacklevel=stacklevel)
 
 
-def parse_text(stream: InputStream, layout: str, *, strict: bool, **options: Any) -> ParsedText:
+def parse_text(
+    stream: InputStream,
+    layout: str,
+    *,
+    strict: bool,
+    allow_truncated: bool = False,
+    **options: Any,
+) -> ParsedText:
     """Parse a stream in one of the layouts of the parser and issue its warnings."""
     parser = _native.TextParser(layout, **options)
     try:
@@ -58,15 +65,32 @@ def parse_text(stream: InputStream, layout: str, *, strict: bool, **options: Any
     except _native.ParseError as error:
         line, message = error.args
         raise FormatError(stream.name, message, line or None) from None
+    for noun, matrix in (
+        ("label" if layout == "scores" else "feature", parsed.pairs),
+        ("label", parsed.labels),
+    ):
+        if options.get(f"n_{noun}s") is None:
+            stream.limits.check_columns(stream.name, noun, matrix.shape[1], matrix.nnz)
     file_warnings = FileWarnings(stream.name, strict=strict)
     n_rows = (parsed.labels if layout == "labels" else parsed.pairs).shape[0]
-    if parsed.declared_rows is not None and parsed.declared_rows != n_rows:
-        file_warnings.add(
-            f"the header declares {parsed.declared_rows} points, the file has {n_rows}"
-        )
+    if parsed.declared_rows is not None:
+        check_declared(file_warnings, parsed.declared_rows, n_rows, allow_truncated=allow_truncated)
     for message, line in parser_warnings(parsed):
         file_warnings.add(message, line)
     return parsed
+
+
+def check_declared(
+    file_warnings: FileWarnings, declared: int, n_rows: int, *, allow_truncated: bool
+) -> None:
+    """Warn if the header declares another number of points; raise if it declares more."""
+    if declared == n_rows:
+        return
+    message = f"the header declares {declared} points, the file has {n_rows}"
+    if declared > n_rows and not allow_truncated:
+        message += "; a truncated file is read only with allow_truncated"
+        raise FormatError(file_warnings.name, message)
+    file_warnings.add(message, stacklevel=5)
 
 
 def parser_warnings(parsed: ParsedText) -> Iterator[tuple[str, int]]:

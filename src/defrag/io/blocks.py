@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from defrag import _native
 from defrag.exceptions import FormatError
-from defrag.io._text import FileWarnings, parser_warnings
+from defrag.io._text import FileWarnings, check_declared, parser_warnings
 from defrag.io.formats import data_form
 from defrag.io.npz import parse_npz
 
@@ -36,6 +36,9 @@ class RowBlocks:
         The file.
     strict : bool, default=False
         Whether warnings are errors.
+    allow_truncated : bool, default=False
+        Whether a file with fewer points than its header declares is read with a warning
+        instead of being an error.
 
     Attributes
     ----------
@@ -54,9 +57,12 @@ class RowBlocks:
     [(2, 3)]
     """
 
-    def __init__(self, stream: InputStream, *, strict: bool = False) -> None:
+    def __init__(
+        self, stream: InputStream, *, strict: bool = False, allow_truncated: bool = False
+    ) -> None:
         self.name = stream.name
         self._strict = strict
+        self._allow_truncated = allow_truncated
         form = data_form(stream)
         if form == "npz":
             X, _ = parse_npz(stream)
@@ -93,8 +99,9 @@ class RowBlocks:
                 yield parsed.pairs
             block = next(rest, None)
         self.n_rows = found
+        file_warnings = FileWarnings(self.name, strict=self._strict)
+        check_declared(file_warnings, declared, found, allow_truncated=self._allow_truncated)
         if total is not None:
-            file_warnings = FileWarnings(self.name, strict=self._strict)
             for message, line in parser_warnings(total):
                 file_warnings.add(message, line)
 

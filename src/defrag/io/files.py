@@ -14,6 +14,7 @@ from contextlib import ExitStack, contextmanager
 from typing import IO, TYPE_CHECKING, Any, TypeAlias, cast
 
 from defrag.exceptions import FormatError
+from defrag.io.limits import ReadLimits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -56,6 +57,10 @@ class InputStream:
         Name in error messages.
     head : bytes, default=b""
         Bytes that precede those of ``raw``.
+    limits : ReadLimits, optional
+        Bounds of what reading may cost.
+    packed : compressed file, optional
+        The file that ``raw`` decompresses.
 
     Examples
     --------
@@ -70,10 +75,20 @@ class InputStream:
     b''
     """
 
-    def __init__(self, raw: IO[bytes], name: str, head: bytes = b"") -> None:
+    def __init__(
+        self,
+        raw: IO[bytes],
+        name: str,
+        head: bytes = b"",
+        limits: ReadLimits | None = None,
+        packed: _Rewound | None = None,
+    ) -> None:
         self.name = name
+        self.limits = limits or ReadLimits()
         self._raw = raw
         self._peeked = head
+        self._packed = packed
+        self._n_unpacked = 0
 
     def peek(self, size: int) -> bytes:
         """Return the next ``size`` bytes, or fewer at the end, without consuming them."""
@@ -120,11 +135,15 @@ class InputStream:
 
     def _read_raw(self) -> bytes:
         try:
-            return self._raw.read(BLOCK_BYTES)
+            block = self._raw.read(BLOCK_BYTES)
         except EOFError as error:
             raise FormatError(self.name, "the compressed data are truncated") from error
         except (gzip.BadGzipFile, lzma.LZMAError, zlib.error) as error:
             raise FormatError(self.name, f"the compressed data are damaged: {error}") from error
+        if self._packed is not None:
+            self._n_unpacked += len(block)
+            self.limits.check_expansion(self.name, self._packed.n_read, self._n_unpacked)
+        return block
 
 
 class _Rewound(io.RawIOBase):
@@ -133,6 +152,7 @@ class _Rewound(io.RawIOBase):
     def __init__(self, head: bytes, rest: IO[bytes]) -> None:
         self._head = head
         self._rest = rest
+        self.n_read = 0
 
     def close(self) -> None:
         self._rest.close()
@@ -145,17 +165,20 @@ class _Rewound(io.RawIOBase):
         data = self._head[: len(buffer)] or self._rest.read(len(buffer))
         self._head = self._head[len(data) :]
         buffer[: len(data)] = data
+        self.n_read += len(data)
         return len(data)
 
 
 @contextmanager
-def open_input(path: PathLike) -> Iterator[InputStream]:
+def open_input(path: PathLike, limits: ReadLimits | None = None) -> Iterator[InputStream]:
     """Open a file for reading; gzip and xz are recognised by their first bytes.
 
     Parameters
     ----------
     path : path
         A file, a FIFO with a writer, or ``-`` for standard input.
+    limits : ReadLimits, optional
+        Bounds of what reading may cost.
 
     Yields
     ------
@@ -165,7 +188,7 @@ def open_input(path: PathLike) -> Iterator[InputStream]:
     Raises
     ------
     FormatError
-        If ``path`` is a directory or a device.
+        If ``path`` is a directory or a device, or expands beyond the limits.
     OSError
         If the file does not exist or cannot be read.
     """
@@ -174,15 +197,16 @@ def open_input(path: PathLike) -> Iterator[InputStream]:
         head = raw.read(len(_XZ_MAGIC))
         while len(head) < len(_XZ_MAGIC) and (more := raw.read(len(_XZ_MAGIC) - len(head))):
             head += more
-        packed = io.BufferedReader(_Rewound(head, raw))
+        packed = _Rewound(head, raw)
+        buffered = io.BufferedReader(packed)
         if head.startswith(_GZIP_MAGIC):
-            with gzip.GzipFile(fileobj=packed) as unpacked:
-                yield InputStream(cast("IO[bytes]", unpacked), name)
+            with gzip.GzipFile(fileobj=buffered) as unpacked:
+                yield InputStream(cast("IO[bytes]", unpacked), name, b"", limits, packed)
         elif head == _XZ_MAGIC:
-            with lzma.LZMAFile(packed) as unpacked:
-                yield InputStream(unpacked, name)
+            with lzma.LZMAFile(buffered) as unpacked:
+                yield InputStream(unpacked, name, b"", limits, packed)
         else:
-            yield InputStream(raw, name, head)
+            yield InputStream(raw, name, head, limits)
 
 
 class _Interruptible(io.FileIO):

@@ -13,6 +13,7 @@ from defrag.io.xmc import check_rows, read_labels
 
 if TYPE_CHECKING:
     from defrag.io.files import InputStream, PathLike
+    from defrag.io.limits import ReadLimits
     from defrag.typing import Csr
 
 __all__ = ["DataForm", "data_form", "parse_data", "read_data"]
@@ -31,6 +32,8 @@ def read_data(
     n_features: int | None = None,
     n_labels: int | None = None,
     strict: bool = False,
+    allow_truncated: bool = False,
+    limits: ReadLimits | None = None,
 ) -> tuple[Csr, Csr | None]:
     """Read points, and their labels if there are any, from a file of any format.
 
@@ -48,6 +51,11 @@ def read_data(
         Numbers of columns that override those of the file.
     strict : bool, default=False
         Whether warnings are errors.
+    allow_truncated : bool, default=False
+        Whether a file with fewer points than its header declares is read with a warning
+        instead of being an error.
+    limits : ReadLimits, optional
+        Bounds of what a compressed file expands to and of columns without entries.
 
     Returns
     -------
@@ -66,14 +74,26 @@ def read_data(
     >>> X.shape, Y
     ((2, 2), None)
     """
-    with open_input(path) as stream:
-        X, Y = parse_data(stream, n_features=n_features, n_labels=n_labels, strict=strict)
+    with open_input(path, limits) as stream:
+        X, Y = parse_data(
+            stream,
+            n_features=n_features,
+            n_labels=n_labels,
+            strict=strict,
+            allow_truncated=allow_truncated,
+        )
         name = stream.name
     if labels_path is None:
         return X, Y
     if Y is not None:
         raise FormatError(name, f"has labels already, besides those of {display_name(labels_path)}")
-    Y = read_labels(labels_path, n_labels=n_labels, strict=strict)
+    Y = read_labels(
+        labels_path,
+        n_labels=n_labels,
+        strict=strict,
+        allow_truncated=allow_truncated,
+        limits=limits,
+    )
     check_rows(display_name(labels_path), X, Y)
     return X, Y
 
@@ -91,19 +111,21 @@ def parse_data(
     n_features: int | None = None,
     n_labels: int | None = None,
     strict: bool = False,
+    allow_truncated: bool = False,
 ) -> tuple[Csr, Csr | None]:
     """Read from an open stream; see ``read_data``."""
     n_features = check_limit("n_features", n_features)
     n_labels = check_limit("n_labels", n_labels)
     form = data_form(stream)
     if form == "npz":
-        X, Y = parse_npz(stream)
+        X, Y = parse_npz(stream, n_features=n_features, n_labels=n_labels)
         X = _widen(stream.name, "feature", X, n_features)
         return X, None if Y is None else _widen(stream.name, "label", Y, n_labels)
-    if form == "features":
-        return parse_text(stream, form, strict=strict, n_features=n_features).pairs, None
-    parsed = parse_text(stream, form, strict=strict, n_features=n_features, n_labels=n_labels)
-    return parsed.pairs, parsed.labels
+    widths = {"n_features": n_features}
+    if form == "combined":
+        widths["n_labels"] = n_labels
+    parsed = parse_text(stream, form, strict=strict, allow_truncated=allow_truncated, **widths)
+    return parsed.pairs, parsed.labels if form == "combined" else None
 
 
 def _header_size(stream: InputStream) -> int:

@@ -25,18 +25,27 @@ from defrag.io.atomic import atomic_writer
 from defrag.io.files import open_input
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import ArrayLike
 
     from defrag.io.files import InputStream, PathLike
+    from defrag.io.limits import ReadLimits
     from defrag.typing import Ids, Offsets
 
 __all__ = ["parse_groups", "read_groups", "write_groups"]
 
-_WHOLE_NUMBERS = re.compile(rb"[0-9 \t]*")
+_NO_NUMBER = re.compile(rb"[^0-9 \t\n]")
+_MOST_DIGITS = 18
+_BLOCK_BYTES = 1 << 20
 
 
 def read_groups(
-    path: PathLike, n_features: int | None = None, *, allow_missing: bool = False
+    path: PathLike,
+    n_features: int | None = None,
+    *,
+    allow_missing: bool = False,
+    limits: ReadLimits | None = None,
 ) -> Ids:
     r"""Read the group of each feature.
 
@@ -48,6 +57,8 @@ def read_groups(
         Number of features; default: the largest id plus one.
     allow_missing : bool, default=False
         Whether features without a group are allowed.
+    limits : ReadLimits, optional
+        Bounds of what a compressed file expands to and of columns without entries.
 
     Returns
     -------
@@ -68,7 +79,7 @@ def read_groups(
     >>> read_groups(path)
     array([0, 1, 2, 0, 1], dtype=int32)
     """
-    with open_input(path) as stream:
+    with open_input(path, limits) as stream:
         return parse_groups(stream, n_features, allow_missing=allow_missing)[0]
 
 
@@ -80,19 +91,35 @@ def parse_groups(
     The number includes empty groups, which do not occur in the array.
     """
     check_limit("n_features", n_features)
-    name, lines = stream.name, stream.read_all().split(b"\n")
-    lines = [line.removesuffix(b"\r") for line in lines]
-    while lines and not lines[-1].strip():
-        lines.pop()
-    if not lines:
+    name = stream.name
+    text = stream.read_all().replace(b"\r\n", b"\n").rstrip()
+    if not text:
         raise FormatError(name, "the file is empty")
-    head = _numbers(name, lines[0], 1)
-    if len(head) != 1:
-        raise FormatError(name, f"the first line must be the number of groups, got {len(head)}", 1)
-    if head[0] != len(lines) - 1:
-        raise FormatError(name, f"{head[0]} groups declared, but there are {len(lines) - 1}", 1)
-    groups = [_group(name, line, number) for number, line in enumerate(lines[1:], 2)]
-    return _partition(name, groups, n_features, allow_missing=allow_missing), len(groups)
+    head, _, body = text.partition(b"\n")
+    numbers, counts = _numbers(name, head, 1)
+    if len(numbers) != 1:
+        message = f"the first line must be the number of groups, got {len(numbers)}"
+        raise FormatError(name, message, 1)
+    n_lines = body.count(b"\n") + 1 if head != text else 0
+    if numbers[0] != n_lines:
+        raise FormatError(name, f"{numbers[0]} groups declared, but there are {n_lines}", 1)
+    if not n_lines:
+        return np.full(_check_width(stream, 0, n_features), -1, dtype=np.int32), 0
+    numbers, counts = _numbers(name, body, 2)
+    members, sizes = _members(name, numbers, counts)
+    width = int(members.max(initial=-1)) + 1
+    n_features = _check_width(stream, len(members), n_features, width)
+    return _partition(name, members, sizes, n_features, allow_missing=allow_missing), n_lines
+
+
+def _check_width(
+    stream: InputStream, n_members: int, n_features: int | None, width: int = 0
+) -> int:
+    """Return the number of features: as given, or the largest id plus one within the limits."""
+    if n_features is None:
+        stream.limits.check_columns(stream.name, "feature", width, n_members)
+        return width
+    return n_features
 
 
 def write_groups(path: PathLike, groups: ArrayLike, n_clusters: int | None = None) -> None:
@@ -133,14 +160,52 @@ def write_groups(path: PathLike, groups: ArrayLike, n_clusters: int | None = Non
             file.write(line.encode() + b" \n")
 
 
-def _numbers(name: str, line: bytes, number: int) -> Offsets:
-    if not _WHOLE_NUMBERS.fullmatch(line):
-        raise FormatError(name, f"expected whole numbers >= 0, got {_quote(line)}", number)
-    parts = line.split()
-    longest = max(parts, key=len, default=b"")
-    if len(longest) > 18:
-        raise FormatError(name, f"a number of more than 18 digits: {_quote(longest)}", number)
-    return np.array(parts, dtype=np.int64)
+def _numbers(name: str, text: bytes, first_line: int) -> tuple[Offsets, Offsets]:
+    """Return the whole numbers of a text, and how many of them each line has."""
+    values: list[Offsets] = []
+    counts: list[Offsets] = []
+    for block in _blocks(text):
+        line = first_line + sum(map(len, counts))
+        bad = _NO_NUMBER.search(block)
+        if bad is not None:
+            begin, number, shown = _line_at(block, bad.start(), line)
+            message = f"expected whole numbers >= 0, got {_quote(shown)}"
+            raise FormatError(name, message, number)
+        digits = np.frombuffer(block, dtype=np.uint8).astype(np.int64) - ord("0")
+        is_digit = digits >= 0  # what separates numbers is below the digits
+        edges = np.diff(is_digit, prepend=False, append=False).nonzero()[0]
+        begins, lengths = edges[::2], edges[1::2] - edges[::2]
+        if lengths.max(initial=0) > _MOST_DIGITS:
+            begin = int(begins[np.argmax(lengths > _MOST_DIGITS)])
+            _, number, _ = _line_at(block, begin, line)
+            shown = block[begin : begin + int(lengths.max())].split()[0]
+            raise FormatError(name, f"a number of more than 18 digits: {_quote(shown)}", number)
+        found = np.zeros(len(begins), dtype=np.int64)
+        for place in range(int(lengths.max(initial=0))):
+            longer = lengths > place
+            found[longer] = 10 * found[longer] + digits[begins[longer] + place]
+        ends = np.flatnonzero(np.frombuffer(block, dtype=np.uint8) == ord("\n"))
+        ends = np.append(ends, len(block))
+        values.append(found)
+        counts.append(np.diff(np.searchsorted(begins, ends), prepend=0))
+    return np.concatenate(values), np.concatenate(counts)
+
+
+def _blocks(text: bytes) -> Iterator[bytes]:
+    """Yield runs of whole lines, without their last line feed, some megabytes long."""
+    start = 0
+    while start <= len(text):
+        end = text.find(b"\n", start + _BLOCK_BYTES)
+        end = len(text) if end < 0 else end
+        yield text[start:end]
+        start = end + 1
+
+
+def _line_at(block: bytes, place: int, first_line: int) -> tuple[int, int, bytes]:
+    """Return where the line with a byte begins, its number, and the line."""
+    begin = block.rfind(b"\n", 0, place) + 1
+    line = block[begin:].split(b"\n", 1)[0]
+    return begin, first_line + block.count(b"\n", 0, place), line
 
 
 def _quote(line: bytes) -> str:
@@ -148,25 +213,30 @@ def _quote(line: bytes) -> str:
     return text if len(line) <= 40 else text[:-1] + "...'"
 
 
-def _group(name: str, line: bytes, number: int) -> Offsets:
-    numbers = _numbers(name, line, number)
-    if not len(numbers):
-        raise FormatError(name, "a group must begin with its size, got an empty line", number)
-    size, members = int(numbers[0]), numbers[1:]
-    if size != len(members):
-        raise FormatError(name, f"group of size {size}, but {len(members)} features", number)
-    if len(members) and members.max() >= 2**31 - 1:
-        raise FormatError(name, f"feature index {members.max()} is too large", number)
-    return members
+def _members(name: str, numbers: Offsets, counts: Offsets) -> tuple[Offsets, Offsets]:
+    """Return the members of all groups, and the sizes of the groups."""
+    if not counts.all():
+        line = int(np.argmin(counts)) + 2
+        raise FormatError(name, "a group must begin with its size, got an empty line", line)
+    starts = np.cumsum(counts) - counts
+    wrong = numbers[starts] != counts - 1
+    if wrong.any():
+        where = int(np.argmax(wrong))
+        message = f"group of size {numbers[starts[where]]}, but {counts[where] - 1} features"
+        raise FormatError(name, message, where + 2)
+    members = np.delete(numbers, starts)
+    if members.max(initial=0) >= 2**31 - 1:
+        where = int(np.argmax(members >= 2**31 - 1))
+        line = int(np.searchsorted(np.cumsum(counts - 1), where, side="right")) + 2
+        raise FormatError(name, f"feature index {members[where]} is too large", line)
+    return members, counts - 1
 
 
 def _partition(
-    name: str, groups: list[Offsets], n_features: int | None, *, allow_missing: bool
+    name: str, members: Offsets, sizes: Offsets, width: int, *, allow_missing: bool
 ) -> Ids:
     """Return the group of each feature; check that the groups are a partition."""
-    members = np.concatenate([*groups, np.zeros(0, dtype=np.int64)])
-    lines = np.repeat(np.arange(len(groups)) + 2, [len(group) for group in groups])
-    width = int(members.max()) + 1 if n_features is None and len(members) else n_features or 0
+    lines = np.repeat(np.arange(len(sizes)) + 2, sizes)
     outside = np.flatnonzero(members >= width)
     if len(outside):
         message = f"feature index {members[outside[0]]}, but there are {width} features"

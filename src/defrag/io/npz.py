@@ -8,6 +8,8 @@ features without labels.
 from __future__ import annotations
 
 import io
+import re
+import struct
 import zipfile
 import zlib
 from typing import TYPE_CHECKING, Any
@@ -26,17 +28,26 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from defrag.io.files import PathLike
+    from defrag.io.limits import ReadLimits
     from defrag.typing import Csr, LabelsLike, MatrixLike
 
 __all__ = ["parse_npz", "read_npz", "write_npz"]
 
 _PARTS = ("indptr", "indices", "data", "shape")
+_NAMES = {*_PARTS, "format", *(f"{matrix}_{part}" for matrix in "XY" for part in _PARTS)}
 _PIECE_BYTES = 1 << 20
-_MOST_EXPANSION = 1100
-"""Deflate compresses by a factor of at most 1032; a larger claimed size is false."""
+_HEADER = re.compile(
+    rb"\{'descr': '([^']{1,20})', 'fortran_order': (?:True|False), "
+    rb"'shape': \(((?:[0-9]{1,18}L?,? ?)*)\),? ?\}[ \n]*"
+)
+_DAMAGES = (
+    zipfile.BadZipFile, zlib.error, struct.error, EOFError, MemoryError, NotImplementedError,
+    OSError, OverflowError, RuntimeError,
+)  # fmt: skip
+"""What a damaged archive in memory can make of ``zipfile``."""
 
 
-def read_npz(path: PathLike) -> tuple[Csr, Csr | None]:
+def read_npz(path: PathLike, *, limits: ReadLimits | None = None) -> tuple[Csr, Csr | None]:
     """Read points and, if the archive has them, their labels.
 
     Parameters
@@ -44,6 +55,8 @@ def read_npz(path: PathLike) -> tuple[Csr, Csr | None]:
     path : path
         An archive of ``write_npz`` or of ``scipy.sparse.save_npz`` (then: features only);
         ``-`` is standard input.
+    limits : ReadLimits, optional
+        Bounds of what a compressed file expands to and of columns without entries.
 
     Returns
     -------
@@ -68,27 +81,36 @@ def read_npz(path: PathLike) -> tuple[Csr, Csr | None]:
     array([[0. , 0.5],
            [2. , 0. ]], dtype=float32)
     """
-    with open_input(path) as stream:
+    with open_input(path, limits) as stream:
         return parse_npz(stream)
 
 
-def parse_npz(stream: InputStream) -> tuple[Csr, Csr | None]:
-    """Read an archive from an open stream; see ``read_npz``."""
+def parse_npz(
+    stream: InputStream, *, n_features: int | None = None, n_labels: int | None = None
+) -> tuple[Csr, Csr | None]:
+    """Read an archive from an open stream; see ``read_npz``.
+
+    A number of columns that the caller knows is not compared with the limits.
+    """
     name = stream.name
-    arrays: dict[str, NDArray[Any]] = {}
+    packed = stream.read_all()
     try:
-        with zipfile.ZipFile(io.BytesIO(stream.read_all())) as archive:
-            for member in archive.infolist():
-                arrays[member.filename.removesuffix(".npy")] = _read_array(archive, member)
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
-        raise FormatError(name, f"is a damaged archive: {error}") from error
-    except ValueError as error:
+        with zipfile.ZipFile(io.BytesIO(packed)) as archive:
+            members = _check_members(stream, archive.infolist(), len(packed))
+            arrays = {key: _read_array(archive, member) for key, member in members.items()}
+    except FormatError:
+        raise
+    except _DAMAGES as error:
+        raise FormatError(name, f"is a damaged archive: {error or 'too large'}") from error
+    except (ValueError, TypeError) as error:
         raise FormatError(name, f"is not an archive of matrices: {error}") from error
     layout = arrays.pop("format", None)
     if layout is not None and layout.tobytes().rstrip(b"\0") != b"csr":
         raise FormatError(name, "contains a sparse matrix that is not csr")
     if set(arrays) == set(_PARTS):
-        return _matrix(name, "X", arrays), None
+        X = _matrix(name, "X", arrays)
+        _check_width(stream, "feature", X, n_features)
+        return X, None
     for matrices in (("X",), ("X", "Y")):
         if set(arrays) == {f"{matrix}_{part}" for matrix in matrices for part in _PARTS}:
             break
@@ -98,8 +120,10 @@ def parse_npz(stream: InputStream) -> tuple[Csr, Csr | None]:
         _matrix(name, matrix, {part: arrays[f"{matrix}_{part}"] for part in _PARTS})
         for matrix in matrices
     )
+    _check_width(stream, "feature", X, n_features)
     if not rest:
         return X, None
+    _check_width(stream, "label", rest[0], n_labels)
     try:
         return X, check_labels(rest[0], n_rows=X.shape[0]).matrix
     except ValueError as error:
@@ -138,17 +162,44 @@ def write_npz(path: PathLike, X: MatrixLike, Y: LabelsLike | None = None) -> Non
                     npy_format.write_array(target, array, allow_pickle=False)
 
 
+def _check_members(
+    stream: InputStream, members: list[zipfile.ZipInfo], size: int
+) -> dict[str, zipfile.ZipInfo]:
+    """Check names and sizes of the members of an archive of ``size`` bytes.
+
+    The names are a closed set, each at most once, so that no part of the archive is read more
+    often than there are names, however often the directory lists it.
+    """
+    result = {member.filename.removesuffix(".npy"): member for member in members}
+    if not set(result) <= _NAMES or len(result) != len(members):
+        found = sorted(member.filename.removesuffix(".npy") for member in members)
+        raise FormatError(stream.name, f"expected the arrays of X and Y, got {found[:9]}")
+    for member in members:
+        if member.compress_type not in {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}:
+            raise zipfile.BadZipFile(f"{member.filename} has a compression that numpy never uses")
+    stream.limits.check_expansion(stream.name, size, sum(member.file_size for member in members))
+    return result
+
+
+def _check_width(stream: InputStream, noun: str, matrix: Csr, width: int | None) -> None:
+    if width is None:
+        stream.limits.check_columns(stream.name, noun, matrix.shape[1], matrix.nnz)
+
+
 def _read_array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> NDArray[Any]:
-    """Read one array; its declared size must match its bytes before memory is allocated."""
-    if member.file_size > _MOST_EXPANSION * member.compress_size + 1024:
-        raise zipfile.BadZipFile(f"{member.filename} claims {member.file_size} bytes")
+    """Read one array; the sizes in its header are compared with the size of the member."""
     with archive.open(member) as source:
-        version = npy_format.read_magic(source)
-        if version != (1, 0):
-            raise ValueError(f"{member.filename} has version {version} of the array format")
-        shape, _, dtype = npy_format.read_array_header_1_0(source)
+        if source.read(8) != b"\x93NUMPY\x01\x00":
+            raise ValueError(f"{member.filename} is not version 1.0 of the array format")
+        header = source.read(int.from_bytes(source.read(2), "little"))
+        # Not numpy's own reader of headers, which evaluates Python literals.
+        found = _HEADER.fullmatch(header)
+        if found is None:
+            raise ValueError(f"{member.filename} has a header of no array of numbers")
+        dtype = np.dtype(found[1].decode("ascii"))
+        shape = [int(size) for size in re.findall(rb"[0-9]+", found[2])]
         if dtype.kind not in "iufSU" or len(shape) > 1:
-            raise ValueError(f"{member.filename} has {dtype} of shape {shape}")
+            raise ValueError(f"{member.filename} has {dtype} of shape {tuple(shape)}")
         n_items = shape[0] if shape else 1
         n_bytes = member.file_size - source.tell()
         if n_items * dtype.itemsize != n_bytes:

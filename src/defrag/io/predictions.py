@@ -16,12 +16,20 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from defrag.io.files import PathLike
+    from defrag.io.limits import ReadLimits
     from defrag.typing import Csr, Floats, Ids, MatrixLike
 
 __all__ = ["format_ranking", "read_predictions", "write_predictions"]
 
 
-def read_predictions(path: PathLike, *, n_labels: int | None = None, strict: bool = False) -> Csr:
+def read_predictions(
+    path: PathLike,
+    *,
+    n_labels: int | None = None,
+    strict: bool = False,
+    allow_truncated: bool = False,
+    limits: ReadLimits | None = None,
+) -> Csr:
     r"""Read predicted labels and their scores.
 
     Parameters
@@ -33,6 +41,11 @@ def read_predictions(path: PathLike, *, n_labels: int | None = None, strict: boo
         Number of labels; overrides the header.
     strict : bool, default=False
         Whether warnings (a number of points that differs from the header) are errors.
+    allow_truncated : bool, default=False
+        Whether a file with fewer points than its header declares is read with a warning
+        instead of being an error.
+    limits : ReadLimits, optional
+        Bounds of what a compressed file expands to and of columns without entries.
 
     Returns
     -------
@@ -49,11 +62,12 @@ def read_predictions(path: PathLike, *, n_labels: int | None = None, strict: boo
     >>> scores.indices.tolist(), scores.nnz
     ([0, 3, 1], 3)
     """
-    with open_input(path) as stream:
+    with open_input(path, limits) as stream:
         parsed = parse_text(
             stream,
             "scores",
             strict=strict,
+            allow_truncated=allow_truncated,
             n_labels=check_limit("n_labels", n_labels),
         )
     return parsed.pairs

@@ -15,6 +15,7 @@ from defrag.io.files import open_input
 
 if TYPE_CHECKING:
     from defrag.io.files import PathLike
+    from defrag.io.limits import ReadLimits
     from defrag.typing import Csr, LabelsLike, MatrixLike
 
 __all__ = ["read_svmlight", "write_svmlight"]
@@ -29,6 +30,7 @@ def read_svmlight(
     n_labels: int | None = None,
     drop_non_finite: bool = False,
     strict: bool = False,
+    limits: ReadLimits | None = None,
 ) -> tuple[Csr, Csr]:
     r"""Read points and their labels from svmlight text.
 
@@ -47,6 +49,8 @@ def read_svmlight(
         Whether values such as ``nan`` are dropped with a warning instead of being an error.
     strict : bool, default=False
         Whether warnings (empty lines, repeated features or labels in a line) are errors.
+    limits : ReadLimits, optional
+        Bounds of what a compressed file expands to and of columns without entries.
 
     Returns
     -------
@@ -66,7 +70,7 @@ def read_svmlight(
     array([[0.5, 0. , 1. ],
            [0. , 4. , 0. ]], dtype=float32)
     """
-    with open_input(path) as stream:
+    with open_input(path, limits) as stream:
         parsed = parse_text(
             stream,
             "svmlight",

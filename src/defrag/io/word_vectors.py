@@ -23,9 +23,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from defrag.io.files import InputStream, PathLike
+    from defrag.io.limits import ReadLimits
     from defrag.typing import Floats
 
 __all__ = ["WordVectors", "read_word_vectors"]
+
+_FREE_BYTES = 1 << 30
+_MOST_SPREAD = 1024
+"""Words per word that is found; beyond it, and beyond ``_FREE_BYTES``, the file is refused."""
 
 
 class WordVectors(NamedTuple):
@@ -36,7 +41,11 @@ class WordVectors(NamedTuple):
 
 
 def read_word_vectors(
-    path: PathLike, vocabulary: Sequence[str], *, strict: bool = False
+    path: PathLike,
+    vocabulary: Sequence[str],
+    *,
+    strict: bool = False,
+    limits: ReadLimits | None = None,
 ) -> WordVectors:
     r"""Read the vectors of the words of a vocabulary.
 
@@ -49,6 +58,8 @@ def read_word_vectors(
     strict : bool, default=False
         Whether warnings (a word of the vocabulary that is repeated in the file; its first
         vector is used) are errors.
+    limits : ReadLimits, optional
+        Bounds of what a compressed file expands to.
 
     Returns
     -------
@@ -74,11 +85,12 @@ def read_word_vectors(
     for place, word in enumerate(vocabulary):
         places.setdefault(word.encode("utf-8", "surrogatepass"), []).append(place)
     found = np.zeros(len(vocabulary), dtype=np.bool_)
-    with open_input(path) as stream:
+    with open_input(path, limits) as stream:
         file_warnings = FileWarnings(stream.name, strict=strict)
         lines = _numbered_lines(stream)
         size, line = _first_line(stream.name, lines)
-        vectors = np.zeros((len(vocabulary), size), dtype=np.float32)
+        rows: list[Floats] = []
+        row_of = np.zeros(len(vocabulary), dtype=np.int64)
         while line is not None:
             number, text = line
             parts = text.rsplit(b" ", size)
@@ -90,10 +102,26 @@ def read_word_vectors(
                 if found[where[0]]:
                     file_warnings.add("a word is repeated; its first vector is used", number)
                 else:
-                    vectors[where] = _values(stream.name, parts[1:], number)
+                    row_of[where] = len(rows)
+                    rows.append(_values(stream.name, parts[1:], number))
                     found[where] = True
             line = next(lines, None)
+        _check_size(stream.name, len(vocabulary), size, len(rows))
+    vectors = np.zeros((len(vocabulary), size), dtype=np.float32)
+    if rows:
+        vectors[found] = np.stack(rows)[row_of[found]]
     return WordVectors(vectors, found)
+
+
+def _check_size(name: str, n_words: int, size: int, n_found: int) -> None:
+    """Raise FormatError if a few long vectors ask for much memory for words without one."""
+    n_bytes = 4 * size * n_words
+    if n_bytes > max(_FREE_BYTES, _MOST_SPREAD * 4 * size * n_found):
+        raise FormatError(
+            name,
+            f"has {n_found} of {n_words} words, and {size} numbers for each: too few words for "
+            f"{n_bytes} bytes of vectors",
+        )
 
 
 def _numbered_lines(stream: InputStream) -> Iterator[tuple[int, bytes]]:

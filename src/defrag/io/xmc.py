@@ -18,6 +18,7 @@ from defrag.io.files import display_name, open_input
 
 if TYPE_CHECKING:
     from defrag.io.files import PathLike
+    from defrag.io.limits import ReadLimits
     from defrag.typing import Csr, LabelsLike, MatrixLike
 
 __all__ = ["read_features", "read_labels", "read_xmc", "write_features", "write_xmc"]
@@ -32,6 +33,8 @@ def read_xmc(
     zero_based: bool = True,
     drop_non_finite: bool = False,
     strict: bool = False,
+    allow_truncated: bool = False,
+    limits: ReadLimits | None = None,
 ) -> tuple[Csr, Csr]:
     r"""Read points and their labels from XMC text.
 
@@ -53,6 +56,11 @@ def read_xmc(
     strict : bool, default=False
         Whether warnings (a number of points that differs from the header, repeated features
         or labels in a line) are errors.
+    allow_truncated : bool, default=False
+        Whether a file with fewer points than its header declares is read with a warning
+        instead of being an error.
+    limits : ReadLimits, optional
+        Bounds of what a compressed file expands to and of columns without entries.
 
     Returns
     -------
@@ -87,16 +95,26 @@ def read_xmc(
             zero_based=zero_based,
             drop_non_finite=drop_non_finite,
             strict=strict,
+            allow_truncated=allow_truncated,
+            limits=limits,
         )
-        Y = read_labels(labels_path, n_labels=n_labels, zero_based=zero_based, strict=strict)
+        Y = read_labels(
+            labels_path,
+            n_labels=n_labels,
+            zero_based=zero_based,
+            strict=strict,
+            allow_truncated=allow_truncated,
+            limits=limits,
+        )
         check_rows(display_name(labels_path), X, Y)
         return X, Y
     first = 0 if zero_based else 1
-    with open_input(path) as stream:
+    with open_input(path, limits) as stream:
         parsed = parse_text(
             stream,
             "combined",
             strict=strict,
+            allow_truncated=allow_truncated,
             n_features=check_limit("n_features", n_features),
             n_labels=check_limit("n_labels", n_labels),
             first_feature=first,
@@ -113,6 +131,8 @@ def read_features(
     zero_based: bool = True,
     drop_non_finite: bool = False,
     strict: bool = False,
+    allow_truncated: bool = False,
+    limits: ReadLimits | None = None,
 ) -> Csr:
     r"""Read a feature file: header ``n d``, lines ``feature:value ...``.
 
@@ -128,6 +148,11 @@ def read_features(
         Whether values such as ``nan`` are dropped with a warning instead of being an error.
     strict : bool, default=False
         Whether warnings are errors.
+    allow_truncated : bool, default=False
+        Whether a file with fewer points than its header declares is read with a warning
+        instead of being an error.
+    limits : ReadLimits, optional
+        Bounds of what a compressed file expands to and of columns without entries.
 
     Returns
     -------
@@ -143,11 +168,12 @@ def read_features(
     >>> read_features(path).toarray()
     array([[0. , 0.5, 1. ]], dtype=float32)
     """
-    with open_input(path) as stream:
+    with open_input(path, limits) as stream:
         return parse_text(
             stream,
             "features",
             strict=strict,
+            allow_truncated=allow_truncated,
             n_features=check_limit("n_features", n_features),
             first_feature=0 if zero_based else 1,
             drop_non_finite=drop_non_finite,
@@ -155,7 +181,13 @@ def read_features(
 
 
 def read_labels(
-    path: PathLike, *, n_labels: int | None = None, zero_based: bool = True, strict: bool = False
+    path: PathLike,
+    *,
+    n_labels: int | None = None,
+    zero_based: bool = True,
+    strict: bool = False,
+    allow_truncated: bool = False,
+    limits: ReadLimits | None = None,
 ) -> Csr:
     r"""Read a label file: header ``n L``, lines ``label:1 ...``.
 
@@ -170,6 +202,11 @@ def read_labels(
         Whether ids count from 0 or from 1.
     strict : bool, default=False
         Whether warnings are errors.
+    allow_truncated : bool, default=False
+        Whether a file with fewer points than its header declares is read with a warning
+        instead of being an error.
+    limits : ReadLimits, optional
+        Bounds of what a compressed file expands to and of columns without entries.
 
     Returns
     -------
@@ -185,11 +222,12 @@ def read_labels(
     >>> read_labels(path).toarray()
     array([[1., 0., 1.]], dtype=float32)
     """
-    with open_input(path) as stream:
+    with open_input(path, limits) as stream:
         return parse_text(
             stream,
             "labels",
             strict=strict,
+            allow_truncated=allow_truncated,
             n_labels=check_limit("n_labels", n_labels),
             first_label=0 if zero_based else 1,
         ).labels

@@ -1,0 +1,274 @@
+"""Small files that ask for much: compressed, declared wide, or damaged."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import lzma
+import zipfile
+
+import numpy as np
+import pytest
+
+from defrag.exceptions import FormatError, FormatWarning
+from defrag.io import (
+    ReadLimits,
+    read_data,
+    read_features,
+    read_groups,
+    read_labels,
+    read_npz,
+    read_predictions,
+    read_svmlight,
+    read_xmc,
+    write_npz,
+)
+from tests.helpers.processes import run_python
+
+HUGE = 2_000_000_000
+
+
+def write_bomb(path, n_bytes, opener):
+    """Write a compressed text of blanks, which is a long line of nothing."""
+    with opener(path, "wb") as file:
+        file.write(b"1 3 2\n0 1:1")
+        for _ in range(n_bytes >> 20):
+            file.write(b" " * (1 << 20))
+
+
+@pytest.mark.parametrize("opener", [gzip.open, lzma.open])
+def test_a_compressed_bomb_is_refused_by_its_ratio(tmp_path, opener):
+    path = tmp_path / "bomb"
+    write_bomb(path, 100 << 20, opener)
+    assert path.stat().st_size < 200_000
+    with pytest.raises(FormatError, match=r"bomb: expands to more than 200 times its size"):
+        read_xmc(path)
+    X, _ = read_xmc(path, limits=ReadLimits(max_ratio=1e6))
+    assert X.shape == (1, 3)
+
+
+def test_a_compressed_file_is_bounded_in_bytes(tmp_path):
+    path = tmp_path / "a.txt.gz"
+    write_bomb(path, 5 << 20, gzip.open)
+    assert read_xmc(path)[0].shape == (1, 3)
+    with pytest.raises(FormatError, match=r"a.txt.gz: expands to more than 1000000 bytes"):
+        read_xmc(path, limits=ReadLimits(max_bytes=1_000_000))
+
+
+WIDE_TEXTS = {
+    "labels": (read_xmc, f"1 3 {HUGE}\n0 1:1\n", "labels, but only 1 entries"),
+    "features": (read_data, f"1 {HUGE} 3\n0 1:1\n", f"{HUGE} features, but"),
+    "split features": (read_features, f"1 {HUGE}\n1:1\n", "features, but only"),
+    "split labels": (read_labels, f"1 {HUGE}\n1:1\n", "labels, but only"),
+    "predictions": (read_predictions, f"1 {HUGE}\n1:1\n", "labels, but only"),
+    "svmlight": (
+        lambda path: read_svmlight(path, zero_based=True),
+        f"0 {HUGE}:1\n",
+        f"{HUGE + 1} features",
+    ),
+    "groups": (
+        lambda path: read_groups(path, allow_missing=True),
+        f"1\n1 {HUGE}\n",
+        f"{HUGE + 1} features, but only 1 entries",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WIDE_TEXTS)
+def test_columns_without_entries_are_refused(tmp_path, name):
+    reader, text, message = WIDE_TEXTS[name]
+    path = tmp_path / "wide"
+    path.write_text(text)
+    with pytest.raises(FormatError, match=f"wide: .*{message}"):
+        reader(path)
+
+
+def test_columns_that_the_caller_asks_for_are_given(tmp_path):
+    path = tmp_path / "wide"
+    path.write_text(f"1 3 {HUGE}\n0 1:1\n")
+    assert read_xmc(path, n_labels=HUGE)[1].shape == (1, HUGE)
+    assert read_data(path, limits=ReadLimits(max_columns=HUGE))[1].shape == (1, HUGE)
+    write_npz(tmp_path / "a.npz", *read_xmc(path, n_labels=HUGE))
+    with pytest.raises(FormatError, match=f"a.npz: {HUGE} labels, but only 1 entries"):
+        read_npz(tmp_path / "a.npz")
+    assert read_data(tmp_path / "a.npz", n_labels=HUGE)[1].shape == (1, HUGE)
+    # A head of the largest public data set is read without a word.
+    path.write_text("1 337067 2812281\n0 1:1\n")
+    assert read_data(path)[1].shape == (1, 2812281)
+
+
+MEMORY = """
+import resource, sys, time
+from defrag.io import read_groups, read_word_vectors
+start = time.process_time()
+resource.setrlimit(resource.RLIMIT_AS, (3 << 30, 3 << 30))
+if sys.argv[1] == "groups":
+    found = read_groups(sys.argv[2])
+    assert len(found) == 0
+else:
+    words = [f"w{i}" for i in range(40_000)]
+    try:
+        read_word_vectors(sys.argv[2], words)
+    except ValueError as error:
+        assert "too few words" in str(error), error
+    else:
+        raise AssertionError("was read")
+status = open("/proc/self/status").read()
+print(int(status.split("VmHWM:")[1].split()[0]) // 1024, round(time.process_time() - start, 2))
+"""
+
+
+def test_millions_of_empty_groups_cost_little(tmp_path):
+    n_groups = 4_000_000
+    (tmp_path / "g").write_bytes(b"%d\n" % n_groups + b"0\n" * n_groups)
+    megabytes, seconds = map(float, run_python("-c", MEMORY, "groups", tmp_path / "g").split())
+    assert megabytes < 600
+    assert seconds < 10
+
+
+def test_one_long_vector_does_not_make_a_large_matrix(tmp_path):
+    (tmp_path / "v").write_bytes(b"w7 " + b"1 " * 100_000 + b"\n")
+    megabytes, _ = map(float, run_python("-c", MEMORY, "vectors", tmp_path / "v").split())
+    assert megabytes < 400
+
+
+def test_fewer_points_than_declared_are_an_error_unless_allowed(tmp_path):
+    path = tmp_path / "cut"
+    cases = (
+        (read_xmc, "3 2 2\n0 0:1\n"),
+        (read_data, "3 2\n0:1\n"),
+        (read_features, "3 2\n0:1\n"),
+        (read_labels, "3 2\n0:1\n"),
+        (read_predictions, "3 2\n0:1\n"),
+    )
+    for reader, text in cases:
+        path.write_text(text)
+        with pytest.raises(FormatError, match=r"declares 3 points, the file has 1; a truncated"):
+            reader(path)
+        with pytest.warns(FormatWarning, match="declares 3 points, the file has 1"):
+            reader(path, allow_truncated=True)
+        with pytest.raises(FormatError, match="declares 3 points, the file has 1"):
+            reader(path, allow_truncated=True, strict=True)
+
+
+def npz_bytes():
+    X = np.array([[0, 0.5, 3], [2, 0, 0]], dtype=np.float32)
+    target = io.BytesIO()
+    write_npz_to(target, X)
+    return target.getvalue()
+
+
+def write_npz_to(target, X):
+    arrays = {
+        "X_indptr": np.array([0, 2, 3]),
+        "X_indices": np.array([1, 2, 0]),
+        "X_data": X[X != 0],
+        "X_shape": np.array(X.shape),
+    }
+    np.savez_compressed(target, **arrays)
+
+
+def test_an_archive_that_expands_beyond_reason_is_refused(tmp_path):
+    path = tmp_path / "a.npz"
+    n_entries = 20_000_000
+    np.savez_compressed(
+        path,
+        X_indptr=np.array([0, n_entries]),
+        X_indices=np.zeros(n_entries, dtype=np.int32),
+        X_data=np.ones(n_entries, dtype=np.float32),
+        X_shape=np.array([1, 1]),
+    )
+    assert path.stat().st_size < 400_000
+    with pytest.raises(FormatError, match=r"a.npz: expands to more than 200 times its size"):
+        read_npz(path)
+
+
+def test_a_member_is_read_once(tmp_path):
+    """A directory may list one member under many names, or one name many times."""
+    whole = npz_bytes()
+    end = whole.rindex(b"PK\x05\x06")
+    start = int.from_bytes(whole[end + 16 : end + 20], "little")
+    entry_end = whole.index(b"PK\x01\x02", start + 4)
+    entry = whole[start:entry_end]
+    many = whole[:start] + entry * 300
+    tail = bytearray(whole[end:])
+    tail[8:12] = (300).to_bytes(2, "little") * 2
+    tail[12:16] = (len(entry) * 300).to_bytes(4, "little")
+    (tmp_path / "a.npz").write_bytes(many + bytes(tail))
+    with pytest.raises(FormatError, match="expected the arrays of X and Y, got"):
+        read_npz(tmp_path / "a.npz")
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_LZMA, zipfile.ZIP_BZIP2])
+def test_other_compressions_are_refused(tmp_path, method):
+    with (
+        zipfile.ZipFile(io.BytesIO(npz_bytes())) as source,
+        zipfile.ZipFile(tmp_path / "a.npz", "w", method) as target,
+    ):
+        for name in source.namelist():
+            target.writestr(name, source.read(name))
+    with pytest.raises(FormatError, match="has a compression that numpy never uses"):
+        read_npz(tmp_path / "a.npz")
+
+
+def with_header(header):
+    """Return an archive whose first array has another header."""
+    target = io.BytesIO()
+    with (
+        zipfile.ZipFile(io.BytesIO(npz_bytes())) as source,
+        zipfile.ZipFile(target, "w") as archive,
+    ):
+        for name in source.namelist():
+            data = source.read(name)
+            if name == "X_data.npy":
+                size = int.from_bytes(data[8:10], "little")
+                data = data[:8] + len(header).to_bytes(2, "little") + header + data[10 + size :]
+            archive.writestr(name, data)
+    return target.getvalue()
+
+
+HEADERS = [
+    b"{'descr': '<f4', 'fortran_order': False, 'shape': (3,), }",
+    b"{'descr': '<f4', 'fortran_order': False, 'shape': (((((3,), }",
+    b"{'descr': '<f4', 'fortran_order': False, 'shape': (3,), } '''",
+    b"{'descr': '<f4', 'fortran_order': False, 'shape': (999999999999999999,), }",
+    b"{'descr': '<f4', 'fortran_order': False, 'shape': (" + b"9" * 5000 + b",), }",
+    b"{'descr': '<V99999999', 'fortran_order': False, 'shape': (3,), }",
+    b"{'descr': '|O', 'fortran_order': False, 'shape': (3,), }",
+    b"{'descr': 'nonsense', 'fortran_order': False, 'shape': (3,), }",
+    b"{'descr': '<f4', 'fortran_order': False, 'shape': (3,), " + b"(" * 60_000,
+    b"",
+    b"\xff\xfe",
+]
+
+
+@pytest.mark.parametrize("header", HEADERS)
+def test_headers_of_arrays_are_not_evaluated(tmp_path, header):
+    path = tmp_path / "a.npz"
+    path.write_bytes(with_header(header))
+    if header is HEADERS[0]:
+        assert read_npz(path)[0].nnz == 3
+        return
+    with pytest.raises(FormatError, match=r"a\.npz: "):
+        read_npz(path)
+
+
+def test_every_damaged_archive_is_a_format_error(tmp_path):
+    """All single-byte changes to six values, and all truncations, of a compressed archive."""
+    path = tmp_path / "a.npz"
+    whole = npz_bytes()
+    n_refused = 0
+    for i in range(len(whole)):
+        for value in {whole[i] ^ 1, whole[i] ^ 0x80, 0, 255, 0x0E, 0x0C} - {whole[i]}:
+            path.write_bytes(whole[:i] + bytes([value]) + whole[i + 1 :])
+            try:
+                X, Y = read_npz(path)
+            except FormatError:
+                n_refused += 1
+            else:
+                assert X.shape == (2, 3)
+                assert Y is None
+        path.write_bytes(whole[:i])
+        with pytest.raises(FormatError, match=r"a\.npz: "):
+            read_npz(path)
+    assert n_refused > 3 * len(whole)
