@@ -10,6 +10,7 @@ void bind_best_first(nb::module_& m);
 void bind_co_occurrence(nb::module_& m);
 void bind_companions(nb::module_& m);
 void bind_csr(nb::module_& m);
+void bind_embeddings(nb::module_& m);
 void bind_flat_search(nb::module_& m);
 void bind_focus(nb::module_& m);
 void bind_impute(nb::module_& m);
@@ -38,6 +39,7 @@ NB_MODULE(_core, m) {
     bind_best_first(m);
     bind_kmeans(m);
     bind_flat_search(m);
+    bind_embeddings(m);
     bind_matches(m);
     bind_co_occurrence(m);
     bind_companions(m);

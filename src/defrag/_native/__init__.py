@@ -13,6 +13,13 @@ from defrag._native.co_occurrence import (
     impute,
 )
 from defrag._native.companions import companions
+from defrag._native.embeddings import (
+    RowPanels,
+    nearest_rows,
+    pair_products,
+    rank_votes,
+    sparse_dense,
+)
 from defrag._native.features import (
     KMeansClusters,
     Matches,
@@ -76,6 +83,7 @@ __all__ = [
     "PpdSparseOptions",
     "ProxmlOptions",
     "ProxmlSolution",
+    "RowPanels",
     "SolverOptions",
     "Tally",
     "TextParser",
@@ -102,11 +110,15 @@ __all__ = [
     "inspect_csr",
     "multiply",
     "n_threads",
+    "nearest_rows",
+    "pair_products",
     "parse_values",
     "rank_candidates",
+    "rank_votes",
     "row_norms",
     "scale_rows",
     "solve_blocks",
+    "sparse_dense",
     "spherical_kmeans",
     "split_items",
     "train_label_tree",

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "core/nearest_rows.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "core/ranking.hpp"
+
+namespace defrag {
+namespace {
+
+// Queries that a thread compares with all rows, and rows that stay in the cache meanwhile.
+constexpr std::int64_t kQueryGrain = 64;
+constexpr std::int64_t kPanelBytes = std::int64_t{1} << 18;
+constexpr std::int64_t kVoteGrain = 64;
+// Room for candidates: beyond the best ones wanted, and of all queries of a block.
+constexpr std::int64_t kSpare = 32;
+constexpr std::int64_t kRoom = std::int64_t{1} << 18;
+
+std::size_t size_of(std::int64_t n) { return static_cast<std::size_t>(n); }
+
+/// The n_best best of what is offered, in room for twice as many: what is surely not among them
+/// is turned away by one comparison, the rest is thrown out whenever the room is full.
+class TopBuffer {
+ public:
+    TopBuffer(Scored* room, std::int64_t n_best, std::int64_t capacity)
+        : room_(room), n_best_(n_best), capacity_(capacity) {}
+
+    /// Whether a score can still be among the best; of equal scores the first offered ids win,
+    /// since ids rise.
+    bool admits(float score) const { return !bounded_ || score > bound_; }
+
+    void offer(float score, std::int32_t id) {
+        // What is no number cannot be put in order, and is nobody's neighbour.
+        if (!admits(score) || std::isnan(score)) return;
+        room_[size_++] = {score, id};
+        if (size_ == capacity_) shrink();
+    }
+
+    /// Puts the best in order and returns how many there are.
+    std::int64_t finish() {
+        if (size_ > n_best_) shrink();
+        std::sort(room_, room_ + size_, better);
+        return size_;
+    }
+
+ private:
+    void shrink() {
+        if (n_best_ < size_) std::nth_element(room_, room_ + n_best_ - 1, room_ + size_, better);
+        size_ = std::min(size_, n_best_);
+        bound_ = room_[n_best_ - 1].score;
+        bounded_ = true;
+    }
+
+    Scored* room_;
+    std::int64_t n_best_;
+    std::int64_t capacity_;
+    std::int64_t size_ = 0;
+    float bound_ = 0.0F;
+    bool bounded_ = false;
+};
+
+/// Copies what was found and fills up the rest of the line.
+void write_line(const Scored* found, std::int64_t n_found, std::int64_t width, std::int32_t* ids,
+                float* scores) {
+    for (std::int64_t i = 0; i < width; ++i) {
+        ids[i] = i < n_found ? found[i].id : -1;
+        scores[i] = i < n_found ? found[i].score : 0.0F;
+    }
+}
+
+/// Compares queries with all rows.
+class Comparison {
+ public:
+    Comparison(const Context& context, const DenseView& queries, const RowPanels& rows,
+               std::int64_t n_best, ScorePanel score_panel)
+        : context_(context),
+          queries_(queries),
+          rows_(rows),
+          n_best_(std::min(n_best, rows.n_rows)),
+          // One more than the rows there are is never full.
+          capacity_(std::min(2 * n_best_ + kSpare, rows.n_rows + 1)),
+          score_panel_(score_panel) {
+        const std::int64_t bytes =
+            rows.n_cols * kPanelRows * static_cast<std::int64_t>(sizeof(float));
+        panels_at_once_ = std::max<std::int64_t>(1, kPanelBytes / std::max<std::int64_t>(1, bytes));
+    }
+
+    /// Queries that a thread takes at a time: fewer where many neighbours are wanted.
+    std::int64_t grain() const {
+        const std::int64_t fitting = kRoom / std::max<std::int64_t>(1, capacity_);
+        return std::clamp(fitting / kQueriesAtOnce * kQueriesAtOnce, kQueriesAtOnce, kQueryGrain);
+    }
+
+    void run(std::int64_t first, std::int64_t last, std::int64_t width, std::int32_t* ids,
+             float* scores) const {
+        std::vector<Scored> room(size_of((last - first) * capacity_));
+        std::vector<TopBuffer> tops;
+        for (std::int64_t q = 0; q < last - first; ++q) {
+            tops.emplace_back(room.data() + q * capacity_, n_best_, capacity_);
+        }
+        for (std::int64_t p = 0; p < rows_.n_panels(); p += panels_at_once_) {
+            const std::int64_t end = std::min(p + panels_at_once_, rows_.n_panels());
+            for (std::int64_t q = first; q < last; q += kQueriesAtOnce) {
+                const std::int64_t count = std::min(kQueriesAtOnce, last - q);
+                for (std::int64_t panel = p; panel < end; ++panel) {
+                    compare(q, count, panel, tops.data() + (q - first));
+                }
+            }
+            context_.advance((end - p) * (last - first));
+        }
+        for (std::int64_t q = first; q < last; ++q) {
+            const std::int64_t n_found = tops[size_of(q - first)].finish();
+            write_line(room.data() + (q - first) * capacity_, n_found, width, ids + q * width,
+                       scores + q * width);
+        }
+    }
+
+ private:
+    void compare(std::int64_t query, std::int64_t count, std::int64_t panel,
+                 TopBuffer* tops) const {
+        alignas(64) float scores[kQueriesAtOnce * kPanelRows];
+        alignas(64) float start[kPanelRows] = {};
+        const std::int64_t first = panel * kPanelRows;
+        const std::int64_t n_lanes = std::min(kPanelRows, rows_.n_rows - first);
+        if (rows_.bias != nullptr) std::copy_n(rows_.bias + first, n_lanes, start);
+        score_panel_(queries_.row(query), count, rows_.n_cols,
+                     rows_.lines + panel * rows_.n_cols * kPanelRows, start, scores);
+        for (std::int64_t q = 0; q < count; ++q) {
+            const float* line = scores + q * kPanelRows;
+            float highest = line[0];
+            for (std::int64_t i = 1; i < n_lanes; ++i) highest = std::max(highest, line[i]);
+            if (!tops[q].admits(highest)) continue;
+            for (std::int64_t i = 0; i < n_lanes; ++i) {
+                tops[q].offer(line[i], static_cast<std::int32_t>(first + i));
+            }
+        }
+    }
+
+    const Context& context_;
+    const DenseView& queries_;
+    const RowPanels& rows_;
+    std::int64_t n_best_;
+    std::int64_t capacity_;
+    ScorePanel score_panel_;
+    std::int64_t panels_at_once_ = 1;
+};
+
+}  // namespace
+
+void pack_panels(const DenseView& rows, float* lines) {
+    const std::int64_t n_panels = (rows.n_rows + kPanelRows - 1) / kPanelRows;
+    std::fill(lines, lines + n_panels * rows.n_cols * kPanelRows, 0.0F);
+    for (std::int64_t row = 0; row < rows.n_rows; ++row) {
+        float* lane = lines + row / kPanelRows * rows.n_cols * kPanelRows + row % kPanelRows;
+        for (std::int64_t j = 0; j < rows.n_cols; ++j) lane[j * kPanelRows] = rows.row(row)[j];
+    }
+}
+
+void nearest_rows(const Context& context, const DenseView& queries, const RowPanels& rows,
+                  std::int64_t n_best, std::int32_t* ids, float* scores,
+                  Instructions instructions) {
+    const Comparison comparison(context, queries, rows, n_best, select_score_panel(instructions));
+    context.expect(queries.n_rows * rows.n_panels());
+    parallel_for(context, queries.n_rows, comparison.grain(),
+                 [&](std::int64_t first, std::int64_t last, unsigned) {
+                     comparison.run(first, last, n_best, ids, scores);
+                 });
+}
+
+void rank_votes(const Context& context, std::int64_t n_rows, std::int64_t n_neighbours,
+                const std::int32_t* neighbours, const float* weights, const CsrView& Y,
+                std::int64_t top_k, std::int32_t* labels, float* scores) {
+    std::vector<std::vector<float>> sums(context.n_threads());
+    context.expect(n_rows);
+    parallel_for(
+        context, n_rows, kVoteGrain, [&](std::int64_t first, std::int64_t last, unsigned worker) {
+            std::vector<float>& sum = sums[worker];
+            if (sum.empty()) sum.assign(size_of(Y.n_cols), 0.0F);
+            std::vector<std::int32_t> seen;
+            std::vector<Scored> found;
+            for (std::int64_t row = first; row < last; ++row) {
+                seen.clear();
+                for (std::int64_t i = row * n_neighbours; i < (row + 1) * n_neighbours; ++i) {
+                    if (neighbours[i] < 0 || !(weights[i] > 0.0F)) continue;
+                    for (auto e = Y.begin(neighbours[i]); e < Y.end(neighbours[i]); ++e) {
+                        float& own = sum[size_of(Y.indices[e])];
+                        if (own == 0.0F) seen.push_back(Y.indices[e]);
+                        own += weights[i];
+                    }
+                }
+                found.clear();
+                for (const std::int32_t label : seen) {
+                    found.push_back({sum[size_of(label)], label});
+                    sum[size_of(label)] = 0.0F;
+                }
+                const auto n_seen = static_cast<std::int64_t>(found.size());
+                const std::int64_t n_found = std::min(top_k, n_seen);
+                std::partial_sort(found.begin(), found.begin() + n_found, found.end(), better);
+                write_line(found.data(), n_found, top_k, labels + row * top_k,
+                           scores + row * top_k);
+            }
+            context.advance(last - first);
+        });
+}
+
+}  // namespace defrag

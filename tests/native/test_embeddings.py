@@ -1,0 +1,170 @@
+"""Kernels over dense vectors against their slow twins; threads and vectors cannot be seen."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+from defrag import _core, _native
+from defrag._native import RowPanels
+from tests.data import unit_items
+from tests.oracles.embeddings import best_rows, pair_dots, votes
+
+VERSIONS = [v for v in ("baseline", "avx2", "avx512") if _native.can_run(v)]
+
+
+def dense(seed, n_rows, n_cols):
+    return np.random.default_rng(seed).standard_normal((n_rows, n_cols)).astype(np.float32)
+
+
+@pytest.mark.parametrize("n_cols", [1, 7, 16, 63, 64, 65, 150])
+def test_sparse_by_dense(n_cols):
+    A = unit_items(n_cols, n=300, n_coords=40, signed=True)
+    B = dense(n_cols, 40, n_cols)
+    expected = A.toarray().astype(np.float64) @ B
+    found = _native.sparse_dense(A, B, n_threads=1)
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+    for version in VERSIONS:
+        for n_threads in (1, 3):
+            again = _native.sparse_dense(A, B, n_threads=n_threads, instructions=version)
+            np.testing.assert_array_equal(again, found)
+
+
+@pytest.mark.parametrize("n_cols", [1, 15, 16, 17, 100])
+def test_products_of_pairs(n_cols):
+    pattern = unit_items(5, n=90, n_coords=50)
+    left, right = dense(1, 90, n_cols), dense(2, 50, n_cols)
+    found = _native.pair_products(pattern, left, right, n_threads=1)
+    np.testing.assert_allclose(found, pair_dots(pattern, left, right), atol=1e-4)
+    for version in VERSIONS:
+        for n_threads in (1, 3):
+            again = _native.pair_products(
+                pattern, left, right, n_threads=n_threads, instructions=version
+            )
+            np.testing.assert_array_equal(again, found)
+
+
+@given(
+    st.integers(0, 10**6),
+    st.tuples(st.integers(0, 40), st.integers(0, 70), st.integers(1, 9)),
+    st.integers(1, 80),
+    st.booleans(),
+)
+@settings(max_examples=60, deadline=None)
+def test_nearest_rows(seed, sizes, n_best, biased):
+    n_queries, n_rows, n_cols = sizes
+    # Small whole numbers: every sum is exact, and ties are many.
+    draw = np.random.default_rng(seed)
+    queries = draw.integers(-2, 3, (n_queries, n_cols)).astype(np.float32)
+    rows = draw.integers(-2, 3, (n_rows, n_cols)).astype(np.float32)
+    bias = draw.integers(-1, 2, n_rows).astype(np.float32) if biased else None
+    expected = best_rows(queries, rows, n_best, bias)
+    panels = RowPanels.pack(rows, bias)
+    np.testing.assert_array_equal(panels.unpack(), rows)
+    for version in VERSIONS:
+        for n_threads in (1, 2):
+            ids, scores = _native.nearest_rows(
+                queries, panels, n_best=n_best, n_threads=n_threads, instructions=version
+            )
+            np.testing.assert_array_equal(ids, expected[0])
+            np.testing.assert_array_equal(scores, expected[1])
+
+
+def test_a_query_alone_finds_what_it_finds_in_company():
+    queries, rows = dense(0, 100, 33), dense(1, 500, 33)
+    panels = RowPanels.pack(rows, -(rows**2).sum(axis=1) / 2)
+    ids, scores = _native.nearest_rows(queries, panels, n_best=10, n_threads=2)
+    distances = ((queries[:, None] - rows[None]) ** 2).sum(axis=2)
+    np.testing.assert_array_equal(ids, np.argsort(distances, axis=1)[:, :10])
+    for q in range(len(queries)):
+        alone = _native.nearest_rows(queries[[q]], panels, n_best=10, n_threads=1)
+        np.testing.assert_array_equal(alone[0][0], ids[q])
+        np.testing.assert_array_equal(alone[1][0], scores[q])
+
+
+def test_what_is_not_a_number_is_no_neighbour():
+    rows = np.float32([[1.0], [np.inf], [np.nan], [-np.inf], [2.0]])
+    queries = np.float32([[1.0], [0.0], [-1.0]])
+    ids, scores = _native.nearest_rows(queries, RowPanels.pack(rows), n_best=5, n_threads=1)
+    assert ids.tolist() == [[1, 4, 0, 3, -1], [0, 4, -1, -1, -1], [3, 0, 4, 1, -1]]
+    assert scores[1].tolist() == [0.0] * 5
+
+
+@given(st.integers(0, 10**6), st.integers(1, 30), st.integers(0, 12), st.integers(1, 15))
+@settings(max_examples=60, deadline=None)
+def test_votes(seed, n_rows, n_neighbours, k):
+    draw = np.random.default_rng(seed)
+    Y = sparse.csr_array((draw.random((20, 11)) < 0.2).astype(np.float32))
+    neighbours = draw.integers(-1, 20, (n_rows, n_neighbours)).astype(np.int32)
+    weights = draw.integers(-1, 4, (n_rows, n_neighbours)).astype(np.float32)
+    expected = votes(neighbours, weights, Y, k)
+    for n_threads in (1, 3):
+        labels, scores = _native.rank_votes(neighbours, weights, Y, k=k, n_threads=n_threads)
+        np.testing.assert_array_equal(labels, expected[0])
+        np.testing.assert_array_equal(scores, expected[1])
+
+
+def bad_csr(**changes):
+    arrays = {
+        "indptr": np.array([0, 1, 2]),
+        "indices": np.array([0, 1], dtype=np.int32),
+        "data": np.ones(2, dtype=np.float32),
+    }
+    arrays.update({name: np.array(value, arrays[name].dtype) for name, value in changes.items()})
+    return tuple(arrays.values())
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"indptr": []},
+        {"indptr": [0, 3, 2]},
+        {"indptr": [1, 1, 2]},
+        {"indptr": [0, 1, 3]},
+        {"indices": [0, 2]},
+        {"indices": [-1, 0]},
+        {"data": [1.0]},
+    ],
+)
+def test_broken_matrices_never_reach_a_kernel(changes):
+    out = np.empty((2, 3), dtype=np.float32)
+    run = {"instructions": "best", "n_threads": 1, "progress": None}
+    with pytest.raises(ValueError, match="must"):
+        _core.sparse_dense(bad_csr(**changes), dense(0, 2, 3), out, **run)
+    with pytest.raises(ValueError, match="must"):
+        _core.pair_products(
+            bad_csr(**changes), dense(0, 2, 3), dense(0, 2, 3), np.empty(2, dtype=np.float32), **run
+        )
+    with pytest.raises(ValueError, match="must"):
+        _core.rank_votes(
+            np.zeros((1, 1), dtype=np.int32), np.ones((1, 1), dtype=np.float32), bad_csr(**changes),
+            n_labels=2, labels=np.empty((1, 1), dtype=np.int32),
+            scores=np.empty((1, 1), dtype=np.float32), n_threads=1, progress=None,
+        )  # fmt: skip
+
+
+def test_shapes_that_do_not_fit_never_reach_a_kernel():
+    run = {"instructions": "best", "n_threads": 1, "progress": None}
+    with pytest.raises(ValueError, match="rows of A"):
+        _core.sparse_dense(bad_csr(), dense(0, 2, 3), np.empty((2, 4), dtype=np.float32), **run)
+    with pytest.raises(ValueError, match="equal columns"):
+        _core.pair_products(
+            bad_csr(), dense(0, 2, 3), dense(0, 2, 4), np.empty(2, dtype=np.float32), **run
+        )
+    panels = RowPanels.pack(dense(0, 20, 3))
+    for bad in (
+        RowPanels(panels.lines, 33),
+        RowPanels(panels.lines, -1),
+        RowPanels(panels.lines[:, :2].copy(), 20),
+        RowPanels(panels.lines, 20, np.zeros(19, dtype=np.float32)),
+    ):
+        with pytest.raises(ValueError, match=r"panels must|bias for each"):
+            _native.nearest_rows(dense(0, 4, 3), bad, n_best=2, n_threads=1)
+    with pytest.raises(ValueError, match="rows of Y"):
+        _native.rank_votes(
+            np.array([[2]]), np.ones((1, 1)), sparse.csr_array(np.eye(2, dtype=np.float32)), k=1,
+            n_threads=1,
+        )  # fmt: skip
