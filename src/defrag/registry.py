@@ -63,6 +63,7 @@ class Entry:
 
 _LABEL_TREES, _TREES_CODEC = "defrag.classifiers.label_trees", "label_trees:TreesCodec"
 _ONE_VS_REST, _OVR_CODEC = "defrag.classifiers.one_vs_rest", "one_vs_rest:OneVsRestCodec"
+_EMBEDDINGS = "defrag.classifiers.embeddings"
 _RIVALS, _GROUPS_CODEC = "defrag.agglomeration.rivals", "agglomeration:PoolingCodec"
 
 _ESTIMATORS: list[Entry] = [
@@ -73,6 +74,7 @@ _ESTIMATORS: list[Entry] = [
     Entry("DiSMEC", _ONE_VS_REST, "dismec", "classifier", _OVR_CODEC),
     Entry("PPDSparse", _ONE_VS_REST, "ppd-sparse", "classifier", _OVR_CODEC),
     Entry("ProXML", _ONE_VS_REST, "proxml", "classifier", _OVR_CODEC),
+    Entry("LEML", _EMBEDDINGS, "leml", "classifier", "embeddings:LEMLCodec"),
     Entry("Agglomerated", "defrag.classifiers", "agglomerated", "composite",
           "agglomerated:AgglomeratedCodec"),
     Entry("Refrag", "defrag.reranking", "refrag", "composite", "reranking:RefragCodec"),

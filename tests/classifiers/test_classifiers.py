@@ -10,7 +10,17 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from defrag import Agglomerated, Defrag, DiSMEC, Hybrid, LabelTree, Parabel, PPDSparse, ProXML
+from defrag import (
+    LEML,
+    Agglomerated,
+    Defrag,
+    DiSMEC,
+    Hybrid,
+    LabelTree,
+    Parabel,
+    PPDSparse,
+    ProXML,
+)
 from tests.data import make_data
 
 CLASSIFIERS = [
@@ -22,6 +32,7 @@ CLASSIFIERS = [
     DiSMEC(random_state=0),
     PPDSparse(random_state=0),
     ProXML(solution="minimum"),
+    LEML(10, random_state=0),
     Agglomerated(DiSMEC(), Hybrid(max_cluster_size=2, pooling="mean"), random_state=0),
 ]
 
@@ -38,6 +49,7 @@ CLASSIFIERS = [
         ProXML(),
         ProXML(solution="minimum"),
         DiSMEC("exact", weight_threshold=0.0),
+        LEML(),
         Agglomerated(DiSMEC(), Defrag(max_cluster_size=1)),
     ]
 )

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from defrag import (
+    LEML,
     PLT,
     Agglomerated,
     Bonsai,
@@ -45,7 +46,7 @@ GROUPS = {
 
 
 BASES = {"label-tree": LabelTree, "parabel": Parabel, "bonsai": Bonsai, "plt": PLT}
-FLAT = {"dismec": DiSMEC, "ppd-sparse": PPDSparse, "proxml": ProXML}
+FLAT = {"dismec": DiSMEC, "ppd-sparse": PPDSparse, "proxml": ProXML, "leml": LEML}
 
 
 def whole(base, groups, **settings):
@@ -73,9 +74,10 @@ def test_train_is_library(folder, base, groups):
         ("dismec", {"preset": "fast", "batch_size": 16}),
         ("ppd-sparse", {"l1": 0.2, "max_rounds": 2}),
         ("proxml", {"solution": "minimum", "batch_size": 16}),
+        ("leml", {"n_components": 3, "l2": 0.2, "n_rounds": 2, "n_steps": 4}),
     ],
 )
-def test_train_one_vs_rest_is_library(folder, base, groups, flags):
+def test_train_without_trees_is_library(folder, base, groups, flags):
     X, Y = points()
     line = f"train train.txt out --classifier {base} --agglomerate {groups} --weights int8"
     given = [text for name, value in flags.items() for text in (_flags.flag_name(name), str(value))]

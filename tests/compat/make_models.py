@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from defrag import (
+    LEML,
     PLT,
     Agglomerated,
     Bonsai,
@@ -62,6 +63,9 @@ def models(X):
     yield "top_features", TopFeatures(**few).fit(X), {}
     yield "ppd_sparse", PPDSparse(random_state=0).fit(X, Y), {}
     yield "proxml", ProXML(solution="minimum").fit(X, Y), {}
+    low_rank = LEML(5, random_state=0).fit(X, Y)
+    yield "leml", low_rank, {}
+    yield "leml-int8", low_rank, {"weights": "int8"}
     base = Parabel(n_trees=2, max_leaf_size=3)
     yield "agglomerated", Agglomerated(base, Hybrid(n_clusters=6), random_state=0).fit(X, Y), {}
     fiat = Fiat(agglomeration=Defrag(max_cluster_size=4))

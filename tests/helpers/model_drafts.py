@@ -6,7 +6,17 @@ import json
 
 import numpy as np
 
-from defrag import Agglomerated, Defrag, DiSMEC, Fiat, Hybrid, Imputed, LabelTree, Refrag
+from defrag import (
+    LEML,
+    Agglomerated,
+    Defrag,
+    DiSMEC,
+    Fiat,
+    Hybrid,
+    Imputed,
+    LabelTree,
+    Refrag,
+)
 
 RNG = np.random.default_rng(0)
 X = np.float32(RNG.integers(1, 9, (30, 12)) * (RNG.random((30, 12)) < 0.4))
@@ -36,6 +46,11 @@ def small_label_tree(**parameters):
 def small_dismec(**parameters):
     """Fit 10 flat classifiers; every one has a weight for most of the 12 features."""
     return DiSMEC(**{"random_state": 0, **parameters}).fit(X, Y)
+
+
+def small_leml(**parameters):
+    """Fit factors of rank 3 for 12 features and 10 labels."""
+    return LEML(**{"n_components": 3, "random_state": 0, **parameters}).fit(X, Y)
 
 
 def small_agglomerated(**parameters):

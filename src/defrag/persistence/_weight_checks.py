@@ -13,7 +13,12 @@ if TYPE_CHECKING:
     from defrag.persistence._schema import Part
     from defrag.typing import Offsets
 
-__all__ = ["check_flat_weights", "check_rising_outputs", "check_weight_values"]
+__all__ = [
+    "check_flat_weights",
+    "check_rising_labels",
+    "check_rising_outputs",
+    "check_weight_values",
+]
 
 
 def check_flat_weights(part: Part, n_labels: int, n_features: int) -> None:
@@ -22,6 +27,20 @@ def check_flat_weights(part: Part, n_labels: int, n_features: int) -> None:
     Labels rise, at least one; outputs are places in that list and rise inside a feature; every
     output has a bias, and all numbers are finite.
     """
+    check_rising_labels(part, n_labels)
+    labels = part.arrays["labels"]
+    check_length(part, "feature_ptr", n_features + 1)
+    check_offsets(part, "feature_ptr", len(part.arrays["outputs"]))
+    check_ints(part, "outputs", 0, len(labels))
+    check_rising_outputs(part, part.arrays["feature_ptr"])
+    check_length(part, "bias", len(labels))
+    check_finite(part, "bias")
+    check_length(part, "weights", len(part.arrays["outputs"]))
+    check_weight_values(part, n_features)
+
+
+def check_rising_labels(part: Part, n_labels: int) -> None:
+    """Check the labels that have weights: at least one, in range, rising."""
     labels = part.arrays["labels"]
     if not len(labels):
         part.fail(f"{part.name('labels')} must have at least one label, got none")
@@ -31,14 +50,6 @@ def check_flat_weights(part: Part, n_labels: int, n_features: int) -> None:
         where = int(np.argmax(falls))
         part.fail(f"{part.name('labels')} must rise, got {labels[where + 1]} after "
                   f"{labels[where]} at {where + 1}")  # fmt: skip
-    check_length(part, "feature_ptr", n_features + 1)
-    check_offsets(part, "feature_ptr", len(part.arrays["outputs"]))
-    check_ints(part, "outputs", 0, len(labels))
-    check_rising_outputs(part, part.arrays["feature_ptr"])
-    check_length(part, "bias", len(labels))
-    check_finite(part, "bias")
-    check_length(part, "weights", len(part.arrays["outputs"]))
-    check_weight_values(part, n_features)
 
 
 def check_rising_outputs(part: Part, entry_ptr: Offsets) -> None:

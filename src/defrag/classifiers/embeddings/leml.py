@@ -1,0 +1,238 @@
+"""LEML: one linear map of low rank from features to all labels."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from scipy import sparse
+
+from defrag import _native
+from defrag._native import RowPanels
+from defrag._parameters import Float, Int
+from defrag._progress import progress_bar
+from defrag.classifiers._base import Classifier, labels_with_points, unit_rows
+from defrag.classifiers._cost import Cost
+from defrag.classifiers.embeddings._algebra import (
+    conjugate_gradients,
+    gram,
+    multiply,
+    one_blas_thread,
+    orthonormal_basis,
+    symmetric_eigenpairs,
+)
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from defrag.typing import Csr, Floats, Ids, Progress, Seed
+
+__all__ = ["LEML"]
+
+_START_ROUNDS = 3
+"""Rounds of subspace iteration that find the strongest directions of the labels."""
+
+_ROWS_AT_A_TIME = 8192
+"""Points that are embedded and ranked together."""
+
+_SOFT = 0.125
+"""Products closer to 0 or 1 than this, or beyond, are bent so that scores stay in between."""
+
+
+class LEML(Classifier):
+    """Low-rank linear map from features to labels (Yu et al., 2014).
+
+    Minimises ``||Y - X W H'||^2 + l2 (||W||^2 + ||H||^2)`` over features by components W and
+    labels by components H. One factor is solved for while the other is fixed: H by its normal
+    equations, W by conjugate gradients on products of sparse by narrow dense matrices, so that
+    nothing of the size of points by labels is ever formed. Published with random factors to
+    begin with; here the labels begin with their strongest directions, which saves most of the
+    rounds.
+
+    Parameters
+    ----------
+    n_components : int, default=500
+        The rank; at most the number of points, features and labels.
+    l2 : float, default=1.0
+        The regulariser of both factors.
+    n_rounds : int, default=3
+        How often each factor is solved for.
+    n_steps : int, default=5
+        Steps of conjugate gradients in a round.
+    random_state : int, RandomState, Generator or None, default=None
+        Seed; the same int gives the same model whatever ``n_jobs``.
+    n_jobs : int, optional
+        Threads, as in scikit-learn; -1 for all.
+    verbose : int, default=0
+        Show progress bars on a terminal.
+
+    Attributes
+    ----------
+    feature_factors_ : ndarray of float32, shape (n_features, n_components)
+        The map W of features.
+    label_factors_ : RowPanels
+        The rows of H, for the labels in ``labels_``.
+    labels_ : ndarray of int32
+        The labels that have points.
+    classes_ : ndarray
+        The classes, or the label ids.
+    n_labels_ : int
+        How many labels there are.
+    n_features_in_ : int
+        How many features X had.
+
+    See Also
+    --------
+    SLEEC : Many local embeddings and neighbours, more accurate where labels are rare.
+    DiSMEC : A full-rank linear map.
+
+    Notes
+    -----
+    The score of a label is the product x W h', which estimates 0 or 1. Values below 1/8 or above
+    7/8 are bent so that every score is strictly between 0 and 1 and the order is kept.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from defrag import LEML
+    >>> X = np.kron(np.eye(3), np.ones((4, 2)))
+    >>> Y = [[0], [0], [0], [0], [1, 2], [1, 2], [1], [1], [3], [3], [3], [3]]
+    >>> model = LEML(n_components=3, l2=0.1, random_state=0).fit(X, Y)
+    >>> labels, scores = model.predict_topk(X[3:5], k=2)
+    >>> labels[:, 0], labels[1]
+    (array([0, 1], dtype=int32), array([1, 2], dtype=int32))
+    """
+
+    def __init__(
+        self,
+        n_components: int = 500,
+        *,
+        l2: float = 1.0,
+        n_rounds: int = 3,
+        n_steps: int = 5,
+        random_state: Seed = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_components = n_components
+        self.l2 = l2
+        self.n_rounds = n_rounds
+        self.n_steps = n_steps
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    seconds_per_step = 1.2e-10
+
+    parameter_rules: ClassVar[dict[str, Any]] = {
+        "n_components": Int(1, 65536),
+        "l2": Float(0.0, open_low=True),
+        "n_rounds": Int(1),
+        "n_steps": Int(1),
+        "n_jobs": Int(none=True),
+        "verbose": Int(0),
+    }
+
+    def _train(self, X: Csr, Y: Csr, seed: int) -> None:
+        threads = _native.n_threads(self.n_jobs)
+        X = unit_rows(X, threads)
+        self.labels_: Ids = labels_with_points(Y)
+        Y = sparse.csr_array(Y[:, self.labels_]) if len(self.labels_) < Y.shape[1] else Y
+        with one_blas_thread(), progress_bar("factorising", enabled=self.verbose > 0) as progress:
+            self.feature_factors_, H = self._factorise(X, Y, seed, progress)
+        self.label_factors_ = RowPanels.pack(H)
+
+    def _factorise(
+        self, X: Csr, Y: Csr, seed: int, progress: Progress | None
+    ) -> tuple[Floats, Floats]:
+        threads = _native.n_threads(self.n_jobs)
+        XT, YT = sparse.csr_array(X.T), sparse.csr_array(Y.T)
+        H = self._start(Y, YT, seed)
+        W = np.zeros((X.shape[1], H.shape[1]), dtype=np.float32)
+        for number in range(self.n_rounds):
+            # In the basis of the eigenvectors of H'H the columns of W are separate problems.
+            values, basis = symmetric_eigenpairs(gram(H, H, n_threads=threads))
+            turned = multiply(H, basis, n_threads=threads)
+            right = _native.sparse_dense(
+                XT, _native.sparse_dense(Y, turned, n_threads=threads), n_threads=threads
+            )
+            W = conjugate_gradients(
+                X,
+                XT,
+                right,
+                weights=np.maximum(values, 0.0).astype(np.float32),
+                ridge=self.l2,
+                n_steps=self.n_steps,
+                n_threads=threads,
+                start=multiply(W, basis, n_threads=threads) if number else None,
+            )
+            A = _native.sparse_dense(X, W, n_threads=threads)
+            system = gram(A, A, n_threads=threads)
+            system[np.diag_indices_from(system)] += self.l2
+            inverse = np.linalg.inv(system)
+            H = multiply(_native.sparse_dense(YT, A, n_threads=threads), inverse, n_threads=threads)
+            if progress is not None:
+                progress((number + 1) / self.n_rounds)
+        return W, H
+
+    def _start(self, Y: Csr, YT: Csr, seed: int) -> Floats:
+        """Return the strongest directions of the labels, each as long as it is strong."""
+        threads = _native.n_threads(self.n_jobs)
+        rank = min(self.n_components, *Y.shape)
+        H: Floats = np.random.default_rng(seed).standard_normal((Y.shape[1], rank), np.float32)
+        for _ in range(_START_ROUNDS):
+            points = _native.sparse_dense(Y, H, n_threads=threads)
+            H = _native.sparse_dense(
+                YT, orthonormal_basis(points, n_threads=threads), n_threads=threads
+            )
+        energy, basis = symmetric_eigenpairs(gram(H, H, n_threads=threads))
+        # The singular values are the roots of the energies, and both factors get half of each.
+        scale = np.power(np.maximum(energy, 1e-12), -0.25)
+        return multiply(H, basis * scale, n_threads=threads)
+
+    def rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:  # noqa: ARG002 - it always is
+        """Return the best labels of each row; see :meth:`Classifier.rank`."""
+        threads = _native.n_threads(self.n_jobs)
+        labels = np.full((X.shape[0], k), -1, dtype=np.int32)
+        scores = np.zeros((X.shape[0], k), dtype=np.float32)
+        n_best = min(k, len(self.labels_))
+        for first in range(0, X.shape[0], _ROWS_AT_A_TIME):
+            rows = slice(first, first + _ROWS_AT_A_TIME)
+            unit = _native.unit_rows(X[rows], n_threads=threads)
+            embedded = _native.sparse_dense(unit, self.feature_factors_, n_threads=threads)
+            found, products = _native.nearest_rows(
+                embedded, self.label_factors_, n_best=n_best, n_threads=threads
+            )
+            ids = np.where(found >= 0, self.labels_[found], -1)
+            bent = np.where(found >= 0, bend(products), np.float32(0.0))
+            # Different products may have one score: the order is that of what is returned.
+            order = np.lexsort((ids, -bent), axis=1)
+            labels[rows, :n_best] = np.take_along_axis(ids, order, 1)
+            scores[rows, :n_best] = np.take_along_axis(bent, order, 1)
+        return labels, scores
+
+    def max_ranked(self) -> int:
+        """Return the largest number of labels that :meth:`rank` can find for a point."""
+        return len(self.labels_)
+
+    def training_cost(self, X: Csr, Y: Csr) -> Cost:
+        """Estimate the cost of the products with X and Y and of those with small matrices."""
+        rank = min(self.n_components, *X.shape, Y.shape[1])
+        n_products = (2 * self.n_steps + 3) * X.nnz + 3 * Y.nnz
+        n_steps = self.n_rounds * rank * (n_products + 3 * X.shape[0] * rank)
+        numbers = rank * (2 * X.shape[0] + 6 * X.shape[1] + 2 * Y.shape[1])
+        return Cost(n_steps * self.seconds_per_step, 4.0 * numbers)
+
+
+def bend(products: Floats) -> NDArray[np.float32]:
+    """Map products to scores strictly between 0 and 1: the identity from 1/8 to 7/8.
+
+    Beyond, ``_SOFT**2 / (2 * _SOFT - t)`` for the distance t from the nearer end, which joins
+    with slope 1. Elementary operations only, so that every machine gives the same bits.
+    """
+    soft = np.float32(_SOFT)
+    low = soft * soft / (2 * soft - np.minimum(products, soft))
+    high = 1 - soft * soft / (2 * soft - np.minimum(1 - products, soft))
+    bent = np.where(products < soft, low, np.where(products > 1 - soft, high, products))
+    tiny = np.finfo(np.float32)
+    return np.clip(bent, tiny.tiny, 1 - tiny.epsneg).astype(np.float32, copy=False)

@@ -1,0 +1,175 @@
+"""LEML: its factors are those of the objective, and its answers those of its factors."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from defrag import LEML, load
+from defrag.classifiers.embeddings._algebra import (
+    conjugate_gradients,
+    gram,
+    multiply,
+    orthonormal_basis,
+)
+from defrag.classifiers.embeddings.leml import bend
+from tests.data import make_data, unit_items
+from tests.oracles.embeddings import leml_objective, leml_round
+
+
+def unit_dense(X):
+    rows = X.toarray().astype(np.float64)
+    return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
+
+
+def factors(model):
+    return model.feature_factors_.astype(np.float64), model.label_factors_.unpack()
+
+
+@pytest.mark.parametrize("n_components", [1, 5, 200])
+def test_rounds_are_those_of_the_slow_twin(n_components):
+    X, Y = make_data(n=150, d=30, n_labels=20)
+    rows, wanted = unit_dense(X), Y.toarray()[:, np.flatnonzero(Y.sum(axis=0))]
+    parameters = {"n_components": n_components, "l2": 0.5, "n_steps": 60, "random_state": 0}
+    before = LEML(n_rounds=1, **parameters).fit(X, Y)
+    for n_rounds in (2, 3):
+        after = LEML(n_rounds=n_rounds, **parameters).fit(X, Y)
+        # The factors are free to turn together; their product and the objective are not.
+        W, H = leml_round(rows, wanted, factors(before)[1], 0.5)
+        found = factors(after)
+        np.testing.assert_allclose(found[0] @ found[1].T, W @ H.T, atol=2e-4)
+        objective = leml_objective(rows, wanted, *found, 0.5)
+        assert objective == pytest.approx(leml_objective(rows, wanted, W, H, 0.5), rel=1e-4)
+        assert objective <= leml_objective(rows, wanted, *factors(before), 0.5) * (1 + 1e-6)
+        before = after
+
+
+def test_the_start_is_the_singular_value_decomposition_of_the_labels():
+    """With features that name the points and hardly a regulariser, W H' is its best rank."""
+    rng = np.random.default_rng(0)
+    # Three directions, far stronger than the rest: few rounds of subspace iteration find them.
+    Y = (rng.random((60, 3)) < 0.5)[:, [0, 0, 0, 0, 1, 1, 1, 2, 2]]
+    Y = (Y ^ (rng.random(Y.shape) < 0.03)).astype(np.float32)
+    rank = 3
+    model = LEML(rank, l2=1e-4, n_rounds=1, n_steps=40, random_state=3)
+    model.fit(np.eye(60, dtype=np.float32), Y)
+    U, s, V = np.linalg.svd(Y, full_matrices=False)
+    found = factors(model)
+    np.testing.assert_allclose(found[0] @ found[1].T, (U[:, :rank] * s[:rank]) @ V[:rank],
+                               atol=0.02)  # fmt: skip
+
+
+def test_answers_are_the_products_of_the_factors():
+    X, Y = make_data()
+    model = LEML(10, random_state=0).fit(X, Y)
+    W, H = factors(model)
+    products = unit_dense(X) @ W @ H.T
+    labels, scores = model.predict_topk(X, k=5)
+    best = np.argsort(-products, axis=1, kind="stable")[:, :5]
+    expected = bend(np.take_along_axis(products, best, 1).astype(np.float32))
+    np.testing.assert_allclose(scores, expected, atol=1e-5)
+    agree = model.labels_[best] == labels
+    assert agree[np.abs(np.diff(scores, axis=1, prepend=2)).min(axis=1) > 1e-4].all()
+    assert not np.isin(labels, np.flatnonzero(Y.sum(axis=0) == 0)).any()
+
+
+def test_all_labels_are_ranked_in_order():
+    X, Y = make_data()
+    model = LEML(10, random_state=0).fit(X, Y)
+    assert model.max_ranked() == np.count_nonzero(Y.sum(axis=0))
+    labels, scores = model.predict_topk(X, k=1000)
+    n_found = model.max_ranked()
+    assert (labels[:, n_found:] == -1).all()
+    assert (scores[:, n_found:] == 0).all()
+    for ids, own in zip(labels[:, :n_found], scores[:, :n_found], strict=True):
+        assert sorted(ids) == model.labels_.tolist()
+        assert list(zip(-own, ids, strict=True)) == sorted(zip(-own, ids, strict=True))
+    few, _ = model.predict_topk(X, k=3)
+    np.testing.assert_array_equal(few, labels[:, :3])
+
+
+@pytest.mark.parametrize("n_jobs", [2, 3])
+def test_threads_cannot_be_seen(n_jobs, monkeypatch):
+    # Small blocks, so that several threads work on the dense products too.
+    monkeypatch.setattr("defrag.classifiers.embeddings._algebra._BLOCK_ROWS", 50)
+    X, Y = make_data()
+    one = LEML(20, random_state=1).fit(X, Y)
+    many = LEML(20, random_state=1, n_jobs=n_jobs).fit(X, Y)
+    np.testing.assert_array_equal(one.feature_factors_, many.feature_factors_)
+    np.testing.assert_array_equal(one.label_factors_.lines, many.label_factors_.lines)
+    for a, b in zip(one.predict_topk(X), many.predict_topk(X), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_a_point_alone_gets_what_it_gets_in_company():
+    X, Y = make_data()
+    model = LEML(20, random_state=1).fit(X, Y)
+    labels, scores = model.predict_topk(X)
+    for i in range(0, X.shape[0], 9):
+        alone = model.predict_topk(X[[i]])
+        np.testing.assert_array_equal(alone[0][0], labels[i])
+        np.testing.assert_array_equal(alone[1][0], scores[i])
+
+
+@pytest.mark.parametrize(
+    ("weights", "tolerance"), [("float32", 0), ("float16", 2e-3), ("int8", 0.05)]
+)
+def test_save_and_load(tmp_path, weights, tolerance):
+    X, Y = make_data()
+    model = LEML(20, random_state=1).fit(X, Y)
+    path = tmp_path / "model.safetensors"
+    model.save(path, weights=weights)
+    again = load(path)
+    for found, wanted in zip(factors(again), factors(model), strict=True):
+        np.testing.assert_allclose(found, wanted, atol=tolerance * np.abs(wanted).max())
+    again.save(tmp_path / "again.safetensors", weights=weights)
+    assert (tmp_path / "again.safetensors").read_bytes() == path.read_bytes()
+    if weights == "float32":
+        for a, b in zip(again.predict_topk(X), model.predict_topk(X), strict=True):
+            np.testing.assert_array_equal(a, b)
+
+
+def test_scores_are_bent_smoothly_and_keep_the_order():
+    products = np.linspace(-3, 4, 2001).astype(np.float32)
+    scores = bend(products)
+    assert (np.diff(scores) > 0).all()
+    middle = (products > 0.125) & (products < 0.875)
+    np.testing.assert_array_equal(scores[middle], products[middle])
+    np.testing.assert_allclose(np.diff(scores) / np.diff(products), 1, atol=1, rtol=0)
+    ends = bend(np.float32([-np.inf, -1e30, 1e30, np.inf]))
+    assert ((ends > 0) & (ends < 1)).all()
+
+
+def test_conjugate_gradients_solve_every_column_of_its_own():
+    X = unit_items(3, n=80, n_coords=30)
+    right = np.random.default_rng(0).standard_normal((30, 7)).astype(np.float32)
+    weights = np.float32([0, 1, 2, 0.5, 10, 3, 1])
+    right[:, 6] = 0  # a column that is solved before it begins
+    start = np.random.default_rng(1).standard_normal((30, 7)).astype(np.float32)
+    dense = X.toarray().astype(np.float64)
+    for beginning in (None, start):
+        found = conjugate_gradients(
+            X, X.T.tocsr(), right, weights=weights, ridge=0.7, n_steps=40, n_threads=1,
+            start=beginning,
+        )  # fmt: skip
+        for j, weight in enumerate(weights):
+            system = weight * dense.T @ dense + 0.7 * np.eye(30)
+            np.testing.assert_allclose(found[:, j], np.linalg.solve(system, right[:, j]), atol=2e-4)
+
+
+def test_blocks_of_dense_products(monkeypatch):
+    monkeypatch.setattr("defrag.classifiers.embeddings._algebra._BLOCK_ROWS", 7)
+    A = np.random.default_rng(0).standard_normal((40, 6)).astype(np.float32)
+    np.testing.assert_allclose(gram(A, A[:, :2], n_threads=2), A.T @ A[:, :2], atol=1e-4)
+    np.testing.assert_allclose(multiply(A, A[:6], n_threads=2), A @ A[:6], atol=1e-5)
+    A[:, 5] = A[:, 0] + A[:, 1]  # a direction that is not there
+    basis = orthonormal_basis(A, n_threads=2)
+    np.testing.assert_allclose(basis.T @ basis, np.diag([1, 1, 1, 1, 1, 0]), atol=1e-4)
+    np.testing.assert_allclose(basis @ (basis.T @ A), A, atol=1e-4)
+
+
+def test_one_label_one_point_and_empty_rows():
+    model = LEML(random_state=0).fit(np.float32([[1, 2]]), [[0]])
+    labels, scores = model.predict_topk(np.float32([[1, 2], [0, 0]]), k=2)
+    assert labels.tolist() == [[0], [0]]
+    assert 0 < scores[1, 0] < scores[0, 0] < 1

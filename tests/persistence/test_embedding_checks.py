@@ -1,0 +1,99 @@
+"""What a file says about embeddings must make sense: every broken promise is refused by name."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from defrag import load
+from defrag.exceptions import ModelFormatError
+from tests.helpers.model_drafts import Draft, small_leml
+
+
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory):
+    """Return the bytes of a file per model that a case may start from."""
+    folder = tmp_path_factory.mktemp("stored")
+    small_leml().save(folder / "leml")
+    small_leml().save(folder / "leml int8", weights="int8")
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def state(**changes):
+    return lambda draft: draft.model["state"].update(changes)
+
+
+def item(name, index, value):
+    def change(draft):
+        draft.array(name)[index] = value
+
+    return change
+
+
+def put(name, array):
+    return lambda draft: draft.put(name, array)
+
+
+# Rank 3: 12 rows of features, one panel of 16 rows for 10 labels, 84 numbers.
+LEML = {
+    "rank none": (state(rank=0), "rank of leml must be .* got 0"),
+    "rank true": (state(rank=True), "rank of leml must be .* got True"),
+    "rank huge": (state(rank=2**40), "rank of leml must be .* got 1099511627776"),
+    "rank other": (state(rank=4), "'weights' must have 112 items, got 84"),
+    "features other": (state(n_features=11), "'weights' must have 81 items, got 84"),
+    "features huge": (state(n_features=2**31 - 1), "'weights' must have 6442450989 items, got 84"),
+    "labels too few": (state(n_labels=9), r"'labels' must be in \[0, 9\), got 9 at 9"),
+    "labels none": (put("labels", np.zeros(0, dtype=np.int32)), "'labels' must have at least one"),
+    "labels twice": (item("labels", 3, 2), "'labels' must rise, got 2 after 2 at 3"),
+    "labels fall": (item("labels", 3, 0), "'labels' must rise, got 0 after 2 at 3"),
+    "labels fewer": (put("labels", np.arange(17, dtype=np.int32)), r"must be in \[0, 10\), got 10"),
+    "labels wide": (put("labels", np.arange(10)), "'labels' must be 1-D of int32"),
+    "weights gone": (put("weights", None), "'weights' of the kind 'leml' is missing"),
+    "weights square": (put("weights", np.zeros((12, 7), np.float32)), "'weights' must be 1-D"),
+    "weights double": (put("weights", np.zeros(84)), "'weights' must be 1-D of float32 or"),
+    "weights not a number": (item("weights", 5, np.nan), "'weights' must be finite, got nan at 5"),
+    "weights infinite": (item("weights", 83, -np.inf), "'weights' must be finite, got -inf at 83"),
+    "scales unasked": (put("scales", np.ones(13, np.float32)), "'scales' belongs to weights of"),
+    "more": (put("bias", np.ones(3, np.float32)), "array 'bias' is unknown to the kind 'leml'"),
+}
+
+LEML_INT8 = {
+    "scales gone": (put("scales", None), "'scales' must come with weights of int8"),
+    "scales fewer": (put("scales", np.ones(12, np.float32)), "'scales' must have 13 items, got 12"),
+    "scales below zero": (item("scales", 4, -1), "'scales' must be finite and >= 0, got -1.0 at 4"),
+    "scales huge": (item("scales", 4, 1e38), "'scales' must keep 127 times itself finite"),
+    "weights -128": (
+        item("weights", 7, -128),
+        r"must be in \[-127, 128\), got -128 at 7",
+    ),
+}
+
+CASES = {
+    f"{model}: {what}": (model, *case)
+    for model, cases in (("leml", LEML), ("leml int8", LEML_INT8))
+    for what, case in cases.items()
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_broken_files_are_refused_by_name(tmp_path, stored, case):
+    model, change, message = CASES[case]
+    draft = Draft(stored[model])
+    change(draft)
+    path = tmp_path / "broken"
+    path.write_bytes(draft.to_bytes())
+    with pytest.raises(ModelFormatError, match=message) as caught:
+        load(path)
+    assert str(caught.value).startswith(str(path))
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("value", [3.4e38, -3.4e38])
+def test_sums_beyond_all_numbers_are_survived(tmp_path, stored, value):
+    draft = Draft(stored["leml"])
+    draft.array("weights")[:] = value
+    draft.array("weights")[::2] *= -1
+    (tmp_path / "huge").write_bytes(draft.to_bytes())
+    labels, scores = load(tmp_path / "huge").predict_topk(np.ones((3, 12)), k=10)
+    assert ((labels >= -1) & (labels < 10)).all()
+    assert ((scores >= 0) & (scores <= 1)).all()
