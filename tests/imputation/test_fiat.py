@@ -257,7 +257,7 @@ def test_bad_input():
     ):
         with pytest.raises(ValueError, match=message):
             Fiat(**parameters).fit(X)
-    with pytest.raises(ValueError, match="at least 2 rows to learn beta from, got n_samples = 1"):
+    with pytest.raises(ValueError, match="at least 2 points to learn beta, got n_samples = 1"):
         Fiat().fit(X[[1]])
     with pytest.raises(ValueError, match="imputation of Imputed must be a Fiat, got 3"):
         Imputed(BASE, 3).fit(X, Y)

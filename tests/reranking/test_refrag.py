@@ -242,7 +242,7 @@ def test_the_choice_keeps_its_word_on_what_it_measured():
     assert model.choose("PSP@1", guard="P@3", max_loss=0.0).guard == "P@3"
     with pytest.raises(ValueError, match=r"target of Refrag must be one of .* got 'R@1'"):
         model.choose("R@1")
-    with pytest.raises(ValueError, match="choose needs what 'auto' measures"):
+    with pytest.raises(ValueError, match="choose requires gamma or propensity_weight to be 'auto'"):
         Refrag(BASE, **FIXED).fit(X, Y).choose(max_loss=1.0)
 
 
@@ -287,7 +287,7 @@ def test_a_choice_that_changes_nothing_says_so():
     model = Refrag(BASE, random_state=0).fit(X, Y)
     unsure = {name: 50.0 + 0 * errors for name, errors in model.trade_off_.errors.items()}
     model.trade_off_ = replace(model.trade_off_, errors=unsure)
-    with pytest.warns(DataWarning, match="Refrag changes nothing: no setting raises PSP@3 and is"):
+    with pytest.warns(DataWarning, match="Refrag changes nothing: no setting raises PSP@3 with"):
         model.choose(max_loss=0.5)
     assert (model.gamma_, model.propensity_weight_) == (0.0, 0.0)
     for a, b in zip(model.predict_topk(X), model.base_.predict_topk(X), strict=True):
@@ -343,6 +343,6 @@ def test_bad_input():
         with pytest.raises(ValueError, match=message):
             Refrag(**{"base": BASE, **parameters}).fit(X, Y)
     few = sparse.csr_array(np.float32([[1, 0]] + [[0, 0]] * 9))
-    with pytest.raises(ValueError, match=r"needs more than 2 labelled rows .* n_samples = 1"):
+    with pytest.raises(ValueError, match=r"requires more than 2 labelled points .* n_samples = 1"):
         Refrag(BASE).fit(np.eye(10), few)
     assert Refrag(BASE, **FIXED).fit(np.eye(10), few).predict_topk(np.eye(10), 2)[0].max() == 0

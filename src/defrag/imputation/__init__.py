@@ -1,4 +1,4 @@
-"""Missing features: rows imputed before they are classified."""
+"""Imputation of missing features before classification."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The strongest companions of every feature: what it says about them, as short lists.
+"""Companions of each feature: the features it occurs with most, with regression slopes.
 
-Groups hold each feature once, while a frequent feature has rare companions everywhere. A list
-of its own costs no clustering, and knows the best of them.
+In a clustering each feature is in one group, but a frequent feature has rare companions
+everywhere. A list per feature needs no clustering and contains the best companions.
 """
 
 from __future__ import annotations
@@ -19,20 +19,21 @@ if TYPE_CHECKING:
 
 __all__ = ["Companions"]
 
-# Rows of a feature that are looked at: more of them change no list for the better.
+# Maximum number of rows of a feature that are used; more rows do not improve the lists.
 _MOST_ROWS = 128
-# A feature in this share of the rows, or in so many, tells of others half of what its slopes say.
+# Slopes of a feature are halved if it occurs in this fraction of the rows, or in this many.
 _COMMON_SHARE, _COMMON_ROWS = 0.02, 20
 
 
 @dataclass(frozen=True)
 class Companions:
-    """What each feature says about itself and its strongest companions.
+    """Regression slopes of the companions of each feature.
 
     Attributes
     ----------
     lists : csr_array of float32, shape (n_features, n_features)
-        Row j has the slopes of the companions of feature j on j, and of itself.
+        Entry (j, k) is the slope of the regression of feature k on feature j; row j contains
+        feature j itself and its companions.
     """
 
     lists: Csr
@@ -46,21 +47,21 @@ class Companions:
         seed: int,
         n_threads: int,
     ) -> Companions:
-        """Find the companions in rows of length 1.
+        """Compute the companions from unit rows.
 
-        The strongest are those of the largest cosine, among the rows of a feature or a sample of
-        them; what a feature says about them is the slope, less for a feature of many rows.
+        The companions of a feature are those with the largest cosines, over all its rows or a
+        sample of them. Slopes of frequent features are damped.
 
         Parameters
         ----------
         X : csr_array, shape (n_points, n_features)
             The rows.
         n_best : int
-            How many companions a feature has at the most, besides itself.
+            Maximum number of companions of a feature, besides itself.
         seed : int
-            Of the samples.
+            Seed of the samples.
         n_threads : int
-            Threads.
+            Number of threads.
         """
         n_rows, n_features = X.shape
         _, energy = _native.column_statistics(X, row_lengths=None, n_threads=n_threads)
@@ -85,6 +86,6 @@ class Companions:
         )
         return cls(lists)
 
-    def impute(self, X: Csr, betas: Floats | None, **room: int) -> Csr:
-        """Add to rows of length 1 what their features occur with; see the kernel's wrapper."""
-        return _native.impute(X, self.lists, betas, **room)
+    def impute(self, X: Csr, betas: Floats | None, **limits: int) -> Csr:
+        """Return imputed unit rows; see ``_native.impute``."""
+        return _native.impute(X, self.lists, betas, **limits)

@@ -1,9 +1,9 @@
-"""Missing features, imputed from those they occur with: the paper's FIAT.
+"""Imputation of missing features from co-occurring ones: FIAT of the paper.
 
-Rows are taken at length 1, and so is what comes out. The paper replaces x by C x, with C the
-pseudo co-occurrence of the features; taken literally this is dominated by frequent features and
-loses a fifth of the precision on complete rows, so that the default only adds to a row what it
-seems to lack.
+Rows are L2-normalised before and after. The paper replaces x by C x, with C the pseudo
+co-occurrence of the features; this is dominated by frequent features and loses a fifth of the
+precision on complete rows. The default therefore adds to a row only as much as it seems to
+have lost.
 """
 
 from __future__ import annotations
@@ -38,59 +38,59 @@ __all__ = ["Fiat"]
 
 
 class Fiat(OneToOneFeatureMixin, TransformerMixin, Estimator):
-    """Add to rows the features that theirs usually occur with.
+    """Impute missing features of rows.
 
-    For rows that have lost features on the way: ``u + beta u C / |u C|``, where u is the row
-    at length 1 and C says what a feature tells of its companions, the slopes of these on the
-    feature over the training rows. With
-    ``beta="auto"`` each row gets a beta of its own: the odds that a feature of it is missing,
-    judged by how many features it has and how many rows with such features usually have. The
-    rule is learnt on training rows that are erased, and rows that seem complete stay as they are.
+    A unit row u becomes ``u + beta u C / |u C|``, where C[j, k] is the slope of the regression
+    of feature k on feature j over the training points. With ``beta="auto"`` each row gets its
+    own beta, the odds that a feature is missing, estimated from the number of features of the
+    row and the usual number in rows with these features. The estimate is learnt on erased
+    training points; rows that seem complete are not changed.
 
-    A classifier is to be trained on rows as they are: use :class:`Imputed`, since a
-    scikit-learn ``Pipeline`` would impute the training rows too.
+    Classifiers should be trained on unchanged points: use :class:`Imputed`, since a
+    scikit-learn ``Pipeline`` would impute the training points too.
 
     Parameters
     ----------
     mode : {"blend", "cosine", "paper"}, default="blend"
-        The sum above; u C alone, with cosines instead of slopes; or with raw counts, as printed.
+        The sum above; u C alone, with cosines instead of slopes; or u C with raw products, as
+        in the paper.
     beta : float or "auto", default="auto"
-        How much "blend" adds.
+        Weight of the imputed part for "blend".
     companions : int or None, default=32
-        How many companions of a feature "blend" knows: the strongest. None: those of the same
-        group, which is what the other modes use, and "blend" too where ``agglomeration`` is given.
+        Number of companions of a feature for "blend". None: the features of its groups, which
+        are used by the other modes, and by "blend" if ``agglomeration`` is given.
     agglomeration : Defrag or list of Defrag, optional
-        How features are grouped; default: by labels, or by points where ``fit`` gets no Y, up
-        to 32 in a group, on all points.
+        The clustering of the features; default: by labels, or by points if ``fit`` gets no Y,
+        with up to 32 features in a group, on all points.
     prefit : bool, default=False
-        Whether ``agglomeration`` is fitted, one or a list, and to be used as it is.
+        Whether ``agglomeration`` is a fitted clustering or a list of them.
     n_clusterings : int, default=3
-        How many clusterings C is the mean of, where they are not given.
+        Number of clusterings, over which C is averaged.
     max_growth : int, default=2
-        A row keeps at most so many times the features it had, the largest, though as many as
-        training rows have on average; None for all.
+        A row keeps at most this multiple of its number of features, the largest ones, but at
+        least the mean number of features of a training point; None for all.
     row_norm : bool, default=True
-        Whether rows come out at length 1, or at the length they had.
+        Whether rows are L2-normalised or keep their norm.
     random_state : int, RandomState, Generator or None, default=None
-        Seed of the samples, of the clusterings and of the erasures.
+        Seed of samples, clusterings and erasures.
     n_jobs : int, optional
-        Threads.
+        Number of threads.
 
     Attributes
     ----------
     co_occurrence_ : Companions or CoOccurrence
-        C, as lists or as flat blocks.
+        C, as lists or as blocks.
     usual_size_ : int
-        How many features a training row has on average.
+        Mean number of features of a training point.
     rule_ : MissingRule or None
-        How "auto" finds the beta of a row.
+        Estimator of beta for "auto".
     n_features_in_ : int
-        How many features X had.
+        Number of features.
 
     See Also
     --------
-    Imputed : A classifier whose rows are imputed before they are ranked.
-    defrag.metrics.erase_features : The protocol by which this is judged.
+    Imputed : A classifier that imputes points before prediction.
+    defrag.metrics.erase_features : The simulation used for evaluation.
 
     Examples
     --------
@@ -140,12 +140,12 @@ class Fiat(OneToOneFeatureMixin, TransformerMixin, Estimator):
 
     @all_or_nothing
     def fit(self, X: MatrixLike, Y: LabelsLike = None) -> Fiat:
-        """Learn which features occur together.
+        """Compute the co-occurrence of the features.
 
         Parameters
         ----------
         X : sparse or dense matrix, shape (n_points, n_features)
-            Training data, complete rows.
+            Complete training points.
         Y : indicator matrix, label lists or classes, optional
             Labels of the points, for groups by labels.
 
@@ -160,7 +160,7 @@ class Fiat(OneToOneFeatureMixin, TransformerMixin, Estimator):
 
     @all_or_nothing
     def fit_canonical(self, X: Csr, Y: LabelsLike = None) -> Fiat:
-        """Learn from a matrix that was checked already, as a part of a composite does."""
+        """Fit on a validated matrix, as part of a composite."""
         self.check_parameters()
         self.n_features_in_: int = X.shape[1]
         return self._learn(X, Y)
@@ -174,7 +174,7 @@ class Fiat(OneToOneFeatureMixin, TransformerMixin, Estimator):
         if self.mode == "blend" and self.beta == "auto":
             if rows.shape[0] < 2:
                 raise ValueError(
-                    "Fiat needs at least 2 rows to learn beta from, got n_samples = "
+                    "Fiat requires at least 2 points to learn beta, got n_samples = "
                     f"{rows.shape[0]}: set beta"
                 )
             rule = MissingRule.learn(rows, seed=seed)
@@ -189,7 +189,7 @@ class Fiat(OneToOneFeatureMixin, TransformerMixin, Estimator):
         return own and self.agglomeration is None and not self.prefit
 
     def _find_groups(self, rows: Csr, Y: LabelsLike, seed: int) -> list[Ids] | None:
-        """Group the features, unless each has a list of its own."""
+        """Return the groups of the features, or None if lists of companions are used."""
         if self.uses_companions():
             return None
         representation = "x" if Y is None else "xy"
@@ -205,7 +205,7 @@ class Fiat(OneToOneFeatureMixin, TransformerMixin, Estimator):
         )
 
     def _relate(self, rows: Csr, groups: list[Ids] | None, seed: int) -> Companions | CoOccurrence:
-        """Find out what features say about each other."""
+        """Return C, as lists or as blocks."""
         threads = _native.n_threads(self.n_jobs)
         if groups is None:
             best: int = self.companions  # type: ignore[assignment] # with None there are groups
@@ -215,24 +215,24 @@ class Fiat(OneToOneFeatureMixin, TransformerMixin, Estimator):
 
     @on_snapshot
     def transform(self, X: MatrixLike) -> Any:
-        """Impute rows.
+        """Return imputed points.
 
         Parameters
         ----------
         X : sparse or dense matrix, shape (n_points, n_features)
-            Data with the features of ``fit``.
+            Points with the features of ``fit``.
 
         Returns
         -------
         Xt : csr_array, or ndarray for dense X, shape (n_points, n_features)
-            The rows, float32.
+            The imputed points, float32.
         """
         check_is_fitted(self)
         result = self.impute(check_features(self, X, reset=False))
         return result if sparse.issparse(X) else result.toarray()
 
     def impute(self, X: Csr) -> Csr:
-        """Impute the rows of a canonical matrix."""
+        """Return the imputed rows of a validated matrix."""
         threads = _native.n_threads(self.n_jobs)
         rows = unit_rows(X, threads)
         betas: Floats | None = None

@@ -1,4 +1,4 @@
-"""A classifier that imputes the rows it is asked about."""
+"""A classifier that imputes points before prediction."""
 
 from __future__ import annotations
 
@@ -21,32 +21,32 @@ __all__ = ["Imputed"]
 
 
 class Imputed(Classifier):
-    """Train a classifier on rows as they are, and impute those it is asked about.
+    """Train a classifier on unchanged points and impute points before prediction.
 
     Parameters
     ----------
     base : classifier, default=LabelTree(n_trees=3)
-        Any classifier of this library. One on agglomerated features comes after the
-        imputation, and :class:`Refrag` sees imputed rows.
+        Any classifier of this library. Agglomeration and re-ranking in the base are applied to
+        imputed points.
     imputation : Fiat, default=Fiat()
-        How rows are imputed.
+        The imputation.
     random_state : int, RandomState, Generator or None, default=None
-        Seed; it replaces those of ``base`` and ``imputation``.
+        Seed; overrides those of ``base`` and ``imputation``.
     n_jobs : int, optional
-        Threads; it replaces those of ``base`` and ``imputation``.
+        Number of threads; overrides those of ``base`` and ``imputation``.
 
     Attributes
     ----------
     base_ : classifier
-        The base, trained.
+        The trained base classifier.
     imputation_ : Fiat
-        The imputation, fitted.
+        The fitted imputation.
     classes_ : ndarray
         The classes, or the label ids.
     n_labels_ : int
-        How many labels there are.
+        Number of labels.
     n_features_in_ : int
-        How many features X had.
+        Number of features.
 
     Examples
     --------
@@ -110,6 +110,6 @@ class Imputed(Classifier):
 
 
 def _copy(imputation: Fiat) -> Fiat:
-    """Clone an imputation, but keep clusterings that are fitted as they are."""
+    """Return an unfitted clone of an imputation that shares its fitted clusterings."""
     parameters = imputation.get_params(deep=False)
     return Fiat(**parameters) if imputation.prefit else clone(imputation)

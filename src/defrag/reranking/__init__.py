@@ -1,4 +1,4 @@
-"""Rare labels: the labels of a classifier ranked again."""
+"""Re-ranking of the labels of a classifier in favour of rare labels."""
 
 from __future__ import annotations
 

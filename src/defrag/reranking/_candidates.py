@@ -1,4 +1,4 @@
-"""Labels that a base proposes, what is known about them, and how they are ranked anew."""
+"""Candidate labels of a base classifier, and their re-ranking."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ if TYPE_CHECKING:
 
     from defrag.typing import Csr, Floats, Ids
 
-__all__ = ["Candidates", "add_nearest", "answer", "factors"]
+__all__ = ["Candidates", "add_nearest", "factors", "ranked_labels"]
 
 
 @dataclass(frozen=True)
 class Candidates:
-    """Labels that a base proposes for rows, and what is known about them.
+    """Candidate labels of rows, with the terms of their scores.
 
     Attributes
     ----------
     labels : ndarray of int32, shape (n_rows, n_candidates)
-        Label ids, -1 where there are fewer.
+        Label ids, padded with -1.
     log_scores : ndarray of float32, same shape
-        Logarithms of the scores of the base.
+        Logarithms of the scores of the base classifier.
     cosines : ndarray of float32, same shape
-        Of the angles between rows and prototypes of labels.
+        Cosines between rows and prototypes of labels.
     bonus : ndarray of float32, shape (n_labels,)
         Logarithms of the inverse propensities.
     """
@@ -39,7 +39,7 @@ class Candidates:
     bonus: Floats
 
     def best(self, strengths: Floats, weights: Floats, k: int, *, n_threads: int) -> Ids:
-        """Give the columns of the best candidates under each setting, (n_rows, n, k)."""
+        """Return the columns of the best candidates for each setting, (n_rows, n, k)."""
         return _native.rank_candidates(
             self.labels,
             self.log_scores,
@@ -52,7 +52,7 @@ class Candidates:
         )
 
     def rows(self, begin: int, end: int) -> Candidates:
-        """Give some of the rows."""
+        """Return a range of rows."""
         part = slice(begin, end)
         return Candidates(self.labels[part], self.log_scores[part], self.cosines[part], self.bonus)
 
@@ -60,7 +60,7 @@ class Candidates:
 def factors(
     alpha: NDArray[np.float64], gamma: NDArray[np.float64], weight: NDArray[np.float64]
 ) -> tuple[Floats, Floats]:
-    """Give what cosines and bonuses are multiplied with when the base counts as it is."""
+    """Return the factors of cosine and bonus relative to the log score of the base."""
     return (
         np.asarray(gamma * (1.0 - alpha) / alpha, dtype=np.float32),
         np.asarray(weight / alpha, dtype=np.float32),
@@ -68,7 +68,7 @@ def factors(
 
 
 def add_nearest(labels: Ids, logs: Floats, nearest: Csr, width: int) -> tuple[Ids, Floats]:
-    """Add the labels with the nearest prototypes, at the lowest score of the row."""
+    """Return candidates extended by the nearest prototypes, with the lowest score of the row."""
     sizes = np.diff(nearest.indptr)
     rows = np.repeat(np.arange(len(labels)), sizes)
     place = np.arange(nearest.nnz) - np.repeat(nearest.indptr[:-1], sizes)
@@ -83,8 +83,10 @@ def add_nearest(labels: Ids, logs: Floats, nearest: Csr, width: int) -> tuple[Id
     return np.hstack([labels, more]), np.hstack([logs, added])
 
 
-def answer(found: Candidates, columns: Ids, strength: float, weight: float) -> tuple[Ids, Floats]:
-    """Give the labels in these columns and their scores: the first has the base's best."""
+def ranked_labels(
+    found: Candidates, columns: Ids, strength: float, weight: float
+) -> tuple[Ids, Floats]:
+    """Return labels and scores of the given columns; the first has the best score of the base."""
     taken = np.maximum(columns, 0)
     labels = np.where(columns >= 0, np.take_along_axis(found.labels, taken, 1), -1)
     logs, cosines = (np.take_along_axis(one, taken, 1) for one in (found.log_scores, found.cosines))
@@ -93,7 +95,7 @@ def answer(found: Candidates, columns: Ids, strength: float, weight: float) -> t
     with np.errstate(invalid="ignore"):  # rows without candidates
         logs = np.minimum(best[:, None] + sums - sums[:, :1], best[:, None])
     scores = np.where(labels >= 0, np.exp(logs), 0.0).astype(np.float32)
-    # Different sums may round to one score: the order is that of what is given.
+    # Different sums may round to equal scores: sort by the returned scores.
     order = np.lexsort((labels, -scores, labels < 0))
     return (
         np.take_along_axis(labels, order, 1).astype(np.int32),

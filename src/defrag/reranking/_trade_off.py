@@ -1,4 +1,4 @@
-"""What re-ranking costs and gains, measured for many settings on rows that are held out."""
+"""Metrics of many settings of re-ranking, measured on held-out points."""
 
 from __future__ import annotations
 
@@ -19,43 +19,43 @@ if TYPE_CHECKING:
 __all__ = ["DEPTHS", "GUARDS", "MEASURES", "Tally", "TradeOff", "settings_to_try"]
 
 DEPTHS = (1, 3, 5)
-"""How many labels of a point are looked at."""
+"""Values of k in the metrics."""
 
 GUARDS = tuple(f"P@{k}" for k in DEPTHS)
-"""What a setting may cost."""
+"""Metrics whose loss can be limited."""
 
 MEASURES = (*GUARDS, *(f"PSP@{k}" for k in DEPTHS), "coverage@1")
-"""What is known about every setting."""
+"""Metrics of every setting."""
 
-# What is tried where a parameter is to be chosen. Only gamma (1 - alpha) / alpha counts, so
-# that alpha is varied only where gamma is given.
+# Values tried for "auto". Only gamma (1 - alpha) / alpha matters, so alpha is varied only if
+# gamma is given.
 _ALPHAS = (0.999, 0.99, 0.98, 0.95, 0.9, 0.8, 0.65, 0.5)
 _GAMMAS = (1.0, 2.0, 4.0, 8.0, 16.0, 30.0, 60.0)
 _WEIGHTS = tuple(round(0.05 * step, 2) for step in range(1, 41))
 
-# Of some hundred settings the best one is also a lucky one, and the base that is trained on part
-# of the points gains more than that on all: with one standard error the loss on other points was
-# above what was asked for in 5 of 13 runs on splits of training data, with three in none.
+# The best of some hundred settings is biased, and a base trained on part of the points gains
+# more than one trained on all: with one standard error, the loss on other points exceeded
+# max_loss in 5 of 13 runs on splits of training data; with three, in none.
 _ERRORS_COUNTED = 3.0
 
-# Rows whose rankings under all settings are held at a time.
+# Rows whose rankings for all settings are in memory at a time.
 _ROWS_AT_A_TIME = 1024
 
 
 @dataclass(frozen=True)
 class TradeOff:
-    """Every setting that was tried, and what it did on held-out rows.
+    """Settings of re-ranking and their metrics on held-out points.
 
     Attributes
     ----------
     alpha, gamma, propensity_weight : ndarray of float64, shape (n_settings,)
-        The settings; the first leaves the ranking of the base as it is.
+        The settings; the first does not change the ranking of the base.
     measures : dict from name to ndarray of float64, shape (n_settings,)
         P and PSP at 1, 3 and 5 and coverage at 1, in percent.
     errors : dict from name to ndarray of float64, shape (n_settings,)
-        Standard errors of what is lost of P at 1, 3 and 5, in points.
+        Standard errors of the loss of P at 1, 3 and 5, in points.
     n_rows : int
-        How many rows were held out in all.
+        Number of held-out points.
     """
 
     alpha: NDArray[np.float64]
@@ -66,7 +66,7 @@ class TradeOff:
     n_rows: int
 
     def loss(self, guard: str) -> NDArray[np.float64]:
-        """Give what each setting loses of a measure, in points."""
+        """Return the loss of a metric for each setting, in points."""
         return np.asarray(self.measures[guard][0] - self.measures[guard])
 
     def bound(self, guard: str) -> NDArray[np.float64]:
@@ -74,16 +74,16 @@ class TradeOff:
         return np.asarray(self.loss(guard) + _ERRORS_COUNTED * self.errors[guard])
 
     def choose(self, target: str, guard: str, max_loss: float) -> int:
-        """Give the setting with the best target among those that lose at most ``max_loss``.
+        """Return the setting with the best target among those that lose at most ``max_loss``.
 
-        A loss counts with three standard errors, so that it holds on other points too.
+        Three standard errors are added to the loss, so that the limit holds on other points.
         """
         allowed = self.bound(guard) <= max_loss
         allowed[0] = True
         return int(np.argmax(np.where(allowed, self.measures[target], -np.inf)))
 
     def frontier(self, target: str, guard: str) -> NDArray[np.intp]:
-        """Give the settings that no other beats in both, from the least loss to the most."""
+        """Return the Pareto-optimal settings by increasing loss."""
         loss, value = self.loss(guard), self.measures[target]
         order = np.lexsort((-value, loss))
         best = np.maximum.accumulate(value[order])
@@ -91,7 +91,7 @@ class TradeOff:
         return np.asarray(order[rises])
 
     def __str__(self) -> str:
-        """Return the settings that no other beats in P@1 and PSP@3, as a table."""
+        """Return the Pareto-optimal settings for P@1 and PSP@3 as a table."""
         measures = [name for name in ("P@1", "P@3", "PSP@1", "PSP@3") if name in self.measures]
         names = ("alpha", "gamma", "propensity_weight")
         lines = [" ".join(f"{name:>17}" if name in names else f"{name:>7}"
@@ -106,7 +106,7 @@ class TradeOff:
 
 
 class Tally:
-    """Adds up hits and gains of settings over batches of held-out rows.
+    """Sums of hits and gains of settings over batches of held-out points.
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ class Tally:
         inverse_propensity: NDArray[np.float64],
         n_threads: int,
     ) -> None:
-        """Rank the candidates of rows with the labels Y under every setting."""
+        """Add the candidates of points with the labels Y, ranked by every setting."""
         ranked = rank(Y, candidates.labels, candidates.labels.shape[1])
         ideal = ideal_ranking(ranked, inverse_propensity, ranked.labels.shape[1])
         found = np.zeros((len(self.strengths), Y.shape[1]), dtype=bool)
@@ -155,14 +155,14 @@ class Tally:
         self.n_rows += Y.shape[0]
 
     def measures(self) -> dict[str, NDArray[np.float64]]:
-        """Give the measures of every setting, in percent."""
+        """Return the metrics of every setting, in percent."""
         precision = 100.0 * self._hits / max(1, self.n_rows)
         gain = 100.0 * self._gains / np.maximum(self._best_gains, 1e-300)
         coverage = 100.0 * np.mean(self._covered, axis=0)
         return dict(zip(MEASURES, [*precision, *gain, coverage], strict=True))
 
     def errors(self) -> dict[str, NDArray[np.float64]]:
-        """Give the standard errors of the losses of precision, in points."""
+        """Return the standard errors of the losses of precision, in points."""
         n = max(1, self.n_rows)
         means = (self._hits[:, :1] - self._hits) / n
         variances = np.maximum(self._squares / n - means**2, 0.0)
@@ -170,7 +170,7 @@ class Tally:
 
 
 def _take(table: NDArray[np.float64], columns: Ids) -> NDArray[np.float64]:
-    """Take entries of a table by columns (n_rows, n, k); 0 where a column is -1."""
+    """Return entries of a table by columns (n_rows, n, k); 0 for column -1."""
     padded = np.pad(table, ((0, 0), (0, 1)))
     rows = np.arange(len(table))[:, None, None]
     return np.asarray(padded[rows, columns])
@@ -179,7 +179,7 @@ def _take(table: NDArray[np.float64], columns: Ids) -> NDArray[np.float64]:
 def settings_to_try(
     alpha: float | str, gamma: float | str, propensity_weight: float | str
 ) -> tuple[NDArray[np.float64], ...]:
-    """Give the settings to try: one, or many of which the first changes nothing."""
+    """Return the settings to try: one, or many, the first of which changes nothing."""
     given = (alpha, gamma, propensity_weight)
     if "auto" not in given:
         return tuple(np.array([one], dtype=np.float64) for one in given)

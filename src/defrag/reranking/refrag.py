@@ -1,9 +1,9 @@
-"""Re-ranking for rare labels: the paper's REFRAG, and its honest companion.
+"""Re-ranking for rare labels: REFRAG of the paper, extended by a propensity weight.
 
-A label is scored by ``alpha log b + (1 - alpha) log a + w log q``: b is what the base gives,
-a = exp(-gamma (1 - cos)) says how near the point is to the label's prototype, and q is the
-label's inverse propensity. The paper's formulas, taken literally, destroy the ranking; with
-rows and prototypes of length 1 they work.
+The score of a label is ``alpha log b + (1 - alpha) log a + w log q``: b is the score of the
+base classifier, a = exp(-gamma (1 - cos)) the similarity of the point and the prototype of the
+label, and q the inverse propensity of the label. Unlike in the paper, rows and prototypes
+are L2-normalised; without that the norms of the prototypes dominate the ranking.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from defrag.classifiers._base import Classifier, check_part, unit_rows
 from defrag.classifiers.label_trees.label_tree import LabelTree
 from defrag.exceptions import DataWarning
 from defrag.metrics.propensity import inverse_propensity
-from defrag.reranking._candidates import Candidates, add_nearest, answer, factors
+from defrag.reranking._candidates import Candidates, add_nearest, factors, ranked_labels
 from defrag.reranking._trade_off import Tally, TradeOff, settings_to_try
 from defrag.trees.seeds import member_seeds
 
@@ -42,87 +42,86 @@ __all__ = ["Refrag"]
 
 
 class Refrag(Classifier):
-    """Rank the best labels of a classifier anew, so that rare labels are found more often.
+    """Re-rank the best labels of a classifier, so that rare labels are found more often.
 
     Every label has a prototype, the mean of its training points, and an inverse propensity,
-    which is large for rare labels. Both lift labels that the base, which has seen few points
-    of them, scores too low. How much of this pays is a trade: precision of the first label
-    against what is found of rare ones. ``"auto"`` measures it on training rows that are held
-    out, for which the base is trained anew, and takes the best ``target`` that costs at most
-    ``max_loss`` of ``guard``, three standard errors of the cost
-    included, so that the loss on other points stays below it too.
+    which is large for rare labels. Both raise labels that the base classifier scores too low
+    because it has seen few of their points; P@1 falls. With ``"auto"``, the trade-off is
+    measured on held-out training points, for which the base is trained again, and the setting
+    with the best ``target`` is chosen among those that lose at most ``max_loss`` of ``guard``,
+    including three standard errors, so that the limit also holds on other points.
 
     Parameters
     ----------
     base : classifier, default=LabelTree(n_trees=3)
         Any classifier of this library.
     co_occurrence : {"identity", "cosine", "block"}, default="identity"
-        What prototypes are multiplied with: nothing, or the pseudo co-occurrence of the
-        features, divided by their frequencies or, as in the paper, raw. The blocks did not
-        beat plain means anywhere we looked, and cost more.
+        Prototypes are plain means, or multiplied by the pseudo co-occurrence of the features,
+        as cosines or, as in the paper, raw. Co-occurrence costs more and was not better than
+        plain means on any data set that was tried.
     alpha : float in [0.001, 1] or "auto", default=0.8
-        Weight of the base against the prototypes.
+        Weight of the base relative to the prototypes.
     gamma : float or "auto", default="auto"
-        How fast a score falls with the distance from the prototype; PfastreXML has 30.
-        0 leaves prototypes out.
+        Decay of the score with the distance from the prototype; 30 in PfastreXML. With 0,
+        prototypes are not used.
     propensity_weight : float or "auto", default="auto"
-        The power of the inverse propensity that a score is multiplied with.
+        Exponent of the inverse propensity in the score.
     target : {"PSP@1", "PSP@3", "PSP@5"}, default="PSP@3"
-        What "auto" makes large.
+        Metric that "auto" maximises.
     guard : {"P@1", "P@3", "P@5"}, default="P@1"
-        What it may cost.
+        Metric whose loss is limited.
     max_loss : float, default=0.5
-        How much of it, in points.
+        Maximum loss of ``guard``, in points.
     candidates : int, default=50
-        How many labels of the base are ranked anew.
+        Number of labels of the base that are re-ranked.
     widen : int, default=0
-        Labels with the nearest prototypes that join the candidates, at the score of the
-        worst of them.
+        Number of labels with the nearest prototypes that are added to the candidates, with the
+        lowest score of these.
     prototype_entries : int, default=500
-        Entries kept of a prototype, the largest; 0 for all.
+        Number of largest entries kept in a prototype; 0 for all.
     agglomeration : Defrag, optional
-        How features are grouped for blocks; default: the paper's, on all points.
+        The clustering of features for blocks; default: that of the paper, on all points.
     n_clusterings : int, default=3
-        How many clusterings the blocks are the mean of.
+        Number of clusterings, over which blocks are averaged.
     A, B : float, default=0.55, 1.5
-        Of the propensities; see :func:`defrag.metrics.inverse_propensity`.
+        Parameters of the propensities; see :func:`defrag.metrics.inverse_propensity`.
     held_out : float, default=0.2
-        Share of the training rows that is held out in a round of "auto".
+        Fraction of the training points that is held out in each round of "auto".
     held_out_rows : int, default=10000
-        Rounds are repeated with other rows until so many have been held out, or all.
+        Rounds are repeated with other points until this many, or all, have been held out.
     random_state : int, RandomState, Generator or None, default=None
-        Seed; it replaces that of ``base``.
+        Seed; overrides that of ``base``.
     n_jobs : int, optional
-        Threads; it replaces those of ``base``.
+        Number of threads; overrides that of ``base``.
 
     Attributes
     ----------
     base_ : classifier
-        The base, trained on all rows.
+        The base, trained on all points.
     alpha_, gamma_, propensity_weight_ : float
-        What was given or chosen.
+        The given or chosen values.
     trade_off_ : TradeOff or None
-        Every setting that "auto" tried, and what it did; it prints as a table. None if nothing
-        was to be chosen.
+        All settings that "auto" tried, with their metrics, which prints as a table; None
+        without "auto".
     prototypes_ : csr_array, shape (n_labels, n_features)
-        Of length 1, 0 for labels without points.
+        Unit prototypes, zero for labels without points.
     bonus_ : ndarray of float32, shape (n_labels,)
         Logarithms of the inverse propensities, 0 for labels without points.
     classes_ : ndarray
         The classes, or the label ids.
     n_labels_ : int
-        How many labels there are.
+        Number of labels.
     n_features_in_ : int
-        How many features X had.
+        Number of features.
 
     See Also
     --------
-    defrag.metrics.evaluate : PSP and coverage, which this is about.
+    defrag.metrics.evaluate : PSP and coverage, the metrics of rare labels.
 
     Notes
     -----
-    The best label of a row has the best score of the base, the others follow: a label whose
-    sum is lower by t has a score lower by the factor exp(-t / alpha). With ``gamma=0`` or
+    The best label of a point gets the best score of the base; a label whose sum is lower by t
+    gets a score that is lower by the factor exp(-t / alpha). With ``gamma=0`` or
     ``alpha=1`` and ``propensity_weight=0`` these are the scores of the base.
 
     Examples
@@ -201,28 +200,28 @@ class Refrag(Classifier):
     def choose(
         self, target: str | None = None, *, guard: str | None = None, max_loss: float | None = None
     ) -> Refrag:
-        """Take another setting from those that "auto" has measured, without training.
+        """Choose another setting that "auto" has measured, without training.
 
         Parameters
         ----------
         target, guard : str, optional
-            As the parameters; default: these.
+            Like the parameters; default: the values of the parameters.
         max_loss : float, optional
-            Likewise.
+            Like the parameter.
 
         Returns
         -------
         self : Refrag
-            With other ``alpha_``, ``gamma_`` and ``propensity_weight_``.
+            The classifier with the chosen ``alpha_``, ``gamma_`` and ``propensity_weight_``.
         """
         check_is_fitted(self)
         if self.trade_off_ is None:
             raise ValueError(
-                "choose needs what 'auto' measures: set gamma or propensity_weight to 'auto', "
+                "choose requires gamma or propensity_weight to be 'auto' in fit, "
                 f"got {self.gamma!r} and {self.propensity_weight!r}"
             )
         given = {"target": target, "guard": guard, "max_loss": max_loss}
-        chosen = copy(self)  # so that a refused choice changes nothing
+        chosen = copy(self)  # an error leaves self unchanged
         chosen.set_params(**{name: value for name, value in given.items() if value is not None})
         chosen.check_parameters()
         chosen._take(self.trade_off_)  # noqa: SLF001 - of the same class
@@ -249,9 +248,9 @@ class Refrag(Classifier):
         chosen = trade_off.choose(self.target, self.guard, self.max_loss)
         if chosen == 0:
             message = (
-                f"Refrag changes nothing: no setting raises {self.target} and is sure to lose at "
-                f"most {self.max_loss:g} points of {self.guard} on {trade_off.n_rows:,} held-out "
-                "points; raise max_loss or print trade_off_"
+                f"Refrag changes nothing: no setting raises {self.target} with a loss of at most "
+                f"{self.max_loss:g} points of {self.guard}, three standard errors included, on "
+                f"{trade_off.n_rows:,} held-out points; raise max_loss or print trade_off_"
             )
             warnings.warn(message, DataWarning, stacklevel=2)
         self.alpha_ = float(trade_off.alpha[chosen])
@@ -266,7 +265,7 @@ class Refrag(Classifier):
         seed: int,
         settings: tuple[NDArray[np.float64], ...],
     ) -> TradeOff:
-        """Try settings on rows that the base has not been trained on."""
+        """Return the metrics of settings on points that the base was not trained on."""
         tally = Tally(*factors(*settings))
         rows = unit_rows(X, _native.n_threads(self.n_jobs))
         for held, rest in self._rounds(Y, seed):
@@ -281,13 +280,13 @@ class Refrag(Classifier):
         return TradeOff(alpha, gamma, weight, tally.measures(), tally.errors(), tally.n_rows)
 
     def _rounds(self, Y: Csr, seed: int) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
-        """Give the rows that are held out in each round, and the others."""
+        """Yield the held-out points of each round, and the others."""
         n_rows = Y.shape[0]
         n_labelled = int(np.count_nonzero(np.diff(Y.indptr)))
         n_held = max(1, int(self.held_out * n_rows))
         if n_labelled <= n_held:
             raise ValueError(
-                f"Refrag needs more than {n_held} labelled rows to choose gamma or "
+                f"Refrag requires more than {n_held} labelled points to choose gamma or "
                 f"propensity_weight, got n_samples = {n_labelled}: set them, or lower held_out"
             )
         order = np.random.default_rng([seed, 1]).permutation(n_rows)
@@ -323,10 +322,10 @@ class Refrag(Classifier):
         return blocks.multiply(unit_rows(sums, threads), max_entries=entries, n_threads=threads)
 
     def _find_bonus(self, Y: Csr) -> Floats:
-        """Give the logarithms of inverse propensities.
+        """Return the logarithms of inverse propensities.
 
-        A label without points would have the largest; it has none, so that it cannot rise.
-        The formula gives less than 1 for fewer than three points; they say nothing.
+        Labels without points, which would have the largest, get 0. Inverse propensities are at
+        least 1; the formula is below 1 for fewer than three points.
         """
         seen = np.bincount(Y.indices, minlength=Y.shape[1]) > 0
         inverse = np.maximum(inverse_propensity(Y, self.A, self.B), 1.0)
@@ -343,7 +342,7 @@ class Refrag(Classifier):
         exhaustive: bool,
         compare: bool = True,
     ) -> Candidates:
-        """Give the labels to rank; their prototypes need not be compared where gamma is 0."""
+        """Return the candidates; ``compare`` is False if cosines are not needed."""
         threads = _native.n_threads(self.n_jobs)
         n = min(max(self.check_parameter("candidates"), k), prototypes.shape[0])
         labels, scores = base.rank(X, n, exhaustive=exhaustive)
@@ -366,7 +365,7 @@ class Refrag(Classifier):
         return base
 
     def training_cost(self, X: Csr, Y: Csr) -> Cost:
-        """Estimate the cost of the base, and of those trained to choose the settings."""
+        """Return the cost of training the base, including the rounds of "auto"."""
         trainings = 1.1
         if "auto" in (self.alpha, self.gamma, self.propensity_weight):
             n_held_out = max(1, int(self.held_out * X.shape[0]))
@@ -393,7 +392,7 @@ class Refrag(Classifier):
         )
         threads = _native.n_threads(self.n_jobs)
         columns = found.best(strengths, weights, k, n_threads=threads)[:, 0]
-        return answer(found, columns, strength, weight)
+        return ranked_labels(found, columns, strength, weight)
 
     def fitted_parts(self) -> list[BaseEstimator]:
         """Return the fitted parts."""
