@@ -90,6 +90,7 @@ def survives(path, data):
     features = np.tile(X, (1, 1 + model.n_features_in_ // 12))[:, : model.n_features_in_]
     pooled = model.transform(features)
     assert pooled.shape == (len(features), model.n_clusters_), data
+    assert np.isfinite(pooled.data).all(), data
     if getattr(model, "tree_", None) is not None:
         assert len(model.tree_.leaf_of_items()) == len(model.tree_.order), data
     return True

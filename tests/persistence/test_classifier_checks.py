@@ -71,6 +71,15 @@ TREE = {
         inside("state", n_features=11),
         r"'trees/0/features' .* \[0, 11\), got 11",
     ),
+    "weight beyond reason": (item("weights", 3, 1e38), "weights' must be at most 1e.12 in size"),
+    "bias beyond reason": (
+        item("bias", 0, -1e38),
+        "bias' must be at most 1e.12 in size",
+    ),
+    "features beyond training": (
+        inside("state", n_features=2**31 - 1),
+        "n_features of a label tree must be at most 67108863, got 2147483647",
+    ),
     "features true": (inside("state", n_features=True), "n_features of label_tree .* got True"),
     "dense a number": (inside("state", dense_answers=1), "dense_answers of label_tree .* got 1"),
     "classes unknown": (inside("state", classes="pickle"), "classes of label_tree .* got 'pickle'"),
@@ -197,7 +206,7 @@ OTHERS = {
     "scale that overflows": (
         "int8",
         item("scales", 2, 1e37),
-        "keep 127 times itself finite, got 1e.37",
+        "scales' must be at most 7.87402e.09 in size, got 1e.37",
     ),
     "names too few": (
         "int8",
@@ -402,7 +411,7 @@ FLAT_INT8 = {
         "'scales' must have 12 items, got 11",
     ),
     "scale negative": (flat("scales", 2, -1), "'scales' must be finite and >= 0, got -1.0 at 2"),
-    "scale that overflows": (flat("scales", 2, 1e37), "keep 127 times itself finite, got 1e.37"),
+    "scale that overflows": (flat("scales", 2, 1e37), "'scales' must be at most 7.87"),
 }
 
 

@@ -105,6 +105,7 @@ BROKEN = {
     "energy NaN": (item("energy", 3, np.nan), "'energy' must be finite and >= 0, got nan at 3"),
     "energy negative": (item("energy", 3, -1), "'energy' must be finite and >= 0, got -1.0 at 3"),
     "scale too long": (put("scale", np.zeros(9, np.float32)), "'scale' must have 8 items, got 9"),
+    "scale beyond reason": (item("scale", 0, 1e38), "'scale' must be at most 1e.12 in size"),
     "scale infinite": (item("scale", 0, np.inf), "'scale' must be finite and >= 0, got inf at 0"),
     "tree in part": (put("tree/end", None), "'tree/end' of the kind 'defrag' is missing"),
     "tree too short": (put("tree/begin", np.zeros(14, np.int64)), "begin' must have 15 items"),

@@ -37,7 +37,7 @@ BLOCK_ITEMS = 1 << 18
 """Small enough that what a check computes stays in the cache."""
 
 LARGEST = 1e12
-"""Bound of numbers that are summed over unit rows; sums of them stay finite."""
+"""Bound of numbers that are summed over unit rows; sums and squares of them stay finite."""
 
 _TREE_ARRAYS = {
     "first_child": "int32",
@@ -76,12 +76,13 @@ def check_finite(part: Part, name: str, *, low: float | None = None) -> None:
             part.fail(f"{part.name(name)} must be {rule}, got {block[where]} at {start + where}")
 
 
-def check_size(part: Part, name: str) -> None:
+def check_size(part: Part, name: str, most: float = LARGEST) -> None:
     """Check that numbers are small enough for sums of them to be finite."""
     check_finite(part, name)
-    largest = float(np.abs(part.arrays[name]).max(initial=0.0))
-    if largest > LARGEST:
-        part.fail(f"{part.name(name)} must be at most {LARGEST:g} in size, got {largest:g}")
+    for _, block in _blocks(part.arrays[name]):
+        largest = float(max(-block.min(), block.max()))
+        if largest > most:
+            part.fail(f"{part.name(name)} must be at most {most:g} in size, got {largest:g}")
 
 
 def check_offsets(part: Part, name: str, total: int) -> None:

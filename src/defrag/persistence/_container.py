@@ -206,7 +206,7 @@ class _Reader:
                 name: self._read_place(name, entry, start, size) for name, entry in header.items()
             }
             self._check_cover(places, size - start)
-            data = self._map(file, size) if mmap else self._load(file, size)
+            data = self._map(file, size) if mmap else self._load(file, size, status.st_mtime_ns)
         # Plain arrays over the map: the class np.memmap has no use after this.
         plain = np.asarray(data)
         return description, {
@@ -324,7 +324,7 @@ class _Reader:
         except OSError as error:
             raise type(error)(error.errno, error.strerror, self.name) from error
 
-    def _load(self, file: IO[bytes], size: int) -> NDArray[np.uint8]:
+    def _load(self, file: IO[bytes], size: int, changed_ns: int) -> NDArray[np.uint8]:
         try:
             data = np.empty(size, dtype=np.uint8)
         except MemoryError as error:
@@ -334,6 +334,9 @@ class _Reader:
         n_read = file.readinto(data.data)  # type: ignore[attr-defined]
         if n_read != size:
             self.fail(f"the file ended after {n_read} bytes while it was read")
+        now = os.fstat(file.fileno())
+        if (now.st_size, now.st_mtime_ns) != (size, changed_ns):
+            self.fail("was changed while it was read")
         data.flags.writeable = False
         return data
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from defrag.persistence._checks import check_csr, check_finite, check_ints, check_length
+from defrag.persistence._checks import check_csr, check_ints, check_length, check_size
 from defrag.persistence._weight_checks import check_rising_outputs, check_weight_values
 
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ def check_label_tree_weights(part: Part, n_features: int) -> Offsets:
     check_rising_outputs(part, entry_ptr)
     _check_outputs(part, entry_ptr, widths)
     check_length(part, "bias", int(widths.sum()))
-    check_finite(part, "bias")
+    check_size(part, "bias")
     check_length(part, "weights", n_entries)
     check_weight_values(part, len(widths))
     return entry_ptr

@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from defrag.io.files import display_name
 from defrag.persistence._container import read_model_file, read_versioned, write_model_file
+from defrag.persistence._mapped import MappedFile
 from defrag.persistence._schema import pack_part, unpack_part
 from defrag.persistence.codecs._base import SaveOptions, all_codecs, codec_of, entry_of, find_codec
 
@@ -83,9 +84,14 @@ def load(path: PathLike, *, mmap: bool = True) -> Any:
     path : path
         The file; it need not be trusted.
     mmap : bool, default=True
-        Map the file instead of reading it: several processes then share one copy in memory,
-        and learnt arrays are read-only. A mapped file may be replaced by :func:`save`, but
-        must not be changed in place by other programs; where that can happen, use False.
+        Map the file instead of reading it: several processes then share one copy of the
+        weights in memory, learnt arrays are read-only, and the model holds one file descriptor.
+        A mapped file may be replaced by :func:`save`, but must not be changed in place by
+        other programs: the next call notices it in most cases and raises ModelFormatError,
+        but a process that is just reading the model is killed by the system. A server whose
+        files others can write uses False: the file is read once into memory, and what was read
+        is checked, so that nothing that happens to the file later matters. Processes that
+        are forked after that share the copy.
 
     Returns
     -------
@@ -99,7 +105,13 @@ def load(path: PathLike, *, mmap: bool = True) -> Any:
     OSError
         If the file cannot be read.
     """
-    return _build(display_name(path), *read_model_file(path, mmap=mmap))
+    description, arrays = read_model_file(path, mmap=mmap)
+    mapped = MappedFile.of(path) if mmap else None
+    model = _build(display_name(path), description, arrays)
+    if mapped is not None:
+        mapped.check()  # what was checked is still what is there
+        model.mapped_file_ = mapped
+    return model
 
 
 def describe(path: PathLike) -> dict[str, Any]:

@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from defrag.persistence import _checks
-from defrag.persistence._checks import check_finite, check_ints, check_length, check_offsets
+from defrag.persistence._checks import (
+    check_finite,
+    check_ints,
+    check_length,
+    check_offsets,
+    check_size,
+)
 
 if TYPE_CHECKING:
     from defrag.persistence._schema import Part
@@ -34,7 +40,7 @@ def check_flat_weights(part: Part, n_labels: int, n_features: int) -> None:
     check_ints(part, "outputs", 0, len(labels))
     check_rising_outputs(part, part.arrays["feature_ptr"])
     check_length(part, "bias", len(labels))
-    check_finite(part, "bias")
+    check_size(part, "bias")
     check_length(part, "weights", len(part.arrays["outputs"]))
     check_weight_values(part, n_features)
 
@@ -73,13 +79,11 @@ def check_weight_values(part: Part, n_runs: int) -> None:
         if part.has("scales"):
             part.fail(f"{part.name('scales')} belongs to weights of int8, got "
                       f"{part.arrays['weights'].dtype.name}")  # fmt: skip
-        check_finite(part, "weights")
+        check_size(part, "weights")
         return
     if not part.has("scales"):
         part.fail(f"{part.name('scales')} must come with weights of int8, got none")
     check_ints(part, "weights", -127, 128)
     check_length(part, "scales", n_runs)
     check_finite(part, "scales", low=0)
-    largest = float(part.arrays["scales"].max(initial=0.0))
-    if largest * 127 > float(np.finfo(np.float32).max):
-        part.fail(f"{part.name('scales')} must keep 127 times itself finite, got {largest:g}")
+    check_size(part, "scales", most=_checks.LARGEST / 127)

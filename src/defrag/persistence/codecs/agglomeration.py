@@ -12,6 +12,7 @@ from defrag.persistence._checks import (
     check_finite,
     check_ints,
     check_length,
+    check_size,
     check_tree,
     tree_arrays,
 )
@@ -128,6 +129,7 @@ def _check_groups(part: Part, n_features: int, n_clusters: int) -> None:
     if part.has("scale"):
         check_length(part, "scale", n_clusters)
         check_finite(part, "scale", low=0)
+        check_size(part, "scale")
 
 
 def _decode_tree(part: Part, n_features: int, n_clusters: int) -> BalancedTree | None:

@@ -19,6 +19,9 @@ from defrag.persistence.codecs.classifiers import ClassifierCodec
 
 __all__ = ["TreeCodec", "TreesCodec"]
 
+MOST_FEATURES = 2**26 - 1
+"""What training takes. Prediction needs memory for each of them, and a tree need not have all."""
+
 
 class TreeCodec(Codec):
     """Writes and reads one tree of an ensemble."""
@@ -63,6 +66,9 @@ class TreesCodec(ClassifierCodec):
         trees: list[TrainedTree] = part.children["trees"]
         if not trees:
             part.fail(f"children '{part.prefix}trees' must be at least one, got none")
+        if part.state["n_features"] > MOST_FEATURES:
+            part.fail(f"n_features of a label tree must be at most {MOST_FEATURES}, got "
+                      f"{part.state['n_features']}")  # fmt: skip
         model = super().decode(part)
         for number, one in enumerate(trees):
             for name, ids, bound in (

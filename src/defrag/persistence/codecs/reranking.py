@@ -78,6 +78,7 @@ class RefragCodec(CompositeCodec):
         check_size(part, "prototypes/data")
         check_length(part, "bonus", model.n_labels_)
         check_finite(part, "bonus", low=0)
+        check_size(part, "bonus")
         indptr, indices, data = (
             part.arrays[f"prototypes/{name}"] for name in ("indptr", "indices", "data")
         )

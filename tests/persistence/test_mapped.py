@@ -1,0 +1,114 @@
+"""Mapped models whose files change while they are used."""
+
+from __future__ import annotations
+
+import copy
+import os
+import pickle
+import time
+
+import numpy as np
+import pytest
+
+from defrag import load
+from defrag.exceptions import ModelFormatError
+from defrag.persistence import _container
+from tests.helpers.model_drafts import X, small_defrag, small_label_tree
+
+CHANGED = r"model\.safetensors: was changed in place after it was mapped"
+
+
+@pytest.fixture
+def path(tmp_path):
+    path = tmp_path / "model.safetensors"
+    small_label_tree().save(path)
+    return path
+
+
+def overwrite(path, data):
+    """Write to a file in place, as ``cp`` does."""
+    with path.open("r+b") as file:
+        file.write(data)
+        file.truncate()
+    # File systems count time in ticks, and a test may be faster than one.
+    later = time.time_ns() + 10**9
+    os.utime(path, ns=(later, later))
+
+
+@pytest.mark.parametrize("size", [1.0, 0.5, 2.0])
+def test_an_overwritten_model_is_noticed(path, size):
+    model = load(path)
+    data = path.read_bytes()
+    before = model.predict_topk(X)
+    assert len(before[0]) == len(X)
+    overwrite(path, (data * 2)[: int(size * len(data))])
+    for call in (model.predict_topk, model.predict, model.decision_function):
+        with pytest.raises(ModelFormatError, match=CHANGED):
+            call(X)
+
+
+def test_an_overwritten_clustering_is_noticed(path):
+    small_defrag().save(path)
+    model = load(path)
+    overwrite(path, path.read_bytes()[::-1])
+    with pytest.raises(ModelFormatError, match=CHANGED):
+        model.transform(X)
+
+
+def test_a_copy_in_memory_does_not_care(path):
+    model = load(path, mmap=False)
+    expected = load(path).predict_topk(X)
+    overwrite(path, b"nothing")
+    np.testing.assert_array_equal(model.predict_topk(X)[0], expected[0])
+    np.testing.assert_array_equal(model.predict_topk(X)[1], expected[1])
+
+
+def test_a_file_that_is_replaced_or_removed_does_no_harm(path):
+    model = load(path)
+    expected = model.predict_topk(X)[1]
+    small_label_tree(n_trees=2).save(path)
+    np.testing.assert_array_equal(model.predict_topk(X)[1], expected)
+    path.unlink()
+    np.testing.assert_array_equal(model.predict_topk(X)[1], expected)
+
+
+def test_a_relative_path_is_found_after_the_folder_changed(path, monkeypatch):
+    monkeypatch.chdir(path.parent)
+    model = load(path.name)
+    monkeypatch.chdir("/")
+    assert len(model.predict_topk(X)[0]) == len(X)
+    overwrite(path, b"x")
+    with pytest.raises(ModelFormatError, match=CHANGED):
+        model.predict_topk(X)
+
+
+def pickled(model):
+    return pickle.loads(pickle.dumps(model))  # noqa: S301 - our own
+
+
+@pytest.mark.parametrize("twin", [copy.deepcopy, pickled])
+def test_copies_of_a_mapped_model_are_free_of_the_file(path, twin):
+    model = load(path)
+    other = twin(model)
+    expected = model.predict_topk(X)[1]
+    overwrite(path, b"x")
+    np.testing.assert_array_equal(other.predict_topk(X)[1], expected)
+
+
+def test_a_model_that_is_fitted_again_is_free_of_the_file(path):
+    model = load(path)
+    overwrite(path, b"x")
+    model.fit(X, [[i % 7] for i in range(len(X))])
+    assert len(model.predict_topk(X)[0]) == len(X)
+
+
+def test_a_file_that_changes_while_it_is_read_is_refused(path, monkeypatch):
+    empty = np.empty
+
+    def change(*arguments, **options):
+        os.utime(path, ns=(1, 1))
+        return empty(*arguments, **options)
+
+    monkeypatch.setattr(_container.np, "empty", change)
+    with pytest.raises(ModelFormatError, match="was changed while it was read"):
+        load(path, mmap=False)
