@@ -5,7 +5,17 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <string>
 #include <system_error>
+
+#if !defined(__cpp_lib_to_chars)
+#include <cstdlib>
+#if defined(__APPLE__)
+#include <xlocale.h>
+#else
+#include <clocale>
+#endif
+#endif
 
 namespace defrag {
 
@@ -23,6 +33,8 @@ inline const char* parse_index(const char* here, std::int64_t& index) {
     index = here - begin <= 18 ? static_cast<std::int64_t>(value) : kHugeIndex;
     return here;
 }
+
+#if defined(__cpp_lib_to_chars)
 
 /// The exact value of the unsigned decimal number [begin, end): what strtof would say,
 /// infinity and zero included, whatever the locale. `exponent` is the one written in it.
@@ -44,6 +56,16 @@ inline float parse_float_exactly(const char* begin, const char* end, std::int64_
     }
     return magnitude > 0 ? std::numeric_limits<float>::infinity() : 0.0F;
 }
+
+#else
+
+/// The same where the standard library has no from_chars for floats (libc++ before LLVM 20).
+inline float parse_float_exactly(const char* begin, const char* end, std::int64_t) {
+    static const locale_t plain = newlocale(LC_ALL_MASK, "C", nullptr);
+    return strtof_l(std::string(begin, end).c_str(), nullptr, plain);
+}
+
+#endif
 
 /// Reads the decimal number at `here` into `value`, rounded to the nearest float; returns the
 /// first byte after it, or nullptr where there is none. Overflow gives infinity. The text
