@@ -100,7 +100,7 @@ format: $(VENV)/.dev ## mend what a machine can mend
 
 tidy: $(VENV)/.installed ## clang-tidy over the core
 	$(PIP) --group tidy
-	$(BIN)/run-clang-tidy -quiet -j 2 -p build/dev cpp/core
+	$(BIN)/run-clang-tidy.py -clang-tidy-binary $(BIN)/clang-tidy -quiet -p build/dev '/cpp/core/'
 
 wheel: $(VENV)/.test ## a wheel in dist/, tried in an environment without a compiler
 	$(BIN)/python -m build --outdir dist
