@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     **{entry.name: entry.room for entry in registry.entries() if entry.public},
+    "TopKPipeline": "defrag.classifiers",
     "load": "defrag.persistence",
     "load_dataset": "defrag.io",
     "read_xmc": "defrag.io",

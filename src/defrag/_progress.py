@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -11,7 +12,21 @@ if TYPE_CHECKING:
 
     from defrag.typing import Progress
 
-__all__ = ["progress_bar", "progress_pulse"]
+__all__ = ["progress_bar", "progress_pulse", "progress_stage"]
+
+
+# What the bars of a part of a composite begin with.
+_stage: ContextVar[str] = ContextVar("stage", default="")
+
+
+@contextmanager
+def progress_stage(name: str) -> Iterator[None]:
+    """Begin the descriptions of all bars inside a ``with`` statement with a name."""
+    before = _stage.set(f"{_stage.get()}{name}: ")
+    try:
+        yield
+    finally:
+        _stage.reset(before)
 
 
 @contextmanager
@@ -38,7 +53,7 @@ def progress_bar(description: str, *, enabled: bool = True) -> Iterator[Progress
     )
     screen = console.Console(stderr=True)
     with progress.Progress(*columns, console=screen, transient=True) as bar:
-        task = bar.add_task(description, total=1.0)
+        task = bar.add_task(_stage.get() + description, total=1.0)
         yield lambda share: bar.update(task, completed=share)
 
 

@@ -6,6 +6,7 @@ from defrag.classifiers.agglomerated import Agglomerated
 from defrag.classifiers.embeddings import LEML
 from defrag.classifiers.label_trees import PLT, Bonsai, LabelTree, Parabel
 from defrag.classifiers.one_vs_rest import DiSMEC, PPDSparse, ProXML
+from defrag.classifiers.pipeline import TopKPipeline
 
 __all__ = [
     "LEML",
@@ -17,4 +18,5 @@ __all__ = [
     "PPDSparse",
     "Parabel",
     "ProXML",
+    "TopKPipeline",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 import warnings
 from abc import abstractmethod
 from collections import Counter
@@ -12,13 +13,16 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from scipy import sparse
 from sklearn.base import ClassifierMixin, clone
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from defrag import _native
 from defrag._estimator import Estimator, all_or_nothing, on_snapshot, save_model
 from defrag._input_errors import look_swapped
+from defrag._log import logger
 from defrag._parameters import Choice, Float, Int
 from defrag._validation import check_features, check_labels, check_seed
+from defrag.classifiers._calibration import Calibration
 from defrag.classifiers._cost import LANES, Cost
 from defrag.exceptions import DataWarning
 
@@ -63,6 +67,13 @@ def check_part(owner: Estimator, name: str, part: Any, kind: type[Any]) -> None:
         raise ValueError(  # noqa: TRY004 - scikit-learn's contract wants a ValueError
             f"{name} of {type(owner).__name__} must be a {kind.__name__}, got {part!r}"
         )
+
+
+def _is_calibrated(model: Classifier) -> bool:
+    if getattr(model, "calibration_", None) is None:
+        name = type(model).__name__
+        raise AttributeError(f"{name} has no predict_proba before calibrate(X, Y) is called")
+    return True
 
 
 class Classifier(ClassifierMixin, Estimator):
@@ -210,7 +221,10 @@ class Classifier(ClassifierMixin, Estimator):
         seed = check_seed(self.random_state)
         if Y.nnz == 0:
             raise ValueError("Y must have at least one label, got none for any point")
+        begin = time.perf_counter()
         self._train(X, Y, seed)
+        logger.info("%s: fitted %d points, %d features, %d labels in %.2f s", type(self).__name__,
+                    *X.shape, Y.shape[1], time.perf_counter() - begin)  # fmt: skip
         self._set_labels(Y.shape[1], classes=classes, dense_answers=dense_answers)
         return self
 
@@ -223,6 +237,7 @@ class Classifier(ClassifierMixin, Estimator):
         self.class_names_: NDArray[Any] | None = classes
         self.label_names_: Sequence[str] | None = None
         self.vocabulary_: Sequence[str] | None = None
+        self.calibration_: Calibration | None = None
 
     def set_params(self, **params: Any) -> Any:
         """Set parameters; ``n_jobs`` reaches the fitted parts of a composite too.
@@ -396,6 +411,79 @@ class Classifier(ClassifierMixin, Estimator):
         scores = self._score_matrix(X, None, above=above)
         scores.data = np.ones_like(scores.data)
         return scores.toarray().astype(np.int64) if self.dense_answers_ else scores
+
+    def calibrate(self, X: MatrixLike, Y: LabelsLike, *, k: int = 50) -> Classifier:
+        """Learn how probable labels are by their scores, so that ``predict_proba`` can be used.
+
+        Isotonic regression of whether a label is true on its score, over the best k labels
+        of each point; one function for all labels. It is part of the saved model, and
+        ``fit`` discards it.
+
+        Parameters
+        ----------
+        X : sparse or dense matrix, shape (n_points, n_features)
+            Points that the classifier was not trained on: on training points it would be
+            too sure of itself.
+        Y : labels
+            Their true labels, in any form that ``fit`` takes.
+        k : int, default=50
+            Number of labels per point to learn from.
+
+        Returns
+        -------
+        self : Classifier
+            The classifier, whose rankings are what they were.
+        """
+        labels, scores = self.predict_topk(X, k)
+        checked = check_labels(Y, n_rows=len(labels))
+        truth = checked.matrix
+        if checked.classes is not None:
+            truth = self._in_own_classes(checked.classes, truth)
+        calibrated = copy(self)
+        calibrated.calibration_ = Calibration.of_ranking(labels, scores, truth)
+        self.__dict__ = calibrated.__dict__
+        return self
+
+    def _in_own_classes(self, classes: NDArray[Any], truth: Csr) -> Csr:
+        """Move the columns of 1-D labels to those of the classes that the model knows."""
+        unknown = np.setdiff1d(classes, self.classes_)
+        if self.multilabel_ or len(unknown):
+            got = "classes" if self.multilabel_ else repr(unknown.tolist()[0])
+            raise ValueError(f"Y must contain labels of the model, got {got}")
+        truth.indices = np.searchsorted(self.classes_, classes)[truth.indices].astype(np.int32)
+        return sparse.csr_array(
+            (truth.data, truth.indices, truth.indptr), shape=(truth.shape[0], self.n_labels_)
+        )
+
+    @available_if(_is_calibrated)  # type: ignore[untyped-decorator] # of scikit-learn
+    @on_snapshot
+    def predict_proba(self, X: MatrixLike) -> Any:
+        """Return the probability of labels; only after :meth:`calibrate`.
+
+        Parameters
+        ----------
+        X : sparse or dense matrix, shape (n_points, n_features)
+            The points.
+
+        Returns
+        -------
+        probabilities : csr_array, shape (n_points, n_labels)
+            The probability that each label that the search finds is true; a label that is
+            not stored has none. After ``fit`` with a dense Y a dense array; for classes, the
+            probabilities of a point are divided by their sum.
+        """
+        check_is_fitted(self)
+        X = check_features(self, X, reset=False)
+        scores = self._score_matrix(X, None)
+        calibration: Calibration = self.calibration_  # type: ignore[assignment] # see available_if
+        scores.data = calibration(scores.data)
+        if not self.dense_answers_:
+            return scores
+        dense = scores.toarray()
+        if self.multilabel_:
+            return dense
+        sums = dense.sum(axis=1, keepdims=True)
+        return np.where(sums > 0, dense / np.where(sums > 0, sums, 1), 1 / self.n_labels_)
 
     def score(self, X: MatrixLike, Y: LabelsLike, sample_weight: Any = None) -> float:
         """Return P@1 as a fraction: how often the best label is true.

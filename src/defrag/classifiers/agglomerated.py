@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from sklearn.base import clone
 
 from defrag import _native
 from defrag._parameters import Choice, Int
+from defrag._progress import progress_stage
 from defrag.agglomeration import FeatureClustering, Hybrid
 from defrag.classifiers._base import Classifier, check_part
 from defrag.classifiers._cost import Cost
+from defrag.classifiers.label_trees._base import TreeClassifier
 from defrag.classifiers.label_trees.label_tree import LabelTree
 from defrag.trees.seeds import member_seeds
 
@@ -101,11 +104,14 @@ class Agglomerated(Classifier):
         n_members = base.n_members if self.per_member else 1
         settings: dict[str, Any] = {"n_jobs": self.n_jobs}
         members = []
-        for member_seed in member_seeds(seed, n_members):
+        noun = "tree" if isinstance(base, TreeClassifier) else "member"
+        for number, member_seed in enumerate(member_seeds(seed, n_members)):
             settings["random_state"] = member_seed
-            groups = clone(agglomeration).set_params(**settings).fit_canonical(X, Y)
             member = base.as_member() if n_members > 1 else clone(base)
-            model = member.set_params(**settings).fit_canonical(groups.pool(X), Y)
+            stage = f"{noun} {number + 1} of {n_members}"
+            with progress_stage(stage) if n_members > 1 else nullcontext():
+                groups = clone(agglomeration).set_params(**settings).fit_canonical(X, Y)
+                model = member.set_params(**settings).fit_canonical(groups.pool(X), Y)
             members.append((groups, model))
         self.members_: list[tuple[FeatureClustering, Classifier]] = members
 

@@ -18,7 +18,9 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from defrag import _native
+from defrag._log import logger
 from defrag._parameters import Choice, Float, Int, OrAuto
+from defrag._progress import progress_stage
 from defrag.agglomeration import Defrag
 from defrag.agglomeration.co_occurrence import CoOccurrence, find_groups
 from defrag.classifiers._base import Classifier, check_part, unit_rows
@@ -253,6 +255,10 @@ class Refrag(Classifier):
                 f"{trade_off.n_rows:,} held-out points; raise max_loss or print trade_off_"
             )
             warnings.warn(message, DataWarning, stacklevel=2)
+        loss = trade_off.loss(self.guard)[chosen]
+        gain = trade_off.measures[self.target][chosen] - trade_off.measures[self.target][0]
+        logger.info("Refrag: %s %+.2f, %s %+.2f on %d held-out points", self.target, gain,
+                    self.guard, -loss, trade_off.n_rows)  # fmt: skip
         self.alpha_ = float(trade_off.alpha[chosen])
         self.gamma_ = float(trade_off.gamma[chosen])
         self.propensity_weight_ = float(trade_off.propensity_weight[chosen])
@@ -268,8 +274,10 @@ class Refrag(Classifier):
         """Return the metrics of settings on points that the base was not trained on."""
         tally = Tally(*factors(*settings))
         rows = unit_rows(X, _native.n_threads(self.n_jobs))
-        for held, rest in self._rounds(Y, seed):
-            model = self._fit_base(base, X[rest], Y[rest], seed)
+        rounds = list(self._rounds(Y, seed))
+        for number, (held, rest) in enumerate(rounds):
+            with progress_stage(f"round {number + 1} of {len(rounds)}"):
+                model = self._fit_base(base, X[rest], Y[rest], seed)
             prototypes = self._find_prototypes(rows[rest], Y[rest], seed)
             found = self._propose(
                 model, prototypes, self._find_bonus(Y[rest]), X[held], 5, exhaustive=False

@@ -9,7 +9,7 @@ from scipy import sparse
 
 from defrag import _native
 from defrag._native import RowPanels
-from defrag._parameters import Float, Int
+from defrag._parameters import VERBOSE, Float, Int
 from defrag._progress import progress_bar
 from defrag.classifiers._base import Classifier, labels_with_points, unit_rows
 from defrag.classifiers._cost import Cost
@@ -130,7 +130,7 @@ class LEML(Classifier):
         "n_rounds": Int(1),
         "n_steps": Int(1),
         "n_jobs": Int(none=True),
-        "verbose": Int(0),
+        "verbose": VERBOSE,
     }
 
     def _train(self, X: Csr, Y: Csr, seed: int) -> None:

@@ -99,7 +99,8 @@ class TreeClassifier(Classifier):
         trees = []
         for number, tree_seed in enumerate(member_seeds(seed, self.n_trees)):
             tree = self._shape(vectors, seen, tree_seed)
-            name = f"training tree {number + 1} of {self.n_trees}"
+            many = f" tree {number + 1} of {self.n_trees}" if self.n_trees > 1 else ""
+            name = f"training{many}"
             with progress_bar(name, enabled=self.verbose > 0) as progress:
                 weights = _native.train_label_tree(
                     X, Y, tree, self._solver(tree_seed), n_threads=threads, progress=progress

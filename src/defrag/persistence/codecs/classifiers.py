@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from defrag._parameters import Choice, Int
+from defrag.classifiers._calibration import Calibration
+from defrag.persistence._checks import check_finite, check_length
 from defrag.persistence._schema import Array, Child, Part, Schema
 from defrag.persistence._strings import pack_strings, string_arrays, unpack_strings
 from defrag.persistence.codecs._base import MOST, SEED, Codec, SaveOptions, stored_rules
@@ -58,6 +60,8 @@ class ClassifierCodec(Codec):
             },
             arrays={
                 **CLASS_ARRAYS,
+                "calibration/scores": Array("float64", group="calibration"),
+                "calibration/probabilities": Array("float64", group="calibration"),
                 **string_arrays("feature_names", optional=True),
                 **string_arrays("label_names", optional=True),
                 **string_arrays("vocabulary", optional=True),
@@ -78,6 +82,10 @@ class ClassifierCodec(Codec):
         for name, strings in names.items():
             if strings is not None:
                 arrays |= pack_strings(name, strings)
+        calibration = getattr(model, "calibration_", None)
+        if calibration is not None:
+            arrays["calibration/scores"] = calibration.scores
+            arrays["calibration/probabilities"] = calibration.probabilities
         state = {
             "n_labels": int(model.n_labels_),
             "n_features": int(model.n_features_in_),
@@ -99,6 +107,7 @@ class ClassifierCodec(Codec):
         model.multilabel_ = part.state["classes"] == "ids"
         model.class_names_ = unpack_classes(part, n_labels)
         model.label_names_ = model.vocabulary_ = None
+        model.calibration_ = _unpack_calibration(part)
         if part.has("label_names/bytes"):
             model.label_names_ = unpack_strings(part, "label_names", n_labels)
         if part.has("vocabulary/bytes"):
@@ -107,6 +116,21 @@ class ClassifierCodec(Codec):
             names = unpack_strings(part, "feature_names", n_features)
             model.feature_names_in_ = np.array(list(names), dtype=object)
         return model
+
+
+def _unpack_calibration(part: Part) -> Calibration | None:
+    names = "calibration/scores", "calibration/probabilities"
+    if not part.has(names[0]):
+        return None
+    check_length(part, names[1], len(part.arrays[names[0]]))
+    for name in names:
+        values = part.arrays[name]
+        if not len(values):
+            part.fail(f"{part.name(name)} must have at least one item, got none")
+        check_finite(part, name)
+        if values.min() < 0 or values.max() > 1 or (np.diff(values) < 0).any():
+            part.fail(f"{part.name(name)} must rise within [0, 1]")
+    return Calibration(*(np.array(part.arrays[name]) for name in names))
 
 
 class CompositeCodec(ClassifierCodec):

@@ -1,0 +1,75 @@
+"""A scikit-learn pipeline that ends in a classifier with ``predict_topk``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from sklearn.pipeline import Pipeline
+
+if TYPE_CHECKING:
+    from defrag.typing import Floats, Ids
+
+__all__ = ["TopKPipeline", "predict_topk"]
+
+
+def predict_topk(model: Any, X: Any, k: int = 5, **options: Any) -> tuple[Ids, Floats]:
+    """Return the best labels of each point by a classifier, or by a pipeline that ends in one.
+
+    Parameters
+    ----------
+    model : classifier or Pipeline
+        Fitted; the last step of a pipeline is a classifier of this library.
+    X : data
+        What the classifier or the first step of the pipeline takes.
+    k : int, default=5
+        Number of labels.
+    **options : dict
+        Further arguments of :meth:`Classifier.predict_topk`.
+
+    Returns
+    -------
+    labels, scores : ndarray
+        As from ``predict_topk`` of the classifier.
+    """
+    if isinstance(model, Pipeline):
+        for _, step in model.steps[:-1]:
+            if step not in (None, "passthrough"):
+                X = step.transform(X)
+        model = model.steps[-1][1]
+    labels, scores = model.predict_topk(X, k=k, **options)
+    return labels, scores
+
+
+class TopKPipeline(Pipeline):
+    """A pipeline with the method ``predict_topk`` of its last step.
+
+    The parameters are those of :class:`sklearn.pipeline.Pipeline`.
+
+    Examples
+    --------
+    >>> from sklearn.feature_extraction.text import TfidfVectorizer
+    >>> from defrag import LabelTree, TopKPipeline
+    >>> texts = ["red apple", "green apple", "red car", "green car"]
+    >>> model = TopKPipeline([("words", TfidfVectorizer()), ("labels", LabelTree(random_state=0))])
+    >>> model.fit(texts, [[0], [0], [1], [1]]).predict_topk(["blue car"], k=1)[0].tolist()
+    [[1]]
+    """
+
+    def predict_topk(self, X: Any, k: int = 5, **options: Any) -> tuple[Ids, Floats]:
+        """Return the best labels of each point.
+
+        Parameters
+        ----------
+        X : data
+            What the first step takes, such as texts.
+        k : int, default=5
+            Number of labels.
+        **options : dict
+            Further arguments of the last step's ``predict_topk``.
+
+        Returns
+        -------
+        labels, scores : ndarray
+            As from ``predict_topk`` of the last step.
+        """
+        return predict_topk(self, X, k, **options)
