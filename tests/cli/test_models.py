@@ -129,6 +129,10 @@ REFUSED = {
         "evaluate train.txt predictions.txt --train-labels Y.txt",
         "--train-labels changes nothing without --train",
     ),
+    "depth of no prediction": (
+        "evaluate train.txt top.txt --k 5,4",
+        "top.txt: no point has more than 3 predictions: --k must be at most that, got 4",
+    ),
     "bad depths": ("evaluate train.txt predictions.txt --k 1,x", "--k must be numbers above 0"),
     "depth of nothing": ("evaluate train.txt predictions.txt --k 0", "--k must be numbers"),
     "bad constant": (
@@ -203,6 +207,17 @@ def test_json_needs_no_right_header(folder):
     assert result.exit_code == 0
     assert result.stderr == "warning: short.txt: the header declares 3 points, the file has 1\n"
     assert len((folder / "out").read_text().splitlines()) == 1
+
+
+@pytest.mark.usefixtures("folder")
+def test_evaluate_leaves_out_depths_that_predictions_do_not_reach():
+    result = run("evaluate", "train.txt", "top.txt", "--json")
+    assert result.exit_code == 0
+    assert result.stderr == (
+        "warning: top.txt: no point has more than 3 predictions: left out k = 5\n"
+    )
+    assert "P@3" in json.loads(result.stdout)
+    assert "P@5" not in json.loads(result.stdout)
 
 
 @pytest.mark.parametrize("with_train", [False, True])

@@ -54,6 +54,7 @@ def fill_folder(tmp_path, monkeypatch):
     (tmp_path / "bad.txt").write_text(f"2 {N_FEATURES} 8\n0 1:1\n1 99:1\n")
     (tmp_path / "short.txt").write_text(f"3 {N_FEATURES} 8\n0 1:1\n")
     write_predictions(tmp_path / "predictions.txt", model.decision_function(X, k=5))
+    write_predictions(tmp_path / "top.txt", model.decision_function(X, k=3))
     (tmp_path / "few.txt").write_text("1 8\n0:1\n")
     (tmp_path / "wide.txt").write_text(f"{N_POINTS} 9\n" + "0:1\n" * N_POINTS)
     monkeypatch.chdir(tmp_path)

@@ -9,6 +9,9 @@ from scipy import sparse
 from defrag import metrics
 from tests.oracles import metrics as oracle
 
+# Scores are drawn with few entries on purpose.
+pytestmark = pytest.mark.filterwarnings("ignore:no point has more than")
+
 check = settings(max_examples=60, derandomize=True, deadline=None)
 
 
@@ -37,6 +40,27 @@ def as_matrix(scores, stored):
 
 def as_ids(tops, k):
     return np.array([top + [-1] * (k - len(top)) for top in tops]).reshape(len(tops), k)
+
+
+def test_predictions_that_do_not_reach_k():
+    Y = sparse.csr_array(np.eye(6))
+    scores = np.tile(np.arange(6.0), (6, 1))
+    top = np.argsort(-scores, axis=1)[:, :3]
+    for metric in (metrics.precision, metrics.recall, metrics.ndcg):
+        with pytest.raises(
+            ValueError, match="3 labels per point, so k must be at most that, got 5"
+        ):
+            metric(Y, top, 5)
+    with pytest.raises(ValueError, match="3 labels per point, so k must be at most that, got 5"):
+        metrics.evaluate(Y, top)
+    assert metrics.evaluate(Y, top, k=(1, 3))["P@3"] == pytest.approx(100 / 6)
+    few = as_matrix(scores, scores >= 3)
+    with pytest.warns(UserWarning, match="no point has more than 3 predictions: at k=5") as caught:
+        metrics.evaluate(Y, few)
+    assert caught[0].filename == __file__
+    # All labels there are reach any k.
+    assert metrics.precision(np.eye(2), np.array([[0, 1], [1, 0]]), 5) == pytest.approx(20.0)
+    assert metrics.precision(np.eye(2), as_matrix(np.ones((2, 2)), np.ones((2, 2))), 5) > 0
 
 
 def test_two_points_by_hand():
@@ -204,7 +228,7 @@ def test_bad_parameters_are_refused():
     with pytest.raises(ValueError, match="denominator 'ideal' requires inverse_propensity"):
         metrics.coverage(Y, predictions, denominator="ideal")
     with pytest.raises(ValueError, match="train_labels must have the 2 labels of Y_true, got 3"):
-        metrics.evaluate(Y, predictions, np.eye(3))
+        metrics.evaluate(Y, predictions, np.eye(3), k=(1,))
     with pytest.raises(ValueError, match=r"for each of 2 labels, got shape \(3,\)"):
         metrics.psp(Y, predictions, np.ones(3))
     with pytest.raises(ValueError, match="finite and > 0, got 0"):

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+import warnings
 from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, Any
 
+import numpy as np
 import typer
 from rich.console import Console
 from rich.table import Table
@@ -22,6 +24,7 @@ from defrag.cli._data import (
     form_of_name,
     read,
 )
+from defrag.exceptions import FormatWarning
 from defrag.io import read_predictions
 from defrag.io.files import display_name
 from defrag.metrics import evaluate as evaluate_ranking
@@ -114,6 +117,7 @@ def evaluate(
     truth = labels_of(data, labels)
     _check_same(predictions, data, "point", scores.shape[0], truth.shape[0])
     seen = None if train is None else labels_of(train, train_labels)
+    depths = _check_depths(predictions, scores, depths)
     values = evaluate_ranking(truth, scores, seen, depths, **constants)
     rare = None if seen is None else macro_precision(truth, scores, seen, depths[0])
     if as_json:
@@ -131,6 +135,21 @@ def _depths(text: str) -> list[int]:
     if not all(word.strip().isdecimal() and int(word) > 0 for word in words):
         raise ValueError(f"--k must be numbers above 0 with commas between them, got {text!r}")
     return sorted({int(word) for word in words})
+
+
+def _check_depths(predictions: str, scores: Csr, depths: list[int]) -> list[int]:
+    """Return the depths that the predictions reach, with a warning if that is not all."""
+    most = int(np.diff(scores.indptr).max(initial=0))
+    reached = [depth for depth in depths if depth <= most or most == scores.shape[1]]
+    if reached == depths:
+        return depths
+    name = display_name(predictions)
+    message = f"{name}: no point has more than {most} predictions"
+    if not reached:
+        raise ValueError(f"{message}: --k must be at most that, got {min(depths)}")
+    cut = ", ".join(str(depth) for depth in depths if depth not in reached)
+    warnings.warn(f"{message}: left out k = {cut}", FormatWarning, stacklevel=2)
+    return reached
 
 
 def _check_same(predictions: str, path: str, noun: str, found: int, expected: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -57,6 +58,14 @@ def rank(Y_true: LabelsLike, predictions: Any, k: int, *, drop_unlabelled: bool 
             raise ValueError(
                 f"predictions must have the {truth.shape[1]} labels of Y_true, "
                 f"got {scores.shape[1]}"
+            )
+        most = int(np.diff(scores.indptr).max(initial=0))
+        if most < min(k, truth.shape[1]):
+            # Scores may be few by nature, where ids say how many were asked for.
+            warnings.warn(
+                f"no point has more than {most} predictions: at k={k}, what is missing counts as "
+                "wrong",
+                stacklevel=3,
             )
         labels = top_columns(scores, k)
     else:
@@ -124,6 +133,10 @@ def _truncate(ids: NDArray[Any], n_labels: int, k: int) -> Ids:
         label = int(ordered[row, 1:][twice[row]][0])
         raise ValueError(
             f"predictions must not repeat a label in a row, got label {label} twice in row {row}"
+        )
+    if ids.shape[1] < min(k, n_labels):
+        raise ValueError(
+            f"predictions have {ids.shape[1]} labels per point, so k must be at most that, got {k}"
         )
     first = np.full((ids.shape[0], k), -1, dtype=np.int32)
     first[:, : min(k, ids.shape[1])] = ids[:, :k]

@@ -3,7 +3,9 @@
 Predictions are either a sparse matrix of scores, ranked by decreasing score and then by
 increasing label id, in which labels without a stored score count as not predicted; or an
 array of label ids, best first and padded with -1. Points without true labels count as zero
-unless they are dropped. All functions return percentages, as the tables of the field do.
+unless they are dropped. An array of fewer than k labels per point cannot be evaluated at k; a
+matrix with fewer scores in every row is evaluated with a warning. All functions
+return percentages, as the tables of the field do.
 """
 
 from __future__ import annotations
