@@ -20,6 +20,7 @@ void bind_ppd_sparse(nb::module_& m);
 void bind_proxml(nb::module_& m);
 void bind_representations(nb::module_& m);
 void bind_rerank(nb::module_& m);
+void bind_text_counts(nb::module_& m);
 void bind_tree(nb::module_& m);
 void bind_xmc_parser(nb::module_& m);
 void bind_label_tree(nb::module_& m);
@@ -33,6 +34,7 @@ NB_MODULE(_core, m) {
     bind_agglomeration(m);
     bind_focus(m);
     bind_xmc_parser(m);
+    bind_text_counts(m);
     bind_solver(m);
     bind_label_tree(m);
     bind_beam_search(m);

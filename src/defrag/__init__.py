@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from defrag.io import write_xmc as write_xmc
     from defrag.persistence import load as load
     from defrag.reranking import *  # noqa: F403
+    from defrag.text import *  # noqa: F403
 
 _HOMES = {
     **{entry.name: entry.room for entry in registry.entries() if entry.public},

@@ -17,9 +17,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Entry", "Role", "entries", "find", "kinds", "registered"]
 
-Role: TypeAlias = Literal["classifier", "composite", "clustering", "imputation", "focus"]
+Role: TypeAlias = Literal[
+    "classifier", "composite", "clustering", "imputation", "focus", "vectorizer", "text"
+]
 """A classifier stands alone, a composite is a classifier over another one, a clustering groups
-features, an imputation fills in missing ones, a focus keeps the entries that matter."""
+features, an imputation fills in missing ones, a focus keeps the entries that matter, a
+vectorizer turns texts into rows, and a text classifier has all of them inside."""
 
 
 @dataclass(frozen=True)
@@ -82,6 +85,8 @@ _ESTIMATORS: list[Entry] = [
     Entry("Focused", "defrag.focusing", "focused", "composite", "focusing:FocusedCodec"),
     Entry("Focus", "defrag.focusing", "focus", "focus", "focusing:FocusCodec"),
     Entry("Fiat", "defrag.imputation", "fiat", "imputation", "imputation:FiatCodec"),
+    Entry("TextVectorizer", "defrag.text", "text-vectorizer", "vectorizer", "text:VectorizerCodec"),
+    Entry("TextClassifier", "defrag.text", "text-classifier", "text", "text:TextClassifierCodec"),
     Entry("Defrag", "defrag.agglomeration", "defrag", "clustering", _GROUPS_CODEC),
     Entry("Hybrid", "defrag.agglomeration", "hybrid", "clustering", _GROUPS_CODEC),
     Entry("ITDC", _RIVALS, "itdc", "clustering", _GROUPS_CODEC, public=False),

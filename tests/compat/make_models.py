@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+from scipy import sparse
 
 from defrag import (
     LEML,
@@ -28,6 +29,8 @@ from defrag import (
     PPDSparse,
     ProXML,
     Refrag,
+    TextClassifier,
+    TextVectorizer,
     load,
 )
 from defrag.agglomeration.rivals import BCLS, ITDC, LSC, SCBC, HashGroups, RandomGroups, TopFeatures
@@ -74,7 +77,16 @@ def models(X):
     focus = Focus(1.0)
     yield "focus", focus.set_params(random_state=0).fit(X, Y), {}
     yield "focused", Focused(base, focus, random_state=0).fit(X, Y), {}
+    texts = texts_of(X)
+    yield "text_vectorizer", TextVectorizer(2).fit(texts), {}
+    text = TextClassifier(base, TextVectorizer(2), random_state=0)
+    yield "text_classifier", text.fit(texts, [[f"é{i}" for i in row] for row in Y]), {}
     yield "imputed", Imputed(base, Fiat(companions=4), random_state=0).fit(X, Y), {}
+
+
+def texts_of(X):
+    """Return texts that have the features of the rows as words."""
+    return [" ".join(f"wörd{j}" for j in np.flatnonzero(row)) for row in X]
 
 
 def main(folder):
@@ -89,11 +101,19 @@ def main(folder):
             continue
         model.save(path, **options)
         loaded = load(path)  # with the weights of the file
+        given = np.array(texts_of(X[:5])) if name.startswith("text") else X[:5]
         if hasattr(loaded, "transform"):
-            output = {"output": loaded.transform(X[:5])}
+            output = {"output": dense(loaded.transform(given))}
         else:
-            output = dict(zip(("labels", "scores"), loaded.predict_topk(X[:5], k=4), strict=True))
-        np.savez(path.with_suffix(".npz"), input=X[:5], **output)
+            labels, scores = loaded.predict_topk(given, k=4)
+            names = labels.astype(str) if labels.dtype == object else labels
+            output = {"labels": names, "scores": scores}
+        np.savez(path.with_suffix(".npz"), input=given, **output)
+
+
+def dense(matrix):
+    """Return a matrix that may be sparse as an array."""
+    return matrix.toarray() if sparse.issparse(matrix) else matrix
 
 
 if __name__ == "__main__":

@@ -66,6 +66,12 @@ from defrag._native.text import (
     format_rows,
     parse_values,
 )
+from defrag._native.text_counts import (
+    TextFeatures,
+    TokenizedTexts,
+    count_features,
+    tokenize,
+)
 
 __all__ = [
     "TEXT_LAYOUTS",
@@ -86,7 +92,9 @@ __all__ = [
     "RowPanels",
     "SolverOptions",
     "Tally",
+    "TextFeatures",
     "TextParser",
+    "TokenizedTexts",
     "agglomerate",
     "average_trees",
     "beam_search",
@@ -98,6 +106,7 @@ __all__ = [
     "column_statistics",
     "companions",
     "company_order",
+    "count_features",
     "csr_from_parts",
     "csr_parts",
     "feature_index",
@@ -121,6 +130,7 @@ __all__ = [
     "sparse_dense",
     "spherical_kmeans",
     "split_items",
+    "tokenize",
     "train_label_tree",
     "train_ppd_sparse",
     "train_proxml",

@@ -1,4 +1,4 @@
-"""Classifiers."""
+"""Classifiers, each a setting of the shared tree, solver and search."""
 
 from __future__ import annotations
 

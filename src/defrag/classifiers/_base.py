@@ -1,4 +1,4 @@
-"""Base class of classifiers: validation, prediction, 1-D classes."""
+"""What all classifiers share: the door, the shapes of answers, 1-D classes."""
 
 from __future__ import annotations
 
@@ -39,30 +39,30 @@ if TYPE_CHECKING:
 
 __all__ = ["Classifier", "check_part", "labels_with_points", "unit_rows"]
 
-# Rows and scores in memory at a time while a matrix of scores is computed.
+# Rows, and scores, that are held at a time while a matrix of scores is put together.
 _ROWS_AT_A_TIME = 20_000
 _SCORES_AT_A_TIME = 1 << 23
-# A label is predicted if its score, between 0 and 1, is above this.
+# A label is predicted when its score, a number between 0 and 1, is above this.
 _PREDICTED = 0.5
 _K_RULE = Int(1)
 _EMPTY_RULE = Choice(("bias", "nothing"))
 _THRESHOLD_RULE = Float(0.0, 1.0, none=True)
-# Scores of zero are replaced by the smallest positive number before the logarithm.
+# A score of zero counts as the least number above it.
 _LEAST = np.nextafter(np.float32(0.0), np.float32(1.0))
 
 
 def unit_rows(X: Csr, n_threads: int) -> Csr:
-    """Return L2-normalised rows; empty rows stay empty."""
+    """Bring rows to length 1; empty rows stay."""
     return _native.scale_rows(X, ideal=False, threshold=0.0, n_threads=n_threads)
 
 
 def labels_with_points(Y: Csr) -> Ids:
-    """Return the labels with points; the others are not in trees and are never predicted."""
+    """Give the labels that occur; the others have no place in a tree and never score."""
     return np.flatnonzero(np.bincount(Y.indices, minlength=Y.shape[1])).astype(np.int32)
 
 
 def check_part(owner: Estimator, name: str, part: Any, kind: type[Any]) -> None:
-    """Raise ValueError unless a part of a composite has the required type."""
+    """Raise unless a part of a composite is of the kind that it must be."""
     if not isinstance(part, kind):
         raise ValueError(  # noqa: TRY004 - scikit-learn's contract wants a ValueError
             f"{name} of {type(owner).__name__} must be a {kind.__name__}, got {part!r}"
@@ -77,27 +77,27 @@ def _is_calibrated(model: Classifier) -> bool:
 
 
 class Classifier(ClassifierMixin, Estimator):
-    """Base class of classifiers.
+    """Base of the classifiers: ``fit``, ``predict_topk``, ``decision_function``, ``predict``.
 
     A subclass trains in :meth:`_train` and ranks in :meth:`rank`, both on canonical matrices;
-    scores are between 0 and 1, higher is better.
+    its scores are between 0 and 1, and a higher one is better.
 
-    ``fit`` sets ``label_names_`` and ``vocabulary_`` to None. They can be set afterwards or
-    passed to :meth:`save`; a loaded model has those of its file.
+    ``fit`` knows no names, so ``label_names_`` and ``vocabulary_`` are None after it. They may
+    be set, or passed to :meth:`save`; a loaded model has those of its file.
     """
 
     labels_per_member: ClassVar[int] = 50
     """Labels that each member of an ensemble contributes to the average."""
 
     seconds_per_step: ClassVar[float] = 1e-8
-    """Seconds per step of :meth:`training_cost` on one thread."""
+    """The cost of a method: seconds of a step of :meth:`training_cost` on one thread."""
 
     random_state: Seed
     n_jobs: int | None
 
     @abstractmethod
     def _train(self, X: Csr, Y: Csr, seed: int) -> None:
-        """Train on validated points X and labels Y."""
+        """Learn from points X and labels Y."""
 
     @abstractmethod
     def rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:
@@ -108,16 +108,16 @@ class Classifier(ClassifierMixin, Estimator):
         X : csr_array
             The points.
         k : int
-            Number of labels, at most ``n_labels_``.
+            How many labels, at most ``n_labels_``.
         exhaustive : bool
-            Whether all labels are scored instead of the result of a search.
+            Whether every label that can score is looked at, however long it takes.
 
         Returns
         -------
         labels : ndarray of int32, shape (n_points, k)
-            Label ids by decreasing score, then increasing id, padded with -1.
+            Label ids by decreasing score, then increasing id; -1 where there are fewer.
         scores : ndarray of float32, shape (n_points, k)
-            Their scores between 0 and 1, padded with 0.
+            Their scores between 0 and 1; 0 where there are fewer.
         """
 
     def max_ranked(self) -> int:
@@ -137,7 +137,7 @@ class Classifier(ClassifierMixin, Estimator):
 
     @property
     def n_members(self) -> int:
-        """Number of models that are averaged."""
+        """How many models are averaged."""
         return 1
 
     def as_member(self) -> Classifier:
@@ -146,7 +146,7 @@ class Classifier(ClassifierMixin, Estimator):
         return member
 
     def training_cost(self, X: Csr, Y: Csr) -> Cost:
-        """Return the estimated seconds on one thread and the memory of ``fit``.
+        """Estimate the seconds of one thread and the bytes, beyond X and Y, that ``fit`` takes.
 
         Parameters
         ----------
@@ -158,7 +158,7 @@ class Classifier(ClassifierMixin, Estimator):
 
     @all_or_nothing
     def fit(self, /, X: MatrixLike, Y: LabelsLike, **unsupported: Any) -> Classifier:
-        """Train on labelled points.
+        """Learn from labelled points.
 
         Parameters
         ----------
@@ -168,12 +168,14 @@ class Classifier(ClassifierMixin, Estimator):
             Their labels: a sparse or dense 0/1 matrix or data frame, a sequence or series of
             lists of label ids, or one class per point.
         **unsupported : dict
-            Not supported; raises TypeError. Instead of ``sample_weight``, repeat points.
+            Refused. There is no ``sample_weight``: a point that is repeated n times counts
+            as one of weight n.
 
         Returns
         -------
         self : Classifier
-            The fitted classifier. It is unchanged if ``fit`` raises an exception.
+            The fitted classifier. Where an error or an interrupt ends ``fit``, the classifier
+            is what it was before.
         """
         for name in unsupported:
             hint = ": repeat points instead" if name == "sample_weight" else ""
@@ -192,17 +194,17 @@ class Classifier(ClassifierMixin, Estimator):
                 raise ValueError(f"{error}: are X and Y swapped?") from None
             raise
         _warn_of_data(X, labels)
-        # scikit-learn requires dense predictions for dense labels.
+        # scikit-learn's contract: dense labels in, dense answers out.
         return self._learn(X, labels.matrix, classes=labels.classes, dense_answers=labels.dense)
 
     @all_or_nothing
     def fit_canonical(self, X: Csr, Y: Csr) -> Classifier:
-        """Train on validated matrices, as part of a composite.
+        """Learn from matrices that were checked already, as the parts of a composite do.
 
         Parameters
         ----------
         X, Y : csr_array
-            Validated points and 0/1 labels.
+            Canonical points and 0/1 labels.
         """
         self.check_parameters()
         self.n_features_in_: int = X.shape[1]
@@ -238,7 +240,7 @@ class Classifier(ClassifierMixin, Estimator):
         self.calibration_: Calibration | None = None
 
     def set_params(self, **params: Any) -> Any:
-        """Set parameters; ``n_jobs`` is also set in the fitted parts of a composite.
+        """Set parameters; ``n_jobs`` reaches the fitted parts of a composite too.
 
         Parameters
         ----------
@@ -261,7 +263,7 @@ class Classifier(ClassifierMixin, Estimator):
         """The classes, or the label ids."""
         if not hasattr(self, "n_labels_"):
             raise AttributeError(f"{type(self).__name__} is not fitted: it has no classes_ yet")
-        # Computed on access: millions of ids are rarely needed.
+        # Ids are made when they are asked for: nothing here needs millions of them.
         return np.arange(self.n_labels_) if self.class_names_ is None else self.class_names_
 
     def save(
@@ -277,21 +279,21 @@ class Classifier(ClassifierMixin, Estimator):
         Parameters
         ----------
         path : path
-            The file, usually ``*.safetensors``. It is written atomically, and equal models give
-            equal bytes. ``n_jobs`` and ``verbose`` are not stored.
+            The file, by habit ``*.safetensors``. It appears whole or not at all; the same
+            model gives the same bytes. ``n_jobs`` and ``verbose`` are not part of the model.
         weights : {"float32", "float16", "int8"}, default="float32"
-            Type of the weights in the file; smaller types round the weights.
+            What the weights become in the file: as they are, or smaller and a little off.
         label_names : sequence of str, optional
-            Names of the labels, which the loaded model has as ``label_names_``; default: the
-            ``label_names_`` of this model.
+            A name per label, which the loaded model has as ``label_names_``; default: the
+            model's own ``label_names_``, if it has any.
         vocabulary : sequence of str, optional
-            Names of the features; default: the ``vocabulary_`` of this model.
+            A name per feature, likewise ``vocabulary_``.
         """
         check_is_fitted(self)
         rule = Choice(("float32", "float16", "int8"))
         if not rule.accepts(weights):
             raise ValueError(f"weights must be {rule.describe()}, got {weights!r}")
-        named = copy(self)  # the given names are stored in the file, not in this model
+        named = copy(self)  # names given here belong to the file, not to this model
         for name, given, own, length in (
             ("label_names", label_names, self.label_names_, self.n_labels_),
             ("vocabulary", vocabulary, self.vocabulary_, self.n_features_in_),
@@ -311,17 +313,18 @@ class Classifier(ClassifierMixin, Estimator):
         X : sparse or dense matrix, shape (n_points, n_features)
             The points.
         k : int, default=5
-            Number of labels; at most ``n_labels_`` are returned.
+            How many labels; more than there are counts as all of them.
         empty : {"bias", "nothing"}, default="bias"
-            Points without features, such as texts of unknown words, get the labels with the
-            largest biases and a :class:`defrag.exceptions.DataWarning`, or no labels.
+            What a point without features gets, such as a text of unknown words: the labels
+            that the biases prefer, the same for all such points, and a
+            :class:`defrag.exceptions.DataWarning`; or no labels.
 
         Returns
         -------
         labels : ndarray of int32, shape (n_points, min(k, ``n_labels_``))
-            Label ids by decreasing score, then increasing id, padded with -1.
+            Label ids by decreasing score, then increasing id; -1 where there are fewer.
         scores : ndarray of float32, of the same shape
-            Their scores between 0 and 1, padded with 0.
+            Their scores between 0 and 1; 0 where there are fewer.
         """
         if not hasattr(self, "n_labels_"):  # the general check is slow for a single row
             check_is_fitted(self)
@@ -344,22 +347,22 @@ class Classifier(ClassifierMixin, Estimator):
 
     @on_snapshot
     def decision_function(self, X: MatrixLike, k: int | None = None) -> Any:
-        """Return a matrix of scores.
+        """Give a matrix of scores.
 
         Parameters
         ----------
         X : sparse or dense matrix, shape (n_points, n_features)
             The points.
         k : int, optional
-            Maximum number of labels per point; default: all that the search finds.
+            Keep this many labels per point; default: all that the search comes upon.
 
         Returns
         -------
         scores : csr_array, shape (n_points, n_labels)
-            Scores between 0 and 1 of the labels that were found. After ``fit`` with a dense Y,
-            the dense array that scikit-learn requires, in which positive values are predicted
-            labels: scores minus one half, or for two classes one column, the score of the
-            second class minus that of the first.
+            Scores between 0 and 1; a label that is not stored has none. After ``fit`` with
+            a dense Y, the dense array that scikit-learn asks for, where a positive number
+            means that the label is predicted: scores less one half, or for two classes one
+            column, the second's score less the first's.
         """
         check_is_fitted(self)
         rule = Int(1, none=True)
@@ -376,21 +379,22 @@ class Classifier(ClassifierMixin, Estimator):
 
     @on_snapshot
     def predict(self, X: MatrixLike, *, threshold: float | None = None) -> Any:
-        """Return predicted labels.
+        """Predict labels.
 
         Parameters
         ----------
         X : sparse or dense matrix, shape (n_points, n_features)
             The points.
         threshold : float in [0, 1], default=0.5
-            A label is predicted if its score is above this. Not allowed with classes, of which
-            the best one is predicted.
+            A label is predicted when its score is above this. Not for classes, of which the
+            best one is predicted.
 
         Returns
         -------
         Y : csr_array, shape (n_points, n_labels)
             1 for labels whose score is above the threshold; dense after ``fit`` with a dense Y.
-            After ``fit`` with classes: the best class of each point.
+            After ``fit`` with classes: the best class of each point, the first that
+            :meth:`predict_topk` finds.
         """
         check_is_fitted(self)
         if not _THRESHOLD_RULE.accepts(threshold):
@@ -400,7 +404,7 @@ class Classifier(ClassifierMixin, Estimator):
             raise ValueError(f"threshold is not for classes, got {threshold!r}")
         X = check_features(self, X, reset=False)
         if not self.multilabel_:
-            # Not exhaustive: scoring every class of a large tree would take minutes.
+            # As predict_topk does: every class of a large tree would take minutes.
             labels, _ = self.rank(X, 1, exhaustive=False)
             return self.classes_[np.maximum(labels[:, 0], 0)]
         above = _PREDICTED if threshold is None else float(threshold)
@@ -482,7 +486,7 @@ class Classifier(ClassifierMixin, Estimator):
         return np.where(sums > 0, dense / np.where(sums > 0, sums, 1), 1 / self.n_labels_)
 
     def score(self, X: MatrixLike, Y: LabelsLike, sample_weight: Any = None) -> float:
-        """Return P@1 as a fraction.
+        """Return P@1 as a fraction: how often the best label is true.
 
         Points without true labels count as zero. For classes this is the accuracy.
 
@@ -491,7 +495,7 @@ class Classifier(ClassifierMixin, Estimator):
         X : sparse or dense matrix, shape (n_points, n_features)
             The points.
         Y : labels
-            True labels, in any form that ``fit`` accepts.
+            Their true labels, in any form that ``fit`` takes.
         sample_weight : array-like of float, shape (n_points,), optional
             Weights of the points.
 
@@ -505,7 +509,7 @@ class Classifier(ClassifierMixin, Estimator):
             return float(super().score(X, Y, sample_weight))
         best = self.predict_topk(X, k=1)[0][:, 0]
         truth = check_labels(Y, n_rows=len(best)).matrix
-        # Labels that are not in Y, and absent labels, are wrong.
+        # Labels beyond those of Y are false, and so is an absent label.
         known = np.flatnonzero((best >= 0) & (best < truth.shape[1]))
         hits = np.zeros(len(best))
         hits[known] = np.asarray(truth[known, best[known]]).ravel() > 0
@@ -537,18 +541,18 @@ class Classifier(ClassifierMixin, Estimator):
 
 
 def _warn(message: str) -> None:
-    # Attributed to the caller of the public method, which is wrapped once.
+    # The caller of the public method, which is wrapped once.
     warnings.warn(message, DataWarning, stacklevel=4)
 
 
 def _warn_of_data(X: Csr, labels: Labels) -> None:
-    """Warn about data without features or with a single label."""
+    """Warn of data from which no useful classifier can be learnt."""
     if X.nnz == 0:
-        _warn("X has no non-zero features: all points get the same labels")
+        _warn("X has no features: every point is all zero, so that all get the same labels")
     n_labels = np.count_nonzero(np.bincount(labels.matrix.indices, minlength=1))
     if n_labels == 1:
         noun = "label" if labels.classes is None else "class"
-        _warn(f"Y has a single {noun}")
+        _warn(f"Y has a single {noun}: there is nothing to tell it from")
 
 
 def _check_names(what: str, names: Sequence[str], length: int) -> None:
@@ -563,5 +567,5 @@ def _check_names(what: str, names: Sequence[str], length: int) -> None:
     if len(set(names)) < length:
         twice = next(name for name, count in Counter(names).items() if count > 1)
         # Shown at the caller of save.
-        message = f"{what} has {twice!r} more than once"
+        message = f"{what} has {twice!r} more than once: names do not tell these apart"
         warnings.warn(message, DataWarning, stacklevel=3)

@@ -1,4 +1,4 @@
-"""Estimated cost of training."""
+"""What training costs, estimated before it begins."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from dataclasses import dataclass
 __all__ = ["LANES", "Cost"]
 
 LANES = 16
-"""Number of labels that the block solvers train together."""
+"""Labels that the block solvers train side by side."""
 
 
 @dataclass(frozen=True)
 class Cost:
-    """Seconds on one thread, and bytes in addition to the data."""
+    """Seconds of one thread, and bytes beyond those of the data."""
 
     seconds: float
     bytes: float
@@ -21,5 +21,5 @@ class Cost:
         return Cost(self.seconds + other.seconds, self.bytes + other.bytes)
 
     def times(self, trainings: float) -> Cost:
-        """Return the cost of several sequential trainings."""
+        """Return the cost of as many trainings, one after the other."""
         return Cost(self.seconds * trainings, self.bytes)

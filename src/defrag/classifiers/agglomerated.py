@@ -1,4 +1,4 @@
-"""Classifiers on agglomerated features, as in the ensembles of the paper."""
+"""Any classifier on agglomerated features: the paper's ensembles."""
 
 from __future__ import annotations
 
@@ -24,44 +24,46 @@ if TYPE_CHECKING:
 
 __all__ = ["Agglomerated"]
 
-# Seconds per non-zero for clustering and pooling.
+# A non-zero that is pooled, the search for the groups included.
 _SECONDS_PER_POOLED = 8e-8
 
 
 class Agglomerated(Classifier):
     """Train a classifier on groups of features, one clustering per member.
 
-    If the base is an ensemble, every member has an independent clustering, as in the paper:
-    features that are merged in one clustering are separate in another.
+    Where the base is an ensemble, every member gets an independent
+    clustering, as in the paper: what one clustering blurs, another keeps apart. A base
+    that is one model gets one clustering.
 
     Parameters
     ----------
     base : classifier, default=LabelTree()
         Any classifier of this library.
     agglomeration : Defrag, Hybrid or one of defrag.agglomeration.rivals, default=Hybrid()
-        The clustering of features.
+        How features are grouped.
     per_member : bool, default=True
-        Whether every member has its own clustering, or all share one.
+        Whether every member has a clustering of its own, or all share one.
     random_state : int, RandomState, Generator or None, default=None
-        Seed of clusterings and members; overrides those of ``base`` and ``agglomeration``.
+        Seed of clusterings and members; it replaces those of ``base`` and
+        ``agglomeration``.
     n_jobs : int, optional
-        Number of threads; overrides those of ``base`` and ``agglomeration``.
+        Threads; it replaces those of ``base`` and ``agglomeration``.
 
     Attributes
     ----------
     members_ : list of (clustering, classifier)
         The fitted pairs.
     classes_ : ndarray
-        Classes, or label ids.
+        The classes, or the label ids.
     n_labels_ : int
-        Number of labels.
+        How many labels there are.
     n_features_in_ : int
-        Number of features.
+        How many features X had.
 
     See Also
     --------
-    Hybrid : The recommended agglomeration.
-    Defrag : The agglomeration of the paper.
+    Hybrid : The agglomeration we recommend.
+    Defrag : The paper's.
 
     Examples
     --------
@@ -98,7 +100,7 @@ class Agglomerated(Classifier):
         base = self._base()
         agglomeration = Hybrid() if self.agglomeration is None else self.agglomeration
         check_part(self, "agglomeration", agglomeration, FeatureClustering)
-        base.check_parameters()  # n_members must be valid
+        base.check_parameters()  # before n_members is believed
         n_members = base.n_members if self.per_member else 1
         settings: dict[str, Any] = {"n_jobs": self.n_jobs}
         members = []
@@ -132,7 +134,7 @@ class Agglomerated(Classifier):
         return base
 
     def training_cost(self, X: Csr, Y: Csr) -> Cost:
-        """Return the cost of the base and of a clustering per member."""
+        """Estimate the cost of the base and of a clustering per member."""
         base = self._base()
         n_members = base.n_members if self.per_member else 1
         pooling = Cost(n_members * X.nnz * _SECONDS_PER_POOLED, 0.0)

@@ -60,11 +60,11 @@ class LEML(Classifier):
     n_steps : int, default=5
         Steps of conjugate gradients in a round.
     random_state : int, RandomState, Generator or None, default=None
-        Seed; an int gives the same model for any ``n_jobs``.
+        Seed; the same int gives the same model whatever ``n_jobs``.
     n_jobs : int, optional
-        Number of threads, as in scikit-learn; -1 for all.
+        Threads, as in scikit-learn; -1 for all.
     verbose : int, default=0
-        Whether to show progress bars on a terminal.
+        Show progress bars on a terminal.
 
     Attributes
     ----------
@@ -75,11 +75,11 @@ class LEML(Classifier):
     labels_ : ndarray of int32
         The labels that have points.
     classes_ : ndarray
-        Classes, or label ids.
+        The classes, or the label ids.
     n_labels_ : int
-        Number of labels.
+        How many labels there are.
     n_features_in_ : int
-        Number of features.
+        How many features X had.
 
     See Also
     --------

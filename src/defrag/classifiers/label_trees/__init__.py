@@ -1,4 +1,4 @@
-"""Label trees: LabelTree, Parabel, Bonsai, PLT."""
+"""Label trees: wide (LabelTree), as published (Parabel, Bonsai), and probabilistic (PLT)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parabel: balanced binary label trees."""
+"""Parabel: balanced binary label trees as published."""
 
 from __future__ import annotations
 
@@ -16,43 +16,43 @@ __all__ = ["Parabel"]
 
 
 class Parabel(TreeClassifier):
-    """Balanced binary label trees (Prabhu et al., 2018).
+    """Balanced binary label trees as published (Prabhu et al., 2018).
 
     Parameters
     ----------
     n_trees : int, default=3
-        Number of trees that are averaged.
+        How many trees to average.
     max_leaf_size : int, default=100
-        Maximum number of labels in a leaf.
+        The most labels in a leaf.
     C : float, default=1.0
-        Weight of the loss relative to the regulariser.
+        Weight of the losses against the regulariser.
     weight_threshold : float, default=0.1
-        Weights up to this absolute value are dropped.
+        Weights up to this size are dropped.
     max_passes : int, default=20
-        Maximum number of passes of the solver over the points of a node.
+        The most passes of the solver over the points of a node.
     tol : float, default=0.1
-        The solver stops when its projected gradients differ by at most this.
+        The solver stops when its gradients lie within this.
     label_entries : int, default=0
-        Number of largest entries kept in label vectors for clustering, 0 for all.
+        Entries kept of a label's vector when labels are clustered, 0 for all.
     beam_size : int, default=10
-        Number of nodes kept per level of the search.
+        Nodes kept per level of the search.
     random_state : int, RandomState, Generator or None, default=None
         Seed.
     n_jobs : int, optional
-        Number of threads.
+        Threads.
     verbose : bool or int, default=0
-        Whether to show progress bars on a terminal.
+        Show progress bars on a terminal.
 
     Attributes
     ----------
     trees_ : list of TrainedTree
         The trees.
     classes_ : ndarray
-        Classes, or label ids.
+        The classes, or the label ids.
     n_labels_ : int
-        Number of labels.
+        How many labels there are.
     n_features_in_ : int
-        Number of features.
+        How many features X had.
 
     See Also
     --------

@@ -1,0 +1,121 @@
+"""Vectorisers and classifiers of texts in a model file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from defrag._parameters import Int
+from defrag.persistence._checks import check_finite, check_ints, check_length, check_size
+from defrag.persistence._schema import Array, Child, Part, Schema
+from defrag.persistence._strings import pack_strings, string_arrays, unpack_strings
+from defrag.persistence.codecs._base import MOST, SEED, Codec, SaveOptions, Unfitted, stored_rules
+
+if TYPE_CHECKING:
+    from defrag.text import TextClassifier, TextVectorizer
+
+__all__ = ["TextClassifierCodec", "VectorizerCodec"]
+
+
+class VectorizerCodec(Codec):
+    """Writes and reads :class:`TextVectorizer`."""
+
+    def __init__(self, estimator: type[TextVectorizer]) -> None:
+        schema = Schema(
+            parameters=stored_rules(estimator, estimator.parameter_rules),
+            state={"n_words": Int(1, MOST)},
+            arrays={
+                **string_arrays("words"),
+                "word_feature": Array("int32"),
+                "pairs": Array("int32"),
+                "idf": Array("float32"),
+            },
+        )
+        super().__init__(estimator, schema)
+
+    def encode(self, model: TextVectorizer, options: SaveOptions) -> Part:  # noqa: ARG002 - no weights
+        """Turn a fitted vectoriser into a part."""
+        arrays = {
+            **pack_strings("words", model.words_),
+            "word_feature": model.word_feature_,
+            "pairs": model.pairs_.ravel(),
+            "idf": model.idf_,
+        }
+        return Part(self.parameters(model), {"n_words": len(model.words_)}, arrays)
+
+    def summary(self, part: Part) -> dict[str, int]:
+        """Return the number of features."""
+        return {"features": len(part.arrays["idf"])}
+
+    def decode(self, part: Part) -> Any:
+        """Check that words, pairs and features are about each other, and return the vectoriser."""
+        n_words, n_features = part.state["n_words"], len(part.arrays["idf"])
+        model = self.rebuild(part.parameters)
+        model.words_ = unpack_strings(part, "words", n_words)
+        check_length(part, "word_feature", n_words)
+        feature = part.arrays["word_feature"]
+        n_single = int(np.count_nonzero(feature >= 0))
+        if not np.array_equal(feature[feature >= 0], np.arange(n_single)):
+            part.fail(f"{part.name('word_feature')} must be -1 or count up from 0")
+        check_ints(part, "word_feature", -1, max(1, n_features))
+        check_ints(part, "pairs", 0, n_words)
+        check_length(part, "pairs", 2 * (n_features - n_single))
+        check_finite(part, "idf", low=0)
+        check_size(part, "idf")
+        model.word_feature_, model.idf_ = feature, part.arrays["idf"]
+        model.pairs_ = part.arrays["pairs"].reshape(-1, 2)
+        try:
+            model.features_ = model.make_features()
+        except ValueError as error:
+            part.fail(f"{part.name('words')}: {error}")
+        return model
+
+
+class TextClassifierCodec(Codec):
+    """Writes and reads :class:`TextClassifier`: vectoriser, classifier, names of labels."""
+
+    def __init__(self, estimator: type[TextClassifier]) -> None:
+        rules = {
+            **estimator.parameter_rules,
+            "base": Unfitted(("classifier", "composite")),
+            "vectorizer": Unfitted(("vectorizer",)),
+            "random_state": SEED,
+        }
+        schema = Schema(
+            parameters=stored_rules(estimator, rules),
+            state={"n_labels": Int(1, MOST)},
+            arrays=string_arrays("label_names"),
+            children={
+                "base": Child(("classifier", "composite")),
+                "vectorizer": Child(("vectorizer",)),
+            },
+        )
+        super().__init__(estimator, schema)
+
+    def encode(self, model: TextClassifier, options: SaveOptions) -> Part:  # noqa: ARG002 - the base has them
+        """Turn a fitted classifier into a part."""
+        arrays = pack_strings("label_names", list(model.classes_))
+        children = {"base": model.base_, "vectorizer": model.vectorizer_}
+        return Part(self.parameters(model), {"n_labels": len(model.classes_)}, arrays, children)
+
+    def summary(self, part: Part) -> dict[str, int]:
+        """Return the numbers of features and labels."""
+        vectorizer = part.children["vectorizer"]
+        features = len(vectorizer.arrays["idf"]) if isinstance(vectorizer, Part) else 0
+        return {"features": features, "labels": part.state["n_labels"]}
+
+    def decode(self, part: Part) -> Any:
+        """Check that the parts fit together, and return the classifier."""
+        model = self.rebuild(part.parameters)
+        base, vectorizer = part.children["base"], part.children["vectorizer"]
+        for what, got, wanted in (
+            ("features of its vectoriser", base.n_features_in_, len(vectorizer.idf_)),
+            ("labels of its owner", base.n_labels_, part.state["n_labels"]),
+        ):
+            if got != wanted:
+                part.fail(f"model '{part.prefix}base' must have the {what} ({wanted}), got {got}")
+        names = unpack_strings(part, "label_names", part.state["n_labels"])
+        model.classes_ = np.array(list(names), dtype=object)
+        model.base_, model.vectorizer_ = base, vectorizer
+        return model

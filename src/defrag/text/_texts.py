@@ -1,0 +1,104 @@
+"""The door for texts and label names."""
+
+from __future__ import annotations
+
+import unicodedata
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import sparse
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from defrag.typing import Csr
+
+__all__ = ["NamedLabels", "check_label_names", "check_texts"]
+
+
+def check_texts(texts: Any) -> list[str]:
+    """Return texts as a list of strings in Unicode's normal form C.
+
+    Raises
+    ------
+    ValueError
+        If they are one string, or if one of them is no string or has a lone surrogate.
+    """
+    if isinstance(texts, (str, bytes)) or not hasattr(texts, "__iter__"):
+        raise ValueError(f"texts must be a sequence of strings, got {_shown(texts)}")
+    checked = list(texts)
+    for number, text in enumerate(checked):
+        if not isinstance(text, str):
+            raise ValueError(  # noqa: TRY004 - as every other bad value
+                f"text {number} must be a string, got {_shown(text)}"
+            )
+        if text.isascii():
+            continue
+        if not unicodedata.is_normalized("NFC", text):
+            checked[number] = unicodedata.normalize("NFC", text)
+        try:
+            checked[number].encode()
+        except UnicodeEncodeError as error:
+            raise ValueError(
+                f"text {number} has a lone surrogate at character {error.start}"
+            ) from error
+    return checked
+
+
+class NamedLabels:
+    """Labels by name: a 0/1 matrix, and the sorted names of its columns.
+
+    Parameters
+    ----------
+    matrix : csr_array, shape (n_texts, n_labels)
+        The labels of each text.
+    names : list of str
+        The names.
+    """
+
+    def __init__(self, matrix: Csr, names: list[str]) -> None:
+        self.matrix = matrix
+        self.names = names
+
+
+def check_label_names(labels: Any, n_texts: int) -> NamedLabels:
+    """Turn lists of label names, or one name per text, into a matrix.
+
+    Raises
+    ------
+    ValueError
+        If there are not as many as texts, or if one is no name.
+    """
+    if isinstance(labels, (str, bytes)) or not hasattr(labels, "__len__"):
+        raise ValueError(f"labels must be a sequence of lists of names, got {_shown(labels)}")
+    if len(labels) != n_texts:
+        raise ValueError(
+            "Found input variables with inconsistent numbers of samples: "
+            f"{n_texts} texts, {len(labels)} lists of labels"
+        )
+    rows = [sorted({*_names(number, given)}) for number, given in enumerate(labels)]
+    names = sorted({name for row in rows for name in row})
+    numbers = {name: number for number, name in enumerate(names)}
+    indptr = np.append(0, np.cumsum([len(row) for row in rows], dtype=np.int64))
+    indices = np.array([numbers[name] for row in rows for name in row], dtype=np.int32)
+    matrix = sparse.csr_array(
+        (np.ones(len(indices), dtype=np.float32), indices, indptr), shape=(len(rows), len(names))
+    )
+    return NamedLabels(matrix, names)
+
+
+def _names(number: int, given: Any) -> Iterable[str]:
+    names: Sequence[Any] = [given] if isinstance(given, str) else given
+    if isinstance(names, (bytes, dict)) or not hasattr(names, "__iter__"):
+        raise ValueError(f"labels of text {number} must be a list of names, got {_shown(given)}")
+    for name in names:
+        if not isinstance(name, str) or not name:
+            raise ValueError(
+                f"labels of text {number} must be strings that are not empty, got {_shown(name)}"
+            )
+        yield name
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."

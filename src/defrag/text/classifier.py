@@ -1,0 +1,208 @@
+"""Texts in, label names out: a vectoriser, a classifier and the names of labels in one model."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
+
+from defrag._estimator import Estimator, all_or_nothing, on_snapshot
+from defrag._parameters import Float, Int
+from defrag._validation import check_seed
+from defrag.classifiers import LabelTree
+from defrag.classifiers._base import Classifier, check_part
+from defrag.focusing import Focused
+from defrag.text._texts import check_label_names, check_texts
+from defrag.text.vectorizer import TextVectorizer
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+    from sklearn.utils import Tags
+
+    from defrag.typing import Floats, Seed
+
+__all__ = ["TextClassifier"]
+
+_K_RULE = Int(1)
+_THRESHOLD_RULE = Float(0.0, 1.0)
+
+
+class TextClassifier(Estimator):
+    """Tag texts with labels from a large vocabulary.
+
+    ``cross_val_score`` and ``GridSearchCV`` take it with lists of texts and lists of label
+    names, and score by P@1. To scikit-learn it is no classifier: its tools would refuse lists of
+    labels to one.
+
+    Parameters
+    ----------
+    base : classifier, default=Focused(LabelTree(n_trees=3))
+        Any classifier of this library.
+    vectorizer : TextVectorizer, default=TextVectorizer(ngrams=2)
+        How texts become rows.
+    random_state : int, RandomState, Generator or None, default=None
+        Seed; it replaces that of ``base``.
+    n_jobs : int, optional
+        Threads; it replaces those of the parts.
+
+    Attributes
+    ----------
+    base_ : classifier
+        The classifier, trained.
+    vectorizer_ : TextVectorizer
+        The vectoriser, fitted.
+    classes_ : ndarray of str
+        The names of the labels, sorted.
+
+    Examples
+    --------
+    >>> from defrag import TextClassifier
+    >>> texts = ["sparse matrix", "sparse vector", "fast sort", "quick sort", "sort a vector"]
+    >>> labels = [["algebra"], ["algebra"], ["sorting"], ["sorting"], ["algebra", "sorting"]]
+    >>> model = TextClassifier(random_state=0).fit(texts, labels)
+    >>> names, scores = model.predict_topk(["a sparse problem", "unheard-of"], k=1)
+    >>> names.tolist()
+    [['algebra'], ['']]
+    """
+
+    def __init__(
+        self,
+        base: Classifier | None = None,
+        vectorizer: TextVectorizer | None = None,
+        *,
+        random_state: Seed = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.base = base
+        self.vectorizer = vectorizer
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    parameter_rules: ClassVar[dict[str, Any]] = {"n_jobs": Int(none=True)}
+
+    @all_or_nothing
+    def fit(self, texts: Sequence[str], labels: Any) -> TextClassifier:
+        """Learn from texts and the names of their labels.
+
+        Parameters
+        ----------
+        texts : sequence of str
+            The texts.
+        labels : sequence of lists of str, or of str
+            The names of the labels of each text, or its one label.
+
+        Returns
+        -------
+        self : TextClassifier
+            The fitted classifier.
+        """
+        self.check_parameters()
+        seed = check_seed(self.random_state)
+        base = Focused(LabelTree(3)) if self.base is None else self.base
+        vectorizer = TextVectorizer(2) if self.vectorizer is None else self.vectorizer
+        check_part(self, "base", base, Classifier)
+        check_part(self, "vectorizer", vectorizer, TextVectorizer)
+        checked = check_texts(texts)
+        named = check_label_names(labels, len(checked))
+        self.vectorizer_: TextVectorizer = clone(vectorizer).set_params(n_jobs=self.n_jobs)
+        X = self.vectorizer_.fit_transform(checked)
+        settings = {"random_state": seed, "n_jobs": self.n_jobs}
+        self.base_: Classifier = clone(base).set_params(**settings).fit_canonical(X, named.matrix)
+        self.classes_: NDArray[Any] = np.array(named.names, dtype=object)
+        return self
+
+    @on_snapshot
+    def predict_topk(self, texts: Sequence[str], k: int = 5) -> tuple[NDArray[np.object_], Floats]:
+        """Return the best labels of each text.
+
+        Parameters
+        ----------
+        texts : sequence of str
+            The texts.
+        k : int, default=5
+            How many labels; more than there are counts as all of them.
+
+        Returns
+        -------
+        names : ndarray of str objects, shape (n_texts, min(k, n_labels))
+            Names by decreasing score; "" where there are fewer. A text without a known word has
+            none.
+        scores : ndarray of float32, of the same shape
+            Their scores between 0 and 1.
+        """
+        if not hasattr(self, "classes_"):
+            check_is_fitted(self)
+        if not _K_RULE.accepts(k):
+            raise ValueError(f"k must be {_K_RULE.describe()}, got {k!r}")
+        X = self.vectorizer_.transform(texts)
+        labels, scores = self.base_.rank(X, min(int(k), len(self.classes_)), exhaustive=False)
+        nothing_known = np.diff(X.indptr) == 0
+        if nothing_known.any():
+            labels[nothing_known], scores[nothing_known] = -1, 0.0
+        names = self.classes_[labels]
+        names[labels < 0] = ""
+        return names, scores
+
+    @on_snapshot
+    def predict(self, texts: Sequence[str], threshold: float = 0.5) -> list[list[str]]:
+        """Return the labels of each text whose score is above a threshold.
+
+        Parameters
+        ----------
+        texts : sequence of str
+            The texts.
+        threshold : float, default=0.5
+            The score, between 0 and 1.
+
+        Returns
+        -------
+        labels : list of lists of str
+            Names by decreasing score.
+        """
+        if not _THRESHOLD_RULE.accepts(threshold):
+            raise ValueError(f"threshold must be {_THRESHOLD_RULE.describe()}, got {threshold!r}")
+        check_is_fitted(self)
+        # No more labels than this can score above the threshold in practice; all are looked at
+        # where as many do.
+        k = min(50, len(self.classes_))
+        while True:
+            names, scores = self.predict_topk(texts, k=k)
+            if k == len(self.classes_) or not (scores[:, -1:] > threshold).any():
+                break
+            k = min(4 * k, len(self.classes_))
+        above = (scores > threshold) & (names != "")
+        return [row[found].tolist() for row, found in zip(names, above, strict=True)]
+
+    def score(self, texts: Sequence[str], labels: Any) -> float:
+        """Return the share of texts whose best label is right: P@1.
+
+        Parameters
+        ----------
+        texts : sequence of str
+            The texts.
+        labels : sequence of lists of str, or of str
+            The names of their labels.
+
+        Returns
+        -------
+        precision : float
+            Between 0 and 1.
+        """
+        names, _ = self.predict_topk(texts, k=1)
+        right = [
+            best == given if isinstance(given, str) else best in given
+            for best, given in zip(names[:, 0], labels, strict=True)
+        ]
+        return float(np.mean(right))
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = True
+        tags.input_tags.two_d_array = False
+        tags.input_tags.one_d_array = True
+        tags.target_tags.required = True
+        return tags

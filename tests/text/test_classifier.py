@@ -1,0 +1,157 @@
+"""TextClassifier: texts and label names through fit, predict, files and scikit-learn's tools."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.model_selection import GridSearchCV, cross_val_score
+
+from defrag import DiSMEC, LabelTree, Parabel, TextClassifier, TextVectorizer, load
+from defrag.exceptions import ModelFormatError
+from tests.helpers.model_drafts import Draft
+
+TOPICS = {
+    "algebra": "matrix vector linear sparse dense eigenvalue",
+    "sorting": "sort quick merge heap order compare",
+    "network": "socket packet router address port protocol",
+    "größe": "größe höhe breite länge tiefe maß",
+}
+
+
+def make_texts(n_texts=120, seed=0):
+    rng = np.random.default_rng(seed)
+    texts, labels = [], []
+    for _ in range(n_texts):
+        chosen = rng.choice(list(TOPICS), size=rng.integers(1, 3), replace=False)
+        words = [w for topic in chosen for w in rng.choice(TOPICS[topic].split(), 4)]
+        texts.append(" ".join(rng.permutation([*words, *rng.choice(["the", "of", "a"], 3)])))
+        labels.append(sorted(chosen.tolist()))
+    return texts, labels
+
+
+def test_learns_and_answers_with_names():
+    texts, labels = make_texts()
+    model = TextClassifier(random_state=0).fit(texts[:90], labels[:90])
+    assert model.classes_.tolist() == sorted(TOPICS)
+    names, scores = model.predict_topk(texts[90:], k=2)
+    assert names.shape == scores.shape == (30, 2)
+    assert (
+        np.mean([name in given for (name, _), given in zip(names, labels[90:], strict=True)]) > 0.9
+    )
+    assert model.score(texts[90:], labels[90:]) > 0.9
+    found = model.predict(texts[90:])
+    assert (
+        np.mean([set(row) == set(given) for row, given in zip(found, labels[90:], strict=True)])
+        > 0.7
+    )
+
+
+def test_is_its_parts():
+    texts, labels = make_texts()
+    model = TextClassifier(LabelTree(2), TextVectorizer(1), random_state=3).fit(texts, labels)
+    X = TextVectorizer(1).fit_transform(texts)
+    numbers = [[sorted(TOPICS).index(name) for name in row] for row in labels]
+    base = LabelTree(2, random_state=3).fit(X, numbers)
+    names, scores = model.predict_topk(texts, k=3)
+    wanted, wanted_scores = base.predict_topk(X, k=3)
+    np.testing.assert_array_equal(scores, wanted_scores)
+    assert names.tolist() == [[sorted(TOPICS)[i] if i >= 0 else "" for i in row] for row in wanted]
+
+
+def test_one_label_per_text():
+    texts = ["linear matrix", "quick sort", "sparse matrix", "merge sort"]
+    model = TextClassifier(vectorizer=TextVectorizer(min_df=1), random_state=0)
+    model.fit(texts, ["algebra", "sorting", "algebra", "sorting"])
+    assert model.predict_topk(["a matrix", "to sort"], k=1)[0].ravel().tolist() == [
+        "algebra",
+        "sorting",
+    ]
+
+
+def test_a_text_without_a_known_word_has_no_answer():
+    texts, labels = make_texts()
+    model = TextClassifier(random_state=0).fit(texts, labels)
+    names, scores = model.predict_topk(["", "zzz xyzzy", texts[0]], k=2)
+    assert names[:2].tolist() == [["", ""], ["", ""]]
+    assert not scores[:2].any()
+    assert names[2, 0]
+    assert model.predict(["", "xyzzy"], threshold=0.0) == [[], []]
+
+
+def test_more_labels_above_the_threshold_than_looked_at_first():
+    names = [f"label{i}" for i in range(120)]
+    texts = [f"word{i % 3} common" for i in range(30)]
+    model = TextClassifier(DiSMEC(), TextVectorizer(min_df=1), random_state=0)
+    model.fit(texts, [names] * 30)
+    assert sorted(model.predict(texts[:1], threshold=0.5)[0]) == sorted(names)
+
+
+@pytest.mark.parametrize("n_jobs", [2, 5])
+def test_threads_change_no_bit(n_jobs):
+    texts, labels = make_texts()
+    one = TextClassifier(random_state=0, n_jobs=1).fit(texts, labels)
+    many = TextClassifier(random_state=0, n_jobs=n_jobs).fit(texts, labels)
+    np.testing.assert_array_equal(one.predict_topk(texts)[1], many.predict_topk(texts)[1])
+
+
+def test_save_load_pickle(tmp_path):
+    texts, labels = make_texts()
+    model = TextClassifier(random_state=0).fit(texts, labels)
+    model.save(tmp_path / "a")
+    names, scores = model.predict_topk(texts)
+    for again in (load(tmp_path / "a"), pickle.loads(pickle.dumps(model))):  # noqa: S301 - our own
+        found, found_scores = again.predict_topk(texts)
+        assert found.tolist() == names.tolist()
+        np.testing.assert_array_equal(found_scores, scores)
+    load(tmp_path / "a").save(tmp_path / "b")
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+def test_scikit_learn_selects_models():
+    texts, labels = make_texts(60)
+    model = TextClassifier(Parabel(1), random_state=0)
+    assert cross_val_score(model, texts, labels, cv=3).mean() > 0.8
+    search = GridSearchCV(model, {"vectorizer": [TextVectorizer(1), TextVectorizer(2)]}, cv=2)
+    assert search.fit(texts, labels).best_score_ > 0.8
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        ([["a"]], "inconsistent numbers of samples: 2 texts, 1 lists"),
+        ([["a"], [3]], "labels of text 1 must be strings that are not empty, got 3"),
+        ([["a"], [""]], "labels of text 1 must be strings that are not empty, got ''"),
+        ([["a"], 4], "labels of text 1 must be a list of names, got 4"),
+        ("ab", "labels must be a sequence of lists of names, got 'ab'"),
+        ([[], []], "Y must have at least one label"),
+    ],
+)
+def test_bad_labels(labels, message):
+    with pytest.raises(ValueError, match=message):
+        TextClassifier().fit(["some words", "some words"], labels)
+
+
+def test_bad_parts():
+    with pytest.raises(ValueError, match="base of TextClassifier must be a Classifier, got 3"):
+        TextClassifier(3).fit(["a b"], [["a"]])
+    with pytest.raises(ValueError, match="vectorizer of TextClassifier must be a TextVectorizer"):
+        TextClassifier(vectorizer=3).fit(["a b"], [["a"]])
+    texts, labels = make_texts()
+    model = TextClassifier(random_state=0).fit(texts, labels)
+    for k in (0, 1.5, None):
+        with pytest.raises(ValueError, match="k must be an int >= 1"):
+            model.predict_topk(texts, k=k)
+    with pytest.raises(ValueError, match="threshold must be a finite number"):
+        model.predict(texts, threshold=2.0)
+
+
+def test_broken_file(tmp_path):
+    texts, labels = make_texts()
+    TextClassifier(LabelTree(), random_state=0).fit(texts, labels).save(tmp_path / "a")
+    draft = Draft((tmp_path / "a").read_bytes())
+    draft.model["state"]["n_labels"] = 3
+    (tmp_path / "b").write_bytes(draft.to_bytes())
+    with pytest.raises(ModelFormatError, match=r"must have the labels of its owner \(3\), got 4"):
+        load(tmp_path / "b")

@@ -1,0 +1,92 @@
+r"""Writes ``cpp/core/unicode_tables.hpp``: what a word is, in every script.
+
+    python tools/build_unicode_tables.py > cpp/core/unicode_tables.hpp
+
+The tables are frozen with the format of model files, so that a text has the same words on every
+Python. They are made from ``unicodedata`` of the Python that runs this tool, whose Unicode
+version is recorded in the header.
+
+A code point is one of
+
+- a character of words: letters, marks, decimal digits, connector punctuation and the two joiners
+  (``\w`` of UTS #18);
+- a character of a script that is written without spaces (Han, Kana, Thai, Lao, Khmer, Myanmar),
+  whose runs are cut into overlapping pairs;
+- anything else, which separates words.
+
+Its lower case is the simple mapping: one code point, or itself where there is none.
+"""
+
+from __future__ import annotations
+
+import sys
+import unicodedata
+
+PAGE = 128
+LAST = 0x110000
+SPACELESS = (
+    "CJK UNIFIED IDEOGRAPH", "CJK COMPATIBILITY IDEOGRAPH", "IDEOGRAPHIC ITERATION MARK",
+    "HIRAGANA", "KATAKANA", "THAI CHARACTER", "LAO ", "KHMER ", "MYANMAR ",
+)  # fmt: skip
+OTHER, WORD, RUN = 0, 1, 2
+
+
+def kind_of(code: int) -> int:
+    """Return the class of a code point."""
+    character = chr(code)
+    category = unicodedata.category(character)
+    joins = code in {0x200C, 0x200D}
+    if not (category[0] in "LM" or category in {"Nd", "Pc"} or joins):
+        return OTHER
+    spaceless = unicodedata.name(character, "").startswith(SPACELESS)
+    return RUN if spaceless and category[0] in "LM" else WORD
+
+
+def lower_of(code: int) -> int:
+    """Return the simple lower case of a code point."""
+    lower = chr(code).lower()
+    return ord(lower[0])  # only the dotted capital I has two, of which the first is the letter
+
+
+def entries() -> list[int]:
+    """Return one number per code point: the distance to its lower case times four, plus class."""
+    surrogates = range(0xD800, 0xE000)
+    return [
+        0 if code in surrogates else (lower_of(code) - code) * 4 + kind_of(code)
+        for code in range(LAST)
+    ]
+
+
+def main() -> None:
+    """Print the header."""
+    values = entries()
+    pages: dict[tuple[int, ...], int] = {}
+    index = [
+        pages.setdefault(tuple(values[start : start + PAGE]), len(pages))
+        for start in range(0, LAST, PAGE)
+    ]
+    while index and index[-1] == index[-2]:
+        index.pop()  # the last page stands for all that follow
+    flat = [value for page in pages for value in page]
+    out = sys.stdout
+    out.write(
+        "// SPDX-License-Identifier: BSD-3-Clause\n"
+        f"// Unicode {unicodedata.unidata_version}; written by tools/build_unicode_tables.py.\n"
+        "// clang-format off\n"
+        "#pragma once\n\n#include <cstdint>\n\nnamespace defrag::unicode {\n\n"
+        f"constexpr std::uint32_t kPage = {PAGE};\n"
+        f"constexpr std::uint32_t kPages = {len(index)};\n"
+    )
+    for name, kind, numbers in (
+        ("kIndex", "std::uint16_t", index),
+        ("kEntries", "std::int32_t", flat),
+    ):
+        out.write(f"\nconstexpr {kind} {name}[{len(numbers)}] = {{\n")
+        for start in range(0, len(numbers), 24):
+            out.write(",".join(str(one) for one in numbers[start : start + 24]) + ",\n")
+        out.write("};\n")
+    out.write("\n}  // namespace defrag::unicode\n")
+
+
+if __name__ == "__main__":
+    main()
