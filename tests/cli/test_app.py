@@ -53,7 +53,7 @@ REFUSED = {
     ),
     "method without vectors": (
         "cluster train.txt out --method hash-groups --vocabulary words.txt",
-        "--vocabulary needs a --representation of word vectors",
+        "--vocabulary requires a --representation of word vectors",
     ),
     "no such method": ("cluster train.txt out --method kmeans", "'--method'.*'itdc'"),
     "method out of memory": (
@@ -73,9 +73,12 @@ REFUSED = {
     "labels of other points": ("cluster X.txt out --labels broken_Y.txt", "broken_Y.txt: "),
     "vectors without words": (
         "cluster train.txt out --representation vectors.txt",
-        "word vectors need --vocabulary",
+        "word vectors require --vocabulary",
     ),
-    "words without vectors": ("cluster train.txt out --vocabulary words.txt", "--vocabulary needs"),
+    "words without vectors": (
+        "cluster train.txt out --vocabulary words.txt",
+        "--vocabulary requires",
+    ),
     "too few words": (
         "cluster train.txt out --representation vectors.txt --vocabulary few.txt",
         "few.txt: 2 words, but the data have 24 features",
@@ -116,13 +119,19 @@ REFUSED = {
         "agglomerate train.txt groups.txt out --scale energy --train small.txt",
         "small.txt: 2 features, but train.txt has 24",
     ),
-    "convert to unknown base": ("convert train.txt out.svm", "out.svm: svmlight files do not say"),
-    "convert from unknown base": ("convert train.svm out", "train.svm: svmlight files do not say"),
+    "convert to unknown base": (
+        "convert train.txt out.svm",
+        "out.svm: the first feature id of svmlight is",
+    ),
+    "convert from unknown base": (
+        "convert train.svm out",
+        "train.svm: the first feature id of svmlight is",
+    ),
     "base that is wrong": ("convert zero.svm out --one-based", "zero.svm:1: feature index 0"),
     "form that is wrong": ("convert train.txt out --from npz", "expected npz, found xmc"),
     "split archive": (
         "convert train.txt out.npz --labels-out Z.txt",
-        "needs an output of the form",
+        "requires an output in the format",
     ),
     "split into an archive": ("convert train.txt out --labels-out Z.npz", "writes text"),
     "split into one file": (

@@ -56,7 +56,7 @@ REFUSED = {
     "groups out of range": ("train train.txt out --max-cluster-size 0", "max_cluster_size of"),
     "bad seed": ("train train.txt out --seed=-1", r"random_state must be in \[0, 2\*\*63\)"),
     "train without a model": ("train train.txt", "Missing argument 'MODEL'"),
-    "train without labels": ("train X.txt out", "X.txt: has no labels to learn: give --labels"),
+    "train without labels": ("train X.txt out", "X.txt: has no labels: give --labels"),
     "train on nothing": ("train nothing.txt out", "nothing.txt: No such file"),
     "train on broken data": ("train bad.txt out", "bad.txt:3: feature index 99"),
     "model is a folder": ("train train.txt .", "Is a directory"),
@@ -92,7 +92,7 @@ REFUSED = {
     ),
     "predict with groups": (
         "predict groups.safetensors X.txt --output out",
-        "groups.safetensors: is a Defrag, which predicts no labels",
+        "groups.safetensors: is a Defrag, not a classifier",
     ),
     "cut model": ("predict cut.safetensors X.txt --output out", "cut.safetensors: "),
     "text for a model": ("predict text.safetensors X.txt --output out", "text.safetensors: "),

@@ -12,7 +12,7 @@ __all__ = ["main"]
 
 
 class _Ended(BaseException):
-    """The process was told to end; what it holds open is closed and removed on the way out."""
+    """The process received a signal to end; temporary files are removed on the way out."""
 
 
 def main() -> None:
@@ -24,20 +24,20 @@ def main() -> None:
         raise _Ended
 
     for number in (signal.SIGTERM, signal.SIGHUP):
-        if signal.getsignal(number) is signal.SIG_DFL:  # nohup's stays ignored
+        if signal.getsignal(number) is signal.SIG_DFL:  # ignored under nohup
             signal.signal(number, end)
     try:
         from defrag.cli.app import app  # noqa: PLC0415 - keeps `import defrag` free of typer
 
         app(prog_name="defrag")
     except KeyboardInterrupt:
-        # Where no verb is at work: while modules are read and flags are made, or at the end.
+        # Outside of a verb: while modules are imported, or at the end.
         sys.stderr.write("defrag: error: interrupted\n")
         sys.exit(130)
     except _Ended:
-        # The parent process learns which signal it was.
+        # The exit status tells the parent process the signal.
         signal.signal(received[0], signal.SIG_DFL)
         os.kill(os.getpid(), received[0])
     finally:
-        # Once Python shuts down, a further Ctrl-C could only make a traceback of the exit code.
+        # During shutdown, another Ctrl-C would only replace the exit code by a traceback.
         atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)

@@ -1,4 +1,4 @@
-"""Data as the verbs take and give them: text, svmlight or archive, told by name or content."""
+"""Data files of the verbs: XMC text, svmlight text or numpy archives."""
 
 from __future__ import annotations
 
@@ -41,11 +41,9 @@ __all__ = [
 
 LabelsFlag = Annotated[
     str | None,
-    typer.Option(metavar="FILE", help="The label file, where DATA holds features only."),
+    typer.Option(metavar="FILE", help="The label file, if DATA has features only."),
 ]
-StrictFlag = Annotated[
-    bool, typer.Option("--strict", help="Make an error of what is otherwise a warning.")
-]
+StrictFlag = Annotated[bool, typer.Option("--strict", help="Treat warnings as errors.")]
 
 TruncatedFlag = Annotated[
     bool,
@@ -58,7 +56,7 @@ _BY_EXTENSION = {".npz": "npz", ".svm": "svmlight", ".svmlight": "svmlight", ".l
 
 
 class Form(str, Enum):
-    """The forms of a data file: text with a header, text without one, archive."""
+    """Formats of data files."""
 
     xmc = "xmc"
     svmlight = "svmlight"
@@ -67,17 +65,17 @@ class Form(str, Enum):
 
 FromFlag = Annotated[
     Form | None,
-    typer.Option("--from", help="The form of the input; default: by its name and content."),
+    typer.Option("--from", help="Format of the input; default: by name and content."),
 ]
 BaseFlag = Annotated[
     bool | None,
-    typer.Option("--zero-based/--one-based", help="How an svmlight file counts features."),
+    typer.Option("--zero-based/--one-based", help="First feature id of an svmlight file, 0 or 1."),
 ]
 
 
 @dataclass(frozen=True)
 class Data:
-    """Points, their labels where there are any, and the form they came in."""
+    """Points, their labels if any, and the format of the file."""
 
     X: Csr
     Y: Csr | None
@@ -85,18 +83,18 @@ class Data:
     zero_based: bool | None = None
 
     def with_features(self, X: Csr) -> Data:
-        """Give the same points and labels with other features."""
+        """Return the same points and labels with other features."""
         return replace(self, X=X)
 
 
 def form_of_name(path: str) -> Form | None:
-    """Tell the form of a file by the end of its name, or None."""
+    """Return the format of a file by the suffix of its name, or None."""
     found = _BY_EXTENSION.get(_ending(path))
     return None if found is None else Form(found)
 
 
 def form_of_output(path: str) -> Form:
-    """Return the form that the name of an output asks for, or raise a ValueError."""
+    """Return the format of an output by its name; raise ValueError for unknown suffixes."""
     form = form_of_name(path)
     if form is None and _ending(path) not in _TEXT_ENDINGS:
         known = ", ".join((*_TEXT_ENDINGS[1:], *_BY_EXTENSION))
@@ -125,23 +123,22 @@ def read(
     strict: bool = False,
     allow_truncated: bool = False,
 ) -> Data:
-    """Read a data file of any form, ``-`` being standard input.
+    """Read a data file of any format; ``-`` is standard input.
 
     Parameters
     ----------
     path : str
-        The file. Only svmlight has to be named, by ``form`` or by the end of the name;
-        the others are told by their content.
+        The file. svmlight text needs ``form`` or a suffix; the others are detected by content.
     labels : str, optional
         The label file of the split form.
     form : Form, optional
-        The form.
+        The format.
     zero_based : bool, optional
-        How an svmlight file counts; without it such a file is refused.
+        First feature id of an svmlight file, for which it is required.
     n_features, n_labels : int, optional
-        Numbers of columns that overrule the file's.
+        Numbers of columns that override those of the file.
     strict : bool
-        Whether what is otherwise warned about is an error.
+        Whether warnings are errors.
     allow_truncated : bool
         Whether fewer points than declared are a warning instead of an error.
     """
@@ -165,7 +162,7 @@ def read(
 
 
 def parse(stream: InputStream, form: Form | None = None, **options: Any) -> Data:
-    """Read text with a header, or an archive, from an open stream, as ``read`` does."""
+    """Read XMC text or an archive from an open stream; see ``read``."""
     found = Form.npz if data_form(stream) == "npz" else Form.xmc
     if form is not None and form is not found:
         raise ValueError(f"{stream.name}: expected {form.value}, found {found.value}")
@@ -180,9 +177,9 @@ def read_names(path: str, expected: int, noun: str, column: str) -> list[str]:
     path : str
         The file.
     expected : int
-        How many columns there are.
+        Number of columns.
     noun, column : str
-        What a name and a column are called where the numbers differ.
+        Nouns for a name and a column in error messages.
     """
     with open_input(path) as stream:
         text = stream.read_all().decode("utf-8", "surrogateescape")
@@ -195,17 +192,17 @@ def read_names(path: str, expected: int, noun: str, column: str) -> list[str]:
 
 
 def check_base(path: str, zero_based: bool | None) -> bool:
-    """Ask for what an svmlight file does not say."""
+    """Return ``zero_based``, or raise ValueError if it is None."""
     if zero_based is None:
         raise ValueError(
-            f"{display_name(path)}: svmlight files do not say how they count features: "
+            f"{display_name(path)}: the first feature id of svmlight is unknown: "
             "give --zero-based or --one-based"
         )
     return zero_based
 
 
 def write(path: str, data: Data, *, labels: str | None = None) -> None:
-    """Write a data file in the form that the data carry, ``-`` being standard output."""
+    """Write a data file in the format of the data; ``-`` is standard output."""
     with progress_pulse(f"writing {escaped(path)}"):
         if data.form is Form.npz:
             write_npz(path, data.X, data.Y)
@@ -220,5 +217,5 @@ def write(path: str, data: Data, *, labels: str | None = None) -> None:
 
 
 def no_labels(X: Csr) -> Csr:
-    """Give labels of points that have none."""
+    """Return empty labels."""
     return sparse.csr_array((X.shape[0], 0), dtype=X.dtype)

@@ -1,4 +1,4 @@
-"""The tables that the demonstration shows."""
+"""Tables of the demonstration."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ if TYPE_CHECKING:
 __all__ = ["accuracy_table", "clustering_table", "example_table"]
 
 _DEPTHS = (1, 3, 5)
-# The sign says it where there is no colour.
+# The signs are readable without colour.
 _RIGHT, _WRONG = ("+", "green"), ("-", "red")
 
 
 def clustering_table(data: Dataset, rows: list[dict[str, Any]]) -> Table:
-    """Compare groupings of features."""
+    """Return the table of groupings of features."""
     X, Y = data.train.X, data.train.Y
     table = Table(
         title=f"{X.shape[0]:,} Debian packages, {X.shape[1]:,} words, {Y.shape[1]:,} labels",
-        caption="LMI: share of the words' information about labels that the groups lose.\n"
+        caption="LMI: fraction of the mutual information of words and labels that is lost.\n"
         "Balance: largest group divided by smallest.",
     )
     table.add_column("method")
@@ -43,12 +43,12 @@ def clustering_table(data: Dataset, rows: list[dict[str, Any]]) -> Table:
 
 
 def accuracy_table(rows: list[dict[str, Any]], n_trees: int) -> Table:
-    """Compare classifiers."""
+    """Return the table of classifiers."""
     members = "one tree" if n_trees == 1 else f"{n_trees} trees"
     table = Table(
-        title=f"Classifiers of {members} each on packages they have not seen",
-        caption="P: share of the first 1, 3, 5 predictions that are right, in percent.\n"
-        "PSP: the same, where rare labels count for more.",
+        title=f"Classifiers of {members} each on test packages",
+        caption="P: precision of the top 1, 3, 5 labels, in percent.\n"
+        "PSP: propensity-scored precision, which weights rare labels more.",
         padding=(0, 0),
     )
     table.add_column("method")
@@ -67,14 +67,14 @@ def accuracy_table(rows: list[dict[str, Any]], n_trees: int) -> Table:
 
 
 def example_table(rows: list[dict[str, Any]], method: str) -> Table:
-    """Show packages and what was predicted for them."""
+    """Return the table of packages and their predicted labels."""
     table = Table(
-        title=f"What {method} says a package needs",
-        caption=f"{_RIGHT[0]} right, {_WRONG[0]} wrong; the package is told by its heaviest words.",
+        title=f"Dependencies predicted by {method}",
+        caption=f"{_RIGHT[0]} right, {_WRONG[0]} wrong; packages are shown by their main words.",
         show_lines=True,
     )
     table.add_column("package")
-    table.add_column("needs, most likely first")
+    table.add_column("predicted dependencies, best first")
     for row in rows:
         predicted = Text()
         for name, right in zip(row["predicted"], row["right"], strict=True):

@@ -1,4 +1,4 @@
-"""What training will cost, estimated from the size of the data before it begins."""
+"""Estimated time and memory of training."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ if TYPE_CHECKING:
 
 __all__ = ["Estimate", "estimate"]
 
-# The points as they were read, their unit rows, and a node's share of them.
+# The points, their unit rows, and the rows of a node.
 _BYTES_PER_NON_ZERO = 24
-# Python and its libraries.
+# Memory of Python and its libraries.
 _BYTES_OF_PROGRAM = 150e6
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """Seconds and bytes, within a factor of two on the data that the costs were fitted to."""
+    """Seconds and bytes, within a factor of two on the data sets used for calibration."""
 
     seconds: float
     bytes: float
@@ -40,7 +40,7 @@ class Estimate:
 
 
 def estimate(classifier: Classifier, X: Csr, Y: Csr) -> Estimate:
-    """Estimate what fitting a classifier to points X and labels Y takes, from its own cost."""
+    """Return the estimated time and memory of training a classifier."""
     cost = classifier.training_cost(X, Y)
     memory = cost.bytes + _BYTES_OF_PROGRAM + X.nnz * _BYTES_PER_NON_ZERO
     return Estimate(cost.seconds / _native.n_threads(classifier.n_jobs), memory)

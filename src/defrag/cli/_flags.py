@@ -1,7 +1,7 @@
-"""Flags from the parameters of estimators: one place says what there is.
+"""Command-line flags derived from the parameters of estimators.
 
-The signature gives the defaults, the table of rules the types and choices, the
-docstring the help. A verb takes them as ``**parameters``.
+Defaults come from the signature, types and choices from the parameter rules, help texts from
+the docstring. A verb takes them as ``**parameters``.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 __all__ = ["NONE", "estimator_flags", "flag_name"]
 
 NONE = "none"
-"""How a user says None."""
+"""None on the command line."""
 
 _ALIASES = {"random_state": ("--seed",)}
 
 
 def flag_name(parameter: str) -> str:
-    """Name the flag of a parameter."""
+    """Return the flag of a parameter."""
     return "--" + parameter.replace("_", "-")
 
 
@@ -39,20 +39,20 @@ def estimator_flags(
     also: Iterable[type] = (),
     hidden: Collection[str] = (),
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a verb one flag for each parameter of an estimator, or of several.
+    """Decorate a verb with one flag for each parameter of some estimators.
 
-    The verb must take the typer context as ``context`` and ``**parameters``, where it
-    finds the parameters that the user set, and no others.
+    The verb must take the typer context as ``context`` and ``**parameters``, which contains
+    only the parameters that the user has set.
 
     Parameters
     ----------
     *estimators : classes
-        With a table of rules, as the estimators of defrag have. A parameter of several of
-        them is one flag, which shows a default only where they agree.
+        Estimators with ``parameter_rules``. A parameter of several estimators is one flag,
+        which has a default only if they agree.
     without : names
-        Parameters that become no flags.
+        Parameters without flags.
     also : classes
-        More estimators, of which the parameters ``hidden`` become no flags either.
+        More estimators, whose parameters in ``hidden`` have no flags either.
     hidden : names
         See ``also``.
     """
@@ -81,7 +81,7 @@ def estimator_flags(
 
 @dataclass
 class _Meaning:
-    """What the estimators that have a parameter say about it."""
+    """Rules, defaults and help of a parameter of several estimators."""
 
     rules: list[Any]
     defaults: list[Any]
@@ -132,7 +132,7 @@ def _meanings(estimators: Iterable[type]) -> dict[str, _Meaning]:
 
 
 def _type_of(name: str, meaning: _Meaning) -> tuple[Any, Any]:
-    """Give the type that typer parses a flag with, and its default in that type."""
+    """Return the type of a flag for typer, and its default in that type."""
     default = meaning.defaults[0]
     agreed = all(other == default for other in meaning.defaults)
     values = [v for rule in meaning.rules if isinstance(rule, Choice) for v in rule.values]
@@ -151,7 +151,7 @@ def _type_of(name: str, meaning: _Meaning) -> tuple[Any, Any]:
 
 
 def _number_or_auto(text: Any) -> Any:
-    """Read what a rule ``OrAuto`` takes; whether the number is good is for the rule to say."""
+    """Return a number or "auto"; the range is checked by the rule."""
     try:
         return text if text == "auto" else float(text)
     except ValueError:
@@ -169,7 +169,7 @@ def _plain(value: Any) -> Any:
 
 
 def _descriptions(estimator: type) -> dict[str, str]:
-    """Take the first sentence about each parameter out of a numpydoc docstring."""
+    """Return the first sentence about each parameter in a numpydoc docstring."""
     section = (inspect.getdoc(estimator) or "").partition("\nParameters\n")[2]
     section = re.split(r"\n\w+\n---", section)[0]
     entries = re.findall(r"^(\w+) :.*\n((?:    .*\n?)+)", section, flags=re.MULTILINE)

@@ -1,6 +1,6 @@
-"""How the command leaves: one line and an exit code, whatever happens.
+"""Exit of the command: one line on stderr and an exit code.
 
-0 for success, 2 for bad input or usage, 130 for Ctrl-C, 1 for all else.
+0 for success, 2 for bad input or usage, 130 for Ctrl-C, 1 for all other errors.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ __all__ = ["CommandError", "LeavingGroup"]
 
 BAD_INPUT, UNEXPECTED, INTERRUPTED = 2, 1, 130
 
-# Typer carries a click of its own or uses the one installed, depending on its version;
-# the class of its errors has a public name only by way of this descendant.
+# Typer bundles click or uses the installed one, depending on its version; the base class of
+# its errors is public only through this subclass.
 CommandError: type[Exception] = typer.BadParameter.mro()[2]
 
 _USER_ERRORS = (
@@ -36,7 +36,7 @@ _USER_ERRORS = (
 
 
 class _Left(NamedTuple):
-    """How a verb ended: what to say, if anything, and the exit code."""
+    """Error message, if any, and exit code of a verb."""
 
     message: str
     code: int
@@ -49,7 +49,7 @@ class LeavingGroup(TyperGroup):
     """A group of verbs that turns exceptions into one line on stderr and an exit code."""
 
     def main(self, *args: Any, **options: Any) -> Any:
-        """Run a command line and leave the process."""
+        """Run a command line and exit."""
         options["standalone_mode"] = False
         with warnings.catch_warnings():
             warnings.simplefilter("always", FormatWarning)
@@ -75,12 +75,12 @@ class LeavingGroup(TyperGroup):
         except (CommandError, typer.Exit):
             raise
         except BrokenPipeError:
-            # Whoever read has seen enough. Nothing may be flushed to the pipe at exit.
+            # The reader has closed the pipe: nothing may be flushed to it at exit.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             left = _Left("", UNEXPECTED)
         except KeyboardInterrupt:
             left = _INTERRUPT
-        except Exception as error:  # noqa: BLE001 - the outermost place there is
+        except Exception as error:  # noqa: BLE001 - the outermost handler
             if ctx.params.get("debug"):
                 traceback.print_exc()
             left = _describe(error)
@@ -93,14 +93,14 @@ def _describe(error: Exception) -> _Left:
     code = BAD_INPUT if isinstance(error, _USER_ERRORS) else UNEXPECTED
     if isinstance(error, OSError) and error.strerror:
         name = error.filename
-        told = error.strerror if name is None else f"{os.fsdecode(name)}: {error.strerror}"
+        text = error.strerror if name is None else f"{os.fsdecode(name)}: {error.strerror}"
     elif isinstance(error, MemoryError):
-        told = str(error) or "not enough memory"
+        text = str(error) or "not enough memory"
     elif code == UNEXPECTED:
-        told = f"unexpected {type(error).__name__}: {error} (--debug shows where)"
+        text = f"unexpected {type(error).__name__}: {error} (--debug shows where)"
     else:
-        told = str(error)
-    return _Left(told, code)
+        text = str(error)
+    return _Left(text, code)
 
 
 def _usage_message(error: Exception) -> str:

@@ -1,4 +1,4 @@
-"""Classifiers by the words that the command line has for them."""
+"""Classifiers by their words on the command line."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ Base = Enum("Base", {e.word: e.word for e in registry.entries("classifier")}, ty
 
 
 class Preset(str, Enum):
-    """The paper's variants, and the one we recommend."""
+    """Variants of the paper, and the recommended one."""
 
     x = "x"
     xy = "xy"
@@ -62,7 +62,7 @@ def classifiers() -> list[type[Classifier]]:
 
 
 class Rerank(str, Enum):
-    """What labels are ranked anew by, beside their propensities."""
+    """Prototypes of re-ranking."""
 
     none = "none"
     identity = "identity"
@@ -87,16 +87,16 @@ def build_over(
     impute: Impute,
     run: dict[str, Any],
 ) -> Classifier:
-    """Build a classifier with what comes before and after it.
+    """Return a classifier with imputation before and re-ranking after it.
 
     Parameters
     ----------
     inner : callable
-        Makes the classifier of the other parameters and of ``run``.
+        Returns the inner classifier for the other parameters and ``run``.
     parameters : dict
-        What the user set.
+        Parameters that the user has set.
     rerank, impute : words
-        Whether and how labels are ranked anew and rows imputed.
+        Kind of re-ranking and imputation, or none.
     run : dict
         ``random_state`` and ``n_jobs``.
     """
@@ -121,7 +121,7 @@ def build_over(
 
 
 def _own_flags(estimator: type[Any], without: tuple[str, ...]) -> tuple[str, ...]:
-    """Give the parameters of an estimator that are flags of their own."""
+    """Return the parameters of an estimator that have flags."""
     hidden = {*without, "n_jobs"}
     rules = estimator.parameter_rules
     return tuple(name for name in rules if name not in hidden)
@@ -134,7 +134,7 @@ IMPUTE_FLAGS = _own_flags(Fiat, ("mode", "prefit", "row_norm"))
 def build(
     word: str, agglomerate: str, parameters: dict[str, Any], *, random_state: int, n_jobs: int
 ) -> Classifier:
-    """Build a classifier as the user asked for it, with progress bars.
+    """Return a classifier with progress bars.
 
     Parameters
     ----------
@@ -143,10 +143,10 @@ def build(
     agglomerate : str
         A preset of feature groups, or ``none``.
     parameters : dict
-        What the user set. A name that some classifier has is about the classifier; any
-        other is about the groups.
+        Parameters that the user has set. Names of parameters of a classifier belong to the
+        classifier, others to the agglomeration.
     random_state, n_jobs : int
-        Of the whole.
+        Seed and number of threads.
     """
     kind: type[Classifier] = registry.find(word).estimator()
     of_classifiers = {name for one in classifiers() for name in one().get_params()}

@@ -1,4 +1,4 @@
-"""What a verb may write to: no file that it reads, and no two outputs in one file."""
+"""Check that outputs differ from inputs and from each other."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["check_targets"]
 
 
 def check_targets(outputs: dict[str, str | None], inputs: dict[str, str | None]) -> None:
-    """Raise a ValueError if an output is one of the inputs or another output.
+    """Raise ValueError if an output is one of the inputs or another output.
 
     Files are compared by device and inode, so that links and other spellings of a path are
     found. Devices, FIFOs and standard streams may be read and written by one command.
@@ -17,7 +17,7 @@ def check_targets(outputs: dict[str, str | None], inputs: dict[str, str | None])
     Parameters
     ----------
     outputs, inputs : dict of str to str or None
-        Paths by the name of their argument or flag; None where it was not given.
+        Paths by the name of their argument or flag; None if not given.
     """
     written: list[tuple[str, str]] = []
     for name, path in outputs.items():

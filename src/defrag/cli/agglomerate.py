@@ -36,7 +36,7 @@ HELP = (
 
 
 class Pooling(str, Enum):
-    """The value of a group."""
+    """Values of groups."""
 
     sum = "sum"
     mean = "mean"
@@ -44,14 +44,14 @@ class Pooling(str, Enum):
 
 
 class Scale(str, Enum):
-    """What the values of a group are multiplied by."""
+    """Scaling of groups."""
 
     none = "none"
     energy = "energy"
 
 
 class _GivenGroups(FeaturePooling):
-    """Groups that were found before."""
+    """Groups from a file."""
 
     def __init__(
         self, groups: Ids, n_clusters: int, pooling: str, scale: str | None, n_jobs: int | None
@@ -67,7 +67,7 @@ class _GivenGroups(FeaturePooling):
     }
 
     def fit(self, X: Csr, y: None = None) -> _GivenGroups:  # noqa: ARG002 - scikit-learn's form
-        """Measure the features on the data that the groups were made of."""
+        """Compute the energy of the features on the data."""
         X = check_features(self, X, reset=True)
         _, energy = _native.column_statistics(X, n_threads=_native.n_threads(self.n_jobs))
         self._set_groups(X, self.groups, self.n_clusters, energy, self.scale)
@@ -78,31 +78,31 @@ def agglomerate(
     *,
     data: Annotated[str, typer.Argument(metavar="DATA", help="Data; - is stdin.")],
     groups: Annotated[str, typer.Argument(metavar="GROUPS", help="The group file; - is stdin.")],
-    out: Annotated[str, typer.Argument(metavar="OUT", help="The data in groups; - is stdout.")],
+    out: Annotated[str, typer.Argument(metavar="OUT", help="The agglomerated data; - is stdout.")],
     pooling: Annotated[
         Pooling,
         typer.Option(
-            help="The value of a group in a row: the sum of its members, that divided by the "
-            "size of the group, or by the number of members present in the row."
+            help="The value of a group in a row: the sum of its features, the sum divided by the "
+            "size of the group, or by the number of its features in the row."
         ),
     ] = Pooling.sum,
     scale: Annotated[
         Scale,
-        typer.Option(help="Bring each group to the energy of its members on --train."),
+        typer.Option(help="Scale each group to the energy of its features on --train."),
     ] = Scale.none,
     train: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="The data the groups were made of, for --scale."),
+        typer.Option(metavar="FILE", help="The data that were clustered, for --scale."),
     ] = None,
     form: FromFlag = None,
     zero_based: BaseFlag = None,
     labels: LabelsFlag = None,
     allow_missing: Annotated[
-        bool, typer.Option("--allow-missing", help="Drop features that are in no group.")
+        bool, typer.Option("--allow-missing", help="Drop features without a group.")
     ] = False,
     strict: StrictFlag = False,
     allow_truncated: TruncatedFlag = False,
-    n_jobs: Annotated[int | None, typer.Option(help="Threads; -1 for all.")] = None,
+    n_jobs: Annotated[int | None, typer.Option(help="Number of threads; -1 for all.")] = None,
 ) -> None:
     """Replace the features of a data file by groups."""
     if [data, groups].count("-") > 1:
@@ -128,7 +128,7 @@ def agglomerate(
         if widths[0] != widths[1]:
             shown = display_name(train), display_name(data)
             raise ValueError(f"{shown[0]}: {widths[0]} features, but {shown[1]} has {widths[1]}")
-    with progress_pulse("adding up groups"):
+    with progress_pulse("summing groups"):
         factor = None if scale is Scale.none else scale.value
         pooled = _GivenGroups(*found, pooling.value, factor, n_jobs).fit(known.X)
         result = pooled.transform(points.X)

@@ -22,7 +22,7 @@ VERBS = {
     "convert": "Convert a data file to another format.",
     "info": "Describe a data file or a model file.",
 }
-"""Every verb, in the order of the help, and what it does; each is a module of this package."""
+"""Verbs in the order of the help, each a module of this package."""
 
 
 class LazyGroup(LeavingGroup):
@@ -54,7 +54,7 @@ _SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 app = typer.Typer(
     name="defrag",
     cls=LazyGroup,
-    help="Extreme multi-label classification on an ordinary CPU machine.",
+    help="Extreme multi-label classification on CPUs.",
     invoke_without_command=True,
     pretty_exceptions_enable=False,
     context_settings=_SETTINGS,

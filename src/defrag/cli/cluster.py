@@ -10,7 +10,7 @@ import typer
 from defrag import registry
 from defrag._progress import progress_pulse
 from defrag.agglomeration import Defrag
-from defrag.cli._console import JsonFlag, check_stdout, escaped, examples, print_json, say
+from defrag.cli._console import JsonFlag, check_stdout, escaped, examples, print_json, print_message
 from defrag.cli._data import (
     BaseFlag,
     FromFlag,
@@ -35,8 +35,8 @@ __all__ = ["HELP", "Method", "cluster"]
 
 HELP = (
     "Find groups of features and write them as a group file.\n\n"
-    "A group file holds the number of groups, then one line for each: its size and its "
-    "features. It is the file of the paper's program, and what 'defrag agglomerate' takes."
+    "A group file has the number of groups, then one line per group with its size and its "
+    "features. It is the format of the official program; 'defrag agglomerate' reads it."
 ) + examples(
     "defrag cluster train.txt groups.txt",
     "defrag cluster train.txt groups.txt --representation xy --max-cluster-size 16 --seed 1",
@@ -49,7 +49,7 @@ HELP = (
 Method = Enum("Method", {e.word: e.word for e in registry.entries("clustering")}, type=str)  # type: ignore[misc] # the registry names the members
 _DEFRAG = Method("defrag")
 
-# They say what becomes of the values of a group, which a group file does not hold.
+# Parameters of the values of a group, which a group file does not contain.
 _ABOUT_VALUES = ("pooling", "scale")
 
 
@@ -65,15 +65,15 @@ def cluster(
     method: Annotated[
         Method,
         typer.Option(
-            help="The paper's DEFRAG, another clustering, or a baseline: equally large random "
-            "groups, groups by a hash, or only the heaviest features."
+            help="DEFRAG, another clustering, or a baseline: random groups of equal size, groups "
+            "by a hash, or only the features with the most energy."
         ),
     ] = _DEFRAG,
     preset: Annotated[
         Preset | None,
         typer.Option(
-            help="Where DEFRAG starts from: the paper's DEFRAG-X, -XY or -N, or Hybrid, our "
-            "recommendation (half of the groups are the heaviest features, the rest is hashed). "
+            help="Variant of DEFRAG: DEFRAG-X, -XY or -N of the paper, or Hybrid (half of the "
+            "groups are the features with the most energy, the others random buckets). "
             "[default: x]"
         ),
     ] = None,
@@ -81,13 +81,13 @@ def cluster(
         str | None,
         typer.Option(
             metavar="x|xy|FILE",
-            help="What stands for a feature: its points, its labels, or a vector from a file "
-            "of word vectors (with --vocabulary).",
+            help="The vector of a feature: its points, its labels, or a word vector from a file "
+            "(with --vocabulary).",
         ),
     ] = None,
     vocabulary: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="The name of each feature, one per line."),
+        typer.Option(metavar="FILE", help="Names of the features, one per line."),
     ] = None,
     form: FromFlag = None,
     zero_based: BaseFlag = None,
@@ -156,21 +156,21 @@ def _estimator(method: str, preset: Preset | None, parameters: dict[str, Any]) -
 
 
 def _look_up(estimator: FeatureClustering, vocabulary: str | None, points: Data) -> None:
-    """Replace the name of a file of word vectors by the vectors of the features."""
+    """Set the representation to the vectors of a file of word vectors."""
     given = estimator.get_params().get("representation", "x")
     if given in {"x", "xy"}:
         if vocabulary is not None:
-            raise ValueError("--vocabulary needs a --representation of word vectors")
+            raise ValueError("--vocabulary requires a --representation of word vectors")
         return
     if vocabulary is None:
         raise ValueError(
-            f"--representation {given}: word vectors need --vocabulary (or say x or xy)"
+            f"--representation {given}: word vectors require --vocabulary (or use x or xy)"
         )
     n_features = points.X.shape[1]
     words = read_names(vocabulary, n_features, "word", "feature")
     with progress_pulse(f"reading {escaped(given)}"):
         vectors, found = read_word_vectors(given, words)
-    say(f"{given} has vectors of {found.sum()} of {n_features} features")
+    print_message(f"{given} has vectors of {found.sum()} of {n_features} features")
     estimator.set_params(representation=vectors)
 
 
@@ -187,4 +187,6 @@ def _report(estimator: FeatureClustering, *, as_json: bool) -> None:
         )
     else:
         dropped = f", {n_dropped} dropped" if n_dropped else ""
-        say(f"{len(estimator.labels_)} features in {estimator.n_clusters_} groups{dropped}")
+        print_message(
+            f"{len(estimator.labels_)} features in {estimator.n_clusters_} groups{dropped}"
+        )

@@ -1,4 +1,4 @@
-"""``defrag convert``: from one form of data file to another."""
+"""``defrag convert``: convert data files between formats."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from defrag.cli._targets import check_targets
 __all__ = ["HELP", "convert"]
 
 HELP = (
-    "Convert a data file into another form.\n\n"
-    "The forms are xmc, the text of the Extreme Classification Repository, combined or split "
-    "into two files (--labels reads, --labels-out writes the file of labels); svmlight, which "
-    "has no header and must be told how it counts features; and npz, an archive that is read "
-    "fastest. Names that end in .npz, .svm, .svmlight or .libsvm say their form; .txt, .xmc and "
-    "names without an ending are xmc. Names that end in .gz or .xz are compressed."
+    "Convert a data file to another format.\n\n"
+    "The formats are xmc, the text of the Extreme Classification Repository, combined or split "
+    "into two files (--labels reads, --labels-out writes the label file); svmlight, which has "
+    "no header and requires --zero-based or --one-based; and npz, an archive that is read "
+    "fastest. Names that end in .npz, .svm, .svmlight or .libsvm have these formats; .txt, .xmc "
+    "and names without a suffix are xmc. Names that end in .gz or .xz are compressed."
 ) + examples(
     "defrag convert train.txt train.npz",
     "defrag convert train.svm.xz train.txt --one-based",
@@ -48,21 +48,23 @@ def convert(
     out: Annotated[str, typer.Argument(metavar="OUT", help="The output; - is stdout.")],
     form: FromFlag = None,
     to: Annotated[
-        Form | None, typer.Option("--to", help="The form of the output; default: by its name.")
+        Form | None, typer.Option("--to", help="Format of the output; default: by name.")
     ] = None,
     zero_based: BaseFlag = None,
     labels: LabelsFlag = None,
     labels_out: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Write the labels to a file of their own.")
+        str | None, typer.Option(metavar="FILE", help="Write the labels to a separate file.")
     ] = None,
     n_features: Annotated[
-        int | None, typer.Option(help="Number of features, where IN does not say or is wrong.")
+        int | None, typer.Option(help="Number of features; overrides that of IN.")
     ] = None,
-    n_labels: Annotated[int | None, typer.Option(help="Number of labels, likewise.")] = None,
+    n_labels: Annotated[
+        int | None, typer.Option(help="Number of labels; overrides that of IN.")
+    ] = None,
     strict: StrictFlag = False,
     allow_truncated: TruncatedFlag = False,
 ) -> None:
-    """Convert a data file into another form."""
+    """Convert a data file to another format."""
     target = to or form_of_output(out)
     check_targets({"OUT": out, "--labels-out": labels_out}, {"IN": source, "--labels": labels})
     if labels_out is not None:
@@ -86,6 +88,6 @@ def convert(
 
 def _check_split(target: Form, labels_out: str) -> None:
     if target is not Form.xmc:
-        raise ValueError(f"--labels-out needs an output of the form xmc, got {target.value}")
+        raise ValueError(f"--labels-out requires an output in the format xmc, got {target.value}")
     if form_of_name(labels_out) is not None:
         raise ValueError(f"--labels-out writes text, got the name {labels_out}")

@@ -1,4 +1,4 @@
-"""``defrag demo``: the methods side by side on the data that ship with the package."""
+"""``defrag demo``: compare the methods on the bundled data."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rich.console import Console
 
 from defrag._progress import progress_pulse
 from defrag.classifiers import Agglomerated, LabelTree, Parabel
-from defrag.cli._console import JsonFlag, examples, print_json, say
+from defrag.cli._console import JsonFlag, examples, print_json, print_message
 from defrag.cli._demo_tables import accuracy_table, clustering_table, example_table
 from defrag.cli._models import PRESETS, Preset
 from defrag.io import load_dataset
@@ -32,8 +32,8 @@ __all__ = ["HELP", "demo"]
 HELP = (
     "Compare the methods on the bundled data.\n\n"
     "The data are Debian packages: the words of their descriptions, and the packages they "
-    "need. First words are put into groups; then classifiers learn from all words or from "
-    "groups; at last some predictions are shown. Takes less than two minutes."
+    "depend on. The demo groups words, trains classifiers on all words and on groups, and "
+    "shows some predictions. It takes less than two minutes."
 ) + examples(
     "defrag demo",
     "defrag demo --quick",
@@ -47,7 +47,7 @@ _NAMES = {
     Preset.n: "DEFRAG-N",
     Preset.hybrid: "Hybrid",
 }
-# Not all of them: each costs a training, and two minutes are short.
+# Each of them costs a training.
 _COMPARED = (Preset.x, Preset.xy, Preset.hybrid)
 _QUICK_TRAIN, _QUICK_TEST = 4000, 1000
 _TOP_K = 5
@@ -56,12 +56,14 @@ _N_EXAMPLES, _N_WORDS = 10, 4
 
 def demo(
     *,
-    max_cluster_size: Annotated[int, typer.Option(help="The most features in a group.")] = 8,
-    n_trees: Annotated[int, typer.Option(min=1, help="Members of each classifier.")] = 2,
+    max_cluster_size: Annotated[
+        int, typer.Option(help="Maximum number of features in a group.")
+    ] = 8,
+    n_trees: Annotated[int, typer.Option(min=1, help="Number of trees.")] = 2,
     random_state: Annotated[int, typer.Option("--random-state", "--seed", help="Seed.")] = 0,
-    n_jobs: Annotated[int, typer.Option(help="Threads; -1 for all.")] = -1,
+    n_jobs: Annotated[int, typer.Option(help="Number of threads; -1 for all.")] = -1,
     quick: Annotated[
-        bool, typer.Option("--quick", help="Take a slice of the data: seconds, not minutes.")
+        bool, typer.Option("--quick", help="Use a part of the data; takes seconds.")
     ] = False,
     as_json: JsonFlag = False,
 ) -> None:
@@ -126,7 +128,7 @@ def _measure_groups(preset: Preset, data: Dataset, settings: dict[str, Any]) -> 
 def _classifiers(
     max_cluster_size: int, n_trees: int, settings: dict[str, Any]
 ) -> dict[str, Classifier]:
-    """Give what is compared; the predictions of the last are shown."""
+    """Return the classifiers to compare; predictions of the last are shown."""
     plain: dict[str, Classifier] = {
         "Parabel, all words": Parabel(n_trees, **settings, verbose=1),
         "LabelTree, all words": LabelTree(n_trees, **settings, verbose=1),
@@ -139,14 +141,13 @@ def _classifiers(
 
 
 def _measure(name: str, model: Classifier, data: Dataset) -> tuple[dict[str, Any], Ids]:
-    say(name)
+    print_message(name)
     begin = time.perf_counter()
     model.fit(data.train.X, data.train.Y)
     trained = time.perf_counter()
     with progress_pulse(f"predicting with {name}"):
         labels, _ = model.predict_topk(data.test.X, k=_TOP_K)
     predicted = time.perf_counter()
-    # The size is that of the file, which is what would be copied to another machine.
     with tempfile.TemporaryDirectory() as folder, progress_pulse(f"measuring {name}"):
         path = Path(folder) / "model.safetensors"
         model.save(path)
@@ -162,7 +163,7 @@ def _measure(name: str, model: Classifier, data: Dataset) -> tuple[dict[str, Any
 
 
 def _examples(data: Dataset, labels: Ids, seed: int) -> list[dict[str, Any]]:
-    """Choose some labelled test points, with their heaviest words and what was predicted."""
+    """Return some labelled test points with their main words and predictions."""
     X, Y = data.test.X, data.test.Y
     labelled = np.flatnonzero(np.diff(Y.indptr))
     chosen = np.random.default_rng(seed).permutation(labelled)[:_N_EXAMPLES]

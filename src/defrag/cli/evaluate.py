@@ -1,4 +1,4 @@
-"""``defrag evaluate``: how good predictions are."""
+"""``defrag evaluate``: evaluate predictions."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ if TYPE_CHECKING:
 __all__ = ["HELP", "evaluate"]
 
 HELP = (
-    "Say how good predictions are, in percent.\n\n"
-    "P: precision, nDCG: discounted gain, R: recall, coverage: share of labels found at all. "
-    "PSP and PSnDCG let rare labels count for more and need the training data, and so does the "
-    "second table: the mean precision of labels from the most frequent to the rarest. "
-    "Points without a true label count as zero."
+    "Evaluate predictions against true labels; all metrics are percentages.\n\n"
+    "P: precision, nDCG: normalised discounted gain, R: recall, coverage: fraction of labels "
+    "that are found for some point. PSP and PSnDCG weight rare labels more and require --train, "
+    "as does the second table, the mean precision of labels from frequent to rare. Points "
+    "without true labels count as zero."
 ) + examples(
     "defrag evaluate test.txt predictions.txt",
     "defrag evaluate test.txt predictions.txt --train train.txt",
@@ -51,7 +51,7 @@ HELP = (
     "defrag predict model.safetensors test.txt | defrag evaluate test.txt - --json",
 )
 
-# How long the bar of a precision of 100 is.
+# Length of the bar of a precision of 100.
 _BAR = 24
 
 _METRICS = ("P", "nDCG", "R", "PSP", "PSnDCG", "coverage")
@@ -61,20 +61,24 @@ def evaluate(
     *,
     data: Annotated[str, typer.Argument(metavar="DATA", help="The points with their labels.")],
     predictions: Annotated[
-        str, typer.Argument(metavar="PREDICTIONS", help="What 'defrag predict' wrote; - is stdin.")
+        str, typer.Argument(metavar="PREDICTIONS", help="Output of 'defrag predict'; - is stdin.")
     ],
     train: Annotated[
         str | None, typer.Option(metavar="FILE", help="Training data, for PSP and PSnDCG.")
     ] = None,
     train_labels: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Its label file, where it has none.")
+        str | None,
+        typer.Option(metavar="FILE", help="Label file of --train, if it has features only."),
     ] = None,
-    k: Annotated[str, typer.Option("--k", help="How many labels of each point.")] = "1,3,5",
+    k: Annotated[
+        str, typer.Option("--k", help="Numbers of labels per point, separated by commas.")
+    ] = "1,3,5",
     a: Annotated[
-        float | None, typer.Option("--A", help="Of the propensities.", show_default="0.55")
+        float | None,
+        typer.Option("--A", help="Parameter of the propensities.", show_default="0.55"),
     ] = None,
     b: Annotated[
-        float | None, typer.Option("--B", help="Of the propensities.", show_default="1.5")
+        float | None, typer.Option("--B", help="Parameter of the propensities.", show_default="1.5")
     ] = None,
     form: FromFlag = None,
     zero_based: BaseFlag = None,
@@ -83,7 +87,7 @@ def evaluate(
     allow_truncated: TruncatedFlag = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """Say how good predictions are."""
+    """Evaluate predictions against true labels."""
     depths = _depths(k)
     constants: dict[str, Any] = {
         name: value for name, value in (("A", a), ("B", b)) if value is not None
@@ -97,7 +101,7 @@ def evaluate(
         scores = read_predictions(predictions, strict=strict, allow_truncated=allow_truncated)
 
     def labels_of(path: str, label_file: str | None) -> Csr:
-        # svmlight does not say how many labels there are; the predictions do.
+        # The number of labels is not in svmlight text, but in the predictions.
         unsaid = (form or form_of_name(path)) is Form.svmlight
         n_labels = scores.shape[1] if unsaid else None
         found = read(
@@ -171,7 +175,7 @@ def _table(values: dict[str, float], depths: Sequence[int]) -> Table:
 
 
 def _bins(rare: MacroPrecision, depth: int) -> list[dict[str, float | None]]:
-    """Give what is known about each bin of labels, from frequent to rare, in percent."""
+    """Return the metrics of each bin of labels, from frequent to rare."""
     return [
         {
             "from": low,
@@ -191,7 +195,7 @@ def _bins(rare: MacroPrecision, depth: int) -> list[dict[str, float | None]]:
 
 
 def _rare_table(rare: MacroPrecision, depth: int) -> Table:
-    """Show the bins with a bar each."""
+    """Return the table of the bins, with bars."""
     table = Table(title="labels from frequent to rare")
     for title in ("percent", "labels", f"macro P@{depth}", "predicted %"):
         table.add_column(title, justify="right")

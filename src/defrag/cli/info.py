@@ -1,4 +1,4 @@
-"""``defrag info``: what a file holds.
+"""``defrag info``: describe a file.
 
 A kind of text is one entry of `_KINDS`: how its beginning looks, and what describes it.
 """
@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 __all__ = ["HELP", "info"]
 
 HELP = (
-    "Say what a data file, a group file or a model file holds.\n\n"
-    "A file that begins with a line of one number is a group file; models are known by their "
-    "first bytes or by the name *.safetensors; any other file holds data."
+    "Describe a data file, a group file or a model file.\n\n"
+    "A file whose first line is one number is a group file; models are detected by their first "
+    "bytes or by the name *.safetensors; all other files are data."
 ) + examples(
     "defrag info train.txt.xz",
     "defrag info trainX.txt --labels trainY.txt",
@@ -61,7 +61,7 @@ def info(
     allow_truncated: TruncatedFlag = False,
     as_json: JsonFlag = False,
 ) -> None:
-    """Say what a data file, a group file or a model file holds."""
+    """Describe a data file, a group file or a model file."""
     described: dict[str, Any] = {"file": display_name(file)}
     if labels or (form or form_of_name(file)) is not None:
         # Flags about data make data of any file.
@@ -86,7 +86,7 @@ def info(
 
 
 def _flat(described: dict[str, Any]) -> dict[str, Any]:
-    """Give the parameters of a model, and of the models in it, a line each."""
+    """Return the parameters of a model and of its nested models, one per line."""
     result = dict(described)
     nested = [("", result.pop("parameters", {}))]
     while nested:
@@ -101,7 +101,7 @@ def _flat(described: dict[str, Any]) -> dict[str, Any]:
 
 
 def _is_model(file: str) -> bool:
-    """Tell a model by its first bytes, or by its name where they are damaged."""
+    """Return whether a file is a model, by its first bytes or by its name."""
     if file.endswith(_MODEL_ENDING):
         return True
     if not Path(file).is_file():  # a model is mapped, so it is neither a pipe nor stdin
@@ -165,7 +165,7 @@ def _describe_data(data: Data) -> dict[str, Any]:
 
 
 def _spread(values: Any) -> dict[str, float] | None:
-    """Give the smallest, the mean and the largest value, or None where there are none."""
+    """Return the smallest, the mean and the largest value, or None if there are none."""
     if not len(values):
         return None
     smallest, largest = values.min().item(), values.max().item()

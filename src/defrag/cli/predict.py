@@ -1,4 +1,4 @@
-"""``defrag predict``: the best labels of points, a block of rows at a time."""
+"""``defrag predict``: predict the best labels of points, block by block."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ __all__ = ["HELP", "predict"]
 
 HELP = (
     "Predict the best labels of points.\n\n"
-    "The result is a line of label:score pairs for each point, the best first, after a line "
-    "with the numbers of points and labels; 'defrag evaluate' reads it. With --names the pairs "
-    "have the names of labels and tabs between them, without the first line. Text is read and "
-    "answered some rows at a time, so that memory does not grow with the file."
+    "The output has a header with the numbers of points and labels, and a line of label:score "
+    "pairs per point, best first; 'defrag evaluate' reads it. With --names the pairs have label "
+    "names, separated by tabs, and there is no header. Text is processed block by block, in "
+    "bounded memory."
 ) + examples(
     "defrag predict model.safetensors test.txt --output predictions.txt",
     "defrag predict model.safetensors test.txt --top-k 3 --names",
@@ -53,19 +53,19 @@ HELP = (
 def predict(
     *,
     model: Annotated[str, typer.Argument(metavar="MODEL", help="The model file.")],
-    data: Annotated[
-        str, typer.Argument(metavar="DATA", help="The points; labels in it are not looked at.")
-    ],
-    top_k: Annotated[int, typer.Option(min=1, help="How many labels of each point.")] = 5,
-    output: Annotated[str, typer.Option(metavar="FILE", help="Where to write; - is stdout.")] = "-",
-    names: Annotated[bool, typer.Option("--names", help="Names of labels instead of ids.")] = False,
+    data: Annotated[str, typer.Argument(metavar="DATA", help="The points; labels are ignored.")],
+    top_k: Annotated[int, typer.Option(min=1, help="Number of labels per point.")] = 5,
+    output: Annotated[str, typer.Option(metavar="FILE", help="Output file; - is stdout.")] = "-",
+    names: Annotated[
+        bool, typer.Option("--names", help="Write label names instead of ids.")
+    ] = False,
     form: FromFlag = None,
     zero_based: BaseFlag = None,
-    n_jobs: Annotated[int, typer.Option(help="Threads; -1 for all.")] = -1,
+    n_jobs: Annotated[int, typer.Option(help="Number of threads; -1 for all.")] = -1,
     strict: StrictFlag = False,
     allow_truncated: TruncatedFlag = False,
     as_json: Annotated[
-        bool, typer.Option("--json", help="Write a JSON object per line and point.")
+        bool, typer.Option("--json", help="Write one JSON object per point.")
     ] = False,
 ) -> None:
     """Predict the best labels of points."""
@@ -96,7 +96,7 @@ def predict(
 
 
 class _Rows:
-    """Points that are in memory, as blocks."""
+    """Blocks of points in memory."""
 
     def __init__(self, name: str, X: Csr) -> None:
         self.name = name
@@ -112,7 +112,7 @@ def _load(path: str, n_jobs: int) -> Classifier:
         model = load(path)
     if not isinstance(model, Classifier):
         raise ValueError(  # noqa: TRY004 - the file is wrong, not the type of an argument
-            f"{path}: is a {type(model).__name__}, which predicts no labels"
+            f"{path}: is a {type(model).__name__}, not a classifier"
         )
     model.set_params(n_jobs=n_jobs)
     return model
@@ -174,7 +174,7 @@ def _write_text(
         file.writelines(format_ranking(labels, scores, n_labels))
         file.flush()
     if points.n_rows != declared:
-        # The first line is written and says otherwise.
+        # The header has been written already.
         message = f"the header declares {declared} points, the file has {points.n_rows}"
         raise FormatError(points.name, message)
 
@@ -193,5 +193,5 @@ def _name_lines(labels: Ids, scores: Floats, names: Sequence[str]) -> Iterator[s
 
 
 def _short(scores: Floats) -> Any:
-    """Give doubles that are written with as few digits as the floats are."""
+    """Return doubles that print with as few digits as the floats."""
     return scores.astype(str).astype(np.float64)

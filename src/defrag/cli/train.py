@@ -1,4 +1,4 @@
-"""``defrag train``: learn a classifier and write it to a model file."""
+"""``defrag train``: train a classifier and write it to a model file."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import typer
 from defrag._progress import progress_pulse
 from defrag.agglomeration import Defrag, Hybrid
 from defrag.classifiers import Agglomerated
-from defrag.cli._console import JsonFlag, check_stdout, escaped, examples, print_json, say
+from defrag.cli._console import JsonFlag, check_stdout, escaped, examples, print_json, print_message
 from defrag.cli._data import (
     BaseFlag,
     FromFlag,
@@ -46,10 +46,10 @@ if TYPE_CHECKING:
 __all__ = ["HELP", "train"]
 
 HELP = (
-    "Learn a classifier and write it to a model file.\n\n"
-    "The default is our recommendation: label trees on the groups of Hybrid. A flag that the "
-    "chosen classifier does not have is an error. The same data and seed give the same model, "
-    "byte for byte, whatever the number of threads."
+    "Train a classifier and write it to a model file.\n\n"
+    "The default is the recommended setting: label trees on groups of Hybrid. A flag that the "
+    "chosen classifier does not have is an error. The same data and seed give the same bytes "
+    "for any number of threads."
 ) + examples(
     "defrag train train.txt model.safetensors",
     "defrag train train.txt model.safetensors --n-trees 3 --label-names labels.txt",
@@ -61,7 +61,7 @@ HELP = (
 
 
 class Weights(str, Enum):
-    """How the weights of a model are stored."""
+    """Types of stored weights."""
 
     float32 = "float32"
     float16 = "float16"
@@ -82,41 +82,45 @@ def train(
     context: typer.Context,  # noqa: ARG001 - the flags are read from it
     data: Annotated[str, typer.Argument(metavar="DATA", help="Training data; - is stdin.")],
     model: Annotated[
-        str, typer.Argument(metavar="MODEL", help="The model file, by habit *.safetensors.")
+        str, typer.Argument(metavar="MODEL", help="The model file, usually *.safetensors.")
     ],
     classifier: Annotated[Base, typer.Option(help="The classifier.")] = Base("label-tree"),
     agglomerate: Annotated[
         Agglomeration,
-        typer.Option(help="How features are grouped: not at all, as in the paper, or Hybrid."),
+        typer.Option(help="Grouping of features: none, a variant of the paper, or Hybrid."),
     ] = Agglomeration("hybrid"),
     rerank: Annotated[
-        Rerank, typer.Option(help="Rank labels anew so that rare ones are found, by prototypes.")
+        Rerank, typer.Option(help="Re-rank labels in favour of rare ones, with these prototypes.")
     ] = Rerank.none,
     impute: Annotated[
-        Impute, typer.Option(help="Impute features that rows to be predicted have lost.")
+        Impute, typer.Option(help="Impute missing features before prediction.")
     ] = Impute.none,
     weights: Annotated[
-        Weights, typer.Option(help="How weights are stored; smaller is less exact.")
+        Weights, typer.Option(help="Type of stored weights; smaller types round them.")
     ] = Weights.float32,
     label_names: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="The name of each label, one per line, for the model."),
+        typer.Option(
+            metavar="FILE", help="Names of the labels, one per line, stored in the model."
+        ),
     ] = None,
     vocabulary: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="The name of each feature, one per line, likewise."),
+        typer.Option(
+            metavar="FILE", help="Names of the features, one per line, stored in the model."
+        ),
     ] = None,
     form: FromFlag = None,
     zero_based: BaseFlag = None,
     labels: LabelsFlag = None,
     random_state: Annotated[int, typer.Option("--random-state", "--seed", help="Seed.")] = 0,
-    n_jobs: Annotated[int, typer.Option(help="Threads; -1 for all.")] = -1,
+    n_jobs: Annotated[int, typer.Option(help="Number of threads; -1 for all.")] = -1,
     strict: StrictFlag = False,
     allow_truncated: TruncatedFlag = False,
     as_json: JsonFlag = False,
     **parameters: Any,
 ) -> None:
-    """Learn a classifier and write it to a model file."""
+    """Train a classifier and write it to a model file."""
     check_stdout(model, as_json=as_json)
     _check_target(model)
     check_targets(
@@ -145,14 +149,14 @@ def train(
     )
     X, Y = points.X, points.Y
     if Y is None:
-        raise ValueError(f"{display_name(data)}: has no labels to learn: give --labels")
+        raise ValueError(f"{display_name(data)}: has no labels: give --labels")
     names = {}
     if label_names is not None:
         names["label_names"] = read_names(label_names, Y.shape[1], "name", "label")
     if vocabulary is not None:
         names["vocabulary"] = read_names(vocabulary, X.shape[1], "word", "feature")
     expected = estimate(estimator, X, Y)
-    say(f"training takes {expected.shown()}")
+    print_message(f"training takes {expected.shown()}")
     begin = time.perf_counter()
     estimator.fit(X, Y)
     seconds = time.perf_counter() - begin
@@ -162,7 +166,7 @@ def train(
 
 
 def _check_target(model: str) -> None:
-    """Find out before the work, not after it, that a model cannot be written."""
+    """Raise an error before training if the model cannot be written."""
     if model == "-":
         return
     if model.endswith((".gz", ".xz")):
