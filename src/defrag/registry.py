@@ -66,7 +66,7 @@ class Entry:
 
 _LABEL_TREES, _TREES_CODEC = "defrag.classifiers.label_trees", "label_trees:TreesCodec"
 _ONE_VS_REST, _OVR_CODEC = "defrag.classifiers.one_vs_rest", "one_vs_rest:OneVsRestCodec"
-_EMBEDDINGS = "defrag.classifiers.embeddings"
+_EMBEDDINGS, _NEIGHBOURS_CODEC = "defrag.classifiers.embeddings", "embeddings:NeighboursCodec"
 _RIVALS, _GROUPS_CODEC = "defrag.agglomeration.rivals", "agglomeration:PoolingCodec"
 
 _ESTIMATORS: list[Entry] = [
@@ -77,9 +77,12 @@ _ESTIMATORS: list[Entry] = [
     Entry("DiSMEC", _ONE_VS_REST, "dismec", "classifier", _OVR_CODEC),
     Entry("PPDSparse", _ONE_VS_REST, "ppd-sparse", "classifier", _OVR_CODEC),
     Entry("ProXML", _ONE_VS_REST, "proxml", "classifier", _OVR_CODEC),
+    Entry("SLEEC", _EMBEDDINGS, "sleec", "classifier", _NEIGHBOURS_CODEC),
+    Entry("AnnexML", _EMBEDDINGS, "annexml", "classifier", _NEIGHBOURS_CODEC),
     Entry("LEML", _EMBEDDINGS, "leml", "classifier", "embeddings:LEMLCodec"),
     Entry("Agglomerated", "defrag.classifiers", "agglomerated", "composite",
           "agglomerated:AgglomeratedCodec"),
+    Entry("LPSR", "defrag.classifiers", "lpsr", "composite", "lpsr:LPSRCodec"),
     Entry("Refrag", "defrag.reranking", "refrag", "composite", "reranking:RefragCodec"),
     Entry("Imputed", "defrag.imputation", "imputed", "composite", "imputation:ImputedCodec"),
     Entry("Focused", "defrag.focusing", "focused", "composite", "focusing:FocusedCodec"),

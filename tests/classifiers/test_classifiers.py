@@ -12,7 +12,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from defrag import (
     LEML,
+    SLEEC,
     Agglomerated,
+    AnnexML,
     Defrag,
     DiSMEC,
     Hybrid,
@@ -33,6 +35,8 @@ CLASSIFIERS = [
     PPDSparse(random_state=0),
     ProXML(solution="minimum"),
     LEML(10, random_state=0),
+    SLEEC(2, cluster_size=80, n_components=10, random_state=0),
+    AnnexML(2, cluster_size=80, n_components=10, random_state=0),
     Agglomerated(DiSMEC(), Hybrid(max_cluster_size=2, pooling="mean"), random_state=0),
 ]
 
@@ -50,6 +54,8 @@ CLASSIFIERS = [
         ProXML(solution="minimum"),
         DiSMEC("exact", weight_threshold=0.0),
         LEML(),
+        SLEEC(2, cluster_size=20, n_components=20),
+        AnnexML(2, cluster_size=20, n_components=20),
         Agglomerated(DiSMEC(), Defrag(max_cluster_size=1)),
     ]
 )

@@ -11,7 +11,9 @@ import pytest
 from defrag import (
     LEML,
     PLT,
+    SLEEC,
     Agglomerated,
+    AnnexML,
     Bonsai,
     Defrag,
     DiSMEC,
@@ -46,7 +48,9 @@ GROUPS = {
 
 
 BASES = {"label-tree": LabelTree, "parabel": Parabel, "bonsai": Bonsai, "plt": PLT}
-FLAT = {"dismec": DiSMEC, "ppd-sparse": PPDSparse, "proxml": ProXML, "leml": LEML}
+FLAT = {"dismec": DiSMEC, "ppd-sparse": PPDSparse, "proxml": ProXML}
+EMBEDDINGS = {"sleec": SLEEC, "annexml": AnnexML, "leml": LEML}
+FLAT |= EMBEDDINGS
 
 
 def whole(base, groups, **settings):
@@ -74,6 +78,8 @@ def test_train_is_library(folder, base, groups):
         ("dismec", {"preset": "fast", "batch_size": 16}),
         ("ppd-sparse", {"l1": 0.2, "max_rounds": 2}),
         ("proxml", {"solution": "minimum", "batch_size": 16}),
+        ("sleec", {"n_learners": 2, "cluster_size": 20, "votes": "count", "label_neighbors": 4}),
+        ("annexml", {"n_learners": 2, "cluster_size": 20, "cosine_scale": 5.0, "n_negatives": 4}),
         ("leml", {"n_components": 3, "l2": 0.2, "n_rounds": 2, "n_steps": 4}),
     ],
 )

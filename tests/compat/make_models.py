@@ -14,8 +14,11 @@ from scipy import sparse
 
 from defrag import (
     LEML,
+    LPSR,
     PLT,
+    SLEEC,
     Agglomerated,
+    AnnexML,
     Bonsai,
     Defrag,
     DiSMEC,
@@ -68,7 +71,12 @@ def models(X):
     yield "proxml", ProXML(solution="minimum").fit(X, Y), {}
     low_rank = LEML(5, random_state=0).fit(X, Y)
     yield "leml", low_rank, {}
+    few = {"cluster_size": 20, "n_components": 4, "n_neighbors": 5, "random_state": 0}
+    yield "sleec", SLEEC(2, **few).fit(X, Y), {}
+    yield "annexml", AnnexML(2, **few).fit(X, Y), {}
     yield "leml-int8", low_rank, {"weights": "int8"}
+    short = LPSR(DiSMEC(), cluster_size=20, labels_per_cluster=5, random_state=0)
+    yield "lpsr", short.fit(X, Y), {}
     base = Parabel(n_trees=2, max_leaf_size=3)
     yield "agglomerated", Agglomerated(base, Hybrid(n_clusters=6), random_state=0).fit(X, Y), {}
     fiat = Fiat(agglomeration=Defrag(max_cluster_size=4))

@@ -8,6 +8,7 @@ import numpy as np
 
 from defrag import (
     LEML,
+    SLEEC,
     Agglomerated,
     Defrag,
     DiSMEC,
@@ -51,6 +52,12 @@ def small_dismec(**parameters):
 def small_leml(**parameters):
     """Fit factors of rank 3 for 12 features and 10 labels."""
     return LEML(**{"n_components": 3, "random_state": 0, **parameters}).fit(X, Y)
+
+
+def small_sleec(**parameters):
+    """Fit one learner of two clusters, with vectors of length 2."""
+    settings = {"cluster_size": 15, "n_components": 2, "n_neighbors": 3, "random_state": 0}
+    return SLEEC(1, **{**settings, **parameters}).fit(X, Y)
 
 
 def small_agglomerated(**parameters):

@@ -7,7 +7,15 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["best_rows", "leml_objective", "leml_round", "pair_dots", "votes"]
+__all__ = [
+    "annexml_loss",
+    "best_rows",
+    "label_matches",
+    "leml_objective",
+    "leml_round",
+    "pair_dots",
+    "votes",
+]
 
 
 def pair_dots(pattern, left, right):
@@ -59,3 +67,24 @@ def leml_round(X, Y, H, l2):
     A = X @ W
     H = np.linalg.solve(A.T @ A + l2 * np.eye(rank), A.T @ Y).T
     return W, H
+
+
+def label_matches(Y, n_neighbours, power):
+    """Return the points with the most similar labels of each point, as a dense matrix."""
+    similar = Y @ (Y / np.maximum(Y.sum(axis=1, keepdims=True), 1) ** power).T
+    result = np.zeros_like(similar)
+    for i, row in enumerate(similar):
+        best = sorted(np.flatnonzero(row > 0), key=lambda j: (-row[j], j))[:n_neighbours]
+        result[i, best] = row[best]
+    return result
+
+
+def annexml_loss(Z, anchors, positives, negatives, gamma):
+    """Return the sum over anchors of the mean loss over their positives, of vectors Z."""
+    U = Z / np.linalg.norm(Z, axis=1, keepdims=True)
+    total = 0.0
+    for i, near, far in zip(anchors, positives, negatives, strict=True):
+        for j in near:
+            gaps = [gamma * (U[i] @ U[j] - U[i] @ U[k]) for k in far]
+            total += np.log1p(np.exp(-np.array(gaps)).sum()) / len(near)
+    return total

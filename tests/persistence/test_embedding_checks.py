@@ -7,7 +7,7 @@ import pytest
 
 from defrag import load
 from defrag.exceptions import ModelFormatError
-from tests.helpers.model_drafts import Draft, small_leml
+from tests.helpers.model_drafts import Draft, small_leml, small_sleec
 
 
 @pytest.fixture(scope="module")
@@ -16,6 +16,7 @@ def stored(tmp_path_factory):
     folder = tmp_path_factory.mktemp("stored")
     small_leml().save(folder / "leml")
     small_leml().save(folder / "leml int8", weights="int8")
+    small_sleec().save(folder / "sleec")
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
@@ -61,16 +62,98 @@ LEML_INT8 = {
     "scales gone": (put("scales", None), "'scales' must come with weights of int8"),
     "scales fewer": (put("scales", np.ones(12, np.float32)), "'scales' must have 13 items, got 12"),
     "scales below zero": (item("scales", 4, -1), "'scales' must be finite and >= 0, got -1.0 at 4"),
-    "scales huge": (item("scales", 4, 1e38), "'scales' must keep 127 times itself finite"),
+    "scales huge": (item("scales", 4, 1e38), "'scales' must be at most"),
     "weights -128": (
         item("weights", 7, -128),
         r"must be in \[-127, 128\), got -128 at 7",
     ),
 }
 
+
+def inside(name, change):
+    """Change an array of the learner by a function of it."""
+
+    def apply(draft):
+        place = f"learners/0/{name}"
+        draft.put(place, change(draft.array(place).copy()))
+
+    return apply
+
+
+def learner_state(**changes):
+    return lambda draft: draft.model["children"]["learners"][0]["state"].update(changes)
+
+
+def raised(index, value):
+    def change(array):
+        array[index] = value
+        return array
+
+    return change
+
+
+# Two clusters of 30 points in all, 12 features, vectors of length 2.
+SLEEC = {
+    "no learner": (
+        lambda draft: (
+            draft.model["children"].update(learners=[]),
+            [draft.put(name, None) for name in list(draft.header) if "learners" in name],
+        ),
+        "children 'learners' must be at least one, got none",
+    ),
+    "rank other": (learner_state(rank=3), "'learners/0/weights' must have .* items"),
+    "rank none": (learner_state(rank=0), "rank of 'learners/0/' .* must be .* got 0"),
+    "euclidean a number": (learner_state(euclidean=1), "euclidean of 'learners/0/' .* got 1"),
+    "clusters none": (inside("point_ptr", lambda a: a[:1]), "must have at least one cluster"),
+    "clusters more": (
+        inside("point_ptr", lambda a: np.append(a, a[-1])),
+        "'learners/0/feature_ptr' must have 4",
+    ),
+    "points fall": (inside("point_ptr", raised(1, 31)), "'learners/0/point_ptr' must not fall"),
+    "points beyond": (inside("points", raised(4, 30)), r"'learners/0/points' .*\[0, 30\), got 30"),
+    "points below": (inside("points", raised(4, -1)), "'learners/0/points' must be in .* got -1"),
+    "points fewer": (inside("points", lambda a: a[:-1]), "'learners/0/point_ptr' must run from 0"),
+    "features beyond": (
+        inside("features", raised(0, 12)),
+        r"'learners/0/features' must be in \[0, 12\), got 12",
+    ),
+    "features fall": (
+        inside("features", lambda a: a[::-1].copy()),
+        "'learners/0/features' must rise",
+    ),
+    "feature_ptr falls": (
+        inside("feature_ptr", raised(1, -1)),
+        "'learners/0/feature_ptr' must not",
+    ),
+    "router beyond": (
+        inside("router/indices", raised(0, 2)),
+        r"'learners/0/router/indices' .* got 2",
+    ),
+    "router short": (inside("router/data", lambda a: a[:-1]), "'learners/0/router/data' must have"),
+    "router nan": (
+        inside("router/data", raised(0, np.nan)),
+        "'learners/0/router/data' must be finite",
+    ),
+    "router features": (state(n_features=11), "'learners/0' must have the features .* got 12"),
+    "weights nan": (inside("weights", raised(9, np.nan)), "'learners/0/weights' must be finite"),
+    "weights short": (inside("weights", lambda a: a[:-1]), "'learners/0/weights' must have"),
+    "labels beyond": (state(n_labels=9), r"'point_labels/indices' must be in \[0, 9\), got 9"),
+    "labels of none": (
+        lambda draft: (
+            draft.put("point_labels/indptr", np.zeros(1, np.int64)),
+            draft.put("point_labels/indices", np.zeros(0, np.int32)),
+        ),
+        "'point_labels/indptr' must have at least one point",
+    ),
+    "label pointers fall": (
+        item("point_labels/indptr", 3, 50),
+        "'point_labels/indptr' must not fall",
+    ),
+}
+
 CASES = {
     f"{model}: {what}": (model, *case)
-    for model, cases in (("leml", LEML), ("leml int8", LEML_INT8))
+    for model, cases in (("leml", LEML), ("leml int8", LEML_INT8), ("sleec", SLEEC))
     for what, case in cases.items()
 }
 
@@ -88,11 +171,20 @@ def test_broken_files_are_refused_by_name(tmp_path, stored, case):
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("value", [3.4e38, -3.4e38])
+@pytest.mark.parametrize("value", [1e12, -1e12])
 def test_sums_beyond_all_numbers_are_survived(tmp_path, stored, value):
     draft = Draft(stored["leml"])
     draft.array("weights")[:] = value
     draft.array("weights")[::2] *= -1
+    (tmp_path / "huge").write_bytes(draft.to_bytes())
+    labels, scores = load(tmp_path / "huge").predict_topk(np.ones((3, 12)), k=10)
+    assert ((labels >= -1) & (labels < 10)).all()
+    assert ((scores >= 0) & (scores <= 1)).all()
+
+
+def test_vectors_beyond_all_numbers_are_survived(tmp_path, stored):
+    draft = Draft(stored["sleec"])
+    draft.array("learners/0/weights")[:] = 1e12
     (tmp_path / "huge").write_bytes(draft.to_bytes())
     labels, scores = load(tmp_path / "huge").predict_topk(np.ones((3, 12)), k=10)
     assert ((labels >= -1) & (labels < 10)).all()

@@ -8,7 +8,8 @@ import warnings
 from abc import abstractmethod
 from collections import Counter
 from copy import copy
-from typing import TYPE_CHECKING, Any, ClassVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 from scipy import sparse
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from defrag.io.files import PathLike
     from defrag.typing import Csr, Floats, Ids, LabelsLike, MatrixLike, Seed
 
-__all__ = ["Classifier", "check_part", "labels_with_points", "unit_rows"]
+__all__ = ["Classifier", "Ranker", "check_part", "labels_with_points", "unit_rows"]
 
 # Rows, and scores, that are held at a time while a matrix of scores is put together.
 _ROWS_AT_A_TIME = 20_000
@@ -74,6 +75,40 @@ def _is_calibrated(model: Classifier) -> bool:
         name = type(model).__name__
         raise AttributeError(f"{name} has no predict_proba before calibrate(X, Y) is called")
     return True
+
+
+class Ranker(Protocol):
+    """What ranks labels: a classifier, or one restricted to some labels."""
+
+    def rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:
+        """Return the best labels of each row; see :meth:`Classifier.rank`."""
+
+
+@dataclass(frozen=True)
+class FilteredRanker:
+    """Ranks all labels and keeps some of them."""
+
+    base: Classifier
+    labels: Ids
+
+    def rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:  # noqa: ARG002 - always is
+        """Return the best labels of each row; see :meth:`Classifier.rank`."""
+        kept_labels = np.full((X.shape[0], k), -1, dtype=np.int32)
+        kept_scores = np.zeros((X.shape[0], k), dtype=np.float32)
+        n_labels = self.base.n_labels_
+        wanted = np.zeros(n_labels + 1, dtype=bool)  # the last one is that of -1
+        wanted[self.labels] = True
+        step = 1 + _SCORES_AT_A_TIME // n_labels
+        for first in range(0, X.shape[0], step):
+            rows = slice(first, first + step)
+            labels, scores = self.base.rank(X[rows], n_labels, exhaustive=True)
+            kept = wanted[labels]
+            kept &= np.cumsum(kept, axis=1) <= k
+            place = np.cumsum(kept, axis=1) - 1
+            at_row = np.nonzero(kept)[0]
+            kept_labels[first + at_row, place[kept]] = labels[kept]
+            kept_scores[first + at_row, place[kept]] = scores[kept]
+        return kept_labels, kept_scores
 
 
 class Classifier(ClassifierMixin, Estimator):
@@ -119,6 +154,18 @@ class Classifier(ClassifierMixin, Estimator):
         scores : ndarray of float32, shape (n_points, k)
             Their scores between 0 and 1; 0 where there are fewer.
         """
+
+    def restricted(self, labels: Ids) -> Ranker:
+        """Return what ranks some labels only, as this classifier does.
+
+        Unless a method overrides it, all labels are ranked and the others dropped.
+
+        Parameters
+        ----------
+        labels : ndarray of int32
+            Rising label ids.
+        """
+        return FilteredRanker(self, labels)
 
     def max_ranked(self) -> int:
         """Return the largest number of labels that :meth:`rank` can find for a point."""

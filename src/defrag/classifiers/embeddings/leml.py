@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -210,6 +211,14 @@ class LEML(Classifier):
             labels[rows, :n_best] = np.take_along_axis(ids, order, 1)
             scores[rows, :n_best] = np.take_along_axis(bent, order, 1)
         return labels, scores
+
+    def restricted(self, labels: Ids) -> LEML:
+        """Return a classifier that has the factors of some labels only."""
+        outputs = np.flatnonzero(np.isin(self.labels_, labels))
+        narrow = copy(self)
+        narrow.labels_ = self.labels_[outputs]
+        narrow.label_factors_ = RowPanels.pack(self.label_factors_.unpack()[outputs])
+        return narrow
 
     def max_ranked(self) -> int:
         """Return the largest number of labels that :meth:`rank` can find for a point."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from copy import copy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,8 @@ from defrag.classifiers._cost import LANES, Cost
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from numpy.typing import NDArray
 
     from defrag.typing import Csr, Floats, Ids, LabelsLike, MatrixLike, Progress
 
@@ -216,6 +219,23 @@ class OneVsRest(Classifier):
         rows = _native.unit_rows(X, n_threads=threads)
         return _native.flat_search(self.weights_, rows, top_k=k, n_threads=threads)
 
+    def restricted(self, labels: Ids) -> OneVsRest:
+        """Return a classifier that has the weights of some labels only."""
+        flat = self.weights_
+        shape = (len(flat.feature_ptr) - 1, len(flat.labels))
+        outputs = np.flatnonzero(np.isin(flat.labels, labels))
+        by_feature = sparse.csr_array((flat.weights, flat.outputs, flat.feature_ptr), shape=shape)
+        part = sparse.csr_array(by_feature[:, outputs])
+        narrow = copy(self)
+        narrow.weights_ = FlatWeights(
+            labels=flat.labels[outputs],
+            feature_ptr=part.indptr.astype(np.int64),
+            outputs=_as_outputs(part.indices, len(outputs)),
+            weights=part.data.astype(np.float32, copy=False),
+            bias=flat.bias[outputs],
+        )
+        return narrow
+
     def max_ranked(self) -> int:
         """Return the largest number of labels that :meth:`rank` can find for a point."""
         return len(self.weights_.labels)
@@ -250,15 +270,21 @@ def join_weights(labels: Ids, batches: list[Csr]) -> FlatWeights:
     n_features = joined.shape[0] - 1
     bias = joined[[n_features]].toarray().ravel()
     end = joined.indptr[n_features]
-    outputs = joined.indices[:end]
-    narrow = len(labels) <= 2**16
     return FlatWeights(
         labels=labels,
         feature_ptr=joined.indptr[:-1].astype(np.int64),
-        outputs=outputs.astype(np.uint16) if narrow else outputs.astype(np.int32, copy=False),
+        outputs=_as_outputs(joined.indices[:end], len(labels)),
         weights=joined.data[:end].astype(np.float32, copy=False),
         bias=bias.astype(np.float32, copy=False),
     )
+
+
+def _as_outputs(outputs: Ids, n_outputs: int) -> NDArray[np.uint16] | Ids:
+    """Return outputs in the narrowest type that the search takes."""
+    narrow: NDArray[np.uint16] | Ids = (
+        outputs.astype(np.uint16) if n_outputs <= 2**16 else outputs.astype(np.int32, copy=False)
+    )
+    return narrow
 
 
 def _part_of(progress: Progress, first: int, last: int, total: int) -> Progress:

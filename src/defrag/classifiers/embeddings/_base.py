@@ -1,0 +1,309 @@
+"""Ensembles of local embeddings: clusters of points, a linear map each, neighbours that vote."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from defrag import _native
+from defrag._native import RowPanels
+from defrag._progress import progress_bar
+from defrag.classifiers._base import Classifier, unit_rows
+from defrag.classifiers._cost import Cost
+from defrag.classifiers.embeddings._algebra import one_blas_thread
+from defrag.trees.seeds import member_seeds
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import Any
+
+    from defrag.typing import Csr, Floats, Ids, Offsets
+
+__all__ = ["Learner", "LocalMap", "NeighbourEnsemble", "panel_bias", "settle"]
+
+_ROWS_AT_A_TIME = 8192
+"""Points that are embedded and ranked together."""
+
+_PANEL_ROWS = 16
+
+
+class LocalMap(NamedTuple):
+    """What is learnt of one cluster.
+
+    Attributes
+    ----------
+    features : ndarray of int32
+        The features of its points, rising.
+    weights : ndarray of float32, shape (n_cluster_features, n_components)
+        The linear map of these features.
+    vectors : ndarray of float32, shape (n_cluster_points, n_components)
+        The embedded points.
+    """
+
+    features: Ids
+    weights: Floats
+    vectors: Floats
+
+
+@dataclass(frozen=True)
+class Learner:
+    """One partition of the points with a linear map and embedded points per cluster.
+
+    Parameters
+    ----------
+    router : csr_array, shape (n_features, n_clusters)
+        Scores of the clusters; a point belongs to the highest one, the first where none is
+        above zero.
+    feature_ptr, point_ptr : ndarray of int64, shape (n_clusters + 1,)
+        Where the features and the points of each cluster begin.
+    features : ndarray of int32
+        The features of each cluster, rising.
+    weights : ndarray of float32, shape (len(features), n_components)
+        Their rows of the linear maps.
+    points : ndarray of int32
+        The points of each cluster, as rows of the stored labels.
+    panels : ndarray of float32, shape (n_panels, n_components, 16)
+        The embedded points, cluster after cluster, each from a panel of its own on.
+    bias : ndarray of float32, shape (len(points),), optional
+        What the score of each point begins with: minus half its squared length, for Euclidean
+        neighbours.
+    """
+
+    router: Csr
+    feature_ptr: Offsets
+    features: Ids
+    weights: Floats
+    point_ptr: Offsets
+    points: Ids
+    panels: Floats
+    bias: Floats | None
+
+    @classmethod
+    def join(
+        cls, router: Csr, members: list[Ids], maps: list[LocalMap], *, euclidean: bool
+    ) -> Learner:
+        """Put the maps of all clusters one after the other."""
+        packed = [RowPanels.pack(one.vectors).lines for one in maps]
+        point_ptr = _offsets(members)
+        panels = np.concatenate(packed)
+        return cls(
+            router=router,
+            feature_ptr=_offsets([one.features for one in maps]),
+            features=np.concatenate([one.features for one in maps]),
+            weights=np.concatenate([one.weights for one in maps]),
+            point_ptr=point_ptr,
+            points=np.concatenate(members).astype(np.int32),
+            panels=panels,
+            bias=panel_bias(panels, point_ptr) if euclidean else None,
+        )
+
+    def neighbours(self, X: Csr, n_best: int, *, n_threads: int) -> Ids:
+        """Find the nearest points of each unit row in its cluster; -1 where there are fewer."""
+        found = np.full((X.shape[0], n_best), -1, dtype=np.int32)
+        home = route(X, self.router, n_threads=n_threads)
+        first_panel = panel_ptr(self.point_ptr)
+        for c in np.unique(home):
+            rows = np.flatnonzero(home == c)
+            features = slice(self.feature_ptr[c], self.feature_ptr[c + 1])
+            inside = restrict(X[rows], self.features[features])
+            embedded = _native.sparse_dense(inside, self.weights[features], n_threads=n_threads)
+            points = slice(self.point_ptr[c], self.point_ptr[c + 1])
+            panels = RowPanels(
+                self.panels[first_panel[c] : first_panel[c + 1]],
+                points.stop - points.start,
+                None if self.bias is None else self.bias[points],
+            )
+            ids, _ = _native.nearest_rows(embedded, panels, n_best=n_best, n_threads=n_threads)
+            found[rows] = np.where(ids >= 0, self.points[points][ids], -1)
+        return found
+
+
+class NeighbourEnsemble(Classifier):
+    """Base of the methods whose learners are local embeddings.
+
+    A subclass says how points are partitioned and how a cluster is embedded.
+    """
+
+    n_learners: int
+    cluster_size: int
+    n_components: int
+    n_neighbors: int
+    votes: str
+    verbose: int
+    learners_: list[Learner]
+    point_labels_: Csr
+    euclidean = True
+
+    @abstractmethod
+    def _partition(self, X: Csr, Y: Csr, n_clusters: int, seed: int) -> Csr:
+        """Return a router, features by clusters."""
+
+    @abstractmethod
+    def _embed(self, X: Csr, Y: Csr, seed: int) -> tuple[Floats, Floats]:
+        """Return the map and the vectors of a cluster whose features are all of X."""
+
+    def _train(self, X: Csr, Y: Csr, seed: int) -> None:
+        labelled = np.flatnonzero(np.diff(Y.indptr))
+        X, Y = unit_rows(X, _native.n_threads(self.n_jobs)), sparse.csr_array(Y)
+        if len(labelled) < X.shape[0]:
+            X, Y = X[labelled], Y[labelled]
+        n_clusters = max(1, round(X.shape[0] / self.cluster_size))
+        seeds = member_seeds(seed, self.n_learners)
+        with one_blas_thread(), progress_bar("embedding", enabled=self.verbose > 0) as progress:
+            shares = [self._shares(X, Y, n_clusters, own) for own in seeds]
+            tasks = [
+                (number, c) for number, (_, members) in enumerate(shares)
+                for c in range(len(members))
+            ]  # fmt: skip
+
+            def embed(task: tuple[int, int]) -> LocalMap:
+                number, c = task
+                points = shares[number][1][c]
+                inside = X[points]
+                features = np.unique(inside.indices).astype(np.int32)
+                own = np.random.SeedSequence((seeds[number], c)).generate_state(1, np.uint64)
+                weights, vectors = self._embed(
+                    restrict(inside, features), sparse.csr_array(Y[points]), int(own[0] >> 1)
+                )
+                return LocalMap(features, weights, vectors)
+
+            maps: list[list[LocalMap]] = [[] for _ in seeds]
+            threads = _native.n_threads(self.n_jobs)
+            for done, (task, one) in enumerate(zip(tasks, in_order(embed, tasks, threads),
+                                                   strict=True)):  # fmt: skip
+                maps[task[0]].append(one)
+                if progress is not None:
+                    progress((done + 1) / len(tasks))
+        self.learners_ = [
+            Learner.join(router, members, own, euclidean=self.euclidean)
+            for (router, members), own in zip(shares, maps, strict=True)
+        ]
+        self.point_labels_ = Y
+
+    def _shares(self, X: Csr, Y: Csr, n_clusters: int, seed: int) -> tuple[Csr, list[Ids]]:
+        """Return a router and the points of each cluster."""
+        if n_clusters == 1:
+            alone: Csr = sparse.csr_array(np.zeros((X.shape[1], 1), dtype=np.float32))
+            return alone, [np.arange(X.shape[0], dtype=np.int32)]
+        router = self._partition(X, Y, n_clusters, seed)
+        threads = _native.n_threads(self.n_jobs)
+        return settle(X, router, least=self.n_neighbors, n_threads=threads)
+
+    def rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:  # noqa: ARG002 - neighbours are all there is
+        """Return the best labels of each row; see :meth:`Classifier.rank`."""
+        threads = _native.n_threads(self.n_jobs)
+        n_best, n_learners = self.n_neighbors, len(self.learners_)
+        own = np.ones(n_best) if self.votes == "count" else 1.0 / np.arange(1, n_best + 1)
+        weights = np.tile(own / (own.sum() * n_learners), n_learners).astype(np.float32)
+        labels = np.empty((X.shape[0], k), dtype=np.int32)
+        scores = np.empty((X.shape[0], k), dtype=np.float32)
+        for first in range(0, X.shape[0], _ROWS_AT_A_TIME):
+            rows = slice(first, first + _ROWS_AT_A_TIME)
+            unit = unit_rows(X[rows], threads)
+            neighbours = np.hstack(
+                [one.neighbours(unit, n_best, n_threads=threads) for one in self.learners_]
+            )
+            labels[rows], scores[rows] = _native.rank_votes(
+                neighbours,
+                np.broadcast_to(weights, neighbours.shape),
+                self.point_labels_,
+                k=k,
+                n_threads=threads,
+            )
+        return labels, np.minimum(scores, np.float32(1.0))
+
+    def max_ranked(self) -> int:
+        """Return the largest number of labels that :meth:`rank` can find for a point."""
+        most = int(np.diff(self.point_labels_.indptr).max())
+        return min(self.n_labels_, most * self.n_neighbors * len(self.learners_))
+
+    @property
+    def n_members(self) -> int:
+        """How many models are averaged."""
+        return self.n_learners
+
+    def as_member(self) -> Classifier:
+        """Return an unfitted copy that is one member of the ensemble."""
+        member: Classifier = super().as_member().set_params(n_learners=1)
+        return member
+
+    def training_cost(self, X: Csr, Y: Csr) -> Cost:  # noqa: ARG002 - labels are few
+        """Estimate the cost from the products of the points with their maps."""
+        n_products = X.nnz * self.n_components * self.n_learners
+        kept = 4.0 * self.n_learners * self.n_components * (X.shape[0] + X.shape[1])
+        return Cost(n_products * self.seconds_per_step, kept)
+
+
+def route(X: Csr, router: Csr, *, n_threads: int) -> Ids:
+    """Return the cluster of each row: the first of the highest scores, 0 where none is above 0."""
+    home = np.zeros(X.shape[0], dtype=np.int32)
+    if router.shape[1] > 1:
+        best = _native.best_matches(X, router, n_best=1, n_threads=n_threads)
+        found = np.diff(best.indptr) > 0
+        home[found] = best.columns[best.indptr[:-1][found]]
+    return home
+
+
+def settle(X: Csr, router: Csr, *, least: int, n_threads: int) -> tuple[Csr, list[Ids]]:
+    """Assign points, and do without clusters of fewer than ``least`` points."""
+    while True:
+        home = route(X, router, n_threads=n_threads)
+        sizes = np.bincount(home, minlength=router.shape[1])
+        kept = np.flatnonzero(sizes >= least) if sizes.max() >= least else [int(sizes.argmax())]
+        if len(kept) == router.shape[1]:
+            order = np.argsort(home, kind="stable").astype(np.int32)
+            return router, np.split(order, np.cumsum(sizes)[:-1])
+        router = sparse.csr_array(router[:, kept])
+
+
+def restrict(X: Csr, features: Ids) -> Csr:
+    """Return some columns of a matrix, numbered anew; ``features`` rise."""
+    place = np.full(X.shape[1], -1, dtype=np.int32)
+    place[features] = np.arange(len(features), dtype=np.int32)
+    columns = place[X.indices]
+    kept = columns >= 0
+    counts = np.concatenate([[0], np.cumsum(kept, dtype=np.int64)])
+    return sparse.csr_array(
+        (X.data[kept], columns[kept], counts[X.indptr]), shape=(X.shape[0], len(features))
+    )
+
+
+def panel_ptr(point_ptr: Offsets) -> Offsets:
+    """Return where the panels of each cluster begin."""
+    n_panels = -(-np.diff(point_ptr) // _PANEL_ROWS)
+    return np.concatenate([[0], np.cumsum(n_panels)])
+
+
+def panel_bias(panels: Floats, point_ptr: Offsets) -> Floats:
+    """Return minus half the squared length of each point."""
+    lengths = np.empty((len(panels), _PANEL_ROWS), dtype=np.float32)
+    for i, panel in enumerate(panels):
+        lengths[i] = np.float32(-0.5) * np.einsum("ij,ij->j", panel, panel)
+    first = panel_ptr(point_ptr)
+    return np.concatenate(
+        [
+            lengths[first[c] : first[c + 1]].ravel()[: point_ptr[c + 1] - point_ptr[c]]
+            for c in range(len(point_ptr) - 1)
+        ]
+    )
+
+
+def in_order(work: Callable[[Any], Any], tasks: list[Any], n_threads: int) -> Iterator[Any]:
+    """Do tasks on several threads and yield the results in the order of the tasks."""
+    if n_threads == 1 or len(tasks) == 1:
+        yield from map(work, tasks)
+        return
+    pool = ThreadPoolExecutor(min(n_threads, len(tasks)))
+    try:
+        yield from pool.map(work, tasks)
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _offsets(parts: list[Ids]) -> Offsets:
+    return np.concatenate([[0], np.cumsum([len(part) for part in parts])]).astype(np.int64)

@@ -1,0 +1,261 @@
+"""LPSR: a partition of the points decides which labels a scorer looks at."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import clone
+
+from defrag import _native
+from defrag._parameters import Choice, Int
+from defrag._progress import progress_bar
+from defrag.classifiers._base import Classifier, check_part, unit_rows
+from defrag.classifiers.embeddings._base import route, settle
+from defrag.classifiers.embeddings.sleec import centroids
+from defrag.classifiers.one_vs_rest import DiSMEC
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from sklearn.base import BaseEstimator
+
+    from defrag.classifiers._base import Ranker
+    from defrag.classifiers._cost import Cost
+    from defrag.typing import Csr, Floats, Ids, Offsets, Seed
+
+__all__ = ["LPSR"]
+
+_LEAST_POINTS = 10
+"""A cluster of fewer points is dissolved."""
+
+_TOP = 5
+"""The number of labels that the optimised assignment wants to be right."""
+
+_STEPS = 30
+_RANKED = 1000
+"""Labels of the scorer that the optimised assignment looks at."""
+
+
+class LPSR(Classifier):
+    """Label partitioning for sublinear ranking (Weston, Makadia and Yee, 2013).
+
+    Clusters the points on which a scorer is right, gives each cluster a short list of labels,
+    and lets the scorer rank the labels of a point's cluster alone. The scorer is trained as
+    usual; prediction is faster by about the share of labels that are left out.
+
+    Parameters
+    ----------
+    base : classifier, default=DiSMEC()
+        The scorer. One-vs-rest classifiers and LEML look at the labels of the cluster only;
+        others rank all labels, of which those of the cluster are kept.
+    cluster_size : int, default=150
+        Points per cluster, on average.
+    labels_per_cluster : int, default=500
+        The most labels of a cluster.
+    assignment : {"frequency", "optimised"}, default="frequency"
+        The most frequent labels of the points of a cluster, or those that gradient ascent on
+        the published objective chooses among twice as many: a label gains where it is relevant
+        and ranked high, and loses where others of the cluster are ranked before it.
+    random_state : int, RandomState, Generator or None, default=None
+        Seed of the clusters; it replaces that of ``base``.
+    n_jobs : int, optional
+        Threads; it replaces those of ``base``.
+    verbose : int, default=0
+        Show progress bars on a terminal.
+
+    Attributes
+    ----------
+    base_ : classifier
+        The fitted scorer.
+    router_ : csr_array, shape (n_features, n_clusters)
+        The centres of the clusters.
+    label_ptr_ : ndarray of int64, shape (n_clusters + 1,)
+        Where the labels of each cluster begin.
+    labels_ : ndarray of int32
+        The labels of each cluster, rising.
+    classes_ : ndarray
+        The classes, or the label ids.
+    n_labels_ : int
+        How many labels there are.
+    n_features_in_ : int
+        How many features X had.
+
+    See Also
+    --------
+    LabelTree : Labels in a tree, which trains fast too.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from defrag import LPSR
+    >>> X = np.kron(np.eye(3), np.ones((20, 2)))
+    >>> Y = np.repeat([0, 1, 2], 20)
+    >>> model = LPSR(cluster_size=20, random_state=0).fit(X, Y)
+    >>> model.predict(X[::20]).tolist()
+    [0, 1, 2]
+    """
+
+    def __init__(
+        self,
+        base: Classifier | None = None,
+        *,
+        cluster_size: int = 150,
+        labels_per_cluster: int = 500,
+        assignment: str = "frequency",
+        random_state: Seed = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.base = base
+        self.cluster_size = cluster_size
+        self.labels_per_cluster = labels_per_cluster
+        self.assignment = assignment
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    parameter_rules: ClassVar[dict[str, Any]] = {
+        "cluster_size": Int(1),
+        "labels_per_cluster": Int(1),
+        "assignment": Choice(("frequency", "optimised")),
+        "n_jobs": Int(none=True),
+        "verbose": Int(0),
+    }
+
+    def _base(self) -> Classifier:
+        base = DiSMEC() if self.base is None else self.base
+        check_part(self, "base", base, Classifier)
+        return base
+
+    def _train(self, X: Csr, Y: Csr, seed: int) -> None:
+        settings = {"random_state": seed, "n_jobs": self.n_jobs}
+        self.base_: Classifier = clone(self._base()).set_params(**settings).fit_canonical(X, Y)
+        threads = _native.n_threads(self.n_jobs)
+        n_ranked = min(_RANKED if self.assignment == "optimised" else 1, Y.shape[1])
+        ranked, _ = self.base_.rank(X, n_ranked, exhaustive=False)
+        unit = unit_rows(X, threads)
+        right = np.flatnonzero(_is_label(ranked[:, 0], Y))
+        n_clusters = max(1, round(X.shape[0] / self.cluster_size))
+        fitted = unit[right] if len(right) >= n_clusters else unit
+        router = centroids(fitted, n_clusters, seed, n_threads=threads)
+        self.router_, members = settle(unit, router, least=_LEAST_POINTS, n_threads=threads)
+        chosen = []
+        with progress_bar("assigning labels", enabled=self.verbose > 0) as progress:
+            for number, points in enumerate(members):
+                chosen.append(self._choose(Y[points], ranked[points]))
+                if progress is not None:
+                    progress((number + 1) / len(members))
+        counts = [len(one) for one in chosen]
+        self.label_ptr_: Offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        self.labels_: Ids = np.concatenate(chosen)
+        self.rankers_: dict[int, Ranker] = {}
+
+    def _choose(self, Y: Csr, ranked: Ids) -> Ids:
+        """Choose the labels of a cluster."""
+        counts = np.bincount(Y.indices, minlength=Y.shape[1])
+        by_count = np.argsort(-counts, kind="stable")[: np.count_nonzero(counts)]
+        most = self.labels_per_cluster
+        if self.assignment == "optimised" and len(by_count) > most:
+            candidates = np.sort(by_count[: 2 * most])
+            alpha = optimise_assignment(candidates, Y, ranked)
+            by_count = candidates[np.argsort(-alpha, kind="stable")]
+        return np.sort(by_count[:most]).astype(np.int32)
+
+    def _cluster(self, c: int) -> Ranker:
+        """Return the scorer of the labels of a cluster, made when it is first asked for."""
+        if c not in self.rankers_:
+            labels = self.labels_[self.label_ptr_[c] : self.label_ptr_[c + 1]]
+            self.rankers_[c] = self.base_.restricted(labels)
+        return self.rankers_[c]
+
+    def rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:
+        """Return the best labels of each row; see :meth:`Classifier.rank`."""
+        threads = _native.n_threads(self.n_jobs)
+        labels = np.full((X.shape[0], k), -1, dtype=np.int32)
+        scores = np.zeros((X.shape[0], k), dtype=np.float32)
+        home = route(unit_rows(X, threads), self.router_, n_threads=threads)
+        for c in np.unique(home):
+            rows = np.flatnonzero(home == c)
+            labels[rows], scores[rows] = self._cluster(int(c)).rank(
+                X[rows], k, exhaustive=exhaustive
+            )
+        return labels, scores
+
+    def __getstate__(self) -> Any:
+        # The scorers of clusters are made anew from the base.
+        state = dict(super().__getstate__())
+        if "rankers_" in state:
+            state["rankers_"] = {}
+        return state
+
+    def max_ranked(self) -> int:
+        """Return the largest number of labels that :meth:`rank` can find for a point."""
+        return int(np.diff(self.label_ptr_).max())
+
+    def fitted_parts(self) -> list[BaseEstimator]:
+        """Return the fitted parts."""
+        if not hasattr(self, "base_"):
+            return []
+        copies = [one for one in self.rankers_.values() if isinstance(one, Classifier)]
+        return [self.base_, *copies]
+
+    def log_scores(self, scores: Floats) -> Floats:
+        """Return the logarithms of scores as the base counts them."""
+        return self.base_.log_scores(scores)
+
+    def training_cost(self, X: Csr, Y: Csr) -> Cost:
+        """Estimate the cost of the base and of its ranking of the training points."""
+        return self._base().training_cost(X, Y).times(1.2)
+
+
+def _is_label(best: Ids, Y: Csr) -> NDArray[np.bool_]:
+    """Return which points have the label that was ranked first."""
+    rows = np.repeat(np.arange(Y.shape[0]), np.diff(Y.indptr))
+    hits = np.zeros(Y.shape[0], dtype=bool)
+    hits[rows[Y.indices == best[rows]]] = True
+    return hits
+
+
+def optimise_assignment(candidates: NDArray[Any], Y: Csr, ranked: Ids) -> NDArray[np.float64]:
+    """Return a weight in [0, 1] per candidate label, by projected gradient ascent.
+
+    Maximises the sum over points t of ``1 / |y_t|`` times the sum over its labels y of
+    ``alpha_y / R(t, y) * (1 - Phi(sum of alpha_i with R(t, i) < R(t, y)))``, R being the rank
+    that the scorer gives, and ``Phi(r) = 1 / (1 + exp(5 - r))``.
+
+    Parameters
+    ----------
+    candidates : ndarray of int, shape (n_candidates,)
+        Labels, rising.
+    Y : csr_array, shape (n_points, n_labels)
+        The labels of the points of a cluster.
+    ranked : ndarray of int32, shape (n_points, n_ranked)
+        The labels that the scorer ranks highest for each point, best first.
+    """
+    place = np.full(Y.shape[1] + 1, -1)
+    place[candidates] = np.arange(len(candidates))
+    relevant = sparse.csr_array(Y)[:, candidates].toarray() > 0
+    sizes = np.maximum(np.diff(Y.indptr), 1)
+    lists = []
+    for t in range(Y.shape[0]):
+        columns = place[ranked[t]]
+        ranks = np.flatnonzero(columns >= 0)
+        columns = columns[ranks]
+        gain = relevant[t, columns] / ((ranks + 1.0) * sizes[t])
+        lists.append((columns, gain))
+    alpha = np.full(len(candidates), 0.5)
+    for number in range(_STEPS):
+        slope = np.zeros_like(alpha)
+        for columns, gain in lists:
+            own = alpha[columns]
+            phi = 1.0 / (1.0 + np.exp(_TOP - (np.cumsum(own) - own)))
+            loss = gain * own * phi * (1.0 - phi)
+            # A label is before all that come after it.
+            later = np.cumsum(loss[::-1])[::-1] - loss
+            np.add.at(slope, columns, gain * (1.0 - phi) - later)
+        largest = np.abs(slope).max()
+        if largest == 0.0:
+            break
+        alpha = np.clip(alpha + slope / largest / np.sqrt(number + 1.0), 0.0, 1.0)
+    return alpha

@@ -1,0 +1,145 @@
+"""LPSR: the labels of a cluster are chosen as promised, and the scorer ranks no others."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from defrag import LEML, LPSR, DiSMEC, LabelTree, load
+from defrag.classifiers.embeddings._base import route
+from defrag.classifiers.lpsr import optimise_assignment
+from defrag.exceptions import ModelFormatError
+from tests.data import make_data
+from tests.helpers.model_drafts import Draft
+
+SMALL = {"cluster_size": 40, "labels_per_cluster": 8, "random_state": 0}
+BASES = [DiSMEC(), LEML(10), LabelTree(1, max_leaf_size=4)]
+
+
+@parametrize_with_checks([LPSR(cluster_size=20), LPSR(LabelTree(), cluster_size=20)])
+def test_scikit_learn_contract(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("base", BASES, ids=["dismec", "leml", "label_tree"])
+def test_the_scorer_ranks_the_labels_of_the_cluster(base):
+    X, Y = make_data()
+    model = LPSR(base, **SMALL).fit(X, Y)
+    home = route(X, model.router_, n_threads=1)
+    every, scores = model.base_.rank(X, Y.shape[1], exhaustive=True)
+    labels, found = model.predict_topk(X, k=5)
+    for i, c in enumerate(home):
+        allowed = model.labels_[model.label_ptr_[c] : model.label_ptr_[c + 1]]
+        kept = np.isin(every[i], allowed)
+        wanted = every[i][kept][:5]
+        np.testing.assert_array_equal(labels[i, : len(wanted)], wanted)
+        np.testing.assert_array_equal(found[i, : len(wanted)], scores[i][kept][:5])
+        assert (labels[i, len(wanted) :] == -1).all()
+
+
+def test_the_most_frequent_labels_of_a_cluster():
+    X, Y = make_data()
+    model = LPSR(**SMALL).fit(X, Y)
+    home = route(X, model.router_, n_threads=1)
+    assert len(model.label_ptr_) - 1 == len(np.unique(home)) > 2
+    for c in np.unique(home):
+        counts = Y.toarray()[home == c].sum(axis=0)
+        best = sorted(np.flatnonzero(counts), key=lambda label: (-counts[label], label))[:8]
+        chosen = model.labels_[model.label_ptr_[c] : model.label_ptr_[c + 1]]
+        assert chosen.tolist() == sorted(best)
+
+
+def objective(alpha, candidates, Y, ranked):
+    """Compute what the assignment maximises, label by label."""
+    total = 0.0
+    for t, row in enumerate(Y.toarray()):
+        order = {label: r + 1 for r, label in enumerate(ranked[t]) if label in candidates}
+        for label in np.flatnonzero(row):
+            if label not in order:
+                continue
+            before = sum(
+                alpha[candidates.tolist().index(other)]
+                for other, r in order.items()
+                if r < order[label]
+            )
+            phi = 1 / (1 + np.exp(5 - before))
+            own = alpha[candidates.tolist().index(label)]
+            total += own / order[label] * (1 - phi) / row.sum()
+    return total
+
+
+def test_the_optimised_assignment_raises_its_objective():
+    rng = np.random.default_rng(0)
+    Y = sparse.csr_array((rng.random((30, 40)) < 0.1).astype(np.float32))
+    ranked = np.array([rng.permutation(40) for _ in range(30)], dtype=np.int32)
+    candidates = np.arange(0, 40, 2)
+    alpha = optimise_assignment(candidates, Y, ranked)
+    assert ((alpha >= 0) & (alpha <= 1)).all()
+    best = objective(alpha, candidates, Y, ranked)
+    assert best > objective(np.full(20, 0.5), candidates, Y, ranked)
+    assert best > objective(np.ones(20), candidates, Y, ranked)
+    X, Y = make_data()
+    model = LPSR(assignment="optimised", **SMALL).fit(X, Y)
+    assert np.diff(model.label_ptr_).max() == model.max_ranked() == 8
+    plain = LPSR(**SMALL).fit(X, Y)
+    assert not np.array_equal(model.labels_, plain.labels_)
+
+
+def test_threads_copies_and_files(tmp_path):
+    X, Y = make_data()
+    model = LPSR(**SMALL).fit(X, Y)
+    fresh = pickle.dumps(model)
+    expected = model.predict_topk(X)
+    assert pickle.dumps(model) == fresh  # the scorers of clusters are no part of it
+    others = [LPSR(**SMALL, n_jobs=3).fit(X, Y), pickle.loads(fresh)]  # noqa: S301 - our own bytes
+    model.save(tmp_path / "a")
+    others.append(load(tmp_path / "a"))
+    for other in others:
+        for a, b in zip(other.predict_topk(X), expected, strict=True):
+            np.testing.assert_array_equal(a, b)
+    others[2].save(tmp_path / "b")
+    assert (tmp_path / "b").read_bytes() == (tmp_path / "a").read_bytes()
+    model.set_params(n_jobs=2)
+    assert {part.n_jobs for part in model.fitted_parts()} == {2}
+
+
+def item(name, index, value):
+    def change(draft):
+        draft.array(name)[index] = value
+
+    return change
+
+
+def put(name, array):
+    return lambda draft: draft.put(name, array)
+
+
+BROKEN = {
+    "no cluster": (put("label_ptr", np.zeros(1, np.int64)), "must have at least one cluster"),
+    "labels beyond": (item("labels", -1, 40), r"'labels' must be in \[0, 40\), got 40"),
+    "labels fall": (item("labels", 1, 0), "'labels' must rise"),
+    "pointers fall": (item("label_ptr", 1, 9999), "'label_ptr' must not fall"),
+    "router beyond": (item("router/indices", 0, 99), "'router/indices' must be in"),
+    "router not a number": (item("router/data", 2, np.nan), "'router/data' must be finite"),
+    "router short": (put("router/data", np.ones(3, np.float32)), "'router/data' must have"),
+    "other features": (
+        lambda draft: draft.model["state"].update(n_features=89), "must have the features",
+    ),
+    "no base": (lambda draft: draft.model["children"].clear(), "children of the model must be"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", BROKEN)
+def test_broken_files_are_refused_by_name(tmp_path, case):
+    change, message = BROKEN[case]
+    X, Y = make_data()
+    LPSR(**SMALL).fit(X, Y).save(tmp_path / "a")
+    draft = Draft((tmp_path / "a").read_bytes())
+    change(draft)
+    (tmp_path / "a").write_bytes(draft.to_bytes())
+    with pytest.raises(ModelFormatError, match=message):
+        load(tmp_path / "a")

@@ -1,0 +1,198 @@
+"""SLEEC and AnnexML: their steps are those of the slow twins, and neighbours vote."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from defrag import SLEEC, Agglomerated, AnnexML, Hybrid, load
+from defrag.classifiers.embeddings._base import restrict, route, settle
+from defrag.classifiers.embeddings._labels import label_neighbours
+from defrag.classifiers.embeddings.annexml import (
+    _rare_labels,
+    cosine_slopes,
+    positive_pairs,
+    unit_vectors,
+)
+from defrag.classifiers.embeddings.sleec import centroids, project
+from tests.data import make_data, unit_items
+from tests.oracles.embeddings import annexml_loss, label_matches
+
+SMALL = {"cluster_size": 60, "n_components": 12, "random_state": 0}
+MODELS = [SLEEC(3, **SMALL), AnnexML(3, **SMALL)]
+
+
+def learnt(model):
+    return [vars(learner) for learner in model.learners_]
+
+
+@pytest.mark.parametrize("power", [0.0, 0.5, 1.0])
+def test_neighbours_by_labels(power):
+    Y = make_data(n=70, n_labels=15)[1]
+    found = label_neighbours(Y, 6, power=power, n_threads=2)
+    expected = label_matches(Y.toarray().astype(np.float64), 6, power)
+    np.testing.assert_allclose(found.toarray(), expected, atol=1e-6)
+
+
+def test_vectors_keep_the_known_products():
+    """Of a matrix that has this rank, and of which most is known, the rest is found."""
+    rng = np.random.default_rng(0)
+    vectors = rng.standard_normal((80, 3))
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    products = (vectors @ vectors.T).astype(np.float32)
+    known = rng.random((80, 80)) < 0.6
+    target = sparse.csr_array(np.where(known | known.T, products, 0).astype(np.float32))
+    Z = project(target, 3, n_rounds=60, seed=1)
+    np.testing.assert_allclose(Z @ Z.T, products, atol=0.02)
+    first = project(target, 3, n_rounds=1, seed=1)
+    values, directions = np.linalg.eigh(target.toarray().astype(np.float64))
+    best = (directions[:, -3:] * values[-3:]) @ directions[:, -3:].T
+    np.testing.assert_allclose(first @ first.T, best, atol=0.02)
+
+
+def test_negative_directions_are_left_out():
+    target = sparse.csr_array(np.float32([[0, 1], [1, 0]]))
+    Z = project(target, 2, n_rounds=1, seed=0)
+    np.testing.assert_allclose(Z @ Z.T, [[0.5, 0.5], [0.5, 0.5]], atol=1e-5)
+
+
+def test_slopes_are_those_of_the_loss():
+    rng = np.random.default_rng(0)
+    Z = rng.standard_normal((12, 4))
+    anchors = np.int32([0, 3, 4, 11])
+    positives = rng.integers(0, 12, (4, 3)).astype(np.int32)
+    negatives = rng.integers(0, 12, (4, 5)).astype(np.int32)
+    U, lengths = unit_vectors(Z.astype(np.float32))
+    slopes = cosine_slopes(U, anchors, positives, negatives, 4.0)
+    across = (slopes - (slopes * U).sum(axis=1, keepdims=True) * U) / lengths
+    for point in range(12):
+        for j in range(4):
+            step = np.zeros_like(Z)
+            step[point, j] = 1e-5
+            ends = [annexml_loss(Z + s * step, anchors, positives, negatives, 4.0) for s in (1, -1)]
+            assert across[point, j] == pytest.approx((ends[0] - ends[1]) / 2e-5, abs=2e-3)
+
+
+def test_positives_are_recycled_and_never_the_point_itself():
+    Y = sparse.csr_array(np.float32([[1, 0, 0], [1, 0, 0], [1, 1, 0], [0, 0, 1]]))
+    anchors, positives = positive_pairs(Y, 5)
+    assert anchors.tolist() == [0, 1, 2]
+    assert [set(row) for row in positives.tolist()] == [{1, 2}, {0, 2}, {0, 1}]
+    assert positives.shape == (3, 5)
+
+
+def test_frequent_labels_are_left_out_but_for_the_rarest(monkeypatch):
+    monkeypatch.setattr("defrag.classifiers.embeddings.annexml._PAIRS_PER_POINT", 3)
+    Y = sparse.csr_array(np.float32([[1, 1, 0], [1, 0, 0], [1, 0, 1], [1, 0, 1], [0, 1, 1]]))
+    expected = [[0, 1, 0], [1, 0, 0], [0, 0, 1], [0, 0, 1], [0, 1, 0]]
+    assert _rare_labels(Y).toarray().tolist() == expected
+
+
+def test_points_go_to_the_nearest_centre_and_small_clusters_go():
+    X = unit_items(0, n=100, n_coords=20)
+    router = centroids(X, 6, 3, n_threads=1)
+    home = route(X, router, n_threads=2)
+    scores = X.toarray() @ router.toarray()
+    np.testing.assert_array_equal(home, scores.argmax(axis=1))
+    least = int(np.sort(np.bincount(home, minlength=6))[2])
+    kept, members = settle(X, router, least=least, n_threads=1)
+    assert 1 <= kept.shape[1] == len(members) < 6
+    np.testing.assert_array_equal(np.sort(np.concatenate(members)), np.arange(100))
+    for c, points in enumerate(members):
+        assert len(points) >= least
+        np.testing.assert_array_equal(route(X[points], kept, n_threads=1), c)
+    alone, members = settle(X, router, least=1000, n_threads=1)
+    assert alone.shape[1] == len(members) == 1
+
+
+def test_restricted_columns():
+    X = unit_items(1, n=30, n_coords=12)
+    features = np.int32([1, 4, 5, 11])
+    np.testing.assert_array_equal(restrict(X, features).toarray(), X.toarray()[:, features])
+
+
+@pytest.mark.parametrize("votes", ["rank", "count"])
+@pytest.mark.parametrize("model", MODELS, ids=["sleec", "annexml"])
+def test_neighbours_vote(model, votes):
+    X, Y = make_data()
+    model = model.set_params(votes=votes).fit(X, Y)
+    labels, scores = model.predict_topk(X[:40], k=5)
+    rows = X[:40].toarray()
+    rows /= np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
+    expected = np.zeros((40, Y.shape[1]))
+    own = 1 / np.arange(1, 11) if votes == "rank" else np.ones(10)
+    for learner in model.learners_:
+        home = (rows @ learner.router.toarray()).argmax(axis=1)
+        first = np.concatenate([[0], np.cumsum(-(-np.diff(learner.point_ptr) // 16))])
+        for i, c in enumerate(home):
+            features = slice(*learner.feature_ptr[c : c + 2])
+            points = learner.points[slice(*learner.point_ptr[c : c + 2])]
+            panels = learner.panels[first[c] : first[c + 1]]
+            vectors = panels.transpose(0, 2, 1).reshape(-1, 12)[: len(points)]
+            z = rows[i, learner.features[features]] @ learner.weights[features]
+            near = vectors @ z if learner.bias is None else -((vectors - z) ** 2).sum(axis=1)
+            best = points[np.argsort(-near, kind="stable")[:10]]
+            expected[i] += own[: len(best)] @ model.point_labels_.toarray()[best]
+    expected /= own.sum() * 3
+    wanted = -np.sort(-expected, axis=1)[:, :5]
+    assert np.mean(np.abs(scores - wanted) < 1e-5) > 0.98  # but for ties of distances
+    np.testing.assert_allclose(
+        np.where(labels >= 0, np.take_along_axis(expected, np.maximum(labels, 0), 1), 0),
+        scores, atol=0.12,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("model", MODELS, ids=["sleec", "annexml"])
+def test_threads_cannot_be_seen(model):
+    X, Y = make_data()
+    one = model.set_params(n_jobs=1).fit(X, Y)
+    expected, answers = pickle.dumps(learnt(one)), one.predict_topk(X)
+    many = model.set_params(n_jobs=3).fit(X, Y)
+    assert pickle.dumps(learnt(many)) == expected
+    for a, b in zip(many.predict_topk(X), answers, strict=True):
+        np.testing.assert_array_equal(a, b)
+    labels, scores = many.predict_topk(X[[5]])
+    np.testing.assert_array_equal(labels[0], answers[0][5])
+    np.testing.assert_array_equal(scores[0], answers[1][5])
+
+
+@pytest.mark.parametrize("weights", ["float32", "float16", "int8"])
+@pytest.mark.parametrize("model", MODELS, ids=["sleec", "annexml"])
+def test_save_and_load(tmp_path, model, weights):
+    X, Y = make_data()
+    model.fit(X, Y).save(tmp_path / "a", weights=weights)
+    again = load(tmp_path / "a")
+    again.save(tmp_path / "b", weights=weights)
+    assert (tmp_path / "b").read_bytes() == (tmp_path / "a").read_bytes()
+    agree = again.predict_topk(X)[0] == model.predict_topk(X)[0]
+    assert agree.all() if weights == "float32" else agree.mean() > 0.9
+
+
+def test_every_member_has_its_own_groups():
+    X, Y = make_data()
+    model = Agglomerated(SLEEC(3, **SMALL), Hybrid(max_cluster_size=2), random_state=0).fit(X, Y)
+    assert len(model.members_) == 3
+    assert [len(member.learners_) for _, member in model.members_] == [1, 1, 1]
+    assert np.isin(model.predict_topk(X)[0][:, 0], Y.indices).any()
+
+
+@pytest.mark.parametrize("kind", [SLEEC, AnnexML])
+def test_it_learns(kind):
+    X, Y = make_data(n=600)
+    labelled = np.flatnonzero((np.diff(Y.indptr) > 0) & (np.diff(X.indptr) > 2))
+    train, test = labelled[:400], labelled[400:]
+    model = kind(5, **SMALL).fit(X[train], Y[train])
+    labels, _ = model.predict_topk(X[test], k=1)
+    assert Y.toarray()[test, labels[:, 0]].mean() > 0.5
+    wrong = kind(5, **SMALL).fit(X[train], Y[np.random.default_rng(0).permutation(train)])
+    labels, _ = wrong.predict_topk(X[test], k=1)
+    assert Y.toarray()[test, labels[:, 0]].mean() < 0.3
+
+
+def test_one_point():
+    for kind in (SLEEC, AnnexML):
+        model = kind(2, random_state=0).fit(np.float32([[1, 2]]), [[3]])
+        assert model.predict_topk(np.float32([[1, 2], [0, 0]]), k=1)[0].tolist() == [[3], [3]]
