@@ -15,6 +15,9 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
+# What the oldest typer leaves open: with a later click it raises deprecation warnings.
+OF_THEIR_TIME = ["click==8.1.8"]
+
 ROOT = Path(__file__).resolve().parent.parent
 
 
@@ -32,6 +35,7 @@ def main() -> None:
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     for text in settings["build-system"]["requires"] + settings["project"]["dependencies"]:
         print(pinned(text))
+    print(*OF_THEIR_TIME, sep="\n")
 
 
 if __name__ == "__main__":
