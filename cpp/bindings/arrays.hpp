@@ -24,10 +24,11 @@ using Array = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 /// Gives a vector to numpy without copying it.
 template <class T>
-nb::object to_numpy(std::vector<T>&& values) {
-    auto* owned = new std::vector<T>(std::move(values));
-    nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-    return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(owned->data(), {owned->size()}, owner));
+nb::object to_numpy(Vector<T>&& values) {
+    auto* owned = new Vector<T>(std::move(values));
+    nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<Vector<T>*>(p); });
+    return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(
+        owned->data(), {static_cast<std::size_t>(owned->size())}, owner));
 }
 
 /// Gives a matrix to Python as the triple (indptr, indices, data).

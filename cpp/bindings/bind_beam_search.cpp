@@ -17,13 +17,15 @@ void bind_average_trees(nb::module_& m) {
         "average_trees",
         [](const std::vector<std::pair<Array<std::int32_t>, Array<float>>>& answers,
            std::int64_t n_rows, std::int64_t top_k, unsigned n_threads) {
-            std::vector<TopLabels> trees(answers.size());
+            Vector<TopLabels> trees(static_cast<std::int64_t>(answers.size()));
             for (std::size_t t = 0; t < answers.size(); ++t) {
                 const auto& [labels, scores] = answers[t];
-                trees[t].top_k =
+                trees[static_cast<std::int64_t>(t)].top_k =
                     static_cast<std::int64_t>(labels.size()) / std::max<std::int64_t>(n_rows, 1);
-                trees[t].labels.assign(labels.data(), labels.data() + labels.size());
-                trees[t].scores.assign(scores.data(), scores.data() + scores.size());
+                trees[static_cast<std::int64_t>(t)].labels.assign(labels.data(),
+                                                                  labels.data() + labels.size());
+                trees[static_cast<std::int64_t>(t)].scores.assign(scores.data(),
+                                                                  scores.data() + scores.size());
             }
             return to_numpy(run(n_threads, nb::none(), [&](const Context& context) {
                 return average_trees(context, trees, n_rows, top_k);

@@ -13,8 +13,8 @@ namespace {
 
 using BlockArrays = std::vector<std::pair<LayoutArrays, Array<float>>>;
 
-std::vector<CoOccurrenceView> related_view(const BlockArrays& blocks, std::int64_t) {
-    std::vector<CoOccurrenceView> views;
+Vector<CoOccurrenceView> related_view(const BlockArrays& blocks, std::int64_t) {
+    Vector<CoOccurrenceView> views;
     for (const auto& [layout, entries] : blocks) {
         views.push_back({layout_view(layout), entries.data()});
     }

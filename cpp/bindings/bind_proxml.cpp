@@ -22,9 +22,9 @@ void bind_proxml(nb::module_& m) {
             ProxmlSolution solution = run(n_threads, progress, [&](const Context& context) {
                 return train_proxml(context, rows, points_of_label, options);
             });
-            std::vector<std::int64_t> rounds;
-            std::vector<std::uint8_t> converged;
-            std::vector<double> objective;
+            Vector<std::int64_t> rounds;
+            Vector<std::uint8_t> converged;
+            Vector<double> objective;
             for (const ProxmlReport& report : solution.reports) {
                 rounds.push_back(report.rounds);
                 converged.push_back(report.converged ? 1 : 0);

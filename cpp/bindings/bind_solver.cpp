@@ -12,15 +12,15 @@ namespace {
 
 /// One member of all reports as an array.
 template <class T, class Member>
-nb::object column(const std::vector<LaneReport>& reports, Member member) {
-    std::vector<T> values;
+nb::object column(const Vector<LaneReport>& reports, Member member) {
+    Vector<T> values;
     values.reserve(reports.size());
     for (const LaneReport& report : reports) values.push_back(static_cast<T>(report.*member));
     return to_numpy(std::move(values));
 }
 
 nb::tuple to_python(FlatSolution&& solution) {
-    const std::vector<LaneReport>& reports = solution.reports;
+    const Vector<LaneReport>& reports = solution.reports;
     return nb::make_tuple(to_numpy(std::move(solution.weights)), to_numpy(std::move(solution.bias)),
                           column<std::int64_t>(reports, &LaneReport::passes),
                           column<std::uint8_t>(reports, &LaneReport::converged),

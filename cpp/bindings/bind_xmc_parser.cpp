@@ -91,7 +91,7 @@ void bind_xmc_parser(nb::module_& m) {
     m.def(
         "parse_values",
         [](const nb::bytes& text) {
-            std::vector<float> values;
+            Vector<float> values;
             {
                 const nb::gil_scoped_release release;
                 values = parse_values(view_of(text));

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "core/agglomeration.hpp"
 
-#include <vector>
-
 #include "core/bitset.hpp"
 #include "core/blocks.hpp"
 
@@ -13,10 +11,9 @@ constexpr std::int64_t kRowsPerBlock = 1024;
 
 /// What one thread needs to add up one row.
 struct Scratch {
-    explicit Scratch(std::int64_t n_groups)
-        : sums(at(n_groups)), counts(at(n_groups)), present(n_groups) {}
-    std::vector<float> sums;
-    std::vector<std::int32_t> counts;
+    explicit Scratch(std::int64_t n_groups) : sums(n_groups), counts(n_groups), present(n_groups) {}
+    Vector<float> sums;
+    Vector<std::int32_t> counts;
     OrderedSet present;
 };
 
@@ -25,25 +22,25 @@ struct Scratch {
 Csr agglomerate(const Context& context, const CsrView& matrix, const std::int32_t* groups,
                 std::int64_t n_groups, Pooling pooling, const float* scale) {
     context.expect(matrix.n_rows);
-    std::vector<Scratch> scratches(context.n_threads(), Scratch(n_groups));
+    Vector<Scratch> scratches(context.n_threads(), Scratch(n_groups));
     const auto fill = [&](std::int64_t row, RowBlock& block, unsigned worker) {
         Scratch& scratch = scratches[worker];
         for (std::int64_t p = matrix.begin(row); p < matrix.end(row); ++p) {
             const std::int32_t group = groups[matrix.indices[p]];
             if (group < 0) continue;
             scratch.present.insert(group);
-            scratch.sums[at(group)] += matrix.data[p];
-            ++scratch.counts[at(group)];
+            scratch.sums[group] += matrix.data[p];
+            ++scratch.counts[group];
         }
         scratch.present.drain([&](std::int32_t group) {
-            float value = scratch.sums[at(group)];
+            float value = scratch.sums[group];
             if (pooling == Pooling::kMeanNonzero) {
-                value /= static_cast<float>(scratch.counts[at(group)]);
+                value /= static_cast<float>(scratch.counts[group]);
             }
             if (scale != nullptr) value *= scale[group];
             block.push(group, value);
-            scratch.sums[at(group)] = 0.0F;
-            scratch.counts[at(group)] = 0;
+            scratch.sums[group] = 0.0F;
+            scratch.counts[group] = 0;
         });
     };
     return build_rows(context, matrix.n_rows, n_groups, kRowsPerBlock, fill);

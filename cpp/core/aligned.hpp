@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <new>
 #include <utility>
 
@@ -34,11 +35,13 @@ class AlignedBuffer {
     ~AlignedBuffer() { release(); }
 
     /// Makes room for `size` items; what was there is lost when it has to grow.
-    void require(std::size_t size) {
+    void require(std::int64_t size) {
         if (size <= capacity_) return;
+        constexpr auto kMost = PTRDIFF_MAX / 2 / static_cast<std::int64_t>(sizeof(T));
+        if (size > kMost) throw std::bad_array_new_length();
         release();
-        const std::size_t capacity = size + size / 4;
-        const std::size_t n_bytes = capacity * sizeof(T);
+        const std::int64_t capacity = size + size / 4;
+        const auto n_bytes = static_cast<std::size_t>(capacity) * sizeof(T);
         alignment_ = std::align_val_t(n_bytes >= 2 * kHugePage ? kHugePage : kCacheLine);
         data_ = static_cast<T*>(::operator new(n_bytes, alignment_));
         capacity_ = capacity;
@@ -62,7 +65,7 @@ class AlignedBuffer {
     }
 
     T* data_ = nullptr;
-    std::size_t capacity_ = 0;
+    std::int64_t capacity_ = 0;
     std::align_val_t alignment_{kCacheLine};
 };
 

@@ -17,13 +17,13 @@ class Batch {
     void run(std::int64_t first_row, std::int64_t n_rows, NodeScorer& scorer, TopLabels& out) {
         first_row_ = first_row;
         n_rows_ = n_rows;
-        beams_.resize(at(n_rows * options_.beam_size));
+        beams_.resize(n_rows * options_.beam_size);
         next_.resize(beams_.size());
-        top_.resize(at(n_rows * options_.top_k));
-        beam_sizes_.assign(at(n_rows), 1);
-        top_sizes_.assign(at(n_rows), 0);
+        top_.resize(n_rows * options_.top_k);
+        beam_sizes_.assign(n_rows, 1);
+        top_sizes_.assign(n_rows, 0);
         for (std::int64_t row = 0; row < n_rows; ++row)
-            beams_[at(row * options_.beam_size)] = {0.0F, 0};
+            beams_[row * options_.beam_size] = {0.0F, 0};
         while (descend_level(scorer)) {
         }
         visit_leaves(scorer);
@@ -32,19 +32,19 @@ class Batch {
 
  private:
     Best next_of(std::int64_t row) {
-        return {next_.data() + row * options_.beam_size, &next_sizes_[at(row)], options_.beam_size};
+        return {next_.data() + row * options_.beam_size, &next_sizes_[row], options_.beam_size};
     }
     Best top_of(std::int64_t row) {
-        return {top_.data() + row * options_.top_k, &top_sizes_[at(row)], options_.top_k};
+        return {top_.data() + row * options_.top_k, &top_sizes_[row], options_.top_k};
     }
 
     /// Replaces the inner nodes of all beams by their children; false when there are none.
     bool descend_level(NodeScorer& scorer) {
         visits_.clear();
-        next_sizes_.assign(at(n_rows_), 0);
+        next_sizes_.assign(n_rows_, 0);
         for (std::int64_t row = 0; row < n_rows_; ++row) {
-            for (std::int64_t i = 0; i < beam_sizes_[at(row)]; ++i) {
-                const Scored& item = beams_[at(row * options_.beam_size + i)];
+            for (std::int64_t i = 0; i < beam_sizes_[row]; ++i) {
+                const Scored& item = beams_[row * options_.beam_size + i];
                 if (model_.tree.is_leaf(item.id)) {
                     next_of(row).offer(item);
                 } else {
@@ -75,10 +75,10 @@ class Batch {
              first = std::exchange(last, 2 * last + 1)) {
             visits_.clear();
             for (std::int64_t row = 0; row < n_rows_; ++row) {
-                const std::int64_t end = std::min<std::int64_t>(last, beam_sizes_[at(row)]);
+                const std::int64_t end = std::min<std::int64_t>(last, beam_sizes_[row]);
                 const Best best = top_of(row);
                 for (std::int64_t i = first; i < end; ++i) {
-                    const Scored& item = beams_[at(row * options_.beam_size + i)];
+                    const Scored& item = beams_[row * options_.beam_size + i];
                     if (prune && best.full() && item.score < best.worst().score) break;
                     visits_.push_back({item.id, static_cast<std::int32_t>(row), item.score});
                 }
@@ -104,8 +104,7 @@ class Batch {
 
     void write(TopLabels& out) {
         for (std::int64_t row = 0; row < n_rows_; ++row) {
-            write_top(top_.data() + row * options_.top_k, top_sizes_[at(row)], first_row_ + row,
-                      out);
+            write_top(top_.data() + row * options_.top_k, top_sizes_[row], first_row_ + row, out);
         }
     }
 
@@ -114,14 +113,14 @@ class Batch {
     const BeamOptions& options_;
     std::int64_t first_row_ = 0;
     std::int64_t n_rows_ = 0;
-    std::vector<Scored> beams_;  // [row][beam_size], best first
-    std::vector<Scored> next_;
-    std::vector<Scored> top_;  // [row][top_k]
-    std::vector<std::int32_t> beam_sizes_;
-    std::vector<std::int32_t> next_sizes_;
-    std::vector<std::int32_t> top_sizes_;
-    std::vector<Visit> visits_;
-    std::vector<std::int32_t> group_;
+    Vector<Scored> beams_;  // [row][beam_size], best first
+    Vector<Scored> next_;
+    Vector<Scored> top_;  // [row][top_k], best first
+    Vector<std::int32_t> beam_sizes_;
+    Vector<std::int32_t> next_sizes_;
+    Vector<std::int32_t> top_sizes_;
+    Vector<Visit> visits_;
+    Vector<std::int32_t> group_;
 };
 
 }  // namespace
@@ -131,41 +130,40 @@ TopLabels beam_search(const Context& context, const LabelTreeModel& model, const
     return search_batches<Batch>(context, model, X, options);
 }
 
-TopLabels average_trees(const Context& context, const std::vector<TopLabels>& trees,
-                        std::int64_t n_rows, std::int64_t top_k) {
+TopLabels average_trees(const Context& context, const Vector<TopLabels>& trees, std::int64_t n_rows,
+                        std::int64_t top_k) {
     TopLabels result;
     result.top_k = top_k;
-    result.labels.assign(at(n_rows * top_k), -1);
-    result.scores.assign(at(n_rows * top_k), 0.0F);
+    result.labels.assign(n_rows * top_k, -1);
+    result.scores.assign(n_rows * top_k, 0.0F);
     const auto n_trees = static_cast<float>(trees.size());
     parallel_for(context, n_rows, kMinBatch, [&](std::int64_t begin, std::int64_t end, unsigned) {
-        std::vector<Scored> all;
+        Vector<Scored> all;
         for (std::int64_t row = begin; row < end; ++row) {
             all.clear();
             for (const TopLabels& tree : trees) {
                 for (std::int64_t i = row * tree.top_k; i < (row + 1) * tree.top_k; ++i) {
-                    if (tree.labels[at(i)] >= 0)
-                        all.push_back({tree.scores[at(i)], tree.labels[at(i)]});
+                    if (tree.labels[i] >= 0) all.push_back({tree.scores[i], tree.labels[i]});
                 }
             }
             // Stable: the scores of a label are added in the order of the trees.
             std::stable_sort(all.begin(), all.end(),
                              [](const Scored& a, const Scored& b) { return a.id < b.id; });
-            std::size_t n = 0;
-            for (std::size_t i = 0; i < all.size(); ++i) {
+            std::int64_t n = 0;
+            for (std::int64_t i = 0; i < all.size(); ++i) {
                 if (n > 0 && all[n - 1].id == all[i].id) {
                     all[n - 1].score += all[i].score;
                 } else {
                     all[n++] = all[i];
                 }
             }
-            for (std::size_t i = 0; i < n; ++i) all[i].score /= n_trees;
-            const std::size_t kept = std::min(n, at(top_k));
+            for (std::int64_t i = 0; i < n; ++i) all[i].score /= n_trees;
+            const std::int64_t kept = std::min(n, top_k);
             std::partial_sort(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(kept),
                               all.begin() + static_cast<std::ptrdiff_t>(n), better);
-            for (std::size_t i = 0; i < kept; ++i) {
-                result.labels[at(row * top_k) + i] = all[i].id;
-                result.scores[at(row * top_k) + i] = all[i].score;
+            for (std::int64_t i = 0; i < kept; ++i) {
+                result.labels[(row * top_k) + i] = all[i].id;
+                result.scores[(row * top_k) + i] = all[i].score;
             }
         }
         context.check();

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
 #include "core/csr.hpp"
 #include "core/feature_index.hpp"
@@ -41,8 +40,8 @@ struct BeamOptions {
 /// The best labels of every row: n_rows x top_k, -1 with score 0 where there are fewer.
 struct TopLabels {
     std::int64_t top_k = 0;
-    std::vector<std::int32_t> labels;
-    std::vector<float> scores;
+    Vector<std::int32_t> labels;
+    Vector<float> scores;
 };
 
 /// Descends level by level with the best `beam_size` nodes of every row; a leaf that is
@@ -55,7 +54,7 @@ TopLabels beam_search(const Context& context, const LabelTreeModel& model, const
 
 /// The mean of the scores of several trees for the same rows; a label that a tree does not
 /// give counts as 0 there.
-TopLabels average_trees(const Context& context, const std::vector<TopLabels>& trees,
-                        std::int64_t n_rows, std::int64_t top_k);
+TopLabels average_trees(const Context& context, const Vector<TopLabels>& trees, std::int64_t n_rows,
+                        std::int64_t top_k);
 
 }  // namespace defrag

@@ -34,7 +34,7 @@ class Frontier {
     }
 
  private:
-    std::vector<Scored> heap_;
+    Vector<Scored> heap_;
 };
 
 /// The searches of one batch of rows.
@@ -45,11 +45,11 @@ class Batch {
 
     void run(std::int64_t first_row, std::int64_t n_rows, NodeScorer& scorer, TopLabels& out) {
         first_row_ = first_row;
-        top_.resize(at(n_rows * options_.top_k));
-        top_sizes_.assign(at(n_rows), 0);
-        frontiers_.assign(at(n_rows), Frontier());
+        top_.resize(n_rows * options_.top_k);
+        top_sizes_.assign(n_rows, 0);
+        frontiers_.assign(n_rows, Frontier());
         for (std::int64_t row = 0; row < n_rows; ++row) {
-            frontiers_[at(row)].push({0.0F, 0});
+            frontiers_[row].push({0.0F, 0});
             active_.push_back(static_cast<std::int32_t>(row));
         }
         while (choose_visits()) {
@@ -58,14 +58,13 @@ class Batch {
                 [this](const Visit& visit, const float* margins) { expand(visit, margins); });
         }
         for (std::int64_t row = 0; row < n_rows; ++row) {
-            write_top(top_.data() + row * options_.top_k, top_sizes_[at(row)], first_row_ + row,
-                      out);
+            write_top(top_.data() + row * options_.top_k, top_sizes_[row], first_row_ + row, out);
         }
     }
 
  private:
     Best top_of(std::int64_t row) {
-        return {top_.data() + row * options_.top_k, &top_sizes_[at(row)], options_.top_k};
+        return {top_.data() + row * options_.top_k, &top_sizes_[row], options_.top_k};
     }
 
     /// A node that scores no less than the worst label found may hold a label of the same
@@ -77,11 +76,11 @@ class Batch {
     /// Takes the best open nodes of every row that is not done; false when all are.
     bool choose_visits() {
         visits_.clear();
-        std::size_t n_active = 0;
+        std::int64_t n_active = 0;
         for (const std::int32_t row : active_) {
-            Frontier& frontier = frontiers_[at(row)];
+            Frontier& frontier = frontiers_[row];
             if (frontier.empty()) continue;
-            const std::size_t n_before = visits_.size();
+            const std::int64_t n_before = visits_.size();
             for (std::int64_t i = 0; i < kNodesPerTurn && !frontier.empty(); ++i) {
                 const Scored node = frontier.pop();
                 if (hopeless(top_of(row), node.score)) {
@@ -108,7 +107,7 @@ class Batch {
             if (leaf) {
                 best.offer({score, tree.order[tree.begin[visit.node] + i]});
             } else {
-                frontiers_[at(visit.row)].push(
+                frontiers_[visit.row].push(
                     {score, static_cast<std::int32_t>(tree.first_child[visit.node] + i)});
             }
         }
@@ -118,12 +117,12 @@ class Batch {
     const LabelTreeModel& model_;
     const BestFirstOptions& options_;
     std::int64_t first_row_ = 0;
-    std::vector<Frontier> frontiers_;
-    std::vector<Scored> top_;  // [row][top_k]
-    std::vector<std::int32_t> top_sizes_;
-    std::vector<std::int32_t> active_;
-    std::vector<Visit> visits_;
-    std::vector<std::int32_t> group_;
+    Vector<Frontier> frontiers_;
+    Vector<Scored> top_;  // [row][top_k], best first
+    Vector<std::int32_t> top_sizes_;
+    Vector<std::int32_t> active_;
+    Vector<Visit> visits_;
+    Vector<std::int32_t> group_;
 };
 
 }  // namespace

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
 #include "core/csr.hpp"
 
@@ -13,8 +12,7 @@ namespace defrag {
 /// of a few hundred non-zeros this is several times as fast as sorting them.
 class OrderedSet {
  public:
-    explicit OrderedSet(std::int64_t range)
-        : words_(at(range / 64 + 1)), summary_(at(range / 4096 + 1)) {}
+    explicit OrderedSet(std::int64_t range) : words_(range / 64 + 1), summary_(range / 4096 + 1) {}
 
     void insert(std::int32_t member) {
         const auto i = static_cast<std::uint32_t>(member);
@@ -25,9 +23,9 @@ class OrderedSet {
     /// Calls visit(member) in ascending order and leaves the set empty.
     template <class Visit>
     void drain(Visit visit) {
-        for (std::size_t s = 0; s < summary_.size(); ++s) {
+        for (std::int64_t s = 0; s < summary_.size(); ++s) {
             for (std::uint64_t used = summary_[s]; used != 0; used &= used - 1) {
-                const std::size_t w = s * 64 + lowest_bit(used);
+                const std::int64_t w = s * 64 + lowest_bit(used);
                 for (std::uint64_t bits = words_[w]; bits != 0; bits &= bits - 1) {
                     visit(static_cast<std::int32_t>(w * 64 + lowest_bit(bits)));
                 }
@@ -38,12 +36,10 @@ class OrderedSet {
     }
 
  private:
-    static std::size_t lowest_bit(std::uint64_t bits) {
-        return static_cast<std::size_t>(__builtin_ctzll(bits));
-    }
+    static std::int64_t lowest_bit(std::uint64_t bits) { return __builtin_ctzll(bits); }
 
-    std::vector<std::uint64_t> words_;
-    std::vector<std::uint64_t> summary_;
+    Vector<std::uint64_t> words_;
+    Vector<std::uint64_t> summary_;
 };
 
 }  // namespace defrag

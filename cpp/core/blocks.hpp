@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <vector>
 
 #include "core/csr.hpp"
 #include "core/parallel.hpp"
@@ -12,9 +11,9 @@ namespace defrag {
 
 /// A run of consecutive rows of a matrix that is being computed.
 struct RowBlock {
-    std::vector<std::int64_t> row_sizes;
-    std::vector<std::int32_t> indices;
-    std::vector<float> data;
+    Vector<std::int64_t> row_sizes;
+    Vector<std::int32_t> indices;
+    Vector<float> data;
 
     void push(std::int32_t index, float value) {
         indices.push_back(index);
@@ -28,22 +27,22 @@ struct RowBlock {
 template <class Fill>
 Csr build_rows(const Context& context, std::int64_t n_rows, std::int64_t n_cols, std::int64_t grain,
                Fill fill) {
-    std::vector<RowBlock> blocks(at((n_rows + grain - 1) / grain));
-    parallel_for(
-        context, n_rows, grain, [&](std::int64_t begin, std::int64_t end, unsigned worker) {
-            RowBlock& block = blocks[at(begin / grain)];
-            block.row_sizes.reserve(at(end - begin));
-            for (std::int64_t row = begin; row < end; ++row) {
-                const auto before = static_cast<std::int64_t>(block.indices.size());
-                fill(row, block, worker);
-                block.row_sizes.push_back(static_cast<std::int64_t>(block.indices.size()) - before);
-            }
-            context.advance(end - begin);
-        });
+    Vector<RowBlock> blocks((n_rows + grain - 1) / grain);
+    parallel_for(context, n_rows, grain,
+                 [&](std::int64_t begin, std::int64_t end, unsigned worker) {
+                     RowBlock& block = blocks[begin / grain];
+                     block.row_sizes.reserve(end - begin);
+                     for (std::int64_t row = begin; row < end; ++row) {
+                         const auto before = block.indices.size();
+                         fill(row, block, worker);
+                         block.row_sizes.push_back(block.indices.size() - before);
+                     }
+                     context.advance(end - begin);
+                 });
     Csr result;
     result.n_cols = n_cols;
-    result.indptr.reserve(at(n_rows) + 1);
-    std::vector<std::int64_t> offsets;
+    result.indptr.reserve(n_rows + 1);
+    Vector<std::int64_t> offsets;
     offsets.reserve(blocks.size());
     for (const RowBlock& block : blocks) {
         offsets.push_back(result.indptr.back());
@@ -51,17 +50,14 @@ Csr build_rows(const Context& context, std::int64_t n_rows, std::int64_t n_cols,
             result.indptr.push_back(result.indptr.back() + size);
         }
     }
-    result.indices.resize(at(result.indptr.back()));
-    result.data.resize(at(result.indptr.back()));
-    parallel_for(context, static_cast<std::int64_t>(blocks.size()), 1,
-                 [&](std::int64_t b, std::int64_t, unsigned) {
-                     RowBlock& block = blocks[at(b)];
-                     std::copy(block.indices.begin(), block.indices.end(),
-                               result.indices.begin() + offsets[at(b)]);
-                     std::copy(block.data.begin(), block.data.end(),
-                               result.data.begin() + offsets[at(b)]);
-                     block = RowBlock();
-                 });
+    result.indices.resize(result.indptr.back());
+    result.data.resize(result.indptr.back());
+    parallel_for(context, blocks.size(), 1, [&](std::int64_t b, std::int64_t, unsigned) {
+        RowBlock& block = blocks[b];
+        std::copy(block.indices.begin(), block.indices.end(), result.indices.begin() + offsets[b]);
+        std::copy(block.data.begin(), block.data.end(), result.data.begin() + offsets[b]);
+        block = RowBlock();
+    });
     return result;
 }
 

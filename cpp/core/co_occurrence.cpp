@@ -20,7 +20,7 @@ struct Link {
 class GroupedRow {
  public:
     GroupedRow(const GroupLayout& layout, std::int64_t first, std::int64_t last)
-        : layout_(layout), first_(first), last_(last), heads_(at(last - first), -1) {}
+        : layout_(layout), first_(first), last_(last), heads_(last - first, -1) {}
 
     /// Calls visit(group, one, other) for all pairs of non-zeros of a group, each with itself
     /// too; other.slot <= one.slot, since features rise along a row and lists run backwards.
@@ -32,16 +32,16 @@ class GroupedRow {
             const std::int32_t feature = matrix.indices[p];
             const std::int64_t group = layout_.groups[feature];
             if (group < first_ || group >= last_) continue;
-            std::int32_t& head = heads_[at(group - first_)];
+            std::int32_t& head = heads_[group - first_];
             if (head < 0) touched_.push_back(static_cast<std::int32_t>(group));
             links_.push_back({layout_.slots[feature], head, matrix.data[p]});
             head = static_cast<std::int32_t>(links_.size()) - 1;
         }
         for (const std::int32_t group : touched_) {
-            std::int32_t& head = heads_[at(group - first_)];
-            for (std::int32_t a = head; a >= 0; a = links_[at(a)].next) {
-                for (std::int32_t b = a; b >= 0; b = links_[at(b)].next) {
-                    visit(group, links_[at(a)], links_[at(b)]);
+            std::int32_t& head = heads_[group - first_];
+            for (std::int32_t a = head; a >= 0; a = links_[a].next) {
+                for (std::int32_t b = a; b >= 0; b = links_[b].next) {
+                    visit(group, links_[a], links_[b]);
                 }
             }
             head = -1;
@@ -52,9 +52,9 @@ class GroupedRow {
     GroupLayout layout_;
     std::int64_t first_;
     std::int64_t last_;
-    std::vector<std::int32_t> heads_;
-    std::vector<std::int32_t> touched_;
-    std::vector<Link> links_;
+    Vector<std::int32_t> heads_;
+    Vector<std::int32_t> touched_;
+    Vector<Link> links_;
 };
 
 /// Mirrors the upper half of a block and rounds it.
@@ -72,19 +72,18 @@ void finish_block(const double* sums, std::int64_t size, bool cosine, float* ent
 
 }  // namespace
 
-std::vector<float> co_occurrence(const Context& context, const CsrView& matrix,
-                                 const GroupLayout& layout, bool cosine) {
+Vector<float> co_occurrence(const Context& context, const CsrView& matrix,
+                            const GroupLayout& layout, bool cosine) {
     const std::int64_t n_groups = layout.n_groups;
-    std::vector<float> entries(at(layout.entry_ptr[n_groups]));
-    std::vector<double> sums(entries.size());
+    Vector<float> entries(layout.entry_ptr[n_groups]);
+    Vector<double> sums(entries.size());
     const std::int64_t grain = n_groups / static_cast<std::int64_t>(context.n_threads()) + 1;
     context.expect((n_groups + grain - 1) / grain * matrix.n_rows);
     parallel_for(context, n_groups, grain, [&](std::int64_t first, std::int64_t last, unsigned) {
         GroupedRow grouped(layout, first, last);
         const auto add = [&](std::int32_t group, const Link& one, const Link& other) {
             const std::int64_t place = other.slot * layout.size(group) + one.slot;
-            sums[at(layout.entry_ptr[group] + place)] +=
-                static_cast<double>(one.value) * other.value;
+            sums[layout.entry_ptr[group] + place] += static_cast<double>(one.value) * other.value;
         };
         for (std::int64_t row = 0; row < matrix.n_rows; ++row) {
             grouped.visit_pairs(matrix, row, add);

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
 #include "core/csr.hpp"
 #include "core/parallel.hpp"
@@ -36,7 +35,7 @@ struct CoOccurrenceView {
 /// Computes the blocks in one stream over the rows; `cosine` divides each entry by the square
 /// roots of its two diagonal ones. Every thread streams all rows for groups of its own, so
 /// that a sum has the order of the rows.
-std::vector<float> co_occurrence(const Context& context, const CsrView& matrix,
-                                 const GroupLayout& layout, bool cosine);
+Vector<float> co_occurrence(const Context& context, const CsrView& matrix,
+                            const GroupLayout& layout, bool cosine);
 
 }  // namespace defrag

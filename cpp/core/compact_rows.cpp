@@ -15,52 +15,51 @@ std::int64_t padded(std::int64_t n) {
 
 }  // namespace
 
-void CompactRows::assign(const CsrView& X, const std::vector<float>& norms,
-                         const std::int32_t* rows, std::int64_t n_rows, float bias,
-                         std::vector<std::int32_t>& slots) {
+void CompactRows::assign(const CsrView& X, const Vector<float>& norms, const std::int32_t* rows,
+                         std::int64_t n_rows, float bias, Vector<std::int32_t>& slots) {
     if (X.n_cols >= std::numeric_limits<std::uint32_t>::max() / kLineBytes) {
         throw std::length_error("the solver takes fewer than 2^26 features");
     }
     n_rows_ = n_rows;
     bias_ = bias;
-    starts_.resize(at(n_rows) + 1);
-    norms_.resize(norms.empty() ? 0 : at(n_rows));
+    starts_.resize(n_rows + 1);
+    norms_.resize(norms.empty() ? 0 : n_rows);
     std::int64_t total = 0;
     for (std::int64_t r = 0; r < n_rows; ++r) {
         const std::int64_t row = rows == nullptr ? r : rows[r];
-        starts_[at(r)] = total;
+        starts_[r] = total;
         total += padded(X.end(row) - X.begin(row) + 1);
     }
-    starts_[at(n_rows)] = total;
-    entries_.require(at(total));
+    starts_[n_rows] = total;
+    entries_.require(total);
     features_.assign(1, -1);
     for (std::int64_t r = 0; r < n_rows; ++r) {
         const std::int64_t row = rows == nullptr ? r : rows[r];
-        Entry* out = entries_.data() + starts_[at(r)];
+        Entry* out = entries_.data() + starts_[r];
         *out++ = {0, bias};
         for (std::int64_t p = X.begin(row); p < X.end(row); ++p) {
-            std::int32_t& slot = slots[at(X.indices[p])];
+            std::int32_t& slot = slots[X.indices[p]];
             if (slot == 0) {
                 slot = static_cast<std::int32_t>(features_.size());
                 features_.push_back(X.indices[p]);
             }
             *out++ = {static_cast<std::uint32_t>(slot * kLineBytes), X.data[p]};
         }
-        const Entry* end = entries_.data() + starts_[at(r) + 1];
+        const Entry* end = entries_.data() + starts_[r + 1];
         while (out != end) *out++ = {0, 0.0F};
-        if (!norms.empty()) norms_[at(r)] = norms[at(row)];
+        if (!norms.empty()) norms_[r] = norms[row];
     }
-    for (std::size_t s = 1; s < features_.size(); ++s) slots[at(features_[s])] = 0;
+    for (std::int64_t s = 1; s < features_.size(); ++s) slots[features_[s]] = 0;
 }
 
-std::vector<float> squared_norms(const CsrView& X, float bias) {
-    std::vector<float> norms(at(X.n_rows));
+Vector<float> squared_norms(const CsrView& X, float bias) {
+    Vector<float> norms(X.n_rows);
     for (std::int64_t row = 0; row < X.n_rows; ++row) {
         double norm = static_cast<double>(bias) * static_cast<double>(bias);
         for (std::int64_t p = X.begin(row); p < X.end(row); ++p) {
             norm += static_cast<double>(X.data[p]) * static_cast<double>(X.data[p]);
         }
-        norms[at(row)] = static_cast<float>(norm);
+        norms[row] = static_cast<float>(norm);
     }
     return norms;
 }

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
 #include "core/aligned.hpp"
 #include "core/csr.hpp"
@@ -30,14 +29,14 @@ class CompactRows {
     /// Copies rows[0..n_rows) of X, or all of X when `rows` is null. O(non-zeros copied).
     /// `slots` is scratch of X.n_cols zeros, and is left so. `norms` are squared_norms(X, bias),
     /// or nothing where nobody will ask for norms().
-    void assign(const CsrView& X, const std::vector<float>& norms, const std::int32_t* rows,
-                std::int64_t n_rows, float bias, std::vector<std::int32_t>& slots);
+    void assign(const CsrView& X, const Vector<float>& norms, const std::int32_t* rows,
+                std::int64_t n_rows, float bias, Vector<std::int32_t>& slots);
 
     std::int64_t n_rows() const { return n_rows_; }
     /// Lines of weights: one per feature that occurs, and the bias.
-    std::int64_t n_slots() const { return static_cast<std::int64_t>(features_.size()); }
+    std::int64_t n_slots() const { return features_.size(); }
     /// The feature behind a slot >= 1.
-    std::int32_t feature(std::int64_t slot) const { return features_[at(slot)]; }
+    std::int32_t feature(std::int64_t slot) const { return features_[slot]; }
     float bias() const { return bias_; }
 
     const Entry* entries() const { return entries_.data(); }
@@ -50,13 +49,13 @@ class CompactRows {
     std::int64_t n_rows_ = 0;
     float bias_ = 0.0F;
     AlignedBuffer<Entry> entries_;
-    std::vector<std::int64_t> starts_;
-    std::vector<float> norms_;
-    std::vector<std::int32_t> features_;
+    Vector<std::int64_t> starts_;
+    Vector<float> norms_;
+    Vector<std::int32_t> features_;
 };
 
 /// Squared norm of every row of X with the bias as one more feature: computed once for the
 /// many times that a row is copied.
-std::vector<float> squared_norms(const CsrView& X, float bias);
+Vector<float> squared_norms(const CsrView& X, float bias);
 
 }  // namespace defrag

@@ -19,7 +19,7 @@ constexpr float kNothing = 1e-30F;
 /// n-th best so far.
 class Strongest {
  public:
-    explicit Strongest(std::int64_t n) : n_(at(n)) {}
+    explicit Strongest(std::int64_t n) : n_(n) {}
 
     void offer(std::int32_t item, float key, float value) {
         if (key < bar_) return;
@@ -44,7 +44,7 @@ class Strongest {
         float key;
         float value;
     };
-    static constexpr std::size_t kSlack = 4;
+    static constexpr std::int64_t kSlack = 4;
 
     void cut() {
         if (found_.size() <= n_) return;
@@ -56,30 +56,30 @@ class Strongest {
         found_.resize(n_);
     }
 
-    std::size_t n_;
+    std::int64_t n_;
     float bar_ = kNothing;
-    std::vector<Found> found_;
+    Vector<Found> found_;
 };
 
 /// Sums of products with the other features: of those that are met, or of all where that is
 /// about what is met, which saves remembering it.
 class Products {
  public:
-    explicit Products(std::int64_t n_features) : met_(n_features), all_(at(n_features)) {}
+    explicit Products(std::int64_t n_features) : met_(n_features), all_(n_features) {}
 
     /// Begins anew; `n_expected` products will be added.
     void start(double n_expected) { dense_ = n_expected > static_cast<double>(all_.size()); }
 
     void add(const std::int32_t* features, const float* values, std::int64_t count, float weight) {
         if (!dense_) return met_.add(features, values, count, weight);
-        for (std::int64_t i = 0; i < count; ++i) all_[at(features[i])] += weight * values[i];
+        for (std::int64_t i = 0; i < count; ++i) all_[features[i]] += weight * values[i];
     }
 
     /// Calls visit(feature, sum), and leaves nothing behind.
     template <class Visit>
     void drain(Visit visit) {
         if (!dense_) return met_.drain(visit);
-        for (std::size_t feature = 0; feature < all_.size(); ++feature) {
+        for (std::int64_t feature = 0; feature < all_.size(); ++feature) {
             visit(static_cast<std::int32_t>(feature), all_[feature]);
         }
         std::fill(all_.begin(), all_.end(), 0.0F);
@@ -88,7 +88,7 @@ class Products {
  private:
     bool dense_ = false;
     RowScores met_;
-    std::vector<float> all_;
+    Vector<float> all_;
 };
 
 /// Calls visit(place) for at most `most` of `n` places, evenly spaced.
@@ -98,7 +98,7 @@ void visit_sample(std::int64_t n, std::int64_t most, Stream stream, Visit visit)
         for (std::int64_t place = 0; place < n; ++place) visit(place);
         return;
     }
-    const auto offset = static_cast<std::int64_t>(stream.below(static_cast<std::uint64_t>(n)));
+    const std::int64_t offset = stream.below(n);
     for (std::int64_t i = 0; i < most; ++i) visit((offset + i * n) / most);
 }
 
@@ -116,7 +116,7 @@ Csr companions(const Context& context, const CsrView& columns, const CsrView& ro
         Strongest strongest;
     };
     context.expect(n_features);
-    std::vector<Scratch> scratches(context.n_threads(), Scratch(n_features, options.n_best));
+    Vector<Scratch> scratches(context.n_threads(), Scratch(n_features, options.n_best));
     const auto fill = [&](std::int64_t feature, RowBlock& block, unsigned worker) {
         Products& products = scratches[worker].products;
         Strongest& strongest = scratches[worker].strongest;

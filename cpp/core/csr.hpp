@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
-#include <vector>
+
+#include "core/arrays.hpp"
 
 namespace defrag {
 
@@ -24,11 +24,11 @@ struct CsrView {
 /// A compressed sparse row matrix that owns its memory.
 struct Csr {
     std::int64_t n_cols = 0;
-    std::vector<std::int64_t> indptr{0};
-    std::vector<std::int32_t> indices;
-    std::vector<float> data;
+    Vector<std::int64_t> indptr{0};
+    Vector<std::int32_t> indices;
+    Vector<float> data;
 
-    std::int64_t n_rows() const { return static_cast<std::int64_t>(indptr.size()) - 1; }
+    std::int64_t n_rows() const { return indptr.size() - 1; }
     CsrView view() const { return {n_rows(), n_cols, indptr.data(), indices.data(), data.data()}; }
 };
 
@@ -38,11 +38,5 @@ enum class CsrState { kCanonical = 0, kUnsorted = 1, kBadPointers = 2, kBadIndic
 /// Looks at every index once. Flags such as scipy's has_sorted_indices are claims, and a
 /// kernel that believes a wrong one reads memory that is not there.
 CsrState inspect(const CsrView& matrix, std::int64_t n_stored);
-
-/// Index helper: the standard containers count in size_t, the data in int64_t.
-template <class Integer>
-constexpr std::size_t at(Integer i) {
-    return static_cast<std::size_t>(i);
-}
 
 }  // namespace defrag

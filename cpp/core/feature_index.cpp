@@ -29,7 +29,7 @@ std::uint32_t ones_before(std::uint64_t bits, std::uint32_t key) {
 
 FeatureIndex::FeatureIndex(const std::int64_t* feature_ptr, const std::int32_t* features,
                            const std::int64_t* entry_ptr, std::int64_t n_nodes)
-    : tables_(at(n_nodes)), slots_(at(feature_ptr[n_nodes])) {
+    : tables_(n_nodes), slots_(feature_ptr[n_nodes]) {
     std::int64_t n_words = 0;
     for (std::int64_t node = 0; node < n_nodes; ++node) {
         const std::int64_t n_features = feature_ptr[node + 1] - feature_ptr[node];
@@ -37,27 +37,26 @@ FeatureIndex::FeatureIndex(const std::int64_t* feature_ptr, const std::int32_t* 
         while ((std::int64_t{1} << log_bits) < n_features * kBitsPerFeature && log_bits < 31) {
             ++log_bits;
         }
-        tables_[at(node)] = {n_words, feature_ptr[node], entry_ptr[feature_ptr[node]],
-                             (1U << log_bits) - 1, 32 - log_bits};
+        tables_[node] = {n_words, feature_ptr[node], entry_ptr[feature_ptr[node]],
+                         (1U << log_bits) - 1, 32 - log_bits};
         n_words += std::int64_t{1} << (log_bits - 6);
     }
-    words_.assign(at(n_words), Word{0, 0});
+    words_.assign(n_words, Word{0, 0});
     for (std::int64_t node = 0; node < n_nodes; ++node) {
         const std::int64_t first = feature_ptr[node];
-        build(tables_[at(node)], features + first, entry_ptr + first,
-              feature_ptr[node + 1] - first);
+        build(tables_[node], features + first, entry_ptr + first, feature_ptr[node + 1] - first);
     }
 }
 
 void FeatureIndex::build(const Table& table, const std::int32_t* features,
                          const std::int64_t* entry_ptr, std::int64_t n_features) {
     Word* words = words_.data() + table.first_word;
-    std::vector<std::uint32_t> keys(at(n_features));
+    Vector<std::uint32_t> keys(n_features);
     for (std::int64_t i = 0; i < n_features; ++i) {
         std::uint32_t key = hash(features[i]) >> table.shift;
         while ((words[key >> 6].bits >> (key & 63) & 1) != 0) key = (key + 1) & table.mask;
         words[key >> 6].bits |= std::uint64_t{1} << (key & 63);
-        keys[at(i)] = key;
+        keys[i] = key;
     }
     std::uint32_t rank = 0;
     for (std::uint32_t w = 0; w <= table.mask >> 6; ++w) {
@@ -65,9 +64,9 @@ void FeatureIndex::build(const Table& table, const std::int32_t* features,
         rank += count_ones(words[w].bits);
     }
     for (std::int64_t i = 0; i < n_features; ++i) {
-        const Word& word = words[keys[at(i)] >> 6];
-        const std::uint32_t place = word.rank + ones_before(word.bits, keys[at(i)]);
-        slots_[at(table.first_slot) + place] = {
+        const Word& word = words[keys[i] >> 6];
+        const std::uint32_t place = word.rank + ones_before(word.bits, keys[i]);
+        slots_[table.first_slot + place] = {
             features[i], static_cast<std::uint32_t>(entry_ptr[i] - table.first_entry),
             static_cast<std::uint32_t>(entry_ptr[i + 1] - entry_ptr[i])};
     }
@@ -75,7 +74,7 @@ void FeatureIndex::build(const Table& table, const std::int32_t* features,
 
 std::int64_t FeatureIndex::find(std::int64_t node, const std::int32_t* indices,
                                 std::int64_t n_indices, Hit* hits) const {
-    const Table& table = tables_[at(node)];
+    const Table& table = tables_[node];
     const Word* words = words_.data() + table.first_word;
     const Slot* slots = slots_.data() + table.first_slot;
     // First all bits: no branch, so that the processor fetches many words at once. A hit

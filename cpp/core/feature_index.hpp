@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
 #include "core/csr.hpp"
 
@@ -54,9 +53,9 @@ class FeatureIndex {
     void build(const Table& table, const std::int32_t* features, const std::int64_t* entry_ptr,
                std::int64_t n_features);
 
-    std::vector<Table> tables_;
-    std::vector<Word> words_;
-    std::vector<Slot> slots_;
+    Vector<Table> tables_;
+    Vector<Word> words_;
+    Vector<Slot> slots_;
 };
 
 }  // namespace defrag

@@ -2,7 +2,6 @@
 #include "core/flat_panels.hpp"
 
 #include <algorithm>
-#include <vector>
 
 #include "core/compact_rows.hpp"
 #include "core/flat_ranking.hpp"
@@ -35,19 +34,19 @@ class PanelRanker {
           model_(model),
           top_k_(std::min(top_k, model.n_outputs)),
           score_panels_(select_score_panels(Instructions::kBest)),
-          scratch_(at(model.n_features), 0) {}
+          scratch_(model.n_features, 0) {}
 
     /// Ranks rows that stand in the result from row `first` on.
     void rank(const CsrView& X, std::int64_t first, TopLabels& result) {
         rows_.assign(X, {}, nullptr, X.n_rows, 0.0F, scratch_);
         panel_size_ = rows_.n_slots() * kLanes;
-        panels_.require(at(kPanelsAtOnce * panel_size_));
-        next_.resize(at(rows_.n_slots()));
+        panels_.require(kPanelsAtOnce * panel_size_);
+        next_.resize(rows_.n_slots());
         for (std::int64_t slot = 1; slot < rows_.n_slots(); ++slot) {
-            next_[at(slot)] = model_.feature_ptr[rows_.feature(slot)];
+            next_[slot] = model_.feature_ptr[rows_.feature(slot)];
         }
-        found_.resize(at(X.n_rows * top_k_));
-        n_found_.assign(at(X.n_rows), 0);
+        found_.resize(X.n_rows * top_k_);
+        n_found_.assign(X.n_rows, 0);
         for (std::int64_t begin = 0; begin < model_.n_outputs; begin += kMarginsAtOnce) {
             const std::int64_t count = std::min(kMarginsAtOnce, model_.n_outputs - begin);
             lay_out(begin);
@@ -56,8 +55,8 @@ class PanelRanker {
         parallel_for(context_, X.n_rows, kRowGrain,
                      [&](std::int64_t from, std::int64_t to, unsigned) {
                          for (std::int64_t row = from; row < to; ++row) {
-                             write_found(found_.data() + row * top_k_, n_found_[at(row)],
-                                         model_.labels, first + row, result);
+                             write_found(found_.data() + row * top_k_, n_found_[row], model_.labels,
+                                         first + row, result);
                          }
                      });
     }
@@ -83,12 +82,12 @@ class PanelRanker {
         }
         if (slot == 0) return;  // that of the bias, which the margins begin with
         const std::int64_t last = model_.feature_ptr[rows_.feature(slot) + 1];
-        std::int64_t e = next_[at(slot)];
+        std::int64_t e = next_[slot];
         for (; e < last && model_.outputs[e] < end; ++e) {
             const std::int64_t place = model_.outputs[e] - begin;
             lines[place / kLanes][place % kLanes] = model_.weights[e];
         }
-        next_[at(slot)] = e;
+        next_[slot] = e;
     }
 
     /// Adds every row's weights to the biases, and offers the outputs to the row's best.
@@ -102,7 +101,7 @@ class PanelRanker {
                              score_panels_(rows_.entries() + rows_.starts()[row],
                                            rows_.entries() + rows_.starts()[row + 1],
                                            panels_.data(), panel_size_, n_panels, margins);
-                             Best best(found_.data() + row * top_k_, &n_found_[at(row)], top_k_);
+                             Best best(found_.data() + row * top_k_, &n_found_[row], top_k_);
                              offer_block(best, margins, begin, count);
                          }
                          context_.advance((to - from) * count);
@@ -113,13 +112,13 @@ class PanelRanker {
     const FlatModel<Output>& model_;
     std::int64_t top_k_;
     ScorePanels score_panels_;
-    std::vector<std::int32_t> scratch_;
+    Vector<std::int32_t> scratch_;
     CompactRows rows_;
     std::int64_t panel_size_ = 0;
     AlignedBuffer<float> panels_;
-    std::vector<std::int64_t> next_;  // by slot: its first weight that has not been laid out
-    std::vector<Scored> found_;       // [row][top_k]
-    std::vector<std::int32_t> n_found_;
+    Vector<std::int64_t> next_;  // by slot: its first weight that has not been laid out
+    Vector<Scored> found_;       // [row][top_k]
+    Vector<std::int32_t> n_found_;
 };
 
 }  // namespace
@@ -133,13 +132,13 @@ bool panels_pay(const FlatModel<Output>& model, const CsrView& X, std::int64_t t
     std::int64_t met = 0;
     std::int64_t n_slots = 0;
     std::int64_t n_weights = 0;
-    std::vector<char> seen(at(model.n_features), 0);
+    Vector<char> seen(model.n_features, 0);
     for (std::int64_t p = X.begin(0); p < X.end(X.n_rows - 1); ++p) {
         const std::int64_t feature = X.indices[p];
         const std::int64_t count = model.feature_ptr[feature + 1] - model.feature_ptr[feature];
         met += count;
-        if (seen[at(feature)] != 0) continue;
-        seen[at(feature)] = 1;
+        if (seen[feature] != 0) continue;
+        seen[feature] = 1;
         ++n_slots;
         n_weights += count;
     }

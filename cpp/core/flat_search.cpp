@@ -2,7 +2,6 @@
 #include "core/flat_search.hpp"
 
 #include <algorithm>
-#include <vector>
 
 #include "core/flat_panels.hpp"
 #include "core/flat_ranking.hpp"
@@ -22,12 +21,12 @@ class RowRanker {
         : model_(model),
           top_k_(std::min(top_k, model.n_outputs)),
           margins_(model.bias, model.bias + model.n_outputs),
-          last_row_(at(model.n_outputs), -1),
-          touched_(at(model.n_outputs) + 1) {}
+          last_row_(model.n_outputs, -1),
+          touched_(model.n_outputs + 1) {}
 
     void rank(const CsrView& X, std::int64_t row, TopLabels& out) {
         n_found_ = 0;
-        found_.resize(at(top_k_));
+        found_.resize(top_k_);
         std::int64_t n_weights = 0;
         for (std::int64_t p = X.begin(row); p < X.end(row); ++p) {
             const std::int64_t feature = X.indices[p];
@@ -65,39 +64,38 @@ class RowRanker {
     }
 
     void rank_touched(const CsrView& X, std::int64_t row) {
-        std::size_t n_touched = 0;
+        std::int64_t n_touched = 0;
         for (std::int64_t p = X.begin(row); p < X.end(row); ++p) {
             const float value = X.data[p];
             const std::int64_t end = model_.feature_ptr[X.indices[p] + 1];
             for (std::int64_t e = model_.feature_ptr[X.indices[p]]; e < end; ++e) {
                 const auto output = static_cast<std::int32_t>(model_.outputs[e]);
                 touched_[n_touched] = output;
-                n_touched += last_row_[at(output)] != row ? 1 : 0;
-                last_row_[at(output)] = row;
-                margins_[at(output)] += model_.weights[e] * value;
+                n_touched += last_row_[output] != row ? 1 : 0;
+                last_row_[output] = row;
+                margins_[output] += model_.weights[e] * value;
             }
         }
         found_.clear();
-        for (std::size_t t = 0; t < n_touched; ++t) collect(touched_[t]);
+        for (std::int64_t t = 0; t < n_touched; ++t) collect(touched_[t]);
         std::int64_t n_others = 0;
         for (std::int64_t i = 0; i < model_.n_outputs && n_others < top_k_; ++i) {
             const std::int32_t output = model_.by_bias[i];
-            if (last_row_[at(output)] == row) continue;
+            if (last_row_[output] == row) continue;
             collect(output);
             ++n_others;
         }
         keep_best();
-        for (std::size_t t = 0; t < n_touched; ++t) {
-            margins_[at(touched_[t])] = model_.bias[touched_[t]];
+        for (std::int64_t t = 0; t < n_touched; ++t) {
+            margins_[touched_[t]] = model_.bias[touched_[t]];
         }
     }
 
-    void collect(std::int64_t output) { found_.push_back(scored(margins_[at(output)], output)); }
+    void collect(std::int64_t output) { found_.push_back(scored(margins_[output], output)); }
 
     /// Orders the best of what was collected.
     void keep_best() {
-        n_found_ =
-            static_cast<std::int32_t>(std::min(top_k_, static_cast<std::int64_t>(found_.size())));
+        n_found_ = static_cast<std::int32_t>(std::min(top_k_, found_.size()));
         const auto middle = found_.begin() + n_found_;
         if (middle != found_.end()) {
             std::nth_element(found_.begin(), middle, found_.end(), better);
@@ -107,10 +105,10 @@ class RowRanker {
 
     const FlatModel<Output>& model_;
     std::int64_t top_k_;
-    std::vector<float> margins_;  // between rows: the biases
-    std::vector<std::int64_t> last_row_;
-    std::vector<std::int32_t> touched_;
-    std::vector<Scored> found_;
+    Vector<float> margins_;  // between rows: the biases
+    Vector<std::int64_t> last_row_;
+    Vector<std::int32_t> touched_;
+    Vector<Scored> found_;
     std::int32_t n_found_ = 0;
 };
 
@@ -121,14 +119,14 @@ TopLabels flat_search(const Context& context, const FlatModel<Output>& model, co
                       std::int64_t top_k) {
     TopLabels result;
     result.top_k = top_k;
-    result.labels.assign(at(X.n_rows * top_k), -1);
-    result.scores.assign(at(X.n_rows * top_k), 0.0F);
+    result.labels.assign(X.n_rows * top_k, -1);
+    result.scores.assign(X.n_rows * top_k, 0.0F);
     if (panels_pay(model, X, top_k)) {
         rank_by_panels(context, model, X, result);
         return result;
     }
     context.expect(X.n_rows);
-    std::vector<RowRanker<Output>> rankers;
+    Vector<RowRanker<Output>> rankers;
     rankers.reserve(context.n_threads());
     for (unsigned w = 0; w < context.n_threads(); ++w) rankers.emplace_back(model, top_k);
     parallel_for(context, X.n_rows, kGrain,

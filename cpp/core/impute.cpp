@@ -16,7 +16,7 @@ constexpr std::int64_t kRowsPerBlock = 256;
 /// The mean of the blocks of several clusterings as C.
 class Blocks {
  public:
-    explicit Blocks(const std::vector<CoOccurrenceView>& blocks) : blocks_(&blocks) {}
+    explicit Blocks(const Vector<CoOccurrenceView>& blocks) : blocks_(&blocks) {}
 
     /// Calls add(feature, value) for everything that the entries of a row add to u C.
     template <class Add>
@@ -44,7 +44,7 @@ class Blocks {
         }
     }
 
-    const std::vector<CoOccurrenceView>* blocks_;
+    const Vector<CoOccurrenceView>* blocks_;
 };
 
 /// The companions of each feature as C.
@@ -71,18 +71,18 @@ template <class Source>
 class RowProduct {
  public:
     RowProduct(std::int64_t n_features, const Source& source)
-        : source_(source), sums_(at(n_features)), present_(n_features) {}
+        : source_(source), sums_(n_features), present_(n_features) {}
 
     /// Computes the entries of u C, by ascending feature.
     const RowBlock& multiply(const CsrView& rows, std::int64_t row) {
         source_.visit(rows, row, [&](std::int32_t feature, float value) {
             present_.insert(feature);
-            sums_[at(feature)] += value;
+            sums_[feature] += value;
         });
         product_.indices.clear();
         product_.data.clear();
         present_.drain([&](std::int32_t feature) {
-            float& sum = sums_[at(feature)];
+            float& sum = sums_[feature];
             if (sum != 0.0F) product_.push(feature, sum);
             sum = 0.0F;
         });
@@ -91,12 +91,12 @@ class RowProduct {
 
  private:
     Source source_;
-    std::vector<float> sums_;
+    Vector<float> sums_;
     OrderedSet present_;
     RowBlock product_;
 };
 
-double length(const std::vector<float>& values) {
+double length(const Vector<float>& values) {
     double sum = 0.0;
     for (const float value : values) sum += static_cast<double>(value) * value;
     return std::sqrt(sum);
@@ -106,7 +106,7 @@ double length(const std::vector<float>& values) {
 template <class Both>
 void merge(const CsrView& rows, std::int64_t row, const RowBlock& product, Both both) {
     std::int64_t p = rows.begin(row);
-    std::size_t q = 0;
+    std::int64_t q = 0;
     while (p < rows.end(row) || q < product.indices.size()) {
         const bool left = q == product.indices.size() ||
                           (p < rows.end(row) && rows.indices[p] <= product.indices[q]);
@@ -120,18 +120,18 @@ void merge(const CsrView& rows, std::int64_t row, const RowBlock& product, Both 
 }
 
 /// Keeps the `room` entries of the largest size, of equal ones those of the smaller feature.
-void keep_largest(RowBlock& entries, std::size_t room, std::vector<std::size_t>& order) {
+void keep_largest(RowBlock& entries, std::int64_t room, Vector<std::int64_t>& order) {
     if (entries.data.size() <= room) return;
     order.resize(entries.data.size());
-    for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+    for (std::int64_t i = 0; i < order.size(); ++i) order[i] = i;
     const auto cut = order.begin() + static_cast<std::ptrdiff_t>(room);
-    std::nth_element(order.begin(), cut, order.end(), [&](std::size_t a, std::size_t b) {
+    std::nth_element(order.begin(), cut, order.end(), [&](std::int64_t a, std::int64_t b) {
         const float x = std::abs(entries.data[a]);
         const float y = std::abs(entries.data[b]);
         return x > y || (x == y && a < b);
     });
     std::sort(order.begin(), cut);
-    for (std::size_t i = 0; i < room; ++i) {
+    for (std::int64_t i = 0; i < room; ++i) {
         entries.indices[i] = entries.indices[order[i]];
         entries.data[i] = entries.data[order[i]];
     }
@@ -139,21 +139,21 @@ void keep_largest(RowBlock& entries, std::size_t room, std::vector<std::size_t>&
     entries.data.resize(room);
 }
 
-std::size_t places(const Room& room, std::int64_t n_entries) {
+std::int64_t places(const Room& room, std::int64_t n_entries) {
     std::int64_t most = std::numeric_limits<std::int64_t>::max();
     if (room.max_growth > 0) most = std::max(room.max_growth * n_entries, room.usual_size);
     if (room.max_entries > 0) most = std::min(most, room.max_entries);
-    return at(most);
+    return most;
 }
 
 template <class Source>
 Csr impute_from(const Context& context, const CsrView& rows, const Source& source,
                 const float* betas, const Room& room) {
     context.expect(rows.n_rows);
-    std::vector<RowProduct<Source>> products(context.n_threads(),
-                                             RowProduct<Source>(rows.n_cols, source));
-    std::vector<RowBlock> results(context.n_threads());
-    std::vector<std::vector<std::size_t>> orders(context.n_threads());
+    Vector<RowProduct<Source>> products(context.n_threads(),
+                                        RowProduct<Source>(rows.n_cols, source));
+    Vector<RowBlock> results(context.n_threads());
+    Vector<Vector<std::int64_t>> orders(context.n_threads());
     const auto fill = [&](std::int64_t row, RowBlock& block, unsigned worker) {
         if (betas != nullptr && betas[row] == 0.0F) {
             block.indices.insert(block.indices.end(), rows.indices + rows.begin(row),
@@ -175,7 +175,7 @@ Csr impute_from(const Context& context, const CsrView& rows, const Source& sourc
         });
         keep_largest(result, places(room, rows.end(row) - rows.begin(row)), orders[worker]);
         const double size = length(result.data);
-        for (std::size_t i = 0; i < result.indices.size(); ++i) {
+        for (std::int64_t i = 0; i < result.indices.size(); ++i) {
             block.push(result.indices[i], static_cast<float>(result.data[i] / size));
         }
     };
@@ -184,7 +184,7 @@ Csr impute_from(const Context& context, const CsrView& rows, const Source& sourc
 
 }  // namespace
 
-Csr impute(const Context& context, const CsrView& rows, const std::vector<CoOccurrenceView>& blocks,
+Csr impute(const Context& context, const CsrView& rows, const Vector<CoOccurrenceView>& blocks,
            const float* betas, const Room& room) {
     return impute_from(context, rows, Blocks(blocks), betas, room);
 }

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
 #include "core/co_occurrence.hpp"
 #include "core/csr.hpp"
@@ -21,7 +20,7 @@ struct Room {
 /// Imputes rows u of length 1: u + beta u C / |u C|, or u C where `betas` is nullptr; the
 /// result has length 1. A row with beta 0 stays as it is, whatever the room. C is the mean of the
 /// blocks.
-Csr impute(const Context& context, const CsrView& rows, const std::vector<CoOccurrenceView>& blocks,
+Csr impute(const Context& context, const CsrView& rows, const Vector<CoOccurrenceView>& blocks,
            const float* betas, const Room& room);
 
 /// The same with the companions of each feature as C, one row for each.

@@ -18,21 +18,20 @@ bool comes_first(const Posting& a, const Posting& b) {
 }  // namespace
 
 InvertedIndex::InvertedIndex(const Context& context, const CsrView& X)
-    : pointers_(at(X.n_cols) + 1, 0), postings_(at(X.nnz())) {
-    for (std::int64_t p = X.begin(0); p < X.end(X.n_rows - 1); ++p)
-        ++pointers_[at(X.indices[p]) + 1];
-    for (std::size_t f = 0; f < at(X.n_cols); ++f) pointers_[f + 1] += pointers_[f];
-    std::vector<std::int64_t> next(pointers_.begin(), pointers_.end() - 1);
+    : pointers_(X.n_cols + 1, 0), postings_(X.nnz()) {
+    for (std::int64_t p = X.begin(0); p < X.end(X.n_rows - 1); ++p) ++pointers_[X.indices[p] + 1];
+    for (std::int64_t f = 0; f < X.n_cols; ++f) pointers_[f + 1] += pointers_[f];
+    Vector<std::int64_t> next(pointers_.begin(), pointers_.end() - 1);
     for (std::int64_t row = 0; row < X.n_rows; ++row) {
         for (std::int64_t p = X.begin(row); p < X.end(row); ++p) {
-            postings_[at(next[at(X.indices[p])]++)] = {static_cast<std::int32_t>(row), X.data[p]};
+            postings_[next[X.indices[p]]++] = {static_cast<std::int32_t>(row), X.data[p]};
         }
     }
     parallel_for(context, X.n_cols, kFeatureGrain,
                  [&](std::int64_t first, std::int64_t last, unsigned) {
                      for (std::int64_t f = first; f < last; ++f) {
-                         std::sort(postings_.begin() + pointers_[at(f)],
-                                   postings_.begin() + pointers_[at(f) + 1], comes_first);
+                         std::sort(postings_.begin() + pointers_[f],
+                                   postings_.begin() + pointers_[f + 1], comes_first);
                      }
                  });
 }

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
 #include "core/csr.hpp"
 #include "core/parallel.hpp"
@@ -22,22 +21,22 @@ class InvertedIndex {
     InvertedIndex(const Context& context, const CsrView& X);
 
     const Posting* begin(std::int64_t feature) const {
-        return postings_.data() + pointers_[at(feature)];
+        return postings_.data() + pointers_[feature];
     }
     std::int64_t size(std::int64_t feature) const {
-        return pointers_[at(feature) + 1] - pointers_[at(feature)];
+        return pointers_[feature + 1] - pointers_[feature];
     }
 
  private:
-    std::vector<std::int64_t> pointers_;
-    std::vector<Posting> postings_;
+    Vector<std::int64_t> pointers_;
+    Vector<Posting> postings_;
 };
 
 /// Scores of all rows, of which few differ from zero: what is added up is remembered, so
 /// that to begin anew costs no more than was done.
 class RowScores {
  public:
-    explicit RowScores(std::int64_t n_rows) : scores_(at(n_rows)), touched_(at(n_rows) + 1) {}
+    explicit RowScores(std::int64_t n_rows) : scores_(n_rows), touched_(n_rows + 1) {}
 
     /// Adds a weight times some postings.
     void add(const Posting* posting, std::int64_t count, float weight) {
@@ -52,13 +51,13 @@ class RowScores {
 
     const std::int32_t* begin() const { return touched_.data(); }
     const std::int32_t* end() const { return touched_.data() + n_touched_; }
-    float operator[](std::int64_t row) const { return scores_[at(row)]; }
+    float operator[](std::int64_t row) const { return scores_[row]; }
 
     /// Calls visit(row, score) for what was added to, and begins anew.
     template <class Visit>
     void drain(Visit visit) {
-        for (std::size_t i = 0; i < n_touched_; ++i) {
-            float& score = scores_[at(touched_[i])];
+        for (std::int64_t i = 0; i < n_touched_; ++i) {
+            float& score = scores_[touched_[i]];
             visit(touched_[i], score);
             score = 0.0F;
         }
@@ -66,7 +65,7 @@ class RowScores {
     }
 
     void clear() {
-        for (std::size_t i = 0; i < n_touched_; ++i) scores_[at(touched_[i])] = 0.0F;
+        for (std::int64_t i = 0; i < n_touched_; ++i) scores_[touched_[i]] = 0.0F;
         n_touched_ = 0;
     }
 
@@ -74,16 +73,16 @@ class RowScores {
     void add(std::int32_t row, float value) {
         // Never exactly zero again: a row must not be remembered twice.
         constexpr float kTiny = 1e-37F;
-        float& score = scores_[at(row)];
+        float& score = scores_[row];
         touched_[n_touched_] = row;
         n_touched_ += score == 0.0F ? 1U : 0U;
         const float sum = score + value;
         score = sum == 0.0F ? kTiny : sum;
     }
 
-    std::vector<float> scores_;
-    std::vector<std::int32_t> touched_;
-    std::size_t n_touched_ = 0;
+    Vector<float> scores_;
+    Vector<std::int32_t> touched_;
+    std::int64_t n_touched_ = 0;
 };
 
 }  // namespace defrag

@@ -44,9 +44,9 @@ class KMeans {
           items_(items),
           options_(options),
           score_panels_(select_score_panels(options.instructions)),
-          cluster_(at(items.n_rows), -1),
-          nearest_(at(items.n_rows)) {
-        std::vector<std::int32_t> slots(at(items.n_cols));
+          cluster_(items.n_rows, -1),
+          nearest_(items.n_rows) {
+        Vector<std::int32_t> slots(items.n_cols);
         rows_.assign(items, {}, nullptr, items.n_rows, 0.0F, slots);
         panel_size_ = rows_.n_slots() * kLanes;
     }
@@ -71,27 +71,26 @@ class KMeans {
  private:
     /// Makes distinct items the only members of their clusters.
     void choose_starts() {
-        std::vector<std::int32_t> candidates;
+        Vector<std::int32_t> candidates;
         for (std::int64_t item = 0; item < items_.n_rows; ++item) {
             if (items_.end(item) > items_.begin(item)) {
                 candidates.push_back(static_cast<std::int32_t>(item));
             }
         }
-        const auto n_candidates = static_cast<std::int64_t>(candidates.size());
+        const auto n_candidates = candidates.size();
         n_clusters_ = std::min(options_.n_clusters, n_candidates);
         Stream stream(options_.seed, Stage::kKMeans, options_.item);
         for (std::int64_t c = 0; c < n_clusters_; ++c) {
-            const auto left = static_cast<std::uint64_t>(n_candidates - c);
-            std::swap(candidates[at(c)], candidates[at(c) + stream.below(left)]);
-            cluster_[at(candidates[at(c)])] = static_cast<std::int32_t>(c);
+            std::swap(candidates[c], candidates[c + stream.below(n_candidates - c)]);
+            cluster_[candidates[c]] = static_cast<std::int32_t>(c);
         }
         n_panels_ = (n_clusters_ + kLanes - 1) / kLanes;
         const std::int64_t bytes = panel_size_ * static_cast<std::int64_t>(sizeof(float));
         panels_at_once_ =
             std::clamp<std::int64_t>(options_.panel_bytes / std::max<std::int64_t>(bytes, 1), 1,
                                      std::max<std::int64_t>(n_panels_, 1));
-        panels_.require(at(panels_at_once_ * panel_size_));
-        inverse_norms_.resize(at(panels_at_once_ * kLanes));
+        panels_.require(panels_at_once_ * panel_size_);
+        inverse_norms_.resize(panels_at_once_ * kLanes);
     }
 
     /// One round: the centres of the present clusters, and then every item to the nearest.
@@ -110,22 +109,22 @@ class KMeans {
                              context_.check();
                          });
         }
-        for (std::size_t item = 0; item < nearest_.size(); ++item) {
+        for (std::int64_t item = 0; item < nearest_.size(); ++item) {
             cluster_[item] = nearest_[item].first;
         }
     }
 
     void list_members() {
-        member_ptr_.assign(at(n_clusters_) + 1, 0);
+        member_ptr_.assign(n_clusters_ + 1, 0);
         for (const std::int32_t cluster : cluster_) {
-            if (cluster >= 0) ++member_ptr_[at(cluster) + 1];
+            if (cluster >= 0) ++member_ptr_[cluster + 1];
         }
         std::partial_sum(member_ptr_.begin(), member_ptr_.end(), member_ptr_.begin());
-        members_.resize(at(member_ptr_.back()));
-        std::vector<std::int64_t> next(member_ptr_.begin(), member_ptr_.end() - 1);
-        for (std::size_t item = 0; item < cluster_.size(); ++item) {
+        members_.resize(member_ptr_.back());
+        Vector<std::int64_t> next(member_ptr_.begin(), member_ptr_.end() - 1);
+        for (std::int64_t item = 0; item < cluster_.size(); ++item) {
             if (cluster_[item] < 0) continue;
-            members_[at(next[at(cluster_[item])]++)] = static_cast<std::int32_t>(item);
+            members_[next[cluster_[item]]++] = static_cast<std::int32_t>(item);
         }
     }
 
@@ -136,11 +135,12 @@ class KMeans {
         for (std::int64_t lane = 0; lane < kLanes; ++lane) {
             const std::int64_t cluster = (first + panel) * kLanes + lane;
             if (cluster >= n_clusters_) break;
-            for (auto m = member_ptr_[at(cluster)]; m < member_ptr_[at(cluster) + 1]; ++m) {
-                const std::int32_t item = members_[at(m)];
+            float* line = lines + lane;
+            for (auto m = member_ptr_[cluster]; m < member_ptr_[cluster + 1]; ++m) {
+                const std::int32_t item = members_[m];
                 for (auto e = rows_.starts()[item]; e < rows_.starts()[item + 1]; ++e) {
                     const Entry& entry = rows_.entries()[e];
-                    lines[entry.offset / sizeof(float) + at(lane)] += entry.value;
+                    line[entry.offset / sizeof(float)] += entry.value;
                 }
             }
         }
@@ -150,7 +150,7 @@ class KMeans {
         }
         for (std::int64_t lane = 0; lane < kLanes; ++lane) {
             // The centre of an empty cluster, or of items that cancel out, is nobody's.
-            inverse_norms_[at(panel * kLanes + lane)] =
+            inverse_norms_[panel * kLanes + lane] =
                 squares[lane] > 0.0 ? static_cast<float>(1.0 / std::sqrt(squares[lane])) : 0.0F;
         }
     }
@@ -159,7 +159,7 @@ class KMeans {
                      std::int64_t end) {
         const std::int64_t stride = kPanelsPerTurn * kLanes;
         AlignedBuffer<float> scores;
-        scores.require(at(kItemsPerTurn * stride));
+        scores.require(kItemsPerTurn * stride);
         for (std::int64_t item = begin; item < end; item += kItemsPerTurn) {
             const std::int64_t last = std::min(item + kItemsPerTurn, end);
             for (std::int64_t panel = 0; panel < n_panels; panel += kPanelsPerTurn) {
@@ -171,8 +171,7 @@ class KMeans {
                                   rows_.entries() + rows_.starts()[i + 1],
                                   panels_.data() + panel * panel_size_, panel_size_, together,
                                   line);
-                    offer_all(nearest_[at(i)], line, panel * kLanes, together * kLanes,
-                              first * kLanes);
+                    offer_all(nearest_[i], line, panel * kLanes, together * kLanes, first * kLanes);
                 }
             }
         }
@@ -183,7 +182,7 @@ class KMeans {
     void offer_all(Nearest& nearest, const float* line, std::int64_t place, std::int64_t count,
                    std::int64_t base) const {
         for (std::int64_t o = 0; o < count; ++o) {
-            const float score = line[o] * inverse_norms_[at(place + o)];
+            const float score = line[o] * inverse_norms_[place + o];
             if (score > nearest.second_score) {
                 nearest.offer(score, static_cast<std::int32_t>(base + place + o));
             }
@@ -201,12 +200,12 @@ class KMeans {
     const KMeansOptions& options_;
     ScorePanels score_panels_;
     CompactRows rows_;
-    std::vector<std::int32_t> cluster_;
-    std::vector<Nearest> nearest_;
-    std::vector<std::int64_t> member_ptr_;
-    std::vector<std::int32_t> members_;
+    Vector<std::int32_t> cluster_;
+    Vector<Nearest> nearest_;
+    Vector<std::int64_t> member_ptr_;
+    Vector<std::int32_t> members_;
     AlignedBuffer<float> panels_;  // [panel][coordinate][kLanes]
-    std::vector<float> inverse_norms_;
+    Vector<float> inverse_norms_;
     std::int64_t n_clusters_ = 0;
     std::int64_t n_panels_ = 0;
     std::int64_t panels_at_once_ = 1;

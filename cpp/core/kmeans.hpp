@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
 #include "core/csr.hpp"
 #include "core/parallel.hpp"
@@ -26,8 +25,8 @@ struct KMeansOptions {
 /// For every item the two centres that are most similar to it, -1 where no (further) one
 /// has a similarity above zero.
 struct KMeansResult {
-    std::vector<std::int32_t> cluster;
-    std::vector<std::int32_t> second;
+    Vector<std::int32_t> cluster;
+    Vector<std::int32_t> second;
     double objective = 0.0;  // mean similarity of an item to its centre, 0 if it has none
     std::int64_t n_rounds = 0;
 };

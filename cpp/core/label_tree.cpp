@@ -16,11 +16,11 @@ constexpr std::int64_t kWideShare = 16;
 
 /// The classifiers of one node, before they are put together with the others.
 struct NodeWeights {
-    std::vector<std::int32_t> features;
-    std::vector<std::int32_t> sizes;  // entries per feature
-    std::vector<std::uint16_t> outputs;
-    std::vector<float> weights;
-    std::vector<float> bias;
+    Vector<std::int32_t> features;
+    Vector<std::int32_t> sizes;  // entries per feature
+    Vector<std::uint16_t> outputs;
+    Vector<float> weights;
+    Vector<float> bias;
 };
 
 /// What is the same for all nodes.
@@ -29,7 +29,7 @@ struct Job {
     const CsrView& positives;
     const LabelTreeView& tree;
     const LabelTreeOptions& options;
-    const std::vector<float>& norms;
+    const Vector<float>& norms;
 
     std::int64_t n_blocks(std::int64_t node) const {
         return (tree.n_outputs(node) + kLanes - 1) / kLanes;
@@ -39,8 +39,7 @@ struct Job {
 /// The points of one node: their ids, their places in the list, and a compact copy.
 class NodeRows {
  public:
-    explicit NodeRows(const CsrView& X)
-        : members_(X.n_rows), places_(at(X.n_rows)), slots_(at(X.n_cols)) {}
+    explicit NodeRows(const CsrView& X) : members_(X.n_rows), places_(X.n_rows), slots_(X.n_cols) {}
 
     void assign(const Job& job, std::int64_t node) {
         const LabelTreeView& tree = job.tree;
@@ -52,22 +51,22 @@ class NodeRows {
         }
         rows_.clear();
         members_.drain([this](std::int32_t row) {
-            places_[at(row)] = static_cast<std::int32_t>(rows_.size());
+            places_[row] = static_cast<std::int32_t>(rows_.size());
             rows_.push_back(row);
         });
-        compact_.assign(job.X, job.norms, rows_.data(), static_cast<std::int64_t>(rows_.size()),
-                        job.options.solver.bias, slots_);
+        compact_.assign(job.X, job.norms, rows_.data(), rows_.size(), job.options.solver.bias,
+                        slots_);
     }
 
     const CompactRows& compact() const { return compact_; }
     /// Where a point of the node stands in its list; meaningless for others.
-    std::int32_t place(std::int32_t row) const { return places_[at(row)]; }
+    std::int32_t place(std::int32_t row) const { return places_[row]; }
 
  private:
     OrderedSet members_;
-    std::vector<std::int32_t> places_;
-    std::vector<std::int32_t> slots_;
-    std::vector<std::int32_t> rows_;
+    Vector<std::int32_t> places_;
+    Vector<std::int32_t> slots_;
+    Vector<std::int32_t> rows_;
     CompactRows compact_;
 };
 
@@ -99,45 +98,45 @@ void solve_block(const Context& context, const Job& job, std::int64_t node, std:
 
 /// Memory for putting blocks together.
 struct JoinScratch {
-    explicit JoinScratch(std::int64_t n_features) : used(n_features), slot_of(at(n_features)) {}
-    OrderedSet used;                    // features with a weight
-    std::vector<std::int32_t> slot_of;  // of the features that are used
-    std::vector<std::int64_t> next;     // entries of a slot, then the place of its next one
+    explicit JoinScratch(std::int64_t n_features) : used(n_features), slot_of(n_features) {}
+    OrderedSet used;               // features with a weight
+    Vector<std::int32_t> slot_of;  // of the features that are used
+    Vector<std::int64_t> next;     // entries of a slot, then the place of its next one
 };
 
 /// Puts the blocks of a node together: features in order, outputs in order within each.
 NodeWeights join_blocks(const Job& job, std::int64_t node, const CompactRows& rows,
-                        const std::vector<BlockWeights>& blocks, JoinScratch& scratch) {
+                        const Vector<BlockWeights>& blocks, JoinScratch& scratch) {
     NodeWeights result;
-    std::vector<std::int64_t>& next = scratch.next;
-    next.assign(at(rows.n_slots()), 0);
+    Vector<std::int64_t>& next = scratch.next;
+    next.assign(rows.n_slots(), 0);
     for (const BlockWeights& block : blocks) {
-        for (const std::int32_t slot : block.slots) ++next[at(slot)];
+        for (const std::int32_t slot : block.slots) ++next[slot];
     }
-    std::size_t n_used = 0;
+    std::int64_t n_used = 0;
     for (std::int32_t slot = 1; slot < rows.n_slots(); ++slot) {
-        if (next[at(slot)] == 0) continue;
+        if (next[slot] == 0) continue;
         scratch.used.insert(rows.feature(slot));
-        scratch.slot_of[at(rows.feature(slot))] = slot;
+        scratch.slot_of[rows.feature(slot)] = slot;
         ++n_used;
     }
     result.features.reserve(n_used);
     result.sizes.reserve(n_used);
     std::int64_t total = 0;
     scratch.used.drain([&](std::int32_t feature) {
-        std::int64_t& place = next[at(scratch.slot_of[at(feature)])];
+        std::int64_t& place = next[scratch.slot_of[feature]];
         result.features.push_back(feature);
         result.sizes.push_back(static_cast<std::int32_t>(place));
         total += std::exchange(place, total);
     });
-    result.outputs.resize(at(total));
-    result.weights.resize(at(total));
+    result.outputs.resize(total);
+    result.weights.resize(total);
     const std::int64_t n_outputs = job.tree.n_outputs(node);
-    for (std::size_t b = 0; b < blocks.size(); ++b) {
+    for (std::int64_t b = 0; b < blocks.size(); ++b) {
         const BlockWeights& block = blocks[b];
-        for (std::size_t e = 0; e < block.slots.size(); ++e) {
-            const std::size_t place = at(next[at(block.slots[e])]++);
-            result.outputs[place] = static_cast<std::uint16_t>(b * at(kLanes) + block.lanes[e]);
+        for (std::int64_t e = 0; e < block.slots.size(); ++e) {
+            const std::int64_t place = next[block.slots[e]]++;
+            result.outputs[place] = static_cast<std::uint16_t>(b * kLanes + block.lanes[e]);
             result.weights[place] = block.weights[e];
         }
         const std::int64_t first = static_cast<std::int64_t>(b) * kLanes;
@@ -153,36 +152,35 @@ struct Worker {
     NodeRows rows;
     JoinScratch join;
     BlockSolver solver;
-    std::vector<BlockWeights> blocks;
+    Vector<BlockWeights> blocks;
 };
 
 void train_node(const Context& context, const Job& job, std::int64_t node, Worker& worker,
                 NodeWeights& out) {
     worker.rows.assign(job, node);
-    worker.blocks.resize(at(job.n_blocks(node)));
+    worker.blocks.resize(job.n_blocks(node));
     for (std::int64_t block = 0; block < job.n_blocks(node); ++block) {
-        solve_block(context, job, node, block, worker.rows, worker.solver,
-                    worker.blocks[at(block)]);
+        solve_block(context, job, node, block, worker.rows, worker.solver, worker.blocks[block]);
     }
     out = join_blocks(job, node, worker.rows.compact(), worker.blocks, worker.join);
 }
 
 /// All threads on the blocks of one node, which share its rows.
 void train_wide_node(const Context& context, const Job& job, std::int64_t node,
-                     std::vector<Worker>& workers, NodeWeights& out) {
+                     Vector<Worker>& workers, NodeWeights& out) {
     const NodeRows& rows = workers[0].rows;
     workers[0].rows.assign(job, node);
-    std::vector<BlockWeights> blocks(at(job.n_blocks(node)));
+    Vector<BlockWeights> blocks(job.n_blocks(node));
     parallel_for(context, job.n_blocks(node), 1, [&](std::int64_t block, std::int64_t, unsigned w) {
-        solve_block(context, job, node, block, rows, workers[w].solver, blocks[at(block)]);
+        solve_block(context, job, node, block, rows, workers[w].solver, blocks[block]);
     });
     out = join_blocks(job, node, rows.compact(), blocks, workers[0].join);
 }
 
-LabelTreeWeights join_nodes(std::vector<NodeWeights>& nodes) {
+LabelTreeWeights join_nodes(Vector<NodeWeights>& nodes) {
     LabelTreeWeights result;
-    std::size_t n_features = 0;
-    std::size_t n_entries = 0;
+    std::int64_t n_features = 0;
+    std::int64_t n_entries = 0;
     for (const NodeWeights& node : nodes) {
         n_features += node.features.size();
         n_entries += node.outputs.size();
@@ -199,8 +197,8 @@ LabelTreeWeights join_nodes(std::vector<NodeWeights>& nodes) {
         result.outputs.insert(result.outputs.end(), node.outputs.begin(), node.outputs.end());
         result.weights.insert(result.weights.end(), node.weights.begin(), node.weights.end());
         result.bias.insert(result.bias.end(), node.bias.begin(), node.bias.end());
-        result.feature_ptr.push_back(static_cast<std::int64_t>(result.features.size()));
-        result.bias_ptr.push_back(static_cast<std::int64_t>(result.bias.size()));
+        result.feature_ptr.push_back(result.features.size());
+        result.bias_ptr.push_back(result.bias.size());
         node = NodeWeights();
     }
     return result;
@@ -221,10 +219,10 @@ std::int64_t count_positives(const Job& job, std::int64_t node) {
 LabelTreeWeights train_label_tree(const Context& context, const CsrView& X,
                                   const CsrView& positives, const LabelTreeView& tree,
                                   const LabelTreeOptions& options) {
-    const std::vector<float> norms = squared_norms(X, options.solver.bias);
+    const Vector<float> norms = squared_norms(X, options.solver.bias);
     const Job job{X, positives, tree, options, norms};
-    std::vector<std::int64_t> wide;
-    std::vector<std::int64_t> narrow;
+    Vector<std::int64_t> wide;
+    Vector<std::int64_t> narrow;
     std::int64_t work = 0;
     for (std::int64_t node = 0; node < tree.n_nodes; ++node) {
         if (tree.n_outputs(node) > kMaxOutputs) {
@@ -237,19 +235,18 @@ LabelTreeWeights train_label_tree(const Context& context, const CsrView& X,
         work += n_points * job.n_blocks(node);
     }
     context.expect(work);
-    std::vector<Worker> workers;
+    Vector<Worker> workers;
     workers.reserve(context.n_threads());
     for (unsigned w = 0; w < context.n_threads(); ++w) workers.emplace_back(X);
-    std::vector<NodeWeights> nodes(at(tree.n_nodes));
+    Vector<NodeWeights> nodes(tree.n_nodes);
     for (const std::int64_t node : wide) {
-        train_wide_node(context, job, node, workers, nodes[at(node)]);
+        train_wide_node(context, job, node, workers, nodes[node]);
     }
     // Breadth-first order puts the large nodes first, so that no thread is left with one.
-    parallel_for(context, static_cast<std::int64_t>(narrow.size()), 1,
-                 [&](std::int64_t i, std::int64_t, unsigned w) {
-                     const std::int64_t node = narrow[at(i)];
-                     train_node(context, job, node, workers[w], nodes[at(node)]);
-                 });
+    parallel_for(context, narrow.size(), 1, [&](std::int64_t i, std::int64_t, unsigned w) {
+        const std::int64_t node = narrow[i];
+        train_node(context, job, node, workers[w], nodes[node]);
+    });
     return join_nodes(nodes);
 }
 

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
 #include "core/csr.hpp"
 #include "core/parallel.hpp"
@@ -41,13 +40,13 @@ struct LabelTreeView {
 /// features[feature_ptr[v]..feature_ptr[v + 1]), in order; feature number f of that array
 /// has the entries [entry_ptr[f], entry_ptr[f + 1]), one per output with a weight.
 struct LabelTreeWeights {
-    std::vector<std::int64_t> feature_ptr{0};
-    std::vector<std::int32_t> features;
-    std::vector<std::int64_t> entry_ptr{0};
-    std::vector<std::uint16_t> outputs;
-    std::vector<float> weights;
-    std::vector<std::int64_t> bias_ptr{0};  // node v has bias[bias_ptr[v]..bias_ptr[v + 1])
-    std::vector<float> bias;
+    Vector<std::int64_t> feature_ptr{0};
+    Vector<std::int32_t> features;
+    Vector<std::int64_t> entry_ptr{0};
+    Vector<std::uint16_t> outputs;
+    Vector<float> weights;
+    Vector<std::int64_t> bias_ptr{0};  // node v has bias[bias_ptr[v]..bias_ptr[v + 1])
+    Vector<float> bias;
 };
 
 /// More outputs than this do not fit into LabelTreeWeights::outputs.

@@ -16,9 +16,9 @@ constexpr std::int64_t kFloatsPerLine = 16;
 class Postings {
  public:
     Postings(const CsrView& right, std::int64_t dense_share, std::int64_t dense_bytes)
-        : right_(right), line_of_(at(right.n_rows), -1) {
+        : right_(right), line_of_(right.n_rows, -1) {
         stride_ = (right.n_cols + kFloatsPerLine - 1) / kFloatsPerLine * kFloatsPerLine;
-        std::vector<std::int32_t> crowded;
+        Vector<std::int32_t> crowded;
         for (std::int64_t row = 0; row < right.n_rows; ++row) {
             const std::int64_t size = right.end(row) - right.begin(row);
             if (size * dense_share > right.n_cols) {
@@ -26,7 +26,7 @@ class Postings {
             }
         }
         const std::int64_t line_bytes = stride_ * static_cast<std::int64_t>(sizeof(float));
-        const auto room = at(dense_bytes / std::max<std::int64_t>(line_bytes, 1));
+        const auto room = dense_bytes / std::max<std::int64_t>(line_bytes, 1);
         if (crowded.size() > room) {
             std::sort(crowded.begin(), crowded.end(), [&](std::int32_t a, std::int32_t b) {
                 const std::int64_t left = right.end(a) - right.begin(a);
@@ -35,11 +35,11 @@ class Postings {
             });
             crowded.resize(room);
         }
-        lines_.require(crowded.size() * at(stride_));
-        std::fill(lines_.data(), lines_.data() + crowded.size() * at(stride_), 0.0F);
-        for (std::size_t n = 0; n < crowded.size(); ++n) {
-            line_of_[at(crowded[n])] = static_cast<std::int64_t>(n) * stride_;
-            float* line = lines_.data() + n * at(stride_);
+        lines_.require(crowded.size() * stride_);
+        std::fill(lines_.data(), lines_.data() + crowded.size() * stride_, 0.0F);
+        for (std::int64_t n = 0; n < crowded.size(); ++n) {
+            line_of_[crowded[n]] = static_cast<std::int64_t>(n) * stride_;
+            float* line = lines_.data() + n * stride_;
             for (auto p = right.begin(crowded[n]); p < right.end(crowded[n]); ++p) {
                 line[right.indices[p]] = right.data[p];
             }
@@ -52,7 +52,7 @@ class Postings {
     /// sums[column] += value * right(coordinate, column). A column without an entry gains a
     /// zero where the line is dense, so both ways give the same bits.
     void add(std::int64_t coordinate, float value, float* sums) const {
-        const std::int64_t place = line_of_[at(coordinate)];
+        const std::int64_t place = line_of_[coordinate];
         if (place >= 0) {
             const float* line = lines_.data() + place;
             for (std::int64_t column = 0; column < stride_; ++column) {
@@ -67,14 +67,14 @@ class Postings {
 
  private:
     const CsrView& right_;
-    std::vector<std::int64_t> line_of_;  // where a coordinate's line begins, -1 for none
+    Vector<std::int64_t> line_of_;  // where a coordinate's line begins, -1 for none
     AlignedBuffer<float> lines_;
     std::int64_t stride_ = 0;
 };
 
 /// Moves the best columns, best first, into `best`.
 void select(const float* sums, std::int64_t n_columns, std::int64_t n_best,
-            std::vector<std::int32_t>& best) {
+            Vector<std::int32_t>& best) {
     best.clear();
     if (n_best == 1) {
         float highest = 0.0F;
@@ -94,9 +94,9 @@ void select(const float* sums, std::int64_t n_columns, std::int64_t n_best,
     const auto better = [sums](std::int32_t a, std::int32_t b) {
         return sums[a] != sums[b] ? sums[a] > sums[b] : a < b;
     };
-    if (static_cast<std::int64_t>(best.size()) > n_best) {
+    if (best.size() > n_best) {
         std::nth_element(best.begin(), best.begin() + n_best, best.end(), better);
-        best.resize(at(n_best));
+        best.resize(n_best);
     }
     std::sort(best.begin(), best.end(), better);
 }
@@ -108,15 +108,15 @@ Matches best_matches(const Context& context, const CsrView& left, const CsrView&
                      std::int64_t dense_bytes) {
     struct Scratch {
         AlignedBuffer<float> sums;
-        std::vector<std::int32_t> best;
+        Vector<std::int32_t> best;
     };
     const Postings postings(right, dense_share, dense_bytes);
     context.expect(left.n_rows);
-    std::vector<Scratch> scratches(context.n_threads());
-    std::vector<float> own_scores(own == nullptr ? 0 : at(left.n_rows));
+    Vector<Scratch> scratches(context.n_threads());
+    Vector<float> own_scores(own == nullptr ? 0 : left.n_rows);
     const auto fill = [&](std::int64_t row, RowBlock& block, unsigned worker) {
         Scratch& scratch = scratches[worker];
-        scratch.sums.require(at(postings.stride()));
+        scratch.sums.require(postings.stride());
         float* sums = scratch.sums.data();
         std::fill(sums, sums + postings.stride(), 0.0F);
         for (auto p = left.begin(row); p < left.end(row); ++p) {
@@ -124,7 +124,7 @@ Matches best_matches(const Context& context, const CsrView& left, const CsrView&
         }
         select(sums, right.n_cols, n_best, scratch.best);
         for (const std::int32_t column : scratch.best) block.push(column, sums[column]);
-        if (own != nullptr) own_scores[at(row)] = sums[own[row]];
+        if (own != nullptr) own_scores[row] = sums[own[row]];
         context.check();
     };
     Csr found = build_rows(context, left.n_rows, right.n_cols, kRowsPerBlock, fill);

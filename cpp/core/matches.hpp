@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
 #include "core/csr.hpp"
 #include "core/parallel.hpp"
@@ -11,10 +10,10 @@ namespace defrag {
 
 /// The best columns of every row, best first: those of row r are [indptr[r], indptr[r + 1]).
 struct Matches {
-    std::vector<std::int64_t> indptr;
-    std::vector<std::int32_t> columns;
-    std::vector<float> scores;
-    std::vector<float> own;  // the score of each row's own column, where such were named
+    Vector<std::int64_t> indptr;
+    Vector<std::int32_t> columns;
+    Vector<float> scores;
+    Vector<float> own;  // the score of each row's own column, where such were named
 };
 
 /// For every row of `left` the at most `n_best` columns of left * right with the highest

@@ -48,7 +48,7 @@ void NodeScorer::add_entries(std::int64_t first, std::int64_t last, float value,
 }
 
 const float* NodeScorer::search(std::int64_t node, std::int32_t row) {
-    margins_.require(at(model_.tree.n_outputs(node)));
+    margins_.require(model_.tree.n_outputs(node));
     start_margins(node, margins_.data());
     if (model_.index != nullptr) {
         search_index(node, row, margins_.data());
@@ -61,14 +61,14 @@ const float* NodeScorer::search(std::int64_t node, std::int32_t row) {
 void NodeScorer::search_index(std::int64_t node, std::int32_t row, float* margins) {
     constexpr std::int64_t kAhead = 8;
     const std::int64_t begin = X_.begin(row);
-    hits_.resize(at(X_.end(row) - begin));
+    hits_.resize(X_.end(row) - begin);
     const std::int64_t n_hits =
         model_.index->find(node, X_.indices + begin, X_.end(row) - begin, hits_.data());
     for (std::int64_t h = 0; h < n_hits; ++h) {
-        const FeatureIndex::Hit& later = hits_[at(std::min(h + kAhead, n_hits - 1))];
+        const FeatureIndex::Hit& later = hits_[std::min(h + kAhead, n_hits - 1)];
         __builtin_prefetch(model_.outputs + later.first);
         __builtin_prefetch(model_.weights + later.first);
-        const FeatureIndex::Hit& hit = hits_[at(h)];
+        const FeatureIndex::Hit& hit = hits_[h];
         add_entries(hit.first, hit.first + hit.count, X_.data[begin + hit.position], margins);
     }
 }
@@ -89,13 +89,13 @@ void NodeScorer::unpack(std::int64_t node) {
     const std::int64_t first = model_.feature_ptr[node];
     const std::int64_t last = model_.feature_ptr[node + 1];
     const std::int64_t n_panels = (model_.tree.n_outputs(node) + kLanes - 1) / kLanes;
-    slots_.resize(at(model_.n_features));  // here: a row alone mostly does without
+    slots_.resize(model_.n_features);  // here: a row alone mostly does without
     stride_ = n_panels * kLanes;
     panel_size_ = (last - first) * kLanes;
-    panels_.require(at(n_panels * panel_size_));
+    panels_.require(n_panels * panel_size_);
     std::fill(panels_.data(), panels_.data() + n_panels * panel_size_, 0.0F);
     for (std::int64_t f = first; f < last; ++f) {
-        slots_[at(model_.features[f])] = static_cast<std::int32_t>(f - first + 1);
+        slots_[model_.features[f]] = static_cast<std::int32_t>(f - first + 1);
         float* line = panels_.data() + (f - first) * kLanes;
         for (std::int64_t e = model_.entry_ptr[f]; e < model_.entry_ptr[f + 1]; ++e) {
             const std::int64_t output = model_.outputs[e];
@@ -108,8 +108,8 @@ void NodeScorer::multiply(std::int64_t node, const std::int32_t* rows, std::int6
     constexpr auto kLineBytes = static_cast<std::uint32_t>(kLanes * sizeof(float));
     std::int64_t n_entries = 0;
     for (std::int64_t i = 0; i < n_rows; ++i) n_entries += X_.end(rows[i]) - X_.begin(rows[i]);
-    entries_.require(at(n_entries));
-    margins_.require(at(n_rows * stride_));
+    entries_.require(n_entries);
+    margins_.require(n_rows * stride_);
     std::fill(margins_.data(), margins_.data() + n_rows * stride_, 0.0F);
     ends_.clear();
     Entry* out = entries_.data();
@@ -118,7 +118,7 @@ void NodeScorer::multiply(std::int64_t node, const std::int32_t* rows, std::int6
         for (std::int64_t p = X_.begin(rows[i]); p < X_.end(rows[i]); ++p) {
             // Written always and kept if the node knows the feature: a branch that cannot be
             // foreseen would cost more.
-            const auto slot = static_cast<std::uint32_t>(slots_[at(X_.indices[p])]);
+            const auto slot = static_cast<std::uint32_t>(slots_[X_.indices[p]]);
             *out = {(slot - 1) * kLineBytes, X_.data[p]};
             out += slot != 0 ? 1 : 0;
         }
@@ -129,16 +129,16 @@ void NodeScorer::multiply(std::int64_t node, const std::int32_t* rows, std::int6
         const std::int64_t n_together = std::min(kPanelsPerTurn, n_panels - panel);
         const Entry* entry = entries_.data();
         for (std::int64_t i = 0; i < n_rows; ++i) {
-            score_panels_(entry, ends_[at(i)], panels_.data() + panel * panel_size_, panel_size_,
+            score_panels_(entry, ends_[i], panels_.data() + panel * panel_size_, panel_size_,
                           n_together, margins_.data() + i * stride_ + panel * kLanes);
-            entry = ends_[at(i)];
+            entry = ends_[i];
         }
     }
 }
 
 void NodeScorer::forget(std::int64_t node) {
     for (std::int64_t f = model_.feature_ptr[node]; f < model_.feature_ptr[node + 1]; ++f) {
-        slots_[at(model_.features[f])] = 0;
+        slots_[model_.features[f]] = 0;
     }
 }
 

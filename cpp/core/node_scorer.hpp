@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
 #include "core/aligned.hpp"
 #include "core/beam_search.hpp"
@@ -58,12 +57,12 @@ class NodeScorer {
     const LabelTreeModel& model_;
     const CsrView& X_;
     ScorePanels score_panels_;
-    std::vector<std::int32_t> slots_;  // place of a feature in the unpacked node, plus one
-    AlignedBuffer<float> panels_;      // [panel][feature][kLanes]
-    AlignedBuffer<float> margins_;     // [row][stride_]
-    AlignedBuffer<Entry> entries_;     // the rows of a turn, in terms of the panels
-    std::vector<const Entry*> ends_;
-    std::vector<FeatureIndex::Hit> hits_;
+    Vector<std::int32_t> slots_;    // place of a feature in the unpacked node, plus one
+    AlignedBuffer<float> panels_;   // [panel][feature][kLanes]
+    AlignedBuffer<float> margins_;  // [row][stride_]
+    AlignedBuffer<Entry> entries_;  // the rows of a turn, in terms of the panels
+    Vector<const Entry*> ends_;
+    Vector<FeatureIndex::Hit> hits_;
     std::int64_t stride_ = 0;
     std::int64_t panel_size_ = 0;
 };

@@ -5,7 +5,8 @@
 #include <condition_variable>
 #include <exception>
 #include <mutex>
-#include <vector>
+
+#include "core/arrays.hpp"
 
 namespace defrag {
 namespace {
@@ -93,7 +94,7 @@ void parallel_for(const Context& context, std::int64_t n, std::int64_t grain,
         static_cast<unsigned>(std::min<std::int64_t>(context.n_threads(), n_blocks));
     Region region(context, n, grain, body);
 
-    std::vector<std::thread> threads;
+    Vector<std::thread> threads;
     threads.reserve(n_workers - 1);
     try {
         for (unsigned worker = 1; worker < n_workers; ++worker) {

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <vector>
 
 #include "core/aligned.hpp"
 #include "core/blocks.hpp"
@@ -64,29 +63,29 @@ class SparseBlockSolver {
     void start(const CsrView& positives, std::int64_t begin, std::int64_t end,
                const PpdSparseOptions& options) {
         const std::int64_t n_rows = rows_->n_rows();
-        signs_.assign(at(n_rows), 0);
-        listed_.assign(at(n_rows), 0);
-        active_.resize(at(n_rows));
+        signs_.assign(n_rows, 0);
+        listed_.assign(n_rows, 0);
+        active_.resize(n_rows);
         n_active_ = 0;
         std::fill(offsets_, offsets_ + kLanes, -2.0F);  // an unused lane never moves
         for (std::int64_t label = begin; label < end; ++label) {
             for (auto p = positives.begin(label); p < positives.end(label); ++p) {
-                std::uint16_t& signs = signs_[at(positives.indices[p])];
-                if (signs == 0) active_[at(n_active_++)] = positives.indices[p];
+                std::uint16_t& signs = signs_[positives.indices[p]];
+                if (signs == 0) active_[n_active_++] = positives.indices[p];
                 signs = static_cast<std::uint16_t>(signs | 1U << (label - begin));
             }
             const auto count = static_cast<double>(positives.end(label) - positives.begin(label));
             offsets_[label - begin] =
                 static_cast<float>(2.0 * count / static_cast<double>(n_rows) - 1.0);
         }
-        const std::size_t n_weights = at(rows_->n_slots() * kLanes);
+        const std::int64_t n_weights = rows_->n_slots() * kLanes;
         for (AlignedBuffer<float>* panel : {&weights_, &sums_, &penalties_}) {
             panel->require(n_weights);
             std::fill(panel->data(), panel->data() + n_weights, 0.0F);
         }
         std::fill(penalties_.data() + kLanes, penalties_.data() + n_weights,
                   static_cast<float>(options.l1));
-        dual_.require(at(n_rows * kLanes));
+        dual_.require(n_rows * kLanes);
         std::fill(dual_.data(), dual_.data() + n_rows * kLanes, 0.0F);
         pass_ = {};
         pass_.entries = rows_->entries();
@@ -116,14 +115,14 @@ class SparseBlockSolver {
     /// Looks at all rows that are not active, and adds those with a margin below `level`.
     void search(const Context& context, float level, Instructions instructions) {
         context.check();
-        for (std::int64_t i = 0; i < n_active_; ++i) listed_[at(active_[at(i)])] = 1;
+        for (std::int64_t i = 0; i < n_active_; ++i) listed_[active_[i]] = 1;
         std::int64_t n_others = 0;
-        others_.resize(at(rows_->n_rows()));
+        others_.resize(rows_->n_rows());
         for (std::int64_t row = 0; row < rows_->n_rows(); ++row) {
-            others_[at(n_others)] = static_cast<std::int32_t>(row);
-            n_others += listed_[at(row)] == 0 ? 1 : 0;
+            others_[n_others] = static_cast<std::int32_t>(row);
+            n_others += listed_[row] == 0 ? 1 : 0;
         }
-        for (std::int64_t i = 0; i < n_active_; ++i) listed_[at(active_[at(i)])] = 0;
+        for (std::int64_t i = 0; i < n_active_; ++i) listed_[active_[i]] = 0;
         pass_.rows = others_.data();
         pass_.n_rows = n_others;
         const std::int64_t n_found = select_find_rows(instructions)(pass_, level);
@@ -147,12 +146,12 @@ class SparseBlockSolver {
     AlignedBuffer<float> sums_;
     AlignedBuffer<float> penalties_;
     AlignedBuffer<float> dual_;
-    std::vector<std::uint16_t> signs_;
-    std::vector<std::uint8_t> listed_;
-    std::vector<std::int32_t> active_;
-    std::vector<std::int32_t> others_;
+    Vector<std::uint16_t> signs_;
+    Vector<std::uint8_t> listed_;
+    Vector<std::int32_t> active_;
+    Vector<std::int32_t> others_;
     std::int64_t n_active_ = 0;
-    std::vector<Found> found_;
+    Vector<Found> found_;
     alignas(64) float offsets_[kLanes] = {};
 };
 
@@ -163,9 +162,9 @@ Csr train_ppd_sparse(const Context& context, const CsrView& X, const CsrView& po
     const std::int64_t n_labels = positives.n_rows;
     context.expect(n_labels);
     CompactRows rows;
-    std::vector<std::int32_t> slots(at(X.n_cols));
+    Vector<std::int32_t> slots(X.n_cols);
     rows.assign(X, squared_norms(X, options.bias), nullptr, X.n_rows, options.bias, slots);
-    std::vector<SparseBlockSolver> solvers(context.n_threads());
+    Vector<SparseBlockSolver> solvers(context.n_threads());
     // build_rows fills whole grains in order: a block is solved when its first label is due.
     return build_rows(context, n_labels, X.n_cols + 1, kLanes,
                       [&](std::int64_t label, RowBlock& block, unsigned worker) {

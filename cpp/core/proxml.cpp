@@ -15,7 +15,7 @@ constexpr std::int64_t kLabelGrain = 4;
 constexpr std::int64_t kFewestRows = 100;
 constexpr std::int64_t kFewestFeatures = 50;
 // The bias, which all rows have, moves after so many other weights.
-constexpr std::size_t kBiasEvery = 16;
+constexpr std::int64_t kBiasEvery = 16;
 
 /// The minimiser of l1 |w| + gradient (w - weight) + 0.5 curvature (w - weight)^2.
 double proximal_step(double weight, double gradient, double curvature, double l1) {
@@ -31,13 +31,13 @@ struct Ranked {
 };
 
 /// Keeps the strongest, at most `count` of them, by id.
-void keep_strongest(std::vector<Ranked>& list, std::int64_t count) {
+void keep_strongest(Vector<Ranked>& list, std::int64_t count) {
     const auto stronger = [](const Ranked& a, const Ranked& b) {
         return a.strength != b.strength ? a.strength > b.strength : a.id < b.id;
     };
-    if (static_cast<std::int64_t>(list.size()) > count) {
+    if (list.size() > count) {
         std::nth_element(list.begin(), list.begin() + count, list.end(), stronger);
-        list.resize(at(count));
+        list.resize(count);
     }
     std::sort(list.begin(), list.end(),
               [](const Ranked& a, const Ranked& b) { return a.id < b.id; });
@@ -52,10 +52,10 @@ class LabelSolver {
           X_(X),
           index_(index),
           options_(options),
-          weights_(at(X.n_cols)),
-          gradients_(at(X.n_cols)),
-          places_(at(X.n_cols), -1),
-          signs_(at(X.n_rows)),
+          weights_(X.n_cols),
+          gradients_(X.n_cols),
+          places_(X.n_cols, -1),
+          signs_(X.n_rows),
           scores_(X.n_rows) {}
 
     ProxmlReport solve(const std::int32_t* positives, std::int64_t n_positives, RowBlock& out) {
@@ -85,7 +85,7 @@ class LabelSolver {
         bias_ = -1.0;
         for (std::int64_t p = 0; p < n_positives; ++p) {
             rows_.push_back(positives[p]);
-            signs_[at(positives[p])] = 1;
+            signs_[positives[p]] = 1;
         }
         n_positives_ = rows_.size();
     }
@@ -95,13 +95,13 @@ class LabelSolver {
     double score_rows() {
         double size = std::abs(bias_);
         for (const std::int32_t feature : support_) {
-            const float weight = weights_[at(feature)];
+            const float weight = weights_[feature];
             size += std::abs(static_cast<double>(weight));
             scores_.add(index_.begin(feature), index_.size(feature), weight);
         }
         const double losses = drop_rows() + find_rows();
         margins_.resize(rows_.size());
-        for (std::size_t i = 0; i < rows_.size(); ++i) {
+        for (std::int64_t i = 0; i < rows_.size(); ++i) {
             margins_[i] = slack(rows_[i], i < n_positives_ ? 1.0F : -1.0F);
         }
         scores_.clear();
@@ -120,15 +120,15 @@ class LabelSolver {
     /// a little on the right side stay, or they would come and go.
     double drop_rows() {
         double losses = 0.0;
-        for (std::size_t i = 0; i < n_positives_; ++i) losses += loss(slack(rows_[i], 1.0F));
-        std::size_t kept = n_positives_;
-        for (std::size_t i = n_positives_; i < rows_.size(); ++i) {
+        for (std::int64_t i = 0; i < n_positives_; ++i) losses += loss(slack(rows_[i], 1.0F));
+        std::int64_t kept = n_positives_;
+        for (std::int64_t i = n_positives_; i < rows_.size(); ++i) {
             const float missing = slack(rows_[i], -1.0F);
             losses += loss(missing);
             if (missing > -0.5F) {
                 rows_[kept++] = rows_[i];
             } else {
-                signs_[at(rows_[i])] = 0;
+                signs_[rows_[i]] = 0;
             }
         }
         rows_.resize(kept);
@@ -141,7 +141,7 @@ class LabelSolver {
         found_.clear();
         const auto offer = [&](std::int32_t row) {
             const float missing = slack(row, -1.0F);
-            if (missing <= 0.0F || signs_[at(row)] != 0) return;
+            if (missing <= 0.0F || signs_[row] != 0) return;
             losses += loss(missing);
             found_.push_back({row, missing});
         };
@@ -150,10 +150,10 @@ class LabelSolver {
         } else {
             for (const std::int32_t row : scores_) offer(row);
         }
-        keep_strongest(found_, std::max(kFewestRows, static_cast<std::int64_t>(rows_.size())));
+        keep_strongest(found_, std::max(kFewestRows, rows_.size()));
         for (const Ranked& one : found_) {
             rows_.push_back(one.id);
-            signs_[at(one.id)] = -1;
+            signs_[one.id] = -1;
         }
         return losses;
     }
@@ -161,62 +161,60 @@ class LabelSolver {
     /// Adds features whose gradient exceeds l1, the steepest first.
     void choose_features() {
         touched_.clear();
-        for (std::size_t i = 0; i < rows_.size(); ++i) {
+        for (std::int64_t i = 0; i < rows_.size(); ++i) {
             if (margins_[i] <= 0.0F) continue;
             const float change = (i < n_positives_ ? -2.0F : 2.0F) * margins_[i];
             for (auto p = X_.begin(rows_[i]); p < X_.end(rows_[i]); ++p) {
-                float& gradient = gradients_[at(X_.indices[p])];
+                float& gradient = gradients_[X_.indices[p]];
                 if (gradient == 0.0F) touched_.push_back(X_.indices[p]);
                 gradient += change * X_.data[p];
             }
         }
         found_.clear();
         for (const std::int32_t feature : touched_) {
-            const float size =
-                std::abs(gradients_[at(feature)]) * static_cast<float>(options_.cost);
-            gradients_[at(feature)] = 0.0F;
-            if (size > static_cast<float>(options_.l1) && weights_[at(feature)] == 0.0F) {
+            const float size = std::abs(gradients_[feature]) * static_cast<float>(options_.cost);
+            gradients_[feature] = 0.0F;
+            if (size > static_cast<float>(options_.l1) && weights_[feature] == 0.0F) {
                 found_.push_back({feature, size});
             }
         }
-        keep_strongest(found_,
-                       std::max(kFewestFeatures, static_cast<std::int64_t>(support_.size())));
+        keep_strongest(found_, std::max(kFewestFeatures, support_.size()));
         for (const Ranked& one : found_) support_.push_back(one.id);
     }
 
     /// Copies the listed rows as columns of the chosen features, each value with its row's sign.
     void copy_columns() {
         starts_.assign(support_.size() + 1, 0);
-        for (std::size_t c = 0; c < support_.size(); ++c) {
-            places_[at(support_[c])] = static_cast<std::int32_t>(c);
+        for (std::int64_t c = 0; c < support_.size(); ++c) {
+            places_[support_[c]] = static_cast<std::int32_t>(c);
         }
         for (const std::int32_t row : rows_) {
             for (auto p = X_.begin(row); p < X_.end(row); ++p) {
-                const std::int32_t place = places_[at(X_.indices[p])];
-                if (place >= 0) ++starts_[at(place) + 1];
+                const std::int32_t place = places_[X_.indices[p]];
+                if (place >= 0) ++starts_[place + 1];
             }
         }
-        for (std::size_t c = 0; c < support_.size(); ++c) starts_[c + 1] += starts_[c];
+        for (std::int64_t c = 0; c < support_.size(); ++c) starts_[c + 1] += starts_[c];
         entries_.resize(starts_.back());
         squares_.assign(support_.size(), 0.0);
-        std::vector<std::size_t>& next = next_;
+        Vector<std::int64_t>& next = next_;
         next.assign(starts_.begin(), starts_.end() - 1);
-        for (std::size_t i = 0; i < rows_.size(); ++i) {
+        for (std::int64_t i = 0; i < rows_.size(); ++i) {
             for (auto p = X_.begin(rows_[i]); p < X_.end(rows_[i]); ++p) {
-                const std::int32_t place = places_[at(X_.indices[p])];
+                const std::int32_t place = places_[X_.indices[p]];
                 if (place < 0) continue;
                 const float value = X_.data[p];
-                entries_[next[at(place)]++] = {static_cast<std::int32_t>(i),
-                                               i < n_positives_ ? value : -value};
-                squares_[at(place)] += static_cast<double>(value) * static_cast<double>(value);
+                entries_[next[place]++] = {static_cast<std::int32_t>(i),
+                                           i < n_positives_ ? value : -value};
+                squares_[place] += static_cast<double>(value) * static_cast<double>(value);
             }
         }
-        for (const std::int32_t feature : support_) places_[at(feature)] = -1;
+        for (const std::int32_t feature : support_) places_[feature] = -1;
     }
 
     /// A step for every chosen weight, and for the bias now and then.
     void run_sweep() {
-        for (std::size_t c = 0; c < support_.size(); ++c) {
+        for (std::int64_t c = 0; c < support_.size(); ++c) {
             if (c % kBiasEvery == 0) move_bias();
             move_weight(c);
         }
@@ -229,33 +227,33 @@ class LabelSolver {
         return 2.0 * options_.cost * std::max(active, 0.5 * all);
     }
 
-    void move_weight(std::size_t c) {
+    void move_weight(std::int64_t c) {
         double slope = 0.0;
         double active = 0.0;
-        for (std::size_t e = starts_[c]; e < starts_[c + 1]; ++e) {
+        for (std::int64_t e = starts_[c]; e < starts_[c + 1]; ++e) {
             const auto value = static_cast<double>(entries_[e].value);
-            const auto slack = static_cast<double>(margins_[at(entries_[e].row)]);
+            const auto slack = static_cast<double>(margins_[entries_[e].row]);
             if (slack <= 0.0) continue;
             slope -= value * slack;
             active += value * value;
         }
         if (squares_[c] <= 0.0) return;
-        float& weight = weights_[at(support_[c])];
+        float& weight = weights_[support_[c]];
         const auto moved = static_cast<float>(
             proximal_step(static_cast<double>(weight), 2.0 * options_.cost * slope,
                           curvature(active, squares_[c]), options_.l1));
         const float change = moved - weight;
         if (change == 0.0F) return;
         weight = moved;
-        for (std::size_t e = starts_[c]; e < starts_[c + 1]; ++e) {
-            margins_[at(entries_[e].row)] -= change * entries_[e].value;
+        for (std::int64_t e = starts_[c]; e < starts_[c + 1]; ++e) {
+            margins_[entries_[e].row] -= change * entries_[e].value;
         }
     }
 
     void move_bias() {
         double slope = 0.0;
         double active = 0.0;
-        for (std::size_t i = 0; i < margins_.size(); ++i) {
+        for (std::int64_t i = 0; i < margins_.size(); ++i) {
             if (margins_[i] <= 0.0F) continue;
             slope += (i < n_positives_ ? -1.0 : 1.0) * static_cast<double>(margins_[i]);
             active += 1.0;
@@ -265,7 +263,7 @@ class LabelSolver {
                           curvature(active, static_cast<double>(margins_.size())), options_.l1);
         const auto change = static_cast<float>(moved - bias_);
         bias_ = moved;
-        for (std::size_t i = 0; i < margins_.size(); ++i) {
+        for (std::int64_t i = 0; i < margins_.size(); ++i) {
             margins_[i] += i < n_positives_ ? -change : change;
         }
     }
@@ -273,19 +271,19 @@ class LabelSolver {
     /// Forgets features whose weight has come back to zero.
     void keep_support() {
         support_.erase(std::remove_if(support_.begin(), support_.end(),
-                                      [this](std::int32_t f) { return weights_[at(f)] == 0.0F; }),
+                                      [this](std::int32_t f) { return weights_[f] == 0.0F; }),
                        support_.end());
     }
 
     void collect(RowBlock& out) {
         std::sort(support_.begin(), support_.end());
-        for (const std::int32_t feature : support_) out.push(feature, weights_[at(feature)]);
+        for (const std::int32_t feature : support_) out.push(feature, weights_[feature]);
         out.push(static_cast<std::int32_t>(X_.n_cols), static_cast<float>(bias_));
     }
 
     void finish() {
-        for (const std::int32_t row : rows_) signs_[at(row)] = 0;
-        for (const std::int32_t feature : support_) weights_[at(feature)] = 0.0F;
+        for (const std::int32_t row : rows_) signs_[row] = 0;
+        for (const std::int32_t feature : support_) weights_[feature] = 0.0F;
         rows_.clear();
         support_.clear();
     }
@@ -295,20 +293,20 @@ class LabelSolver {
     const InvertedIndex& index_;
     const ProxmlOptions& options_;
     double bias_ = 0.0;
-    std::size_t n_positives_ = 0;
-    std::vector<std::int32_t> rows_;  // listed: positives, then negatives
-    std::vector<float> margins_;      // of those: 1 - y w.x, a loss where above zero
-    std::vector<std::int32_t> support_;
-    std::vector<float> weights_;
-    std::vector<float> gradients_;
-    std::vector<std::int32_t> touched_;
-    std::vector<std::int32_t> places_;
-    std::vector<std::int8_t> signs_;  // 1 and -1 for listed rows
-    std::vector<Ranked> found_;
-    std::vector<std::size_t> starts_;
-    std::vector<std::size_t> next_;
-    std::vector<Posting> entries_;
-    std::vector<double> squares_;
+    std::int64_t n_positives_ = 0;
+    Vector<std::int32_t> rows_;  // listed: positives, then negatives
+    Vector<float> margins_;      // of those: 1 - y w.x, a loss where above zero
+    Vector<std::int32_t> support_;
+    Vector<float> weights_;
+    Vector<float> gradients_;
+    Vector<std::int32_t> touched_;
+    Vector<std::int32_t> places_;
+    Vector<std::int8_t> signs_;  // 1 and -1 for listed rows
+    Vector<Ranked> found_;
+    Vector<std::int64_t> starts_;
+    Vector<std::int64_t> next_;
+    Vector<Posting> entries_;
+    Vector<double> squares_;
     RowScores scores_;
 };
 
@@ -318,18 +316,18 @@ ProxmlSolution train_proxml(const Context& context, const CsrView& X, const CsrV
                             const ProxmlOptions& options) {
     context.expect(positives.n_rows);
     const InvertedIndex index(context, X);
-    std::vector<LabelSolver> solvers;
+    Vector<LabelSolver> solvers;
     solvers.reserve(context.n_threads());
     for (unsigned t = 0; t < context.n_threads(); ++t) {
         solvers.emplace_back(context, X, index, options);
     }
     ProxmlSolution solution;
-    solution.reports.resize(at(positives.n_rows));
+    solution.reports.resize(positives.n_rows);
     solution.weights =
         build_rows(context, positives.n_rows, X.n_cols + 1, kLabelGrain,
                    [&](std::int64_t label, RowBlock& block, unsigned worker) {
                        const std::int64_t begin = positives.begin(label);
-                       solution.reports[at(label)] = solvers[worker].solve(
+                       solution.reports[label] = solvers[worker].solve(
                            positives.indices + begin, positives.end(label) - begin, block);
                    });
     return solution;

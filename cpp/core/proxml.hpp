@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
 #include "core/csr.hpp"
 #include "core/parallel.hpp"
@@ -31,7 +30,7 @@ struct ProxmlReport {
 
 struct ProxmlSolution {
     Csr weights;  // labels x (features + 1); the last column is the bias
-    std::vector<ProxmlReport> reports;
+    Vector<ProxmlReport> reports;
 };
 
 /// ProXML (Babbar and Schoelkopf, Machine Learning 2019): proximal steps, one weight at a time,

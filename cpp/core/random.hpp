@@ -41,18 +41,18 @@ class Stream {
     std::uint64_t next() { return splitmix64(state_); }
 
     /// A uniform integer in [0, n), without bias; n must be positive.
-    std::uint64_t below(std::uint64_t n) {
-        const std::uint64_t limit = ~std::uint64_t{0} - ~std::uint64_t{0} % n;
+    std::int64_t below(std::int64_t n) {
+        const auto divisor = static_cast<std::uint64_t>(n);
+        const std::uint64_t limit = ~std::uint64_t{0} - ~std::uint64_t{0} % divisor;
         std::uint64_t draw = next();
         while (draw >= limit) draw = next();
-        return draw % n;
+        return static_cast<std::int64_t>(draw % divisor);
     }
 
     template <class Iterator>
     void shuffle(Iterator first, std::int64_t n) {
         for (std::int64_t i = n - 1; i > 0; --i) {
-            const auto j = static_cast<std::int64_t>(below(static_cast<std::uint64_t>(i) + 1));
-            std::swap(first[i], first[j]);
+            std::swap(first[i], first[below(i + 1)]);
         }
     }
 

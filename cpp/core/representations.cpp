@@ -46,23 +46,23 @@ struct Entry {
     float value;
 };
 
-void keep_largest(std::vector<Entry>& row, std::int64_t n) {
-    if (static_cast<std::int64_t>(row.size()) <= n) return;
+void keep_largest(Vector<Entry>& row, std::int64_t n) {
+    if (row.size() <= n) return;
     std::nth_element(row.begin(), row.begin() + n, row.end(), [](const Entry& a, const Entry& b) {
         const float left = std::fabs(a.value);
         const float right = std::fabs(b.value);
         return left != right ? left > right : a.column < b.column;
     });
-    row.resize(at(n));
+    row.resize(n);
     std::sort(row.begin(), row.end(),
               [](const Entry& a, const Entry& b) { return a.column < b.column; });
 }
 
-double ideal_dcg(const CsrView& matrix, std::int64_t row, std::vector<float>& sorted) {
+double ideal_dcg(const CsrView& matrix, std::int64_t row, Vector<float>& sorted) {
     sorted.assign(matrix.data + matrix.begin(row), matrix.data + matrix.end(row));
     std::sort(sorted.begin(), sorted.end(), std::greater<float>());
     double sum = 0.0;
-    for (std::size_t i = 0; i < sorted.size(); ++i) {
+    for (std::int64_t i = 0; i < sorted.size(); ++i) {
         sum += static_cast<double>(sorted[i]) / std::log2(2.0 + static_cast<double>(i));
     }
     return sum;
@@ -72,26 +72,26 @@ double ideal_dcg(const CsrView& matrix, std::int64_t row, std::vector<float>& so
 
 ColumnStatistics column_statistics(const Context& context, const CsrView& matrix,
                                    const float* row_lengths) {
-    std::vector<double> weight(at(matrix.n_rows));
+    Vector<double> weight(matrix.n_rows);
     parallel_for(context, matrix.n_rows, kRowsPerBlock,
                  [&](std::int64_t begin, std::int64_t end, unsigned) {
                      for (std::int64_t row = begin; row < end; ++row) {
                          const double given = row_lengths == nullptr ? 0.0 : row_lengths[row];
                          const double squared =
                              row_lengths == nullptr ? squared_length(matrix, row) : given * given;
-                         weight[at(row)] = squared > 0.0 ? 1.0 / squared : 0.0;
+                         weight[row] = squared > 0.0 ? 1.0 / squared : 0.0;
                      }
                  });
     ColumnStatistics statistics;
-    statistics.counts.resize(at(matrix.n_cols));
-    statistics.mass.resize(at(matrix.n_cols));
+    statistics.counts.resize(matrix.n_cols);
+    statistics.mass.resize(matrix.n_cols);
     over_columns(context, matrix.n_cols, [&](std::int64_t low, std::int64_t high) {
         for (std::int64_t row = 0; row < matrix.n_rows; ++row) {
             visit_range(matrix, row, low, high, [&](std::int64_t p) {
-                const auto column = at(matrix.indices[p]);
+                const auto column = matrix.indices[p];
                 const double value = matrix.data[p];
                 ++statistics.counts[column];
-                statistics.mass[column] += value * value * weight[at(row)];
+                statistics.mass[column] += value * value * weight[row];
             });
             if (row % kRowsPerBlock == 0) context.check();
         }
@@ -99,8 +99,8 @@ ColumnStatistics column_statistics(const Context& context, const CsrView& matrix
     return statistics;
 }
 
-std::vector<float> row_norms(const Context& context, const CsrView& matrix, Norm norm) {
-    std::vector<float> norms(at(matrix.n_rows));
+Vector<float> row_norms(const Context& context, const CsrView& matrix, Norm norm) {
+    Vector<float> norms(matrix.n_rows);
     parallel_for(context, matrix.n_rows, kRowsPerBlock,
                  [&](std::int64_t begin, std::int64_t end, unsigned) {
                      for (std::int64_t row = begin; row < end; ++row) {
@@ -112,7 +112,7 @@ std::vector<float> row_norms(const Context& context, const CsrView& matrix, Norm
                                  sum += std::fabs(static_cast<double>(matrix.data[p]));
                              }
                          }
-                         norms[at(row)] = static_cast<float>(sum);
+                         norms[row] = static_cast<float>(sum);
                      }
                  });
     return norms;
@@ -131,19 +131,19 @@ Csr feature_rows(const Context& context, const CsrView& matrix, const std::int32
     };
     Csr result;
     result.n_cols = n_coords;
-    result.indptr.assign(at(matrix.n_cols) + 1, 0);
+    result.indptr.assign(matrix.n_cols + 1, 0);
     over_columns(context, matrix.n_cols, [&](std::int64_t low, std::int64_t high) {
-        visit_kept(low, high, [&](std::int64_t, std::int64_t p) {
-            ++result.indptr[at(matrix.indices[p]) + 1];
-        });
+        visit_kept(low, high,
+                   [&](std::int64_t, std::int64_t p) { ++result.indptr[matrix.indices[p] + 1]; });
     });
-    for (std::size_t j = 1; j < result.indptr.size(); ++j) result.indptr[j] += result.indptr[j - 1];
-    result.indices.resize(at(result.indptr.back()));
-    result.data.resize(at(result.indptr.back()));
-    std::vector<std::int64_t> next(result.indptr.begin(), result.indptr.end() - 1);
+    for (std::int64_t j = 1; j < result.indptr.size(); ++j)
+        result.indptr[j] += result.indptr[j - 1];
+    result.indices.resize(result.indptr.back());
+    result.data.resize(result.indptr.back());
+    Vector<std::int64_t> next(result.indptr.begin(), result.indptr.end() - 1);
     over_columns(context, matrix.n_cols, [&](std::int64_t low, std::int64_t high) {
         visit_kept(low, high, [&](std::int64_t row, std::int64_t p) {
-            const auto slot = at(next[at(matrix.indices[p])]++);
+            const auto slot = next[matrix.indices[p]]++;
             result.indices[slot] = coordinate[row];
             result.data[slot] =
                 row_scale == nullptr ? matrix.data[p] : matrix.data[p] * row_scale[row];
@@ -155,26 +155,26 @@ Csr feature_rows(const Context& context, const CsrView& matrix, const std::int32
 Csr multiply(const Context& context, const CsrView& left, const CsrView& right,
              std::int64_t max_entries) {
     struct Scratch {
-        explicit Scratch(std::int64_t n) : sums(at(n)), present(n) {}
-        std::vector<float> sums;
+        explicit Scratch(std::int64_t n) : sums(n), present(n) {}
+        Vector<float> sums;
         OrderedSet present;
-        std::vector<Entry> row;
+        Vector<Entry> row;
     };
     context.expect(left.n_rows);
-    std::vector<Scratch> scratches(context.n_threads(), Scratch(right.n_cols));
+    Vector<Scratch> scratches(context.n_threads(), Scratch(right.n_cols));
     const auto fill = [&](std::int64_t row, RowBlock& block, unsigned worker) {
         Scratch& scratch = scratches[worker];
         for (std::int64_t p = left.begin(row); p < left.end(row); ++p) {
             const std::int64_t middle = left.indices[p];
             for (std::int64_t q = right.begin(middle); q < right.end(middle); ++q) {
                 scratch.present.insert(right.indices[q]);
-                scratch.sums[at(right.indices[q])] += left.data[p] * right.data[q];
+                scratch.sums[right.indices[q]] += left.data[p] * right.data[q];
             }
         }
         scratch.row.clear();
         scratch.present.drain([&](std::int32_t column) {
-            scratch.row.push_back({column, scratch.sums[at(column)]});
-            scratch.sums[at(column)] = 0.0F;
+            scratch.row.push_back({column, scratch.sums[column]});
+            scratch.sums[column] = 0.0F;
         });
         if (max_entries > 0) keep_largest(scratch.row, max_entries);
         for (const Entry& entry : scratch.row) block.push(entry.column, entry.value);
@@ -183,7 +183,7 @@ Csr multiply(const Context& context, const CsrView& left, const CsrView& right,
 }
 
 Csr scale_rows(const Context& context, const CsrView& matrix, RowScale rule, float threshold) {
-    std::vector<std::vector<float>> scratches(context.n_threads());
+    Vector<Vector<float>> scratches(context.n_threads());
     const auto fill = [&](std::int64_t row, RowBlock& block, unsigned worker) {
         const double size = rule == RowScale::kUnit ? std::sqrt(squared_length(matrix, row))
                                                     : ideal_dcg(matrix, row, scratches[worker]);

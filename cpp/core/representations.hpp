@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
 #include "core/csr.hpp"
 #include "core/parallel.hpp"
@@ -11,8 +10,8 @@ namespace defrag {
 
 /// What one pass over the rows tells about each column.
 struct ColumnStatistics {
-    std::vector<std::int64_t> counts;  // rows in which the column is not zero
-    std::vector<double> mass;          // sum of squares, rows taken at length 1
+    Vector<std::int64_t> counts;  // rows in which the column is not zero
+    Vector<double> mass;          // sum of squares, rows taken at length 1
 };
 
 /// `row_lengths` are the lengths by which rows are divided; nullptr: their own, so that the
@@ -21,7 +20,7 @@ ColumnStatistics column_statistics(const Context& context, const CsrView& matrix
                                    const float* row_lengths);
 
 enum class Norm { kL1, kL2 };
-std::vector<float> row_norms(const Context& context, const CsrView& matrix, Norm norm);
+Vector<float> row_norms(const Context& context, const CsrView& matrix, Norm norm);
 
 /// Columns of `matrix` as rows: entry (i, j) becomes (j, coordinate[i]), times row_scale[i] if
 /// there is one. Rows with coordinate -1 and features with wanted[j] = 0 are left out; the

@@ -27,41 +27,40 @@ float look_up(const CsrView& rows, std::int64_t row, const CsrView& prototypes,
     return static_cast<float>(sum);
 }
 
-float walk_along(const std::vector<float>& dense, const CsrView& prototypes, std::int64_t label) {
+float walk_along(const Vector<float>& dense, const CsrView& prototypes, std::int64_t label) {
     double sum = 0.0;
     for (std::int64_t p = prototypes.begin(label); p < prototypes.end(label); ++p) {
-        sum += static_cast<double>(dense[at(prototypes.indices[p])]) * prototypes.data[p];
+        sum += static_cast<double>(dense[prototypes.indices[p]]) * prototypes.data[p];
     }
     return static_cast<float>(sum);
 }
 
 }  // namespace
 
-std::vector<float> candidate_products(const Context& context, const CsrView& rows,
-                                      const CandidateTable& candidates, const CsrView& prototypes) {
+Vector<float> candidate_products(const Context& context, const CsrView& rows,
+                                 const CandidateTable& candidates, const CsrView& prototypes) {
     context.expect(rows.n_rows);
-    std::vector<float> result(at(candidates.n_rows * candidates.n_columns));
-    std::vector<std::vector<float>> scratches(context.n_threads(),
-                                              std::vector<float>(at(rows.n_cols)));
+    Vector<float> result(candidates.n_rows * candidates.n_columns);
+    Vector<Vector<float>> scratches(context.n_threads(), Vector<float>(rows.n_cols));
     parallel_for(
         context, rows.n_rows, kRowsPerBlock,
         [&](std::int64_t begin, std::int64_t end, unsigned worker) {
-            std::vector<float>& dense = scratches[worker];
+            Vector<float>& dense = scratches[worker];
             for (std::int64_t row = begin; row < end; ++row) {
                 const std::int64_t steps = (rows.end(row) - rows.begin(row)) * kStepsPerLookUp;
                 for (std::int64_t p = rows.begin(row); p < rows.end(row); ++p) {
-                    dense[at(rows.indices[p])] = rows.data[p];
+                    dense[rows.indices[p]] = rows.data[p];
                 }
                 for (std::int64_t c = 0; c < candidates.n_columns; ++c) {
                     const std::int64_t place = row * candidates.n_columns + c;
                     const std::int64_t label = candidates.labels[place];
                     if (label < 0) continue;
                     const bool is_long = prototypes.end(label) - prototypes.begin(label) > steps;
-                    result[at(place)] = is_long ? look_up(rows, row, prototypes, label)
-                                                : walk_along(dense, prototypes, label);
+                    result[place] = is_long ? look_up(rows, row, prototypes, label)
+                                            : walk_along(dense, prototypes, label);
                 }
                 for (std::int64_t p = rows.begin(row); p < rows.end(row); ++p) {
-                    dense[at(rows.indices[p])] = 0.0F;
+                    dense[rows.indices[p]] = 0.0F;
                 }
             }
             context.advance(end - begin);
@@ -69,15 +68,14 @@ std::vector<float> candidate_products(const Context& context, const CsrView& row
     return result;
 }
 
-std::vector<std::int32_t> rank_candidates(const Context& context, const CandidateTable& candidates,
-                                          const float* log_scores, const float* cosines,
-                                          const float* bonus, const Weighings& weighings,
-                                          std::int64_t top_k) {
+Vector<std::int32_t> rank_candidates(const Context& context, const CandidateTable& candidates,
+                                     const float* log_scores, const float* cosines,
+                                     const float* bonus, const Weighings& weighings,
+                                     std::int64_t top_k) {
     context.expect(candidates.n_rows);
     const std::int64_t n_columns = candidates.n_columns;
-    std::vector<std::int32_t> result(at(candidates.n_rows * weighings.n * top_k), -1);
-    const auto rank_row = [&](std::int64_t row, std::vector<Scored>& best,
-                              std::vector<std::int32_t>& order) {
+    Vector<std::int32_t> result(candidates.n_rows * weighings.n * top_k, -1);
+    const auto rank_row = [&](std::int64_t row, Vector<Scored>& best, Vector<std::int32_t>& order) {
         const std::int32_t* labels = candidates.labels + row * n_columns;
         const float* logs = log_scores + row * n_columns;
         const float* products = cosines + row * n_columns;
@@ -91,7 +89,7 @@ std::vector<std::int32_t> rank_candidates(const Context& context, const Candidat
         for (std::int64_t w = 0; w < weighings.n; ++w) {
             std::int32_t size = 0;
             Best top(best.data(), &size, top_k);
-            for (std::size_t i = 0; i < order.size(); ++i) {
+            for (std::int64_t i = 0; i < order.size(); ++i) {
                 const std::int32_t c = order[i];
                 const float score = logs[c] + weighings.strengths[w] * products[c] +
                                     weighings.weights[w] * bonus[labels[c]];
@@ -99,13 +97,13 @@ std::vector<std::int32_t> rank_candidates(const Context& context, const Candidat
             }
             top.put_in_order();
             std::int32_t* columns = result.data() + (row * weighings.n + w) * top_k;
-            for (std::int32_t i = 0; i < size; ++i) columns[i] = order[at(best[at(i)].id)];
+            for (std::int32_t i = 0; i < size; ++i) columns[i] = order[best[i].id];
         }
     };
     parallel_for(context, candidates.n_rows, kRowsPerBlock,
                  [&](std::int64_t begin, std::int64_t end, unsigned) {
-                     std::vector<Scored> best(at(top_k));
-                     std::vector<std::int32_t> order;
+                     Vector<Scored> best(top_k);
+                     Vector<std::int32_t> order;
                      for (std::int64_t row = begin; row < end; ++row) rank_row(row, best, order);
                      context.advance(end - begin);
                  });

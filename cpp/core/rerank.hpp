@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
 #include "core/csr.hpp"
 #include "core/parallel.hpp"
@@ -19,8 +18,8 @@ struct CandidateTable {
 /// The product of each row with the prototypes (one row per label) of its candidates, 0 where
 /// there is no candidate. Looks features up in the prototype or walks along it, whichever is
 /// shorter; both add the same products in the same order.
-std::vector<float> candidate_products(const Context& context, const CsrView& rows,
-                                      const CandidateTable& candidates, const CsrView& prototypes);
+Vector<float> candidate_products(const Context& context, const CsrView& rows,
+                                 const CandidateTable& candidates, const CsrView& prototypes);
 
 /// Ways to weigh what is known about a candidate: log score + strength * cosine + weight * bonus.
 struct Weighings {
@@ -32,9 +31,9 @@ struct Weighings {
 /// Gives the columns of the `top_k` best candidates of each row, under each weighing in turn:
 /// [row][weighing][place], -1 where there are fewer; of equal scores the smaller label is
 /// better. `bonus` is of labels, the other two are tables beside that of the candidates.
-std::vector<std::int32_t> rank_candidates(const Context& context, const CandidateTable& candidates,
-                                          const float* log_scores, const float* cosines,
-                                          const float* bonus, const Weighings& weighings,
-                                          std::int64_t top_k);
+Vector<std::int32_t> rank_candidates(const Context& context, const CandidateTable& candidates,
+                                     const float* log_scores, const float* cosines,
+                                     const float* bonus, const Weighings& weighings,
+                                     std::int64_t top_k);
 
 }  // namespace defrag

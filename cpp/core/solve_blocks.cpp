@@ -7,22 +7,22 @@ namespace defrag {
 namespace {
 
 /// Puts the blocks of all labels together, features in order, labels in order within each.
-Csr join_blocks(const CompactRows& rows, const std::vector<BlockWeights>& blocks,
+Csr join_blocks(const CompactRows& rows, const Vector<BlockWeights>& blocks,
                 std::int64_t n_features, std::int64_t n_labels) {
     Csr result;
     result.n_cols = n_labels;
-    result.indptr.assign(at(n_features) + 1, 0);
+    result.indptr.assign(n_features + 1, 0);
     for (const BlockWeights& block : blocks) {
-        for (const std::int32_t slot : block.slots) ++result.indptr[at(rows.feature(slot)) + 1];
+        for (const std::int32_t slot : block.slots) ++result.indptr[rows.feature(slot) + 1];
     }
-    for (std::size_t f = 0; f < at(n_features); ++f) result.indptr[f + 1] += result.indptr[f];
-    std::vector<std::int64_t> next(result.indptr.begin(), result.indptr.end() - 1);
-    result.indices.resize(at(result.indptr.back()));
-    result.data.resize(at(result.indptr.back()));
-    for (std::size_t b = 0; b < blocks.size(); ++b) {
-        for (std::size_t e = 0; e < blocks[b].slots.size(); ++e) {
-            const std::size_t place = at(next[at(rows.feature(blocks[b].slots[e]))]++);
-            result.indices[place] = static_cast<std::int32_t>(b * at(kLanes) + blocks[b].lanes[e]);
+    for (std::int64_t f = 0; f < n_features; ++f) result.indptr[f + 1] += result.indptr[f];
+    Vector<std::int64_t> next(result.indptr.begin(), result.indptr.end() - 1);
+    result.indices.resize(result.indptr.back());
+    result.data.resize(result.indptr.back());
+    for (std::int64_t b = 0; b < blocks.size(); ++b) {
+        for (std::int64_t e = 0; e < blocks[b].slots.size(); ++e) {
+            const std::int64_t place = next[rows.feature(blocks[b].slots[e])]++;
+            result.indices[place] = static_cast<std::int32_t>(b * kLanes + blocks[b].lanes[e]);
             result.data[place] = blocks[b].weights[e];
         }
     }
@@ -36,17 +36,17 @@ FlatSolution solve_blocks(const Context& context, const CsrView& X, const CsrVie
     const std::int64_t n_labels = positives.n_rows;
     context.expect(n_labels);
     FlatSolution solution;
-    solution.bias.resize(at(n_labels));
-    solution.reports.resize(at(n_labels));
+    solution.bias.resize(n_labels);
+    solution.reports.resize(n_labels);
     CompactRows rows;
-    std::vector<std::int32_t> slots(at(X.n_cols));
+    Vector<std::int32_t> slots(X.n_cols);
     rows.assign(X, squared_norms(X, options.bias), nullptr, X.n_rows, options.bias, slots);
-    std::vector<BlockSolver> solvers(context.n_threads());
-    std::vector<BlockWeights> blocks(at((n_labels + kLanes - 1) / kLanes));
+    Vector<BlockSolver> solvers(context.n_threads());
+    Vector<BlockWeights> blocks((n_labels + kLanes - 1) / kLanes);
     parallel_for(
         context, n_labels, kLanes, [&](std::int64_t begin, std::int64_t end, unsigned worker) {
             BlockSolver& solver = solvers[worker];
-            BlockWeights& block = blocks[at(begin / kLanes)];
+            BlockWeights& block = blocks[begin / kLanes];
             solver.start(rows, end - begin);
             for (std::int64_t label = begin; label < end; ++label) {
                 for (auto p = positives.begin(label); p < positives.end(label); ++p) {

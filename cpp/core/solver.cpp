@@ -15,12 +15,12 @@ void BlockSolver::start(const CompactRows& rows, std::int64_t n_lanes) {
     rows_ = &rows;
     n_lanes_ = n_lanes;
     n_marked_ = 0;
-    signs_.assign(at(rows.n_rows()), 0);
+    signs_.assign(rows.n_rows(), 0);
     std::fill(n_positives_, n_positives_ + kLanes, 0);
 }
 
 void BlockSolver::mark(std::int64_t lane, std::int64_t row) {
-    std::uint16_t& signs = signs_[at(row)];
+    std::uint16_t& signs = signs_[row];
     const unsigned bit = 1U << lane;
     n_marked_ += signs == 0 ? 1 : 0;
     n_positives_[lane] += (signs & bit) == 0 ? 1 : 0;
@@ -29,12 +29,12 @@ void BlockSolver::mark(std::int64_t lane, std::int64_t row) {
 
 Pass BlockSolver::make_pass(const SolverOptions& options) {
     const std::int64_t n_rows = rows_->n_rows();
-    const std::size_t n_weights = at(rows_->n_slots() * kLanes);
+    const std::int64_t n_weights = rows_->n_slots() * kLanes;
     weights_.require(n_weights);
     std::fill(weights_.data(), weights_.data() + n_weights, 0.0F);
-    dual_.require(at(n_rows * kLanes));
+    dual_.require(n_rows * kLanes);
     std::fill(dual_.data(), dual_.data() + n_rows * kLanes, 0.0F);
-    order_.resize(at(n_rows));
+    order_.resize(n_rows);
     for (std::int64_t lane = 0; lane < kLanes; ++lane) {
         const double share =
             n_rows == 0 ? 0.0
@@ -64,8 +64,8 @@ Pass BlockSolver::make_pass(const SolverOptions& options) {
 void BlockSolver::select_rows(bool positives_only) {
     n_order_ = 0;
     for (std::int64_t row = 0; row < rows_->n_rows(); ++row) {
-        if (positives_only && signs_[at(row)] == 0) continue;
-        order_[at(n_order_++)] = static_cast<std::int32_t>(row);
+        if (positives_only && signs_[row] == 0) continue;
+        order_[n_order_++] = static_cast<std::int32_t>(row);
     }
 }
 
@@ -76,7 +76,7 @@ void BlockSolver::shuffle(Stream& stream) {
     for (std::int64_t i = n_order_ - 1; i > 0; --i) {
         word = (i & 1) != 0 || word == 0 ? stream.next() : word >> 32;
         const std::uint64_t j = ((word & 0xFFFFFFFFU) * (static_cast<std::uint64_t>(i) + 1)) >> 32;
-        std::swap(order_[at(i)], order_[j]);
+        std::swap(order_[i], order_[static_cast<std::int64_t>(j)]);
     }
 }
 
@@ -142,7 +142,7 @@ void BlockSolver::measure(const SolverOptions& options) {
             }
         }
         for (std::int64_t lane = 0; lane < n_lanes_; ++lane) {
-            const double y = (signs_[at(row)] >> lane & 1) != 0 ? 1.0 : -1.0;
+            const double y = (signs_[row] >> lane & 1) != 0 ? 1.0 : -1.0;
             const double alpha = y * static_cast<double>(dual_.data()[row * kLanes + lane]);
             losses[lane] += loss_value(options.loss, y * scores[lane]);
             duals[lane] += dual_value(options.loss, alpha, options.cost) -
@@ -166,13 +166,13 @@ void BlockSolver::collect(const SolverOptions& options, BlockWeights& out) {
     for (std::int64_t lane = 0; lane < n_lanes_; ++lane) {
         out.bias[lane] = rows_->bias() * weights_.data()[lane] + offsets_[lane];
     }
-    large_.resize(at(rows_->n_slots()));
+    large_.resize(rows_->n_slots());
     select_find_large(options.instructions)(weights_.data(), rows_->n_slots(), options.threshold,
                                             large_.data());
     const unsigned in_use = (1U << n_lanes_) - 1U;
     for (std::int64_t slot = 1; slot < rows_->n_slots(); ++slot) {
         const float* line = weights_.data() + slot * kLanes;
-        for (unsigned kept = large_[at(slot)] & in_use; kept != 0; kept &= kept - 1) {
+        for (unsigned kept = large_[slot] & in_use; kept != 0; kept &= kept - 1) {
             const int lane = __builtin_ctz(kept);
             out.slots.push_back(static_cast<std::int32_t>(slot));
             out.lanes.push_back(static_cast<std::uint8_t>(lane));

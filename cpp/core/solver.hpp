@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
 #include "core/aligned.hpp"
 #include "core/compact_rows.hpp"
@@ -54,9 +53,9 @@ struct LaneReport {
 
 /// The weights of one block that survive the threshold, ordered by slot, then lane.
 struct BlockWeights {
-    std::vector<std::int32_t> slots;
-    std::vector<std::uint8_t> lanes;
-    std::vector<float> weights;
+    Vector<std::int32_t> slots;
+    Vector<std::uint8_t> lanes;
+    Vector<float> weights;
     float bias[kLanes] = {};  // bias feature times its weight, plus the offset; never dropped
 };
 
@@ -91,9 +90,9 @@ class BlockSolver {
     std::int64_t n_marked_ = 0;  // rows with a positive lane
     AlignedBuffer<float> weights_;
     AlignedBuffer<float> dual_;
-    std::vector<std::uint16_t> signs_;
-    std::vector<std::uint16_t> large_;  // lanes of each slot that are above the threshold
-    std::vector<std::int32_t> order_;
+    Vector<std::uint16_t> signs_;
+    Vector<std::uint16_t> large_;  // lanes of each slot that are above the threshold
+    Vector<std::int32_t> order_;
     std::int64_t n_order_ = 0;
     std::int64_t n_positives_[kLanes] = {};
     alignas(64) float offsets_[kLanes] = {};
@@ -102,9 +101,9 @@ class BlockSolver {
 
 /// One-vs-rest over all labels.
 struct FlatSolution {
-    Csr weights;              // features x labels
-    std::vector<float> bias;  // per label
-    std::vector<LaneReport> reports;
+    Csr weights;         // features x labels
+    Vector<float> bias;  // per label
+    Vector<LaneReport> reports;
 };
 
 /// Solves every label in blocks of kLanes, in parallel over blocks. `positives` has one row

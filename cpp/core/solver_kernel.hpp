@@ -251,13 +251,13 @@ inline std::int64_t find_rows(Pass& pass, float level) {
     return n_kept;
 }
 
-template <int kPanels>
+template <unsigned kPanels>
 DEFRAG_INLINE void add_panels(const Entry* entry, const Entry* end, const float* panels,
                               std::int64_t panel_size, float* scores) {
     Floats sums[kPanels][kParts];
     std::memcpy(sums, scores, sizeof(sums));
     for (; entry != end; ++entry) {
-        for (int k = 0; k < kPanels; ++k) {
+        for (unsigned k = 0; k < kPanels; ++k) {
             const auto* line = reinterpret_cast<const Floats*>(
                 reinterpret_cast<const char*>(panels + k * panel_size) + entry->offset);
             for (int p = 0; p < kParts; ++p) sums[k][p] += line[p] * entry->value;

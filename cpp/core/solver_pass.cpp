@@ -96,8 +96,8 @@ using Versions = std::array<Kernel, 3>;
 
 template <class Kernel>
 Kernel select(const Versions<Kernel>& versions, Instructions instructions) {
-    return versions[at(static_cast<std::int64_t>(resolve(instructions)) -
-                       static_cast<std::int64_t>(Instructions::kBaseline))];
+    return versions[static_cast<std::size_t>(resolve(instructions)) -
+                    static_cast<std::size_t>(Instructions::kBaseline)];
 }
 
 #if DEFRAG_X86

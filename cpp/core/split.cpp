@@ -10,7 +10,9 @@ namespace {
 
 constexpr std::int64_t kItemsPerBlock = 2048;
 constexpr unsigned kBucketShift = 48;
-constexpr std::size_t kBuckets = std::size_t{1} << (64 - kBucketShift);
+constexpr std::int64_t kBuckets = std::int64_t{1} << (64 - kBucketShift);
+
+std::int64_t bucket_of(std::uint64_t key) { return static_cast<std::int64_t>(key >> kBucketShift); }
 
 __extension__ typedef unsigned __int128 Wide;
 
@@ -33,7 +35,7 @@ std::uint32_t descending(float score) {
     return ~ascending;
 }
 
-double discount(std::size_t position) {
+double discount(std::int64_t position) {
     return 1.0 / std::log2(2.0 + static_cast<double>(position));
 }
 
@@ -47,12 +49,12 @@ double fixed_point_unit(std::int64_t n_items) {
 
 void add_row(const ItemRows& rows, std::int32_t row, std::int64_t sign, Sums& sums) {
     for (std::int64_t p = rows.indptr[row]; p < rows.indptr[row + 1]; ++p) {
-        sums[at(rows.indices[p])] +=
+        sums[rows.indices[p]] +=
             sign * static_cast<std::int64_t>(static_cast<double>(rows.data[p]) * rows.unit);
     }
 }
 
-Split::Split(const ItemRows& rows, const std::vector<std::int32_t>& members, const Sums& total,
+Split::Split(const ItemRows& rows, const Vector<std::int32_t>& members, const Sums& total,
              const SplitOptions& options, SplitScratch& scratch, const Context* context)
     : rows_(rows),
       members_(members),
@@ -63,12 +65,12 @@ Split::Split(const ItemRows& rows, const std::vector<std::int32_t>& members, con
       dot_(select_gather_dot()) {}
 
 void Split::run(std::int64_t n_left, std::int64_t first, std::int64_t second) {
-    const std::size_t m = members_.size();
-    scratch_.direction.resize(at(rows_.n_coords));
+    const std::int64_t m = members_.size();
+    scratch_.direction.resize(rows_.n_coords);
     scratch_.keys.resize(m);
     scratch_.side.assign(m, 0);
-    start_from(members_[at(first)], scratch_.left);
-    start_from(members_[at(second)], scratch_.right);
+    start_from(members_[first], scratch_.left);
+    start_from(members_[second], scratch_.right);
     point_direction();
     double previous = -1.0;
     for (n_rounds_ = 1; n_rounds_ <= options_.max_iterations; ++n_rounds_) {
@@ -91,7 +93,7 @@ void Split::run(std::int64_t n_left, std::int64_t first, std::int64_t second) {
 }
 
 void Split::start_from(std::int32_t row, Sums& sums) const {
-    sums.assign(at(rows_.n_coords), 0);
+    sums.assign(rows_.n_coords, 0);
     add_row(rows_, row, 1, sums);
 }
 
@@ -111,7 +113,7 @@ void Split::point_by_centres() {
     const double right = length(scratch_.right);
     const double left_scale = left > 0.0 ? 1.0 / left : 0.0;
     const double right_scale = right > 0.0 ? 1.0 / right : 0.0;
-    for (std::size_t c = 0; c < scratch_.direction.size(); ++c) {
+    for (std::int64_t c = 0; c < scratch_.direction.size(); ++c) {
         scratch_.direction[c] =
             static_cast<float>(static_cast<double>(scratch_.left[c]) * left_scale -
                                static_cast<double>(scratch_.right[c]) * right_scale);
@@ -122,20 +124,20 @@ void Split::point_by_centres() {
 /// Adds `sign` times the discount of each coordinate's rank under `sums`, and returns the
 /// DCG of that ranking. Coordinates without weight share the rank after all others.
 double Split::add_ranking(const Sums& sums, float sign) {
-    std::vector<std::int32_t>& ranking = scratch_.ranking;
+    Vector<std::int32_t>& ranking = scratch_.ranking;
     ranking.clear();
-    for (std::size_t c = 0; c < sums.size(); ++c) {
+    for (std::int64_t c = 0; c < sums.size(); ++c) {
         if (sums[c] > 0) ranking.push_back(static_cast<std::int32_t>(c));
     }
     std::sort(ranking.begin(), ranking.end(), [&sums](std::int32_t a, std::int32_t b) {
-        return sums[at(a)] != sums[at(b)] ? sums[at(a)] > sums[at(b)] : a < b;
+        return sums[a] != sums[b] ? sums[a] > sums[b] : a < b;
     });
     const auto last = static_cast<float>(discount(ranking.size()));
     for (float& value : scratch_.direction) value += sign * last;
     double gain = 0.0;
-    for (std::size_t position = 0; position < ranking.size(); ++position) {
+    for (std::int64_t position = 0; position < ranking.size(); ++position) {
         const double value = discount(position);
-        const auto c = at(ranking[position]);
+        const auto c = ranking[position];
         scratch_.direction[c] += sign * (static_cast<float>(value) - last);
         gain += static_cast<double>(sums[c]) * value;
     }
@@ -146,14 +148,14 @@ void Split::score_members() {
     const auto score = [this](std::int64_t begin, std::int64_t end) {
         const float* direction = scratch_.direction.data();
         for (std::int64_t i = begin; i < end; ++i) {
-            const std::int32_t row = members_[at(i)];
+            const std::int32_t row = members_[i];
             const std::int64_t first = rows_.indptr[row];
             const std::uint64_t key = descending(
                 dot_(rows_.indices + first, rows_.data + first, rows_.size(row), direction));
-            scratch_.keys[at(i)] = key << 32 | static_cast<std::uint64_t>(i);
+            scratch_.keys[i] = key << 32 | static_cast<std::uint64_t>(i);
         }
     };
-    const auto m = static_cast<std::int64_t>(members_.size());
+    const auto m = members_.size();
     if (context_ == nullptr) {
         score(0, m);
     } else {
@@ -166,7 +168,7 @@ void Split::score_members() {
 bool Split::cut(std::int64_t n_left) {
     const std::uint64_t pivot = smallest_key_outside(n_left);
     scratch_.moved.clear();
-    for (std::size_t i = 0; i < members_.size(); ++i) {
+    for (std::int64_t i = 0; i < members_.size(); ++i) {
         const auto side = static_cast<std::uint8_t>(scratch_.keys[i] < pivot);
         if (side != scratch_.side[i]) scratch_.moved.push_back(static_cast<std::int32_t>(i));
         scratch_.side[i] = side;
@@ -177,58 +179,58 @@ bool Split::cut(std::int64_t n_left) {
 /// The n_left-th key from 0. Keys are counted by their leading bits first, so that only those
 /// of one bucket have to be moved about: scores cluster, but rarely in one 65,536th.
 std::uint64_t Split::smallest_key_outside(std::int64_t n_left) {
-    std::vector<std::uint64_t>& candidates = scratch_.candidates;
+    Vector<std::uint64_t>& candidates = scratch_.candidates;
     std::int64_t rank = n_left;
     if (members_.size() < kBuckets) {
         candidates.assign(scratch_.keys.begin(), scratch_.keys.end());
     } else {
-        std::vector<std::int32_t>& counts = scratch_.counts;
+        Vector<std::int32_t>& counts = scratch_.counts;
         counts.assign(kBuckets, 0);
-        for (const std::uint64_t key : scratch_.keys) ++counts[key >> kBucketShift];
-        std::size_t bucket = 0;
+        for (const std::uint64_t key : scratch_.keys) ++counts[bucket_of(key)];
+        std::int64_t bucket = 0;
         for (; rank >= counts[bucket]; ++bucket) rank -= counts[bucket];
         candidates.clear();
         for (const std::uint64_t key : scratch_.keys) {
-            if (key >> kBucketShift == bucket) candidates.push_back(key);
+            if (bucket_of(key) == bucket) candidates.push_back(key);
         }
     }
     std::nth_element(candidates.begin(), candidates.begin() + rank, candidates.end());
-    return candidates[at(rank)];
+    return candidates[rank];
 }
 
 /// Sums up the left side; the right side is what remains of the total.
 void Split::gather_left() {
-    scratch_.left.assign(at(rows_.n_coords), 0);
-    const auto m = static_cast<std::int64_t>(members_.size());
+    scratch_.left.assign(rows_.n_coords, 0);
+    const auto m = members_.size();
     const auto gather = [&](std::int64_t begin, std::int64_t end, Sums& sums) {
         for (std::int64_t i = begin; i < end; ++i) {
-            if (scratch_.side[at(i)] != 0) add_row(rows_, members_[at(i)], 1, sums);
+            if (scratch_.side[i] != 0) add_row(rows_, members_[i], 1, sums);
         }
     };
     if (context_ == nullptr || context_->n_threads() == 1) {
         gather(0, m, scratch_.left);
     } else {
-        std::vector<Sums> partial(context_->n_threads());
+        Vector<Sums> partial(context_->n_threads());
         parallel_for(*context_, m, kItemsPerBlock,
                      [&](std::int64_t begin, std::int64_t end, unsigned worker) {
-                         partial[worker].resize(at(rows_.n_coords));
+                         partial[worker].resize(rows_.n_coords);
                          gather(begin, end, partial[worker]);
                      });
         for (const Sums& sums : partial) {
-            for (std::size_t c = 0; c < sums.size(); ++c) scratch_.left[c] += sums[c];
+            for (std::int64_t c = 0; c < sums.size(); ++c) scratch_.left[c] += sums[c];
         }
     }
     scratch_.right.resize(scratch_.left.size());
-    for (std::size_t c = 0; c < scratch_.left.size(); ++c) {
+    for (std::int64_t c = 0; c < scratch_.left.size(); ++c) {
         scratch_.right[c] = total_[c] - scratch_.left[c];
     }
 }
 
 void Split::move_changed() {
     for (const std::int32_t i : scratch_.moved) {
-        const std::int64_t sign = scratch_.side[at(i)] != 0 ? 1 : -1;
-        add_row(rows_, members_[at(i)], sign, scratch_.left);
-        add_row(rows_, members_[at(i)], -sign, scratch_.right);
+        const std::int64_t sign = scratch_.side[i] != 0 ? 1 : -1;
+        add_row(rows_, members_[i], sign, scratch_.left);
+        add_row(rows_, members_[i], -sign, scratch_.right);
     }
 }
 

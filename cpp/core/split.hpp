@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
 #include "core/csr.hpp"
 #include "core/gather_dot.hpp"
@@ -24,19 +23,19 @@ struct ItemRows {
 };
 
 /// Sums of item coordinates in fixed point.
-using Sums = std::vector<std::int64_t>;
+using Sums = Vector<std::int64_t>;
 
 /// Memory that one thread reuses from node to node.
 struct SplitScratch {
     Sums left;
     Sums right;
-    std::vector<float> direction;     // what a coordinate adds to an item's score
-    std::vector<std::uint64_t> keys;  // (score descending, position) of each item
-    std::vector<std::uint8_t> side;   // 1: left
-    std::vector<std::int32_t> moved;
-    std::vector<std::uint64_t> candidates;  // keys among which the cut is looked for
-    std::vector<std::int32_t> counts;       // keys per bucket
-    std::vector<std::int32_t> ranking;      // of coordinates, for the nDCG rule
+    Vector<float> direction;     // what a coordinate adds to an item's score
+    Vector<std::uint64_t> keys;  // (score descending, position) of each item
+    Vector<std::uint8_t> side;   // 1: left
+    Vector<std::int32_t> moved;
+    Vector<std::uint64_t> candidates;  // keys among which the cut is looked for
+    Vector<std::int32_t> counts;       // keys per bucket
+    Vector<std::int32_t> ranking;      // of coordinates, for the nDCG rule
 };
 
 /// One balanced two-way split. After run(), scratch.side says where each item goes, and
@@ -45,7 +44,7 @@ class Split {
  public:
     /// `total` is the sum over all of the node's rows. With `context`, rows are shared
     /// among its threads; without, the split runs on the calling thread alone.
-    Split(const ItemRows& rows, const std::vector<std::int32_t>& members, const Sums& total,
+    Split(const ItemRows& rows, const Vector<std::int32_t>& members, const Sums& total,
           const SplitOptions& options, SplitScratch& scratch, const Context* context);
 
     /// Cuts off `n_left` members; `first` and `second` are the positions of the two that
@@ -67,7 +66,7 @@ class Split {
     void move_changed();
 
     const ItemRows& rows_;
-    const std::vector<std::int32_t>& members_;
+    const Vector<std::int32_t>& members_;
     const Sums& total_;
     const SplitOptions& options_;
     SplitScratch& scratch_;

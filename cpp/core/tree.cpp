@@ -15,7 +15,7 @@ namespace {
 
 /// A compact copy of some rows.
 struct Block {
-    std::vector<std::int64_t> indptr;
+    Vector<std::int64_t> indptr;
     AlignedBuffer<std::int32_t> indices;
     AlignedBuffer<float> data;
 };
@@ -24,8 +24,8 @@ struct Block {
 struct Part {
     std::int64_t node = 0;
     ItemRows rows;
-    std::vector<std::int32_t> members;  // row numbers, ascending
-    std::vector<std::int32_t> ids;      // item ids of the members
+    Vector<std::int32_t> members;  // row numbers, ascending
+    Vector<std::int32_t> ids;      // item ids of the members
     Sums total;
 };
 
@@ -40,12 +40,12 @@ struct Level {
 
 struct Worker {
     SplitScratch scratch;
-    std::deque<Level> levels;            // references into it survive a deeper level
-    std::vector<std::int32_t> local_of;  // new numbers of coordinates, while rows are copied
+    Vector<std::unique_ptr<Level>> levels;  // a reference to one survives a deeper one
+    Vector<std::int32_t> local_of;  // new numbers of coordinates, while rows are copied
 
-    Level& level(std::size_t depth) {
-        while (levels.size() <= depth) levels.emplace_back();
-        return levels[depth];
+    Level& level(std::int64_t depth) {
+        while (levels.size() <= depth) levels.push_back(std::make_unique<Level>());
+        return *levels[depth];
     }
 };
 
@@ -58,19 +58,19 @@ class Builder {
           shape_(shape),
           options_(options),
           workers_(context.n_threads()) {
-        result_.order.resize(at(items.n_rows));
-        result_.objective.resize(at(shape.n_nodes));
-        result_.n_rounds.resize(at(shape.n_nodes));
+        result_.order.resize(items.n_rows);
+        result_.objective.resize(shape.n_nodes);
+        result_.n_rounds.resize(shape.n_nodes);
     }
 
     TreeResult build() {
         context_.expect(items_.nnz() * depth());
-        std::vector<Part> level(1);
+        Vector<Part> level(1);
         level[0] = root();
         // Above, the rows of a node are shared among the threads; below, the nodes are.
-        const std::size_t enough = context_.n_threads() == 1 ? 1 : 4 * context_.n_threads();
+        const std::int64_t enough = context_.n_threads() == 1 ? 1 : 4 * context_.n_threads();
         while (!level.empty() && level.size() < enough) {
-            std::vector<Part> next;
+            Vector<Part> next;
             for (Part& part : level) {
                 if (is_leaf(part)) {
                     emit(part);
@@ -83,10 +83,9 @@ class Builder {
             }
             level = std::move(next);
         }
-        parallel_for(context_, static_cast<std::int64_t>(level.size()), 1,
-                     [&](std::int64_t i, std::int64_t, unsigned worker) {
-                         descend(level[at(i)], workers_[worker], 0);
-                     });
+        parallel_for(context_, level.size(), 1, [&](std::int64_t i, std::int64_t, unsigned worker) {
+            descend(level[i], workers_[worker], 0);
+        });
         return std::move(result_);
     }
 
@@ -105,10 +104,10 @@ class Builder {
         Part part;
         part.rows = {items_.n_cols, fixed_point_unit(items_.n_rows), items_.indptr, items_.indices,
                      items_.data};
-        part.members.resize(at(items_.n_rows));
+        part.members.resize(items_.n_rows);
         std::iota(part.members.begin(), part.members.end(), 0);
         part.ids = part.members;
-        part.total.assign(at(items_.n_cols), 0);
+        part.total.assign(items_.n_cols, 0);
         for (const std::int32_t row : part.members) add_row(part.rows, row, 1, part.total);
         return part;
     }
@@ -118,7 +117,7 @@ class Builder {
                   result_.order.begin() + shape_.begin[part.node]);
     }
 
-    void descend(Part& part, Worker& worker, std::size_t depth) {
+    void descend(Part& part, Worker& worker, std::int64_t depth) {
         if (is_leaf(part)) {
             emit(part);
             return;
@@ -145,21 +144,21 @@ class Builder {
     /// Copies the members' rows with their coordinates renumbered. The order of coordinates
     /// stays, and with it every bit of the result.
     static void compact(Part& part, Worker& worker, Block& block) {
-        std::vector<std::int32_t>& local_of = worker.local_of;
-        local_of.assign(at(part.rows.n_coords), -1);
+        Vector<std::int32_t>& local_of = worker.local_of;
+        local_of.assign(part.rows.n_coords, -1);
         for (const std::int32_t row : part.members) {
             for (std::int64_t p = part.rows.indptr[row]; p < part.rows.indptr[row + 1]; ++p) {
-                local_of[at(part.rows.indices[p])] = 0;
+                local_of[part.rows.indices[p]] = 0;
             }
         }
         std::int32_t n_coords = 0;
-        for (std::size_t c = 0; c < local_of.size(); ++c) {
+        for (std::int64_t c = 0; c < local_of.size(); ++c) {
             if (local_of[c] < 0) continue;
-            part.total[at(n_coords)] = part.total[c];
+            part.total[n_coords] = part.total[c];
             local_of[c] = n_coords++;
         }
-        part.total.resize(at(n_coords));
-        const auto nnz = at(member_nnz(part));
+        part.total.resize(n_coords);
+        const auto nnz = member_nnz(part);
         block.indices.require(nnz);
         block.data.require(nnz);
         block.indptr.assign(1, 0);
@@ -168,7 +167,7 @@ class Builder {
             const std::int64_t begin = part.rows.indptr[row];
             const std::int64_t size = part.rows.size(row);
             for (std::int64_t i = 0; i < size; ++i) {
-                block.indices.data()[end + i] = local_of[at(part.rows.indices[begin + i])];
+                block.indices.data()[end + i] = local_of[part.rows.indices[begin + i]];
             }
             std::copy(part.rows.data + begin, part.rows.data + begin + size,
                       block.data.data() + end);
@@ -182,7 +181,7 @@ class Builder {
 
     void split(const Part& part, Worker& worker, const Context* context) {
         const auto node = part.node;
-        const auto m = static_cast<std::int64_t>(part.members.size());
+        const auto m = part.members.size();
         const std::int32_t first_child = shape_.first_child[node];
         const std::int64_t n_left = shape_.end[first_child] - shape_.begin[first_child];
         SplitScratch& scratch = worker.scratch;
@@ -193,17 +192,17 @@ class Builder {
             std::fill(scratch.side.begin(), scratch.side.begin() + n_left, std::uint8_t{1});
             scratch.left.assign(part.total.size(), 0);
             for (std::int64_t i = 0; i < n_left; ++i) {
-                add_row(part.rows, part.members[at(i)], 1, scratch.left);
+                add_row(part.rows, part.members[i], 1, scratch.left);
             }
             scratch.right.resize(part.total.size());
-            for (std::size_t c = 0; c < part.total.size(); ++c) {
+            for (std::int64_t c = 0; c < part.total.size(); ++c) {
                 scratch.right[c] = part.total[c] - scratch.left[c];
             }
         } else {
             Split attempt(part.rows, part.members, part.total, options_, scratch, context);
             attempt.run(n_left, first, second);
-            result_.objective[at(node)] = attempt.objective();
-            result_.n_rounds[at(node)] = attempt.n_rounds();
+            result_.objective[node] = attempt.objective();
+            result_.n_rounds[node] = attempt.n_rounds();
         }
         context_.advance(member_nnz(part));
     }
@@ -214,13 +213,13 @@ class Builder {
         if (options_.starts != nullptr) {
             return {options_.starts[2 * part.node], options_.starts[2 * part.node + 1]};
         }
-        const auto m = static_cast<std::int64_t>(part.members.size());
+        const auto m = part.members.size();
         if (m < 2) return {0, 0};
         Stream stream(options_.seed, Stage::kTreeSplit, static_cast<std::uint64_t>(part.node));
         const std::int64_t first =
             next_member(part, stream, [&](std::int32_t row) { return part.rows.size(row) > 0; });
         if (first < 0) return {0, 0};
-        const std::int32_t first_row = part.members[at(first)];
+        const std::int32_t first_row = part.members[first];
         const std::int64_t second = next_member(part, stream, [&](std::int32_t row) {
             return part.rows.size(row) > 0 && !equal_rows(part.rows, first_row, row);
         });
@@ -230,11 +229,11 @@ class Builder {
     /// The first member that `fits`, counted from a random one and around the end.
     template <class Fits>
     static std::int64_t next_member(const Part& part, Stream& stream, Fits fits) {
-        const auto m = static_cast<std::int64_t>(part.members.size());
-        const auto start = static_cast<std::int64_t>(stream.below(static_cast<std::uint64_t>(m)));
+        const auto m = part.members.size();
+        const std::int64_t start = stream.below(m);
         for (std::int64_t step = 0; step < m; ++step) {
             const std::int64_t position = (start + step) % m;
-            if (fits(part.members[at(position)])) return position;
+            if (fits(part.members[position])) return position;
         }
         return -1;
     }
@@ -259,7 +258,7 @@ class Builder {
             half->members.clear();
             half->ids.clear();
         }
-        for (std::size_t i = 0; i < part.members.size(); ++i) {
+        for (std::int64_t i = 0; i < part.members.size(); ++i) {
             Part& half = worker.scratch.side[i] != 0 ? left : right;
             half.members.push_back(part.members[i]);
             half.ids.push_back(part.ids[i]);
@@ -271,35 +270,35 @@ class Builder {
     const TreeShape& shape_;
     const SplitOptions& options_;
     TreeResult result_;
-    std::vector<Worker> workers_;
+    Vector<Worker> workers_;
 };
 
 }  // namespace
 
-std::vector<std::int32_t> company_order(const Context& context, const CsrView& items,
-                                        std::uint64_t seed) {
+Vector<std::int32_t> company_order(const Context& context, const CsrView& items,
+                                   std::uint64_t seed) {
     constexpr std::uint64_t kNone = ~std::uint64_t{0};
-    std::vector<std::uint64_t> smallest(at(items.n_cols), kNone);
+    Vector<std::uint64_t> smallest(items.n_cols, kNone);
     for (std::int64_t row = 0; row < items.n_rows; ++row) {
         std::uint64_t state = seed ^ static_cast<std::uint64_t>(row);
         const std::uint64_t hash = splitmix64(state);
         for (std::int64_t p = items.begin(row); p < items.end(row); ++p) {
-            std::uint64_t& current = smallest[at(items.indices[p])];
+            std::uint64_t& current = smallest[items.indices[p]];
             current = std::min(current, hash);
         }
         if (row % 4096 == 0) context.check();
     }
-    std::vector<std::uint64_t> company(at(items.n_rows), kNone);
+    Vector<std::uint64_t> company(items.n_rows, kNone);
     for (std::int64_t row = 0; row < items.n_rows; ++row) {
         for (std::int64_t p = items.begin(row); p < items.end(row); ++p) {
-            company[at(row)] = std::min(company[at(row)], smallest[at(items.indices[p])]);
+            company[row] = std::min(company[row], smallest[items.indices[p]]);
         }
         if (row % 4096 == 0) context.check();
     }
-    std::vector<std::int32_t> order(at(items.n_rows));
+    Vector<std::int32_t> order(items.n_rows);
     std::iota(order.begin(), order.end(), 0);
     std::sort(order.begin(), order.end(), [&company](std::int32_t a, std::int32_t b) {
-        return company[at(a)] != company[at(b)] ? company[at(a)] < company[at(b)] : a < b;
+        return company[a] != company[b] ? company[a] < company[b] : a < b;
     });
     return order;
 }

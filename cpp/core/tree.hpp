@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
 #include "core/csr.hpp"
 #include "core/parallel.hpp"
@@ -38,14 +37,14 @@ struct SplitOptions {
 /// items that share a coordinate with them, then by id. A cut through equal scores, which is
 /// where most items are in the first round, follows the order of items; in this one it never
 /// parts copies of an item. The order of coordinates does not matter; zero rows come last.
-std::vector<std::int32_t> company_order(const Context& context, const CsrView& items,
-                                        std::uint64_t seed);
+Vector<std::int32_t> company_order(const Context& context, const CsrView& items,
+                                   std::uint64_t seed);
 
 /// Items by leaf, and what became of each split.
 struct TreeResult {
-    std::vector<std::int32_t> order;     // ascending inside a leaf
-    std::vector<double> objective;       // per node: mean similarity to the own side; 0 at leaves
-    std::vector<std::int32_t> n_rounds;  // per node
+    Vector<std::int32_t> order;     // ascending inside a leaf
+    Vector<double> objective;       // per node: mean similarity to the own side; 0 at leaves
+    Vector<std::int32_t> n_rounds;  // per node
 };
 
 /// Deals the rows of `items` to the leaves of a tree by balanced splits from the root down.

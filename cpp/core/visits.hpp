@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <vector>
 
 #include "core/node_scorer.hpp"
 #include "core/ranking.hpp"
@@ -31,24 +30,24 @@ inline float descend(Loss loss, int power, float discount, float parent, float m
 /// Orders visits by node, then by row. They come in the order of rows, so that with many of
 /// them it is enough to count them by node and deal them out, which takes a few nanoseconds
 /// each instead of a comparison sort's fifty.
-inline void order_by_node(std::vector<Visit>& visits) {
+inline void order_by_node(Vector<Visit>& visits) {
     const auto [lowest, highest] =
         std::minmax_element(visits.begin(), visits.end(),
                             [](const Visit& a, const Visit& b) { return a.node < b.node; });
     if (lowest == visits.end()) return;
     const std::int32_t first = lowest->node;
-    const std::size_t n_nodes = at(highest->node - first) + 1;
+    const std::int64_t n_nodes = (highest->node - first) + 1;
     if (n_nodes > visits.size()) {
         std::sort(visits.begin(), visits.end(), [](const Visit& a, const Visit& b) {
             return a.node != b.node ? a.node < b.node : a.row < b.row;
         });
         return;
     }
-    std::vector<std::size_t> places(n_nodes + 1);
-    for (const Visit& visit : visits) ++places[at(visit.node - first) + 1];
-    for (std::size_t node = 0; node < n_nodes; ++node) places[node + 1] += places[node];
-    std::vector<Visit> ordered(visits.size());
-    for (const Visit& visit : visits) ordered[places[at(visit.node - first)]++] = visit;
+    Vector<std::int64_t> places(n_nodes + 1);
+    for (const Visit& visit : visits) ++places[(visit.node - first) + 1];
+    for (std::int64_t node = 0; node < n_nodes; ++node) places[node + 1] += places[node];
+    Vector<Visit> ordered(visits.size());
+    for (const Visit& visit : visits) ordered[places[visit.node - first]++] = visit;
     visits.swap(ordered);
 }
 
@@ -56,19 +55,19 @@ inline void order_by_node(std::vector<Visit>& visits) {
 /// receive(visit, margins). Visits come in the order of rows and are left in that of nodes. `group`
 /// is scratch; the rows of the batch are those of X from first_row on.
 template <class Receive>
-void visit_nodes(const Context& context, NodeScorer& scorer, std::vector<Visit>& visits,
-                 std::vector<std::int32_t>& group, std::int64_t first_row, Receive receive) {
+void visit_nodes(const Context& context, NodeScorer& scorer, Vector<Visit>& visits,
+                 Vector<std::int32_t>& group, std::int64_t first_row, Receive receive) {
     order_by_node(visits);
-    for (std::size_t begin = 0; begin < visits.size();) {
+    for (std::int64_t begin = 0; begin < visits.size();) {
         const std::int32_t node = visits[begin].node;
         group.clear();
-        std::size_t end = begin;
+        std::int64_t end = begin;
         for (; end < visits.size() && visits[end].node == node; ++end) {
             group.push_back(static_cast<std::int32_t>(first_row + visits[end].row));
         }
-        scorer.score(
-            node, group.data(), static_cast<std::int64_t>(group.size()),
-            [&](std::int64_t i, const float* margins) { receive(visits[begin + at(i)], margins); });
+        scorer.score(node, group.data(), group.size(), [&](std::int64_t i, const float* margins) {
+            receive(visits[begin + i], margins);
+        });
         context.check();
         begin = end;
     }
@@ -87,13 +86,13 @@ TopLabels search_batches(const Context& context, const LabelTreeModel& model, co
     context.expect(X.n_rows);
     TopLabels result;
     result.top_k = options.top_k;
-    result.labels.assign(at(X.n_rows * options.top_k), -1);
-    result.scores.assign(at(X.n_rows * options.top_k), 0.0F);
+    result.labels.assign(X.n_rows * options.top_k, -1);
+    result.scores.assign(X.n_rows * options.top_k, 0.0F);
     if (model.tree.n_nodes == 0) return result;
     const std::int64_t share = X.n_rows / (4 * static_cast<std::int64_t>(context.n_threads())) + 1;
     const std::int64_t grain =
         context.n_threads() == 1 ? kMaxBatch : std::clamp(share, kMinBatch, kMaxBatch);
-    std::vector<NodeScorer> scorers;
+    Vector<NodeScorer> scorers;
     scorers.reserve(context.n_threads());
     for (unsigned w = 0; w < context.n_threads(); ++w) {
         scorers.emplace_back(model, X, options.instructions);
@@ -113,7 +112,7 @@ inline void write_top(Scored* items, std::int32_t size, std::int64_t row, TopLab
     // Different sums may have one exponential: the order is that of what is given.
     std::sort(items, items + size, better);
     for (std::int32_t i = 0; i < size; ++i) {
-        const std::size_t place = at(row * out.top_k + i);
+        const std::int64_t place = row * out.top_k + i;
         out.labels[place] = items[i].id;
         out.scores[place] = items[i].score;
     }

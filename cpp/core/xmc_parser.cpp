@@ -26,11 +26,11 @@ std::int64_t join_repeated_labels(RowBlock& block, std::int64_t begin) {
     return n_joined;
 }
 
-Csr join_blocks(std::vector<RowBlock>& blocks, std::int64_t n_cols, bool with_data) {
+Csr join_blocks(Vector<RowBlock>& blocks, std::int64_t n_cols, bool with_data) {
     Csr result;
     result.n_cols = n_cols;
-    std::size_t n_rows = 0;
-    std::size_t n_entries = 0;
+    std::int64_t n_rows = 0;
+    std::int64_t n_entries = 0;
     for (const RowBlock& block : blocks) {
         n_rows += block.row_sizes.size();
         n_entries += block.indices.size();
@@ -68,7 +68,7 @@ void TextParser::feed(std::string_view text) {
     pairs_ = &pair_blocks_.emplace_back();
     labels_ = &label_blocks_.emplace_back();
     // An upper bound, save for pairs without value, of which there are hardly ever any.
-    const auto n_pairs = static_cast<std::size_t>(std::count(here, end, ':'));
+    const auto n_pairs = static_cast<std::int64_t>(std::count(here, end, ':'));
     pairs_->indices.reserve(n_pairs);
     pairs_->data.reserve(n_pairs);
     while (here != end) {
@@ -126,8 +126,8 @@ const char* TextParser::read_row(const char* here) {
         result_.skipped_lines.add(line_);
         return here;
     }
-    const auto n_pairs = static_cast<std::int64_t>(pairs_->indices.size());
-    const auto n_labels = static_cast<std::int64_t>(labels_->indices.size());
+    const auto n_pairs = pairs_->indices.size();
+    const auto n_labels = labels_->indices.size();
     pairs_sorted_ = labels_sorted_ = true;
     if (with_labels) here = read_label_list(here);
     here = read_pairs(here);
@@ -136,8 +136,8 @@ const char* TextParser::read_row(const char* here) {
         for (std::int64_t i = 0; i < n_joined; ++i) result_.repeated_labels.add(line_);
     }
     if (!pairs_sorted_) join_repeated_pairs(n_pairs);
-    pairs_->row_sizes.push_back(static_cast<std::int64_t>(pairs_->indices.size()) - n_pairs);
-    labels_->row_sizes.push_back(static_cast<std::int64_t>(labels_->indices.size()) - n_labels);
+    pairs_->row_sizes.push_back(pairs_->indices.size() - n_pairs);
+    labels_->row_sizes.push_back(labels_->indices.size() - n_labels);
     ++n_rows_;
     n_blank_at_end_ = at_line_end(skip_blanks(begin)) ? n_blank_at_end_ + 1 : 0;
     return here;
@@ -145,17 +145,17 @@ const char* TextParser::read_row(const char* here) {
 
 /// Sorts the pairs of a row and adds up those of one feature.
 void TextParser::join_repeated_pairs(std::int64_t begin) {
-    std::vector<std::pair<std::int32_t, float>> row;
-    for (std::size_t i = at(begin); i < pairs_->indices.size(); ++i) {
+    Vector<std::pair<std::int32_t, float>> row;
+    for (std::int64_t i = begin; i < pairs_->indices.size(); ++i) {
         row.emplace_back(pairs_->indices[i], pairs_->data[i]);
     }
     std::stable_sort(row.begin(), row.end(),
                      [](const auto& a, const auto& b) { return a.first < b.first; });
-    pairs_->indices.resize(at(begin));
-    pairs_->data.resize(at(begin));
+    pairs_->indices.resize(begin);
+    pairs_->data.resize(begin);
     const bool binary = has(TextLayout::kLabels);
     Tally& tally = binary ? result_.repeated_labels : result_.repeated_features;
-    for (std::size_t i = 0; i < row.size();) {
+    for (std::int64_t i = 0; i < row.size();) {
         const std::int32_t id = row[i].first;
         double sum = row[i++].second;
         for (; i < row.size() && row[i].first == id; ++i) {
@@ -293,9 +293,9 @@ ParsedText TextParser::finish() {
     return std::move(result_);
 }
 
-std::vector<float> parse_values(std::string_view text) {
+Vector<float> parse_values(std::string_view text) {
     const std::string copy = std::string(text) + '\n';
-    std::vector<float> values;
+    Vector<float> values;
     for (const char* here = skip_blanks(copy.data()); !at_line_end(here);
          here = skip_blanks(here)) {
         float value = 0.0F;

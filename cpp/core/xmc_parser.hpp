@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "core/blocks.hpp"
 #include "core/csr.hpp"
@@ -130,8 +129,8 @@ class TextParser {
     ParsedText result_;
     IdRule feature_rule_;
     IdRule label_rule_;
-    std::vector<RowBlock> pair_blocks_;
-    std::vector<RowBlock> label_blocks_;
+    Vector<RowBlock> pair_blocks_;
+    Vector<RowBlock> label_blocks_;
     RowBlock* pairs_ = nullptr;
     RowBlock* labels_ = nullptr;
     bool pairs_sorted_ = true;
@@ -145,6 +144,6 @@ class TextParser {
 
 /// Reads white space separated decimal numbers; throws ParseError (line 0) on anything else
 /// and on numbers that are not finite floats.
-std::vector<float> parse_values(std::string_view text);
+Vector<float> parse_values(std::string_view text);
 
 }  // namespace defrag

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <vector>
 
 #include "core/feature_index.hpp"
 #include "core/random.hpp"
@@ -13,12 +12,12 @@
 using namespace defrag;
 
 TEST_CASE("the best are kept in order, whoever was offered first") {
-    const std::vector<Scored> offered{{0.5F, 7}, {0.9F, 4}, {0.5F, 2}, {0.1F, 1}, {0.9F, 3}};
-    for (std::size_t start = 0; start < offered.size(); ++start) {
-        std::vector<Scored> items(3);
+    const Vector<Scored> offered{{0.5F, 7}, {0.9F, 4}, {0.5F, 2}, {0.1F, 1}, {0.9F, 3}};
+    for (std::int64_t start = 0; start < offered.size(); ++start) {
+        Vector<Scored> items(3);
         std::int32_t size = 0;
         Best best(items.data(), &size, 3);
-        for (std::size_t i = 0; i < offered.size(); ++i) {
+        for (std::int64_t i = 0; i < offered.size(); ++i) {
             best.offer(offered[(start + i) % offered.size()]);
         }
         CHECK(size == 3);
@@ -62,29 +61,29 @@ TEST_CASE("nothing is kept where nothing is wanted") {
 
 TEST_CASE("the index finds every feature of its node and no other") {
     // Node 0 has all multiples of 3, node 1 nothing, node 2 many features close together.
-    std::vector<std::int32_t> features;
-    std::vector<std::int64_t> feature_ptr{0};
+    Vector<std::int32_t> features;
+    Vector<std::int64_t> feature_ptr{0};
     for (std::int32_t f = 0; f < 3000; f += 3) features.push_back(f);
-    feature_ptr.push_back(static_cast<std::int64_t>(features.size()));
-    feature_ptr.push_back(static_cast<std::int64_t>(features.size()));
+    feature_ptr.push_back(features.size());
+    feature_ptr.push_back(features.size());
     for (std::int32_t f = 1000; f < 1700; ++f) features.push_back(f);
-    feature_ptr.push_back(static_cast<std::int64_t>(features.size()));
-    std::vector<std::int64_t> entry_ptr{0};
-    for (std::size_t f = 0; f < features.size(); ++f) {
+    feature_ptr.push_back(features.size());
+    Vector<std::int64_t> entry_ptr{0};
+    for (std::int64_t f = 0; f < features.size(); ++f) {
         entry_ptr.push_back(entry_ptr.back() + 1 + static_cast<std::int64_t>(f % 5));
     }
     const FeatureIndex index(feature_ptr.data(), features.data(), entry_ptr.data(), 3);
-    std::vector<std::int32_t> row(3100);
-    for (std::size_t i = 0; i < row.size(); ++i) row[i] = static_cast<std::int32_t>(i);
-    std::vector<FeatureIndex::Hit> hits(row.size());
+    Vector<std::int32_t> row(3100);
+    for (std::int64_t i = 0; i < row.size(); ++i) row[i] = static_cast<std::int32_t>(i);
+    Vector<FeatureIndex::Hit> hits(row.size());
     for (std::int64_t node = 0; node < 3; ++node) {
         const std::int64_t n_hits = index.find(node, row.data(), 3100, hits.data());
-        REQUIRE(n_hits == feature_ptr[at(node) + 1] - feature_ptr[at(node)]);
+        REQUIRE(n_hits == feature_ptr[node + 1] - feature_ptr[node]);
         for (std::int64_t h = 0; h < n_hits; ++h) {
-            const std::size_t f = at(feature_ptr[at(node)] + h);
-            CHECK(row[hits[at(h)].position] == features[f]);
-            CHECK(hits[at(h)].first == entry_ptr[f]);
-            CHECK(hits[at(h)].count == entry_ptr[f + 1] - entry_ptr[f]);
+            const std::int64_t f = feature_ptr[node] + h;
+            CHECK(row[hits[h].position] == features[f]);
+            CHECK(hits[h].first == entry_ptr[f]);
+            CHECK(hits[h].count == entry_ptr[f + 1] - entry_ptr[f]);
         }
     }
 }
@@ -92,15 +91,15 @@ TEST_CASE("the index finds every feature of its node and no other") {
 TEST_CASE("visits are ordered by node, then by row, however many there are") {
     for (const std::int64_t n_nodes : {1, 7, 1000}) {
         for (const std::int64_t n_rows : {0, 1, 20, 500}) {
-            std::vector<Visit> visits;
+            Vector<Visit> visits;
             for (std::int64_t row = 0; row < n_rows; ++row) {
                 Stream stream(3, Stage::kTreeSplit, static_cast<std::uint64_t>(row));
-                const auto node = stream.below(static_cast<std::uint64_t>(n_nodes));
+                const auto node = stream.below(n_nodes);
                 visits.push_back({static_cast<std::int32_t>(node), static_cast<std::int32_t>(row),
                                   static_cast<float>(row)});
             }
             order_by_node(visits);
-            for (std::size_t i = 1; i < visits.size(); ++i) {
+            for (std::int64_t i = 1; i < visits.size(); ++i) {
                 const bool ordered = visits[i - 1].node != visits[i].node
                                          ? visits[i - 1].node < visits[i].node
                                          : visits[i - 1].row < visits[i].row;

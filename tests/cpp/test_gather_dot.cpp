@@ -3,8 +3,8 @@
 
 #include <cmath>
 #include <cstdint>
-#include <vector>
 
+#include "core/arrays.hpp"
 #include "core/gather_dot.hpp"
 #include "core/random.hpp"
 
@@ -13,15 +13,15 @@ using namespace defrag;
 TEST_CASE("a gathered product has the same bits in every version, and is right") {
     const GatherDot fastest = select_gather_dot();
     std::uint64_t state = 1;
-    std::vector<float> dense(97);
+    Vector<float> dense(97);
     for (float& value : dense)
         value = static_cast<float>(splitmix64(state) % 2001) / 1000.0F - 1.0F;
     for (std::int64_t size = 0; size < 70; ++size) {
-        std::vector<std::int32_t> indices;
-        std::vector<float> values;
+        Vector<std::int32_t> indices;
+        Vector<float> values;
         double expected = 0.0;
         for (std::int64_t i = 0; i < size; ++i) {
-            const auto index = static_cast<std::size_t>(splitmix64(state) % dense.size());
+            const auto index = static_cast<std::int64_t>(splitmix64(state) % 97);
             const float value = static_cast<float>(splitmix64(state) % 1000) / 300.0F;
             indices.push_back(static_cast<std::int32_t>(index));
             values.push_back(value);

@@ -2,7 +2,6 @@
 #include <doctest.h>
 
 #include <cstdint>
-#include <vector>
 
 #include "core/kmeans.hpp"
 
@@ -19,7 +18,7 @@ Csr on_axes(std::int32_t n_items, std::int32_t n_axes) {
             items.indices.push_back(i % n_axes);
             items.data.push_back(1.0F);
         }
-        items.indptr.push_back(static_cast<std::int64_t>(items.indices.size()));
+        items.indptr.push_back(items.indices.size());
     }
     return items;
 }
@@ -36,7 +35,7 @@ TEST_CASE("one cluster per axis, whatever the threads and the parts") {
             const KMeansResult found = spherical_kmeans(Context(n_threads), items.view(), options);
             CHECK(found.n_rounds == 2);
             CHECK(found.objective == doctest::Approx(0.9));
-            for (std::size_t i = 0; i + 7 < 700; ++i) {
+            for (std::int64_t i = 0; i + 7 < 700; ++i) {
                 CHECK((found.cluster[i] < 0) == (i % 10 == 9));
                 const bool both = i % 10 != 9 && (i + 7) % 10 != 9;
                 if (both) CHECK(found.cluster[i] == found.cluster[i + 7]);

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <vector>
 
 #include "core/beam_search.hpp"
 #include "core/label_tree.hpp"
@@ -14,15 +13,15 @@ using namespace defrag;
 namespace {
 
 /// A random matrix with up to `most` non-zeros in a row.
-Csr random_matrix(std::int64_t n_rows, std::int64_t n_cols, std::uint64_t most, bool ones,
+Csr random_matrix(std::int64_t n_rows, std::int64_t n_cols, std::int64_t most, bool ones,
                   std::uint64_t seed) {
     Stream stream(seed, Stage::kBuckets, 0);
     Csr result;
     result.n_cols = n_cols;
     for (std::int64_t row = 0; row < n_rows; ++row) {
-        std::vector<std::int32_t> columns;
-        for (std::uint64_t i = stream.below(most + 1); i > 0; --i) {
-            const auto column = stream.below(static_cast<std::uint64_t>(n_cols));
+        Vector<std::int32_t> columns;
+        for (std::int64_t i = stream.below(most + 1); i > 0; --i) {
+            const auto column = stream.below(n_cols);
             columns.push_back(static_cast<std::int32_t>(column));
         }
         std::sort(columns.begin(), columns.end());
@@ -31,18 +30,18 @@ Csr random_matrix(std::int64_t n_rows, std::int64_t n_cols, std::uint64_t most, 
             result.indices.push_back(column);
             result.data.push_back(ones ? 1.0F : static_cast<float>(stream.below(100) + 1) / 100.0F);
         }
-        result.indptr.push_back(static_cast<std::int64_t>(result.indices.size()));
+        result.indptr.push_back(result.indices.size());
     }
     return result;
 }
 
 /// A root of 40 leaves with 2 labels each: three blocks in the root.
 struct Tree {
-    std::vector<std::int32_t> first_child{1};
-    std::vector<std::int32_t> n_children{40};
-    std::vector<std::int32_t> begin{0};
-    std::vector<std::int32_t> end{80};
-    std::vector<std::int32_t> order;
+    Vector<std::int32_t> first_child{1};
+    Vector<std::int32_t> n_children{40};
+    Vector<std::int32_t> begin{0};
+    Vector<std::int32_t> end{80};
+    Vector<std::int32_t> order;
 
     Tree() {
         for (std::int32_t leaf = 0; leaf < 40; ++leaf) {
@@ -64,8 +63,8 @@ TEST_CASE("training and search give the same with any number of threads") {
     const Csr X = random_matrix(600, 50, 12, false, 1);
     const Csr positives = random_matrix(80, 600, 25, true, 2);
     const Tree tree;
-    std::vector<LabelTreeWeights> trained;
-    std::vector<TopLabels> found;
+    Vector<LabelTreeWeights> trained;
+    Vector<TopLabels> found;
     for (const unsigned n_threads : {1U, 4U}) {
         const Context context(n_threads);
         LabelTreeOptions options;

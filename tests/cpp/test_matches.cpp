@@ -2,7 +2,6 @@
 #include <doctest.h>
 
 #include <cstdint>
-#include <vector>
 
 #include "core/matches.hpp"
 
@@ -17,7 +16,7 @@ Csr pairs(std::int32_t n_rows) {
     for (std::int32_t i = 0; i < n_rows; ++i) {
         rows.indices.insert(rows.indices.end(), {i % 3, 3 + i % 2});
         rows.data.insert(rows.data.end(), {1.0F, 1.0F});
-        rows.indptr.push_back(static_cast<std::int64_t>(rows.indices.size()));
+        rows.indptr.push_back(rows.indices.size());
     }
     return rows;
 }
@@ -35,15 +34,15 @@ TEST_CASE("rows that are alike find each other, whatever the threads and the den
             right.indices.push_back(column);
             right.data.push_back(1.0F);
         }
-        right.indptr.push_back(static_cast<std::int64_t>(right.indices.size()));
+        right.indptr.push_back(right.indices.size());
     }
-    const std::vector<std::int32_t> own(600, 0);
+    const Vector<std::int32_t> own(600, 0);
     for (const unsigned n_threads : {1U, 3U}) {
         for (const std::int64_t dense_share : {0, 2, 100}) {
             for (const std::int64_t dense_bytes : {0, 64, 1 << 20}) {
                 const Matches found = best_matches(Context(n_threads), left.view(), right.view(), 2,
                                                    own.data(), dense_share, dense_bytes);
-                for (std::size_t row = 0; row < 600; ++row) {
+                for (std::int64_t row = 0; row < 600; ++row) {
                     CHECK(found.indptr[row + 1] == found.indptr[row] + 2);
                     CHECK(found.columns[2 * row] == static_cast<std::int32_t>(row % 6));
                     CHECK(found.scores[2 * row] == 2.0F);

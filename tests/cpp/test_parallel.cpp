@@ -4,24 +4,25 @@
 #include <cstdint>
 #include <stdexcept>
 #include <string>
-#include <vector>
 
+#include "core/arrays.hpp"
 #include "core/parallel.hpp"
 
 using defrag::Context;
 using defrag::parallel_for;
+using defrag::Vector;
 
 TEST_CASE("every item is visited once, in blocks that do not depend on the threads") {
     for (const unsigned n_threads : {1U, 2U, 3U, 8U}) {
         for (const std::int64_t n : {0, 1, 63, 64, 65, 1000}) {
-            std::vector<int> visits(static_cast<std::size_t>(n));
+            Vector<int> visits(n);
             const Context context(n_threads);
             parallel_for(context, n, 64,
                          [&](std::int64_t begin, std::int64_t end, unsigned worker) {
                              CHECK(begin % 64 == 0);
                              CHECK(worker < n_threads);
                              for (auto i = begin; i < end; ++i) {
-                                 ++visits[static_cast<std::size_t>(i)];
+                                 ++visits[i];
                              }
                          });
             for (const int count : visits) CHECK(count == 1);

@@ -2,7 +2,6 @@
 #include <doctest.h>
 
 #include <cstdint>
-#include <vector>
 
 #include "core/co_occurrence.hpp"
 #include "core/companions.hpp"
@@ -15,11 +14,11 @@ namespace {
 
 /// Two groups, {0, 2} and {1}; feature 3 has none.
 struct Groups {
-    std::vector<std::int32_t> groups{0, 1, 0, -1};
-    std::vector<std::int32_t> slots{0, 0, 1, -1};
-    std::vector<std::int64_t> member_ptr{0, 2, 3};
-    std::vector<std::int32_t> members{0, 2, 1};
-    std::vector<std::int64_t> entry_ptr{0, 4, 5};
+    Vector<std::int32_t> groups{0, 1, 0, -1};
+    Vector<std::int32_t> slots{0, 0, 1, -1};
+    Vector<std::int64_t> member_ptr{0, 2, 3};
+    Vector<std::int32_t> members{0, 2, 1};
+    Vector<std::int64_t> entry_ptr{0, 4, 5};
 
     GroupLayout layout() const {
         return {
@@ -44,9 +43,8 @@ TEST_CASE("blocks hold the products of features of one group") {
     for (const unsigned threads : {1U, 2U, 3U}) {
         const Context context(threads);
         CHECK(co_occurrence(context, matrix.view(), groups.layout(), false) ==
-              std::vector<float>{5.0F, 3.0F, 3.0F, 9.0F, 4.0F});
-        const std::vector<float> cosine =
-            co_occurrence(context, matrix.view(), groups.layout(), true);
+              Vector<float>{5.0F, 3.0F, 3.0F, 9.0F, 4.0F});
+        const Vector<float> cosine = co_occurrence(context, matrix.view(), groups.layout(), true);
         CHECK(cosine[0] == 1.0F);
         CHECK(cosine[1] == doctest::Approx(3.0 / 6.7082039));
     }
@@ -55,15 +53,15 @@ TEST_CASE("blocks hold the products of features of one group") {
 TEST_CASE("a row with beta 0 keeps its features, an empty row stays empty") {
     const Groups groups;
     const Csr matrix = rows();
-    const std::vector<float> ones(5, 1.0F);
-    const std::vector<CoOccurrenceView> blocks{{groups.layout(), ones.data()}};
-    const std::vector<float> betas{0.0F, 1.0F, 1.0F};
+    const Vector<float> ones(5, 1.0F);
+    const Vector<CoOccurrenceView> blocks{{groups.layout(), ones.data()}};
+    const Vector<float> betas{0.0F, 1.0F, 1.0F};
     const Csr found = impute(Context(1), matrix.view(), blocks, betas.data(), {});
-    CHECK(found.indptr == std::vector<std::int64_t>{0, 3, 3, 6});
-    CHECK(found.indices == std::vector<std::int32_t>{0, 1, 2, 0, 2, 3});
+    CHECK(found.indptr == Vector<std::int64_t>{0, 3, 3, 6});
+    CHECK(found.indices == Vector<std::int32_t>{0, 1, 2, 0, 2, 3});
     const Csr narrow = impute(Context(1), matrix.view(), blocks, betas.data(), {0, 0, 1});
-    CHECK(narrow.indices == std::vector<std::int32_t>{0, 1, 2, 3});
-    CHECK(narrow.data == std::vector<float>{1.0F, 2.0F, 3.0F, 1.0F});
+    CHECK(narrow.indices == Vector<std::int32_t>{0, 1, 2, 3});
+    CHECK(narrow.data == Vector<float>{1.0F, 2.0F, 3.0F, 1.0F});
 }
 
 TEST_CASE("companions are those of the largest product, and the feature itself") {
@@ -73,12 +71,12 @@ TEST_CASE("companions are those of the largest product, and the feature itself")
     columns.indptr = {0, 2, 3, 4, 5};
     columns.indices = {0, 2, 0, 0, 2};
     columns.data = {1.0F, 2.0F, 2.0F, 3.0F, 7.0F};
-    const std::vector<float> weights(4, 1.0F);
+    const Vector<float> weights(4, 1.0F);
     for (const unsigned threads : {1U, 2U, 3U}) {
         const Csr found = companions(Context(threads), columns.view(), matrix.view(),
                                      weights.data(), {1, 9, 0.0, 1.0, 0});
-        CHECK(found.indptr == std::vector<std::int64_t>{0, 2, 4, 6, 8});
-        CHECK(found.indices == std::vector<std::int32_t>{0, 3, 1, 2, 1, 2, 0, 3});
+        CHECK(found.indptr == Vector<std::int64_t>{0, 2, 4, 6, 8});
+        CHECK(found.indices == Vector<std::int32_t>{0, 3, 1, 2, 1, 2, 0, 3});
         // Feature 0 is in two rows, so that 14 / 5 is divided by three, the others' by two.
         CHECK(found.data[0] == 1.0F);
         CHECK(found.data[1] == doctest::Approx(14.0 / 5.0 / 3.0));
@@ -88,15 +86,15 @@ TEST_CASE("companions are those of the largest product, and the feature itself")
 }
 
 TEST_CASE("candidates are ranked by the weighed sum, then by label") {
-    const std::vector<std::int32_t> labels{5, 2, -1, 3};
-    const std::vector<float> logs{-1.0F, -1.0F, 0.0F, -3.0F};
-    const std::vector<float> cosines{0.0F, 0.0F, 9.0F, 1.0F};
-    const std::vector<float> bonus(6, 0.0F);
-    const std::vector<float> strengths{0.0F, 4.0F};
-    const std::vector<float> weights{0.0F, 0.0F};
+    const Vector<std::int32_t> labels{5, 2, -1, 3};
+    const Vector<float> logs{-1.0F, -1.0F, 0.0F, -3.0F};
+    const Vector<float> cosines{0.0F, 0.0F, 9.0F, 1.0F};
+    const Vector<float> bonus(6, 0.0F);
+    const Vector<float> strengths{0.0F, 4.0F};
+    const Vector<float> weights{0.0F, 0.0F};
     const CandidateTable table{1, 4, labels.data()};
-    const std::vector<std::int32_t> found =
+    const Vector<std::int32_t> found =
         rank_candidates(Context(2), table, logs.data(), cosines.data(), bonus.data(),
                         {2, strengths.data(), weights.data()}, 4);
-    CHECK(found == std::vector<std::int32_t>{1, 0, 3, -1, 3, 1, 0, -1});
+    CHECK(found == Vector<std::int32_t>{1, 0, 3, -1, 3, 1, 0, -1});
 }

@@ -2,8 +2,6 @@
 #include <doctest.h>
 
 #include <cmath>
-#include <cstring>
-#include <vector>
 
 #include "core/solver.hpp"
 
@@ -13,9 +11,9 @@ namespace {
 
 /// Three rows over five features, the last row empty.
 struct Toy {
-    std::vector<std::int64_t> indptr{0, 2, 3, 3};
-    std::vector<std::int32_t> indices{1, 4, 4};
-    std::vector<float> data{1.0F, 2.0F, 3.0F};
+    Vector<std::int64_t> indptr{0, 2, 3, 3};
+    Vector<std::int32_t> indices{1, 4, 4};
+    Vector<float> data{1.0F, 2.0F, 3.0F};
     CsrView view() const { return {3, 5, indptr.data(), indices.data(), data.data()}; }
 };
 
@@ -24,8 +22,8 @@ struct Toy {
 TEST_CASE("compact rows begin with the bias, number features by appearance, end with zeros") {
     const Toy toy;
     CompactRows rows;
-    std::vector<std::int32_t> slots(5);
-    const std::vector<std::int32_t> chosen{1, 0, 2};
+    Vector<std::int32_t> slots(5);
+    const Vector<std::int32_t> chosen{1, 0, 2};
     rows.assign(toy.view(), squared_norms(toy.view(), 0.5F), chosen.data(), 3, 0.5F, slots);
     CHECK(rows.n_slots() == 3);
     CHECK(rows.feature(1) == 4);
@@ -42,13 +40,13 @@ TEST_CASE("compact rows begin with the bias, number features by appearance, end 
 }
 
 TEST_CASE("one point by hand: 0.5 w^2 + c (1 - w)^2 is smallest at 2 c / (1 + 2 c)") {
-    const std::vector<std::int64_t> indptr{0, 1};
-    const std::vector<std::int32_t> indices{0};
-    const std::vector<float> data{1.0F};
+    const Vector<std::int64_t> indptr{0, 1};
+    const Vector<std::int32_t> indices{0};
+    const Vector<float> data{1.0F};
     const CsrView X{1, 1, indptr.data(), indices.data(), data.data()};
     const Context context(1);
     CompactRows rows;
-    std::vector<std::int32_t> slots(1);
+    Vector<std::int32_t> slots(1);
     rows.assign(X, squared_norms(X, 0.0F), nullptr, 1, 0.0F, slots);
     SolverOptions options;
     options.offset = false;
@@ -69,7 +67,7 @@ TEST_CASE("a workspace remembers nothing of the block before") {
     const Toy toy;
     const Context context(1);
     CompactRows rows;
-    std::vector<std::int32_t> slots(5);
+    Vector<std::int32_t> slots(5);
     rows.assign(toy.view(), squared_norms(toy.view(), 0.3F), nullptr, 3, 0.3F, slots);
     SolverOptions options;
     options.threshold = 0.0F;
@@ -88,8 +86,7 @@ TEST_CASE("a workspace remembers nothing of the block before") {
         solver.collect(options, again ? used : fresh);
     }
     CHECK(fresh.slots == used.slots);
-    CHECK(std::memcmp(fresh.weights.data(), used.weights.data(),
-                      fresh.weights.size() * sizeof(float)) == 0);
+    CHECK(fresh.weights == used.weights);
     CHECK(fresh.bias[0] == used.bias[0]);
 }
 

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <vector>
 
 #include "core/random.hpp"
 #include "core/tree.hpp"
@@ -19,10 +18,9 @@ Csr random_items(std::int64_t n_items, std::int64_t n_coords, std::uint64_t seed
     items.n_cols = n_coords;
     for (std::int64_t i = 0; i < n_items; ++i) {
         Stream stream(seed, Stage::kTreeSplit, static_cast<std::uint64_t>(i));
-        std::vector<std::int32_t> chosen;
+        Vector<std::int32_t> chosen;
         for (int k = 0; k < 4; ++k) {
-            chosen.push_back(
-                static_cast<std::int32_t>(stream.below(static_cast<std::uint64_t>(n_coords))));
+            chosen.push_back(static_cast<std::int32_t>(stream.below(n_coords)));
         }
         std::sort(chosen.begin(), chosen.end());
         chosen.erase(std::unique(chosen.begin(), chosen.end()), chosen.end());
@@ -30,7 +28,7 @@ Csr random_items(std::int64_t n_items, std::int64_t n_coords, std::uint64_t seed
             items.indices.push_back(coordinate);
             items.data.push_back(1.0F / std::sqrt(static_cast<float>(chosen.size())));
         }
-        items.indptr.push_back(static_cast<std::int64_t>(items.indices.size()));
+        items.indptr.push_back(items.indices.size());
     }
     return items;
 }
@@ -40,9 +38,9 @@ struct Shape {
     explicit Shape(std::int64_t n)
         : begin{0, 0, n / 2, 0, n / 4, n / 2, 3 * n / 4},
           end{n, n / 2, n, n / 4, n / 2, 3 * n / 4, n} {}
-    std::vector<std::int32_t> first_child{1, 3, 5, -1, -1, -1, -1};
-    std::vector<std::int64_t> begin;
-    std::vector<std::int64_t> end;
+    Vector<std::int32_t> first_child{1, 3, 5, -1, -1, -1, -1};
+    Vector<std::int64_t> begin;
+    Vector<std::int64_t> end;
     TreeShape view() const { return {7, first_child.data(), begin.data(), end.data()}; }
 };
 
@@ -55,9 +53,9 @@ TEST_CASE("leaves partition the items, the same way for any number of threads") 
         SplitOptions options;
         options.rule = rule;
         const TreeResult first = split_items(Context(1), items.view(), shape.view(), options);
-        std::vector<std::int32_t> sorted = first.order;
+        Vector<std::int32_t> sorted = first.order;
         std::sort(sorted.begin(), sorted.end());
-        for (std::int32_t i = 0; i < 4000; ++i) CHECK(sorted[static_cast<std::size_t>(i)] == i);
+        for (std::int32_t i = 0; i < 4000; ++i) CHECK(sorted[i] == i);
         for (const unsigned n_threads : {2U, 3U, 8U}) {
             const TreeResult other =
                 split_items(Context(n_threads), items.view(), shape.view(), options);
@@ -75,16 +73,16 @@ TEST_CASE("two kinds of items are told apart") {
         items.data.push_back(1.0F);
         items.indptr.push_back(i + 1);
     }
-    const std::vector<std::int32_t> first_child{1, -1, -1};
-    const std::vector<std::int64_t> begin{0, 0, 4};
-    const std::vector<std::int64_t> end{8, 4, 8};
+    const Vector<std::int32_t> first_child{1, -1, -1};
+    const Vector<std::int64_t> begin{0, 0, 4};
+    const Vector<std::int64_t> end{8, 4, 8};
     for (std::uint64_t seed = 0; seed < 50; ++seed) {
         SplitOptions options;
         options.seed = seed;
         const TreeResult tree =
             split_items(Context(1), items.view(),
                         TreeShape{3, first_child.data(), begin.data(), end.data()}, options);
-        for (std::size_t i = 1; i < 4; ++i) CHECK(tree.order[i] % 2 == tree.order[0] % 2);
+        for (std::int64_t i = 1; i < 4; ++i) CHECK(tree.order[i] % 2 == tree.order[0] % 2);
         CHECK(tree.objective[0] == doctest::Approx(1.0));
     }
 }
@@ -97,11 +95,11 @@ TEST_CASE("the order of company keeps copies together and puts zero rows last") 
             items.indices.push_back(i % 4);
             items.data.push_back(1.0F);
         }
-        items.indptr.push_back(static_cast<std::int64_t>(items.indices.size()));
+        items.indptr.push_back(items.indices.size());
     }
-    const std::vector<std::int32_t> order = company_order(Context(1), items.view(), 7);
-    for (std::size_t i = 15; i < 20; ++i) CHECK(order[i] % 4 == 3);
-    for (std::size_t block = 0; block < 15; block += 5) {
-        for (std::size_t i = 1; i < 5; ++i) CHECK(order[block + i] % 4 == order[block] % 4);
+    const Vector<std::int32_t> order = company_order(Context(1), items.view(), 7);
+    for (std::int64_t i = 15; i < 20; ++i) CHECK(order[i] % 4 == 3);
+    for (std::int64_t block = 0; block < 15; block += 5) {
+        for (std::int64_t i = 1; i < 5; ++i) CHECK(order[block + i] % 4 == order[block] % 4);
     }
 }

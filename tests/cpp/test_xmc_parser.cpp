@@ -5,7 +5,6 @@
 #include <cstring>
 #include <random>
 #include <string>
-#include <vector>
 
 #include "core/number_text.hpp"
 #include "core/xmc_parser.hpp"
@@ -40,11 +39,11 @@ TEST_CASE("a combined text becomes two matrices") {
     CHECK(parsed.declared_rows == 3);
     CHECK(parsed.pairs.n_cols == 5);
     CHECK(parsed.labels.n_cols == 4);
-    CHECK(parsed.pairs.indptr == std::vector<std::int64_t>{0, 2, 3, 3});
-    CHECK(parsed.pairs.indices == std::vector<std::int32_t>{1, 4, 0});
-    CHECK(parsed.pairs.data == std::vector<float>{0.5F, 1e-3F, 2.0F});
-    CHECK(parsed.labels.indptr == std::vector<std::int64_t>{0, 2, 2, 3});
-    CHECK(parsed.labels.indices == std::vector<std::int32_t>{0, 2, 3});
+    CHECK(parsed.pairs.indptr == Vector<std::int64_t>{0, 2, 3, 3});
+    CHECK(parsed.pairs.indices == Vector<std::int32_t>{1, 4, 0});
+    CHECK(parsed.pairs.data == Vector<float>{0.5F, 1e-3F, 2.0F});
+    CHECK(parsed.labels.indptr == Vector<std::int64_t>{0, 2, 2, 3});
+    CHECK(parsed.labels.indices == Vector<std::int32_t>{0, 2, 3});
 }
 
 TEST_CASE("the cuts between runs of lines do not matter") {
@@ -52,7 +51,7 @@ TEST_CASE("the cuts between runs of lines do not matter") {
     TextParser parser(ParseOptions{});
     for (const std::string& line : lines) parser.feed(line);
     const ParsedText parsed = parser.finish();
-    CHECK(parsed.pairs.data == std::vector<float>{3.0F});
+    CHECK(parsed.pairs.data == Vector<float>{3.0F});
     CHECK(parsed.repeated_features.count == 1);
     CHECK(parsed.repeated_features.first_line == 3);
     CHECK(parsed.repeated_labels.first_line == 4);

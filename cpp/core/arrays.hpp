@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <iterator>
+#include <new>
+#include <utility>
+#include <vector>
+
+namespace defrag {
+
+/// std::vector whose sizes and positions are std::int64_t, like those of the data, so that
+/// v[i] needs no cast. Positions are checked where the standard library checks its own
+/// (-D_GLIBCXX_ASSERTIONS, which the sanitizer builds set). A size that no memory can hold is
+/// std::bad_alloc, like any other failed allocation.
+template <class T>
+class Vector : public std::vector<T> {
+    using Base = std::vector<T>;
+    template <class Iterator>
+    using IfIterator = typename std::iterator_traits<Iterator>::iterator_category;
+
+ public:
+    Vector() = default;
+    Vector(std::initializer_list<T> items) : Base(items) {}
+    explicit Vector(std::int64_t size) : Base(checked(size)) {}
+    Vector(std::int64_t size, const T& value) : Base(checked(size), value) {}
+    template <class Iterator, class = IfIterator<Iterator>>
+    Vector(Iterator first, Iterator last) : Base(first, last) {}
+
+    T& operator[](std::int64_t i) { return Base::operator[](static_cast<std::size_t>(i)); }
+    const T& operator[](std::int64_t i) const {
+        return Base::operator[](static_cast<std::size_t>(i));
+    }
+    std::int64_t size() const { return static_cast<std::int64_t>(Base::size()); }
+
+    void reserve(std::int64_t size) { Base::reserve(checked(size)); }
+    void resize(std::int64_t size) { Base::resize(checked(size)); }
+    void assign(std::int64_t size, const T& value) { Base::assign(checked(size), value); }
+    template <class Iterator, class = IfIterator<Iterator>>
+    void assign(Iterator first, Iterator last) {
+        Base::assign(first, last);
+    }
+
+ private:
+    static std::size_t checked(std::int64_t size) {
+        constexpr std::int64_t kMost = PTRDIFF_MAX / static_cast<std::int64_t>(sizeof(T));
+        if (size < 0 || size > kMost) throw std::bad_array_new_length();
+        return static_cast<std::size_t>(size);
+    }
+};
+
+}  // namespace defrag
