@@ -16,11 +16,11 @@ void bind_average_trees(nb::module_& m) {
     m.def(
         "average_trees",
         [](const std::vector<std::pair<Array<std::int32_t>, Array<float>>>& answers,
-           std::int64_t n_rows, std::int64_t top_k, unsigned n_threads) {
+           std::int64_t n_rows, std::int64_t k, unsigned n_threads) {
             Vector<TopLabels> trees(static_cast<std::int64_t>(answers.size()));
             for (std::size_t t = 0; t < answers.size(); ++t) {
                 const auto& [labels, scores] = answers[t];
-                trees[static_cast<std::int64_t>(t)].top_k =
+                trees[static_cast<std::int64_t>(t)].k =
                     static_cast<std::int64_t>(labels.size()) / std::max<std::int64_t>(n_rows, 1);
                 trees[static_cast<std::int64_t>(t)].labels.assign(labels.data(),
                                                                   labels.data() + labels.size());
@@ -28,10 +28,10 @@ void bind_average_trees(nb::module_& m) {
                                                                   scores.data() + scores.size());
             }
             return to_numpy(run(n_threads, nb::none(), [&](const Context& context) {
-                return average_trees(context, trees, n_rows, top_k);
+                return average_trees(context, trees, n_rows, k);
             }));
         },
-        "answers"_a, nb::kw_only(), "n_rows"_a, "top_k"_a, "n_threads"_a);
+        "answers"_a, nb::kw_only(), "n_rows"_a, "k"_a, "n_threads"_a);
 }
 
 void bind_feature_index(nb::module_& m) {
@@ -54,19 +54,18 @@ void bind_beam_search(nb::module_& m) {
     m.def(
         "beam_search",
         [](const TreeArrays& tree, const WeightArrays& weights, const CsrArrays& X,
-           std::int64_t n_features, const std::string& loss, std::int64_t beam_size,
-           std::int64_t top_k, float discount, int power, const std::string& instructions,
-           const FeatureIndex* index, unsigned n_threads, const nb::object& progress) {
+           std::int64_t n_features, const std::string& loss, std::int64_t beam_size, std::int64_t k,
+           float discount, int power, const std::string& instructions, const FeatureIndex* index,
+           unsigned n_threads, const nb::object& progress) {
             const LabelTreeModel model = make_model(tree, weights, n_features, index);
             const CsrView rows = csr_view(X, n_features);
             const BeamOptions options{
-                parse_loss(loss), beam_size, top_k,
-                discount,         power,     parse_instructions(instructions)};
+                parse_loss(loss), beam_size, k, discount, power, parse_instructions(instructions)};
             return to_numpy(run(n_threads, progress, [&](const Context& context) {
                 return beam_search(context, model, rows, options);
             }));
         },
         "tree"_a.noconvert(), "weights"_a.noconvert(), "X"_a.noconvert(), nb::kw_only(),
-        "n_features"_a, "loss"_a, "beam_size"_a, "top_k"_a, "discount"_a, "power"_a,
-        "instructions"_a, "index"_a.none(), "n_threads"_a, "progress"_a.none());
+        "n_features"_a, "loss"_a, "beam_size"_a, "k"_a, "discount"_a, "power"_a, "instructions"_a,
+        "index"_a.none(), "n_threads"_a, "progress"_a.none());
 }

@@ -14,7 +14,7 @@ void bind(nb::module_& m) {
         "flat_search",
         [](Array<std::int64_t> feature_ptr, Array<Output> outputs, Array<float> weights,
            Array<float> bias, Array<std::int32_t> labels, Array<std::int32_t> by_bias,
-           const CsrArrays& X, std::int64_t top_k, unsigned n_threads, const nb::object& progress) {
+           const CsrArrays& X, std::int64_t k, unsigned n_threads, const nb::object& progress) {
             FlatModel<Output> model;
             model.n_features = static_cast<std::int64_t>(feature_ptr.size()) - 1;
             model.n_outputs = static_cast<std::int64_t>(bias.size());
@@ -26,12 +26,12 @@ void bind(nb::module_& m) {
             model.by_bias = by_bias.data();
             const CsrView rows = csr_view(X, model.n_features);
             return to_numpy(run(n_threads, progress, [&](const Context& context) {
-                return flat_search(context, model, rows, top_k);
+                return flat_search(context, model, rows, k);
             }));
         },
         "feature_ptr"_a.noconvert(), "outputs"_a.noconvert(), "weights"_a.noconvert(),
         "bias"_a.noconvert(), "labels"_a.noconvert(), "by_bias"_a.noconvert(), "X"_a.noconvert(),
-        nb::kw_only(), "top_k"_a, "n_threads"_a, "progress"_a.none());
+        nb::kw_only(), "k"_a, "n_threads"_a, "progress"_a.none());
 }
 
 }  // namespace

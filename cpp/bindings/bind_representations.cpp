@@ -15,7 +15,7 @@ void bind_representations(nb::module_& m) {
                 return column_statistics(context, view, pointer(row_lengths));
             });
             return nb::make_tuple(to_numpy(std::move(statistics.counts)),
-                                  to_numpy(std::move(statistics.mass)));
+                                  to_numpy(std::move(statistics.energy)));
         },
         "matrix"_a.noconvert(), nb::kw_only(), "n_cols"_a, "row_lengths"_a.noconvert().none(),
         "n_threads"_a);

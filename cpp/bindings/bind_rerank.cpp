@@ -22,7 +22,7 @@ void bind_rerank(nb::module_& m) {
         "rank_candidates",
         [](const Array<std::int32_t>& labels, const Array<float>& log_scores,
            const Array<float>& cosines, const Array<float>& bonus, const Array<float>& strengths,
-           const Array<float>& weights, std::int64_t n_columns, std::int64_t top_k,
+           const Array<float>& weights, std::int64_t n_columns, std::int64_t k,
            unsigned n_threads) {
             const auto n_rows = static_cast<std::int64_t>(labels.size()) / n_columns;
             const CandidateTable table{n_rows, n_columns, labels.data()};
@@ -30,10 +30,10 @@ void bind_rerank(nb::module_& m) {
                                       weights.data()};
             return to_numpy(run(n_threads, nb::none(), [&](const Context& context) {
                 return rank_candidates(context, table, log_scores.data(), cosines.data(),
-                                       bonus.data(), weighings, top_k);
+                                       bonus.data(), weighings, k);
             }));
         },
         "labels"_a.noconvert(), "log_scores"_a.noconvert(), "cosines"_a.noconvert(),
         "bonus"_a.noconvert(), "strengths"_a.noconvert(), "weights"_a.noconvert(), nb::kw_only(),
-        "n_columns"_a, "top_k"_a, "n_threads"_a);
+        "n_columns"_a, "k"_a, "n_threads"_a);
 }

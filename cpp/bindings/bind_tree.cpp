@@ -7,11 +7,11 @@ using namespace defrag;
 
 void bind_tree(nb::module_& m) {
     m.def(
-        "company_order",
+        "min_hash_order",
         [](const CsrArrays& items, std::int64_t n_coords, std::uint64_t seed) {
             const CsrView view = csr_view(items, n_coords);
             return to_numpy(run(1, nb::none(), [&](const Context& context) {
-                return company_order(context, view, seed);
+                return min_hash_order(context, view, seed);
             }));
         },
         "items"_a.noconvert(), nb::kw_only(), "n_coords"_a, "seed"_a);

@@ -22,7 +22,7 @@ struct Scratch {
 Csr agglomerate(const Context& context, const CsrView& matrix, const std::int32_t* groups,
                 std::int64_t n_groups, Pooling pooling, const float* scale) {
     context.expect(matrix.n_rows);
-    Vector<Scratch> scratches(context.n_threads(), Scratch(n_groups));
+    PerWorker<Scratch> scratches(context, [=] { return Scratch(n_groups); });
     const auto fill = [&](std::int64_t row, RowBlock& block, unsigned worker) {
         Scratch& scratch = scratches[worker];
         for (std::int64_t p = matrix.begin(row); p < matrix.end(row); ++p) {

@@ -51,4 +51,10 @@ class Vector : public std::vector<T> {
     }
 };
 
+/// a * b as the size of an array; std::bad_alloc where no memory can hold it.
+inline std::int64_t checked_product(std::int64_t a, std::int64_t b) {
+    if (a < 0 || b < 0 || (b > 0 && a > PTRDIFF_MAX / b)) throw std::bad_array_new_length();
+    return a * b;
+}
+
 }  // namespace defrag

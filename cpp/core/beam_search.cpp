@@ -19,7 +19,7 @@ class Batch {
         n_rows_ = n_rows;
         beams_.resize(n_rows * options_.beam_size);
         next_.resize(beams_.size());
-        top_.resize(n_rows * options_.top_k);
+        top_.resize(n_rows * options_.k);
         beam_sizes_.assign(n_rows, 1);
         top_sizes_.assign(n_rows, 0);
         for (std::int64_t row = 0; row < n_rows; ++row)
@@ -35,7 +35,7 @@ class Batch {
         return {next_.data() + row * options_.beam_size, &next_sizes_[row], options_.beam_size};
     }
     Best top_of(std::int64_t row) {
-        return {top_.data() + row * options_.top_k, &top_sizes_[row], options_.top_k};
+        return {top_.data() + row * options_.k, &top_sizes_[row], options_.k};
     }
 
     /// Replaces the inner nodes of all beams by their children; false when there are none.
@@ -67,7 +67,7 @@ class Batch {
     }
 
     /// Scores the labels of the leaves in the beams, the best leaves first: a leaf below the
-    /// worst of top_k labels already found has nothing to add.
+    /// worst of k labels already found has nothing to add.
     void visit_leaves(NodeScorer& scorer) {
         const bool prune = options_.discount >= 1.0F;
         std::int64_t first = 0;
@@ -104,7 +104,7 @@ class Batch {
 
     void write(TopLabels& out) {
         for (std::int64_t row = 0; row < n_rows_; ++row) {
-            write_top(top_.data() + row * options_.top_k, top_sizes_[row], first_row_ + row, out);
+            write_top(top_.data() + row * options_.k, top_sizes_[row], first_row_ + row, out);
         }
     }
 
@@ -115,7 +115,7 @@ class Batch {
     std::int64_t n_rows_ = 0;
     Vector<Scored> beams_;  // [row][beam_size], best first
     Vector<Scored> next_;
-    Vector<Scored> top_;  // [row][top_k], best first
+    Vector<Scored> top_;  // [row][k], best first
     Vector<std::int32_t> beam_sizes_;
     Vector<std::int32_t> next_sizes_;
     Vector<std::int32_t> top_sizes_;
@@ -131,18 +131,15 @@ TopLabels beam_search(const Context& context, const LabelTreeModel& model, const
 }
 
 TopLabels average_trees(const Context& context, const Vector<TopLabels>& trees, std::int64_t n_rows,
-                        std::int64_t top_k) {
-    TopLabels result;
-    result.top_k = top_k;
-    result.labels.assign(n_rows * top_k, -1);
-    result.scores.assign(n_rows * top_k, 0.0F);
+                        std::int64_t k) {
+    TopLabels result(n_rows, k);
     const auto n_trees = static_cast<float>(trees.size());
     parallel_for(context, n_rows, kMinBatch, [&](std::int64_t begin, std::int64_t end, unsigned) {
         Vector<Scored> all;
         for (std::int64_t row = begin; row < end; ++row) {
             all.clear();
             for (const TopLabels& tree : trees) {
-                for (std::int64_t i = row * tree.top_k; i < (row + 1) * tree.top_k; ++i) {
+                for (std::int64_t i = row * tree.k; i < (row + 1) * tree.k; ++i) {
                     if (tree.labels[i] >= 0) all.push_back({tree.scores[i], tree.labels[i]});
                 }
             }
@@ -158,12 +155,12 @@ TopLabels average_trees(const Context& context, const Vector<TopLabels>& trees, 
                 }
             }
             for (std::int64_t i = 0; i < n; ++i) all[i].score /= n_trees;
-            const std::int64_t kept = std::min(n, top_k);
-            std::partial_sort(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(kept),
-                              all.begin() + static_cast<std::ptrdiff_t>(n), better);
-            for (std::int64_t i = 0; i < kept; ++i) {
-                result.labels[(row * top_k) + i] = all[i].id;
-                result.scores[(row * top_k) + i] = all[i].score;
+            all.resize(n);
+            top_n(all, k, better);
+            std::sort(all.begin(), all.end(), better);
+            for (std::int64_t i = 0; i < all.size(); ++i) {
+                result.labels[row * k + i] = all[i].id;
+                result.scores[row * k + i] = all[i].score;
             }
         }
         context.check();

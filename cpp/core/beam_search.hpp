@@ -8,6 +8,7 @@
 #include "core/label_tree.hpp"
 #include "core/losses.hpp"
 #include "core/parallel.hpp"
+#include "core/ranking.hpp"
 
 namespace defrag {
 
@@ -28,20 +29,13 @@ struct LabelTreeModel {
 struct BeamOptions {
     Loss loss = Loss::kSquaredHinge;
     std::int64_t beam_size = 10;
-    std::int64_t top_k = 5;
+    std::int64_t k = 5;
     /// The score of a parent counts this much in that of its children (Bonsai: 0.98).
     float discount = 1.0F;
     /// How a hinge counts in a score: squared, as in training, or cubed, which is milder on
     /// labels just short of the margin and harsher on the others.
     int power = 2;
     Instructions instructions = Instructions::kBest;
-};
-
-/// The best labels of every row: n_rows x top_k, -1 with score 0 where there are fewer.
-struct TopLabels {
-    std::int64_t top_k = 0;
-    Vector<std::int32_t> labels;
-    Vector<float> scores;
 };
 
 /// Descends level by level with the best `beam_size` nodes of every row; a leaf that is
@@ -55,6 +49,6 @@ TopLabels beam_search(const Context& context, const LabelTreeModel& model, const
 /// The mean of the scores of several trees for the same rows; a label that a tree does not
 /// give counts as 0 there.
 TopLabels average_trees(const Context& context, const Vector<TopLabels>& trees, std::int64_t n_rows,
-                        std::int64_t top_k);
+                        std::int64_t k);
 
 }  // namespace defrag

@@ -45,7 +45,7 @@ class Batch {
 
     void run(std::int64_t first_row, std::int64_t n_rows, NodeScorer& scorer, TopLabels& out) {
         first_row_ = first_row;
-        top_.resize(n_rows * options_.top_k);
+        top_.resize(n_rows * options_.k);
         top_sizes_.assign(n_rows, 0);
         frontiers_.assign(n_rows, Frontier());
         for (std::int64_t row = 0; row < n_rows; ++row) {
@@ -58,13 +58,13 @@ class Batch {
                 [this](const Visit& visit, const float* margins) { expand(visit, margins); });
         }
         for (std::int64_t row = 0; row < n_rows; ++row) {
-            write_top(top_.data() + row * options_.top_k, top_sizes_[row], first_row_ + row, out);
+            write_top(top_.data() + row * options_.k, top_sizes_[row], first_row_ + row, out);
         }
     }
 
  private:
     Best top_of(std::int64_t row) {
-        return {top_.data() + row * options_.top_k, &top_sizes_[row], options_.top_k};
+        return {top_.data() + row * options_.k, &top_sizes_[row], options_.k};
     }
 
     /// A node that scores no less than the worst label found may hold a label of the same
@@ -118,7 +118,7 @@ class Batch {
     const BestFirstOptions& options_;
     std::int64_t first_row_ = 0;
     Vector<Frontier> frontiers_;
-    Vector<Scored> top_;  // [row][top_k], best first
+    Vector<Scored> top_;  // [row][k], best first
     Vector<std::int32_t> top_sizes_;
     Vector<std::int32_t> active_;
     Vector<Visit> visits_;

@@ -7,12 +7,12 @@ namespace defrag {
 
 struct BestFirstOptions {
     Loss loss = Loss::kLogistic;
-    std::int64_t top_k = 5;
+    std::int64_t k = 5;
     Instructions instructions = Instructions::kBest;
 };
 
 /// The exact best labels of every row, by uniform-cost search: the open nodes of the highest
-/// scores are next, and a row is done when the best of them is below the worst of the top_k
+/// scores are next, and a row is done when the best of them is below the worst of the k
 /// labels found. No label can score above its path, so nothing better is left. Scores and
 /// their order are those of beam_search without a discount. The rows of a batch take their
 /// steps together, a few nodes at a time, so that those at one node share its weights; a row

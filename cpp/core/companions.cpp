@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "core/blocks.hpp"
 #include "core/inverted_index.hpp"
 #include "core/random.hpp"
+#include "core/ranking.hpp"
 
 namespace defrag {
 namespace {
@@ -48,12 +50,11 @@ class Strongest {
 
     void cut() {
         if (found_.size() <= n_) return;
-        const auto last = found_.begin() + static_cast<std::ptrdiff_t>(n_) - 1;
-        std::nth_element(found_.begin(), last, found_.end(), [](const Found& a, const Found& b) {
+        top_n(found_, n_, [](const Found& a, const Found& b) {
             return a.key != b.key ? a.key > b.key : a.item < b.item;
         });
-        bar_ = last->key;
-        found_.resize(n_);
+        bar_ = std::numeric_limits<float>::infinity();
+        for (const Found& one : found_) bar_ = std::min(bar_, one.key);
     }
 
     std::int64_t n_;
@@ -116,10 +117,9 @@ Csr companions(const Context& context, const CsrView& columns, const CsrView& ro
         Strongest strongest;
     };
     context.expect(n_features);
-    Vector<Scratch> scratches(context.n_threads(), Scratch(n_features, options.n_best));
+    PerWorker<Scratch> scratches(context, [&] { return Scratch(n_features, options.n_best); });
     const auto fill = [&](std::int64_t feature, RowBlock& block, unsigned worker) {
-        Products& products = scratches[worker].products;
-        Strongest& strongest = scratches[worker].strongest;
+        auto& [products, strongest] = scratches[worker];
         const std::int64_t first = columns.begin(feature);
         const std::int64_t n_rows = columns.end(feature) - first;
         products.start(static_cast<double>(std::min(n_rows, options.max_rows)) * row_size);

@@ -29,10 +29,10 @@ constexpr std::int64_t kMostFeatures = std::int64_t{1} << 25;
 template <class Output>
 class PanelRanker {
  public:
-    PanelRanker(const Context& context, const FlatModel<Output>& model, std::int64_t top_k)
+    PanelRanker(const Context& context, const FlatModel<Output>& model, std::int64_t k)
         : context_(context),
           model_(model),
-          top_k_(std::min(top_k, model.n_outputs)),
+          k_(std::min(k, model.n_outputs)),
           score_panels_(select_score_panels(Instructions::kBest)),
           scratch_(model.n_features, 0) {}
 
@@ -45,7 +45,7 @@ class PanelRanker {
         for (std::int64_t slot = 1; slot < rows_.n_slots(); ++slot) {
             next_[slot] = model_.feature_ptr[rows_.feature(slot)];
         }
-        found_.resize(X.n_rows * top_k_);
+        found_.resize(X.n_rows * k_);
         n_found_.assign(X.n_rows, 0);
         for (std::int64_t begin = 0; begin < model_.n_outputs; begin += kMarginsAtOnce) {
             const std::int64_t count = std::min(kMarginsAtOnce, model_.n_outputs - begin);
@@ -55,7 +55,7 @@ class PanelRanker {
         parallel_for(context_, X.n_rows, kRowGrain,
                      [&](std::int64_t from, std::int64_t to, unsigned) {
                          for (std::int64_t row = from; row < to; ++row) {
-                             write_found(found_.data() + row * top_k_, n_found_[row], model_.labels,
+                             write_found(found_.data() + row * k_, n_found_[row], model_.labels,
                                          first + row, result);
                          }
                      });
@@ -101,7 +101,7 @@ class PanelRanker {
                              score_panels_(rows_.entries() + rows_.starts()[row],
                                            rows_.entries() + rows_.starts()[row + 1],
                                            panels_.data(), panel_size_, n_panels, margins);
-                             Best best(found_.data() + row * top_k_, &n_found_[row], top_k_);
+                             Best best(found_.data() + row * k_, &n_found_[row], k_);
                              offer_block(best, margins, begin, count);
                          }
                          context_.advance((to - from) * count);
@@ -110,22 +110,22 @@ class PanelRanker {
 
     const Context& context_;
     const FlatModel<Output>& model_;
-    std::int64_t top_k_;
+    std::int64_t k_;
     ScorePanels score_panels_;
     Vector<std::int32_t> scratch_;
     CompactRows rows_;
     std::int64_t panel_size_ = 0;
     AlignedBuffer<float> panels_;
     Vector<std::int64_t> next_;  // by slot: its first weight that has not been laid out
-    Vector<Scored> found_;       // [row][top_k]
+    Vector<Scored> found_;       // [row][k]
     Vector<std::int32_t> n_found_;
 };
 
 }  // namespace
 
 template <class Output>
-bool panels_pay(const FlatModel<Output>& model, const CsrView& X, std::int64_t top_k) {
-    if (std::min(top_k, model.n_outputs) > kKeptInOrder || X.n_rows < kFewRows ||
+bool panels_pay(const FlatModel<Output>& model, const CsrView& X, std::int64_t k) {
+    if (std::min(k, model.n_outputs) > kKeptInOrder || X.n_rows < kFewRows ||
         model.n_features > kMostFeatures) {
         return false;
     }
@@ -153,7 +153,7 @@ template <class Output>
 void rank_by_panels(const Context& context, const FlatModel<Output>& model, const CsrView& X,
                     TopLabels& result) {
     context.expect(X.n_rows * model.n_outputs);
-    PanelRanker<Output> ranker(context, model, result.top_k);
+    PanelRanker<Output> ranker(context, model, result.k);
     for (std::int64_t row = 0; row < X.n_rows; row += kRowsAtOnce) {
         CsrView part = X;
         part.n_rows = std::min(kRowsAtOnce, X.n_rows - row);

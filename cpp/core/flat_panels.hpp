@@ -8,7 +8,7 @@ namespace defrag {
 /// Whether rows are ranked faster by panels than one after the other: they are where rows
 /// are many and the features that they meet have weights for a good part of the outputs.
 template <class Output>
-bool panels_pay(const FlatModel<Output>& model, const CsrView& X, std::int64_t top_k);
+bool panels_pay(const FlatModel<Output>& model, const CsrView& X, std::int64_t k);
 
 /// Ranks rows as flat_search does, with the same bits: the weights of a few outputs at a
 /// time are laid out as the solver's panels, zeros included, which stay in the cache while

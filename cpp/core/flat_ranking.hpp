@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "core/beam_search.hpp"
+#include "core/arrays.hpp"
 #include "core/ranking.hpp"
 
 namespace defrag {
@@ -43,7 +43,7 @@ inline void write_found(Scored* found, std::int32_t n_found, const std::int32_t*
     // Different margins may have one score: the order is that of what is given.
     std::sort(found, found + n_found, better);
     for (std::int32_t i = 0; i < n_found; ++i) {
-        const std::int64_t place = row * out.top_k + i;
+        const std::int64_t place = row * out.k + i;
         out.labels[place] = labels[found[i].id];
         out.scores[place] = found[i].score;
     }

@@ -17,16 +17,16 @@ constexpr std::int64_t kGrain = 64;
 template <class Output>
 class RowRanker {
  public:
-    RowRanker(const FlatModel<Output>& model, std::int64_t top_k)
+    RowRanker(const FlatModel<Output>& model, std::int64_t k)
         : model_(model),
-          top_k_(std::min(top_k, model.n_outputs)),
+          k_(std::min(k, model.n_outputs)),
           margins_(model.bias, model.bias + model.n_outputs),
           last_row_(model.n_outputs, -1),
           touched_(model.n_outputs + 1) {}
 
     void rank(const CsrView& X, std::int64_t row, TopLabels& out) {
         n_found_ = 0;
-        found_.resize(top_k_);
+        found_.resize(k_);
         std::int64_t n_weights = 0;
         for (std::int64_t p = X.begin(row); p < X.end(row); ++p) {
             const std::int64_t feature = X.indices[p];
@@ -49,12 +49,12 @@ class RowRanker {
                 margins_[model_.outputs[e]] += model_.weights[e] * value;
             }
         }
-        if (top_k_ > kKeptInOrder) {
+        if (k_ > kKeptInOrder) {
             found_.clear();
             for (std::int64_t o = 0; o < model_.n_outputs; ++o) collect(o);
             keep_best();
         } else {
-            Best best(found_.data(), &n_found_, top_k_);
+            Best best(found_.data(), &n_found_, k_);
             for (std::int64_t o = 0; o < model_.n_outputs; o += kMarginsAtOnce) {
                 offer_block(best, margins_.data() + o, o,
                             std::min(kMarginsAtOnce, model_.n_outputs - o));
@@ -79,7 +79,7 @@ class RowRanker {
         found_.clear();
         for (std::int64_t t = 0; t < n_touched; ++t) collect(touched_[t]);
         std::int64_t n_others = 0;
-        for (std::int64_t i = 0; i < model_.n_outputs && n_others < top_k_; ++i) {
+        for (std::int64_t i = 0; i < model_.n_outputs && n_others < k_; ++i) {
             const std::int32_t output = model_.by_bias[i];
             if (last_row_[output] == row) continue;
             collect(output);
@@ -95,16 +95,13 @@ class RowRanker {
 
     /// Orders the best of what was collected.
     void keep_best() {
-        n_found_ = static_cast<std::int32_t>(std::min(top_k_, found_.size()));
-        const auto middle = found_.begin() + n_found_;
-        if (middle != found_.end()) {
-            std::nth_element(found_.begin(), middle, found_.end(), better);
-        }
-        std::sort(found_.begin(), middle, better);
+        top_n(found_, k_, better);
+        std::sort(found_.begin(), found_.end(), better);
+        n_found_ = static_cast<std::int32_t>(found_.size());
     }
 
     const FlatModel<Output>& model_;
-    std::int64_t top_k_;
+    std::int64_t k_;
     Vector<float> margins_;  // between rows: the biases
     Vector<std::int64_t> last_row_;
     Vector<std::int32_t> touched_;
@@ -116,19 +113,14 @@ class RowRanker {
 
 template <class Output>
 TopLabels flat_search(const Context& context, const FlatModel<Output>& model, const CsrView& X,
-                      std::int64_t top_k) {
-    TopLabels result;
-    result.top_k = top_k;
-    result.labels.assign(X.n_rows * top_k, -1);
-    result.scores.assign(X.n_rows * top_k, 0.0F);
-    if (panels_pay(model, X, top_k)) {
+                      std::int64_t k) {
+    TopLabels result(X.n_rows, k);
+    if (panels_pay(model, X, k)) {
         rank_by_panels(context, model, X, result);
         return result;
     }
     context.expect(X.n_rows);
-    Vector<RowRanker<Output>> rankers;
-    rankers.reserve(context.n_threads());
-    for (unsigned w = 0; w < context.n_threads(); ++w) rankers.emplace_back(model, top_k);
+    PerWorker<RowRanker<Output>> rankers(context, [&] { return RowRanker<Output>(model, k); });
     parallel_for(context, X.n_rows, kGrain,
                  [&](std::int64_t begin, std::int64_t end, unsigned worker) {
                      for (std::int64_t row = begin; row < end; ++row) {

@@ -3,9 +3,9 @@
 
 #include <cstdint>
 
-#include "core/beam_search.hpp"
 #include "core/csr.hpp"
 #include "core/parallel.hpp"
+#include "core/ranking.hpp"
 
 namespace defrag {
 
@@ -34,6 +34,6 @@ struct FlatModel {
 /// Memory: outputs * 8 bytes per thread, or that of the panels.
 template <class Output>
 TopLabels flat_search(const Context& context, const FlatModel<Output>& model, const CsrView& X,
-                      std::int64_t top_k);
+                      std::int64_t k);
 
 }  // namespace defrag

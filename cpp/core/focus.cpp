@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <vector>
 
 namespace defrag {
 namespace {
@@ -23,7 +22,7 @@ struct Selection {
     std::int64_t n_equal;
 };
 
-Selection select(std::vector<float>& keys, std::int64_t n_kept) {
+Selection select(Vector<float>& keys, std::int64_t n_kept) {
     const auto last = keys.begin() + (n_kept - 1);
     std::nth_element(keys.begin(), last, keys.end(), std::greater<>());
     const auto above = std::count_if(keys.begin(), last, [&](float key) { return key > *last; });
@@ -43,8 +42,8 @@ Csr focus_rows(const Context& context, const CsrView& matrix, const float* impor
     }
     result.indices.resize(result.indptr.back());
     result.data.resize(result.indptr.back());
-    std::vector<std::vector<float>> scratches(context.n_threads());
-    const auto focus = [&](std::int64_t row, std::vector<float>& keys) {
+    Vector<Vector<float>> scratches(context.n_threads());
+    const auto focus = [&](std::int64_t row, Vector<float>& keys) {
         const std::int64_t begin = matrix.begin(row);
         const std::int64_t end = matrix.end(row);
         std::int64_t to = result.indptr[row];

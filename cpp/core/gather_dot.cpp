@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "core/gather_dot.hpp"
 
-#include "core/solver_pass.hpp"
+#include "core/instructions.hpp"
+#include "core/x86.hpp"
 
-#if defined(__x86_64__)
+#if DEFRAG_X86
 #include <immintrin.h>
 #endif
 
@@ -19,7 +20,7 @@ float add_up(float* sums) {
     return sums[0];
 }
 
-#if defined(__x86_64__)
+#if DEFRAG_X86
 __attribute__((target("avx512f"))) float gather_dot_avx512(const std::int32_t* indices,
                                                            const float* values, std::int64_t size,
                                                            const float* dense) {
@@ -62,7 +63,7 @@ float gather_dot_portable(const std::int32_t* indices, const float* values, std:
 }
 
 GatherDot select_gather_dot() {
-#if defined(__x86_64__)
+#if DEFRAG_X86
     if (can_run(Instructions::kAvx512)) return gather_dot_avx512;
 #endif
     return gather_dot_portable;

@@ -7,6 +7,7 @@
 
 #include "core/bitset.hpp"
 #include "core/blocks.hpp"
+#include "core/ranking.hpp"
 
 namespace defrag {
 namespace {
@@ -124,13 +125,12 @@ void keep_largest(RowBlock& entries, std::int64_t room, Vector<std::int64_t>& or
     if (entries.data.size() <= room) return;
     order.resize(entries.data.size());
     for (std::int64_t i = 0; i < order.size(); ++i) order[i] = i;
-    const auto cut = order.begin() + static_cast<std::ptrdiff_t>(room);
-    std::nth_element(order.begin(), cut, order.end(), [&](std::int64_t a, std::int64_t b) {
+    top_n(order, room, [&](std::int64_t a, std::int64_t b) {
         const float x = std::abs(entries.data[a]);
         const float y = std::abs(entries.data[b]);
         return x > y || (x == y && a < b);
     });
-    std::sort(order.begin(), cut);
+    std::sort(order.begin(), order.end());
     for (std::int64_t i = 0; i < room; ++i) {
         entries.indices[i] = entries.indices[order[i]];
         entries.data[i] = entries.data[order[i]];
@@ -150,10 +150,13 @@ template <class Source>
 Csr impute_from(const Context& context, const CsrView& rows, const Source& source,
                 const float* betas, const Room& room) {
     context.expect(rows.n_rows);
-    Vector<RowProduct<Source>> products(context.n_threads(),
-                                        RowProduct<Source>(rows.n_cols, source));
-    Vector<RowBlock> results(context.n_threads());
-    Vector<Vector<std::int64_t>> orders(context.n_threads());
+    struct Scratch {
+        RowProduct<Source> product;
+        RowBlock result;
+        Vector<std::int64_t> order;
+    };
+    PerWorker<Scratch> scratches(
+        context, [&] { return Scratch{RowProduct<Source>(rows.n_cols, source), {}, {}}; });
     const auto fill = [&](std::int64_t row, RowBlock& block, unsigned worker) {
         if (betas != nullptr && betas[row] == 0.0F) {
             block.indices.insert(block.indices.end(), rows.indices + rows.begin(row),
@@ -162,10 +165,11 @@ Csr impute_from(const Context& context, const CsrView& rows, const Source& sourc
                               rows.data + rows.end(row));
             return;
         }
-        RowBlock& result = results[worker];
+        Scratch& scratch = scratches[worker];
+        RowBlock& result = scratch.result;
         result.indices.clear();
         result.data.clear();
-        const RowBlock& product = products[worker].multiply(rows, row);
+        const RowBlock& product = scratch.product.multiply(rows, row);
         const auto product_size = static_cast<float>(length(product.data));
         const float beta = betas == nullptr ? 1.0F : betas[row];
         const float factor = product_size > 0.0F ? beta / product_size : 0.0F;
@@ -173,7 +177,7 @@ Csr impute_from(const Context& context, const CsrView& rows, const Source& sourc
             const float value = (betas == nullptr ? 0.0F : u) + factor * v;
             if (value != 0.0F) result.push(feature, value);
         });
-        keep_largest(result, places(room, rows.end(row) - rows.begin(row)), orders[worker]);
+        keep_largest(result, places(room, rows.end(row) - rows.begin(row)), scratch.order);
         const double size = length(result.data);
         for (std::int64_t i = 0; i < result.indices.size(); ++i) {
             block.push(result.indices[i], static_cast<float>(result.data[i] / size));

@@ -8,6 +8,7 @@
 #include "core/aligned.hpp"
 #include "core/compact_rows.hpp"
 #include "core/random.hpp"
+#include "core/solver_pass.hpp"
 
 namespace defrag {
 namespace {

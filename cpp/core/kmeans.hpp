@@ -4,8 +4,8 @@
 #include <cstdint>
 
 #include "core/csr.hpp"
+#include "core/instructions.hpp"
 #include "core/parallel.hpp"
-#include "core/solver_pass.hpp"
 
 namespace defrag {
 

@@ -167,7 +167,7 @@ void train_node(const Context& context, const Job& job, std::int64_t node, Worke
 
 /// All threads on the blocks of one node, which share its rows.
 void train_wide_node(const Context& context, const Job& job, std::int64_t node,
-                     Vector<Worker>& workers, NodeWeights& out) {
+                     PerWorker<Worker>& workers, NodeWeights& out) {
     const NodeRows& rows = workers[0].rows;
     workers[0].rows.assign(job, node);
     Vector<BlockWeights> blocks(job.n_blocks(node));
@@ -235,9 +235,7 @@ LabelTreeWeights train_label_tree(const Context& context, const CsrView& X,
         work += n_points * job.n_blocks(node);
     }
     context.expect(work);
-    Vector<Worker> workers;
-    workers.reserve(context.n_threads());
-    for (unsigned w = 0; w < context.n_threads(); ++w) workers.emplace_back(X);
+    PerWorker<Worker> workers(context, [&X] { return Worker(X); });
     Vector<NodeWeights> nodes(tree.n_nodes);
     for (const std::int64_t node : wide) {
         train_wide_node(context, job, node, workers, nodes[node]);

@@ -5,6 +5,7 @@
 
 #include "core/aligned.hpp"
 #include "core/blocks.hpp"
+#include "core/ranking.hpp"
 
 namespace defrag {
 namespace {
@@ -91,14 +92,11 @@ void select(const float* sums, std::int64_t n_columns, std::int64_t n_best,
     for (std::int64_t column = 0; column < n_columns; ++column) {
         if (sums[column] > 0.0F) best.push_back(static_cast<std::int32_t>(column));
     }
-    const auto better = [sums](std::int32_t a, std::int32_t b) {
+    const auto higher = [sums](std::int32_t a, std::int32_t b) {
         return sums[a] != sums[b] ? sums[a] > sums[b] : a < b;
     };
-    if (best.size() > n_best) {
-        std::nth_element(best.begin(), best.begin() + n_best, best.end(), better);
-        best.resize(n_best);
-    }
-    std::sort(best.begin(), best.end(), better);
+    top_n(best, n_best, higher);
+    std::sort(best.begin(), best.end(), higher);
 }
 
 }  // namespace
@@ -112,7 +110,7 @@ Matches best_matches(const Context& context, const CsrView& left, const CsrView&
     };
     const Postings postings(right, dense_share, dense_bytes);
     context.expect(left.n_rows);
-    Vector<Scratch> scratches(context.n_threads());
+    PerWorker<Scratch> scratches(context, [] { return Scratch(); });
     Vector<float> own_scores(own == nullptr ? 0 : left.n_rows);
     const auto fill = [&](std::int64_t row, RowBlock& block, unsigned worker) {
         Scratch& scratch = scratches[worker];

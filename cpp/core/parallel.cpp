@@ -5,6 +5,8 @@
 #include <condition_variable>
 #include <exception>
 #include <mutex>
+#include <new>
+#include <system_error>
 
 #include "core/arrays.hpp"
 
@@ -95,19 +97,25 @@ void parallel_for(const Context& context, std::int64_t n, std::int64_t grain,
     Region region(context, n, grain, body);
 
     Vector<std::thread> threads;
-    threads.reserve(n_workers - 1);
+    const auto add_running = [&region](unsigned change) {
+        const std::lock_guard<std::mutex> lock(region.mutex);
+        region.running += change;
+    };
     try {
+        threads.reserve(n_workers - 1);
         for (unsigned worker = 1; worker < n_workers; ++worker) {
-            {
-                const std::lock_guard<std::mutex> lock(region.mutex);
-                ++region.running;
+            add_running(1);
+            try {
+                threads.emplace_back(&Region::run_worker, &region, worker);
+            } catch (...) {
+                add_running(~0U);  // minus one
+                throw;
             }
-            threads.emplace_back(&Region::run_worker, &region, worker);
         }
     } catch (const std::system_error&) {
-        // The system has no more threads: those that started, and this one, do all the work.
-        const std::lock_guard<std::mutex> lock(region.mutex);
-        --region.running;
+        // No more threads: those that started, and this one, do all the work.
+    } catch (const std::bad_alloc&) {
+        // The same: the work itself may need no more memory.
     }
     region.work(0);
     // While the others finish, the caller stays answerable to an interrupt.

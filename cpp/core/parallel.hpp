@@ -4,15 +4,19 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <exception>
 #include <functional>
-#include <stdexcept>
+#include <memory>
 #include <thread>
+
+#include "core/arrays.hpp"
 
 namespace defrag {
 
 /// Thrown inside a worker when the owner of the context gave up; never leaves parallel_for.
-struct Cancelled : std::runtime_error {
-    Cancelled() : std::runtime_error("cancelled") {}
+/// Without a text of its own, so that throwing it needs no memory.
+struct Cancelled : std::exception {
+    const char* what() const noexcept override { return "cancelled"; }
 };
 
 /// What a kernel needs of its caller: how many threads it may use, a hook that is called
@@ -53,8 +57,28 @@ class Context {
 /// Blocks are cut by item, never by thread, so a body that writes only what belongs to
 /// its items gives the same bits for any number of threads. `worker` < n_threads names
 /// the thread, for scratch memory only. Threads live as long as the call, which makes
-/// fork() safe. When blocks throw, the exception of the lowest block wins.
+/// fork() safe. When blocks throw, the exception of the lowest block wins. Where the system has
+/// no memory or no threads left, those that started do all the work.
 void parallel_for(const Context& context, std::int64_t n, std::int64_t grain,
                   const std::function<void(std::int64_t, std::int64_t, unsigned)>& body);
+
+/// Scratch memory of the workers of parallel_for. Each worker makes its own when it first asks
+/// for it, so that threads without work cost nothing.
+template <class T>
+class PerWorker {
+ public:
+    PerWorker(const Context& context, std::function<T()> make)
+        : make_(std::move(make)), items_(context.n_threads()) {}
+
+    T& operator[](unsigned worker) {
+        std::unique_ptr<T>& item = items_[worker];
+        if (!item) item.reset(new T(make_()));
+        return *item;
+    }
+
+ private:
+    std::function<T()> make_;
+    Vector<std::unique_ptr<T>> items_;
+};
 
 }  // namespace defrag

@@ -9,6 +9,7 @@
 #include "core/blocks.hpp"
 #include "core/compact_rows.hpp"
 #include "core/random.hpp"
+#include "core/solver_pass.hpp"
 
 namespace defrag {
 namespace {
@@ -164,7 +165,7 @@ Csr train_ppd_sparse(const Context& context, const CsrView& X, const CsrView& po
     CompactRows rows;
     Vector<std::int32_t> slots(X.n_cols);
     rows.assign(X, squared_norms(X, options.bias), nullptr, X.n_rows, options.bias, slots);
-    Vector<SparseBlockSolver> solvers(context.n_threads());
+    PerWorker<SparseBlockSolver> solvers(context, [] { return SparseBlockSolver(); });
     // build_rows fills whole grains in order: a block is solved when its first label is due.
     return build_rows(context, n_labels, X.n_cols + 1, kLanes,
                       [&](std::int64_t label, RowBlock& block, unsigned worker) {

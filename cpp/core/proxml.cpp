@@ -6,6 +6,7 @@
 
 #include "core/blocks.hpp"
 #include "core/inverted_index.hpp"
+#include "core/ranking.hpp"
 
 namespace defrag {
 namespace {
@@ -35,10 +36,7 @@ void keep_strongest(Vector<Ranked>& list, std::int64_t count) {
     const auto stronger = [](const Ranked& a, const Ranked& b) {
         return a.strength != b.strength ? a.strength > b.strength : a.id < b.id;
     };
-    if (list.size() > count) {
-        std::nth_element(list.begin(), list.begin() + count, list.end(), stronger);
-        list.resize(count);
-    }
+    top_n(list, count, stronger);
     std::sort(list.begin(), list.end(),
               [](const Ranked& a, const Ranked& b) { return a.id < b.id; });
 }
@@ -316,11 +314,8 @@ ProxmlSolution train_proxml(const Context& context, const CsrView& X, const CsrV
                             const ProxmlOptions& options) {
     context.expect(positives.n_rows);
     const InvertedIndex index(context, X);
-    Vector<LabelSolver> solvers;
-    solvers.reserve(context.n_threads());
-    for (unsigned t = 0; t < context.n_threads(); ++t) {
-        solvers.emplace_back(context, X, index, options);
-    }
+    PerWorker<LabelSolver> solvers(context,
+                                   [&] { return LabelSolver(context, X, index, options); });
     ProxmlSolution solution;
     solution.reports.resize(positives.n_rows);
     solution.weights =

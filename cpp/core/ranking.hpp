@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "core/arrays.hpp"
+
 namespace defrag {
 
 /// Something with a score. Everywhere the better one has the higher score, and of equal
@@ -15,6 +17,26 @@ struct Scored {
 
 inline bool better(const Scored& a, const Scored& b) {
     return a.score > b.score || (a.score == b.score && a.id < b.id);
+}
+
+/// The best labels of every row, best first: n_rows x k, -1 with score 0 where there are fewer.
+struct TopLabels {
+    TopLabels() = default;
+    TopLabels(std::int64_t n_rows, std::int64_t n_labels)
+        : k(n_labels), labels(checked_product(n_rows, n_labels), -1), scores(labels.size(), 0.0F) {}
+
+    std::int64_t k = 0;
+    Vector<std::int32_t> labels;
+    Vector<float> scores;
+};
+
+/// Keeps the n items that come first under `before`, a total order, in no particular order.
+/// O(size).
+template <class Items, class Before>
+void top_n(Items& items, std::int64_t n, Before before) {
+    if (items.size() <= n) return;
+    std::nth_element(items.begin(), items.begin() + n, items.end(), before);
+    items.resize(n);
 }
 
 /// Up to this capacity the best candidates are kept in order as they come: a few shifts cost

@@ -7,6 +7,7 @@
 
 #include "core/bitset.hpp"
 #include "core/blocks.hpp"
+#include "core/ranking.hpp"
 
 namespace defrag {
 namespace {
@@ -48,12 +49,11 @@ struct Entry {
 
 void keep_largest(Vector<Entry>& row, std::int64_t n) {
     if (row.size() <= n) return;
-    std::nth_element(row.begin(), row.begin() + n, row.end(), [](const Entry& a, const Entry& b) {
+    top_n(row, n, [](const Entry& a, const Entry& b) {
         const float left = std::fabs(a.value);
         const float right = std::fabs(b.value);
         return left != right ? left > right : a.column < b.column;
     });
-    row.resize(n);
     std::sort(row.begin(), row.end(),
               [](const Entry& a, const Entry& b) { return a.column < b.column; });
 }
@@ -84,14 +84,14 @@ ColumnStatistics column_statistics(const Context& context, const CsrView& matrix
                  });
     ColumnStatistics statistics;
     statistics.counts.resize(matrix.n_cols);
-    statistics.mass.resize(matrix.n_cols);
+    statistics.energy.resize(matrix.n_cols);
     over_columns(context, matrix.n_cols, [&](std::int64_t low, std::int64_t high) {
         for (std::int64_t row = 0; row < matrix.n_rows; ++row) {
             visit_range(matrix, row, low, high, [&](std::int64_t p) {
                 const auto column = matrix.indices[p];
                 const double value = matrix.data[p];
                 ++statistics.counts[column];
-                statistics.mass[column] += value * value * weight[row];
+                statistics.energy[column] += value * value * weight[row];
             });
             if (row % kRowsPerBlock == 0) context.check();
         }
@@ -161,7 +161,7 @@ Csr multiply(const Context& context, const CsrView& left, const CsrView& right,
         Vector<Entry> row;
     };
     context.expect(left.n_rows);
-    Vector<Scratch> scratches(context.n_threads(), Scratch(right.n_cols));
+    PerWorker<Scratch> scratches(context, [&] { return Scratch(right.n_cols); });
     const auto fill = [&](std::int64_t row, RowBlock& block, unsigned worker) {
         Scratch& scratch = scratches[worker];
         for (std::int64_t p = left.begin(row); p < left.end(row); ++p) {
@@ -183,7 +183,7 @@ Csr multiply(const Context& context, const CsrView& left, const CsrView& right,
 }
 
 Csr scale_rows(const Context& context, const CsrView& matrix, RowScale rule, float threshold) {
-    Vector<Vector<float>> scratches(context.n_threads());
+    PerWorker<Vector<float>> scratches(context, [] { return Vector<float>(); });
     const auto fill = [&](std::int64_t row, RowBlock& block, unsigned worker) {
         const double size = rule == RowScale::kUnit ? std::sqrt(squared_length(matrix, row))
                                                     : ideal_dcg(matrix, row, scratches[worker]);

@@ -11,11 +11,11 @@ namespace defrag {
 /// What one pass over the rows tells about each column.
 struct ColumnStatistics {
     Vector<std::int64_t> counts;  // rows in which the column is not zero
-    Vector<double> mass;          // sum of squares, rows taken at length 1
+    Vector<double> energy;        // sum of squares, rows taken at length 1
 };
 
 /// `row_lengths` are the lengths by which rows are divided; nullptr: their own, so that the
-/// mass of a column is its share of the energy of all rows.
+/// energy of a column is its share of that of all rows.
 ColumnStatistics column_statistics(const Context& context, const CsrView& matrix,
                                    const float* row_lengths);
 

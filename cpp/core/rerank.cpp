@@ -41,7 +41,7 @@ Vector<float> candidate_products(const Context& context, const CsrView& rows,
                                  const CandidateTable& candidates, const CsrView& prototypes) {
     context.expect(rows.n_rows);
     Vector<float> result(candidates.n_rows * candidates.n_columns);
-    Vector<Vector<float>> scratches(context.n_threads(), Vector<float>(rows.n_cols));
+    PerWorker<Vector<float>> scratches(context, [&] { return Vector<float>(rows.n_cols); });
     parallel_for(
         context, rows.n_rows, kRowsPerBlock,
         [&](std::int64_t begin, std::int64_t end, unsigned worker) {
@@ -71,10 +71,10 @@ Vector<float> candidate_products(const Context& context, const CsrView& rows,
 Vector<std::int32_t> rank_candidates(const Context& context, const CandidateTable& candidates,
                                      const float* log_scores, const float* cosines,
                                      const float* bonus, const Weighings& weighings,
-                                     std::int64_t top_k) {
+                                     std::int64_t k) {
     context.expect(candidates.n_rows);
     const std::int64_t n_columns = candidates.n_columns;
-    Vector<std::int32_t> result(candidates.n_rows * weighings.n * top_k, -1);
+    Vector<std::int32_t> result(candidates.n_rows * weighings.n * k, -1);
     const auto rank_row = [&](std::int64_t row, Vector<Scored>& best, Vector<std::int32_t>& order) {
         const std::int32_t* labels = candidates.labels + row * n_columns;
         const float* logs = log_scores + row * n_columns;
@@ -88,7 +88,7 @@ Vector<std::int32_t> rank_candidates(const Context& context, const CandidateTabl
                   [labels](std::int32_t a, std::int32_t b) { return labels[a] < labels[b]; });
         for (std::int64_t w = 0; w < weighings.n; ++w) {
             std::int32_t size = 0;
-            Best top(best.data(), &size, top_k);
+            Best top(best.data(), &size, k);
             for (std::int64_t i = 0; i < order.size(); ++i) {
                 const std::int32_t c = order[i];
                 const float score = logs[c] + weighings.strengths[w] * products[c] +
@@ -96,13 +96,13 @@ Vector<std::int32_t> rank_candidates(const Context& context, const CandidateTabl
                 top.offer({score, static_cast<std::int32_t>(i)});
             }
             top.put_in_order();
-            std::int32_t* columns = result.data() + (row * weighings.n + w) * top_k;
+            std::int32_t* columns = result.data() + (row * weighings.n + w) * k;
             for (std::int32_t i = 0; i < size; ++i) columns[i] = order[best[i].id];
         }
     };
     parallel_for(context, candidates.n_rows, kRowsPerBlock,
                  [&](std::int64_t begin, std::int64_t end, unsigned) {
-                     Vector<Scored> best(top_k);
+                     Vector<Scored> best(k);
                      Vector<std::int32_t> order;
                      for (std::int64_t row = begin; row < end; ++row) rank_row(row, best, order);
                      context.advance(end - begin);

@@ -28,12 +28,12 @@ struct Weighings {
     const float* weights = nullptr;
 };
 
-/// Gives the columns of the `top_k` best candidates of each row, under each weighing in turn:
+/// Gives the columns of the `k` best candidates of each row, under each weighing in turn:
 /// [row][weighing][place], -1 where there are fewer; of equal scores the smaller label is
 /// better. `bonus` is of labels, the other two are tables beside that of the candidates.
 Vector<std::int32_t> rank_candidates(const Context& context, const CandidateTable& candidates,
                                      const float* log_scores, const float* cosines,
                                      const float* bonus, const Weighings& weighings,
-                                     std::int64_t top_k);
+                                     std::int64_t k);
 
 }  // namespace defrag

@@ -41,7 +41,7 @@ FlatSolution solve_blocks(const Context& context, const CsrView& X, const CsrVie
     CompactRows rows;
     Vector<std::int32_t> slots(X.n_cols);
     rows.assign(X, squared_norms(X, options.bias), nullptr, X.n_rows, options.bias, slots);
-    Vector<BlockSolver> solvers(context.n_threads());
+    PerWorker<BlockSolver> solvers(context, [] { return BlockSolver(); });
     Vector<BlockWeights> blocks((n_labels + kLanes - 1) / kLanes);
     parallel_for(
         context, n_labels, kLanes, [&](std::int64_t begin, std::int64_t end, unsigned worker) {

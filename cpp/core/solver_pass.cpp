@@ -3,16 +3,8 @@
 
 #include <array>
 #include <cstring>
-#include <stdexcept>
 
-// May be set to 0 from outside, to try the portable code on a machine that needs it not.
-#if !defined(DEFRAG_X86)
-#if defined(__x86_64__)
-#define DEFRAG_X86 1
-#else
-#define DEFRAG_X86 0
-#endif
-#endif
+#include "core/x86.hpp"
 #if DEFRAG_X86
 #include <immintrin.h>
 #endif
@@ -61,34 +53,7 @@
 
 namespace defrag {
 
-bool can_run(Instructions instructions) {
-    switch (instructions) {
-#if DEFRAG_X86
-        case Instructions::kAvx2:
-            return __builtin_cpu_supports("avx2") != 0;
-        case Instructions::kAvx512:
-            return __builtin_cpu_supports("avx512f") != 0;
-#else
-        case Instructions::kAvx2:
-        case Instructions::kAvx512:
-            return false;
-#endif
-        default:
-            return true;
-    }
-}
-
 namespace {
-
-/// The version that stands behind a request.
-Instructions resolve(Instructions instructions) {
-    if (!can_run(instructions)) {
-        throw std::invalid_argument("this processor lacks the instructions that were asked for");
-    }
-    if (instructions != Instructions::kBest) return instructions;
-    if (can_run(Instructions::kAvx512)) return Instructions::kAvx512;
-    return can_run(Instructions::kAvx2) ? Instructions::kAvx2 : Instructions::kBaseline;
-}
 
 /// What one kernel was compiled to, in the order of `Instructions` from kBaseline on.
 template <class Kernel>

@@ -4,14 +4,10 @@
 #include <cstdint>
 
 #include "core/compact_rows.hpp"
+#include "core/instructions.hpp"
 #include "core/losses.hpp"
 
 namespace defrag {
-
-/// Which version of the vector code runs. All give the same bits: lanes are independent
-/// problems, no operation crosses them and nothing is contracted, so the width of a
-/// vector cannot be seen in a result. Tests force each version and compare.
-enum class Instructions { kBest = 0, kBaseline = 1, kAvx2 = 2, kAvx512 = 3 };
 
 /// One pass of dual coordinate descent over a list of rows, for kLanes problems at once.
 /// Plain pointers, because the code behind it is compiled once per instruction set and
@@ -61,8 +57,5 @@ ScorePanels select_score_panels(Instructions instructions);
 using FindLarge = void (*)(const float* weights, std::int64_t n_slots, float threshold,
                            std::uint16_t* masks);
 FindLarge select_find_large(Instructions instructions);
-
-/// Whether a version can run on this processor.
-bool can_run(Instructions instructions);
 
 }  // namespace defrag

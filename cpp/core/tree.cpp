@@ -41,7 +41,7 @@ struct Level {
 struct Worker {
     SplitScratch scratch;
     Vector<std::unique_ptr<Level>> levels;  // a reference to one survives a deeper one
-    Vector<std::int32_t> local_of;  // new numbers of coordinates, while rows are copied
+    Vector<std::int32_t> local_of;          // new numbers of coordinates, while rows are copied
 
     Level& level(std::int64_t depth) {
         while (levels.size() <= depth) levels.push_back(std::make_unique<Level>());
@@ -53,11 +53,9 @@ class Builder {
  public:
     Builder(const Context& context, const CsrView& items, const TreeShape& shape,
             const SplitOptions& options)
-        : context_(context),
-          items_(items),
-          shape_(shape),
-          options_(options),
-          workers_(context.n_threads()) {
+        : context_(context), items_(items), shape_(shape), options_(options), workers_(context, [] {
+              return Worker();
+          }) {
         result_.order.resize(items.n_rows);
         result_.objective.resize(shape.n_nodes);
         result_.n_rounds.resize(shape.n_nodes);
@@ -270,13 +268,13 @@ class Builder {
     const TreeShape& shape_;
     const SplitOptions& options_;
     TreeResult result_;
-    Vector<Worker> workers_;
+    PerWorker<Worker> workers_;
 };
 
 }  // namespace
 
-Vector<std::int32_t> company_order(const Context& context, const CsrView& items,
-                                   std::uint64_t seed) {
+Vector<std::int32_t> min_hash_order(const Context& context, const CsrView& items,
+                                    std::uint64_t seed) {
     constexpr std::uint64_t kNone = ~std::uint64_t{0};
     Vector<std::uint64_t> smallest(items.n_cols, kNone);
     for (std::int64_t row = 0; row < items.n_rows; ++row) {
@@ -288,17 +286,17 @@ Vector<std::int32_t> company_order(const Context& context, const CsrView& items,
         }
         if (row % 4096 == 0) context.check();
     }
-    Vector<std::uint64_t> company(items.n_rows, kNone);
+    Vector<std::uint64_t> nearest(items.n_rows, kNone);
     for (std::int64_t row = 0; row < items.n_rows; ++row) {
         for (std::int64_t p = items.begin(row); p < items.end(row); ++p) {
-            company[row] = std::min(company[row], smallest[items.indices[p]]);
+            nearest[row] = std::min(nearest[row], smallest[items.indices[p]]);
         }
         if (row % 4096 == 0) context.check();
     }
     Vector<std::int32_t> order(items.n_rows);
     std::iota(order.begin(), order.end(), 0);
-    std::sort(order.begin(), order.end(), [&company](std::int32_t a, std::int32_t b) {
-        return company[a] != company[b] ? company[a] < company[b] : a < b;
+    std::sort(order.begin(), order.end(), [&nearest](std::int32_t a, std::int32_t b) {
+        return nearest[a] != nearest[b] ? nearest[a] < nearest[b] : a < b;
     });
     return order;
 }

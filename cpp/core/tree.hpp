@@ -37,8 +37,8 @@ struct SplitOptions {
 /// items that share a coordinate with them, then by id. A cut through equal scores, which is
 /// where most items are in the first round, follows the order of items; in this one it never
 /// parts copies of an item. The order of coordinates does not matter; zero rows come last.
-Vector<std::int32_t> company_order(const Context& context, const CsrView& items,
-                                   std::uint64_t seed);
+Vector<std::int32_t> min_hash_order(const Context& context, const CsrView& items,
+                                    std::uint64_t seed);
 
 /// Items by leaf, and what became of each split.
 struct TreeResult {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 
 #include "core/node_scorer.hpp"
 #include "core/ranking.hpp"
@@ -19,12 +20,17 @@ struct Visit {
 
 /// The score of an output with this margin, below a node with score `parent`. Never above the
 /// parent when there is no discount, also after rounding, which is what pruning rests on.
+/// Weights of a model file are finite, but their sums need not be: what is not a number
+/// becomes the lowest score, because nothing can be ordered by it.
 inline float descend(Loss loss, int power, float discount, float parent, float margin) {
+    float score = 0.0F;
     if (loss == Loss::kLogistic) {
-        return parent * discount - static_cast<float>(softplus(-static_cast<double>(margin)));
+        score = parent * discount - static_cast<float>(softplus(-static_cast<double>(margin)));
+    } else {
+        const float slack = std::max(0.0F, 1.0F - margin);
+        score = parent * discount - (power == 3 ? slack * slack * slack : slack * slack);
     }
-    const float slack = std::max(0.0F, 1.0F - margin);
-    return parent * discount - (power == 3 ? slack * slack * slack : slack * slack);
+    return std::isnan(score) ? -std::numeric_limits<float>::infinity() : score;
 }
 
 /// Orders visits by node, then by row. They come in the order of rows, so that with many of
@@ -84,19 +90,13 @@ template <class Batch, class Options>
 TopLabels search_batches(const Context& context, const LabelTreeModel& model, const CsrView& X,
                          const Options& options) {
     context.expect(X.n_rows);
-    TopLabels result;
-    result.top_k = options.top_k;
-    result.labels.assign(X.n_rows * options.top_k, -1);
-    result.scores.assign(X.n_rows * options.top_k, 0.0F);
+    TopLabels result(X.n_rows, options.k);
     if (model.tree.n_nodes == 0) return result;
     const std::int64_t share = X.n_rows / (4 * static_cast<std::int64_t>(context.n_threads())) + 1;
     const std::int64_t grain =
         context.n_threads() == 1 ? kMaxBatch : std::clamp(share, kMinBatch, kMaxBatch);
-    Vector<NodeScorer> scorers;
-    scorers.reserve(context.n_threads());
-    for (unsigned w = 0; w < context.n_threads(); ++w) {
-        scorers.emplace_back(model, X, options.instructions);
-    }
+    PerWorker<NodeScorer> scorers(context,
+                                  [&] { return NodeScorer(model, X, options.instructions); });
     parallel_for(context, X.n_rows, grain,
                  [&](std::int64_t begin, std::int64_t end, unsigned worker) {
                      Batch batch(context, model, options);
@@ -112,7 +112,7 @@ inline void write_top(Scored* items, std::int32_t size, std::int64_t row, TopLab
     // Different sums may have one exponential: the order is that of what is given.
     std::sort(items, items + size, better);
     for (std::int32_t i = 0; i < size; ++i) {
-        const std::int64_t place = row * out.top_k + i;
+        const std::int64_t place = row * out.k + i;
         out.labels[place] = items[i].id;
         out.scores[place] = items[i].score;
     }

@@ -97,7 +97,7 @@ TEST_CASE("the order of company keeps copies together and puts zero rows last") 
         }
         items.indptr.push_back(items.indices.size());
     }
-    const Vector<std::int32_t> order = company_order(Context(1), items.view(), 7);
+    const Vector<std::int32_t> order = min_hash_order(Context(1), items.view(), 7);
     for (std::int64_t i = 15; i < 20; ++i) CHECK(order[i] % 4 == 3);
     for (std::int64_t block = 0; block < 15; block += 5) {
         for (std::int64_t i = 1; i < 5; ++i) CHECK(order[block + i] % 4 == order[block] % 4);

@@ -18,13 +18,13 @@ from tests.oracles.label_trees import flat_tree, search
     seed=st.integers(0, 10**6),
     n_labels=st.integers(1, 40),
     beam_size=st.integers(1, 12),
-    top_k=st.integers(1, 9),
+    k=st.integers(1, 9),
     loss=st.sampled_from(["squared_hinge", "logistic"]),
     discount=st.sampled_from([1.0, 0.98]),
 )
-def test_finds_what_the_slow_search_finds(*, seed, n_labels, beam_size, top_k, loss, discount):
+def test_finds_what_the_slow_search_finds(*, seed, n_labels, beam_size, k, loss, discount):
     tree, weights, X = trained_tree(seed, n_labels=n_labels, loss=loss, n_rows=40)
-    settings_ = {"loss": loss, "beam_size": beam_size, "top_k": top_k}
+    settings_ = {"loss": loss, "beam_size": beam_size, "k": k}
     labels, scores = _native.beam_search(tree, weights, X, discount=discount, **settings_)
     for row in range(0, X.shape[0], 4):
         x = X[[row]].toarray()[0]
@@ -89,7 +89,7 @@ def test_a_wider_beam_never_lowers_the_best_score():
 def test_equal_scores_are_ordered_by_label():
     tree = flat_tree([[5, 3], [4, 0], [1, 2]])
     rows = sparse.csr_array((2, 7), dtype=np.float32)
-    labels, scores = _native.beam_search(tree, zero_weights(tree, 1.0), rows, top_k=6)
+    labels, scores = _native.beam_search(tree, zero_weights(tree, 1.0), rows, k=6)
     assert labels.tolist() == [[0, 1, 2, 3, 4, 5]] * 2
     assert scores.tolist() == [[1.0] * 6] * 2
 
@@ -98,7 +98,7 @@ def test_scores_by_hand_and_missing_labels():
     # Two levels with margin 0: log score -1 - 1.
     tree = flat_tree([[0], [1]])
     row = sparse.csr_array((1, 7), dtype=np.float32)
-    labels, scores = _native.beam_search(tree, zero_weights(tree, 0.0), row, top_k=4)
+    labels, scores = _native.beam_search(tree, zero_weights(tree, 0.0), row, k=4)
     assert labels.tolist() == [[0, 1, -1, -1]]
     np.testing.assert_allclose(scores[0], [np.exp(-2), np.exp(-2), 0, 0], rtol=1e-6)
 
@@ -112,14 +112,14 @@ def test_no_rows():
 def test_trees_are_averaged_and_absent_labels_count_as_zero():
     first = (np.array([[3, 1]], np.int32), np.array([[0.75, 0.5]], np.float32))
     second = (np.array([[1, -1]], np.int32), np.array([[0.5, 0.0]], np.float32))
-    labels, scores = _native.average_trees([first, second], top_k=3)
+    labels, scores = _native.average_trees([first, second], k=3)
     assert labels.tolist() == [[1, 3, -1]]
     assert scores.tolist() == [[0.5, 0.375, 0.0]]
 
 
 def test_the_mean_of_one_tree_with_itself_is_that_tree():
     tree, weights, X = trained_tree(6)
-    answer = _native.beam_search(tree, weights, X, top_k=5)
-    labels, scores = _native.average_trees([answer, answer], top_k=5, n_threads=2)
+    answer = _native.beam_search(tree, weights, X, k=5)
+    labels, scores = _native.average_trees([answer, answer], k=5, n_threads=2)
     np.testing.assert_array_equal(labels, answer[0])
     np.testing.assert_array_equal(scores, answer[1])

@@ -11,25 +11,25 @@ from tests.data import trained_tree, zero_weights
 from tests.oracles.label_trees import flat_tree, search
 
 
-def everything(tree, weights, x, *, loss, top_k):
+def everything(tree, weights, x, *, loss, k):
     """Score all labels, one row; the beam is as wide as the tree."""
     n_nodes = len(tree.begin)
     one = np.float32(1.0)
-    return search(tree, weights, x, loss=loss, beam_size=n_nodes, top_k=top_k, discount=one)
+    return search(tree, weights, x, loss=loss, beam_size=n_nodes, k=k, discount=one)
 
 
 @settings(max_examples=20, deadline=None, derandomize=True)
 @given(
     seed=st.integers(0, 10**6),
     n_labels=st.integers(1, 40),
-    top_k=st.integers(1, 9),
+    k=st.integers(1, 9),
     loss=st.sampled_from(["squared_hinge", "logistic"]),
 )
-def test_finds_what_scoring_all_labels_finds(*, seed, n_labels, top_k, loss):
+def test_finds_what_scoring_all_labels_finds(*, seed, n_labels, k, loss):
     tree, weights, X = trained_tree(seed, n_labels=n_labels, loss=loss, n_rows=40)
-    labels, scores = _native.best_first_search(tree, weights, X, loss=loss, top_k=top_k)
+    labels, scores = _native.best_first_search(tree, weights, X, loss=loss, k=k)
     for row in range(0, X.shape[0], 4):
-        expected = everything(tree, weights, X[[row]].toarray()[0], loss=loss, top_k=top_k)
+        expected = everything(tree, weights, X[[row]].toarray()[0], loss=loss, k=k)
         found = labels[row][labels[row] >= 0]
         assert len(found) == len(expected)
         logs = [score for score, _ in expected]
@@ -42,11 +42,9 @@ def test_finds_what_scoring_all_labels_finds(*, seed, n_labels, top_k, loss):
 @pytest.mark.parametrize("seed", range(6))
 def test_equals_a_beam_without_bounds_to_the_bit(seed, loss):
     tree, weights, X = trained_tree(seed, n_labels=80, loss=loss, n_rows=200)
-    for top_k in (1, 5, 80):
-        exact = _native.best_first_search(tree, weights, X, loss=loss, top_k=top_k)
-        beam = _native.beam_search(
-            tree, weights, X, loss=loss, top_k=top_k, beam_size=len(tree.begin)
-        )
+    for k in (1, 5, 80):
+        exact = _native.best_first_search(tree, weights, X, loss=loss, k=k)
+        beam = _native.beam_search(tree, weights, X, loss=loss, k=k, beam_size=len(tree.begin))
         np.testing.assert_array_equal(exact[0], beam[0])
         np.testing.assert_array_equal(exact[1], beam[1])
 
@@ -85,9 +83,9 @@ def test_equal_scores_are_ordered_by_label():
     tree = flat_tree([[5, 3], [4, 2], [1, 0]])
     rows = sparse.csr_array((2, 7), dtype=np.float32)
     weights = zero_weights(tree, 0.0)
-    for top_k in (1, 2, 6):
-        labels, scores = _native.best_first_search(tree, weights, rows, top_k=top_k)
-        assert labels.tolist() == [list(range(top_k))] * 2
+    for k in (1, 2, 6):
+        labels, scores = _native.best_first_search(tree, weights, rows, k=k)
+        assert labels.tolist() == [list(range(k))] * 2
         np.testing.assert_allclose(scores, 0.25, rtol=1e-6)
 
 
@@ -98,10 +96,10 @@ def test_a_path_that_starts_badly_can_still_win():
     weights = zero_weights(tree, 0.0)
     weights.bias[:] = np.log(shares / (1 - shares))
     row = sparse.csr_array((1, 7), dtype=np.float32)
-    labels, scores = _native.best_first_search(tree, weights, row, top_k=1)
+    labels, scores = _native.best_first_search(tree, weights, row, k=1)
     assert labels.tolist() == [[2]]
     assert scores[0, 0] == pytest.approx(0.36)
-    narrow, _ = _native.beam_search(tree, weights, row, loss="logistic", top_k=1, beam_size=1)
+    narrow, _ = _native.beam_search(tree, weights, row, loss="logistic", k=1, beam_size=1)
     assert narrow.tolist() == [[0]]
 
 

@@ -43,7 +43,7 @@ def test_a_model_that_can_be_checked_by_hand():
         bias=np.float32([-1, -1, 0]),
     )
     X = sparse.csr_array(np.float32([[1, 0], [0, 1], [0, 0], [1, 1]]))
-    labels, scores = flat_search(model, X, top_k=4)
+    labels, scores = flat_search(model, X, k=4)
     # Margins of labels 2, 5, 7: (0, -1, 2), (-1, 2, 0), (-1, -1, 0), (0, 2, 2).
     np.testing.assert_array_equal(
         labels, [[7, 2, 5, -1], [5, 7, 2, -1], [7, 2, 5, -1], [5, 7, 2, -1]]
@@ -68,7 +68,7 @@ def test_exact_and_the_same_for_any_threads(sizes, density, row_density, k, outp
     X = make_rows(n_rows, n_features, row_density, n_outputs)
     expected = rank_all_labels(model, X, k)
     for threads in (1, 2, 3):
-        found = flat_search(model, X, top_k=k, n_threads=threads)
+        found = flat_search(model, X, k=k, n_threads=threads)
         np.testing.assert_array_equal(found[0], expected[0])
         # The exponential of numpy may differ from that of C in the last place.
         np.testing.assert_allclose(found[1], expected[1], rtol=2e-7)
@@ -82,8 +82,8 @@ def test_rows_together_and_alone_give_the_same_bits(n_outputs, outputs, k):
     rng = np.random.default_rng(k)
     values = rng.normal(size=(100, 20)) * (rng.random((100, 20)) < 0.5)
     X = sparse.csr_array(values.astype(np.float32))  # no halves: every rounding counts
-    together = flat_search(model, X, top_k=k, n_threads=2)
-    alone = [flat_search(model, X[[row]], top_k=k) for row in range(100)]
+    together = flat_search(model, X, k=k, n_threads=2)
+    alone = [flat_search(model, X[[row]], k=k) for row in range(100)]
     for found, parts in zip(together, zip(*alone, strict=True), strict=True):
         np.testing.assert_array_equal(found, np.concatenate(parts))
 
@@ -92,7 +92,7 @@ def test_more_rows_than_are_ranked_at_once():
     model = make_model(6, 40, 0.9, 0)
     X = make_rows(50, 6, 0.6, 0)
     many = sparse.vstack([X] * 700, format="csr")
-    found, part = flat_search(model, many, top_k=3), flat_search(model, X, top_k=3)
+    found, part = flat_search(model, many, k=3), flat_search(model, X, k=3)
     for whole, once in zip(found, part, strict=True):
         np.testing.assert_array_equal(whole, np.tile(once, (700, 1)))
 
@@ -102,7 +102,7 @@ def test_few_and_many_weights_give_the_same_bits(k):
     """Rows that touch few outputs stay the same when most other outputs get a zero weight."""
     model = make_model(30, 600, 0.01, 0)
     X = make_rows(200, 30, 0.1, 1)
-    found = flat_search(model, X, top_k=k)
+    found = flat_search(model, X, k=k)
     W = np.zeros((30, 600), np.float32)
     rows = np.repeat(np.arange(30), np.diff(model.feature_ptr))
     W[rows, model.outputs] = model.weights
@@ -113,7 +113,7 @@ def test_few_and_many_weights_give_the_same_bits(k):
         W.ravel(),
         model.bias,
     )
-    everywhere = flat_search(full, X, top_k=k)
+    everywhere = flat_search(full, X, k=k)
     np.testing.assert_array_equal(found[0], everywhere[0])
     np.testing.assert_array_equal(found[1], everywhere[1])
 
@@ -127,7 +127,7 @@ def test_sums_that_overflow_are_ranked_last(k, density):
         model.labels, model.feature_ptr, model.outputs, np.sign(model.weights) * largest, model.bias
     )
     X = sparse.csr_array(np.full((3, 6), largest, np.float32))
-    labels, scores = flat_search(huge, X, top_k=k)
+    labels, scores = flat_search(huge, X, k=k)
     assert np.isfinite(scores).all()
     assert np.isin(labels, model.labels).all()
 
@@ -135,7 +135,7 @@ def test_sums_that_overflow_are_ranked_last(k, density):
 def test_the_ranking_by_bias_is_no_part_of_the_model():
     model = make_model(4, 9, 0.5, 0)
     fresh = pickle.dumps(model)
-    flat_search(model, make_rows(2, 4, 0.5, 0), top_k=2)
+    flat_search(model, make_rows(2, 4, 0.5, 0), k=2)
     assert "by_bias" in vars(model)
     assert pickle.dumps(model) == fresh
     assert "by_bias" not in vars(pickle.loads(fresh))  # noqa: S301 - our own bytes

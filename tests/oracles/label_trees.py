@@ -84,7 +84,7 @@ def margins_of(weights, node, x):
     return total
 
 
-def search(tree, weights, x, *, loss, beam_size, top_k, discount):
+def search(tree, weights, x, *, loss, beam_size, k, discount):
     """Search one row level by level; gives (label, score) pairs, best first."""
 
     def descend(parent, margin):
@@ -109,4 +109,4 @@ def search(tree, weights, x, *, loss, beam_size, top_k, discount):
         margins = margins_of(weights, node, x)
         labels = tree.order[tree.begin[node] : tree.end[node]]
         found += [(descend(score, z), int(label)) for label, z in zip(labels, margins, strict=True)]
-    return sorted(found, key=lambda item: (-item[0], item[1]))[:top_k]
+    return sorted(found, key=lambda item: (-item[0], item[1]))[:k]

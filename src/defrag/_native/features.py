@@ -21,7 +21,7 @@ __all__ = [
     "agglomerate",
     "best_matches",
     "column_statistics",
-    "company_order",
+    "min_hash_order",
     "feature_rows",
     "fill_empty_rows",
     "multiply",
@@ -60,10 +60,10 @@ def column_statistics(
     X: Csr, *, n_threads: int, row_lengths: Floats | None = None
 ) -> tuple[Offsets, NDArray[np.float64]]:
     """Count the rows of each column and add up its squares, rows divided by their lengths."""
-    counts, mass = _core.column_statistics(
+    counts, energy = _core.column_statistics(
         csr_parts(X), n_cols=X.shape[1], row_lengths=row_lengths, n_threads=n_threads
     )
-    return counts, mass
+    return counts, energy
 
 
 def row_norms(X: Csr, *, l1: bool, n_threads: int) -> Floats:
@@ -127,9 +127,9 @@ def fill_empty_rows(first: Csr, second: Csr, *, shift: int, n_threads: int) -> C
     return csr_from_parts(parts, (first.shape[0], n_cols))
 
 
-def company_order(items: Csr, *, seed: int) -> Ids:
+def min_hash_order(items: Csr, *, seed: int) -> Ids:
     """Order items so that ties keep together what belongs together."""
-    order = _core.company_order(csr_parts(items), n_coords=items.shape[1], seed=seed)
+    order = _core.min_hash_order(csr_parts(items), n_coords=items.shape[1], seed=seed)
     return np.asarray(order)
 
 

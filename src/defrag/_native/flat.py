@@ -48,13 +48,13 @@ def flat_search(
     model: FlatWeights,
     X: Csr | KernelRows,
     *,
-    top_k: int,
+    k: int,
     n_threads: int = 1,
     progress: Progress | None = None,
 ) -> tuple[Ids, Floats]:
     """Find the best labels of every row of X, scaled as in training, and their scores.
 
-    The score of a margin z is 1 / (1 + exp(-z)). Both arrays are ``(n, top_k)``, by falling
+    The score of a margin z is 1 / (1 + exp(-z)). Both arrays are ``(n, k)``, by falling
     score and rising label; -1 with score 0 where there are fewer.
     """
     labels, scores = _core.flat_search(
@@ -65,8 +65,8 @@ def flat_search(
         model.labels,
         model.by_bias,
         csr_parts(X),
-        top_k=top_k,
+        k=k,
         n_threads=n_threads,
         progress=progress,
     )
-    return labels.reshape(-1, top_k), scores.reshape(-1, top_k)
+    return labels.reshape(-1, k), scores.reshape(-1, k)

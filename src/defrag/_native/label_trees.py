@@ -117,7 +117,7 @@ def beam_search(
     *,
     loss: str = "squared_hinge",
     beam_size: int = 10,
-    top_k: int = 5,
+    k: int = 5,
     discount: float = 1.0,
     power: int = 2,
     instructions: str = "best",
@@ -128,7 +128,7 @@ def beam_search(
     """Find the best labels of every row of X, scaled as in training.
 
     An ``index`` (see ``feature_index``) makes rows that come alone several times as fast and
-    changes no result. Returns the labels and their scores, ``(n, top_k)`` each, by falling
+    changes no result. Returns the labels and their scores, ``(n, k)`` each, by falling
     score and rising label; -1 with score 0 where there are fewer.
     """
     labels, scores = _core.beam_search(
@@ -138,7 +138,7 @@ def beam_search(
         n_features=X.shape[1],
         loss=loss,
         beam_size=beam_size,
-        top_k=top_k,
+        k=k,
         discount=discount,
         power=power,
         instructions=instructions,
@@ -146,17 +146,17 @@ def beam_search(
         n_threads=n_threads,
         progress=progress,
     )
-    return labels.reshape(-1, top_k), scores.reshape(-1, top_k)
+    return labels.reshape(-1, k), scores.reshape(-1, k)
 
 
 def average_trees(
-    trees: Sequence[tuple[Ids, Floats]], *, top_k: int, n_threads: int = 1
+    trees: Sequence[tuple[Ids, Floats]], *, k: int, n_threads: int = 1
 ) -> tuple[Ids, Floats]:
     """Average the answers of several trees; a label that one does not give counts as 0."""
     flat = [(labels.ravel(), scores.ravel()) for labels, scores in trees]
     n_rows = len(trees[0][0])
-    labels, scores = _core.average_trees(flat, n_rows=n_rows, top_k=top_k, n_threads=n_threads)
-    return labels.reshape(-1, top_k), scores.reshape(-1, top_k)
+    labels, scores = _core.average_trees(flat, n_rows=n_rows, k=k, n_threads=n_threads)
+    return labels.reshape(-1, k), scores.reshape(-1, k)
 
 
 def best_first_search(
@@ -165,7 +165,7 @@ def best_first_search(
     X: Csr | KernelRows,
     *,
     loss: str = "logistic",
-    top_k: int = 5,
+    k: int = 5,
     instructions: str = "best",
     index: FeatureIndex | None = None,
     n_threads: int = 1,
@@ -178,10 +178,10 @@ def best_first_search(
         csr_parts(X),
         n_features=X.shape[1],
         loss=loss,
-        top_k=top_k,
+        k=k,
         instructions=instructions,
         index=index,
         n_threads=n_threads,
         progress=progress,
     )
-    return labels.reshape(-1, top_k), scores.reshape(-1, top_k)
+    return labels.reshape(-1, k), scores.reshape(-1, k)

@@ -38,10 +38,10 @@ def rank_candidates(
     *,
     strengths: Floats,
     weights: Floats,
-    top_k: int,
+    k: int,
     n_threads: int,
 ) -> Ids:
-    """Give the columns of the best candidates, ``(n, n_weighings, top_k)``, -1 where fewer."""
+    """Give the columns of the best candidates, ``(n, n_weighings, k)``, -1 where fewer."""
     columns = _core.rank_candidates(
         np.ascontiguousarray(labels, dtype=np.int32).ravel(),
         np.ascontiguousarray(log_scores, dtype=np.float32).ravel(),
@@ -50,7 +50,7 @@ def rank_candidates(
         np.ascontiguousarray(strengths, dtype=np.float32),
         np.ascontiguousarray(weights, dtype=np.float32),
         n_columns=labels.shape[1],
-        top_k=top_k,
+        k=k,
         n_threads=n_threads,
     )
-    return np.asarray(columns).reshape(len(labels), len(strengths), top_k)
+    return np.asarray(columns).reshape(len(labels), len(strengths), k)

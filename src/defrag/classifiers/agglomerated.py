@@ -126,7 +126,7 @@ class Agglomerated(Classifier):
         if alone:
             return answers[0]
         threads = _native.n_threads(self.n_jobs)
-        return _native.average_trees(answers, top_k=k, n_threads=threads)
+        return _native.average_trees(answers, k=k, n_threads=threads)
 
     def _base(self) -> Classifier:
         base = LabelTree() if self.base is None else self.base

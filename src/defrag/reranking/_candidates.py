@@ -47,7 +47,7 @@ class Candidates:
             self.bonus,
             strengths=strengths,
             weights=weights,
-            top_k=k,
+            k=k,
             n_threads=n_threads,
         )
 

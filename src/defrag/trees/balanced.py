@@ -158,7 +158,7 @@ def build_tree(
         n_leaves=n_leaves,
     )
     # Ties are broken by the order of the items: by id if the caller passes the starts.
-    ids = None if starts is not None else _native.company_order(items, seed=seed)
+    ids = None if starts is not None else _native.min_hash_order(items, seed=seed)
     order, objective, n_rounds = _native.split_items(
         items if ids is None else items[ids],
         first_child=shape.first_child,

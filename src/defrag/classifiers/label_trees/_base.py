@@ -120,7 +120,7 @@ class TreeClassifier(Classifier):
         ]
         if alone:
             return answers[0]
-        return _native.average_trees(answers, top_k=k, n_threads=threads)
+        return _native.average_trees(answers, k=k, n_threads=threads)
 
     def _search(
         self, member: TrainedTree, rows: KernelRows, k: int, *, few: bool, exhaustive: bool
@@ -133,7 +133,7 @@ class TreeClassifier(Classifier):
             rows,
             loss=self._loss(),
             beam_size=n_nodes if exhaustive else min(self._beam(), n_nodes),
-            top_k=k,
+            k=k,
             discount=self._discount,
             power=self._power,
             index=member.index if few else None,

@@ -161,7 +161,7 @@ class PLT(TreeClassifier):
             member.weights,
             rows,
             loss=self._loss(),
-            top_k=k,
+            k=k,
             index=member.index if few else None,
             n_threads=_native.n_threads(self.n_jobs),
         )

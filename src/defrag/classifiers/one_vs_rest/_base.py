@@ -217,7 +217,7 @@ class OneVsRest(Classifier):
         """Return the best labels of each row; see :meth:`Classifier.rank`."""
         threads = _native.n_threads(self.n_jobs)
         rows = _native.unit_rows(X, n_threads=threads)
-        return _native.flat_search(self.weights_, rows, top_k=k, n_threads=threads)
+        return _native.flat_search(self.weights_, rows, k=k, n_threads=threads)
 
     def restricted(self, labels: Ids) -> OneVsRest:
         """Return a classifier that has the weights of some labels only."""
