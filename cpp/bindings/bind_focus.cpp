@@ -13,7 +13,7 @@ void bind_focus(nb::module_& m) {
             if (importance.size() != factor.size()) {
                 throw nb::value_error("importance and factor must have the same length");
             }
-            const CsrView view = csr_view(matrix, importance.size());
+            const CsrView view = csr_view(matrix, static_cast<std::int64_t>(importance.size()));
             return to_numpy(run(n_threads, progress, [&](const Context& context) {
                 return focus_rows(context, view, importance.data(), factor.data(), budget);
             }));

@@ -61,6 +61,7 @@ Csr focus_rows(const Context& context, const CsrView& matrix, const float* impor
             const float value = key(p);
             if (value < kept.threshold || (value == kept.threshold && kept.n_equal-- <= 0))
                 continue;
+            if (to == result.indptr[row + 1]) break;  // keys that are not a number equal nothing
             result.indices[to] = matrix.indices[p];
             result.data[to++] = matrix.data[p] * factor[matrix.indices[p]];
         }
