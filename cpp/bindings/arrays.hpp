@@ -31,6 +31,11 @@ nb::object to_numpy(Vector<T>&& values) {
         owned->data(), {static_cast<std::size_t>(owned->size())}, owner));
 }
 
+template <class T>
+nb::object to_numpy(std::vector<T>&& values) {
+    return to_numpy(Vector<T>(std::move(values)));
+}
+
 /// Gives a matrix to Python as the triple (indptr, indices, data).
 inline nb::tuple to_numpy(Csr&& matrix) {
     return nb::make_tuple(to_numpy(std::move(matrix.indptr)), to_numpy(std::move(matrix.indices)),

@@ -24,6 +24,7 @@ class Vector : public std::vector<T> {
  public:
     Vector() = default;
     Vector(std::initializer_list<T> items) : Base(items) {}
+    explicit Vector(Base&& items) : Base(std::move(items)) {}
     explicit Vector(std::int64_t size) : Base(checked(size)) {}
     Vector(std::int64_t size, const T& value) : Base(checked(size), value) {}
     template <class Iterator, class = IfIterator<Iterator>>

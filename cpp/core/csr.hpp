@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "core/arrays.hpp"
@@ -38,5 +39,11 @@ enum class CsrState { kCanonical = 0, kUnsorted = 1, kBadPointers = 2, kBadIndic
 /// Looks at every index once. Flags such as scipy's has_sorted_indices are claims, and a
 /// kernel that believes a wrong one reads memory that is not there.
 CsrState inspect(const CsrView& matrix, std::int64_t n_stored);
+
+/// Index helper for containers of the standard library, which count in size_t.
+template <class Integer>
+constexpr std::size_t at(Integer i) {
+    return static_cast<std::size_t>(i);
+}
 
 }  // namespace defrag
