@@ -76,6 +76,8 @@ def test_targets_that_are_no_files(tmp_path):
     with pytest.raises(FileNotFoundError, match="missing/a"):
         write_xmc(tmp_path / "missing" / "a", X, Y)
     write_xmc("/dev/null", X, Y)
+    with pytest.raises(OSError, match="No space left on device: '/dev/full'"):
+        write_xmc("/dev/full", X, Y)
     assert os.path.exists("/dev/null")  # noqa: PTH110 - not replaced by a file
 
 

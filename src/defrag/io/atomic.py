@@ -64,8 +64,13 @@ def atomic_writer(path: PathLike) -> Iterator[IO[bytes]]:
     if target.is_dir():
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), text)
     if target.exists() and not target.is_file():
-        with target.open("wb") as file:
-            yield file
+        try:
+            with target.open("wb") as file:
+                yield file
+        except OSError as error:
+            if error.errno is None or error.filename is not None:
+                raise
+            raise type(error)(error.errno, error.strerror, text) from error
         return
     stem = f".{zlib.crc32(os.fsencode(target.name)):08x}-"
     _remove_leftovers(target.parent, stem)

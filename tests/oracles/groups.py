@@ -1,0 +1,58 @@
+"""Group files parsed line by line."""
+
+from __future__ import annotations
+
+import re
+
+
+class GroupError(Exception):
+    """A file that breaks a rule; ``line`` is 0 where no line is to blame."""
+
+    def __init__(self, line):
+        super().__init__(line)
+        self.line = line
+
+
+def parse_groups(text):
+    """Return the group of each feature, features in no group included, and the number of groups."""
+    lines = [line.removesuffix(b"\r") for line in text.split(b"\n")]
+    while lines and not lines[-1].strip(b" \t"):
+        lines.pop()
+    if not lines:
+        raise GroupError(0)
+    numbers = [_numbers(lines[0], 1)]
+    if len(numbers[0]) != 1 or numbers[0][0] != len(lines) - 1:
+        raise GroupError(1)
+    numbers += [_numbers(line, place) for place, line in enumerate(lines[1:], 2)]
+    for rule in (_has_size, _has_members, _has_ids):
+        for place, found in enumerate(numbers[1:], 2):
+            if not rule(found):
+                raise GroupError(place)
+    groups = {}
+    for place, (_, *members) in enumerate(numbers[1:], 2):
+        for member in members:
+            if member in groups:
+                raise GroupError(place)
+            groups[member] = place - 2
+    width = max(groups, default=-1) + 1
+    return [groups.get(member, -1) for member in range(width)], len(lines) - 1
+
+
+def _numbers(line, place):
+    if not re.fullmatch(rb"[0-9 \t]*", line):
+        raise GroupError(place)
+    if any(len(word) > 18 for word in line.split()):
+        raise GroupError(place)
+    return [int(word) for word in line.split()]
+
+
+def _has_size(numbers):
+    return bool(numbers)
+
+
+def _has_members(numbers):
+    return numbers[0] == len(numbers) - 1
+
+
+def _has_ids(numbers):
+    return all(number < 2**31 - 1 for number in numbers[1:])
