@@ -137,7 +137,7 @@ def test_batches_that_do_not_fit(case):
 @pytest.mark.parametrize(("first", "last"), [(0, 8), (8, 16), (48, 64), (16, 16), (-16, 16)])
 def test_ranges_that_are_none(first, last):
     X, Y = make_data()
-    with pytest.raises(ValueError, match="60 labels that have points, in whole blocks of 16, got"):
+    with pytest.raises(ValueError, match="60 labels with points, in whole blocks of 16, got"):
         DiSMEC(random_state=0).fit_batch(X, Y, first, last)
 
 

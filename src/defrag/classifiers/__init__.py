@@ -1,4 +1,4 @@
-"""Classifiers, each a setting of the shared tree, solver and search."""
+"""Classifiers."""
 
 from __future__ import annotations
 

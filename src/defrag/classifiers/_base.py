@@ -1,4 +1,4 @@
-"""What all classifiers share: the door, the shapes of answers, 1-D classes."""
+"""Base class of classifiers: validation, prediction, 1-D classes."""
 
 from __future__ import annotations
 
@@ -40,30 +40,30 @@ if TYPE_CHECKING:
 
 __all__ = ["Classifier", "Ranker", "check_part", "labels_with_points", "unit_rows"]
 
-# Rows, and scores, that are held at a time while a matrix of scores is put together.
+# Rows and scores in memory at a time while a matrix of scores is computed.
 _ROWS_AT_A_TIME = 20_000
 _SCORES_AT_A_TIME = 1 << 23
-# A label is predicted when its score, a number between 0 and 1, is above this.
+# A label is predicted if its score, between 0 and 1, is above this.
 _PREDICTED = 0.5
 _K_RULE = Int(1)
 _EMPTY_RULE = Choice(("bias", "nothing"))
 _THRESHOLD_RULE = Float(0.0, 1.0, none=True)
-# A score of zero counts as the least number above it.
+# Scores of zero are replaced by the smallest positive number before the logarithm.
 _LEAST = np.nextafter(np.float32(0.0), np.float32(1.0))
 
 
 def unit_rows(X: Csr, n_threads: int) -> Csr:
-    """Bring rows to length 1; empty rows stay."""
+    """Return L2-normalised rows; empty rows stay empty."""
     return _native.scale_rows(X, ideal=False, threshold=0.0, n_threads=n_threads)
 
 
 def labels_with_points(Y: Csr) -> Ids:
-    """Give the labels that occur; the others have no place in a tree and never score."""
+    """Return the labels with points; the others are not in trees and are never predicted."""
     return np.flatnonzero(np.bincount(Y.indices, minlength=Y.shape[1])).astype(np.int32)
 
 
 def check_part(owner: Estimator, name: str, part: Any, kind: type[Any]) -> None:
-    """Raise unless a part of a composite is of the kind that it must be."""
+    """Raise ValueError unless a part of a composite has the required type."""
     if not isinstance(part, kind):
         raise ValueError(  # noqa: TRY004 - scikit-learn's contract wants a ValueError
             f"{name} of {type(owner).__name__} must be a {kind.__name__}, got {part!r}"
@@ -112,27 +112,27 @@ class FilteredRanker:
 
 
 class Classifier(ClassifierMixin, Estimator):
-    """Base of the classifiers: ``fit``, ``predict_topk``, ``decision_function``, ``predict``.
+    """Base class of classifiers.
 
     A subclass trains in :meth:`_train` and ranks in :meth:`rank`, both on canonical matrices;
-    its scores are between 0 and 1, and a higher one is better.
+    scores are between 0 and 1, higher is better.
 
-    ``fit`` knows no names, so ``label_names_`` and ``vocabulary_`` are None after it. They may
-    be set, or passed to :meth:`save`; a loaded model has those of its file.
+    ``fit`` sets ``label_names_`` and ``vocabulary_`` to None. They can be set afterwards or
+    passed to :meth:`save`; a loaded model has those of its file.
     """
 
     labels_per_member: ClassVar[int] = 50
     """Labels that each member of an ensemble contributes to the average."""
 
     seconds_per_step: ClassVar[float] = 1e-8
-    """The cost of a method: seconds of a step of :meth:`training_cost` on one thread."""
+    """Seconds per step of :meth:`training_cost` on one thread."""
 
     random_state: Seed
     n_jobs: int | None
 
     @abstractmethod
     def _train(self, X: Csr, Y: Csr, seed: int) -> None:
-        """Learn from points X and labels Y."""
+        """Train on validated points X and labels Y."""
 
     @abstractmethod
     def rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:
@@ -143,16 +143,16 @@ class Classifier(ClassifierMixin, Estimator):
         X : csr_array
             The points.
         k : int
-            How many labels, at most ``n_labels_``.
+            Number of labels, at most ``n_labels_``.
         exhaustive : bool
-            Whether every label that can score is looked at, however long it takes.
+            Whether all labels are scored instead of the result of a search.
 
         Returns
         -------
         labels : ndarray of int32, shape (n_points, k)
-            Label ids by decreasing score, then increasing id; -1 where there are fewer.
+            Label ids by decreasing score, then increasing id, padded with -1.
         scores : ndarray of float32, shape (n_points, k)
-            Their scores between 0 and 1; 0 where there are fewer.
+            Their scores between 0 and 1, padded with 0.
         """
 
     def restricted(self, labels: Ids) -> Ranker:
@@ -184,7 +184,7 @@ class Classifier(ClassifierMixin, Estimator):
 
     @property
     def n_members(self) -> int:
-        """How many models are averaged."""
+        """Number of models that are averaged."""
         return 1
 
     def as_member(self) -> Classifier:
@@ -193,7 +193,7 @@ class Classifier(ClassifierMixin, Estimator):
         return member
 
     def training_cost(self, X: Csr, Y: Csr) -> Cost:
-        """Estimate the seconds of one thread and the bytes, beyond X and Y, that ``fit`` takes.
+        """Return the estimated seconds on one thread and the memory of ``fit``.
 
         Parameters
         ----------
@@ -205,7 +205,7 @@ class Classifier(ClassifierMixin, Estimator):
 
     @all_or_nothing
     def fit(self, /, X: MatrixLike, Y: LabelsLike, **unsupported: Any) -> Classifier:
-        """Learn from labelled points.
+        """Train on labelled points.
 
         Parameters
         ----------
@@ -215,14 +215,12 @@ class Classifier(ClassifierMixin, Estimator):
             Their labels: a sparse or dense 0/1 matrix or data frame, a sequence or series of
             lists of label ids, or one class per point.
         **unsupported : dict
-            Refused. There is no ``sample_weight``: a point that is repeated n times counts
-            as one of weight n.
+            Not supported; raises TypeError. Instead of ``sample_weight``, repeat points.
 
         Returns
         -------
         self : Classifier
-            The fitted classifier. Where an error or an interrupt ends ``fit``, the classifier
-            is what it was before.
+            The fitted classifier. It is unchanged if ``fit`` raises an exception.
         """
         for name in unsupported:
             hint = ": repeat points instead" if name == "sample_weight" else ""
@@ -241,17 +239,17 @@ class Classifier(ClassifierMixin, Estimator):
                 raise ValueError(f"{error}: are X and Y swapped?") from None
             raise
         _warn_of_data(X, labels)
-        # scikit-learn's contract: dense labels in, dense answers out.
+        # scikit-learn requires dense predictions for dense labels.
         return self._learn(X, labels.matrix, classes=labels.classes, dense_answers=labels.dense)
 
     @all_or_nothing
     def fit_canonical(self, X: Csr, Y: Csr) -> Classifier:
-        """Learn from matrices that were checked already, as the parts of a composite do.
+        """Train on validated matrices, as part of a composite.
 
         Parameters
         ----------
         X, Y : csr_array
-            Canonical points and 0/1 labels.
+            Validated points and 0/1 labels.
         """
         self.check_parameters()
         self.n_features_in_: int = X.shape[1]
@@ -287,7 +285,7 @@ class Classifier(ClassifierMixin, Estimator):
         self.calibration_: Calibration | None = None
 
     def set_params(self, **params: Any) -> Any:
-        """Set parameters; ``n_jobs`` reaches the fitted parts of a composite too.
+        """Set parameters; ``n_jobs`` is also set in the fitted parts of a composite.
 
         Parameters
         ----------
@@ -310,7 +308,7 @@ class Classifier(ClassifierMixin, Estimator):
         """The classes, or the label ids."""
         if not hasattr(self, "n_labels_"):
             raise AttributeError(f"{type(self).__name__} is not fitted: it has no classes_ yet")
-        # Ids are made when they are asked for: nothing here needs millions of them.
+        # Computed on access: millions of ids are rarely needed.
         return np.arange(self.n_labels_) if self.class_names_ is None else self.class_names_
 
     def save(
@@ -326,21 +324,21 @@ class Classifier(ClassifierMixin, Estimator):
         Parameters
         ----------
         path : path
-            The file, by habit ``*.safetensors``. It appears whole or not at all; the same
-            model gives the same bytes. ``n_jobs`` and ``verbose`` are not part of the model.
+            The file, usually ``*.safetensors``. It is written atomically, and equal models give
+            equal bytes. ``n_jobs`` and ``verbose`` are not stored.
         weights : {"float32", "float16", "int8"}, default="float32"
-            What the weights become in the file: as they are, or smaller and a little off.
+            Type of the weights in the file; smaller types round the weights.
         label_names : sequence of str, optional
-            A name per label, which the loaded model has as ``label_names_``; default: the
-            model's own ``label_names_``, if it has any.
+            Names of the labels, which the loaded model has as ``label_names_``; default: the
+            ``label_names_`` of this model.
         vocabulary : sequence of str, optional
-            A name per feature, likewise ``vocabulary_``.
+            Names of the features; default: the ``vocabulary_`` of this model.
         """
         check_is_fitted(self)
         rule = Choice(("float32", "float16", "int8"))
         if not rule.accepts(weights):
             raise ValueError(f"weights must be {rule.describe()}, got {weights!r}")
-        named = copy(self)  # names given here belong to the file, not to this model
+        named = copy(self)  # the given names are stored in the file, not in this model
         for name, given, own, length in (
             ("label_names", label_names, self.label_names_, self.n_labels_),
             ("vocabulary", vocabulary, self.vocabulary_, self.n_features_in_),
@@ -360,18 +358,17 @@ class Classifier(ClassifierMixin, Estimator):
         X : sparse or dense matrix, shape (n_points, n_features)
             The points.
         k : int, default=5
-            How many labels; more than there are counts as all of them.
+            Number of labels; at most ``n_labels_`` are returned.
         empty : {"bias", "nothing"}, default="bias"
-            What a point without features gets, such as a text of unknown words: the labels
-            that the biases prefer, the same for all such points, and a
-            :class:`defrag.exceptions.DataWarning`; or no labels.
+            Points without features, such as texts of unknown words, get the labels with the
+            largest biases and a :class:`defrag.exceptions.DataWarning`, or no labels.
 
         Returns
         -------
         labels : ndarray of int32, shape (n_points, min(k, ``n_labels_``))
-            Label ids by decreasing score, then increasing id; -1 where there are fewer.
+            Label ids by decreasing score, then increasing id, padded with -1.
         scores : ndarray of float32, of the same shape
-            Their scores between 0 and 1; 0 where there are fewer.
+            Their scores between 0 and 1, padded with 0.
         """
         if not hasattr(self, "n_labels_"):  # the general check is slow for a single row
             check_is_fitted(self)
@@ -394,22 +391,22 @@ class Classifier(ClassifierMixin, Estimator):
 
     @on_snapshot
     def decision_function(self, X: MatrixLike, k: int | None = None) -> Any:
-        """Give a matrix of scores.
+        """Return a matrix of scores.
 
         Parameters
         ----------
         X : sparse or dense matrix, shape (n_points, n_features)
             The points.
         k : int, optional
-            Keep this many labels per point; default: all that the search comes upon.
+            Maximum number of labels per point; default: all that the search finds.
 
         Returns
         -------
         scores : csr_array, shape (n_points, n_labels)
-            Scores between 0 and 1; a label that is not stored has none. After ``fit`` with
-            a dense Y, the dense array that scikit-learn asks for, where a positive number
-            means that the label is predicted: scores less one half, or for two classes one
-            column, the second's score less the first's.
+            Scores between 0 and 1 of the labels that were found. After ``fit`` with a dense Y,
+            the dense array that scikit-learn requires, in which positive values are predicted
+            labels: scores minus one half, or for two classes one column, the score of the
+            second class minus that of the first.
         """
         check_is_fitted(self)
         rule = Int(1, none=True)
@@ -426,22 +423,21 @@ class Classifier(ClassifierMixin, Estimator):
 
     @on_snapshot
     def predict(self, X: MatrixLike, *, threshold: float | None = None) -> Any:
-        """Predict labels.
+        """Return predicted labels.
 
         Parameters
         ----------
         X : sparse or dense matrix, shape (n_points, n_features)
             The points.
         threshold : float in [0, 1], default=0.5
-            A label is predicted when its score is above this. Not for classes, of which the
-            best one is predicted.
+            A label is predicted if its score is above this. Not allowed with classes, of which
+            the best one is predicted.
 
         Returns
         -------
         Y : csr_array, shape (n_points, n_labels)
             1 for labels whose score is above the threshold; dense after ``fit`` with a dense Y.
-            After ``fit`` with classes: the best class of each point, the first that
-            :meth:`predict_topk` finds.
+            After ``fit`` with classes: the best class of each point.
         """
         check_is_fitted(self)
         if not _THRESHOLD_RULE.accepts(threshold):
@@ -451,7 +447,7 @@ class Classifier(ClassifierMixin, Estimator):
             raise ValueError(f"threshold is not for classes, got {threshold!r}")
         X = check_features(self, X, reset=False)
         if not self.multilabel_:
-            # As predict_topk does: every class of a large tree would take minutes.
+            # Not exhaustive: scoring every class of a large tree would take minutes.
             labels, _ = self.rank(X, 1, exhaustive=False)
             return self.classes_[np.maximum(labels[:, 0], 0)]
         above = _PREDICTED if threshold is None else float(threshold)
@@ -533,7 +529,7 @@ class Classifier(ClassifierMixin, Estimator):
         return np.where(sums > 0, dense / np.where(sums > 0, sums, 1), 1 / self.n_labels_)
 
     def score(self, X: MatrixLike, Y: LabelsLike, sample_weight: Any = None) -> float:
-        """Return P@1 as a fraction: how often the best label is true.
+        """Return P@1 as a fraction.
 
         Points without true labels count as zero. For classes this is the accuracy.
 
@@ -542,7 +538,7 @@ class Classifier(ClassifierMixin, Estimator):
         X : sparse or dense matrix, shape (n_points, n_features)
             The points.
         Y : labels
-            Their true labels, in any form that ``fit`` takes.
+            True labels, in any form that ``fit`` accepts.
         sample_weight : array-like of float, shape (n_points,), optional
             Weights of the points.
 
@@ -556,7 +552,7 @@ class Classifier(ClassifierMixin, Estimator):
             return float(super().score(X, Y, sample_weight))
         best = self.predict_topk(X, k=1)[0][:, 0]
         truth = check_labels(Y, n_rows=len(best)).matrix
-        # Labels beyond those of Y are false, and so is an absent label.
+        # Labels that are not in Y, and absent labels, are wrong.
         known = np.flatnonzero((best >= 0) & (best < truth.shape[1]))
         hits = np.zeros(len(best))
         hits[known] = np.asarray(truth[known, best[known]]).ravel() > 0
@@ -588,18 +584,18 @@ class Classifier(ClassifierMixin, Estimator):
 
 
 def _warn(message: str) -> None:
-    # The caller of the public method, which is wrapped once.
+    # Attributed to the caller of the public method, which is wrapped once.
     warnings.warn(message, DataWarning, stacklevel=4)
 
 
 def _warn_of_data(X: Csr, labels: Labels) -> None:
-    """Warn of data from which no useful classifier can be learnt."""
+    """Warn about data without features or with a single label."""
     if X.nnz == 0:
-        _warn("X has no features: every point is all zero, so that all get the same labels")
+        _warn("X has no features: all points get the same labels")
     n_labels = np.count_nonzero(np.bincount(labels.matrix.indices, minlength=1))
     if n_labels == 1:
         noun = "label" if labels.classes is None else "class"
-        _warn(f"Y has a single {noun}: there is nothing to tell it from")
+        _warn(f"Y has a single {noun}")
 
 
 def _check_names(what: str, names: Sequence[str], length: int) -> None:
@@ -614,5 +610,5 @@ def _check_names(what: str, names: Sequence[str], length: int) -> None:
     if len(set(names)) < length:
         twice = next(name for name, count in Counter(names).items() if count > 1)
         # Shown at the caller of save.
-        message = f"{what} has {twice!r} more than once: names do not tell these apart"
+        message = f"{what} has {twice!r} more than once"
         warnings.warn(message, DataWarning, stacklevel=3)

@@ -1,4 +1,4 @@
-"""What training costs, estimated before it begins."""
+"""Estimated cost of training."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from dataclasses import dataclass
 __all__ = ["LANES", "Cost"]
 
 LANES = 16
-"""Labels that the block solvers train side by side."""
+"""Number of labels that the block solvers train together."""
 
 
 @dataclass(frozen=True)
 class Cost:
-    """Seconds of one thread, and bytes beyond those of the data."""
+    """Seconds on one thread, and bytes in addition to the data."""
 
     seconds: float
     bytes: float
@@ -21,5 +21,5 @@ class Cost:
         return Cost(self.seconds + other.seconds, self.bytes + other.bytes)
 
     def times(self, trainings: float) -> Cost:
-        """Return the cost of as many trainings, one after the other."""
+        """Return the cost of several sequential trainings."""
         return Cost(self.seconds * trainings, self.bytes)

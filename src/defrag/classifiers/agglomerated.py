@@ -1,4 +1,4 @@
-"""Any classifier on agglomerated features: the paper's ensembles."""
+"""Classifiers on agglomerated features, as in the ensembles of the paper."""
 
 from __future__ import annotations
 
@@ -24,46 +24,44 @@ if TYPE_CHECKING:
 
 __all__ = ["Agglomerated"]
 
-# A non-zero that is pooled, the search for the groups included.
+# Seconds per non-zero for clustering and pooling.
 _SECONDS_PER_POOLED = 8e-8
 
 
 class Agglomerated(Classifier):
     """Train a classifier on groups of features, one clustering per member.
 
-    Where the base is an ensemble, every member gets an independent
-    clustering, as in the paper: what one clustering blurs, another keeps apart. A base
-    that is one model gets one clustering.
+    If the base is an ensemble, every member has an independent clustering, as in the paper:
+    features that are merged in one clustering are separate in another.
 
     Parameters
     ----------
     base : classifier, default=LabelTree()
         Any classifier of this library.
     agglomeration : Defrag, Hybrid or one of defrag.agglomeration.rivals, default=Hybrid()
-        How features are grouped.
+        The clustering of features.
     per_member : bool, default=True
-        Whether every member has a clustering of its own, or all share one.
+        Whether every member has its own clustering, or all share one.
     random_state : int, RandomState, Generator or None, default=None
-        Seed of clusterings and members; it replaces those of ``base`` and
-        ``agglomeration``.
+        Seed of clusterings and members; overrides those of ``base`` and ``agglomeration``.
     n_jobs : int, optional
-        Threads; it replaces those of ``base`` and ``agglomeration``.
+        Number of threads; overrides those of ``base`` and ``agglomeration``.
 
     Attributes
     ----------
     members_ : list of (clustering, classifier)
         The fitted pairs.
     classes_ : ndarray
-        The classes, or the label ids.
+        Classes, or label ids.
     n_labels_ : int
-        How many labels there are.
+        Number of labels.
     n_features_in_ : int
-        How many features X had.
+        Number of features.
 
     See Also
     --------
-    Hybrid : The agglomeration we recommend.
-    Defrag : The paper's.
+    Hybrid : The recommended agglomeration.
+    Defrag : The agglomeration of the paper.
 
     Examples
     --------
@@ -100,7 +98,7 @@ class Agglomerated(Classifier):
         base = self._base()
         agglomeration = Hybrid() if self.agglomeration is None else self.agglomeration
         check_part(self, "agglomeration", agglomeration, FeatureClustering)
-        base.check_parameters()  # before n_members is believed
+        base.check_parameters()  # n_members must be valid
         n_members = base.n_members if self.per_member else 1
         settings: dict[str, Any] = {"n_jobs": self.n_jobs}
         members = []
@@ -134,7 +132,7 @@ class Agglomerated(Classifier):
         return base
 
     def training_cost(self, X: Csr, Y: Csr) -> Cost:
-        """Estimate the cost of the base and of a clustering per member."""
+        """Return the cost of the base and of a clustering per member."""
         base = self._base()
         n_members = base.n_members if self.per_member else 1
         pooling = Cost(n_members * X.nnz * _SECONDS_PER_POOLED, 0.0)

@@ -110,7 +110,7 @@ def conjugate_gradients(
     n_steps : int
         Steps of every column; each has step lengths of its own.
     n_threads : int
-        Threads.
+        Number of threads.
     start : ndarray of float32, shape (n_features, n_columns), optional
         Where to begin; default: zero.
 

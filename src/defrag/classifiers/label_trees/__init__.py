@@ -1,4 +1,4 @@
-"""Label trees: wide (LabelTree), as published (Parabel, Bonsai), and probabilistic (PLT)."""
+"""Label trees: LabelTree, Parabel, Bonsai, PLT."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What label trees share: an ensemble of trees, trained node by node, searched by beam."""
+"""Base class of label trees: ensembles trained node by node, with beam search."""
 
 from __future__ import annotations
 
@@ -32,34 +32,34 @@ if TYPE_CHECKING:
 
 __all__ = ["TrainedTree", "TreeClassifier", "cluster_labels"]
 
-# A non-zero of a point, for each label of the point: label vectors, and weights.
+# Bytes per non-zero of a point and label of the point: label vectors, and weights.
 _BYTES_PER_PATH, _BYTES_PER_PATH_AND_TREE = 8, 5
-# Up to so many rows in a call are searched through an index of the features.
+# Up to this many rows are searched with an index of the features.
 _FEW_ROWS = 64
 
 
 @dataclass(frozen=True)
 class TrainedTree:
-    """One tree of an ensemble: its shape and the classifiers of its nodes."""
+    """A tree of an ensemble and the classifiers of its nodes."""
 
     tree: LabelTreeArrays
     weights: LabelTreeWeights
 
     @cached_property
     def index(self) -> FeatureIndex:
-        """The index for rows that come alone, built when the first one comes.
+        """The index for single rows, built on first use.
 
-        Threads that come at the same time may each build one: they are equal, and one stays.
+        Concurrent threads may each build one; they are equal, and one is kept.
         """
         return _native.feature_index(self.weights)
 
     def __getstate__(self) -> dict[str, Any]:
-        # The index is no part of the model.
+        # The index is not part of the model.
         return {"tree": self.tree, "weights": self.weights}
 
 
 class TreeClassifier(Classifier):
-    """Ensembles of label trees; a subclass says how a tree is shaped and its nodes solved."""
+    """Base class of ensembles of label trees."""
 
     n_trees: int
     beam_size: int
@@ -72,21 +72,21 @@ class TreeClassifier(Classifier):
 
     seconds_per_step = 2.5e-8
     _discount: ClassVar[float] = 1.0
-    # How a hinge counts in a score: squared, as published.
+    # Exponent of the hinge in scores: squared, as published.
     _power: ClassVar[int] = 2
 
     def _label_vectors(self, X: Csr, Y: Csr) -> Csr:
-        """Give the vectors by which labels are clustered, the same for every tree."""
+        """Return the label vectors for clustering, which all trees share."""
         threads = _native.n_threads(self.n_jobs)
         return label_vectors(X, Y, max_entries=self.label_entries, n_threads=threads)
 
     @abstractmethod
     def _shape(self, vectors: Csr, seen: Ids, seed: int) -> LabelTreeArrays:
-        """Build a tree over the labels ``seen``, those that have points."""
+        """Return a tree over the labels with points, ``seen``."""
 
     @abstractmethod
     def _solver(self, seed: int) -> SolverOptions:
-        """Return how a node is solved."""
+        """Return the options of the solver."""
 
     def _loss(self) -> str:
         return "squared_hinge"
@@ -125,7 +125,7 @@ class TreeClassifier(Classifier):
     def _search(
         self, member: TrainedTree, rows: KernelRows, k: int, *, few: bool, exhaustive: bool
     ) -> tuple[Ids, Floats]:
-        """Give the best labels of one tree; ``few`` rows are worth an index."""
+        """Return the best labels of one tree, with an index if there are ``few`` rows."""
         n_nodes = len(member.tree.begin)
         return _native.beam_search(
             member.tree,
@@ -141,7 +141,7 @@ class TreeClassifier(Classifier):
         )
 
     def _beam(self) -> int:
-        beam: int = self.check_parameter("beam_size")  # it may have been set after fit
+        beam: int = self.check_parameter("beam_size")  # may have been set after fit
         return beam
 
     def max_ranked(self) -> int:
@@ -153,7 +153,7 @@ class TreeClassifier(Classifier):
 
     @property
     def n_members(self) -> int:
-        """How many trees are averaged."""
+        """Number of trees that are averaged."""
         return self.n_trees
 
     def as_member(self) -> TreeClassifier:
@@ -163,14 +163,13 @@ class TreeClassifier(Classifier):
 
     @abstractmethod
     def _widths(self) -> tuple[int, int, int]:
-        """Return the most children of the root and of a node, and the most labels of a leaf."""
+        """Return the maximum children of the root and of a node, and labels of a leaf."""
 
     def training_cost(self, X: Csr, Y: Csr) -> Cost:
-        """Estimate the cost from the nodes that the points visit.
+        """Return the cost, estimated from the nodes that contain each point.
 
-        The points of a node are those of its labels, so that a point visits as many paths as
-        it has labels, and the root once. A step is a non-zero of a point that meets sixteen
-        children or labels.
+        A node contains the points of its labels, so a point is in as many paths as it has
+        labels, and in the root. A step processes a non-zero for sixteen children or labels.
         """
         paths = float(np.diff(X.indptr).astype(np.float64) @ np.diff(Y.indptr))
         root_arity, arity, leaf = self._widths()
@@ -184,7 +183,7 @@ class TreeClassifier(Classifier):
 
 
 def cluster_labels(model: Any, vectors: Csr, seed: int, *, n_leaves: int | None) -> BalancedTree:
-    """Cluster labels into a balanced binary tree by their vectors."""
+    """Return a balanced binary tree of the labels, clustered by their vectors."""
     with progress_bar("clustering labels", enabled=model.verbose > 0) as progress:
         tree, _ = build_tree(
             vectors,

@@ -1,4 +1,4 @@
-"""Bonsai as published: shallow, wide and unbalanced label trees."""
+"""Bonsai: shallow, wide and unbalanced label trees."""
 
 from __future__ import annotations
 
@@ -24,60 +24,59 @@ __all__ = ["Bonsai"]
 
 
 class Bonsai(TreeClassifier):
-    """Shallow label trees without balance as published (Khandagale et al., 2020).
+    """Shallow, unbalanced label trees (Khandagale et al., 2020).
 
-    Labels are clustered by spherical k-means into up to 100 children per node, however
-    unequal: labels that belong together stay together, and with few levels few errors add
-    up. A cluster of a single label is merged into the label's second best one. A label that
-    resembles no centre goes to the smallest cluster (the published program piles all of them
-    up in the first).
+    Labels are clustered by spherical k-means into up to 100 children per node of any size, so
+    that similar labels stay together and errors accumulate over few levels. The label of a
+    cluster of size one moves to its second best cluster. Labels that are similar to no centre
+    go to the smallest cluster (in the published program, to the first).
 
     Parameters
     ----------
     n_trees : int, default=3
-        How many trees to average.
+        Number of trees that are averaged.
     arity : int, default=100
-        The most children of a node; a node of at most this many labels is a leaf.
+        Maximum number of children; a node with at most this many labels is a leaf.
     max_depth : int, default=2
-        The most nodes on a way from the root to a leaf, both counted; 3 for more than about
-        50 000 labels.
+        Maximum number of nodes on a path from the root to a leaf, both included; use 3 for
+        more than about 50,000 labels.
     label_representation : {"x", "y", "xy"}, default="x"
-        What stands for a label when labels are clustered: the sum of its points, the labels
-        it occurs together with, or both side by side.
+        Vector of a label for clustering: the sum of its points, its co-occurrences with other
+        labels, or both.
     C : float, default=1.0
-        Weight of the losses against the regulariser.
+        Weight of the loss relative to the regulariser.
     weight_threshold : float, default=0.1
-        Weights up to this size are dropped.
+        Weights up to this absolute value are dropped.
     max_passes : int, default=20
-        The most passes of the solver over the points of a node.
+        Maximum number of passes of the solver over the points of a node.
     tol : float, default=0.1
-        The solver stops when its gradients lie within this.
+        The solver stops when its projected gradients differ by at most this.
     label_entries : int, default=0
-        Entries kept of a label's vector when labels are clustered, 0 for all.
+        Number of largest entries kept in label vectors for clustering, 0 for all.
     beam_size : int, default=10
-        Nodes kept per level of the search.
+        Number of nodes kept per level of the search.
     random_state : int, RandomState, Generator or None, default=None
-        Seed; the same int gives the same model whatever ``n_jobs``.
+        Seed; an int gives the same model for any ``n_jobs``.
     n_jobs : int, optional
-        Threads, as in scikit-learn; -1 for all.
+        Number of threads, as in scikit-learn; -1 for all.
     verbose : bool or int, default=0
-        Show progress bars on a terminal.
+        Whether to show progress bars on a terminal.
 
     Attributes
     ----------
     trees_ : list of TrainedTree
         The trees.
     classes_ : ndarray
-        The classes, or the label ids.
+        Classes, or label ids.
     n_labels_ : int
-        How many labels there are.
+        Number of labels.
     n_features_in_ : int
-        How many features X had.
+        Number of features.
 
     See Also
     --------
     LabelTree : Balanced wide trees.
-    Parabel : Balanced binary trees as published.
+    Parabel : Balanced binary trees, as published.
 
     Examples
     --------
@@ -179,18 +178,18 @@ class Bonsai(TreeClassifier):
 
 
 def co_occurrences(Y: Csr, *, max_entries: int, n_threads: int) -> Csr:
-    """Represent a label by how often it occurs with each other label, at length 1.
+    """Return the L2-normalised co-occurrences of each label with the other labels.
 
     Parameters
     ----------
     Y : csr_array, shape (n_points, n_labels)
         The labels of the points.
     max_entries : int
-        How many entries to keep per label, 0 for all.
+        Number of entries to keep per label, 0 for all.
     n_threads : int
-        Threads.
+        Number of threads.
     """
-    # One entry more: a label occurs most often with itself, and that one is taken out.
+    # One more entry: a label occurs most often with itself, which is removed.
     kept = max_entries + 1 if max_entries else 0
     counts = _native.multiply(sparse.csr_array(Y.T), Y, max_entries=kept, n_threads=n_threads)
     own = np.repeat(np.arange(Y.shape[1]), np.diff(counts.indptr)) == counts.indices

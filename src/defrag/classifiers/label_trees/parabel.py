@@ -1,4 +1,4 @@
-"""Parabel: balanced binary label trees as published."""
+"""Parabel: balanced binary label trees."""
 
 from __future__ import annotations
 
@@ -16,43 +16,43 @@ __all__ = ["Parabel"]
 
 
 class Parabel(TreeClassifier):
-    """Balanced binary label trees as published (Prabhu et al., 2018).
+    """Balanced binary label trees (Prabhu et al., 2018).
 
     Parameters
     ----------
     n_trees : int, default=3
-        How many trees to average.
+        Number of trees that are averaged.
     max_leaf_size : int, default=100
-        The most labels in a leaf.
+        Maximum number of labels in a leaf.
     C : float, default=1.0
-        Weight of the losses against the regulariser.
+        Weight of the loss relative to the regulariser.
     weight_threshold : float, default=0.1
-        Weights up to this size are dropped.
+        Weights up to this absolute value are dropped.
     max_passes : int, default=20
-        The most passes of the solver over the points of a node.
+        Maximum number of passes of the solver over the points of a node.
     tol : float, default=0.1
-        The solver stops when its gradients lie within this.
+        The solver stops when its projected gradients differ by at most this.
     label_entries : int, default=0
-        Entries kept of a label's vector when labels are clustered, 0 for all.
+        Number of largest entries kept in label vectors for clustering, 0 for all.
     beam_size : int, default=10
-        Nodes kept per level of the search.
+        Number of nodes kept per level of the search.
     random_state : int, RandomState, Generator or None, default=None
         Seed.
     n_jobs : int, optional
-        Threads.
+        Number of threads.
     verbose : bool or int, default=0
-        Show progress bars on a terminal.
+        Whether to show progress bars on a terminal.
 
     Attributes
     ----------
     trees_ : list of TrainedTree
         The trees.
     classes_ : ndarray
-        The classes, or the label ids.
+        Classes, or label ids.
     n_labels_ : int
-        How many labels there are.
+        Number of labels.
     n_features_in_ : int
-        How many features X had.
+        Number of features.
 
     See Also
     --------

@@ -1,4 +1,4 @@
-"""Probabilistic label trees as published: logistic nodes and exact search."""
+"""Probabilistic label trees: logistic nodes and exact search."""
 
 from __future__ import annotations
 
@@ -19,53 +19,52 @@ __all__ = ["PLT"]
 
 
 class PLT(TreeClassifier):
-    """Probabilistic label trees as published (Jasinska et al., 2016).
+    """Probabilistic label trees (Jasinska et al., 2016).
 
-    A node estimates the probability that some label below it is relevant, given that one
-    below its parent is; the score of a label is the product along its path, an estimate of
-    the probability that the label is relevant to a point that has labels at all. (Points
-    without a label are left out: they would only train a factor at the root that is the
-    same for all labels.)
+    A node estimates the probability that a label below it is relevant, given that a label
+    below its parent is. The score of a label is the product along its path, an estimate of its
+    probability for points with at least one label. Points without labels are not used: they
+    would only train a factor at the root, which is the same for all labels.
 
     Parameters
     ----------
     n_trees : int, default=1
-        How many trees to average.
+        Number of trees that are averaged.
     arity : int, default=2
-        The most children of a node.
+        Maximum number of children of a node.
     max_leaf_size : int, default=100
-        The most labels in a leaf.
+        Maximum number of labels in a leaf.
     C : float, default=10.0
-        Weight of the losses against the regulariser.
+        Weight of the loss relative to the regulariser.
     weight_threshold : float, default=0.1
-        Weights up to this size are dropped.
+        Weights up to this absolute value are dropped.
     max_passes : int, default=20
-        The most passes of the solver over the points of a node.
+        Maximum number of passes of the solver over the points of a node.
     tol : float, default=1.0
-        The solver stops when its gradients, numbers up to C, lie within this.
+        The solver stops when its projected gradients, at most C, differ by at most this.
     label_entries : int, default=0
-        Entries kept of a label's vector when labels are clustered, 0 for all.
+        Number of largest entries kept in label vectors for clustering, 0 for all.
     search : {"exact", "beam"}, default="exact"
-        How the best labels are found: best first, which finds them all, or level by level.
+        Best-first search, which is exact, or beam search, which is faster.
     beam_size : int, default=10
-        Nodes kept per level of ``search="beam"``.
+        Number of nodes kept per level of ``search="beam"``.
     random_state : int, RandomState, Generator or None, default=None
-        Seed; the same int gives the same model whatever ``n_jobs``.
+        Seed; an int gives the same model for any ``n_jobs``.
     n_jobs : int, optional
-        Threads, as in scikit-learn; -1 for all.
+        Number of threads, as in scikit-learn; -1 for all.
     verbose : bool or int, default=0
-        Show progress bars on a terminal.
+        Whether to show progress bars on a terminal.
 
     Attributes
     ----------
     trees_ : list of TrainedTree
         The trees.
     classes_ : ndarray
-        The classes, or the label ids.
+        Classes, or label ids.
     n_labels_ : int
-        How many labels there are.
+        Number of labels.
     n_features_in_ : int
-        How many features X had.
+        Number of features.
 
     See Also
     --------

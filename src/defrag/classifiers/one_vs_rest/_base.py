@@ -1,4 +1,4 @@
-"""One linear classifier per label, trained batch by batch: what all such methods share."""
+"""Base class of one-vs-rest classifiers, trained in batches of labels."""
 
 from __future__ import annotations
 
@@ -29,29 +29,29 @@ if TYPE_CHECKING:
 
 __all__ = ["LabelBatch", "OneVsRest", "join_weights"]
 
-# A point costs a model with a classifier per label this much beyond its non-zeros.
+# Steps per point in addition to its non-zeros.
 _STEPS_PER_POINT = 40
-# Weights of a classifier for each non-zero of an average point, and their bytes while batches
+# Weights of a classifier per non-zero of an average point, and bytes per weight while batches
 # are joined.
 _WEIGHTS_PER_NON_ZERO, _BYTES_PER_WEIGHT = 9, 24
 
 
 @dataclass(frozen=True)
 class LabelBatch:
-    """The classifiers of some labels, as :meth:`OneVsRest.fit_batch` gives them.
+    """Classifiers of a batch of labels, the result of :meth:`OneVsRest.fit_batch`.
 
     Parameters
     ----------
     first, last : int
-        Which of the labels that have points: numbers ``first`` to ``last - 1``.
+        The range ``first`` to ``last - 1`` among the labels with points.
     n_trained : int
-        How many labels have points.
+        Number of labels with points.
     n_labels : int
-        How many labels there are.
+        Number of labels.
     labels : ndarray of int32, shape (last - first,)
-        Their ids.
+        Ids of the labels.
     weights : csr_array, shape (n_features + 1, last - first)
-        A column per label; the last row holds the biases.
+        One column per label; the last row contains the biases.
     """
 
     first: int
@@ -63,12 +63,12 @@ class LabelBatch:
 
 
 class OneVsRest(Classifier):
-    """Base of the flat linear methods: a subclass says how the labels of a batch are solved.
+    """Base class of one-vs-rest classifiers; a subclass trains a batch in :meth:`_solve`.
 
-    A batch is a function of the data, the seed and its range of labels alone, so that batches
-    can be computed in any order, in several processes or on several machines; ``fit`` is
-    :meth:`fit_batch` for each of :meth:`batches`, and :meth:`join`. The size of the batches
-    bounds the memory of training and cannot be seen in the result.
+    A batch depends only on the data, the seed and its range of labels, so batches can be
+    trained in any order, in several processes or on several machines; ``fit`` is equivalent to
+    :meth:`fit_batch` for each of :meth:`batches`, followed by :meth:`join`. The size of the
+    batches bounds the memory of training and does not change the result.
     """
 
     batch_size: int
@@ -84,22 +84,22 @@ class OneVsRest(Classifier):
         Parameters
         ----------
         X : csr_array, shape (n_points, n_features)
-            The points, of length 1 or empty; also those without labels, which are negatives
-            of all.
+            Unit or empty rows, including points without labels, which are negatives of all
+            labels.
         positives : csr_array, shape (n_batch, n_points)
-            The points of each label of the batch, at least one each.
+            Points of each label of the batch, at least one per label.
         first : int
-            The number of the batch's first label among those that have points, a multiple of
-            16; random streams are keyed by it plus the place in the batch.
+            Position of the first label of the batch among the labels with points, a multiple
+            of 16; random streams are keyed by it plus the position in the batch.
         seed : int
             Seed.
         progress : callable or None
-            Told the share of this batch that is done.
+            Called with the fraction of this batch that is done.
 
         Returns
         -------
         weights : csr_array, shape (n_features + 1, n_batch)
-            A column per label; the last row holds the biases.
+            One column per label; the last row contains the biases.
         """
 
     def _train(self, X: Csr, Y: Csr, seed: int) -> None:
@@ -115,7 +115,7 @@ class OneVsRest(Classifier):
         self.weights_ = join_weights(points.labels, batches)
 
     def batches(self, Y: LabelsLike) -> list[tuple[int, int]]:
-        """Cut the labels that have points into batches.
+        """Return the batches of the labels with points.
 
         Parameters
         ----------
@@ -125,14 +125,14 @@ class OneVsRest(Classifier):
         Returns
         -------
         ranges : list of (int, int)
-            What :meth:`fit_batch` takes as ``first`` and ``last``.
+            Values of ``first`` and ``last`` for :meth:`fit_batch`.
         """
         self.check_parameters()
         n_rows = Y.shape[0] if hasattr(Y, "shape") else len(Y)
         return self._ranges(len(labels_with_points(check_labels(Y, n_rows=n_rows).matrix)))
 
     def fit_batch(self, X: MatrixLike, Y: LabelsLike, first: int, last: int) -> LabelBatch:
-        """Train the classifiers of a range of labels; this estimator stays as it is.
+        """Train the classifiers of a range of labels; does not modify this estimator.
 
         Parameters
         ----------
@@ -141,13 +141,13 @@ class OneVsRest(Classifier):
         Y : indicator matrix or label lists
             Their labels.
         first, last : int
-            The range, one of :meth:`batches`: of the labels that have points, in the order of
-            their ids, numbers ``first`` to ``last - 1``.
+            One of the ranges of :meth:`batches`: positions ``first`` to ``last - 1`` among the
+            labels with points, in the order of their ids.
 
         Returns
         -------
         batch : LabelBatch
-            For :meth:`join`. The parameter ``random_state`` must be an int, the same for all
+            The batch, for :meth:`join`. ``random_state`` must be an int, the same for all
             batches of a model.
         """
         self.check_parameters()
@@ -158,7 +158,7 @@ class OneVsRest(Classifier):
         n_trained = len(points.labels)
         whole = first % LANES == 0 and (last % LANES == 0 or last == n_trained)
         if not whole or not 0 <= first < last <= n_trained:
-            raise ValueError(f"a batch must be a range of the {n_trained} labels that have points, "
+            raise ValueError(f"a batch must be a range of the {n_trained} labels with points, "
                              f"in whole blocks of {LANES}, got {first} to {last}")  # fmt: skip
         X = unit_rows(X, _native.n_threads(self.n_jobs))
         weights = self._solve(X, points.matrix[first:last], first=first, seed=seed, progress=None)
@@ -168,7 +168,7 @@ class OneVsRest(Classifier):
 
     @all_or_nothing
     def join(self, batches: Iterable[LabelBatch]) -> OneVsRest:
-        """Become the classifier whose labels were trained in batches.
+        """Set the weights from batches of labels.
 
         Parameters
         ----------
@@ -178,7 +178,7 @@ class OneVsRest(Classifier):
         Returns
         -------
         self : OneVsRest
-            The fitted classifier, the same as after ``fit``.
+            The fitted classifier, equal to that of ``fit``.
         """
         self.check_parameters()
         ordered = sorted(batches, key=lambda batch: batch.first)
@@ -207,13 +207,13 @@ class OneVsRest(Classifier):
     seconds_per_step = 6.5e-9
 
     def training_cost(self, X: Csr, Y: Csr) -> Cost:
-        """Estimate the cost from the points that meet every block of sixteen labels."""
+        """Return the cost, estimated from one pass over the points per block of sixteen labels."""
         n_points = max(1, X.shape[0])
         n_steps = math.ceil(Y.shape[1] / LANES) * (X.nnz + _STEPS_PER_POINT * n_points)
         n_weights = Y.shape[1] * min(X.shape[1], _WEIGHTS_PER_NON_ZERO * X.nnz / n_points)
         return Cost(n_steps * self.seconds_per_step, n_weights * _BYTES_PER_WEIGHT)
 
-    def rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:  # noqa: ARG002 - always is
+    def rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:  # noqa: ARG002 - always exhaustive
         """Return the best labels of each row; see :meth:`Classifier.rank`."""
         threads = _native.n_threads(self.n_jobs)
         rows = _native.unit_rows(X, n_threads=threads)
@@ -243,28 +243,28 @@ class OneVsRest(Classifier):
 
 @dataclass(frozen=True)
 class PointsOfLabels:
-    """The labels that have points, and a row of points for each."""
+    """Labels with points, and a row of points for each."""
 
     labels: Ids
     matrix: Csr
 
 
 def points_of_labels(Y: Csr) -> PointsOfLabels:
-    """Turn labels of points into points of labels."""
+    """Return the points of each label."""
     labels = labels_with_points(Y)
     matrix = sparse.csr_array(Y.T)
     return PointsOfLabels(labels, matrix if len(labels) == Y.shape[1] else matrix[labels])
 
 
 def join_weights(labels: Ids, batches: list[Csr]) -> FlatWeights:
-    """Put the weights of batches of labels side by side.
+    """Return the joined weights of batches of labels.
 
     Parameters
     ----------
     labels : ndarray of int32
         The labels of all batches, in increasing order.
     batches : list of csr_array, shape (n_features + 1, n_batch)
-        Their weights and, in the last row, their biases.
+        Weights and, in the last row, biases.
     """
     joined = sparse.csr_array(sparse.hstack(batches, format="csr"))
     n_features = joined.shape[0] - 1
@@ -288,5 +288,5 @@ def _as_outputs(outputs: Ids, n_outputs: int) -> NDArray[np.uint16] | Ids:
 
 
 def _part_of(progress: Progress, first: int, last: int, total: int) -> Progress:
-    """Report the share of a batch as a share of all."""
+    """Return a callable that reports the progress of a batch as progress of all batches."""
     return lambda share: progress((first + share * (last - first)) / total)

@@ -1,4 +1,4 @@
-"""DiSMEC: one-vs-rest with the squared hinge, small weights dropped."""
+"""DiSMEC: one-vs-rest with the squared hinge loss; small weights are dropped."""
 
 from __future__ import annotations
 
@@ -17,57 +17,58 @@ if TYPE_CHECKING:
 
 __all__ = ["DiSMEC"]
 
-# A row leaves a block of labels when nothing is to be gained from it, and all rows come back for
-# every fourth pass. That takes a third of the time of keeping all rows that are near a margin,
-# which most are, and ends as close to the optimum; without the return, 4 to 10% from it.
+# Rows without a projected gradient leave a block of labels, and all rows return in every fourth
+# pass. This takes a third of the time of keeping all rows close to a margin, which most are, and
+# ends equally close to the optimum; without the return, 4 to 10% from it.
 _SHRINK, _RESTORE = -0.01, 4
 
 
 class DiSMEC(OneVsRest):
-    """One linear classifier per label against all other points (Babbar and Schoelkopf, 2017).
+    """One linear classifier per label, trained on all points (Babbar and Schoelkopf, 2017).
 
-    The squared hinge with an L2 regulariser, then weights near zero dropped. Published with a
-    Newton method per label; here sixteen labels at a time share the passes over the points.
+    Minimises the squared hinge loss with an L2 regulariser and drops small weights. The
+    publication uses a Newton method per label; here sixteen labels share the passes over the
+    points.
 
     Parameters
     ----------
     preset : {"fast", "default", "exact"}, default="default"
-        Passes of the solver over the points: 5, 8, or 20 and until the gradients lie within
-        0.1.
+        Number of passes of the solver over the points: 5, 8, or up to 20 until the projected
+        gradients differ by at most 0.1.
     C : float, default=1.0
-        Weight of the losses against the regulariser.
+        Weight of the loss relative to the regulariser.
     weight_threshold : float, default=0.01
-        Weights up to this size are dropped.
+        Weights up to this absolute value are dropped.
     batch_size : int, default=1024
-        Labels that are trained before the next ones are begun, rounded up to whole blocks of
-        16. It bounds the memory of training and changes no result.
+        Number of labels that are trained together, rounded up to a multiple of 16. It bounds
+        the memory of training and does not change the result.
     random_state : int, RandomState, Generator or None, default=None
-        Seed; the same int gives the same model whatever ``n_jobs``.
+        Seed; an int gives the same model for any ``n_jobs``.
     n_jobs : int, optional
-        Threads, as in scikit-learn; -1 for all.
+        Number of threads, as in scikit-learn; -1 for all.
     verbose : bool or int, default=0
-        Show progress bars on a terminal.
+        Whether to show progress bars on a terminal.
 
     Attributes
     ----------
     weights_ : FlatWeights
-        The classifiers of the labels that have points.
+        The classifiers of the labels with points.
     classes_ : ndarray
-        The classes, or the label ids.
+        Classes, or label ids.
     n_labels_ : int
-        How many labels there are.
+        Number of labels.
     n_features_in_ : int
-        How many features X had.
+        Number of features.
 
     See Also
     --------
-    LabelTree : Many times as fast where there are many labels, a little less accurate.
-    Agglomerated : The same on agglomerated features.
+    LabelTree : Many times faster with many labels, slightly less accurate.
+    Agglomerated : Classifiers on agglomerated features.
 
     Notes
     -----
-    The score of a label with margin z is 1 / (1 + exp(-z)): it is above one half where the
-    label's classifier says yes, and its logit is the margin.
+    The score of a label with margin z is 1 / (1 + exp(-z)), which is above one half if the
+    margin is positive.
 
     Examples
     --------
@@ -80,7 +81,7 @@ class DiSMEC(OneVsRest):
     >>> labels[:, 0], labels[1]
     (array([0, 1], dtype=int32), array([1, 2], dtype=int32))
 
-    The same model from batches that could run on two machines:
+    The same model from batches, which could be trained on different machines:
 
     >>> ranges = model.batches(Y)
     >>> batches = [model.fit_batch(X, Y, first, last) for first, last in ranges]

@@ -1,4 +1,4 @@
-"""PPDSparse: one-vs-rest on the rows that matter, with an L1 penalty."""
+"""PPDSparse: one-vs-rest with an L1 penalty and active points."""
 
 from __future__ import annotations
 
@@ -20,47 +20,47 @@ __all__ = ["PPDSparse"]
 class PPDSparse(OneVsRest):
     """Sparse classifiers from positives and hard negatives (Yen et al., 2017).
 
-    The squared hinge with L2 and L1 regularisers, solved in the dual over the positives of a
-    label and those negatives that come out on the wrong side; then once more without L1 over
-    the weights that it left. Sixteen labels share their active points, so that the search for
-    negatives is exact. Every label begins with its positives alone: a fixed part of the score,
-    about -1, has the random negatives of the publication in it.
+    Minimises the squared hinge loss with L2 and L1 regularisers in the dual, over the positives
+    of a label and the negatives with a positive loss, then once more without L1 over the
+    remaining weights. Sixteen labels share their active points, so that the search for
+    negatives is exact. Every label starts with its positives only: a constant offset of about
+    -1 replaces the random negatives of the publication.
 
     Parameters
     ----------
     l1 : float, default=0.05
-        The L1 penalty; a higher one leaves fewer weights.
+        L1 penalty; a larger one leaves fewer weights.
     C : float, default=1.0
-        Weight of the losses against the regularisers.
+        Weight of the loss relative to the regularisers.
     max_rounds : int, default=3
-        Rounds of two passes over the active points; between two rounds, others are searched.
+        Number of rounds of two passes over the active points, which are updated in between.
     weight_threshold : float, default=0.01
-        Weights up to this size are dropped.
+        Weights up to this absolute value are dropped.
     batch_size : int, default=1024
-        Labels that are trained before the next ones are begun, rounded up to whole blocks of
-        16. It bounds the memory of training and changes no result.
+        Number of labels that are trained together, rounded up to a multiple of 16. It bounds
+        the memory of training and does not change the result.
     random_state : int, RandomState, Generator or None, default=None
-        Seed; the same int gives the same model whatever ``n_jobs``.
+        Seed; an int gives the same model for any ``n_jobs``.
     n_jobs : int, optional
-        Threads, as in scikit-learn; -1 for all.
+        Number of threads, as in scikit-learn; -1 for all.
     verbose : bool or int, default=0
-        Show progress bars on a terminal.
+        Whether to show progress bars on a terminal.
 
     Attributes
     ----------
     weights_ : FlatWeights
-        The classifiers of the labels that have points.
+        The classifiers of the labels with points.
     classes_ : ndarray
-        The classes, or the label ids.
+        Classes, or label ids.
     n_labels_ : int
-        How many labels there are.
+        Number of labels.
     n_features_in_ : int
-        How many features X had.
+        Number of features.
 
     See Also
     --------
-    DiSMEC : Without L1, and over all points.
-    ProXML : L1 alone, which leaves fewer weights still.
+    DiSMEC : Without L1, on all points.
+    ProXML : L1 only, with fewer weights.
 
     Notes
     -----

@@ -1,4 +1,4 @@
-"""ProXML: one-vs-rest with an L1 penalty alone, ended early or solved to the end."""
+"""ProXML: one-vs-rest with an L1 penalty, stopped early or solved to the minimum."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 __all__ = ["ProXML"]
 
-# Near enough to the end of the step: thirty rounds to 0.005 take three times as long and change
-# precision on EURLex-4K by less than 0.1; four rounds to 0.2 lose 0.2 at 3.
+# Thirty rounds with a slack of 0.005 take three times as long and change precision on EURLex-4K
+# by less than 0.1; four rounds with a slack of 0.2 lose 0.2 of P@3.
 _EARLY_ROUNDS = 8
 _EARLY_SLACK = 0.05
 
@@ -25,51 +25,51 @@ _EARLY_SLACK = 0.05
 class ProXML(OneVsRest):
     """Sparse classifiers by proximal steps (Babbar and Schoelkopf, 2019).
 
-    The squared hinge with an L1 penalty and nothing else. Published with proximal gradient over
-    all points and features, until the objective moves by little. Where that ends matters: the
-    weights at the minimum predict worse. Two ends are offered here.
+    The objective is the squared hinge loss with an L1 penalty. The publication uses proximal
+    gradient steps over all points and features until the objective hardly changes; the point
+    at which they stop matters, because the weights at the minimum predict worse.
 
     ``solution="early"`` takes one implicit proximal step of length 1 from zero weights and a
-    bias of about -1: the least of the objective plus half the squared way. It is found in the
-    dual, sixteen labels at a time. ``solution="minimum"`` goes to the minimum: a label works on the
-    points with a loss and the features with a gradient above the penalty, chosen anew in every
-    round from all of them, and ends with some dozens of weights where it is rare.
+    bias of about -1: it minimises the objective plus half the squared distance from there, in
+    the dual, sixteen labels at a time. ``solution="minimum"`` minimises the objective over
+    active points (with a loss) and features (with a gradient above the penalty), which are
+    updated from all of them in every round; rare labels end with some dozens of weights.
 
     Parameters
     ----------
     l1 : float, default=0.1
-        The L1 penalty; a higher one leaves fewer weights.
+        L1 penalty; a larger one leaves fewer weights.
     C : float, default=1.0
-        Weight of the losses against the penalty.
+        Weight of the loss relative to the penalty.
     solution : {"early", "minimum"}, default="early"
-        Which of the two.
+        The solution.
     tol : float, default=0.01
-        Of ``solution="minimum"``: a label is done when two rounds in a row lower its objective by
-        less than this share, or after 50 rounds.
+        For ``solution="minimum"``: a label stops when the relative decrease of its objective is
+        below this in two consecutive rounds, or after 50 rounds.
     batch_size : int, default=8192
-        Labels that are trained before the next ones are begun, rounded up to a multiple of
-        16. It bounds the memory of training and changes no result.
+        Number of labels that are trained together, rounded up to a multiple of 16. It bounds
+        the memory of training and does not change the result.
     random_state : int, RandomState, Generator or None, default=None
-        Seed of the order in which points are visited, for ``solution="early"``.
+        Seed of the order of the points, for ``solution="early"``.
     n_jobs : int, optional
-        Threads, as in scikit-learn; -1 for all.
+        Number of threads, as in scikit-learn; -1 for all.
     verbose : bool or int, default=0
-        Show progress bars on a terminal.
+        Whether to show progress bars on a terminal.
 
     Attributes
     ----------
     weights_ : FlatWeights
-        The classifiers of the labels that have points.
+        The classifiers of the labels with points.
     classes_ : ndarray
-        The classes, or the label ids.
+        Classes, or label ids.
     n_labels_ : int
-        How many labels there are.
+        Number of labels.
     n_features_in_ : int
-        How many features X had.
+        Number of features.
 
     See Also
     --------
-    PPDSparse : L1 and L2, faster, more weights.
+    PPDSparse : L1 and L2; faster, with more weights.
 
     Notes
     -----
