@@ -102,7 +102,11 @@ def snapshot(estimator: E) -> E:
     It shares the dictionary of attributes, which :func:`all_or_nothing` replaces and never
     changes, so that nothing is copied.
     """
-    return _with_state(estimator, estimator.__dict__)
+    state = estimator.__dict__
+    mapped = state.get("mapped_file_")  # of a model that was loaded
+    if mapped is not None:
+        mapped.check()
+    return _with_state(estimator, state)
 
 
 def _unfitted(estimator: E) -> E:

@@ -51,9 +51,6 @@ def check_seed(random_state: Seed) -> int:
 
 def check_features(estimator: BaseEstimator, X: MatrixLike, *, reset: bool) -> Csr:
     """Return the validated X of an estimator, in ``fit`` (``reset``) or in a later call."""
-    mapped = None if reset else getattr(estimator, "mapped_file_", None)
-    if mapped is not None:
-        mapped.check()
     if not reset and _is_ready(estimator, X):
         return X if type(X) is sparse.csr_array else sparse.csr_array(X)
     try:

@@ -10,7 +10,7 @@ import time
 import numpy as np
 import pytest
 
-from defrag import load
+from defrag import TextClassifier, load
 from defrag.exceptions import ModelFormatError
 from defrag.persistence import _container
 from tests.helpers.model_drafts import X, small_defrag, small_label_tree
@@ -53,6 +53,19 @@ def test_an_overwritten_clustering_is_noticed(path):
     overwrite(path, path.read_bytes()[::-1])
     with pytest.raises(ModelFormatError, match=CHANGED):
         model.transform(X)
+
+
+def test_every_public_method_notices(path, tmp_path):
+    texts = ["a red fox", "a blue fox", "a red hen", "a blue hen"] * 3
+    TextClassifier(random_state=0).fit(texts, [["fox"], ["fox"], ["hen"], ["hen"]] * 3).save(path)
+    model = load(path)
+    assert model.predict_topk(["a fox"], k=1)[0].shape == (1, 1)
+    overwrite(path, b"x")
+    for call in (model.predict_topk, model.predict):
+        with pytest.raises(ModelFormatError, match=CHANGED):
+            call(["a fox"])
+    with pytest.raises(ModelFormatError, match=CHANGED):
+        model.save(tmp_path / "other")
 
 
 def test_a_copy_in_memory_does_not_care(path):
