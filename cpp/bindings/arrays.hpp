@@ -6,6 +6,8 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/tuple.h>
 
+#include <algorithm>
+#include <limits>
 #include <optional>
 #include <tuple>
 #include <utility>
@@ -45,10 +47,43 @@ inline nb::tuple to_numpy(Csr&& matrix) {
 /// A matrix as Python passes it: the triple (indptr, indices, data).
 using CsrArrays = std::tuple<Array<std::int64_t>, Array<std::int32_t>, Array<float>>;
 
-inline CsrView csr_view(const CsrArrays& matrix, std::int64_t n_cols) {
+/// The number of columns where a kernel does not read memory by them.
+constexpr std::int64_t kAnyWidth = std::numeric_limits<std::int32_t>::max();
+
+/// Throws a ValueError unless `holds`.
+inline void require(bool holds, const char* rule) {
+    if (!holds) throw nb::value_error(rule);
+}
+
+/// A part of a model as a view; its numbers were checked when the model was loaded, and only
+/// the sizes of its arrays are checked here, because a call may be for a single row.
+inline CsrView model_view(const CsrArrays& matrix, std::int64_t n_cols) {
     const auto& [indptr, indices, data] = matrix;
-    return {static_cast<std::int64_t>(indptr.size()) - 1, n_cols, indptr.data(), indices.data(),
-            data.data()};
+    require(indptr.size() > 0, "the row pointers of a matrix are empty");
+    require(indices.size() == data.size(), "a matrix must have as many values as columns");
+    const auto n_rows = static_cast<std::int64_t>(indptr.size()) - 1;
+    require(indptr.data()[n_rows] <= static_cast<std::int64_t>(indices.size()),
+            "the row pointers of a matrix go beyond its entries");
+    return {n_rows, n_cols, indptr.data(), indices.data(), data.data()};
+}
+
+/// A matrix as a view, every number checked by which a kernel reads memory.
+inline CsrView csr_view(const CsrArrays& matrix, std::int64_t n_cols) {
+    const CsrView view = model_view(matrix, n_cols);
+    check_csr(view, static_cast<std::int64_t>(std::get<1>(matrix).size()));
+    return view;
+}
+
+/// Throws a ValueError unless an array, if there is one, has this size.
+template <class T>
+void check_size(const std::optional<Array<T>>& array, std::int64_t size, const char* rule) {
+    require(!array || static_cast<std::int64_t>(array->size()) == size, rule);
+}
+
+/// Throws a ValueError unless all ids are below `limit`.
+inline void check_below(const Array<std::int32_t>& ids, std::int64_t limit, const char* rule) {
+    const std::int32_t* end = ids.data() + ids.size();
+    require(ids.size() == 0 || *std::max_element(ids.data(), end) < limit, rule);
 }
 
 /// A context whose hook lets Python answer Ctrl-C, and tells `progress` (a callable that

@@ -12,6 +12,8 @@ void bind_agglomeration(nb::module_& m) {
            bool mean_nonzero, const std::optional<Array<float>>& scale, unsigned n_threads,
            const nb::object& progress) {
             const CsrView view = csr_view(matrix, static_cast<std::int64_t>(groups.size()));
+            require(n_groups >= 0, "n_groups must be >= 0");
+            check_size(scale, n_groups, "scale must have one entry per group");
             const Pooling pooling = mean_nonzero ? Pooling::kMeanNonzero : Pooling::kSum;
             return to_numpy(run(n_threads, progress, [&](const Context& context) {
                 return agglomerate(context, view, groups.data(), n_groups, pooling, pointer(scale));

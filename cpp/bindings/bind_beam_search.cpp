@@ -20,6 +20,11 @@ void bind_average_trees(nb::module_& m) {
             Vector<TopLabels> trees(static_cast<std::int64_t>(answers.size()));
             for (std::size_t t = 0; t < answers.size(); ++t) {
                 const auto& [labels, scores] = answers[t];
+                require(labels.size() == scores.size() && n_rows >= 0 && k >= 0 &&
+                            labels.size() %
+                                    static_cast<std::size_t>(std::max<std::int64_t>(n_rows, 1)) ==
+                                0,
+                        "labels and scores of a tree must have the same number of entries per row");
                 trees[static_cast<std::int64_t>(t)].k =
                     static_cast<std::int64_t>(labels.size()) / std::max<std::int64_t>(n_rows, 1);
                 trees[static_cast<std::int64_t>(t)].labels.assign(labels.data(),
@@ -40,6 +45,10 @@ void bind_feature_index(nb::module_& m) {
             "__init__",
             [](FeatureIndex* self, Array<std::int64_t> feature_ptr, Array<std::int32_t> features,
                Array<std::int64_t> entry_ptr) {
+                const auto n_features = static_cast<std::int64_t>(features.size());
+                require(feature_ptr.size() > 0 && entry_ptr.size() == features.size() + 1 &&
+                            feature_ptr.data()[feature_ptr.size() - 1] == n_features,
+                        "feature_ptr, features and entry_ptr must fit each other");
                 new (self) FeatureIndex(feature_ptr.data(), features.data(), entry_ptr.data(),
                                         static_cast<std::int64_t>(feature_ptr.size()) - 1);
             },

@@ -13,6 +13,8 @@ void bind_companions(nb::module_& m) {
            std::uint64_t seed, unsigned n_threads) {
             const CsrView rows_view = csr_view(rows, static_cast<std::int64_t>(weights.size()));
             const CsrView columns_view = csr_view(columns, rows_view.n_rows);
+            require(columns_view.n_rows == rows_view.n_cols && n_best >= 1 && max_rows >= 1,
+                    "columns must have one row per feature; n_best and max_rows must be >= 1");
             return to_numpy(run(n_threads, nb::none(), [&](const Context& context) {
                 return companions(context, columns_view, rows_view, weights.data(),
                                   {n_best, max_rows, ridge, common, seed});

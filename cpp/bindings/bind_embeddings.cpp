@@ -25,10 +25,6 @@ DenseView dense_view(const Matrix<float>& matrix) {
     return {extent(matrix.shape(0)), extent(matrix.shape(1)), matrix.data()};
 }
 
-void require(bool holds, const char* rule) {
-    if (!holds) throw std::invalid_argument(rule);
-}
-
 /// A matrix from outside whose pointers rise and whose indices are below n_cols.
 CsrView checked_csr(const CsrArrays& arrays, std::int64_t n_cols) {
     const auto& [indptr, indices, data] = arrays;

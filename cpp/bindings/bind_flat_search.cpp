@@ -15,6 +15,12 @@ void bind(nb::module_& m) {
         [](Array<std::int64_t> feature_ptr, Array<Output> outputs, Array<float> weights,
            Array<float> bias, Array<std::int32_t> labels, Array<std::int32_t> by_bias,
            const CsrArrays& X, std::int64_t k, unsigned n_threads, const nb::object& progress) {
+            require(feature_ptr.size() > 0 && outputs.size() == weights.size() &&
+                        feature_ptr.data()[feature_ptr.size() - 1] ==
+                            static_cast<std::int64_t>(outputs.size()),
+                    "feature_ptr, outputs and weights must fit each other");
+            require(labels.size() == bias.size() && by_bias.size() == bias.size(),
+                    "labels, bias and by_bias must have one entry per output");
             FlatModel<Output> model;
             model.n_features = static_cast<std::int64_t>(feature_ptr.size()) - 1;
             model.n_outputs = static_cast<std::int64_t>(bias.size());

@@ -13,16 +13,23 @@ namespace {
 
 using BlockArrays = std::vector<std::pair<LayoutArrays, Array<float>>>;
 
-Vector<CoOccurrenceView> related_view(const BlockArrays& blocks, std::int64_t) {
+Vector<CoOccurrenceView> related_view(const BlockArrays& blocks, std::int64_t n_features) {
     Vector<CoOccurrenceView> views;
     for (const auto& [layout, entries] : blocks) {
-        views.push_back({layout_view(layout), entries.data()});
+        const CoOccurrenceView view{layout_view(layout), entries.data()};
+        require(std::get<0>(layout).size() == static_cast<std::size_t>(n_features) &&
+                    view.layout.entry_ptr[view.layout.n_groups] ==
+                        static_cast<std::int64_t>(entries.size()),
+                "blocks must have a group per feature and all entries of their layout");
+        views.push_back(view);
     }
     return views;
 }
 
 CsrView related_view(const CsrArrays& companions, std::int64_t n_features) {
-    return csr_view(companions, n_features);
+    const CsrView view = model_view(companions, n_features);
+    require(view.n_rows == n_features, "companions must have one row per feature");
+    return view;
 }
 
 /// Registers the imputation from blocks or from lists; Python sees one function.
@@ -34,6 +41,7 @@ void bind_impute_from(nb::module_& m) {
            std::int64_t n_features, std::int64_t max_growth, std::int64_t usual_size,
            std::int64_t max_entries, unsigned n_threads) {
             const CsrView view = csr_view(rows, n_features);
+            check_size(betas, view.n_rows, "betas must have one entry per row");
             return to_numpy(run(n_threads, nb::none(), [&](const Context& context) {
                 return impute(context, view, related_view(related, n_features), pointer(betas),
                               {max_growth, usual_size, max_entries});

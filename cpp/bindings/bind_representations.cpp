@@ -11,6 +11,7 @@ void bind_representations(nb::module_& m) {
         [](const CsrArrays& matrix, std::int64_t n_cols,
            const std::optional<Array<float>>& row_lengths, unsigned n_threads) {
             const CsrView view = csr_view(matrix, n_cols);
+            check_size(row_lengths, view.n_rows, "row_lengths must have one entry per row");
             ColumnStatistics statistics = run(n_threads, nb::none(), [&](const Context& context) {
                 return column_statistics(context, view, pointer(row_lengths));
             });
@@ -22,7 +23,7 @@ void bind_representations(nb::module_& m) {
     m.def(
         "row_norms",
         [](const CsrArrays& matrix, bool l1, unsigned n_threads) {
-            const CsrView view = csr_view(matrix, 0);
+            const CsrView view = csr_view(matrix, kAnyWidth);
             return to_numpy(run(n_threads, nb::none(), [&](const Context& context) {
                 return row_norms(context, view, l1 ? Norm::kL1 : Norm::kL2);
             }));
@@ -34,6 +35,10 @@ void bind_representations(nb::module_& m) {
            const Array<std::uint8_t>& wanted, const std::optional<Array<float>>& row_scale,
            unsigned n_threads) {
             const CsrView view = csr_view(matrix, static_cast<std::int64_t>(wanted.size()));
+            require(static_cast<std::int64_t>(coordinate.size()) == view.n_rows,
+                    "coordinate must have one entry per row");
+            check_below(coordinate, n_coords, "a coordinate must be below n_coords");
+            check_size(row_scale, view.n_rows, "row_scale must have one entry per row");
             return to_numpy(run(n_threads, nb::none(), [&](const Context& context) {
                 return feature_rows(context, view, coordinate.data(), n_coords, wanted.data(),
                                     pointer(row_scale));
@@ -56,7 +61,7 @@ void bind_representations(nb::module_& m) {
     m.def(
         "scale_rows",
         [](const CsrArrays& matrix, bool ideal, float threshold, unsigned n_threads) {
-            const CsrView view = csr_view(matrix, 0);
+            const CsrView view = csr_view(matrix, kAnyWidth);
             const RowScale rule = ideal ? RowScale::kIdeal : RowScale::kUnit;
             return to_numpy(run(n_threads, nb::none(), [&](const Context& context) {
                 return scale_rows(context, view, rule, threshold);
@@ -67,8 +72,10 @@ void bind_representations(nb::module_& m) {
         "fill_empty_rows",
         [](const CsrArrays& first, const CsrArrays& second, std::int64_t shift,
            unsigned n_threads) {
-            const CsrView first_view = csr_view(first, 0);
-            const CsrView second_view = csr_view(second, 0);
+            const CsrView first_view = csr_view(first, kAnyWidth);
+            const CsrView second_view = csr_view(second, kAnyWidth);
+            require(first_view.n_rows == second_view.n_rows && shift >= 0,
+                    "both matrices must have the same number of rows, and shift be >= 0");
             return to_numpy(run(n_threads, nb::none(), [&](const Context& context) {
                 return fill_empty_rows(context, first_view, second_view, shift);
             }));

@@ -11,9 +11,14 @@ void bind_rerank(nb::module_& m) {
         [](const CsrArrays& rows, const Array<std::int32_t>& labels, const CsrArrays& prototypes,
            std::int64_t n_features, std::int64_t n_columns, unsigned n_threads) {
             const CsrView view = csr_view(rows, n_features);
+            require(n_columns >= 0 && static_cast<std::int64_t>(labels.size()) ==
+                                          checked_product(view.n_rows, n_columns),
+                    "labels must have n_columns entries per row");
+            const CsrView prototype_view = model_view(prototypes, n_features);
+            check_below(labels, prototype_view.n_rows, "a candidate must have a prototype");
             const CandidateTable table{view.n_rows, n_columns, labels.data()};
             return to_numpy(run(n_threads, nb::none(), [&](const Context& context) {
-                return candidate_products(context, view, table, csr_view(prototypes, n_features));
+                return candidate_products(context, view, table, prototype_view);
             }));
         },
         "rows"_a.noconvert(), "labels"_a.noconvert(), "prototypes"_a.noconvert(), nb::kw_only(),
@@ -24,6 +29,14 @@ void bind_rerank(nb::module_& m) {
            const Array<float>& cosines, const Array<float>& bonus, const Array<float>& strengths,
            const Array<float>& weights, std::int64_t n_columns, std::int64_t k,
            unsigned n_threads) {
+            require(n_columns >= 1 && k >= 0 &&
+                        static_cast<std::int64_t>(labels.size()) % n_columns == 0 &&
+                        log_scores.size() == labels.size() && cosines.size() == labels.size(),
+                    "labels, log_scores and cosines must have n_columns entries per row");
+            require(strengths.size() == weights.size(),
+                    "strengths and weights must have the same length");
+            check_below(labels, static_cast<std::int64_t>(bonus.size()),
+                        "a candidate must have a bonus");
             const auto n_rows = static_cast<std::int64_t>(labels.size()) / n_columns;
             const CandidateTable table{n_rows, n_columns, labels.data()};
             const Weighings weighings{static_cast<std::int64_t>(strengths.size()), strengths.data(),

@@ -23,6 +23,10 @@ void bind_tree(nb::module_& m) {
            const std::optional<Array<std::int64_t>>& starts, unsigned n_threads,
            const nb::object& progress) {
             const CsrView view = csr_view(items, n_coords);
+            const std::size_t n_nodes = first_child.size();
+            require(begin.size() == n_nodes && end.size() == n_nodes &&
+                        (!starts || starts->size() == 2 * n_nodes),
+                    "the arrays of a tree must have one entry per node, starts two");
             const TreeShape shape{static_cast<std::int64_t>(first_child.size()), first_child.data(),
                                   begin.data(), end.data()};
             const SplitOptions options{ndcg ? SplitRule::kNdcg : SplitRule::kKMeans, tolerance,

@@ -104,8 +104,24 @@ void bind_xmc_parser(nb::module_& m) {
         [](const CsrArrays& features, const CsrArrays& labels, int layout,
            std::int64_t first_feature, std::int64_t first_label, std::int64_t begin,
            std::int64_t end) {
-            const CsrView feature_view = csr_view(features, 0);
-            const CsrView label_view = csr_view(labels, 0);
+            const CsrView feature_view = model_view(features, kAnyWidth);
+            const CsrView label_view = model_view(labels, kAnyWidth);
+            const auto with_rows = [&](const CsrView& matrix, std::size_t n_stored) {
+                CsrView part = matrix;
+                part.n_rows = end - begin;
+                part.indptr += begin;
+                bool rises = begin >= 0 && begin <= end && end <= matrix.n_rows;
+                for (std::int64_t row = 0; rises && row < part.n_rows; ++row) {
+                    rises = part.begin(row) >= 0 && part.begin(row) <= part.end(row) &&
+                            part.end(row) <= static_cast<std::int64_t>(n_stored);
+                }
+                require(rises, "rows to be written must be rows of the matrix");
+            };
+            const auto text_layout = static_cast<TextLayout>(layout);
+            if (text_layout != TextLayout::kLabels)
+                with_rows(feature_view, std::get<1>(features).size());
+            if (text_layout != TextLayout::kFeatures)
+                with_rows(label_view, std::get<1>(labels).size());
             const FormatOptions options{static_cast<TextLayout>(layout), first_feature,
                                         first_label};
             std::string text;

@@ -12,6 +12,11 @@ using LayoutArrays = std::tuple<Array<std::int32_t>, Array<std::int32_t>, Array<
 
 inline GroupLayout layout_view(const LayoutArrays& layout) {
     const auto& [groups, slots, member_ptr, members, entry_ptr] = layout;
+    const std::size_t n_groups = member_ptr.size() - 1;
+    require(member_ptr.size() > 0 && entry_ptr.size() == member_ptr.size() &&
+                slots.size() == groups.size() &&
+                member_ptr.data()[n_groups] == static_cast<std::int64_t>(members.size()),
+            "the arrays of a layout must fit each other");
     return {static_cast<std::int64_t>(member_ptr.size()) - 1,
             groups.data(),
             slots.data(),

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "core/agglomeration.hpp"
 
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+#include <string>
+
 #include "core/bitset.hpp"
 #include "core/blocks.hpp"
 
@@ -22,12 +27,23 @@ struct Scratch {
 Csr agglomerate(const Context& context, const CsrView& matrix, const std::int32_t* groups,
                 std::int64_t n_groups, Pooling pooling, const float* scale) {
     context.expect(matrix.n_rows);
-    PerWorker<Scratch> scratches(context, [=] { return Scratch(n_groups); });
+    // Scratch follows the groups that features have, not the number that is declared.
+    std::int64_t n_used = n_groups;
+    if (n_groups > matrix.n_cols && matrix.n_cols > 0) {
+        n_used = *std::max_element(groups, groups + matrix.n_cols) + std::int64_t{1};
+        n_used = std::clamp<std::int64_t>(n_used, 0, n_groups);
+    }
+    PerWorker<Scratch> scratches(context, [=] { return Scratch(n_used); });
     const auto fill = [&](std::int64_t row, RowBlock& block, unsigned worker) {
         Scratch& scratch = scratches[worker];
         for (std::int64_t p = matrix.begin(row); p < matrix.end(row); ++p) {
             const std::int32_t group = groups[matrix.indices[p]];
             if (group < 0) continue;
+            if (group >= n_groups) {
+                throw std::invalid_argument("feature " + std::to_string(matrix.indices[p]) +
+                                            " is in group " + std::to_string(group) +
+                                            ", but there are " + std::to_string(n_groups));
+            }
             scratch.present.insert(group);
             scratch.sums[group] += matrix.data[p];
             ++scratch.counts[group];
@@ -38,6 +54,11 @@ Csr agglomerate(const Context& context, const CsrView& matrix, const std::int32_
                 value /= static_cast<float>(scratch.counts[group]);
             }
             if (scale != nullptr) value *= scale[group];
+            if (!std::isfinite(value)) {
+                throw std::invalid_argument("row " + std::to_string(row) +
+                                            ": the features of group " + std::to_string(group) +
+                                            " add up to more than a float32 can hold");
+            }
             block.push(group, value);
             scratch.sums[group] = 0.0F;
             scratch.counts[group] = 0;

@@ -2,6 +2,8 @@
 #include "core/beam_search.hpp"
 
 #include <algorithm>
+#include <stdexcept>
+#include <string>
 
 #include "core/visits.hpp"
 
@@ -127,7 +129,13 @@ class Batch {
 
 TopLabels beam_search(const Context& context, const LabelTreeModel& model, const CsrView& X,
                       const BeamOptions& options) {
-    return search_batches<Batch>(context, model, X, options);
+    if (options.beam_size < 1) {
+        throw std::invalid_argument("beam_size must be at least 1, got " +
+                                    std::to_string(options.beam_size));
+    }
+    BeamOptions bounded = options;  // no beam holds more nodes than there are
+    bounded.beam_size = std::min(options.beam_size, std::max<std::int64_t>(model.tree.n_nodes, 1));
+    return search_batches<Batch>(context, model, X, bounded);
 }
 
 TopLabels average_trees(const Context& context, const Vector<TopLabels>& trees, std::int64_t n_rows,

@@ -3,6 +3,7 @@
 
 #include <limits>
 #include <stdexcept>
+#include <string>
 
 namespace defrag {
 namespace {
@@ -15,11 +16,15 @@ std::int64_t padded(std::int64_t n) {
 
 }  // namespace
 
+void CompactRows::check_width(const CsrView& X) {
+    if (X.n_cols < std::numeric_limits<std::uint32_t>::max() / kLineBytes) return;
+    throw std::invalid_argument("the solvers take fewer than 2^26 features, got " +
+                                std::to_string(X.n_cols));
+}
+
 void CompactRows::assign(const CsrView& X, const Vector<float>& norms, const std::int32_t* rows,
                          std::int64_t n_rows, float bias, Vector<std::int32_t>& slots) {
-    if (X.n_cols >= std::numeric_limits<std::uint32_t>::max() / kLineBytes) {
-        throw std::length_error("the solver takes fewer than 2^26 features");
-    }
+    check_width(X);
     n_rows_ = n_rows;
     bias_ = bias;
     starts_.resize(n_rows + 1);

@@ -26,6 +26,9 @@ class CompactRows {
  public:
     static constexpr std::int64_t kStride = 4;
 
+    /// Throws std::invalid_argument when X has too many features for the offsets of entries.
+    static void check_width(const CsrView& X);
+
     /// Copies rows[0..n_rows) of X, or all of X when `rows` is null. O(non-zeros copied).
     /// `slots` is scratch of X.n_cols zeros, and is left so. `norms` are squared_norms(X, bias),
     /// or nothing where nobody will ask for norms().

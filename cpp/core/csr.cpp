@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "core/csr.hpp"
 
+#include <algorithm>
+#include <limits>
+#include <stdexcept>
+#include <string>
+
 namespace defrag {
 
 CsrState inspect(const CsrView& matrix, std::int64_t n_stored) {
@@ -23,6 +28,29 @@ CsrState inspect(const CsrView& matrix, std::int64_t n_stored) {
         }
     }
     return sorted ? CsrState::kCanonical : CsrState::kUnsorted;
+}
+
+void check_csr(const CsrView& matrix, std::int64_t n_stored) {
+    bool rises = matrix.n_rows >= 0 && matrix.indptr[0] == 0;
+    for (std::int64_t row = 0; row < matrix.n_rows; ++row) {
+        rises = rises && matrix.begin(row) <= matrix.end(row);
+    }
+    if (!rises || matrix.indptr[matrix.n_rows] > n_stored) {
+        throw std::invalid_argument("the row pointers of a matrix do not rise from 0 to at most " +
+                                    std::to_string(n_stored) + " entries");
+    }
+    // The sign bit of `outside` is set when a column or its distance to the last one is negative.
+    const auto last = static_cast<std::int32_t>(
+        std::min<std::int64_t>(matrix.n_cols, std::numeric_limits<std::int32_t>::max()) - 1);
+    std::int32_t outside = 0;
+    const std::int64_t n_entries = matrix.indptr[matrix.n_rows];
+    for (std::int64_t p = 0; p < n_entries; ++p) {
+        outside |= matrix.indices[p] | (last - std::max(matrix.indices[p], 0));
+    }
+    if (outside < 0) {
+        throw std::invalid_argument("a column index of a matrix is outside [0, " +
+                                    std::to_string(matrix.n_cols) + ")");
+    }
 }
 
 }  // namespace defrag

@@ -217,6 +217,7 @@ class KMeans {
 
 KMeansResult spherical_kmeans(const Context& context, const CsrView& items,
                               const KMeansOptions& options) {
+    CompactRows::check_width(items);
     return KMeans(context, items, options).run();
 }
 

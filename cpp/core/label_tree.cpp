@@ -216,9 +216,39 @@ std::int64_t count_positives(const Job& job, std::int64_t node) {
 
 }  // namespace
 
+void check_tree(const LabelTreeView& tree, std::int64_t n_labels) {
+    const auto refuse = [](std::int64_t node) {
+        throw std::invalid_argument("node " + std::to_string(node) +
+                                    " of a label tree has labels or children out of place");
+    };
+    for (std::int64_t node = 0; node < tree.n_nodes; ++node) {
+        const std::int64_t first = tree.first_child[node];
+        const std::int64_t count = tree.n_children[node];
+        if (tree.begin[node] < 0 || tree.begin[node] > tree.end[node] ||
+            tree.end[node] > tree.n_order || count < 0) {
+            refuse(node);
+        }
+        if (count > 0 && (first <= node || first > tree.n_nodes - count)) refuse(node);
+        for (std::int64_t child = first; child < first + count; ++child) {
+            if (tree.begin[child] < tree.begin[node] || tree.end[child] > tree.end[node]) {
+                refuse(child);
+            }
+        }
+    }
+    for (std::int64_t i = 0; i < tree.n_order; ++i) {
+        if (tree.order[i] < 0 || tree.order[i] >= n_labels) {
+            throw std::invalid_argument("a label tree holds label " +
+                                        std::to_string(tree.order[i]) + ", but there are " +
+                                        std::to_string(n_labels));
+        }
+    }
+}
+
 LabelTreeWeights train_label_tree(const Context& context, const CsrView& X,
                                   const CsrView& positives, const LabelTreeView& tree,
                                   const LabelTreeOptions& options) {
+    CompactRows::check_width(X);
+    check_tree(tree, positives.n_rows);
     const Vector<float> norms = squared_norms(X, options.solver.bias);
     const Job job{X, positives, tree, options, norms};
     Vector<std::int64_t> wide;

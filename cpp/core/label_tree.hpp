@@ -19,6 +19,7 @@ struct LabelTreeView {
     const std::int32_t* begin = nullptr;
     const std::int32_t* end = nullptr;
     const std::int32_t* order = nullptr;
+    std::int64_t n_order = 0;  // labels in `order`
 
     bool is_leaf(std::int64_t node) const { return n_children[node] == 0; }
     /// How many classifiers a node has: one per child, or one per label of a leaf.
@@ -51,6 +52,11 @@ struct LabelTreeWeights {
 
 /// More outputs than this do not fit into LabelTreeWeights::outputs.
 constexpr std::int64_t kMaxOutputs = 65536;
+
+/// Throws std::invalid_argument unless children come after their parents and hold parts of
+/// their ranges, ranges are parts of `order`, and labels are in [0, n_labels).
+/// O(nodes + labels).
+void check_tree(const LabelTreeView& tree, std::int64_t n_labels);
 
 /// How the nodes are trained.
 struct LabelTreeOptions {

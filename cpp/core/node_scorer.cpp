@@ -21,7 +21,18 @@ const std::int32_t* gallop(const std::int32_t* first, const std::int32_t* last,
 }  // namespace
 
 NodeScorer::NodeScorer(const LabelTreeModel& model, const CsrView& X, Instructions instructions)
-    : model_(model), X_(X), score_panels_(select_score_panels(instructions)) {}
+    : model_(model),
+      X_(X),
+      score_panels_(select_score_panels(instructions)),
+      fits_slots_(model.n_features <=
+                  std::max(kFewFeatures, 16 * model.feature_ptr[model.tree.n_nodes])) {}
+
+const std::int32_t* NodeScorer::known_end(std::int64_t node) const {
+    const std::int32_t* end = model_.features + model_.feature_ptr[node + 1];
+    const std::int32_t* begin = model_.features + model_.feature_ptr[node];
+    if (begin == end || end[-1] < model_.n_features) return end;
+    return std::lower_bound(begin, end, static_cast<std::int32_t>(model_.n_features));
+}
 
 void NodeScorer::start_margins(std::int64_t node, float* margins) const {
     std::copy(model_.bias + model_.bias_ptr[node], model_.bias + model_.bias_ptr[node + 1],
@@ -32,6 +43,7 @@ bool NodeScorer::worth_unpacking(std::int64_t node, const std::int32_t* rows,
                                  std::int64_t n_rows) const {
     const std::int64_t first = model_.feature_ptr[node];
     const std::int64_t last = model_.feature_ptr[node + 1];
+    if (!fits_slots_) return false;
     const std::int64_t unpack_cost =
         (last - first) + (model_.entry_ptr[last] - model_.entry_ptr[first]);
     std::int64_t searches = 0;
@@ -94,7 +106,8 @@ void NodeScorer::unpack(std::int64_t node) {
     panel_size_ = (last - first) * kLanes;
     panels_.require(n_panels * panel_size_);
     std::fill(panels_.data(), panels_.data() + n_panels * panel_size_, 0.0F);
-    for (std::int64_t f = first; f < last; ++f) {
+    const std::int64_t known = known_end(node) - model_.features;
+    for (std::int64_t f = first; f < known; ++f) {
         slots_[model_.features[f]] = static_cast<std::int32_t>(f - first + 1);
         float* line = panels_.data() + (f - first) * kLanes;
         for (std::int64_t e = model_.entry_ptr[f]; e < model_.entry_ptr[f + 1]; ++e) {
@@ -137,8 +150,9 @@ void NodeScorer::multiply(std::int64_t node, const std::int32_t* rows, std::int6
 }
 
 void NodeScorer::forget(std::int64_t node) {
-    for (std::int64_t f = model_.feature_ptr[node]; f < model_.feature_ptr[node + 1]; ++f) {
-        slots_[model_.features[f]] = 0;
+    const std::int32_t* end = known_end(node);
+    for (const std::int32_t* f = model_.features + model_.feature_ptr[node]; f != end; ++f) {
+        slots_[*f] = 0;
     }
 }
 

@@ -44,6 +44,11 @@ class NodeScorer {
     // Rows whose entries stay in the cache while the panels of a wide node pass by.
     static constexpr std::int64_t kRowsPerTurn = 64;
 
+    // Up to so many features, memory for all of them is always at hand.
+    static constexpr std::int64_t kFewFeatures = std::int64_t{1} << 22;
+
+    /// Where the features of a node end that rows of this width can have.
+    const std::int32_t* known_end(std::int64_t node) const;
     bool worth_unpacking(std::int64_t node, const std::int32_t* rows, std::int64_t n_rows) const;
     const float* search(std::int64_t node, std::int32_t row);
     void search_index(std::int64_t node, std::int32_t row, float* margins);
@@ -57,6 +62,9 @@ class NodeScorer {
     const LabelTreeModel& model_;
     const CsrView& X_;
     ScorePanels score_panels_;
+    // Whether memory for all features is in proportion to what the model stores: its number of
+    // features is declared. Where not, rows are searched, which gives the same bits.
+    bool fits_slots_;
     Vector<std::int32_t> slots_;    // place of a feature in the unpacked node, plus one
     AlignedBuffer<float> panels_;   // [panel][feature][kLanes]
     AlignedBuffer<float> margins_;  // [row][stride_]

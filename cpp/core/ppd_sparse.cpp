@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <stdexcept>
+#include <string>
 
 #include "core/aligned.hpp"
 #include "core/blocks.hpp"
@@ -160,6 +162,11 @@ class SparseBlockSolver {
 
 Csr train_ppd_sparse(const Context& context, const CsrView& X, const CsrView& positives,
                      std::int64_t first, const PpdSparseOptions& options) {
+    CompactRows::check_width(X);
+    if (options.max_rounds < 1 || options.max_rounds > 60) {
+        throw std::invalid_argument("max_rounds must be in [1, 60], got " +
+                                    std::to_string(options.max_rounds));
+    }
     const std::int64_t n_labels = positives.n_rows;
     context.expect(n_labels);
     CompactRows rows;

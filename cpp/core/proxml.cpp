@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "core/blocks.hpp"
+#include "core/compact_rows.hpp"
 #include "core/inverted_index.hpp"
 #include "core/ranking.hpp"
 
@@ -312,6 +313,7 @@ class LabelSolver {
 
 ProxmlSolution train_proxml(const Context& context, const CsrView& X, const CsrView& positives,
                             const ProxmlOptions& options) {
+    CompactRows::check_width(X);
     context.expect(positives.n_rows);
     const InvertedIndex index(context, X);
     PerWorker<LabelSolver> solvers(context,

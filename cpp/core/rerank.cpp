@@ -11,6 +11,7 @@ namespace {
 constexpr std::int64_t kRowsPerBlock = 64;
 // A step of a binary search costs about as much as so many steps along a prototype.
 constexpr std::int64_t kStepsPerLookUp = 12;
+constexpr std::int64_t kFewFeatures = std::int64_t{1} << 22;
 
 float look_up(const CsrView& rows, std::int64_t row, const CsrView& prototypes,
               std::int64_t label) {
@@ -41,25 +42,29 @@ Vector<float> candidate_products(const Context& context, const CsrView& rows,
                                  const CandidateTable& candidates, const CsrView& prototypes) {
     context.expect(rows.n_rows);
     Vector<float> result(candidates.n_rows * candidates.n_columns);
-    PerWorker<Vector<float>> scratches(context, [&] { return Vector<float>(rows.n_cols); });
+    // The number of features is declared; a dense row must be in proportion to what is stored.
+    const bool dense_rows = rows.n_cols <= std::max(kFewFeatures, 16 * prototypes.nnz());
+    PerWorker<Vector<float>> scratches(context,
+                                       [&] { return Vector<float>(dense_rows ? rows.n_cols : 0); });
     parallel_for(
         context, rows.n_rows, kRowsPerBlock,
         [&](std::int64_t begin, std::int64_t end, unsigned worker) {
             Vector<float>& dense = scratches[worker];
             for (std::int64_t row = begin; row < end; ++row) {
                 const std::int64_t steps = (rows.end(row) - rows.begin(row)) * kStepsPerLookUp;
-                for (std::int64_t p = rows.begin(row); p < rows.end(row); ++p) {
+                for (std::int64_t p = rows.begin(row); dense_rows && p < rows.end(row); ++p) {
                     dense[rows.indices[p]] = rows.data[p];
                 }
                 for (std::int64_t c = 0; c < candidates.n_columns; ++c) {
                     const std::int64_t place = row * candidates.n_columns + c;
                     const std::int64_t label = candidates.labels[place];
                     if (label < 0) continue;
-                    const bool is_long = prototypes.end(label) - prototypes.begin(label) > steps;
+                    const bool is_long =
+                        !dense_rows || prototypes.end(label) - prototypes.begin(label) > steps;
                     result[place] = is_long ? look_up(rows, row, prototypes, label)
                                             : walk_along(dense, prototypes, label);
                 }
-                for (std::int64_t p = rows.begin(row); p < rows.end(row); ++p) {
+                for (std::int64_t p = rows.begin(row); dense_rows && p < rows.end(row); ++p) {
                     dense[rows.indices[p]] = 0.0F;
                 }
             }

@@ -33,6 +33,7 @@ Csr join_blocks(const CompactRows& rows, const Vector<BlockWeights>& blocks,
 
 FlatSolution solve_blocks(const Context& context, const CsrView& X, const CsrView& positives,
                           const SolverOptions& options, std::int64_t first_block) {
+    CompactRows::check_width(X);
     const std::int64_t n_labels = positives.n_rows;
     context.expect(n_labels);
     FlatSolution solution;

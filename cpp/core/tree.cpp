@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <deque>
 #include <numeric>
+#include <stdexcept>
+#include <string>
 #include <utility>
 
 #include "core/aligned.hpp"
@@ -301,8 +303,36 @@ Vector<std::int32_t> min_hash_order(const Context& context, const CsrView& items
     return order;
 }
 
+namespace {
+
+void check_shape(const TreeShape& shape, std::int64_t n_items, const std::int64_t* starts) {
+    const auto require = [](bool holds, std::int64_t node) {
+        if (holds) return;
+        throw std::invalid_argument("node " + std::to_string(node) +
+                                    " of a tree has items, children or starts out of place");
+    };
+    require(shape.n_nodes > 0 && shape.begin[0] == 0 && shape.end[0] == n_items, 0);
+    for (std::int64_t node = 0; node < shape.n_nodes; ++node) {
+        const std::int64_t begin = shape.begin[node];
+        const std::int64_t end = shape.end[node];
+        const std::int64_t child = shape.first_child[node];
+        require(begin <= end, node);
+        for (int i = 0; starts != nullptr && child >= 0 && begin < end && i < 2; ++i) {
+            require(starts[2 * node + i] >= 0 && starts[2 * node + i] < end - begin, node);
+        }
+        if (child < 0) continue;
+        require(child > node && child + 1 < shape.n_nodes, node);
+        require(shape.begin[child] == begin && shape.end[child] == shape.begin[child + 1] &&
+                    shape.end[child + 1] == end && shape.end[child] >= begin,
+                node);
+    }
+}
+
+}  // namespace
+
 TreeResult split_items(const Context& context, const CsrView& items, const TreeShape& shape,
                        const SplitOptions& options) {
+    check_shape(shape, items.n_rows, options.starts);
     return Builder(context, items, shape, options).build();
 }
 

@@ -75,6 +75,10 @@ def _is_ready(estimator: BaseEstimator, X: MatrixLike) -> bool:
     ):
         return False
     data, indices, indptr = X.data, X.indices, X.indptr
+    if indices.dtype == np.int64:
+        wide, indices = indices, indices.astype(np.int32)
+        if not np.array_equal(wide, indices):
+            return False
     return (
         data.dtype == np.float32
         and indices.dtype == np.int32

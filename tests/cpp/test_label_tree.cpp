@@ -53,7 +53,13 @@ struct Tree {
         for (std::int32_t label = 0; label < 80; ++label) order.push_back(79 - label);
     }
     LabelTreeView view() const {
-        return {41, first_child.data(), n_children.data(), begin.data(), end.data(), order.data()};
+        return {41,
+                first_child.data(),
+                n_children.data(),
+                begin.data(),
+                end.data(),
+                order.data(),
+                static_cast<std::int64_t>(order.size())};
     }
 };
 

@@ -1,0 +1,106 @@
+"""Kernels refuse arrays that do not fit each other; they never read beyond them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from defrag import LabelTree, _native
+from defrag._native import SolverOptions
+
+
+def matrix(n_rows=6, n_cols=5):
+    return sparse.csr_array(sparse.random_array((n_rows, n_cols), density=0.5, format="csr",
+                                                dtype=np.float32, rng=0))  # fmt: skip
+
+
+def fitted():
+    X, Y = matrix(40, 12), matrix(40, 9)
+    Y.data[:] = 1.0
+    return LabelTree(random_state=0, max_leaf_size=3).fit(X, Y), X
+
+
+def rows(indptr, indices, shape):
+    data = np.ones(len(indices), dtype=np.float32)
+    return _native.KernelRows(
+        np.array(indptr, dtype=np.int64), np.array(indices, dtype=np.int32), data, shape
+    )
+
+
+@pytest.mark.parametrize(
+    ("indptr", "indices", "message"),
+    [
+        ([0, 2, 1, 3], [0, 1, 2], "row pointers"),
+        ([1, 2, 3, 3], [0, 1, 2], "row pointers"),
+        ([0, 1, 2, 9], [0, 1, 2], "row pointers"),
+        ([0, 1, 2, 3], [0, 1, 5], r"column index of a matrix is outside \[0, 5\)"),
+        ([0, 1, 2, 3], [0, -1, 2], r"column index of a matrix is outside \[0, 5\)"),
+        ([0, 1, 2, 3], [0, 1, 2**31 - 1], r"column index of a matrix is outside \[0, 5\)"),
+    ],
+)
+def test_broken_matrices_are_refused(indptr, indices, message):
+    broken = rows(indptr, indices, (3, 5))
+    with pytest.raises(ValueError, match=message):
+        _native.column_statistics(broken, n_threads=1)
+
+
+def test_groups_out_of_range_are_refused():
+    groups = np.array([0, 1, 2, 7, -1], dtype=np.int32)
+    full = sparse.csr_array(np.ones((2, 5), dtype=np.float32))
+    options = {"mean_nonzero": False, "scale": None, "n_threads": 2}
+    with pytest.raises(ValueError, match="feature 3 is in group 7, but there are 3"):
+        _native.agglomerate(full, groups, n_groups=3, **options)
+    pooled = _native.agglomerate(full, groups, n_groups=2**31 - 1, **options)  # declared, not used
+    assert pooled.nnz == 8
+
+
+def test_sums_beyond_float32_are_an_error():
+    huge = sparse.csr_array(np.full((2, 4), 3e38, dtype=np.float32))
+    groups = np.zeros(4, dtype=np.int32)
+    with pytest.raises(ValueError, match="row 0: the features of group 0 add up to more than"):
+        _native.agglomerate(huge, groups, n_groups=1, mean_nonzero=False, scale=None, n_threads=1)
+
+
+@pytest.mark.parametrize("beam_size", [0, -3])
+def test_a_beam_of_no_nodes_is_refused(beam_size):
+    model, X = fitted()
+    member = model.trees_[0]
+    with pytest.raises(ValueError, match=f"beam_size must be at least 1, got {beam_size}"):
+        _native.beam_search(member.tree, member.weights, X, beam_size=beam_size)
+
+
+def test_rows_narrower_than_the_model_are_searched_by_what_they_have():
+    model, X = fitted()
+    member = model.trees_[0]
+    narrow = sparse.csr_array(X[:, :4])
+    wide = sparse.csr_array((narrow.data, narrow.indices, narrow.indptr), shape=X.shape)
+    found = _native.beam_search(member.tree, member.weights, narrow)
+    expected = _native.beam_search(member.tree, member.weights, wide)
+    assert found[0].tolist() == expected[0].tolist()
+    assert found[1].tobytes() == expected[1].tobytes()
+
+
+def test_memory_follows_what_is_stored():
+    model, X = fitted()
+    member = model.trees_[0]
+    declared = sparse.csr_array((X.data, X.indices, X.indptr), shape=(X.shape[0], 2**31 - 1))
+    expected = _native.beam_search(member.tree, member.weights, X)
+    found = _native.beam_search(member.tree, member.weights, declared)  # 8.6 GB, were it dense
+    assert found[0].tolist() == expected[0].tolist()
+    assert found[1].tobytes() == expected[1].tobytes()
+    with pytest.raises(ValueError, match=r"fewer than 2\^26 features, got 2147483647"):
+        _native.solve_blocks(declared, X, SolverOptions(), n_threads=1)
+
+
+def test_a_tree_of_other_labels_is_refused():
+    model, X = fitted()
+    few = sparse.csr_array((X.shape[0], 3), dtype=np.float32)
+    with pytest.raises(ValueError, match="a label tree holds label"):
+        _native.train_label_tree(X, few, model.trees_[0].tree, SolverOptions(), n_threads=1)
+
+
+def test_candidates_without_prototype_are_refused():
+    X, prototypes = matrix(2, 5), matrix(3, 5)
+    with pytest.raises(ValueError, match="a candidate must have a prototype"):
+        _native.candidate_products(X, np.array([[0, 3], [1, -1]]), prototypes, n_threads=1)
