@@ -54,6 +54,8 @@ def _first_not_finite(X: Any) -> tuple[float, int, int] | None:
     if sparse.issparse(X):
         entries = matrix.tocoo()
         values, rows, columns = entries.data, entries.row, entries.col
+    elif np.iscomplexobj(X):
+        return None
     else:
         try:
             values = np.asarray(X, dtype=np.float64)

@@ -528,7 +528,7 @@ class Classifier(ClassifierMixin, Estimator):
         sums = dense.sum(axis=1, keepdims=True)
         return np.where(sums > 0, dense / np.where(sums > 0, sums, 1), 1 / self.n_labels_)
 
-    def score(self, X: MatrixLike, Y: LabelsLike, sample_weight: Any = None) -> float:
+    def score(self, X: MatrixLike, y: LabelsLike, sample_weight: Any = None) -> float:
         """Return P@1 as a fraction.
 
         Points without true labels count as zero. For classes this is the accuracy.
@@ -537,7 +537,7 @@ class Classifier(ClassifierMixin, Estimator):
         ----------
         X : sparse or dense matrix, shape (n_points, n_features)
             The points.
-        Y : labels
+        y : labels
             True labels, in any form that ``fit`` accepts.
         sample_weight : array-like of float, shape (n_points,), optional
             Weights of the points.
@@ -549,10 +549,10 @@ class Classifier(ClassifierMixin, Estimator):
         """
         check_is_fitted(self)
         if not self.multilabel_:
-            return float(super().score(X, Y, sample_weight))
+            return float(super().score(X, y, sample_weight))
         best = self.predict_topk(X, k=1)[0][:, 0]
-        truth = check_labels(Y, n_rows=len(best)).matrix
-        # Labels that are not in Y, and absent labels, are wrong.
+        truth = check_labels(y, n_rows=len(best)).matrix
+        # Labels that are not in y, and absent labels, are wrong.
         known = np.flatnonzero((best >= 0) & (best < truth.shape[1]))
         hits = np.zeros(len(best))
         hits[known] = np.asarray(truth[known, best[known]]).ravel() > 0

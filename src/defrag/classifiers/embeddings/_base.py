@@ -197,8 +197,12 @@ class NeighbourEnsemble(Classifier):
     def rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:  # noqa: ARG002 - neighbours are all there is
         """Return the best labels of each row; see :meth:`Classifier.rank`."""
         threads = _native.n_threads(self.n_jobs)
-        n_best, n_learners = self.n_neighbors, len(self.learners_)
-        own = np.ones(n_best) if self.votes == "count" else 1.0 / np.arange(1, n_best + 1)
+        n_best, n_learners = int(self.check_parameter("n_neighbors")), len(self.learners_)
+        own = (
+            np.ones(n_best)
+            if self.check_parameter("votes") == "count"
+            else 1.0 / np.arange(1, n_best + 1)
+        )
         weights = np.tile(own / (own.sum() * n_learners), n_learners).astype(np.float32)
         labels = np.empty((X.shape[0], k), dtype=np.int32)
         scores = np.empty((X.shape[0], k), dtype=np.float32)
@@ -220,7 +224,8 @@ class NeighbourEnsemble(Classifier):
     def max_ranked(self) -> int:
         """Return the largest number of labels that :meth:`rank` can find for a point."""
         most = int(np.diff(self.point_labels_.indptr).max())
-        return min(self.n_labels_, most * self.n_neighbors * len(self.learners_))
+        n_neighbors = int(self.check_parameter("n_neighbors"))
+        return min(self.n_labels_, most * n_neighbors * len(self.learners_))
 
     @property
     def n_members(self) -> int:

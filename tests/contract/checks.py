@@ -1,0 +1,16 @@
+"""All checks of the contract; each takes a subject and an empty folder."""
+
+from __future__ import annotations
+
+from tests.contract import copies, hostile, inputs, refits, threads
+
+CHECKS = [
+    *copies.CHECKS,
+    *inputs.CHECKS,
+    *refits.CHECKS,
+    *threads.CHECKS,
+    *hostile.CHECKS,
+]
+"""The fast ones."""
+
+SLOW_CHECKS = [*refits.SLOW_CHECKS]

@@ -1,0 +1,83 @@
+"""Checks: the same bits again, from threads, files and copies."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+from defrag import load
+from tests.contract.subject import answer_bits, answers, file_bytes, small_data
+from tests.helpers.bits import bits
+
+
+def same_bits_for_any_number_of_threads(subject, folder):
+    wanted, stored = answer_bits(subject.fitted()), file_bytes(subject.fitted(), folder)
+    for n_jobs in (1, 2, 5, None, -1):
+        model = subject.fit(n_jobs=n_jobs)
+        assert answer_bits(model) == wanted, n_jobs
+        assert file_bytes(model, folder) == stored, n_jobs
+        model.set_params(n_jobs=3)
+        assert answer_bits(model) == wanted, n_jobs
+
+
+def a_loaded_model_answers_with_the_same_bits(subject, folder):
+    model = subject.fitted()
+    wanted, stored = answer_bits(model), file_bytes(model, folder)
+    path = folder / "model.safetensors"
+    path.write_bytes(stored)
+    for mmap in (True, False):
+        loaded = load(path, mmap=mmap)
+        assert type(loaded) is type(model)
+        assert answer_bits(loaded) == wanted
+        assert loaded.n_features_in_ == model.n_features_in_
+        assert file_bytes(loaded, folder) == stored
+        loaded.fit(*small_data())  # a loaded model is an estimator like any other
+        assert answer_bits(loaded) == wanted
+
+
+def copies_answer_with_the_same_bits(subject, folder):
+    model = subject.fitted()
+    wanted, stored = answer_bits(model), file_bytes(model, folder)
+    answers(model)  # an index that the first answers have built is no part of a copy
+    pickled = pickle.loads(pickle.dumps(model))  # noqa: S301 - made here
+    for again in (pickled, copy.deepcopy(model), copy.copy(model)):
+        assert answer_bits(again) == wanted
+        assert file_bytes(again, folder) == stored
+        assert again.get_params(deep=False).keys() == model.get_params(deep=False).keys()
+
+
+def a_clone_is_unfitted_and_learns_the_same(subject, _folder):
+    model = subject.fitted()
+    again = clone(model)
+    assert bits(again.get_params()) == bits(model.get_params())
+    with pytest.raises(NotFittedError, match=type(model).__name__):
+        answers(again)
+    again.fit(*small_data())
+    assert answer_bits(again) == answer_bits(model)
+
+
+def fitting_twice_is_fitting_once(subject, folder):
+    model = subject.fitted()
+    wanted, stored = answer_bits(model), file_bytes(model, folder)
+    X, Y = small_data()
+    assert model.fit(X[:, :20], Y[:, :9]) is model
+    assert model.n_features_in_ == 20
+    assert answer_bits(model, X[:20, :20]) == answer_bits(
+        subject.fit(X[:, :20], Y[:, :9]), X[:20, :20]
+    )
+    model.fit(X, Y)
+    assert answer_bits(model) == wanted
+    assert file_bytes(model, folder) == stored
+
+
+CHECKS = [
+    same_bits_for_any_number_of_threads,
+    a_loaded_model_answers_with_the_same_bits,
+    copies_answer_with_the_same_bits,
+    a_clone_is_unfitted_and_learns_the_same,
+    fitting_twice_is_fitting_once,
+]

@@ -1,0 +1,102 @@
+"""Checks: values that no user means, set on a fitted estimator, and what it does then."""
+
+from __future__ import annotations
+
+import contextlib
+
+import numpy as np
+from scipy import sparse
+
+from tests.contract.subject import answers, check_answers, small_data
+from tests.helpers.isolation import run_in_child
+
+VALUES = [
+    None, True, False, 0, 1, 2, -1, 3.5, -0.5, 2**31 - 1, 2**31, 2**32, 2**63, -(2**63), 10**30,
+    1e308, 1e-308, float("nan"), float("inf"), "", "x", "auto", "exact", "mean", "energy",
+    b"x", [], [0], {}, np.int8(-1), np.float32("nan"), np.zeros(0), np.array([1, 2]),
+]  # fmt: skip
+
+
+def hostile_parameters_are_refused_or_harmless(subject, folder):
+    """Check that a fitted estimator with any parameter answers rightly or raises ValueError."""
+    assert len(run_in_child(_try_parameters, subject, folder, seconds=60)) > 100
+
+
+def _try_parameters(step, subject, folder):
+    X = small_data()[0][:6]
+    model = subject.fitted()
+    path = folder / "hostile.safetensors"
+    for name in model.get_params(deep=False):
+        for value in VALUES:
+            changed = subject.fitted()
+            setattr(changed, name, value)
+            step(f"{name}={value!r}")
+            with contextlib.suppress(ValueError):
+                check_answers(changed, X)
+            step(f"save with {name}={value!r}")
+            with contextlib.suppress(ValueError, TypeError):  # a part that is no estimator
+                changed.save(path)
+
+
+def learnt_names(model):
+    """Return the names of what was learnt."""
+    return [name for name in vars(model) if name.endswith("_") and not name.startswith("_")]
+
+
+def hostile_attributes_never_crash(subject, folder):
+    """Check that whatever is done to what was learnt, Python survives."""
+    assert len(run_in_child(_try_attributes, subject, folder, seconds=60)) > 30
+
+
+def _try_attributes(step, subject, folder):
+    X = small_data()[0][:6]
+    wide = sparse.csr_array(np.eye(6, 1000, k=994, dtype=np.float32))
+    path = folder / "hostile.safetensors"
+    for name in learnt_names(subject.fitted()):
+        for value in [*VALUES, *_like(getattr(subject.fitted(), name))]:
+            changed = subject.fitted()
+            setattr(changed, name, value)
+            for what, ask in (
+                ("answers", lambda model: answers(model, X)),
+                ("answers wide", lambda model: answers(model, wide)),
+                ("save", lambda model: model.save(path)),
+            ):
+                step(f"{what} with {name}={_short(value)}")
+                try:
+                    ask(changed)
+                except Exception as error:  # noqa: BLE001 - any exception is no crash
+                    assert not isinstance(error, SystemError), error  # noqa: PT017
+
+
+def _like(value):
+    """Yield arrays of the type of a learnt one, with other sizes and with values out of range."""
+    if isinstance(value, np.ndarray) and value.dtype.kind in "iuf":
+        yield value[:1]
+        yield value[:0]
+        yield np.tile(value, 3)
+        yield value.astype(np.float64)
+        yield value.reshape(1, -1)
+        if value.dtype.kind in "iu":
+            info = np.iinfo(value.dtype)
+            yield np.full_like(value, info.max)
+            yield np.full_like(value, info.min)
+            yield np.full_like(value, 1_000_000)
+        else:
+            yield np.full_like(value, np.nan)
+    if sparse.issparse(value):
+        yield sparse.csr_array((1, 1), dtype=np.float32)
+        yield sparse.csr_array((value.shape[1], value.shape[0]), dtype=np.float32)
+        outside = sparse.csr_array(value.copy())
+        outside.indices[:] = 2**31 - 1
+        yield outside
+        outside = sparse.csr_array(value.copy())
+        outside.indptr[-1] = 2**30
+        yield outside
+
+
+def _short(value):
+    return repr(value)[:60].replace("\n", " ")
+
+
+CHECKS = [hostile_parameters_are_refused_or_harmless]
+SLOW_CHECKS = [hostile_attributes_never_crash]

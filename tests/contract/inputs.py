@@ -1,0 +1,152 @@
+"""Checks: the same points in any form, and unusual sizes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from tests.contract.subject import answer_bits, check_answers, small_data
+from tests.helpers.bits import bits
+
+
+def wide_indices(X):
+    """Return the same matrix with indices of 64 bits."""
+    wide = sparse.csr_array(X.copy())
+    wide.indices, wide.indptr = wide.indices.astype(np.int64), wide.indptr.astype(np.int64)
+    return wide
+
+
+def unsorted(X):
+    """Return the same matrix with falling columns, and an explicit zero in every row."""
+    data, indices, indptr = [], [], [0]
+    for row in range(X.shape[0]):
+        begin, end = X.indptr[row], X.indptr[row + 1]
+        free = next(c for c in range(X.shape[1]) if c not in X.indices[begin:end])
+        data += [*X.data[begin:end][::-1], 0.0]
+        indices += [*X.indices[begin:end][::-1], free]
+        indptr.append(len(indices))
+    return sparse.csr_array(
+        (np.array(data, np.float32), np.array(indices, np.int32), np.array(indptr)), X.shape
+    )
+
+
+def read_only(X):
+    """Return the same matrix on arrays that may not be written."""
+    locked = sparse.csr_array(X.copy())
+    for part in (locked.data, locked.indices, locked.indptr):
+        part.flags.writeable = False
+    return locked
+
+
+def locked_dense(X):
+    """Return the same matrix as an array that may not be written."""
+    dense = X.toarray()
+    dense.flags.writeable = False
+    return dense
+
+
+FORMS = {
+    "csr_matrix": sparse.csr_matrix,
+    "csc_array": sparse.csc_array,
+    "csc_matrix": sparse.csc_matrix,
+    "coo_array": sparse.coo_array,
+    "lil_array": sparse.lil_array,
+    "indices of 64 bits": wide_indices,
+    "unsorted, with zeros": unsorted,
+    "read-only": read_only,
+    "double precision": lambda X: X.astype(np.float64),
+}
+DENSE_FORMS = {
+    "dense": lambda X: X.toarray(),
+    "dense by columns": lambda X: np.asfortranarray(X.toarray()),
+    "dense, every second": lambda X: np.repeat(X.toarray(), 2, axis=1)[:, ::2],
+    "dense, read-only": locked_dense,
+    "lists": lambda X: X.toarray().tolist(),
+}
+
+
+def parts(matrix):
+    """Return what of a matrix must stay as it was."""
+    return bits(vars(matrix)) if sparse.issparse(matrix) else bits(matrix)
+
+
+def every_form_of_points_gives_the_same_answers(subject, _folder):
+    X = small_data()[0][:20]
+    model = subject.fitted()
+    wanted = answer_bits(model)
+    dense_wanted = answer_bits(model, X.toarray())
+    for name, convert in {**FORMS, **DENSE_FORMS}.items():
+        given = convert(X)
+        before = parts(given)
+        found = answer_bits(model, given)
+        if sparse.issparse(given) and "transformed" in found:
+            found["transformed"] = (wanted["transformed"][0], *found["transformed"][1:])
+        assert found == (wanted if sparse.issparse(given) else dense_wanted), name
+        assert parts(given) == before, f"{name} was changed"
+
+
+def every_form_of_training_data_gives_the_same_model(subject, _folder):
+    X, Y = small_data()
+    wanted = answer_bits(subject.fitted())
+    for name, convert in {**FORMS, "dense, read-only": locked_dense}.items():
+        given = convert(X), Y if name.startswith("dense") else convert(Y)
+        before = [parts(one) for one in given]
+        assert answer_bits(subject.fit(*given)) == wanted, name
+        assert [parts(one) for one in given] == before, f"{name} was changed"
+    lists = [row.indices.tolist() for row in (Y[[i]] for i in range(Y.shape[0]))]
+    lists[0] = sorted({*lists[0], Y.shape[1] - 1})  # or the last label would not be known
+    full = Y.tolil()
+    full[0, Y.shape[1] - 1] = 1.0
+    assert answer_bits(subject.fit(X, lists)) == answer_bits(subject.fit(X, full.tocsr()))
+
+
+def empty_rows_have_finite_answers(subject, _folder):
+    X, Y = small_data()
+    model = subject.fitted()
+    check_answers(model, sparse.csr_array((3, X.shape[1]), dtype=np.float32))
+    kept = np.repeat([1.0, 0.0], 32)[:, None]
+    sparser = sparse.csr_array(X.multiply(kept).astype(np.float32))
+    check_answers(subject.fit(sparser, Y), sparser)
+
+
+def unusual_sizes_are_learnt_or_refused(subject, _folder):
+    shapes = ((1, 31, 14), (64, 1, 14), (2, 2, 1), (64, 31, 1), (1, 1, 1))
+    for n_points, n_features, n_labels in shapes:
+        draw = np.random.default_rng(n_points)
+        X = sparse.csr_array(draw.random((n_points, n_features), dtype=np.float32))
+        Y = sparse.csr_array(np.ones((n_points, n_labels), dtype=np.float32))
+        try:
+            model = subject.fit(X, Y)
+        except ValueError as error:
+            message = str(error)
+            assert message
+            assert "\n" not in message
+        else:
+            check_answers(model, X)
+
+
+def more_labels_are_wanted_than_there_are(subject, _folder):
+    if not subject.classifies:
+        return
+    X, Y = small_data()
+    one_label = sparse.csr_array(np.ones((X.shape[0], 1), dtype=np.float32))
+    two_classes = np.arange(X.shape[0]) % 2
+    for targets in (Y, one_label, two_classes):
+        model = subject.fit(X, targets)
+        n_labels = model.n_labels_
+        every = model.predict_topk(X[:5], k=n_labels)
+        for k in (n_labels + 1, 1000, 2**31, 2**63):
+            assert bits(model.predict_topk(X[:5], k=k)) == bits(every)
+        for k in (0, -1, 1.5, "3", None, True):
+            with pytest.raises(ValueError, match=r"^k must be an int >= 1, got "):
+                model.predict_topk(X[:5], k=k)
+
+
+CHECKS = [
+    every_form_of_points_gives_the_same_answers,
+    every_form_of_training_data_gives_the_same_model,
+    empty_rows_have_finite_answers,
+    unusual_sizes_are_learnt_or_refused,
+    more_labels_are_wanted_than_there_are,
+]

@@ -1,0 +1,179 @@
+"""Checks: a fit that fails, in whatever way, leaves the estimator as it was."""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import os
+import signal
+import sys
+import threading
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import defrag
+from tests.contract.subject import answer_bits, file_bytes, small_data
+from tests.helpers.bits import bits
+from tests.helpers.isolation import run_in_child
+
+SOURCES = str(Path(defrag.__file__).parent)
+
+
+class Remembered:
+    """A fitted estimator as it is now, to be compared with what it is later."""
+
+    def __init__(self, model, folder):
+        self.model, self.folder = model, folder
+        self.state = self.look()
+
+    def look(self):
+        answers = answer_bits(self.model)  # first: they may fill what is kept for the next ones
+        visible = {name: one for name, one in vars(self.model).items() if not name.startswith("_")}
+        return (
+            bits(visible),
+            self.model.n_features_in_,
+            answers,
+            file_bytes(self.model, self.folder),
+        )
+
+    def check(self, what):
+        assert self.look() == self.state, f"{what} changed the estimator"
+        narrow = small_data()[0][:, :8]
+        for ask in ("predict_topk", "predict", "decision_function", "transform"):
+            if hasattr(self.model, ask):
+                with pytest.raises(ValueError, match="features"):
+                    getattr(self.model, ask)(narrow)
+
+
+def refused_data(subject):
+    """Yield training data that fit refuses, narrower than what the model was fitted on."""
+    X, Y = small_data()
+    narrow = X[:, :8]
+    broken = narrow.copy()
+    broken.data = broken.data.copy()
+    broken.data[0] = np.nan
+    yield "NaN", broken, Y
+    yield "one dimension", np.ones(8), Y
+    yield "no points", narrow[:0], Y[:0]
+    if subject.classifies:
+        yield "labels one row short", narrow, Y[:-1]
+        yield "no labels at all", narrow, None
+        yield "no label for any point", narrow, sparse.csr_array(Y.shape, dtype=np.float32)
+        yield "labels that are no labels", narrow, Y * 2.0
+
+
+def a_refused_refit_changes_nothing(subject, folder):
+    model = subject.fitted()
+    before = Remembered(model, folder)
+    for name, X, Y in refused_data(subject):
+        with pytest.raises(ValueError, match=r"^\S.*"):
+            model.fit(X, Y)
+        before.check(name)
+    X, Y = small_data()
+    model.set_params(n_jobs="many")
+    with pytest.raises(ValueError, match="n_jobs"):
+        model.fit(X[:, :8], Y)
+    model.set_params(n_jobs=1)
+    before.check("a bad parameter")
+
+
+@contextlib.contextmanager
+def failing_at(n_calls, error):
+    """Raise an error at the n-th call of a function of the package, or after one in C."""
+    seen = 0
+
+    def watch(frame, event, _argument):
+        nonlocal seen
+        code = frame.f_code
+        # An error in a generator that is being closed would be lost.
+        if code.co_flags & inspect.CO_GENERATOR or not code.co_filename.startswith(SOURCES):
+            return
+        if event in {"call", "c_return"}:
+            seen += 1
+            if seen == n_calls:
+                raise error
+
+    sys.setprofile(watch)
+    try:
+        yield lambda: seen
+    finally:
+        sys.setprofile(None)
+
+
+def a_refit_that_fails_midway_changes_nothing(subject, folder):
+    model = subject.fitted()
+    before = Remembered(model, folder)
+    X, Y = small_data()
+    learner = subject.fitted()
+    with failing_at(0, KeyboardInterrupt) as n_seen:
+        learner.fit(X[:, :8], Y)
+    total = n_seen()
+    assert total > 10
+    moments = sorted({*np.linspace(1, total - 2, 10).astype(int), 2, total - 3, total - 4})
+    for moment in moments:
+        error = (KeyboardInterrupt, MemoryError)[moment % 2]
+        with failing_at(moment, error), pytest.raises(error):
+            model.fit(X[:, :8], Y)
+        before.check(f"{error.__name__} at call {moment} of {total}")
+
+
+def large_data(n_points, n_features=400, n_labels=300):
+    """Return points on which a fit takes a while."""
+    draw = np.random.default_rng(0)
+    X = sparse.random_array(
+        (n_points, n_features), density=0.1, rng=draw, dtype=np.float32, format="csr"
+    )
+    Y = sparse.random_array(
+        (n_points, n_labels), density=0.01, rng=draw, dtype=np.float32, format="csr"
+    )
+    Y.data[:] = 1.0
+    Y[:, [0]] = 1.0
+    return X, sparse.csr_array(Y)
+
+
+def an_interrupt_changes_nothing(subject, folder):
+    """Check a SIGINT that comes while kernels run, and how soon it is answered."""
+    run_in_child(_interrupt, subject, folder)
+
+
+def _interrupt(step, subject, folder):
+    before = Remembered(subject.fitted(), folder)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    warnings.simplefilter("ignore")
+    for n_points in (1_000, 10_000, 100_000):
+        step(f"{n_points} points")
+        X, Y = large_data(n_points)
+        sent, done = [], False
+        before.model = subject.fitted()
+        interrupter = threading.Thread(target=_interrupt_after, args=(0.3, sent), daemon=True)
+        interrupter.start()
+        try:
+            before.model.fit(X, Y)
+            done = True  # before the interrupt: more points
+            interrupter.join()
+            time.sleep(1.0)
+        except KeyboardInterrupt:
+            took = time.process_time() - sent[0]
+        if not done:
+            before.check("an interrupt")
+            # Half a second is the promise: of the processor, which others cannot stretch.
+            assert took < 0.5, took
+            return
+
+
+def _interrupt_after(seconds, sent):
+    """Send a SIGINT once the process has worked for a while."""
+    end, latest = time.process_time() + seconds, time.monotonic() + 10.0
+    while time.process_time() < end and time.monotonic() < latest:
+        time.sleep(0.01)
+    sent.append(time.process_time())
+    os.kill(os.getpid(), signal.SIGINT)
+
+
+CHECKS = [a_refused_refit_changes_nothing, a_refit_that_fails_midway_changes_nothing]
+SLOW_CHECKS = [an_interrupt_changes_nothing]

@@ -1,0 +1,134 @@
+"""An estimator under test: how it is built, what it is fitted on, what it is asked."""
+
+from __future__ import annotations
+
+import functools
+import pickle
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from defrag.registry import Entry, entries
+from tests.data import make_data
+from tests.helpers.bits import bits
+
+SMALL = {
+    "random_state": 0,
+    "n_jobs": 1,
+    "n_trees": 2,
+    "max_leaf_size": 3,
+    "root_arity": 3,
+    "max_cluster_size": 2,
+    "sample_points": 1.0,
+    "n_landmarks": 10,
+    "n_init": 2,
+    "n_clusterings": 1,
+    "batch_size": 16,
+    "n_learners": 2,
+    "max_iter": 50,
+}
+"""Values of parameters, of whatever estimator has them, that make small data interesting."""
+
+TEXT_ROLES = {"vectorizer", "text"}
+"""Roles of estimators that take texts in place of a matrix."""
+
+
+@functools.cache
+def small_data():
+    """Return points and labels; a few points, features and labels are empty."""
+    X, Y = make_data(n=64, d=31, n_labels=14, seed=3)
+    X.data.flags.writeable = Y.data.flags.writeable = False
+    return X, Y
+
+
+@dataclass(frozen=True)
+class Subject:
+    """An entry of the registry, with what a check needs to know."""
+
+    entry: Entry
+
+    def __str__(self):
+        return self.entry.word
+
+    @property
+    def classifies(self):
+        return self.entry.role in {"classifier", "composite"}
+
+    def new(self, **parameters):
+        """Return an unfitted estimator with small settings, and others where given."""
+        model = self.entry.estimator()()
+        known = model.get_params()
+        small = {name: value for name, value in SMALL.items() if name in known}
+        return model.set_params(**{**small, **parameters})
+
+    def fit(self, X=None, Y=None, **parameters):
+        """Return a fitted estimator."""
+        own_X, own_Y = small_data()
+        return self.new(**parameters).fit(own_X if X is None else X, own_Y if Y is None else Y)
+
+    def fitted(self):
+        """Return a copy of a model that was fitted once for all checks."""
+        return pickle.loads(_fitted(self))  # noqa: S301 - made below
+
+
+@functools.cache
+def _fitted(subject):
+    return pickle.dumps(subject.fit())
+
+
+def subjects():
+    """Return every estimator of the registry that learns from a matrix."""
+    return [Subject(entry) for entry in entries() if entry.role not in TEXT_ROLES]
+
+
+def answers(model, X=None):
+    """Ask a fitted model all that it can answer about some points."""
+    X = small_data()[0][:20] if X is None else X
+    found = {}
+    if hasattr(model, "predict_topk"):
+        found["labels"], found["scores"] = model.predict_topk(X, k=4)
+        found["decision"] = model.decision_function(X)
+        found["predicted"] = model.predict(X)
+        found["classes"] = model.classes_
+    if hasattr(model, "transform"):
+        found["transformed"] = model.transform(X)
+    assert found, "this model answers nothing"
+    return found
+
+
+def answer_bits(model, X=None):
+    """Return the bits of all answers of a model."""
+    return bits(answers(model, X))
+
+
+def file_bytes(model, folder):
+    """Return the bytes of the model's file."""
+    path = folder / "bytes.safetensors"
+    model.save(path)
+    return path.read_bytes()
+
+
+def check_answers(model, X):
+    """Check that the answers of a model are answers: shapes, ranges, order, finite numbers."""
+    found = answers(model, X)
+    n_points = X.shape[0]
+    if "labels" in found:
+        labels, scores = found["labels"], found["scores"]
+        assert labels.shape == scores.shape == (n_points, min(4, model.n_labels_))
+        assert labels.dtype == np.int32
+        assert scores.dtype == np.float32
+        assert labels.min(initial=0) >= -1
+        assert labels.max(initial=-1) < model.n_labels_
+        assert np.isfinite(scores).all()
+        assert (scores[labels < 0] == 0).all()
+        assert ((scores >= 0) & (scores <= 1)).all()
+        assert (np.diff(scores, axis=1) <= 0).all()
+        for row in labels:
+            assert len(set(row[row >= 0])) == (row >= 0).sum()
+    if "transformed" in found:
+        rows = found["transformed"]
+        assert rows.shape[0] == n_points
+        values = rows.data if sparse.issparse(rows) else rows
+        assert np.isfinite(values).all()
+    return found

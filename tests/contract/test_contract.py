@@ -1,0 +1,38 @@
+"""Every estimator of the registry, under every check of the contract."""
+
+from __future__ import annotations
+
+import pytest
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from defrag import Hybrid
+from tests.contract.checks import CHECKS, SLOW_CHECKS
+from tests.contract.subject import subjects
+
+EVERY = pytest.mark.parametrize("subject", subjects(), ids=str)
+
+
+def name_of(check):
+    return check.__name__
+
+
+@EVERY
+@pytest.mark.parametrize("check", CHECKS, ids=name_of)
+def test_contract(subject, check, tmp_path):
+    check(subject, tmp_path)
+
+
+@pytest.mark.slow
+@EVERY
+@pytest.mark.parametrize("check", SLOW_CHECKS, ids=name_of)
+def test_slow_contract(subject, check, tmp_path):
+    check(subject, tmp_path)
+
+
+# The data of these checks have two features, which would make one group.
+SINGLETONS = {"agglomerated": {"agglomeration": Hybrid(max_cluster_size=1)}}
+
+
+@parametrize_with_checks([one.new(**SINGLETONS.get(str(one), {})) for one in subjects()])
+def test_scikit_learn(estimator, check):
+    check(estimator)

@@ -1,0 +1,61 @@
+"""Checks: threads that answer while another one fits."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+from tests.contract.subject import small_data
+from tests.helpers.bits import bits
+from tests.helpers.isolation import run_in_child
+
+SECONDS = 0.5
+N_THREADS = 4
+
+
+def refitting_while_others_answer(subject, _folder):
+    """Check that an answer is of the old or of the new model, or a refusal of the width."""
+    run_in_child(_refit_while_answering, subject)
+
+
+def _refit_while_answering(step, subject):
+    X, Y = small_data()
+    wide, narrow = (X, Y), (X[:, :8], Y[:, :5])
+    model = subject.fit(*wide)
+    rows = [data[0][:20] for data in (wide, narrow)]
+    wanted = [_ask(subject.fit(*data), data[0][:20]) for data in (wide, narrow)]
+    end = time.monotonic() + SECONDS
+    failures, n_answers = [], [0] * N_THREADS
+
+    def ask_all_the_time(number):
+        while time.monotonic() < end:
+            found = _ask(model, rows[number % 2])
+            if found == wanted[number % 2]:
+                n_answers[number] += 1
+            elif not (isinstance(found, ValueError) and "features" in str(found)):
+                failures.append(found)
+
+    step("answering")
+    threads = [threading.Thread(target=ask_all_the_time, args=(i,)) for i in range(N_THREADS)]
+    for thread in threads:
+        thread.start()
+    n_fits = 0
+    while time.monotonic() < end or n_fits < 4:
+        model.fit(*(narrow, wide)[n_fits % 2])
+        n_fits += 1
+    for thread in threads:
+        thread.join()
+    assert not failures, repr(failures[0])[:2000]
+    assert sum(n_answers) > 0
+
+
+def _ask(model, X):
+    """Return the bits of an answer, which is of one model, or the error in its place."""
+    try:
+        found = model.predict_topk(X, k=4) if hasattr(model, "predict_topk") else model.transform(X)
+    except Exception as error:  # noqa: BLE001 - judged by the caller
+        return error
+    return bits(found)
+
+
+CHECKS = [refitting_while_others_answer]
