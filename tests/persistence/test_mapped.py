@@ -12,7 +12,7 @@ import pytest
 
 from defrag import TextClassifier, load
 from defrag.exceptions import ModelFormatError
-from defrag.persistence import _container
+from defrag.persistence import _container, _mapped
 from tests.helpers.model_drafts import X, small_defrag, small_label_tree
 
 CHANGED = r"model\.safetensors: was changed in place after it was mapped"
@@ -33,6 +33,7 @@ def overwrite(path, data):
     # File systems count time in ticks, and a test may be faster than one.
     later = time.time_ns() + 10**9
     os.utime(path, ns=(later, later))
+    time.sleep(0.005)  # a file is looked at once in a millisecond
 
 
 @pytest.mark.parametrize("size", [1.0, 0.5, 2.0])
@@ -66,6 +67,16 @@ def test_every_public_method_notices(path, tmp_path):
             call(["a fox"])
     with pytest.raises(ModelFormatError, match=CHANGED):
         model.save(tmp_path / "other")
+
+
+def test_a_file_is_looked_at_once_in_a_millisecond(path, monkeypatch):
+    model = load(path)
+    looks = []
+    monkeypatch.setattr(_mapped, "_state", lambda _: looks.append(1) or ((0, 0), (0, 0)))
+    monkeypatch.setattr(_mapped.time, "monotonic", lambda: 1e9)
+    for _ in range(5):
+        model.mapped_file_.check()
+    assert len(looks) == 1
 
 
 def test_a_copy_in_memory_does_not_care(path):

@@ -111,7 +111,7 @@ def load(path: PathLike, *, mmap: bool = True) -> Any:
         If the file cannot be read.
     """
     description, arrays = read_model_file(path, mmap=mmap)
-    mapped = MappedFile.of(path) if mmap else None
+    mapped = MappedFile(path) if mmap else None
     model = _build(display_name(path), description, arrays)
     if mapped is not None:
         mapped.check()  # what was checked is still what is there
