@@ -70,6 +70,22 @@ void write_line(const Scored* found, std::int64_t n_found, std::int64_t width, s
     }
 }
 
+/// Adds up the votes of each label, in their order, and returns how many labels there are.
+std::size_t add_up_votes(std::vector<Scored>& votes) {
+    std::stable_sort(votes.begin(), votes.end(),
+                     [](const Scored& a, const Scored& b) { return a.id < b.id; });
+    std::size_t n_labels = 0;
+    for (const Scored& vote : votes) {
+        if (n_labels > 0 && votes[n_labels - 1].id == vote.id) {
+            votes[n_labels - 1].score += vote.score;
+        } else {
+            votes[n_labels++] = vote;
+        }
+    }
+    votes.resize(n_labels);
+    return n_labels;
+}
+
 /// Compares queries with all rows.
 class Comparison {
  public:
@@ -172,37 +188,25 @@ void nearest_rows(const Context& context, const DenseView& queries, const RowPan
 void rank_votes(const Context& context, std::int64_t n_rows, std::int64_t n_neighbours,
                 const std::int32_t* neighbours, const float* weights, const CsrView& Y,
                 std::int64_t top_k, std::int32_t* labels, float* scores) {
-    std::vector<std::vector<float>> sums(context.n_threads());
     context.expect(n_rows);
-    parallel_for(
-        context, n_rows, kVoteGrain, [&](std::int64_t first, std::int64_t last, unsigned worker) {
-            std::vector<float>& sum = sums[worker];
-            if (sum.empty()) sum.assign(size_of(Y.n_cols), 0.0F);
-            std::vector<std::int32_t> seen;
-            std::vector<Scored> found;
-            for (std::int64_t row = first; row < last; ++row) {
-                seen.clear();
-                for (std::int64_t i = row * n_neighbours; i < (row + 1) * n_neighbours; ++i) {
-                    if (neighbours[i] < 0 || !(weights[i] > 0.0F)) continue;
-                    for (auto e = Y.begin(neighbours[i]); e < Y.end(neighbours[i]); ++e) {
-                        float& own = sum[size_of(Y.indices[e])];
-                        if (own == 0.0F) seen.push_back(Y.indices[e]);
-                        own += weights[i];
-                    }
+    parallel_for(context, n_rows, kVoteGrain, [&](std::int64_t first, std::int64_t last, unsigned) {
+        // Sorted rather than counted: a model may have any number of labels.
+        std::vector<Scored> found;
+        for (std::int64_t row = first; row < last; ++row) {
+            found.clear();
+            for (std::int64_t i = row * n_neighbours; i < (row + 1) * n_neighbours; ++i) {
+                if (neighbours[i] < 0 || !(weights[i] > 0.0F)) continue;
+                for (auto e = Y.begin(neighbours[i]); e < Y.end(neighbours[i]); ++e) {
+                    found.push_back({weights[i], Y.indices[e]});
                 }
-                found.clear();
-                for (const std::int32_t label : seen) {
-                    found.push_back({sum[size_of(label)], label});
-                    sum[size_of(label)] = 0.0F;
-                }
-                const auto n_seen = static_cast<std::int64_t>(found.size());
-                const std::int64_t n_found = std::min(top_k, n_seen);
-                std::partial_sort(found.begin(), found.begin() + n_found, found.end(), better);
-                write_line(found.data(), n_found, top_k, labels + row * top_k,
-                           scores + row * top_k);
             }
-            context.advance(last - first);
-        });
+            const auto n_labels = static_cast<std::int64_t>(add_up_votes(found));
+            const std::int64_t n_found = std::min(top_k, n_labels);
+            std::partial_sort(found.begin(), found.begin() + n_found, found.end(), better);
+            write_line(found.data(), n_found, top_k, labels + row * top_k, scores + row * top_k);
+        }
+        context.advance(last - first);
+    });
 }
 
 }  // namespace defrag

@@ -35,7 +35,7 @@ void nearest_rows(const Context& context, const DenseView& queries, const RowPan
 /// neighbours that have it, added in the order of the neighbours. `neighbours` and `weights`
 /// are [row][n_neighbours], -1 for none; `Y` has the labels of each neighbour. Writes the top_k
 /// labels of each row, ties to the smaller label, -1 and 0 where fewer.
-/// O(labels of all neighbours); memory: 4 bytes per label and thread.
+/// O(v log v) for the v labels of a row's neighbours; memory: 16 v bytes per thread.
 void rank_votes(const Context& context, std::int64_t n_rows, std::int64_t n_neighbours,
                 const std::int32_t* neighbours, const float* weights, const CsrView& Y,
                 std::int64_t top_k, std::int32_t* labels, float* scores);

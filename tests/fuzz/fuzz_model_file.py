@@ -26,7 +26,10 @@ from tests.helpers.model_drafts import (
     small_dismec,
     small_hybrid,
     small_label_tree,
+    small_leml,
+    small_lpsr,
     small_rare,
+    small_sleec,
 )
 
 NASTY = [
@@ -42,9 +45,8 @@ NASTY_BYTES = [0, 1, 127, 128, 255]
 def small_models(folder):
     """Give the bytes of small files; the first is a clustering with every optional array.
 
-    The last six are classifiers: of label ids, of classes, with int8 weights, agglomerated, flat.
-    The last five are classifiers: of label ids, of classes, with int8 weights, agglomerated,
-    and with imputation before and re-ranking after it.
+    The others are classifiers: of label ids, of classes, with int8 weights, agglomerated, flat,
+    embeddings, a partition, and with imputation before and re-ranking after it.
     """
     model = clone(small_defrag()).fit(X[:, :6])  # few bytes, so that all can be changed
     model.feature_names_in_ = np.array(list("aäbcde"), dtype=object)
@@ -63,6 +65,9 @@ def small_models(folder):
         (small_agglomerated(), {"weights": "float16"}),
         (small_dismec(), {}),
         (small_dismec(), {"weights": "int8"}),
+        (small_leml(), {}),
+        (small_sleec(), {}),
+        (small_lpsr(), {}),
         (small_rare(), {}),
     ):
         one.save(folder / "classifier", **options)

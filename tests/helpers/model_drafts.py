@@ -8,6 +8,7 @@ import numpy as np
 
 from defrag import (
     LEML,
+    LPSR,
     SLEEC,
     Agglomerated,
     Defrag,
@@ -58,6 +59,12 @@ def small_sleec(**parameters):
     """Fit one learner of two clusters, with vectors of length 2."""
     settings = {"cluster_size": 15, "n_components": 2, "n_neighbors": 3, "random_state": 0}
     return SLEEC(1, **{**settings, **parameters}).fit(X, Y)
+
+
+def small_lpsr(**parameters):
+    """Fit two clusters of at most three labels over flat classifiers."""
+    settings = {"cluster_size": 15, "labels_per_cluster": 3, "random_state": 0}
+    return LPSR(DiSMEC(), **{**settings, **parameters}).fit(X, Y)
 
 
 def small_agglomerated(**parameters):

@@ -95,14 +95,12 @@ class FilteredRanker:
         """Return the best labels of each row; see :meth:`Classifier.rank`."""
         kept_labels = np.full((X.shape[0], k), -1, dtype=np.int32)
         kept_scores = np.zeros((X.shape[0], k), dtype=np.float32)
-        n_labels = self.base.n_labels_
-        wanted = np.zeros(n_labels + 1, dtype=bool)  # the last one is that of -1
-        wanted[self.labels] = True
-        step = 1 + _SCORES_AT_A_TIME // n_labels
+        n_ranked = max(1, self.base.max_ranked())
+        step = 1 + _SCORES_AT_A_TIME // n_ranked
         for first in range(0, X.shape[0], step):
             rows = slice(first, first + step)
-            labels, scores = self.base.rank(X[rows], n_labels, exhaustive=True)
-            kept = wanted[labels]
+            labels, scores = self.base.rank(X[rows], n_ranked, exhaustive=True)
+            kept = np.isin(labels, self.labels)
             kept &= np.cumsum(kept, axis=1) <= k
             place = np.cumsum(kept, axis=1) - 1
             at_row = np.nonzero(kept)[0]
