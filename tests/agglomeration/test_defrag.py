@@ -45,6 +45,7 @@ def planted(n_blocks, size, n_points, seed):
     return sparse.csr_array(columns[:, owner]), owner, block_of_point
 
 
+@pytest.mark.slow  # one configuration of each is in the contract
 @parametrize_with_checks(
     [
         Defrag(),

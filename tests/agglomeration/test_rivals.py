@@ -42,6 +42,7 @@ ALL = [
 SINGLE = {"max_cluster_size": 1}
 
 
+@pytest.mark.slow  # one configuration of each is in the contract
 @parametrize_with_checks(
     [
         *ALL,

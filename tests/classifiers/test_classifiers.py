@@ -41,6 +41,7 @@ CLASSIFIERS = [
 ]
 
 
+@pytest.mark.slow  # one configuration of each is in the contract
 @parametrize_with_checks(
     [
         LabelTree(),

@@ -24,6 +24,7 @@ VARIANTS = [
 ]
 
 
+@pytest.mark.slow  # one configuration of each is in the contract
 @parametrize_with_checks([Bonsai(), Bonsai(arity=2), PLT(), PLT(max_leaf_size=1)])
 def test_scikit_learn_contract(estimator, check):
     check(estimator)

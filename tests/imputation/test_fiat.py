@@ -34,6 +34,7 @@ SCALES = {"paper": "raw", "cosine": "cosine", "blend": "slope"}
 GROUPS = Defrag(max_cluster_size=4, sample_points=1.0)
 
 
+@pytest.mark.slow  # one configuration of each is in the contract
 @parametrize_with_checks(
     [
         Fiat(),
@@ -47,6 +48,7 @@ def test_scikit_learn_contract_of_the_transformer(estimator, check):
     check(estimator)
 
 
+@pytest.mark.slow  # one configuration of each is in the contract
 @parametrize_with_checks([Imputed(Parabel(1)), Imputed(Parabel(1), Fiat(beta=0.1))])
 def test_scikit_learn_contract_of_the_classifier(estimator, check):
     check(estimator)

@@ -42,6 +42,7 @@ MODELS = [
 ]
 
 
+@pytest.mark.slow  # one configuration of each is in the contract
 @parametrize_with_checks(
     [
         Refrag(Parabel(1, max_leaf_size=2), max_loss=0.0),

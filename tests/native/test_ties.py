@@ -1,0 +1,90 @@
+"""Ties and edges of the kernels, each of which one changed comparison would break."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from defrag import _native
+from defrag._validation import canonical_csr
+from defrag.imputation._companions import Companions
+from defrag.trees.balanced import build_tree
+from tests.data import zero_weights
+from tests.oracles.kmeans import kmeans
+from tests.oracles.label_trees import flat_tree
+from tests.oracles.text import assert_same, nearest_float
+
+
+@pytest.mark.parametrize("k", [1, 2, 3])
+def test_a_leaf_as_good_as_the_worst_label_is_not_pruned(k):
+    tree = flat_tree([[5, 3], [4, 2], [1, 0]])
+    rows = sparse.csr_array((1, 7), dtype=np.float32)
+    labels, _ = _native.beam_search(tree, zero_weights(tree, 1.0), rows, k=k)
+    assert labels.tolist() == [list(range(k))]
+
+
+def test_of_equal_nodes_the_first_stay_in_the_beam():
+    tree = flat_tree([[5, 3], [4, 2], [1, 0]])
+    rows = sparse.csr_array((1, 7), dtype=np.float32)
+    labels, _ = _native.beam_search(tree, zero_weights(tree, 1.0), rows, beam_size=2, k=6)
+    assert labels.tolist() == [[2, 3, 4, 5, -1, -1]]
+
+
+def test_of_equal_entries_imputation_keeps_those_of_smaller_features():
+    lists = sparse.csr_array(np.float32(np.full((9, 9), 0.5)))
+    row = sparse.csr_array(np.float32([[0, 0, 0, 0, 1, 0, 0, 0, 0]]))
+    found = Companions(lists).impute(row, None, max_growth=3, n_threads=1)
+    assert found.indices.tolist() == [0, 1, 2]
+
+
+def test_equal_items_are_split_by_id_however_many_there_are():
+    # More than 65,536 items are counted by the leading bits of their scores.
+    for n_items in (7, 70_001):
+        items = canonical_csr(np.ones((n_items, 1), dtype=np.float32), name="Z")
+        tree, _ = build_tree(items, max_leaf_size=(n_items + 1) // 2)
+        np.testing.assert_array_equal(tree.order, np.arange(n_items))
+
+
+def test_clusters_without_items_are_nobodys():
+    # Every item twice, and as many clusters as items: half of the clusters become empty.
+    items = canonical_csr(np.repeat(np.eye(6, dtype=np.float32), 2, axis=0), name="items")
+    one_round = _native.spherical_kmeans(items, n_clusters=12, max_rounds=1, seed=0)
+    found = _native.spherical_kmeans(items, n_clusters=12, seed=0)
+    assert len(set(found.cluster.tolist())) == 6
+    assert found.cluster.min() >= 0
+    assert set(found.second.tolist()) == {-1}
+    assert found.objective == pytest.approx(1.0)
+    assert found.n_rounds >= one_round.n_rounds
+    starts = [int(np.flatnonzero(found.cluster == c)[0]) for c in sorted(set(found.cluster))]
+    cluster, second, objective, _ = kmeans(
+        items.toarray().astype(np.float64), starts, tolerance=1e-4, max_rounds=9
+    )
+    assert len(set(cluster)) == 6
+    assert set(second) == {-1}
+    assert objective == pytest.approx(found.objective)
+
+
+def decimals_near_midpoints(n, seed=0):
+    """Yield decimals of few digits that a double takes for the middle of two floats."""
+    draw = np.random.default_rng(seed)
+    for _ in range(n):
+        low = np.float32(draw.uniform(1, 2) * 2.0 ** draw.integers(-20, 20))
+        middle = (Fraction(float(low)) + Fraction(float(np.nextafter(low, np.float32(3e38))))) / 2
+        shift = 0
+        while middle * 10**shift < 2**52 / 10:
+            shift += 1
+        digits = round(middle * 10**shift)
+        yield f"{digits}e-{shift}".encode()
+        yield f"{digits + 1}e-{shift}".encode()
+
+
+def test_numbers_near_the_middle_of_two_floats_are_rounded_once():
+    texts = list(decimals_near_midpoints(400))
+    rounded_twice = 0
+    for text in texts:
+        assert_same(b"1 1\n0:" + text + b"\n", "features")
+        rounded_twice += np.float32(float(text)) != nearest_float(text)
+    assert rounded_twice > 10  # or nothing would have been tried
