@@ -220,6 +220,20 @@ def test_the_report_says_when_passes_ran_out():
     assert np.all(solution.violation > 0)
 
 
+def test_nothing_converges_without_a_tolerance_or_on_part_of_the_rows():
+    X, Y = random_problem(11)
+    assert not solve(X, Y, replace(TIGHT, tolerance=0.0, max_passes=50)).converged.any()
+    n_passes = int(solve(X, Y, TIGHT).passes.max())
+    for max_passes in range(1, n_passes + 1):
+        found = solve(X, Y, replace(TIGHT, max_passes=max_passes))
+        settled = solve(X, Y, replace(TIGHT, max_passes=100 * n_passes))
+        # What is called done is as good as it gets; violations seen on few rows prove nothing.
+        np.testing.assert_allclose(
+            found.primal[found.converged], settled.primal[found.converged], rtol=1e-4
+        )
+        assert (found.violation[found.converged] <= TIGHT.tolerance).all()
+
+
 def test_unknown_names_are_refused():
     with pytest.raises(ValueError, match="loss must be 'squared_hinge' or 'logistic', got 'l1'"):
         solve([[1.0]], [[1.0]], SolverOptions(loss="l1"))

@@ -1,0 +1,75 @@
+"""What decides which labels are predicted, and which are candidates for a new ranking."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from defrag import LabelTree, Refrag
+from defrag.classifiers._base import Classifier
+from tests.data import make_data
+
+HALF = np.float32(0.5)
+SCORES = np.array([[1.0, np.nextafter(HALF, np.float32(1)), HALF, 0.25]], dtype=np.float32)
+
+
+class Fixed(Classifier):
+    """Give every point the same scores."""
+
+    def __init__(self, *, random_state=0, n_jobs=None):
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def _train(self, X, Y, seed):
+        pass
+
+    def rank(self, X, k, *, exhaustive):  # noqa: ARG002 - the contract
+        labels = np.tile(np.arange(4, dtype=np.int32), (X.shape[0], 1))
+        return labels[:, :k], np.tile(SCORES, (X.shape[0], 1))[:, :k]
+
+
+@pytest.mark.parametrize("dense", [False, True])
+def test_a_label_is_predicted_above_one_half_and_not_at_it(dense):
+    Y = np.ones((2, 4)) if dense else sparse.csr_array(np.ones((2, 4), dtype=np.float32))
+    found = Fixed().fit(np.eye(2), Y).predict(np.eye(2))
+    found = found if dense else found.toarray()
+    np.testing.assert_array_equal(found, [[1, 1, 0, 0]] * 2)
+
+
+def asked_of_base(model, X, k, monkeypatch):
+    """Return how many labels a re-ranking asks its base for."""
+    seen = []
+    rank = type(model.base_).rank
+
+    def watch(base, rows, n, *, exhaustive):
+        seen.append(n)
+        return rank(base, rows, n, exhaustive=exhaustive)
+
+    monkeypatch.setattr(type(model.base_), "rank", watch)
+    model.predict_topk(X, k=k)
+    return seen
+
+
+@pytest.mark.parametrize(
+    ("candidates", "k", "asked"), [(7, 3, 7), (7, 9, 9), (7, 7, 7), (10**6, 3, 40), (2**40, 3, 40)]
+)
+def test_candidates_are_capped_by_what_is_wanted_and_what_there_is(
+    candidates, k, asked, monkeypatch
+):
+    X, Y = make_data()
+    model = Refrag(
+        LabelTree(), gamma=4.0, propensity_weight=1.0, candidates=candidates, random_state=0
+    ).fit(X, Y)
+    assert asked_of_base(model, X, k, monkeypatch) == [asked]
+
+
+def test_labels_without_points_have_no_bonus():
+    X, Y = make_data()
+    model = Refrag(LabelTree(), gamma=0.0, propensity_weight=1.0, random_state=0).fit(X, Y)
+    counts = np.bincount(Y.indices, minlength=Y.shape[1])
+    assert (counts[-3:] == 0).all()
+    np.testing.assert_array_equal(model.bonus_[counts == 0], 0)
+    assert (model.bonus_[counts > 0] > 0).all()
+    order = np.argsort(counts[counts > 0], kind="stable")
+    assert (np.diff(model.bonus_[counts > 0][order]) <= 0).all()
