@@ -140,9 +140,10 @@ sanitize-quick: build/asan/.built ## the same, for the tests marked `sanitize`
 	build/asan/defrag_tests
 	$(call with,asan) $(ASAN) $(PYTEST) -n $(WORKERS) tests -m sanitize --timeout 600
 
+# Tests of threads have "threads" in their names.
 tsan: build/tsan/.built ## C++ tests and tests of threads under ThreadSanitizer
 	setarch -R build/tsan/defrag_tests
-	$(call with,tsan) $(TSAN) setarch -R $(PYTEST) tests -m threads --timeout 3000
+	$(call with,tsan) $(TSAN) setarch -R $(PYTEST) tests -k threads --timeout 3000
 
 coverage: $(VENV)/.test ## lines of Python and C++ that the tests execute, into build/coverage
 	$(PIP) --group coverage
@@ -157,7 +158,7 @@ coverage: $(VENV)/.test ## lines of Python and C++ that the tests execute, into 
 
 torture: $(VENV)/.test ## the fuzzers with their full volumes, at most an hour
 	ls tests/fuzz/fuzz_*.py | sed 's/\.py//; s|/|.|g' | \
-	  xargs -P 2 -I {} sh -c 'echo "== {}"; timeout 3600 $(BIN)/python -m {}'
+	  timeout 3600 xargs -P 2 -I {} sh -c 'echo "== {}"; $(BIN)/python -m {}'
 
 clean: ## remove what make has made
 	rm -rf $(VENV) build dist docs/build docs/generated
