@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "bindings/gil.hpp"
 #include "core/csr.hpp"
 #include "core/parallel.hpp"
 
@@ -91,6 +92,7 @@ inline void check_below(const Array<std::int32_t>& ids, std::int64_t limit, cons
 inline Context make_context(unsigned n_threads, const nb::object& progress) {
     PyObject* callable = progress.is_none() ? nullptr : progress.ptr();
     return Context(n_threads, [callable](double share) {
+        const Crossing crossing;
         const nb::gil_scoped_acquire gil;
         if (PyErr_CheckSignals() != 0) throw nb::python_error();
         if (callable != nullptr) nb::borrow<nb::object>(callable)(share);
@@ -101,7 +103,7 @@ inline Context make_context(unsigned n_threads, const nb::object& progress) {
 template <class Kernel>
 auto run(unsigned n_threads, const nb::object& progress, Kernel kernel) {
     const Context context = make_context(n_threads, progress);
-    const nb::gil_scoped_release release;
+    const ReleasedGil released;
     return kernel(context);
 }
 

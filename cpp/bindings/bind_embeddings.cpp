@@ -88,7 +88,7 @@ void bind_embeddings(nb::module_& m) {
                         extent(panels.shape(1)) == view.n_cols &&
                         extent(panels.shape(2)) == kPanelRows,
                     "panels must have sixteen rows each and the columns of the matrix");
-            const nb::gil_scoped_release release;
+            const ReleasedGil released;
             pack_panels(view, panels.data());
         },
         "rows"_a.noconvert(), "panels"_a.noconvert());

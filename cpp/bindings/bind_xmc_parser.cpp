@@ -65,14 +65,14 @@ void bind_parser(nb::module_& m) {
                 if (!view.empty() && view.back() != '\n') {
                     throw std::invalid_argument("text must end with a line feed");
                 }
-                const nb::gil_scoped_release release;
+                const ReleasedGil released;
                 self.feed(view);
             },
             "text"_a)
         .def("finish", [](TextParser& self) {
             ParsedText parsed;
             {
-                const nb::gil_scoped_release release;
+                const ReleasedGil released;
                 parsed = self.finish();
             }
             return to_python(std::move(parsed));
@@ -93,7 +93,7 @@ void bind_xmc_parser(nb::module_& m) {
         [](const nb::bytes& text) {
             Vector<float> values;
             {
-                const nb::gil_scoped_release release;
+                const ReleasedGil released;
                 values = parse_values(view_of(text));
             }
             return to_numpy(std::move(values));
@@ -126,7 +126,7 @@ void bind_xmc_parser(nb::module_& m) {
                                         first_label};
             std::string text;
             {
-                const nb::gil_scoped_release release;
+                const ReleasedGil released;
                 text = format_rows(feature_view, label_view, options, begin, end);
             }
             return nb::bytes(text.data(), text.size());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The table of contents of the compiled module; each room registers itself.
-#include <nanobind/nanobind.h>
+#include "bindings/gil.hpp"
 
 namespace nb = nanobind;
 
@@ -28,6 +28,7 @@ void bind_solver(nb::module_& m);
 
 NB_MODULE(_core, m) {
     m.doc() = "Compiled kernels of defrag; private, reached through defrag._native only.";
+    defrag::guard_exit();
     bind_csr(m);
     bind_representations(m);
     bind_tree(m);

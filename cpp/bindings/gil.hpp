@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+namespace defrag {
+
+namespace nb = nanobind;
+
+/// The way from a kernel back into Python, which is closed when the interpreter exits. Until
+/// Python 3.14 a daemon thread that asks for the GIL after that is ended by an exception that
+/// no C++ code may catch, which ends the process; here it waits instead for the process to end.
+struct Gate {
+    std::atomic<bool> closed{false};
+    std::atomic<int> crossing{0};  // threads that wait for the GIL, or hold it inside a hook
+    std::thread::id closer;        // the thread that exits may still pass
+};
+
+inline Gate& gate() {
+    static Gate instance;
+    return instance;
+}
+
+/// Keeps the interpreter alive while a kernel's thread is in Python.
+class Crossing {
+ public:
+    Crossing() {
+        gate().crossing.fetch_add(1);
+        if (!gate().closed.load() || gate().closer == std::this_thread::get_id()) return;
+        gate().crossing.fetch_sub(1);
+        while (true) std::this_thread::sleep_for(std::chrono::hours(1));
+    }
+    ~Crossing() { gate().crossing.fetch_sub(1); }
+    Crossing(const Crossing&) = delete;
+    Crossing& operator=(const Crossing&) = delete;
+};
+
+/// Releases the GIL, and takes it back through the gate.
+class ReleasedGil {
+ public:
+    ReleasedGil() : state_(PyEval_SaveThread()) {}
+    ~ReleasedGil() {
+        const Crossing crossing;
+        PyEval_RestoreThread(state_);
+    }
+    ReleasedGil(const ReleasedGil&) = delete;
+    ReleasedGil& operator=(const ReleasedGil&) = delete;
+
+ private:
+    PyThreadState* state_;
+};
+
+/// Closes the gate and waits, for two seconds at most, until no thread is in it.
+inline void close_gate() {
+    gate().closer = std::this_thread::get_id();
+    gate().closed = true;
+    const nb::gil_scoped_release release;
+    for (int i = 0; i < 2000 && gate().crossing.load() > 0; ++i) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+}
+
+/// Has the gate closed when the interpreter exits; a forked process begins with an empty one.
+inline void guard_exit() {
+    nb::module_::import_("atexit").attr("register")(nb::cpp_function(&close_gate));
+    nb::module_::import_("os").attr("register_at_fork")(
+        nb::arg("after_in_child") = nb::cpp_function([] { gate().crossing = 0; }));
+}
+
+}  // namespace defrag
