@@ -38,7 +38,7 @@ def cpu_seconds(work: Callable[..., Any], *arguments: Any, repeats: int = 1) -> 
 
 
 def unit(X: sparse.csr_array) -> sparse.csr_array:
-    """Bring rows to length 1."""
+    """Return L2-normalised rows."""
     return unit_rows(X, 1)
 
 

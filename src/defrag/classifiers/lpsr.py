@@ -183,7 +183,7 @@ class LPSR(Classifier):
         return labels, scores
 
     def __getstate__(self) -> Any:
-        # The scorers of clusters are made anew from the base.
+        # The scorers of clusters are created from the base.
         state = dict(super().__getstate__())
         if "rankers_" in state:
             state["rankers_"] = {}

@@ -124,7 +124,7 @@ def _lock(descriptor: int, *, wait: bool) -> bool:
 
 
 def _keep_mode(descriptor: int, target: Path) -> None:
-    """Give a new file the mode and owner of the file that it replaces, before it has content."""
+    """Set mode and owner of a new, still empty file to those of the file it replaces."""
     try:
         old = target.stat()
     except FileNotFoundError:

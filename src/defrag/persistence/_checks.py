@@ -137,7 +137,7 @@ def check_permutation(part: Part, name: str) -> None:
 
 
 def tree_arrays(prefix: str, *, optional: bool = False) -> dict[str, Array]:
-    """Give the schema of a ``BalancedTree`` whose arrays start with ``prefix``."""
+    """Return the schema of a ``BalancedTree`` whose arrays start with ``prefix``."""
     group = prefix if optional else None
     return {f"{prefix}/{name}": Array(dtype, 1, group) for name, dtype in _TREE_ARRAYS.items()}
 

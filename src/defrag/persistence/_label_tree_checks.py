@@ -22,7 +22,7 @@ MOST_OUTPUTS = 65536
 
 
 def offsets(sizes: NDArray[np.integer]) -> Offsets:
-    """Give where each of some runs begins, and where the last ends.
+    """Return where each of some runs begins, and where the last ends.
 
     Examples
     --------

@@ -45,7 +45,7 @@ def save(estimator: BaseEstimator, path: PathLike, *, weights: str = "float32") 
     estimator : estimator of defrag
         Fitted.
     path : path
-        The file, by habit ``*.safetensors``.
+        The file, usually ``*.safetensors``.
     weights : {"float32", "float16", "int8"}, default="float32"
         What the weights of classifiers become in the file; see ``_codecs/tree_weights.py``
         for what of it is mapped and what is rebuilt by :func:`load`.

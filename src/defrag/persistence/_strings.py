@@ -70,7 +70,7 @@ class Strings(Sequence[str]):
 
 
 def string_arrays(name: str, *, optional: bool = False) -> dict[str, Array]:
-    """Give the schema of a list of strings."""
+    """Return the schema of a list of strings."""
     group = name if optional else None
     return {f"{name}/bytes": Array("uint8", 1, group), f"{name}/offsets": Array("int64", 1, group)}
 

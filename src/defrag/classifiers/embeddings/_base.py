@@ -267,7 +267,7 @@ def settle(X: Csr, router: Csr, *, least: int, n_threads: int) -> tuple[Csr, lis
 
 
 def restrict(X: Csr, features: Ids) -> Csr:
-    """Return some columns of a matrix, numbered anew; ``features`` rise."""
+    """Return some columns of a matrix, renumbered; ``features`` are increasing."""
     place = np.full(X.shape[1], -1, dtype=np.int32)
     place[features] = np.arange(len(features), dtype=np.int32)
     columns = place[X.indices]

@@ -86,11 +86,11 @@ class Codec(ABC):
         """
 
     def summary(self, part: Part) -> dict[str, int]:  # noqa: ARG002 - of the codecs below
-        """Give the ``features``, ``labels`` and ``groups`` of a part, those that it has."""
+        """Return the ``features``, ``labels`` and ``groups`` of a part, those that it has."""
         return {}
 
     def parameters(self, model: Any) -> dict[str, Any]:
-        """Give the parameters of an estimator, fitted or not, as JSON can say them."""
+        """Return the parameters of an estimator, fitted or not, as JSON values."""
         values = plain_parameters(model, self.schema.parameters)
         for name, rule in self.schema.parameters.items():
             if isinstance(rule, Unfitted):
@@ -195,13 +195,13 @@ def all_codecs() -> dict[str, Codec]:
 
 
 def stored_rules(estimator: type[BaseEstimator], rules: Mapping[str, Rule]) -> dict[str, Rule]:
-    """Give the rules of the parameters that are stored."""
+    """Return the rules of the parameters that are stored."""
     names = estimator().get_params(deep=False)
     return {name: rules[name] for name in names if name not in NOT_STORED}
 
 
 def plain_parameters(estimator: BaseEstimator, rules: Mapping[str, Rule]) -> dict[str, Any]:
-    """Give the parameters that are stored, as Python's own numbers and strings.
+    """Return the parameters that are stored, as Python's own numbers and strings.
 
     A generator as ``random_state`` has moved on since ``fit`` and says nothing about the model:
     it is stored as None.

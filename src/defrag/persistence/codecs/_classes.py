@@ -42,7 +42,7 @@ CLASS_ARRAYS = {
 
 
 def pack_classes(classes: NDArray[Any] | None) -> tuple[str, dict[str, NDArray[Any]]]:
-    """Give the kind of the classes, None for ids, and their arrays.
+    """Return the kind of the classes, None for ids, and their arrays.
 
     Raises
     ------

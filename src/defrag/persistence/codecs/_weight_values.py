@@ -45,7 +45,7 @@ def pack_values(weights: Floats, bounds: Offsets, weight_type: str) -> dict[str,
 
 
 def unpack_values(arrays: Mapping[str, NDArray[Any]], bounds: Offsets) -> Floats:
-    """Give the weights that :func:`pack_values` made small; float32 are used as they are."""
+    """Return the weights that :func:`pack_values` made small; float32 are used as they are."""
     weights = arrays["weights"]
     if weights.dtype == np.int8:
         weights = _widen(weights, arrays["scales"], bounds)
@@ -53,7 +53,7 @@ def unpack_values(arrays: Mapping[str, NDArray[Any]], bounds: Offsets) -> Floats
 
 
 def _find_scales(weights: Floats, bounds: Offsets) -> Floats:
-    """Give the largest weight of each run / 127; 0 for a run without weights.
+    """Return the largest weight of each run / 127; 0 for a run without weights.
 
     Rounded up to 17 bits: times 127 is then exact, so that weights which were loaded give the
     same scales and the same file again.
@@ -68,7 +68,7 @@ def _find_scales(weights: Floats, bounds: Offsets) -> Floats:
 
 
 def _quantise(weights: Floats, scales: Floats, bounds: Offsets) -> NDArray[np.int8]:
-    """Give the weights as multiples of the scale of their run."""
+    """Return the weights as multiples of the scale of their run."""
     result = np.zeros(len(weights), dtype=np.int8)
     for first, last in _blocks(bounds):
         part = slice(bounds[first], bounds[last])
@@ -80,7 +80,7 @@ def _quantise(weights: Floats, scales: Floats, bounds: Offsets) -> NDArray[np.in
 
 
 def _widen(weights: NDArray[np.int8], scales: Floats, bounds: Offsets) -> Floats:
-    """Give the weights that :func:`_quantise` made small."""
+    """Return the weights that :func:`_quantise` made small."""
     result = np.empty(len(weights), dtype=np.float32)
     for first, last in _blocks(bounds):
         part = slice(bounds[first], bounds[last])

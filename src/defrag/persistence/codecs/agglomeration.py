@@ -61,7 +61,7 @@ class PoolingCodec(Codec):
         super().__init__(estimator, schema)
 
     def parameters(self, model: FeatureClustering) -> dict[str, Any]:
-        """Give the parameters; a given representation as the word."""
+        """Return the parameters; a given representation as the word."""
         parameters = super().parameters(model)
         if not isinstance(parameters.get("representation", GIVEN), str):
             parameters["representation"] = GIVEN
@@ -81,7 +81,7 @@ class PoolingCodec(Codec):
         return Part(self.parameters(model), state, arrays)
 
     def summary(self, part: Part) -> dict[str, int]:
-        """Give the numbers of features and groups."""
+        """Return the numbers of features and groups."""
         return {"features": len(part.arrays["labels"]), "groups": part.state["n_clusters"]}
 
     def decode(self, part: Part) -> Any:

@@ -95,11 +95,11 @@ class ClassifierCodec(Codec):
         return Part(self.parameters(model), state, arrays)
 
     def summary(self, part: Part) -> dict[str, int]:
-        """Give the numbers of labels and features."""
+        """Return the numbers of labels and features."""
         return {"features": part.state["n_features"], "labels": part.state["n_labels"]}
 
     def decode(self, part: Part) -> Any:
-        """Give the classifier without what it has learnt beyond classes and names."""
+        """Return the classifier without what it has learnt beyond classes and names."""
         n_labels, n_features = part.state["n_labels"], part.state["n_features"]
         model = self.rebuild(part.parameters)
         model.n_labels_, model.n_features_in_ = n_labels, n_features

@@ -85,7 +85,7 @@ class FiatCodec(Codec):
         super().__init__(estimator, schema)
 
     def parameters(self, model: Fiat) -> dict[str, Any]:
-        """Give the parameters; groups that were given are data, as given vectors are."""
+        """Return the parameters; groups that were given are data, as given vectors are."""
         if not model.prefit:
             return super().parameters(model)
         given = {"agglomeration": None, "prefit": False, "companions": None}
@@ -117,7 +117,7 @@ class FiatCodec(Codec):
         return Part(self.parameters(model), state, arrays, {"blocks": blocks})
 
     def summary(self, part: Part) -> dict[str, int]:
-        """Give the number of features."""
+        """Return the number of features."""
         return {"features": part.state["n_features"]}
 
     def decode(self, part: Part) -> Fiat:
