@@ -1,0 +1,11 @@
+from __future__ import annotations
+
+from tests.contract.subject import subjects
+from tests.fuzz.fuzz_registry import fuzz
+
+
+def test_broken_files_of_every_kind_give_a_model_or_one_error(tmp_path):
+    refused = dict(fuzz(tmp_path, 40))
+    assert list(refused) == [str(subject) for subject in subjects()]
+    # Neither all nor none, or the mutator would test only one half of the reader.
+    assert all(10 < n < 40 for n in refused.values())
