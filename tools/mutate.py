@@ -288,6 +288,11 @@ def run(mutants: list[tuple[Mutant, list[str]]], n_jobs: int) -> tuple[int, list
             finally:
                 copies.put(copy)
 
+        first = copies.get()
+        for tests in {tuple(tests) for _, tests in mutants}:
+            if not first.test(list(tests)):
+                raise SystemExit(f"the unchanged code does not pass {' '.join(tests)}")
+        copies.put(first)
         with ThreadPoolExecutor(n_jobs) as pool:
             for mutant, alive in pool.map(one, mutants):
                 word = {True: "SURVIVED", False: "caught", None: "no program"}[alive]
