@@ -17,7 +17,9 @@ __all__ = [
     "examples",
     "print_json",
     "print_message",
+    "print_next",
     "print_values",
+    "print_written",
 ]
 
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
@@ -50,6 +52,20 @@ def print_message(message: str) -> None:
     """Print a message if stderr is a terminal."""
     if sys.stderr.isatty():
         typer.echo(message, err=True)
+
+
+def print_written(path: str, form: str, X: Any, Y: Any) -> None:
+    """Print on a terminal which data were written to a file."""
+    if path != "-":
+        labels = "no labels" if Y is None else f"{Y.shape[1]:,} labels"
+        size = f"{X.shape[0]:,} points, {X.shape[1]:,} features, {labels}"
+        print_message(f"{size} written to {escaped(path)} ({form})")
+
+
+def print_next(*commands: str) -> None:
+    """Print on a terminal which commands come next."""
+    for command in commands:
+        print_message(f"next: {command}")
 
 
 def check_stdout(path: str, *, as_json: bool) -> None:

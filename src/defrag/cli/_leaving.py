@@ -15,7 +15,7 @@ import typer
 from typer.core import TyperGroup
 
 from defrag.cli._console import escaped
-from defrag.exceptions import DefragError, FormatWarning
+from defrag.exceptions import DataWarning, DefragError, FormatWarning
 
 __all__ = ["CommandError", "LeavingGroup"]
 
@@ -53,6 +53,7 @@ class LeavingGroup(TyperGroup):
         options["standalone_mode"] = False
         with warnings.catch_warnings():
             warnings.simplefilter("always", FormatWarning)
+            warnings.simplefilter("always", DataWarning)
             warnings.showwarning = _show_warning
             try:
                 left = super().main(*args, **options)

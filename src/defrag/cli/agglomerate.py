@@ -12,7 +12,7 @@ from defrag._parameters import Choice
 from defrag._progress import progress_pulse
 from defrag._validation import check_features
 from defrag.agglomeration._pooling import FeaturePooling
-from defrag.cli._console import examples
+from defrag.cli._console import escaped, examples, print_next, print_written
 from defrag.cli._data import BaseFlag, FromFlag, LabelsFlag, StrictFlag, TruncatedFlag, read, write
 from defrag.cli._targets import check_targets
 from defrag.io.files import display_name, open_input
@@ -133,3 +133,6 @@ def agglomerate(
         pooled = _GivenGroups(*found, pooling.value, factor, n_jobs).fit(known.X)
         result = pooled.transform(points.X)
     write(out, points.with_features(result))
+    print_written(out, points.form.value, result, points.Y)
+    if points.Y is not None and out != "-":
+        print_next(f"defrag train {escaped(out)} model.safetensors --agglomerate none")

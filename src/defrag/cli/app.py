@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
+from defrag.cli._help import VerbCommand
 from defrag.cli._leaving import LeavingGroup
 
 __all__ = ["VERBS", "app"]
@@ -44,8 +45,9 @@ class LazyGroup(LeavingGroup):
 
 def _import_verb(name: str) -> Any:
     module = importlib.import_module(f"defrag.cli.{name}")
-    single = typer.Typer(context_settings=_SETTINGS)
-    single.command(name, help=module.HELP)(getattr(module, name))
+    single = typer.Typer(context_settings=_SETTINGS, add_completion=False)
+    command = getattr(module, "COMMAND", VerbCommand)
+    single.command(name, help=module.HELP, cls=command)(getattr(module, name))
     return typer.main.get_command(single)
 
 

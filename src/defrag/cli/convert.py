@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from defrag.cli._console import examples
+from defrag.cli._console import escaped, examples, print_next, print_written
 from defrag.cli._data import (
     BaseFlag,
     Form,
@@ -84,6 +84,10 @@ def convert(
     if labels_out is not None and data.Y is None:
         raise ValueError(f"--labels-out {labels_out}: the input has no labels")
     write(out, replace(data, form=target, zero_based=zero_based), labels=labels_out)
+    print_written(out, target.value, data.X, data.Y)
+    if data.Y is not None and out != "-":
+        also = "" if labels_out is None else f" --labels {escaped(labels_out)}"
+        print_next(f"defrag train {escaped(out)} model.safetensors{also}")
 
 
 def _check_split(target: Form, labels_out: str) -> None:

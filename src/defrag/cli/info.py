@@ -82,7 +82,30 @@ def info(
     if as_json:
         print_json(described)
     else:
-        print_values(_flat(described))
+        print_values(_for_people(described))
+
+
+def _for_people(described: dict[str, Any]) -> dict[str, Any]:
+    """Put what the file is and what to do with it before the details."""
+    file, kind = described["file"], described["kind"]
+    features, labels = described.get("features"), described.get("labels")
+    if kind == "data":
+        known = "without labels" if labels is None else f"with {labels:,} labels"
+        what = f"{described['points']:,} points of {features:,} features, {known}"
+        command = f"defrag train {file} model.safetensors"
+        command = command if labels is not None else f"defrag predict MODEL {file}"
+    elif kind == "groups":
+        what = f"{described['groups']:,} groups of {features:,} features"
+        command = f"defrag agglomerate DATA {file} OUT"
+    elif labels is not None:
+        over = described.get("parameters", {}).get("base")
+        base = f" of {over['kind']}" if isinstance(over, dict) else ""
+        what = f"{kind}{base}: predicts {labels:,} labels from {features:,} features"
+        command = f"defrag predict {file} DATA"
+    else:
+        what = f"{kind}: transforms {features:,} features"
+        command = f'defrag.load("{file}").transform(X)'
+    return {"file": file, "what": what, "next": command, **_flat(described)}
 
 
 def _flat(described: dict[str, Any]) -> dict[str, Any]:

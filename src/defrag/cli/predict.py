@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import warnings
 from contextlib import contextmanager
+from enum import Enum
 from typing import IO, TYPE_CHECKING, Annotated, Any
 
 import numpy as np
@@ -11,7 +13,7 @@ import typer
 
 from defrag._progress import progress_bar, progress_pulse
 from defrag.classifiers._base import Classifier
-from defrag.cli._console import escaped, examples
+from defrag.cli._console import escaped, examples, print_message, print_next
 from defrag.cli._data import (
     BaseFlag,
     Form,
@@ -22,7 +24,7 @@ from defrag.cli._data import (
     form_of_name,
 )
 from defrag.cli._targets import check_targets
-from defrag.exceptions import FormatError
+from defrag.exceptions import DataWarning, FormatError
 from defrag.io.atomic import atomic_writer
 from defrag.io.blocks import RowBlocks, cut_rows
 from defrag.io.files import display_name, open_input
@@ -50,6 +52,13 @@ HELP = (
 )
 
 
+class Empty(str, Enum):
+    """What points without features get."""
+
+    bias = "bias"
+    nothing = "nothing"
+
+
 def predict(
     *,
     model: Annotated[str, typer.Argument(metavar="MODEL", help="The model file.")],
@@ -59,6 +68,10 @@ def predict(
     names: Annotated[
         bool, typer.Option("--names", help="Write label names instead of ids.")
     ] = False,
+    empty: Annotated[
+        Empty,
+        typer.Option(help="What points without features get: the labels of the biases, or none"),
+    ] = Empty.bias,
     form: FromFlag = None,
     zero_based: BaseFlag = None,
     n_jobs: Annotated[int, typer.Option(help="Number of threads; -1 for all.")] = -1,
@@ -85,7 +98,7 @@ def predict(
                 f"{display_name(data)}: {points.n_features} features, but {escaped(model)} "
                 f"was trained on {classifier.n_features_in_}"
             )
-        ranked = _rank(classifier, points, min(top_k, classifier.n_labels_))
+        ranked = _Ranking(classifier, points, min(top_k, classifier.n_labels_), empty.value)
         with atomic_writer(output) as file:
             if as_json:
                 _write(file, (_json_lines(*pair, known) for pair in ranked))
@@ -93,6 +106,15 @@ def predict(
                 _write(file, (_name_lines(*pair, known) for pair in ranked))
             else:
                 _write_text(file, points, ranked, classifier.n_labels_)
+    if ranked.n_empty:
+        told = "labels of the biases (--empty nothing gives none)"
+        told = told if empty is Empty.bias else "no labels"
+        noun = f"{ranked.n_empty:,} of {points.n_rows:,} points have no features"
+        print_message(f"{escaped(display_name(data))}: {noun}: they get {told}")
+    if output != "-":
+        print_message(f"{points.n_rows:,} points written to {escaped(output)}")
+        if not (as_json or names):
+            print_next(f"defrag evaluate {escaped(display_name(data))} {escaped(output)}")
 
 
 class _Rows:
@@ -144,16 +166,28 @@ def _points(
         yield RowBlocks(stream, strict=strict, allow_truncated=allow_truncated)
 
 
-def _rank(
-    classifier: Classifier, points: RowBlocks | _Rows, k: int
-) -> Iterator[tuple[Ids, Floats]]:
-    declared, done = points.n_rows, 0
-    with progress_bar("predicting") as progress:
-        for block in points:
-            yield classifier.predict_topk(block, k=k)
-            done += block.shape[0]
-            if progress is not None:
-                progress(min(1.0, done / max(1, declared)))
+class _Ranking:
+    """The best labels of blocks of points, and how many of the points had no features."""
+
+    def __init__(
+        self, classifier: Classifier, points: RowBlocks | _Rows, k: int, empty: str
+    ) -> None:
+        self.classifier, self.points, self.k, self.empty = classifier, points, k, empty
+        self.n_empty = 0
+
+    def __iter__(self) -> Iterator[tuple[Ids, Floats]]:
+        declared, done = self.points.n_rows, 0
+        with progress_bar("predicting") as progress:
+            for block in self.points:
+                self.n_empty += int(np.count_nonzero(np.diff(block.indptr) == 0))
+                with warnings.catch_warnings():
+                    # Told once, with the number of all blocks.
+                    warnings.simplefilter("ignore", DataWarning)
+                    ranked = self.classifier.predict_topk(block, k=self.k, empty=self.empty)
+                yield ranked
+                done += block.shape[0]
+                if progress is not None:
+                    progress(min(1.0, done / max(1, declared)))
 
 
 def _write(file: IO[bytes], lines: Iterable[Iterable[str]]) -> None:

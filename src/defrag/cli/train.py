@@ -14,7 +14,15 @@ import typer
 from defrag._progress import progress_pulse
 from defrag.agglomeration import Defrag, Hybrid
 from defrag.classifiers import Agglomerated
-from defrag.cli._console import JsonFlag, check_stdout, escaped, examples, print_json, print_message
+from defrag.cli._console import (
+    JsonFlag,
+    check_stdout,
+    escaped,
+    examples,
+    print_json,
+    print_message,
+    print_next,
+)
 from defrag.cli._data import (
     BaseFlag,
     FromFlag,
@@ -26,6 +34,7 @@ from defrag.cli._data import (
 )
 from defrag.cli._estimate import estimate
 from defrag.cli._flags import estimator_flags
+from defrag.cli._help import TrainCommand
 from defrag.cli._models import (
     Agglomeration,
     Base,
@@ -43,13 +52,17 @@ from defrag.reranking import Refrag
 if TYPE_CHECKING:
     from defrag.typing import Csr
 
-__all__ = ["HELP", "train"]
+__all__ = ["COMMAND", "HELP", "train"]
+
+COMMAND = TrainCommand
 
 HELP = (
     "Train a classifier and write it to a model file.\n\n"
     "The default is the recommended setting: label trees on groups of Hybrid. A flag that the "
-    "chosen classifier does not have is an error. The same data and seed give the same bytes "
-    "for any number of threads."
+    "chosen classifier does not have is an error. Below are the flags that matter most; "
+    "'defrag train --classifier NAME --help' shows all flags of a classifier and of reading data, "
+    "and --agglomerate, --rerank or --impute before --help show theirs. The same data and seed "
+    "give the same bytes for any number of threads."
 ) + examples(
     "defrag train train.txt model.safetensors",
     "defrag train train.txt model.safetensors --n-trees 3 --label-names labels.txt",
@@ -203,3 +216,4 @@ def _report(model: str, X: Csr, Y: Csr, seconds: float, *, as_json: bool) -> Non
             f"{X.shape[0]:,} points, {X.shape[1]:,} features, {Y.shape[1]:,} labels: "
             f"{seconds:.1f} s, {size / 1e6:.1f} MB in {escaped(model)}"
         )
+        print_next(f"defrag predict {escaped(model)} TEST_DATA --output predictions.txt")
