@@ -56,7 +56,7 @@ def test_budget_counts_entries():
     for budget, wanted in (
         (1.5, np.minimum(sizes, np.ceil(1.5 * np.sqrt(sizes)))),
         (None, sizes),
-        ("auto", np.minimum(sizes, np.ceil(6 * np.sqrt(sizes)))),
+        ("auto", np.minimum(sizes, np.ceil(8 * np.sqrt(sizes)))),
     ):
         kept = np.diff(Focus(budget, random_state=0).fit(X, Y).transform(X).indptr)
         np.testing.assert_array_equal(kept, wanted)

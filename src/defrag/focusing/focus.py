@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Focus"]
 
-AUTO_BUDGET = 6.0
+AUTO_BUDGET = 8.0
 """The budget of "auto"; chosen on splits of training data, see docs/focus.md."""
 
 _LEAST_WEIGHT = 1e-3
@@ -42,7 +42,7 @@ class Focus(OneToOneFeatureMixin, TransformerMixin, Estimator):
     ----------
     budget : float, None or "auto", default="auto"
         Entries kept of a row, as a multiple of the square root of its number of entries; None
-        keeps all and only re-weights; "auto" is 6.
+        keeps all and only re-weights; "auto" is 8.
     power : float, default=0.5
         The relative importance of a feature is raised to this power to become its factor; 0
         leaves the values as they are.
