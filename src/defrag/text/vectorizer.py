@@ -144,11 +144,11 @@ class TextVectorizer(TransformerMixin, Estimator):
             tokenized = _native.tokenize(texts, n_threads=threads, progress=progress)
         words = _count(tokenized.indptr, tokenized.tokens, len(tokenized.words), threads)
         frequent = _document_frequency(words) >= self.min_df
-        parts, pairs = [words[:, np.flatnonzero(frequent)]], np.zeros((0, 2), dtype=np.int32)
+        matrix = _keep_columns(words, np.flatnonzero(frequent), threads)
+        pairs = np.zeros((0, 2), dtype=np.int32)
         if self.ngrams == 2:
             pairs, counted = _count_pairs(tokenized, frequent, self.min_df, threads)
-            parts.append(counted)
-        matrix = sparse.csr_array(sparse.hstack(parts, format="csr"))
+            matrix = sparse.csr_array(sparse.hstack([matrix, counted], format="csr"))
         if not matrix.shape[1]:
             raise ValueError(
                 f"texts must have a word that occurs in at least {self.min_df} of them, got "
@@ -156,7 +156,7 @@ class TextVectorizer(TransformerMixin, Estimator):
             )
         kept = self._most_frequent(matrix)
         if len(kept) < matrix.shape[1]:
-            matrix = matrix[:, kept]
+            matrix = _keep_columns(matrix, kept, threads)
         self._set_features(tokenized.words, np.flatnonzero(frequent), pairs, kept)
         n_texts = len(texts)
         ratio = (1.0 + n_texts) / (1.0 + _document_frequency(matrix))
@@ -269,9 +269,15 @@ def _count(indptr: Any, tokens: Ids, n_columns: int, n_threads: int) -> Csr:
     sequence = _native.csr_from_parts(
         (indptr, tokens, np.ones(len(tokens), dtype=np.float32)), (len(indptr) - 1, n_columns)
     )
-    columns = np.arange(n_columns, dtype=np.int32)
+    return _keep_columns(sequence, np.arange(n_columns), n_threads)
+
+
+def _keep_columns(counts: Csr, kept: NDArray[np.int64], n_threads: int) -> Csr:
+    """Return some columns of a matrix, whose rows may repeat a column: repeats are added up."""
+    groups = np.full(counts.shape[1], -1, dtype=np.int32)
+    groups[kept] = np.arange(len(kept), dtype=np.int32)
     return _native.agglomerate(
-        sequence, columns, n_groups=n_columns, mean_nonzero=False, scale=None, n_threads=n_threads
+        counts, groups, n_groups=len(kept), mean_nonzero=False, scale=None, n_threads=n_threads
     )
 
 
@@ -294,7 +300,7 @@ def _count_pairs(
     counts = _count(bounds.astype(np.int64), numbers.astype(np.int32), len(pairs), n_threads)
     kept = np.flatnonzero(_document_frequency(counts) >= min_df)
     words = np.stack([pairs[kept] >> 32, pairs[kept] & 0xFFFFFFFF], axis=1)
-    return words.astype(np.int32), counts[:, kept]
+    return words.astype(np.int32), _keep_columns(counts, kept, n_threads)
 
 
 def _document_frequency(counts: Csr) -> NDArray[np.int64]:
