@@ -9,11 +9,13 @@ from defrag.io.limits import ReadLimits
 from defrag.io.npz import read_npz, write_npz
 from defrag.io.predictions import read_predictions, write_predictions
 from defrag.io.svmlight import read_svmlight, write_svmlight
+from defrag.io.texts import LabelledTexts, read_texts
 from defrag.io.word_vectors import WordVectors, read_word_vectors
 from defrag.io.xmc import read_features, read_labels, read_xmc, write_features, write_xmc
 
 __all__ = [
     "Dataset",
+    "LabelledTexts",
     "ReadLimits",
     "Split",
     "WordVectors",
@@ -25,6 +27,7 @@ __all__ = [
     "read_npz",
     "read_predictions",
     "read_svmlight",
+    "read_texts",
     "read_word_vectors",
     "read_xmc",
     "write_features",
