@@ -23,14 +23,13 @@ struct Visit {
 /// Weights of a model file are finite, but their sums need not be: what is not a number
 /// becomes the lowest score, because nothing can be ordered by it.
 inline float descend(Loss loss, int power, float discount, float parent, float margin) {
-    float score = 0.0F;
     if (loss == Loss::kLogistic) {
-        score = parent * discount - static_cast<float>(softplus(-static_cast<double>(margin)));
-    } else {
-        const float slack = std::max(0.0F, 1.0F - margin);
-        score = parent * discount - (power == 3 ? slack * slack * slack : slack * slack);
+        const float score =
+            parent * discount - static_cast<float>(softplus(-static_cast<double>(margin)));
+        return std::isnan(score) ? -std::numeric_limits<float>::infinity() : score;
     }
-    return std::isnan(score) ? -std::numeric_limits<float>::infinity() : score;
+    const float slack = std::max(0.0F, 1.0F - margin);  // 0 for a margin that is not a number
+    return parent * discount - (power == 3 ? slack * slack * slack : slack * slack);
 }
 
 /// Orders visits by node, then by row. They come in the order of rows, so that with many of
