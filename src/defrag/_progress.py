@@ -1,7 +1,12 @@
-"""Progress bars on stderr, shown on terminals only and removed at the end."""
+"""What is seen of long work: progress bars, on terminals only, and a logger.
+
+The logger ``defrag`` is silent unless a program configures logging:
+``logging.basicConfig(level=logging.INFO)`` shows what is fitted and how long it took.
+"""
 
 from __future__ import annotations
 
+import logging
 import sys
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -12,8 +17,10 @@ if TYPE_CHECKING:
 
     from defrag.typing import Progress
 
-__all__ = ["progress_bar", "progress_pulse", "progress_stage"]
+__all__ = ["logger", "progress_bar", "progress_pulse", "progress_stage"]
 
+logger = logging.getLogger("defrag")
+logger.addHandler(logging.NullHandler())
 
 # What the bars of a part of a composite begin with.
 _stage: ContextVar[str] = ContextVar("stage", default="")

@@ -19,10 +19,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from defrag import _native
 from defrag._estimator import Estimator, all_or_nothing, on_snapshot, save_model
-from defrag._input_errors import look_swapped
-from defrag._log import logger
 from defrag._parameters import Choice, Float, Int
+from defrag._progress import logger
 from defrag._validation import check_features, check_labels, check_seed
+from defrag._validation._input_errors import look_swapped
 from defrag.classifiers._calibration import Calibration
 from defrag.classifiers._cost import LANES, Cost
 from defrag.exceptions import DataWarning

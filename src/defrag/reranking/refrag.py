@@ -18,9 +18,8 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from defrag import _native
-from defrag._log import logger
 from defrag._parameters import Choice, Float, Int, OrAuto
-from defrag._progress import progress_stage
+from defrag._progress import logger, progress_stage
 from defrag.agglomeration import Defrag
 from defrag.agglomeration.co_occurrence import CoOccurrence, find_groups
 from defrag.classifiers._base import Classifier, check_part, unit_rows

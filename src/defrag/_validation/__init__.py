@@ -17,8 +17,13 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, validate_data
 
 from defrag import _native
-from defrag._input_errors import explain_features
-from defrag._label_forms import ids_of_lists, is_indicator, is_list_of_lists, plain_labels
+from defrag._validation._input_errors import explain_features
+from defrag._validation._label_forms import (
+    ids_of_lists,
+    is_indicator,
+    is_list_of_lists,
+    plain_labels,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
