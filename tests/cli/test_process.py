@@ -254,7 +254,7 @@ def test_terminal_sees_what_training_costs():
     result, seen = run_in_terminal("train", "train.txt", "model")
     assert result.returncode == 0
     assert b"training takes about 1 s, " in seen
-    assert b"training tree 1 of 1" in seen
+    assert seen.count(b"training ") >= 2  # the estimate, and the bar
     assert result.stdout.startswith(b"2 points, 3 features, 2 labels: ")
 
 
@@ -345,7 +345,7 @@ def test_interrupt_while_training(folder, groups):
     ) as process:
         os.close(second)
         seen = b""
-        while b"training tree" not in seen:
+        while b"training tree" not in seen and b": training" not in seen:
             seen += os.read(main, 4096)
         begin = processor_seconds(process.pid)
         before_wait = resource.getrusage(resource.RUSAGE_CHILDREN)

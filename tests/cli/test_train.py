@@ -154,14 +154,6 @@ def test_members_may_share_groups(folder):
     assert (folder / "out").read_bytes() == (folder / "expected").read_bytes()
 
 
-def test_every_parameter_is_a_flag():
-    said = run_well("train", "--help")
-    estimators = (*(kind() for kind in _models.classifiers()), Defrag(), Agglomerated())
-    hidden = {"representation", "verbose", "base", "agglomeration"}
-    for name in {name for one in estimators for name in one.get_params(deep=False)} - hidden:
-        assert _flags.flag_name(name)[:16] in said, name
-
-
 @pytest.mark.parametrize("weights", ["float32", "float16", "int8"])
 def test_model_keeps_names_and_weights(folder, weights):
     names = ("--label-names", "labels.txt", "--vocabulary", "words.txt", "--weights", weights)
@@ -219,7 +211,10 @@ def test_train_with_what_comes_before_and_after():
     ).fit(X, Y)
     for a, b in zip(model.predict_topk(X), wanted.predict_topk(X), strict=True):
         np.testing.assert_array_equal(a, b)
-    run_well(*line.split(), "--rerank", "identity", "--target", "PSP@1", "--max-loss", "5")
+    result = run(*line.split(), "--rerank", "identity", "--target", "PSP@1", "--max-loss", "5")
+    assert result.exit_code == 0
+    # Losses of so few points are too uncertain for any setting.
+    assert "warning: Refrag changes nothing" in result.stderr
     chosen = load("out")
     assert (chosen.target, chosen.max_loss) == ("PSP@1", 5)
     assert chosen.trade_off_.n_rows == 40
