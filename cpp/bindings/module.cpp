@@ -13,6 +13,7 @@ void bind_csr(nb::module_& m);
 void bind_embeddings(nb::module_& m);
 void bind_flat_search(nb::module_& m);
 void bind_focus(nb::module_& m);
+void bind_forest(nb::module_& m);
 void bind_impute(nb::module_& m);
 void bind_kmeans(nb::module_& m);
 void bind_matches(nb::module_& m);
@@ -50,4 +51,5 @@ NB_MODULE(_core, m) {
     bind_rerank(m);
     bind_ppd_sparse(m);
     bind_proxml(m);
+    bind_forest(m);
 }

@@ -24,7 +24,8 @@ enum class Stage : std::uint64_t {
     kLabelTree = 4,
     kKMeans = 5,
     kPpdSparse = 6,
-    kCompanions = 7
+    kCompanions = 7,
+    kForest = 8
 };
 
 /// A random stream derived from (seed, stage, item): it depends on what is computed,

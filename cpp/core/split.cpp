@@ -5,6 +5,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "core/ndcg.hpp"
+
 namespace defrag {
 namespace {
 
@@ -33,10 +35,6 @@ std::uint32_t descending(float score) {
     std::memcpy(&bits, &score, sizeof bits);
     const std::uint32_t ascending = (bits & 0x80000000U) != 0 ? ~bits : bits | 0x80000000U;
     return ~ascending;
-}
-
-double discount(std::int64_t position) {
-    return 1.0 / std::log2(2.0 + static_cast<double>(position));
 }
 
 }  // namespace
@@ -102,7 +100,8 @@ void Split::point_direction() {
         point_by_centres();
     } else {
         std::fill(scratch_.direction.begin(), scratch_.direction.end(), 0.0F);
-        objective_ = add_ranking(scratch_.left, 1.0F) + add_ranking(scratch_.right, -1.0F);
+        objective_ = add_discounts(scratch_.left, 1.0F, scratch_.direction, scratch_.ranking) +
+                     add_discounts(scratch_.right, -1.0F, scratch_.direction, scratch_.ranking);
     }
 }
 
@@ -119,29 +118,6 @@ void Split::point_by_centres() {
                                static_cast<double>(scratch_.right[c]) * right_scale);
     }
     objective_ = left + right;
-}
-
-/// Adds `sign` times the discount of each coordinate's rank under `sums`, and returns the
-/// DCG of that ranking. Coordinates without weight share the rank after all others.
-double Split::add_ranking(const Sums& sums, float sign) {
-    Vector<std::int32_t>& ranking = scratch_.ranking;
-    ranking.clear();
-    for (std::int64_t c = 0; c < sums.size(); ++c) {
-        if (sums[c] > 0) ranking.push_back(static_cast<std::int32_t>(c));
-    }
-    std::sort(ranking.begin(), ranking.end(), [&sums](std::int32_t a, std::int32_t b) {
-        return sums[a] != sums[b] ? sums[a] > sums[b] : a < b;
-    });
-    const auto last = static_cast<float>(discount(ranking.size()));
-    for (float& value : scratch_.direction) value += sign * last;
-    double gain = 0.0;
-    for (std::int64_t position = 0; position < ranking.size(); ++position) {
-        const double value = discount(position);
-        const auto c = ranking[position];
-        scratch_.direction[c] += sign * (static_cast<float>(value) - last);
-        gain += static_cast<double>(sums[c]) * value;
-    }
-    return gain;
 }
 
 void Split::score_members() {

@@ -58,7 +58,6 @@ class Split {
     void start_from(std::int32_t row, Sums& sums) const;
     void point_direction();
     void point_by_centres();
-    double add_ranking(const Sums& sums, float sign);
     void score_members();
     bool cut(std::int64_t n_left);
     std::uint64_t smallest_key_outside(std::int64_t n_left);

@@ -67,6 +67,7 @@ class Entry:
 _LABEL_TREES, _TREES_CODEC = "defrag.classifiers.label_trees", "label_trees:TreesCodec"
 _ONE_VS_REST, _OVR_CODEC = "defrag.classifiers.one_vs_rest", "one_vs_rest:OneVsRestCodec"
 _EMBEDDINGS, _NEIGHBOURS_CODEC = "defrag.classifiers.embeddings", "embeddings:NeighboursCodec"
+_FORESTS, _FOREST_CODEC = "defrag.classifiers.forests", "forests:ForestCodec"
 _RIVALS, _GROUPS_CODEC = "defrag.agglomeration.rivals", "agglomeration:PoolingCodec"
 
 _ESTIMATORS: list[Entry] = [
@@ -80,6 +81,7 @@ _ESTIMATORS: list[Entry] = [
     Entry("SLEEC", _EMBEDDINGS, "sleec", "classifier", _NEIGHBOURS_CODEC),
     Entry("AnnexML", _EMBEDDINGS, "annexml", "classifier", _NEIGHBOURS_CODEC),
     Entry("LEML", _EMBEDDINGS, "leml", "classifier", "embeddings:LEMLCodec"),
+    Entry("FastXML", _FORESTS, "fastxml", "classifier", _FOREST_CODEC),
     Entry("Agglomerated", "defrag.classifiers", "agglomerated", "composite",
           "agglomerated:AgglomeratedCodec"),
     Entry("LPSR", "defrag.classifiers", "lpsr", "composite", "lpsr:LPSRCodec"),

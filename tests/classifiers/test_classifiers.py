@@ -17,6 +17,7 @@ from defrag import (
     AnnexML,
     Defrag,
     DiSMEC,
+    FastXML,
     Hybrid,
     LabelTree,
     Parabel,
@@ -37,6 +38,7 @@ CLASSIFIERS = [
     LEML(10, random_state=0),
     SLEEC(2, cluster_size=80, n_components=10, random_state=0),
     AnnexML(2, cluster_size=80, n_components=10, random_state=0),
+    FastXML(5, C=4.0, random_state=0),
     Agglomerated(DiSMEC(), Hybrid(max_cluster_size=2, pooling="mean"), random_state=0),
 ]
 

@@ -13,6 +13,7 @@ from defrag import (
     ProXML,
     Refrag,
 )
+from defrag.classifiers.forests._base import ForestClassifier
 from defrag.cli import _estimate, _models
 from tests.helpers.cli_model_data import points
 
@@ -37,10 +38,13 @@ def test_every_classifier_has_an_estimate(kind):
     X, Y = points()
     one = _estimate.estimate(kind(n_jobs=1), X, Y)
     assert one.seconds > 0
-    # Twice the points are twice the work, and so they are for two threads.
+    # Twice the points are twice the work, or one more level of a forest, for two threads too.
     twice = [sparse.vstack([part, part], format="csr") for part in (X, Y)]
-    assert _estimate.estimate(kind(n_jobs=1), *twice).seconds == pytest.approx(2 * one.seconds)
-    assert _estimate.estimate(kind(n_jobs=2), *twice).seconds == pytest.approx(one.seconds)
+    two = _estimate.estimate(kind(n_jobs=1), *twice)
+    assert 2 * one.seconds <= two.seconds * (1 + 1e-9)
+    assert two.seconds <= (4 if issubclass(kind, ForestClassifier) else 2 + 1e-9) * one.seconds
+    halved = _estimate.estimate(kind(n_jobs=2), *twice)
+    assert halved.seconds == pytest.approx(two.seconds / 2)
 
 
 def test_estimate_of_a_subclass_is_that_of_its_method():

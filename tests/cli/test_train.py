@@ -17,6 +17,7 @@ from defrag import (
     Bonsai,
     Defrag,
     DiSMEC,
+    FastXML,
     Fiat,
     Hybrid,
     Imputed,
@@ -48,6 +49,8 @@ GROUPS = {
 
 
 BASES = {"label-tree": LabelTree, "parabel": Parabel, "bonsai": Bonsai, "plt": PLT}
+FORESTS = {"fastxml": FastXML}
+BASES |= FORESTS
 FLAT = {"dismec": DiSMEC, "ppd-sparse": PPDSparse, "proxml": ProXML}
 EMBEDDINGS = {"sleec": SLEEC, "annexml": AnnexML, "leml": LEML}
 FLAT |= EMBEDDINGS

@@ -22,6 +22,7 @@ from defrag import (
     Bonsai,
     Defrag,
     DiSMEC,
+    FastXML,
     Fiat,
     Focus,
     Focused,
@@ -77,6 +78,9 @@ def models(X):
     yield "leml-int8", low_rank, {"weights": "int8"}
     short = LPSR(DiSMEC(), cluster_size=20, labels_per_cluster=5, random_state=0)
     yield "lpsr", short.fit(X, Y), {}
+    forest = FastXML(4, max_leaf_size=4, C=9.0, random_state=0).fit(X, Y)
+    yield "fastxml", forest, {}
+    yield "fastxml-int8", forest, {"weights": "int8"}
     base = Parabel(n_trees=2, max_leaf_size=3)
     yield "agglomerated", Agglomerated(base, Hybrid(n_clusters=6), random_state=0).fit(X, Y), {}
     fiat = Fiat(agglomeration=Defrag(max_cluster_size=4))

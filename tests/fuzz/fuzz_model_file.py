@@ -24,6 +24,7 @@ from tests.helpers.model_drafts import (
     small_agglomerated,
     small_defrag,
     small_dismec,
+    small_forest,
     small_hybrid,
     small_label_tree,
     small_leml,
@@ -46,7 +47,7 @@ def small_models(folder):
     """Give the bytes of small files; the first is a clustering with every optional array.
 
     The others are classifiers: of label ids, of classes, with int8 weights, agglomerated, flat,
-    embeddings, a partition, and with imputation before and re-ranking after it.
+    embeddings, a partition, forests, and with imputation before and re-ranking after it.
     """
     model = clone(small_defrag()).fit(X[:, :6])  # few bytes, so that all can be changed
     model.feature_names_in_ = np.array(list("aäbcde"), dtype=object)
@@ -69,6 +70,8 @@ def small_models(folder):
         (small_sleec(), {}),
         (small_lpsr(), {}),
         (small_rare(), {}),
+        (small_forest(), {}),
+        (small_forest(), {"weights": "int8"}),
     ):
         one.save(folder / "classifier", **options)
         yield (folder / "classifier").read_bytes()

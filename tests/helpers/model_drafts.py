@@ -13,6 +13,7 @@ from defrag import (
     Agglomerated,
     Defrag,
     DiSMEC,
+    FastXML,
     Fiat,
     Hybrid,
     Imputed,
@@ -65,6 +66,13 @@ def small_lpsr(**parameters):
     """Fit two clusters of at most three labels over flat classifiers."""
     settings = {"cluster_size": 15, "labels_per_cluster": 3, "random_state": 0}
     return LPSR(DiSMEC(), **{**settings, **parameters}).fit(X, Y)
+
+
+def small_forest(**parameters):
+    """Fit two trees over 30 points; all inner nodes have separators of several features."""
+    return FastXML(
+        **{"n_trees": 2, "max_leaf_size": 8, "C": 9.0, "random_state": 0, **parameters}
+    ).fit(X, Y)
 
 
 def small_agglomerated(**parameters):

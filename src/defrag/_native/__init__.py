@@ -38,6 +38,13 @@ from defrag._native.features import (
 )
 from defrag._native.flat import FlatWeights, flat_search
 from defrag._native.focus import focus_rows
+from defrag._native.forest import (
+    FastxmlOptions,
+    FeatureHash,
+    Forest,
+    forest_search,
+    train_fastxml,
+)
 from defrag._native.label_trees import (
     FeatureIndex,
     LabelTreeArrays,
@@ -75,9 +82,12 @@ from defrag._native.text_counts import (
 
 __all__ = [
     "TEXT_LAYOUTS",
+    "FastxmlOptions",
+    "FeatureHash",
     "FeatureIndex",
     "FlatSolution",
     "FlatWeights",
+    "Forest",
     "GroupLayout",
     "KMeansClusters",
     "KernelRows",
@@ -113,6 +123,7 @@ __all__ = [
     "fill_empty_rows",
     "flat_search",
     "focus_rows",
+    "forest_search",
     "format_rows",
     "impute",
     "inspect_csr",
@@ -131,6 +142,7 @@ __all__ = [
     "spherical_kmeans",
     "split_items",
     "tokenize",
+    "train_fastxml",
     "train_label_tree",
     "train_ppd_sparse",
     "train_proxml",

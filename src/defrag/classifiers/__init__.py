@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from defrag.classifiers.agglomerated import Agglomerated
 from defrag.classifiers.embeddings import LEML, SLEEC, AnnexML
+from defrag.classifiers.forests import FastXML
 from defrag.classifiers.label_trees import PLT, Bonsai, LabelTree, Parabel
 from defrag.classifiers.lpsr import LPSR
 from defrag.classifiers.one_vs_rest import DiSMEC, PPDSparse, ProXML
@@ -18,6 +19,7 @@ __all__ = [
     "AnnexML",
     "Bonsai",
     "DiSMEC",
+    "FastXML",
     "LabelTree",
     "PPDSparse",
     "Parabel",

@@ -132,7 +132,7 @@ def describe(path: PathLike) -> dict[str, Any]:
     description : dict
         What JSON can say: ``kind``, ``format_version``, ``bytes`` of the file, ``features``,
         ``labels`` (None where there are none), ``groups`` of a clustering, ``members`` of an
-        ensemble, ``trees`` and ``nodes`` of all its label trees, all ``weights``, their
+        ensemble, ``trees`` and ``nodes`` of all its trees, all ``weights``, their
         ``weight_type``, whether it has ``label_names`` and a ``vocabulary``, ``parameters``,
         and ``sizes``: the bytes of the arrays by the last part of their names.
 
@@ -156,7 +156,9 @@ def describe(path: PathLike) -> dict[str, Any]:
     version, description, arrays = read_versioned(path)
     part = unpack_part(display_name(path), description, arrays, _schemas())
     found = find_codec(part.kind).summary(part)
-    trees = [one.arrays for one in _walk(part) if one.kind == "tree"]
+    trees = [one.arrays["first_child"] for one in _walk(part) if one.kind == "tree"]
+    forests = [one.arrays for one in _walk(part) if one.has("tree_ptr")]
+    nodes = trees + [one["n_children"] for one in forests]
     members = [len(one.children["bases"]) for one in _walk(part) if "bases" in one.children]
     weights = [one.arrays["weights"] for one in _walk(part) if one.has("weights")]
     types = sorted({array.dtype.name for array in weights})
@@ -172,8 +174,8 @@ def describe(path: PathLike) -> dict[str, Any]:
         "labels": found.get("labels"),
         "groups": found.get("groups"),
         "members": sum(members) if members else None,
-        "trees": len(trees),
-        "nodes": sum(len(one["first_child"]) for one in trees),
+        "trees": len(trees) + sum(len(one["tree_ptr"]) - 1 for one in forests),
+        "nodes": sum(len(one) for one in nodes),
         "weights": sum(len(array) for array in weights),
         "weight_type": ", ".join(types) or None,
         "label_names": part.has("label_names/bytes"),

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+
+#include "core/csr.hpp"
+#include "core/forest.hpp"
+#include "core/forest_growth.hpp"
+#include "core/label_sides.hpp"
+#include "core/parallel.hpp"
+#include "core/sparse_logistic.hpp"
+
+namespace defrag {
+
+struct FastxmlOptions {
+    GrowthOptions growth;
+    LabelSidesOptions sides;
+    SparseLogisticOptions solver;
+    /// Weight of the losses against the L1 penalty; a point counts this, divided by the share of
+    /// the node's points that are on its side.
+    double cost = 1.0;
+};
+
+/// FastXML (Prabhu and Varma, KDD 2014) and the trees of PfastreXML (Jain, Prabhu and Varma, KDD
+/// 2016). A node starts with random sides, then alternates between ranking the labels of each side
+/// by their weighted counts and sending each point to the ranking with the higher gain; a sparse
+/// logistic separator learns these sides, and its sign decides where points go. Rows of X are used
+/// as they are; label_weights are 1, or inverse propensities.
+Forest train_fastxml(const Context& context, const CsrView& X, const CsrView& Y,
+                     const float* label_weights, const FastxmlOptions& options);
+
+}  // namespace defrag

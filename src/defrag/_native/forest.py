@@ -1,0 +1,143 @@
+"""Trees over points: training, and the search through them."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from defrag import _core
+from defrag._native.arrays import KernelRows, csr_parts
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from defrag.typing import Csr, Floats, Ids, Offsets, Progress
+
+__all__ = [
+    "FastxmlOptions",
+    "FeatureHash",
+    "Forest",
+    "forest_search",
+    "train_fastxml",
+]
+
+_NARROW = 2**16
+
+
+@dataclass(frozen=True)
+class FastxmlOptions:
+    """How FastXML trees are grown; see ``cpp/core/fastxml.hpp``."""
+
+    max_leaf_size: int = 10
+    leaf_labels: int = 100
+    normalized: bool = True
+    cost: float = 1.0
+    bias: float = 1.0
+    max_rounds: int = 10
+    tolerance: float = 0.01
+
+
+@dataclass(frozen=True)
+class FeatureHash:
+    """How the features of hashed trees become buckets: a key per tree."""
+
+    keys: NDArray[np.uint64]
+    n_buckets: int
+
+
+@dataclass(frozen=True)
+class Forest:
+    """Trees over points as flat arrays; see ``cpp/core/forest.hpp``.
+
+    Tree ``t`` has the nodes ``tree_ptr[t]`` to ``tree_ptr[t + 1] - 1``, breadth first; the
+    ``n_children[v]`` children of an inner node begin at ``first_child[v]``, and it has the rows
+    of weights ``row_ptr[v]`` to ``row_ptr[v + 1] - 1``. Entries of a row name features by their
+    place in ``features``, or buckets where ``hash`` is given; entries of a leaf name labels by
+    their place in ``labels``.
+    """
+
+    tree_ptr: Offsets
+    first_child: Ids
+    n_children: Ids
+    row_ptr: Offsets
+    entry_ptr: Offsets
+    features: Ids
+    slots: NDArray[np.uint16] | Ids
+    weights: Floats
+    bias: Floats
+    leaf_ptr: Offsets
+    labels: Ids
+    outputs: NDArray[np.uint16] | Ids
+    values: Floats
+    hash: FeatureHash | None = None
+
+    @property
+    def n_trees(self) -> int:
+        """How many trees there are."""
+        return len(self.tree_ptr) - 1
+
+    def parts(self) -> Any:
+        """Return the arrays in the order in which the kernels take them."""
+        hashed = None if self.hash is None else (self.hash.keys, self.hash.n_buckets)
+        return (
+            (self.tree_ptr, self.first_child, self.n_children),
+            (self.row_ptr, self.entry_ptr, self.features, self.slots, self.weights, self.bias),
+            (self.leaf_ptr, self.labels, self.outputs, self.values),
+            hashed,
+        )
+
+
+def train_fastxml(
+    X: Csr,
+    Y: Csr,
+    label_weights: Floats,
+    keys: NDArray[np.uint64],
+    options: FastxmlOptions,
+    *,
+    n_threads: int = 1,
+    progress: Progress | None = None,
+) -> Forest:
+    """Grow a tree of FastXML per key; a point's label counts as much as its weight."""
+    core = _core.FastxmlOptions()
+    for name, value in asdict(options).items():
+        setattr(core, name, value)
+    parts = _core.train_fastxml(
+        csr_parts(X), csr_parts(Y), label_weights, keys,
+        options=core, n_features=X.shape[1], n_threads=n_threads, progress=progress,
+    )  # fmt: skip
+    return _forest(parts, None)
+
+
+def forest_search(
+    forest: Forest,
+    X: Csr | KernelRows,
+    *,
+    k: int,
+    n_threads: int = 1,
+    progress: Progress | None = None,
+) -> tuple[Ids, Floats]:
+    """Find the best labels of every row of X, scaled as in training, and their scores.
+
+    The score is the mean over the trees of the value in the leaf that the row reaches. Both
+    arrays are ``(n, k)``, by decreasing score and increasing label; -1 with score 0 where
+    there are fewer.
+    """
+    shape, routing, leaves, hashed = forest.parts()
+    labels, scores = _core.forest_search(
+        shape, routing, leaves, hashed, csr_parts(X),
+        n_features=X.shape[1], k=k, n_threads=n_threads, progress=progress,
+    )  # fmt: skip
+    return labels.reshape(-1, k), scores.reshape(-1, k)
+
+
+def _forest(parts: Any, feature_hash: FeatureHash | None) -> Forest:
+    (tree_ptr, first_child, n_children), routing, (leaf_ptr, labels, outputs, values) = parts
+    row_ptr, entry_ptr, features, slots, weights, bias = routing
+    n_slots = len(features) if feature_hash is None else feature_hash.n_buckets
+    return Forest(
+        tree_ptr, first_child, n_children, row_ptr, entry_ptr, features,
+        slots.astype(np.uint16) if n_slots <= _NARROW else slots, weights, bias, leaf_ptr, labels,
+        outputs.astype(np.uint16) if len(labels) <= _NARROW else outputs, values, feature_hash,
+    )  # fmt: skip

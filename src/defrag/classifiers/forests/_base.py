@@ -1,0 +1,91 @@
+"""What forests over points share: trees grown in parallel, leaves that are averaged."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from typing import TYPE_CHECKING
+
+import numpy as np
+from sklearn.base import clone
+
+from defrag import _native
+from defrag._progress import progress_bar
+from defrag.classifiers._base import Classifier, unit_rows
+from defrag.classifiers._cost import Cost
+from defrag.trees.seeds import member_seeds
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from defrag._native import Forest
+    from defrag.typing import Csr, Floats, Ids, Progress
+
+__all__ = ["ForestClassifier"]
+
+# Trees that share a clustering of the features where a forest is agglomerated: with one per
+# tree, finding and applying the clusterings would take longer than the trees.
+_TREES_PER_MEMBER = 10
+# An entry of a tree's weights or leaves while the forest is put together.
+_BYTES_PER_ENTRY = 16
+
+
+class ForestClassifier(Classifier):
+    """Forests whose trees partition the points; a subclass says how they are grown."""
+
+    n_trees: int
+    max_leaf_size: int
+    leaf_labels: int
+    verbose: int
+    forest_: Forest
+
+    @abstractmethod
+    def _grow(self, X: Csr, Y: Csr, keys: NDArray[np.uint64], progress: Progress | None) -> Forest:
+        """Grow a tree per key on points, unit rows that have labels."""
+
+    def _train(self, X: Csr, Y: Csr, seed: int) -> None:
+        X = unit_rows(X, _native.n_threads(self.n_jobs))
+        labelled = np.diff(Y.indptr) > 0
+        if not labelled.all():
+            # A point without labels has no side to be on, and would only dilute a leaf.
+            X, Y = X[labelled], Y[labelled]
+        keys = np.array(member_seeds(seed, self.n_trees), dtype=np.uint64)
+        with progress_bar("growing trees", enabled=self.verbose > 0) as progress:
+            self.forest_ = self._grow(X, Y, keys, progress)
+
+    def rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:  # noqa: ARG002 - always is
+        """Return the best labels of each row; see :meth:`Classifier.rank`."""
+        threads = _native.n_threads(self.n_jobs)
+        rows = _native.unit_rows(X, n_threads=threads)
+        return _native.forest_search(self.forest_, rows, k=k, n_threads=threads)
+
+    def max_ranked(self) -> int:
+        """Return the largest number of labels that :meth:`rank` can find for a point."""
+        sizes = np.diff(self.forest_.leaf_ptr)
+        largest = np.maximum.reduceat(sizes, self.forest_.tree_ptr[:-1])
+        return min(len(self.forest_.labels), int(largest.sum()))
+
+    @property
+    def n_members(self) -> int:
+        """How many models are averaged: groups of about ten trees."""
+        return math.ceil(self.n_trees / _TREES_PER_MEMBER)
+
+    def as_member(self) -> ForestClassifier:
+        """Return an unfitted copy that is one member of the ensemble."""
+        member: ForestClassifier = clone(self)
+        member.n_trees = math.ceil(self.n_trees / self.n_members)
+        return member
+
+    def training_cost(self, X: Csr, Y: Csr) -> Cost:
+        """Estimate the cost from the levels of the trees, each of which visits every point.
+
+        A step is a non-zero of a point at a node.
+        """
+        levels = self._levels(max(1.0, X.shape[0] / self.max_leaf_size))
+        n_entries = min(Y.nnz, X.shape[0] / self.max_leaf_size * self.leaf_labels)
+        memory = self.n_trees * n_entries * _BYTES_PER_ENTRY
+        return Cost(self.n_trees * levels * X.nnz * self.seconds_per_step, memory)
+
+    @abstractmethod
+    def _levels(self, n_leaves: float) -> float:
+        """Return the depth of a tree with that many leaves."""

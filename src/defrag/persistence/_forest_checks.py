@@ -1,0 +1,114 @@
+"""Checks of a forest in a model file, before any kernel sees it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from defrag.persistence import _checks
+from defrag.persistence._checks import check_finite, check_ints, check_length, check_offsets
+from defrag.persistence._label_tree_checks import MOST_OUTPUTS, offsets
+from defrag.persistence._weight_checks import check_weight_values
+
+if TYPE_CHECKING:
+    from defrag.persistence._schema import Part
+    from defrag.typing import Ids, Offsets
+
+__all__ = ["check_forest_shape", "check_leaves", "check_routing"]
+
+
+def check_forest_shape(part: Part, *, binary: bool) -> Ids:
+    """Check how nodes make trees and return the first child of each node, 0 for a leaf.
+
+    The nodes of a tree are numbered breadth first: the children of its inner nodes are all its
+    nodes but the root, in order. The first child of a node follows from the number of children
+    of those before it; it must come after the node itself, which leaves no room for a cycle.
+    """
+    counts = part.arrays["n_children"]
+    tree_ptr = part.arrays["tree_ptr"]
+    check_offsets(part, "tree_ptr", len(counts))
+    sizes = np.diff(tree_ptr)
+    if not len(sizes) or not sizes.all():
+        got = "no tree" if not len(sizes) else f"none at {int(np.argmin(sizes))}"
+        part.fail(f"{part.name('tree_ptr')} must give each tree a node, got {got}")
+    check_ints(part, "n_children", 0, 3 if binary else MOST_OUTPUTS + 1)
+    if (counts == 1).any():
+        node = int(np.argmax(counts == 1))
+        part.fail(f"{part.name('n_children')} must be 0 or at least 2, got 1 at {node}")
+    before = offsets(counts)
+    n_children = before[tree_ptr[1:]] - before[tree_ptr[:-1]]
+    wrong = n_children != sizes - 1
+    if wrong.any():
+        tree = int(np.argmax(wrong))
+        part.fail(f"{part.name('n_children')} must add up to all nodes of tree {tree} but the root "
+                  f"({sizes[tree] - 1}), got {n_children[tree]}")  # fmt: skip
+    tree_of = np.repeat(np.arange(len(sizes)), sizes)
+    # Within a tree, 1 + the children of the nodes before; trees before it have one root each.
+    first = before[:-1] + 1 + tree_of
+    inner = np.asarray(counts > 0)
+    early = inner & (first <= np.arange(len(counts)))
+    if early.any():
+        node = int(np.argmax(early))
+        part.fail(f"{part.name('n_children')} must have children after their parent, got "
+                  f"{first[node]} at {node}")  # fmt: skip
+    return np.where(inner, first, 0).astype(np.int32)
+
+
+def check_routing(part: Part, n_rows: int, n_slots: int, *, biased: bool) -> Offsets:
+    """Check the rows of weights and return where the entries of each begin."""
+    check_length(part, "sizes", n_rows)
+    entry_ptr = offsets(part.arrays["sizes"])
+    check_length(part, "slots", int(entry_ptr[-1]))
+    check_length(part, "weights", int(entry_ptr[-1]))
+    check_ints(part, "slots", 0, n_slots)
+    _check_rising(part, "slots", entry_ptr)
+    check_weight_values(part, n_rows)
+    if biased != part.has("bias"):
+        part.fail(f"{part.name('bias')} must come with separators, and only with them")
+    if biased:
+        check_length(part, "bias", n_rows)
+        check_finite(part, "bias")
+    return entry_ptr
+
+
+def check_leaves(part: Part, n_leaves: int, n_labels: int) -> Offsets:
+    """Check the distributions of the leaves and return where each begins, by leaf."""
+    check_rising_ids(part, "labels", n_labels)
+    check_length(part, "leaf_sizes", n_leaves)
+    leaf_ptr = offsets(part.arrays["leaf_sizes"])
+    check_length(part, "outputs", int(leaf_ptr[-1]))
+    check_length(part, "values", int(leaf_ptr[-1]))
+    check_ints(part, "outputs", 0, len(part.arrays["labels"]))
+    _check_rising(part, "outputs", leaf_ptr)
+    check_finite(part, "values", low=0)
+    largest = float(part.arrays["values"].max(initial=0.0))
+    if largest > 1.0:
+        part.fail(f"{part.name('values')} must be at most 1, got {largest:g}")
+    return leaf_ptr
+
+
+def check_rising_ids(part: Part, name: str, n_ids: int) -> None:
+    """Check that ids below a number rise."""
+    ids = part.arrays[name]
+    check_ints(part, name, 0, n_ids)
+    falls = ids[1:] <= ids[:-1]
+    if falls.any():
+        where = int(np.argmax(falls))
+        part.fail(f"{part.name(name)} must rise, got {ids[where + 1]} after {ids[where]} at "
+                  f"{where + 1}")  # fmt: skip
+
+
+def _check_rising(part: Part, name: str, bounds: Offsets) -> None:
+    """Check that the items of each run rise; run r begins at ``bounds[r]``."""
+    items = part.arrays[name]
+    step = _checks.BLOCK_ITEMS
+    for start in range(0, len(items), step):
+        block = items[start : start + step + 1]
+        falls = block[1:] <= block[:-1]
+        low, high = np.searchsorted(bounds, (start + 1, start + len(block)))
+        falls[bounds[low:high] - (start + 1)] = False  # where another run begins
+        if falls.any():
+            where = int(np.argmax(falls))
+            part.fail(f"{part.name(name)} must rise inside a run, got {block[where + 1]} after "
+                      f"{block[where]} at {start + where + 1}")  # fmt: skip

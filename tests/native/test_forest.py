@@ -1,0 +1,215 @@
+"""Forests over points: the steps of a node, growth and search, each against a slow twin."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+from defrag import _core, _native
+from defrag._native import FastxmlOptions
+from defrag._native.arrays import csr_parts
+from tests.data import make_data, random_problem, unit_items
+from tests.oracles.forests import (
+    forest_scores,
+    leaf_of,
+    logistic_minimum,
+    logistic_objective,
+    mean_gain,
+    sides_of_points,
+)
+
+KEYS = np.array([3, 5, 7], dtype=np.uint64)
+
+
+def label_lists(Y):
+    return [Y.indices[Y.indptr[i] : Y.indptr[i + 1]].tolist() for i in range(Y.shape[0])]
+
+
+@pytest.mark.parametrize("normalized", [True, False])
+@pytest.mark.parametrize("seed", range(6))
+def test_sides_are_those_of_the_slow_twin(seed, normalized):
+    _, Y = random_problem(seed, n_rows=50, n_labels=9, per_row=4)
+    weights = np.float32(1.0 + np.arange(9) / 3) if seed % 2 else np.ones(9, dtype=np.float32)
+    found = _core.label_sides(csr_parts(Y), weights, key=seed, normalized=normalized)
+    wanted = sides_of_points(label_lists(Y), weights, seed, normalized=normalized)
+    np.testing.assert_array_equal(found, wanted)
+
+
+@pytest.mark.parametrize("normalized", [True, False])
+def test_sides_rank_labels_better_than_random_sides(normalized):
+    _, Y = make_data(seed=4)
+    lists, weights = label_lists(Y), np.ones(Y.shape[1], dtype=np.float32)
+    side = _core.label_sides(csr_parts(Y), weights, key=1, normalized=normalized)
+    gain = mean_gain(lists, weights, side, normalized=normalized)
+    draw = np.random.default_rng(0)
+    for _ in range(5):
+        random = draw.integers(0, 2, len(lists))
+        assert gain > 1.05 * mean_gain(lists, weights, random, normalized=normalized)
+
+
+@pytest.mark.parametrize("cost", [0.5, 2.0, 20.0])
+@pytest.mark.parametrize("signed", [False, True])
+def test_separators_reach_the_minimum_of_the_slow_twin(signed, cost):
+    X = unit_items(2, n=80, n_coords=30, signed=signed)
+    draw = np.random.default_rng(1)
+    side = (X.toarray() @ draw.normal(size=30) + 0.2 * draw.normal(size=80) > 0).astype(np.uint8)
+    costs = np.where(side, cost * 80 / side.sum(), cost * 80 / (80 - side.sum()))
+    features, weights, bias, converged = _core.sparse_logistic(
+        csr_parts(X), side, n_features=30, positive_cost=costs[side > 0][0],
+        negative_cost=costs[side == 0][0], bias=1.0, max_rounds=100, tolerance=1e-4,
+    )  # fmt: skip
+    assert converged
+    assert (np.diff(features) > 0).all()
+    rows = np.hstack([X.toarray().astype(np.float64), np.ones((80, 1))])
+    w = np.zeros(31)
+    w[features], w[30] = weights, bias
+    best = logistic_objective(logistic_minimum(rows, side, costs), rows, side, costs)
+    found = logistic_objective(w, rows, side, costs)
+    assert found <= best * (1 + 1e-4)
+
+
+def test_a_strong_penalty_leaves_no_weight():
+    X = unit_items(3, n=20, n_coords=8)
+    side = np.uint8([0, 1] * 10)
+    features, weights, bias, converged = _core.sparse_logistic(
+        csr_parts(X), side, n_features=8, positive_cost=0.01, negative_cost=0.01, bias=1.0,
+        max_rounds=10, tolerance=0.01,
+    )  # fmt: skip
+    assert converged
+    assert not len(features)
+    assert not len(weights)
+    assert bias == 0.0
+
+
+def grown(seed=0, *, n_threads=1, keys=KEYS, cost=3.0, **options):
+    X, Y = make_data(seed=seed)
+    X = _native.scale_rows(X, ideal=False, threshold=0.0, n_threads=1)
+    weights = np.ones(Y.shape[1], dtype=np.float32)
+    chosen = FastxmlOptions(cost=cost, **options)
+    return X, Y, _native.train_fastxml(X, Y, weights, keys, chosen, n_threads=n_threads)
+
+
+def slots_of(forest, X):
+    return X.toarray()[:, forest.features]
+
+
+def test_a_leaf_is_the_mean_of_the_points_that_reach_it():
+    X, Y, forest = grown()
+    rows, labels = slots_of(forest, X), Y.toarray()
+    for tree in range(forest.n_trees):
+        leaves = np.array([leaf_of(forest, tree, row) for row in rows])
+        nodes = np.arange(forest.tree_ptr[tree], forest.tree_ptr[tree + 1])
+        wanted = nodes[forest.n_children[nodes] == 0]
+        assert len(wanted) > 4
+        np.testing.assert_array_equal(np.unique(leaves), wanted)
+        for leaf in wanted:
+            mean = np.zeros(Y.shape[1], dtype=np.float32)
+            part = slice(forest.leaf_ptr[leaf], forest.leaf_ptr[leaf + 1])
+            mean[forest.labels[forest.outputs[part]]] = forest.values[part]
+            np.testing.assert_allclose(mean, labels[leaves == leaf].mean(axis=0), rtol=1e-6)
+
+
+def test_nodes_are_breadth_first_and_slots_and_outputs_rise():
+    _, _, forest = grown(seed=1)
+    for begin, end in pairwise(forest.tree_ptr):
+        counts = forest.n_children[begin:end]
+        inner = counts > 0
+        first = begin + 1 + np.append(0, np.cumsum(counts))[:-1]
+        np.testing.assert_array_equal(forest.first_child[begin:end][inner], first[inner])
+        assert counts.sum() == end - begin - 1
+    for bounds, items in ((forest.entry_ptr, forest.slots), (forest.leaf_ptr, forest.outputs)):
+        for begin, end in pairwise(bounds):
+            assert (np.diff(items[begin:end].astype(int)) > 0).all()
+    assert (np.diff(forest.features) > 0).all()
+    assert (np.diff(forest.labels) > 0).all()
+
+
+def test_a_leaf_keeps_its_best_labels_and_points_are_few():
+    _, _, forest = grown(leaf_labels=2, max_leaf_size=6)
+    _, _, whole = grown(max_leaf_size=6)
+    np.testing.assert_array_equal(forest.first_child, whole.first_child)
+    sizes, all_sizes = np.diff(forest.leaf_ptr), np.diff(whole.leaf_ptr)
+    np.testing.assert_array_equal(sizes, np.minimum(all_sizes, 2))
+    assert all_sizes.max() > 2
+    for leaf in np.flatnonzero(all_sizes > 2):
+        kept = forest.values[forest.leaf_ptr[leaf] : forest.leaf_ptr[leaf + 1]]
+        everything = whole.values[whole.leaf_ptr[leaf] : whole.leaf_ptr[leaf + 1]]
+        np.testing.assert_array_equal(np.sort(kept), np.sort(everything)[-2:])
+
+
+def test_the_number_of_threads_changes_no_bit():
+    _, _, one = grown(seed=2)
+    _, _, four = grown(seed=2, n_threads=4)
+    for a, b in zip(one.parts()[:3], four.parts()[:3], strict=True):
+        for first, second in zip(a, b, strict=True):
+            assert first.tobytes() == second.tobytes()
+
+
+def test_a_tree_depends_on_its_key_alone():
+    _, _, three = grown(seed=3)
+    _, _, last = grown(seed=3, keys=KEYS[2:])
+    begin = three.tree_ptr[2]
+    np.testing.assert_array_equal(three.n_children[begin:], last.n_children)
+    rows = slice(three.row_ptr[begin], None)
+    assert three.bias[rows].tobytes() == last.bias.tobytes()
+
+
+@settings(max_examples=30, deadline=None, derandomize=True)
+@given(seed=st.integers(0, 50), n_rows=st.sampled_from([1, 9, 70]), k=st.integers(1, 12))
+def test_search_is_that_of_the_slow_twin(seed, n_rows, k):
+    _, Y, forest = grown(seed=seed % 5)
+    rows = unit_items(seed, n=n_rows, n_coords=90)
+    labels, found = _native.forest_search(forest, rows, k=k)
+    scores = forest_scores(forest, slots_of(forest, rows), Y.shape[1])
+    for i in range(n_rows):
+        order = np.lexsort((np.arange(Y.shape[1]), -scores[i]))
+        order = order[scores[i, order] > 0][:k]
+        wanted = np.append(order, [-1] * (k - len(order)))
+        np.testing.assert_array_equal(labels[i], wanted)
+        np.testing.assert_array_equal(found[i, : len(order)], scores[i, order])
+
+
+def test_wide_slots_and_outputs_give_the_same_answers():
+    X, _, forest = grown()
+    parts = list(forest.parts())
+    routing, leaves = list(parts[1]), list(parts[2])
+    routing[3], leaves[2] = routing[3].astype(np.int32), leaves[2].astype(np.int32)
+    wanted = _native.forest_search(forest, X, k=4)
+    for r, leaf in ((routing, parts[2]), (parts[1], leaves), (routing, leaves)):
+        labels, scores = _core.forest_search(
+            parts[0], tuple(r), tuple(leaf), None, csr_parts(X),
+            n_features=90, k=4, n_threads=2, progress=None,
+        )  # fmt: skip
+        assert labels.tobytes() == wanted[0].tobytes()
+        assert scores.tobytes() == wanted[1].tobytes()
+
+
+def test_arrays_of_the_wrong_size_are_refused():
+    X, _, forest = grown()
+    shape, routing, leaves, hashed = forest.parts()
+    short = (*routing[:-1], routing[-1][:-1])
+    with pytest.raises(ValueError, match="entry_ptr of a forest must have"):
+        _core.forest_search(
+            shape,
+            short,
+            leaves,
+            hashed,
+            csr_parts(X),
+            n_features=90,
+            k=1,
+            n_threads=1,
+            progress=None,
+        )
+
+
+def test_points_alike_in_their_labels_are_one_leaf():
+    X = sparse.csr_array(np.float32(np.eye(20)))
+    Y = sparse.csr_array(np.ones((20, 1), dtype=np.float32))
+    forest = _native.train_fastxml(X, Y, np.ones(1, dtype=np.float32), KEYS, FastxmlOptions())
+    assert forest.tree_ptr.tolist() == [0, 1, 2, 3]
+    assert forest.values.tolist() == [1.0] * 3

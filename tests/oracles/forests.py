@@ -1,0 +1,156 @@
+"""Slow twins of the forests over points: one node, one point, one label at a time."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+__all__ = [
+    "forest_scores",
+    "leaf_of",
+    "logistic_minimum",
+    "logistic_objective",
+    "mean_gain",
+    "sides_of_points",
+    "stream",
+]
+
+MASK = 2**64 - 1
+FOREST_STAGE = 8
+
+
+def splitmix64(state):
+    """Return the next state and number of the generator."""
+    state = (state + 0x9E3779B97F4A7C15) & MASK
+    z = state
+    z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & MASK
+    z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & MASK
+    return state, z ^ (z >> 31)
+
+
+def stream(seed, item, stage=FOREST_STAGE):
+    """Yield the numbers of the stream (seed, stage, item)."""
+    state, drawn = splitmix64(seed)
+    state = drawn ^ (stage * 0xD6E8FEB86659FD93 & MASK)
+    state, drawn = splitmix64(state)
+    state = drawn ^ (item * 0xA0761D6478BD642F & MASK)
+    state, _ = splitmix64(state)
+    while True:
+        state, drawn = splitmix64(state)
+        yield drawn
+
+
+def discount(position):
+    """Return the discount of a position counted from 0."""
+    return 1.0 / math.log2(2.0 + position)
+
+
+def gains_of(labels, weights, *, normalized):
+    """Return the gain of each label of a point."""
+    ideal = sum(discount(r) for r in range(len(labels))) if normalized else 1.0
+    return {label: float(np.float32(weights[label] / ideal)) for label in labels}
+
+
+def discounts_of(gains, side, which):
+    """Rank the labels of a side, and return the discount of a label as a function."""
+    sums = {}
+    for point, of_labels in enumerate(gains):
+        if side[point] == which:
+            for label, gain in of_labels.items():
+                sums[label] = sums.get(label, 0.0) + gain
+    first = {label: place for place, label in enumerate(dict.fromkeys(
+        label for of_labels in gains for label in of_labels))}  # fmt: skip
+    ranked = sorted(sums, key=lambda label: (-sums[label], first[label]))
+    ranks = {label: rank for rank, label in enumerate(ranked)}
+    return lambda label: discount(ranks.get(label, len(ranked)))
+
+
+def mean_gain(labels_of_points, weights, side, *, normalized):
+    """Return the mean (n)DCG of the points under the rankings of their sides."""
+    gains = [gains_of(labels, weights, normalized=normalized) for labels in labels_of_points]
+    total = 0.0
+    for which in (0, 1):
+        value = discounts_of(gains, side, which)
+        total += sum(
+            gain * value(label)
+            for point, of_labels in enumerate(gains) if side[point] == which
+            for label, gain in of_labels.items()
+        )  # fmt: skip
+    return total / len(gains)
+
+
+def sides_of_points(labels_of_points, weights, key, *, normalized, tolerance=1e-6, max_rounds=50):
+    """Deal points to two sides; ties of labels go to the one that comes first."""
+    gains = [gains_of(labels, weights, normalized=normalized) for labels in labels_of_points]
+    draws = stream(key, 0)
+    side = [next(draws) >> 63 for _ in gains]
+    before = -1.0
+    for _ in range(max_rounds):
+        gain = mean_gain(labels_of_points, weights, side, normalized=normalized)
+        if gain - before < tolerance:
+            break
+        before = gain
+        up, down = discounts_of(gains, side, 1), discounts_of(gains, side, 0)
+        for point, of_labels in enumerate(gains):
+            # In single precision, as the kernel keeps them: ties must be ties in both.
+            score = sum(
+                g * float(np.float32(up(label)) - np.float32(down(label)))
+                for label, g in of_labels.items()
+            )
+            if abs(score) > 1e-7:
+                side[point] = int(score > 0)
+    return side
+
+
+def logistic_objective(w, rows, positive, costs):
+    """|w|_1 + sum of costs * log(1 + exp(-s w.x)); ``rows`` ends with the bias feature."""
+    margins = np.where(positive, 1.0, -1.0) * (rows @ w)
+    return np.abs(w).sum() + (costs * np.logaddexp(0.0, -margins)).sum()
+
+
+def logistic_minimum(rows, positive, costs, *, n_steps=20_000):
+    """Minimise the objective by accelerated proximal gradient."""
+    s = np.where(positive, 1.0, -1.0)
+    step = 4.0 / (costs.max() * np.linalg.norm(rows, 2) ** 2)
+    w = point = np.zeros(rows.shape[1])
+    momentum = 1.0
+    for _ in range(n_steps):
+        gradient = rows.T @ (-costs * s / (1.0 + np.exp(s * (rows @ point))))
+        moved = point - step * gradient
+        moved = np.sign(moved) * np.maximum(np.abs(moved) - step, 0.0)
+        if (point - moved) @ (moved - w) > 0.0:
+            momentum = 1.0
+        following = (1.0 + math.sqrt(1.0 + 4.0 * momentum**2)) / 2.0
+        point = moved + (momentum - 1.0) / following * (moved - w)
+        w, momentum = moved, following
+    return w
+
+
+def leaf_of(forest, tree, row):
+    """Route a dense row, over slots, down a tree; return the leaf."""
+    node = int(forest.tree_ptr[tree])
+    while forest.n_children[node]:
+        margins = []
+        for r in range(forest.row_ptr[node], forest.row_ptr[node + 1]):
+            margin = float(forest.bias[r])
+            for e in range(forest.entry_ptr[r], forest.entry_ptr[r + 1]):
+                margin += float(forest.weights[e]) * float(row[forest.slots[e]])
+            margins.append(margin)
+        if len(margins) == 1:
+            child = 0 if margins[0] >= 0.0 else 1
+        else:
+            child = margins.index(max(margins))
+        node = int(forest.first_child[node]) + child
+    return node
+
+
+def forest_scores(forest, rows, n_labels):
+    """Return the scores of all labels of dense rows, averaging one leaf after the other."""
+    scores = np.zeros((len(rows), n_labels), dtype=np.float32)
+    for i, row in enumerate(rows):
+        for tree in range(len(forest.tree_ptr) - 1):
+            leaf = leaf_of(forest, tree, row)
+            for e in range(forest.leaf_ptr[leaf], forest.leaf_ptr[leaf + 1]):
+                scores[i, forest.labels[forest.outputs[e]]] += forest.values[e]
+    return scores / np.float32(len(forest.tree_ptr) - 1)

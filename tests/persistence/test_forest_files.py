@@ -1,0 +1,166 @@
+"""Forests in model files: they come back with the same bits, and broken ones are refused."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from defrag import FastXML, load
+from defrag.exceptions import ModelFormatError
+from defrag.persistence import describe
+from tests.helpers.model_drafts import Draft, X, Y, small_forest
+
+
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory):
+    """Give the bytes of a forest in every type of weights."""
+    folder = tmp_path_factory.mktemp("stored")
+    for weights in ("float32", "float16", "int8"):
+        small_forest().save(folder / weights, weights=weights)
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+@pytest.mark.parametrize("mmap", [True, False])
+@pytest.mark.parametrize("weights", ["float32", "float16", "int8"])
+def test_a_forest_comes_back(tmp_path, weights, mmap):
+    model = small_forest()
+    model.save(tmp_path / "a", weights=weights)
+    loaded = load(tmp_path / "a", mmap=mmap)
+    for before, after in zip(model.forest_.parts(), loaded.forest_.parts(), strict=True):
+        if before is None:
+            assert after is None
+            continue
+        for first, second in zip(before, after, strict=True):
+            assert first.dtype == second.dtype
+            if first is model.forest_.weights:
+                np.testing.assert_allclose(first, second, atol=0.01 * np.abs(first).max())
+            else:
+                np.testing.assert_array_equal(first, second)
+    loaded.save(tmp_path / "b", weights=weights)
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+    if weights == "float32":
+        for before, after in zip(model.predict_topk(X), loaded.predict_topk(X), strict=True):
+            assert before.tobytes() == after.tobytes()
+
+
+def test_what_is_large_stays_mapped(tmp_path):
+    small_forest().save(tmp_path / "a")
+    forest = load(tmp_path / "a").forest_
+    for array in (forest.slots, forest.weights, forest.outputs, forest.values):
+        assert not array.flags.writeable
+
+
+def test_a_file_is_described(tmp_path):
+    model = small_forest()
+    model.save(tmp_path / "a")
+    found = describe(tmp_path / "a")
+    assert found["kind"] == "fastxml"
+    assert found["trees"] == 2
+    assert found["nodes"] == len(model.forest_.n_children)
+    assert found["weights"] == len(model.forest_.weights)
+
+
+def item(name, index, value):
+    def change(draft):
+        draft.array(name)[index] = value
+
+    return change
+
+
+def put(name, make):
+    return lambda draft: draft.put(name, make(draft.array(name)))
+
+
+def add(name, array):
+    return lambda draft: draft.put(name, array)
+
+
+def shape(counts, trees=None):
+    """Give a file nodes with these numbers of children, and a size for every node."""
+
+    def change(draft):
+        draft.put("n_children", np.uint8(counts))
+        draft.put("tree_ptr", np.int64([0, len(counts)] if trees is None else trees))
+
+    return change
+
+
+BROKEN = {
+    "no trees": (put("tree_ptr", lambda a: a[:0]), "'tree_ptr' must run from 0"),
+    "a tree without nodes": (put("tree_ptr", lambda a: np.append(a, a[-1])), "each tree a node"),
+    "no nodes at all": (shape([], [0]), "each tree a node, got no tree"),
+    "trees overlap": (item("tree_ptr", 1, 2**40), "tree_ptr' must not fall"),
+    "trees end late": (item("tree_ptr", -1, 10**6), "'tree_ptr' must run from 0 to"),
+    "one child": (shape([2, 1, 0]), "'n_children' must be in|0 or at least 2, got 1 at 1"),
+    "three children": (item("n_children", 0, 3), r"'n_children' must be in \[0, 3\)"),
+    "too many children": (shape([2, 2, 0]), r"nodes of tree 0 but the root \(2\), got 4"),
+    "too few children": (shape([0, 0, 0]), r"nodes of tree 0 but the root \(2\), got 0"),
+    "children of another tree": (shape([2, 2, 0, 0, 0, 0], [0, 3, 6]), "of tree 0 but the root"),
+    "a node its own child": (shape([0, 2, 2, 0, 0]), "children after their parent, got 1 at 1"),
+    "a cycle": (shape([0, 0, 2, 2, 0]), "children after their parent"),
+    "features fall": (item("features", 1, 0), "'features' must rise, got 0 after 0"),
+    "feature negative": (item("features", 0, -1), r"'features' must be in \[0, 12\), got -1"),
+    "feature out of range": (item("features", -1, 12), r"'features' must be in \[0, 12\), got 12"),
+    "slot out of range": (item("slots", 0, 60000), r"'slots' must be in \[0, \d+\), got 60000"),
+    "slots fall": (item("slots", slice(0, 2), [3, 2]), "'slots' must rise inside a run"),
+    "slots repeat": (item("slots", slice(0, 2), [3, 3]), "'slots' must rise inside a run"),
+    "slots missing": (put("slots", lambda a: a[:-1]), "'slots' must have"),
+    "rows too few": (put("sizes", lambda a: a[:-1]), "'sizes' must have"),
+    "row beyond the end": (item("sizes", 0, 65535), "'slots' must have"),
+    "weight nan": (item("weights", 0, np.nan), "'weights' must be finite, got nan at 0"),
+    "weight infinite": (item("weights", 2, np.inf), "'weights' must be finite, got inf at 2"),
+    "weights missing": (put("weights", lambda a: a[:-1]), "'weights' must have"),
+    "scales unasked": (add("scales", np.ones(3, np.float32)), "'scales' belongs to .* int8"),
+    "bias missing": (add("bias", None), "'bias' must come with separators"),
+    "bias nan": (item("bias", 0, np.nan), "'bias' must be finite, got nan at 0"),
+    "bias too short": (put("bias", lambda a: a[:-1]), "'bias' must have"),
+    "labels fall": (item("labels", 0, 5), "'labels' must rise"),
+    "label out of range": (item("labels", -1, 10), r"'labels' must be in \[0, 10\), got 10"),
+    "label negative": (item("labels", 0, -1), r"'labels' must be in \[0, 10\), got -1"),
+    "leaf beyond the end": (item("leaf_sizes", 0, 65535), "'outputs' must have"),
+    "leaves too few": (put("leaf_sizes", lambda a: a[:-1]), "'leaf_sizes' must have"),
+    "output out of range": (item("outputs", 0, 10), r"'outputs' must be in \[0, 10\), got 10"),
+    "outputs repeat": (item("outputs", 1, 0), "'outputs' must rise inside a run"),
+    "value nan": (item("values", 0, np.nan), "'values' must be finite and >= 0, got nan at 0"),
+    "value negative": (item("values", 0, -0.5), "'values' must be finite and >= 0, got -0.5"),
+    "value above one": (item("values", 0, 1.5), "'values' must be at most 1, got 1.5"),
+    "values missing": (put("values", lambda a: a[:-1]), "'values' must have"),
+    "outputs too wide": (put("outputs", lambda a: a.astype(np.int64)), "'outputs' must be 1-D of"),
+}
+
+
+@pytest.mark.parametrize("case", BROKEN)
+def test_a_broken_forest_is_refused(tmp_path, stored, case):
+    change, message = BROKEN[case]
+    draft = Draft(stored["float32"])
+    change(draft)
+    (tmp_path / "x").write_bytes(draft.to_bytes())
+    with pytest.raises(ModelFormatError, match=message):
+        load(tmp_path / "x")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (item("weights", 0, -128), r"'weights' must be in \[-127, 128\), got -128"),
+        (item("scales", 0, np.nan), "'scales' must be finite and >= 0"),
+        (item("scales", 0, 1e38), "'scales' must be at most .* in size"),
+        (put("scales", lambda a: a[:-1]), "'scales' must have"),
+        (add("scales", None), "'scales' must come with weights of int8"),
+    ],
+)
+def test_broken_int8_weights_are_refused(tmp_path, stored, change, message):
+    draft = Draft(stored["int8"])
+    change(draft)
+    (tmp_path / "x").write_bytes(draft.to_bytes())
+    with pytest.raises(ModelFormatError, match=message):
+        load(tmp_path / "x")
+
+
+def test_a_forest_of_single_leaves_is_a_model(tmp_path):
+    model = FastXML(3, max_leaf_size=100, random_state=0).fit(X, Y)
+    assert model.forest_.tree_ptr.tolist() == [0, 1, 2, 3]
+    model.save(tmp_path / "a")
+    labels, scores = load(tmp_path / "a").predict_topk(X)
+    assert (labels == labels[0]).all()
+    assert (scores > 0).all()
