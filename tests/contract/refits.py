@@ -148,15 +148,17 @@ def _interrupt(step, subject, folder):
     for n_points in (1_000, 10_000, 100_000):
         step(f"{n_points} points")
         X, Y = large_data(n_points)
-        sent, done = [], False
+        sent, done, finished = [], False, threading.Event()
         before.model = subject.fitted()
-        interrupter = threading.Thread(target=_interrupt_after, args=(0.3, sent), daemon=True)
+        arguments = (0.3, sent, finished)
+        interrupter = threading.Thread(target=_interrupt_after, args=arguments, daemon=True)
         interrupter.start()
         try:
             before.model.fit(X, Y)
             done = True  # before the interrupt: more points
+            finished.set()
             interrupter.join()
-            time.sleep(1.0)
+            time.sleep(0.01)
         except KeyboardInterrupt:
             took = time.process_time() - sent[0]
         if not done:
@@ -166,11 +168,12 @@ def _interrupt(step, subject, folder):
             return
 
 
-def _interrupt_after(seconds, sent):
-    """Send a SIGINT once the process has worked for a while."""
+def _interrupt_after(seconds, sent, finished):
+    """Send a SIGINT once the process has worked for a while, unless it has finished."""
     end, latest = time.process_time() + seconds, time.monotonic() + 10.0
     while time.process_time() < end and time.monotonic() < latest:
-        time.sleep(0.01)
+        if finished.wait(0.01):
+            return
     sent.append(time.process_time())
     os.kill(os.getpid(), signal.SIGINT)
 
