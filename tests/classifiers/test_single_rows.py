@@ -81,8 +81,8 @@ def test_bad_rows_are_refused_as_before(model, data):
     values[0] = np.nan
     infinite = np.where(np.isnan(values), np.inf, values)
     for bad, message in [
-        (changed(row, data=values), "contains NaN"),
-        (changed(row, data=infinite), "contains infinity"),
+        (changed(row, data=values), "finite numbers, got NaN in row 0"),
+        (changed(row, data=infinite), "finite numbers, got infinity"),
         (changed(row, indices=unknown), r"outside \[0, 40\)"),
         (changed(row, indices=negative), r"outside \[0, 40\)"),
         (changed(row, data=row.data[1:]), "broken|indices and data|length"),

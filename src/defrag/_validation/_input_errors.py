@@ -54,14 +54,13 @@ def _first_not_finite(X: Any) -> tuple[float, int, int] | None:
     if sparse.issparse(X):
         entries = matrix.tocoo()
         values, rows, columns = entries.data, entries.row, entries.col
-    elif np.iscomplexobj(X):
-        return None
     else:
         try:
-            values = np.asarray(X, dtype=np.float64)
+            given = np.asarray(X)
+            if given.ndim != 2 or given.dtype.kind == "c":
+                return None
+            values = given.astype(np.float64)
         except (TypeError, ValueError):
-            return None
-        if values.ndim != 2:
             return None
         rows, columns = np.indices(values.shape)
     if values.dtype.kind != "f":
