@@ -90,7 +90,7 @@ def test_bad_rows_are_refused_as_before(model, data):
         (changed(row, indptr=np.array([0, n - 1, n], dtype=np.int32)), "broken|index pointer"),
         (row[:, :39], "39 features"),
         (row[:0], "0 sample"),
-        (row.toarray()[0], "2D array"),
+        (row.toarray()[0], "2-D matrix, got 1-D"),
     ]:
         with pytest.raises(ValueError, match=message):
             model.predict_topk(bad)

@@ -132,13 +132,13 @@ def bad_csr(**changes):
 def test_broken_matrices_never_reach_a_kernel(changes):
     out = np.empty((2, 3), dtype=np.float32)
     run = {"instructions": "best", "n_threads": 1, "progress": None}
-    with pytest.raises(ValueError, match="must|row pointers|column index"):
+    with pytest.raises(ValueError, match=r"must|row pointers|column index"):
         _core.sparse_dense(bad_csr(**changes), dense(0, 2, 3), out, **run)
-    with pytest.raises(ValueError, match="must|row pointers|column index"):
+    with pytest.raises(ValueError, match=r"must|row pointers|column index"):
         _core.pair_products(
             bad_csr(**changes), dense(0, 2, 3), dense(0, 2, 3), np.empty(2, dtype=np.float32), **run
         )
-    with pytest.raises(ValueError, match="must|row pointers|column index"):
+    with pytest.raises(ValueError, match=r"must|row pointers|column index"):
         _core.rank_votes(
             np.zeros((1, 1), dtype=np.int32), np.ones((1, 1), dtype=np.float32), bad_csr(**changes),
             n_labels=2, labels=np.empty((1, 1), dtype=np.int32),
