@@ -56,17 +56,9 @@ class Best {
     const Scored& worst() const { return items_[is_heap() ? 0 : *size_ - 1]; }
 
     void offer(const Scored& candidate) {
-        if (full()) {
-            if (capacity_ == 0 || !better(candidate, worst())) return;
-            if (is_heap()) std::pop_heap(items_, items_ + *size_, better);
-            --*size_;
-        }
-        std::int32_t place = (*size_)++;
-        if (is_heap()) {
-            items_[place] = candidate;
-            std::push_heap(items_, items_ + *size_, better);
-            return;
-        }
+        if (full() && (capacity_ == 0 || !better(candidate, worst()))) return;
+        if (is_heap()) return push(candidate);
+        std::int32_t place = full() ? *size_ - 1 : (*size_)++;
         for (; place > 0 && better(candidate, items_[place - 1]); --place) {
             items_[place] = items_[place - 1];
         }
@@ -81,6 +73,16 @@ class Best {
  private:
     // A heap has its worst item first.
     bool is_heap() const { return capacity_ > kKeptInOrder; }
+
+    // Apart, so that the loop above stays small where it is inlined.
+    [[gnu::noinline]] void push(const Scored& candidate) {
+        if (full()) {
+            std::pop_heap(items_, items_ + *size_, better);
+            --*size_;
+        }
+        items_[(*size_)++] = candidate;
+        std::push_heap(items_, items_ + *size_, better);
+    }
 
     Scored* items_;
     std::int32_t* size_;
