@@ -33,6 +33,8 @@ class Int:
 
     def accepts(self, value: Any) -> bool:
         """Return whether the value satisfies the rule."""
+        if type(value) is int:  # asking for an abstract class takes a microsecond
+            return _inside(value, self.low, self.high)
         if value is None:
             return self.none
         if isinstance(value, (bool, np.bool_)):

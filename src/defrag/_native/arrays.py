@@ -26,6 +26,8 @@ def n_threads(n_jobs: int | None) -> int:
     """Translate scikit-learn's ``n_jobs`` into a number of threads."""
     if n_jobs is None:
         return 1
+    if type(n_jobs) is int and 0 < n_jobs <= _MAX_THREADS:
+        return n_jobs
     if isinstance(n_jobs, bool) or not isinstance(n_jobs, Integral):
         raise ValueError(  # noqa: TRY004 - as every other bad parameter
             f"n_jobs must be an int or None, got {n_jobs!r}"
