@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <stdexcept>
+#include <string>
 
 #include "core/arrays.hpp"
 
@@ -23,11 +25,20 @@ inline bool better(const Scored& a, const Scored& b) {
 struct TopLabels {
     TopLabels() = default;
     TopLabels(std::int64_t n_rows, std::int64_t n_labels)
-        : k(n_labels), labels(checked_product(n_rows, n_labels), -1), scores(labels.size(), 0.0F) {}
+        : k(checked_k(n_labels)),
+          labels(checked_product(n_rows, n_labels), -1),
+          scores(labels.size(), 0.0F) {}
 
     std::int64_t k = 0;
     Vector<std::int32_t> labels;
     Vector<float> scores;
+
+ private:
+    /// Every search makes its result here, and reads the worst of k labels.
+    static std::int64_t checked_k(std::int64_t n_labels) {
+        if (n_labels >= 1) return n_labels;
+        throw std::invalid_argument("k must be at least 1, got " + std::to_string(n_labels));
+    }
 };
 
 /// Keeps the n items that come first under `before`, a total order, in no particular order.

@@ -13,4 +13,4 @@ CHECKS = [
 ]
 """The fast ones."""
 
-SLOW_CHECKS = [*refits.SLOW_CHECKS]
+SLOW_CHECKS = [*refits.SLOW_CHECKS, *hostile.SLOW_CHECKS]
