@@ -147,114 +147,31 @@ class Router {
     Vector<Scored> scored_;
 };
 
-/// Ranks by the scores of the leaves.
-struct ByLeaves {
-    void start(const CsrView&, std::int64_t) {}
-    void finish() {}
-
-    void rank(const Vector<Scored>& scored, Best& best) {
-        for (const Scored& one : scored) best.offer(one);
-    }
-};
-
-/// Ranks by leaves and prototypes.
-template <class Slot>
-class ByPrototypes {
- public:
-    explicit ByPrototypes(const PrototypesView<Slot>& view) : view_(view), row_(view.n_features) {}
-
-    void start(const CsrView& X, std::int64_t row) {
-        row_.spread(X, row, view_.features, view_.n_features);
-    }
-    void finish() { row_.clear(); }
-
-    void rank(const Vector<Scored>& scored, Best& best) {
-        bounds_.clear();
-        for (const Scored& one : scored) {
-            const auto norm = static_cast<double>(view_.norms[one.id]);
-            const double leaves = view_.alpha * std::log(static_cast<double>(one.score));
-            const double gap = 1.0 - std::sqrt(norm);
-            // The slack covers the rounding of what is bounded.
-            const double bound = leaves + tail(gap * gap) + 1e-9;
-            bounds_.push_back({bound, leaves, one.id});
-        }
-        const auto later = [](const Bound& a, const Bound& b) {
-            return a.bound != b.bound ? a.bound < b.bound : a.output > b.output;
-        };
-        std::make_heap(bounds_.begin(), bounds_.end(), later);
-        for (auto end = bounds_.end(); end != bounds_.begin(); --end) {
-            const Bound next = bounds_.front();
-            if (best.full() && to_score(next.bound) < best.worst().score) return;
-            std::pop_heap(bounds_.begin(), end, later);
-            const double distance = std::max(0.0, static_cast<double>(view_.norms[next.output]) +
-                                                      1.0 - 2.0 * product(next.output));
-            best.offer({to_score(next.leaves + tail(distance)), next.output});
-        }
-    }
-
- private:
-    struct Bound {
-        double bound;
-        double leaves;
-        std::int32_t output;
-    };
-
-    static float to_score(double logarithm) {
-        return static_cast<float>(std::exp(std::min(logarithm, 0.0)));
-    }
-
-    /// The logarithm of what a prototype at a squared distance adds.
-    double tail(double distance) const {
-        const double z = view_.gamma * distance;
-        return (view_.alpha - 1.0) * (z > 40.0 ? z : std::log1p(std::exp(z)));
-    }
-
-    double product(std::int32_t output) const {
-        const std::int64_t begin = view_.prototype_ptr[output];
-        const std::int64_t end = view_.prototype_ptr[output + 1];
-        double sums[4] = {};
-        std::int64_t e = begin;
-        for (; e + 4 <= end; e += 4) {
-            for (std::int64_t i = 0; i < 4; ++i) {
-                sums[i] += static_cast<double>(view_.values[e + i] * row_[view_.slots[e + i]]);
-            }
-        }
-        for (; e < end; ++e) sums[0] += static_cast<double>(view_.values[e] * row_[view_.slots[e]]);
-        return (sums[0] + sums[1]) + (sums[2] + sums[3]);
-    }
-
-    const PrototypesView<Slot>& view_;
-    DenseRow row_;
-    Vector<Bound> bounds_;
-};
-
 /// What one thread needs.
-template <class Slot, class Output, class Rule>
+template <class Slot, class Output>
 struct Worker {
     Router<Slot, Output> router;
-    Rule rule;
     Vector<Scored> found;
 };
 
-template <class Slot, class Output, class Rule>
-TopLabels search(const Context& context, const ForestView<Slot, Output>& forest, const CsrView& X,
-                 std::int64_t k, const std::function<Rule()>& make_rule) {
+}  // namespace
+
+template <class Slot, class Output>
+TopLabels forest_search(const Context& context, const ForestView<Slot, Output>& forest,
+                        const CsrView& X, std::int64_t k) {
     TopLabels out(X.n_rows, k);
     context.expect(X.n_rows);
-    using ThisWorker = Worker<Slot, Output, Rule>;
-    PerWorker<ThisWorker> workers(context, [&] {
-        return ThisWorker{Router<Slot, Output>(forest), make_rule(), Vector<Scored>(k)};
-    });
+    using ThisWorker = Worker<Slot, Output>;
+    PerWorker<ThisWorker> workers(
+        context, [&] { return ThisWorker{Router<Slot, Output>(forest), Vector<Scored>(k)}; });
     parallel_for(context, X.n_rows, kRowsPerBlock,
                  [&](std::int64_t begin, std::int64_t end, unsigned worker) {
-                     auto& [router, rule, found] = workers[worker];
+                     auto& [router, found] = workers[worker];
                      router.route(X, begin, end);
                      for (auto row = begin; row < end; ++row) {
                          std::int32_t size = 0;
                          Best best(found.data(), &size, k);
-                         rule.start(X, row);
-                         rule.rank(router.average(row - begin), best);
-                         rule.finish();
+                         for (const Scored& one : router.average(row - begin)) best.offer(one);
                          best.put_in_order();
                          for (std::int32_t i = 0; i < size; ++i) {
                              out.labels[row * k + i] = forest.labels[found[i].id];
@@ -266,32 +183,9 @@ TopLabels search(const Context& context, const ForestView<Slot, Output>& forest,
     return out;
 }
 
-}  // namespace
-
-template <class Slot, class Output>
-TopLabels forest_search(const Context& context, const ForestView<Slot, Output>& forest,
-                        const CsrView& X, std::int64_t k) {
-    return search<Slot, Output, ByLeaves>(context, forest, X, k, [] { return ByLeaves(); });
-}
-
-template <class Slot, class Output, class PrototypeSlot>
-TopLabels forest_search(const Context& context, const ForestView<Slot, Output>& forest,
-                        const PrototypesView<PrototypeSlot>& prototypes, const CsrView& X,
-                        std::int64_t k) {
-    using Rule = ByPrototypes<PrototypeSlot>;
-    return search<Slot, Output, Rule>(context, forest, X, k,
-                                      [&prototypes] { return Rule(prototypes); });
-}
-
-#define DEFRAG_FOREST_SEARCH(Slot, Output)                                                 \
-    template TopLabels forest_search(const Context&, const ForestView<Slot, Output>&,      \
-                                     const CsrView&, std::int64_t);                        \
-    template TopLabels forest_search(const Context&, const ForestView<Slot, Output>&,      \
-                                     const PrototypesView<std::uint16_t>&, const CsrView&, \
-                                     std::int64_t);                                        \
-    template TopLabels forest_search(const Context&, const ForestView<Slot, Output>&,      \
-                                     const PrototypesView<std::int32_t>&, const CsrView&,  \
-                                     std::int64_t);
+#define DEFRAG_FOREST_SEARCH(Slot, Output)                                            \
+    template TopLabels forest_search(const Context&, const ForestView<Slot, Output>&, \
+                                     const CsrView&, std::int64_t);
 DEFRAG_FOREST_SEARCH(std::uint16_t, std::uint16_t)
 DEFRAG_FOREST_SEARCH(std::uint16_t, std::int32_t)
 DEFRAG_FOREST_SEARCH(std::int32_t, std::uint16_t)
