@@ -22,9 +22,6 @@ using RoutingArrays = std::tuple<Array<std::int64_t>, Array<std::int64_t>, Array
 template <class Output>
 using LeafArrays =
     std::tuple<Array<std::int64_t>, Array<std::int32_t>, Array<Output>, Array<float>>;
-/// The hash of its features: a key per tree, how many buckets, how many of 65536 features are kept;
-/// or nothing.
-using HashArrays = std::optional<std::tuple<Array<std::uint64_t>, std::int64_t, std::uint32_t>>;
 
 void check_size(const char* name, std::size_t size, std::size_t wanted) {
     if (size != wanted) {
@@ -35,7 +32,7 @@ void check_size(const char* name, std::size_t size, std::size_t wanted) {
 
 template <class Slot, class Output>
 ForestView<Slot, Output> forest_view(const ShapeArrays& shape, const RoutingArrays<Slot>& routing,
-                                     const LeafArrays<Output>& leaves, const HashArrays& hash) {
+                                     const LeafArrays<Output>& leaves) {
     const auto& [tree_ptr, first_child, n_children] = shape;
     const auto& [row_ptr, entry_ptr, features, slots, weights, bias] = routing;
     const auto& [leaf_ptr, labels, outputs, values] = leaves;
@@ -63,13 +60,6 @@ ForestView<Slot, Output> forest_view(const ShapeArrays& shape, const RoutingArra
     view.labels = labels.data();
     view.outputs = outputs.data();
     view.values = values.data();
-    if (hash) {
-        const auto& [keys, n_buckets, n_kept] = *hash;
-        check_size("hash_keys", keys.size(), tree_ptr.size() - 1);
-        view.hash_keys = keys.data();
-        view.n_buckets = n_buckets;
-        view.n_kept = n_kept;
-    }
     return view;
 }
 
@@ -112,18 +102,16 @@ void bind_search(nb::module_& m) {
     m.def(
         "forest_search",
         [](const ShapeArrays& shape, const RoutingArrays<Slot>& routing,
-           const LeafArrays<Output>& leaves, const HashArrays& hash, const CsrArrays& X,
-           std::int64_t n_features, std::int64_t k, unsigned n_threads,
-           const nb::object& progress) {
-            const ForestView<Slot, Output> view = forest_view(shape, routing, leaves, hash);
+           const LeafArrays<Output>& leaves, const CsrArrays& X, std::int64_t n_features,
+           std::int64_t k, unsigned n_threads, const nb::object& progress) {
+            const ForestView<Slot, Output> view = forest_view(shape, routing, leaves);
             const CsrView rows = csr_view(X, n_features);
             return to_numpy(run(n_threads, progress, [&](const Context& context) {
                 return forest_search(context, view, rows, k);
             }));
         },
-        "shape"_a.noconvert(), "routing"_a.noconvert(), "leaves"_a.noconvert(), "hash"_a.none(),
-        "X"_a.noconvert(), nb::kw_only(), "n_features"_a, "k"_a, "n_threads"_a,
-        "progress"_a.none());
+        "shape"_a.noconvert(), "routing"_a.noconvert(), "leaves"_a.noconvert(), "X"_a.noconvert(),
+        nb::kw_only(), "n_features"_a, "k"_a, "n_threads"_a, "progress"_a.none());
 }
 
 /// The two steps of a node of FastXML alone, so that tests can compare them with slow ones.

@@ -2,10 +2,9 @@
 #pragma once
 
 #include <cstdint>
-#include "core/arrays.hpp"
 
+#include "core/arrays.hpp"
 #include "core/csr.hpp"
-#include "core/feature_hash.hpp"
 
 namespace defrag {
 
@@ -15,9 +14,9 @@ namespace defrag {
 /// margin says where a point goes; or one row, if it has two children, and the point goes to the
 /// first where the margin is not negative. These are rows [row_ptr[v], row_ptr[v + 1]). Row r has
 /// the entries [entry_ptr[r], entry_ptr[r + 1]) of slots, which rise, and weights, and bias[r].
-/// Slot s stands for features[s]; where features are hashed, slots are buckets. A leaf has the
-/// label distribution [leaf_ptr[v], leaf_ptr[v + 1]) of outputs, which rise, and values. Output o
-/// stands for labels[o]. Features and labels rise.
+/// Slot s stands for features[s]. A leaf has the label distribution
+/// [leaf_ptr[v], leaf_ptr[v + 1]) of outputs, which rise, and values. Output o stands for
+/// labels[o]. Features and labels rise.
 template <class Slot, class Output>
 struct ForestView {
     std::int64_t n_trees = 0;
@@ -36,14 +35,7 @@ struct ForestView {
     const std::int32_t* labels = nullptr;
     const Output* outputs = nullptr;
     const float* values = nullptr;
-    /// Where features are hashed: the key of each tree, and what their hashes share.
-    const std::uint64_t* hash_keys = nullptr;
-    std::int64_t n_buckets = 0;
-    std::uint32_t n_kept = 0;
 
-    bool is_hashed() const { return hash_keys != nullptr; }
-    ItemHash hash(std::int64_t tree) const { return {hash_keys[tree], n_buckets, n_kept}; }
-    std::int64_t n_slots() const { return is_hashed() ? n_buckets : n_features; }
     bool is_leaf(std::int64_t node) const { return n_children[node] == 0; }
 };
 

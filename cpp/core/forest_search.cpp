@@ -5,7 +5,6 @@
 #include <cmath>
 #include <functional>
 
-#include "core/feature_hash.hpp"
 #include "core/ranking.hpp"
 
 namespace defrag {
@@ -27,13 +26,6 @@ class DenseRow {
             place = std::lower_bound(place, end, X.indices[p]);
             if (place == end) break;
             if (*place == X.indices[p]) add(place - features, X.data[p]);
-        }
-    }
-
-    void spread(const CsrView& X, std::int64_t row, const ItemHash& hash) {
-        for (auto p = X.begin(row); p < X.end(row); ++p) {
-            hash.apply(X.indices[p],
-                       [&](std::int32_t bucket, float sign) { add(bucket, sign * X.data[p]); });
         }
     }
 
@@ -59,23 +51,12 @@ template <class Slot, class Output>
 class Router {
  public:
     explicit Router(const ForestView<Slot, Output>& forest)
-        : forest_(forest), row_(forest.n_slots()), sums_(forest.n_labels) {}
+        : forest_(forest), row_(forest.n_features), sums_(forest.n_labels) {}
 
     /// Finds the leaves of rows [begin, end).
     void route(const CsrView& X, std::int64_t begin, std::int64_t end) {
         n_rows_ = end - begin;
         leaves_.resize(n_rows_ * forest_.n_trees);
-        if (forest_.is_hashed()) {
-            for (std::int64_t tree = 0; tree < forest_.n_trees; ++tree) {
-                const ItemHash hash = forest_.hash(tree);
-                for (std::int64_t i = 0; i < n_rows_; ++i) {
-                    row_.spread(X, begin + i, hash);
-                    leaf(tree, i) = find_leaf(tree);
-                    row_.clear();
-                }
-            }
-            return;
-        }
         for (std::int64_t i = 0; i < n_rows_; ++i) {
             row_.spread(X, begin + i, forest_.features, forest_.n_features);
             for (std::int64_t tree = 0; tree < forest_.n_trees; ++tree) {

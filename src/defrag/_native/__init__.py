@@ -40,7 +40,6 @@ from defrag._native.flat import FlatWeights, flat_search
 from defrag._native.focus import focus_rows
 from defrag._native.forest import (
     FastxmlOptions,
-    FeatureHash,
     Forest,
     forest_search,
     train_fastxml,
@@ -83,7 +82,6 @@ from defrag._native.text_counts import (
 __all__ = [
     "TEXT_LAYOUTS",
     "FastxmlOptions",
-    "FeatureHash",
     "FeatureIndex",
     "FlatSolution",
     "FlatWeights",

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FastxmlOptions",
-    "FeatureHash",
     "Forest",
     "forest_search",
     "train_fastxml",
@@ -40,22 +39,13 @@ class FastxmlOptions:
 
 
 @dataclass(frozen=True)
-class FeatureHash:
-    """How the features of hashed trees become buckets: a key per tree."""
-
-    keys: NDArray[np.uint64]
-    n_buckets: int
-
-
-@dataclass(frozen=True)
 class Forest:
     """Trees over points as flat arrays; see ``cpp/core/forest.hpp``.
 
     Tree ``t`` has the nodes ``tree_ptr[t]`` to ``tree_ptr[t + 1] - 1``, breadth first; the
     ``n_children[v]`` children of an inner node begin at ``first_child[v]``, and it has the rows
     of weights ``row_ptr[v]`` to ``row_ptr[v + 1] - 1``. Entries of a row name features by their
-    place in ``features``, or buckets where ``hash`` is given; entries of a leaf name labels by
-    their place in ``labels``.
+    place in ``features``, entries of a leaf name labels by their place in ``labels``.
     """
 
     tree_ptr: Offsets
@@ -71,7 +61,6 @@ class Forest:
     labels: Ids
     outputs: NDArray[np.uint16] | Ids
     values: Floats
-    hash: FeatureHash | None = None
 
     @property
     def n_trees(self) -> int:
@@ -80,12 +69,10 @@ class Forest:
 
     def parts(self) -> Any:
         """Return the arrays in the order in which the kernels take them."""
-        hashed = None if self.hash is None else (self.hash.keys, self.hash.n_buckets)
         return (
             (self.tree_ptr, self.first_child, self.n_children),
             (self.row_ptr, self.entry_ptr, self.features, self.slots, self.weights, self.bias),
             (self.leaf_ptr, self.labels, self.outputs, self.values),
-            hashed,
         )
 
 
@@ -107,7 +94,7 @@ def train_fastxml(
         csr_parts(X), csr_parts(Y), label_weights, keys,
         options=core, n_features=X.shape[1], n_threads=n_threads, progress=progress,
     )  # fmt: skip
-    return _forest(parts, None)
+    return _forest(parts)
 
 
 def forest_search(
@@ -124,20 +111,19 @@ def forest_search(
     arrays are ``(n, k)``, by decreasing score and increasing label; -1 with score 0 where
     there are fewer.
     """
-    shape, routing, leaves, hashed = forest.parts()
+    shape, routing, leaves = forest.parts()
     labels, scores = _core.forest_search(
-        shape, routing, leaves, hashed, csr_parts(X),
+        shape, routing, leaves, csr_parts(X),
         n_features=X.shape[1], k=k, n_threads=n_threads, progress=progress,
     )  # fmt: skip
     return labels.reshape(-1, k), scores.reshape(-1, k)
 
 
-def _forest(parts: Any, feature_hash: FeatureHash | None) -> Forest:
+def _forest(parts: Any) -> Forest:
     (tree_ptr, first_child, n_children), routing, (leaf_ptr, labels, outputs, values) = parts
     row_ptr, entry_ptr, features, slots, weights, bias = routing
-    n_slots = len(features) if feature_hash is None else feature_hash.n_buckets
     return Forest(
         tree_ptr, first_child, n_children, row_ptr, entry_ptr, features,
-        slots.astype(np.uint16) if n_slots <= _NARROW else slots, weights, bias, leaf_ptr, labels,
-        outputs.astype(np.uint16) if len(labels) <= _NARROW else outputs, values, feature_hash,
+        slots.astype(np.uint16) if len(features) <= _NARROW else slots, weights, bias, leaf_ptr,
+        labels, outputs.astype(np.uint16) if len(labels) <= _NARROW else outputs, values,
     )  # fmt: skip
