@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
+from scipy import sparse
 
 from common import precision, unit
 from defrag import LabelTree, _native, load_dataset
@@ -20,7 +21,6 @@ from defrag._native import SolverOptions
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from scipy import sparse
 
 Result = TypeVar("Result")
 
@@ -70,13 +70,13 @@ def time_search(
 def bench_tree(name: str, seed: int, instructions: str) -> None:
     X, Y, X_test, Y_test = load(name)
     model, seconds = timed(lambda: LabelTree(random_state=seed).fit(X, Y))
-    tree = model.trees_[0].tree
+    tree, positives = model.trees_[0].tree, sparse.csr_array(Y.T)
     print(f"{name}: {len(tree.n_children)} nodes; LabelTree trains in {seconds:.1f} s in all")
     print("passes  train s  weights   P@1/3/5            batch ms  one row ms")
     for passes in (5, 8, 20):
         options = SolverOptions(max_passes=passes, seed=seed, instructions=instructions)
         weights, seconds = timed(
-            lambda o=options: _native.train_label_tree(X, Y, tree, o, n_threads=1)
+            lambda o=options: _native.train_label_tree(X, positives, tree, o, n_threads=1)
         )
         labels, batch, alone = time_search(tree, weights, X_test, instructions)
         print(
@@ -87,11 +87,14 @@ def bench_tree(name: str, seed: int, instructions: str) -> None:
 
 def bench_flat(name: str, seed: int, instructions: str) -> None:
     X, Y, X_test, Y_test = load(name)
+    positives = sparse.csr_array(Y.T)
     print(f"{name}, flat one-vs-rest\npasses  train s  weights   P@1/3/5            gap")
     for passes in (5, 8):
         options = replace(FLAT, max_passes=passes, seed=seed, instructions=instructions)
-        solution, seconds = timed(lambda o=options: _native.solve_blocks(X, Y, o, n_threads=1))
-        measured = _native.solve_blocks(X, Y, replace(options, measure=True), n_threads=1)
+        solution, seconds = timed(
+            lambda o=options: _native.solve_blocks(X, positives, o, n_threads=1)
+        )
+        measured = _native.solve_blocks(X, positives, replace(options, measure=True), n_threads=1)
         gap = 1.0 - measured.dual.sum() / measured.primal.sum()
         top = flat_top(solution, X_test)
         print(

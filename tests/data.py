@@ -49,7 +49,7 @@ def trained_tree(seed, *, n_labels=30, loss="squared_hinge", **shape):
     draw = np.random.default_rng(seed)
     tree = flat_tree(random_tree(draw.permutation(n_labels), draw))
     options = SolverOptions(threshold=0.05, loss=loss)
-    return tree, _native.train_label_tree(X, Y, tree, options, n_threads=1), X
+    return tree, _native.train_label_tree(X, sparse.csr_array(Y.T), tree, options, n_threads=1), X
 
 
 def zero_weights(tree, bias):

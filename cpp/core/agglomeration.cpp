@@ -40,10 +40,6 @@ Csr agglomerate(const Context& context, const CsrView& matrix, const std::int32_
             const std::int32_t group = groups[matrix.indices[p]];
             if (group < 0) continue;
             if (group >= n_groups) {
-                throw std::invalid_argument("groups must be below " + std::to_string(n_groups) +
-                                            ", got " + std::to_string(group));
-            }
-            if (group >= n_groups) {
                 throw std::invalid_argument("feature " + std::to_string(matrix.indices[p]) +
                                             " is in group " + std::to_string(group) +
                                             ", but there are " + std::to_string(n_groups));

@@ -90,14 +90,16 @@ def test_memory_follows_what_is_stored():
     assert found[0].tolist() == expected[0].tolist()
     assert found[1].tobytes() == expected[1].tobytes()
     with pytest.raises(ValueError, match=r"fewer than 2\^26 features, got 2147483647"):
-        _native.solve_blocks(declared, X, SolverOptions(), n_threads=1)
+        _native.solve_blocks(declared, sparse.csr_array(X.T), SolverOptions(), n_threads=1)
 
 
 def test_a_tree_of_other_labels_is_refused():
     model, X = fitted()
     few = sparse.csr_array((X.shape[0], 3), dtype=np.float32)
     with pytest.raises(ValueError, match="a label tree holds label"):
-        _native.train_label_tree(X, few, model.trees_[0].tree, SolverOptions(), n_threads=1)
+        _native.train_label_tree(
+            X, sparse.csr_array(few.T), model.trees_[0].tree, SolverOptions(), n_threads=1
+        )
 
 
 def test_candidates_without_prototype_are_refused():

@@ -18,7 +18,8 @@ TIGHT = SolverOptions(max_passes=3000, tolerance=1e-4, skip=0.0, threshold=0.0)
 
 
 def train(X, Y, tree, options=TIGHT, **more):
-    return _native.train_label_tree(X, Y, tree, options, **{"n_threads": 1, **more})
+    positives = sparse.csr_array(Y.T)
+    return _native.train_label_tree(X, positives, tree, options, **{"n_threads": 1, **more})
 
 
 def bits(weights):
@@ -47,7 +48,9 @@ def test_a_root_that_is_a_leaf_is_one_versus_rest_on_the_labelled_points():
     X, Y = random_problem(5, n_labels=40)
     weights = train(X, Y, flat_tree(list(range(40))), SolverOptions())
     labelled = np.flatnonzero(np.diff(Y.indptr))
-    flat = _native.solve_blocks(X[labelled], Y[labelled], SolverOptions(), n_threads=1)
+    flat = _native.solve_blocks(
+        X[labelled], sparse.csr_array(Y[labelled].T), SolverOptions(), n_threads=1
+    )
     found, bias = dense_classifiers(weights, 0, X.shape[1])
     np.testing.assert_array_equal(found, flat.weights.toarray())
     np.testing.assert_array_equal(bias, flat.bias)

@@ -33,7 +33,7 @@ def random_problem(seed, *, n_rows=60, n_features=25, n_labels=21, density=0.3):
 def solve(X, Y, options=TIGHT, n_threads=1):
     X = canonical_csr(np.asarray(X), name="X") if not sparse.issparse(X) else X
     Y = canonical_csr(np.asarray(Y), name="Y") if not sparse.issparse(Y) else Y
-    return _native.solve_blocks(X, Y, options, n_threads=n_threads)
+    return _native.solve_blocks(X, sparse.csr_array(Y.T), options, n_threads=n_threads)
 
 
 def bits(solution):
@@ -195,7 +195,7 @@ def test_nothing_to_solve(shape):
     n_rows, n_features, n_labels = shape
     X = sparse.csr_array((n_rows, n_features), dtype=np.float32)
     Y = sparse.csr_array((n_rows, n_labels), dtype=np.float32)
-    solution = _native.solve_blocks(X, Y, SolverOptions(), n_threads=2)
+    solution = _native.solve_blocks(X, sparse.csr_array(Y.T), SolverOptions(), n_threads=2)
     assert solution.weights.shape == (n_features, n_labels)
     assert solution.weights.nnz == 0
     assert solution.bias.shape == (n_labels,)
@@ -249,5 +249,9 @@ def test_progress_can_end_the_work():
 
     with pytest.raises(RuntimeError, match="enough"):
         _native.solve_blocks(
-            X, Y, replace(TIGHT, tolerance=0.0, max_passes=50), n_threads=2, progress=stop
+            X,
+            sparse.csr_array(Y.T),
+            replace(TIGHT, tolerance=0.0, max_passes=50),
+            n_threads=2,
+            progress=stop,
         )

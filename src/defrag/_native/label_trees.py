@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import sparse
 
 from defrag import _core
 from defrag._core import FeatureIndex
@@ -83,7 +82,7 @@ class LabelTreeWeights:
 
 def train_label_tree(
     X: Csr,
-    Y: Csr,
+    positives: Csr,
     tree: LabelTreeArrays,
     options: SolverOptions,
     *,
@@ -91,10 +90,13 @@ def train_label_tree(
     n_threads: int,
     progress: Progress | None = None,
 ) -> LabelTreeWeights:
-    """Train the classifiers of every node; rows of X are used as they are."""
+    """Train the classifiers of every node; row l of ``positives`` has the points of label l.
+
+    Rows of X are used as they are.
+    """
     parts = _core.train_label_tree(
         csr_parts(X),
-        csr_parts(sparse.csr_array(Y.T)),
+        csr_parts(positives),
         tree.parts(),
         n_features=X.shape[1],
         solver=options.to_core(),

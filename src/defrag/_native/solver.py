@@ -6,7 +6,6 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import sparse
 
 from defrag import _core
 from defrag._native.arrays import csr_from_parts, csr_parts
@@ -95,20 +94,19 @@ def can_run(instructions: str) -> bool:
 
 def solve_blocks(
     X: Csr,
-    Y: Csr,
+    positives: Csr,
     options: SolverOptions,
     *,
     first_block: int = 0,
     n_threads: int,
     progress: Progress | None = None,
 ) -> FlatSolution:
-    """Solve every column of Y against the rest, sixteen at a time.
+    """Solve every row of ``positives``, the points of a label, against the rest, by sixteens.
 
     The weights come as a matrix of features by labels. The result for a label depends on the
     labels it shares a block of sixteen with and on the number of that block, counted from
     ``first_block``.
     """
-    positives = sparse.csr_array(Y.T)
     parts, bias, passes, converged, violation, primal, dual = _core.solve_blocks(
         csr_parts(X),
         csr_parts(positives),
@@ -118,5 +116,5 @@ def solve_blocks(
         n_threads=n_threads,
         progress=progress,
     )
-    weights = csr_from_parts(parts, (X.shape[1], Y.shape[1]))
+    weights = csr_from_parts(parts, (X.shape[1], positives.shape[0]))
     return FlatSolution(weights, bias, passes, converged.astype(np.bool_), violation, primal, dual)

@@ -62,7 +62,8 @@ def feature_importance(rows: Csr, Y: Csr, *, seed: int, n_threads: int) -> Float
     options = SolverOptions(
         max_passes=_PASSES, shrink=_SHRINK, skip=_SKIP, threshold=0.0, seed=seed
     )
-    weights = _native.solve_blocks(rows, unions, options, n_threads=n_threads).weights
+    positives = sparse.csr_array(unions.T)
+    weights = _native.solve_blocks(rows, positives, options, n_threads=n_threads).weights
     squares = np.square(weights.data, dtype=np.float64)
     owners = np.repeat(np.arange(weights.shape[0]), np.diff(weights.indptr))
     sums = np.bincount(owners, weights=squares, minlength=weights.shape[0])

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import clone
 
 from defrag import _native
@@ -96,6 +97,7 @@ class TreeClassifier(Classifier):
         X = unit_rows(X, threads)
         seen = labels_with_points(Y)
         vectors = self._label_vectors(X, Y if len(seen) == Y.shape[1] else Y[:, seen])
+        positives = sparse.csr_array(Y.T)  # the same for every tree
         trees = []
         for number, tree_seed in enumerate(member_seeds(seed, self.n_trees)):
             tree = self._shape(vectors, seen, tree_seed)
@@ -103,7 +105,12 @@ class TreeClassifier(Classifier):
             name = f"training{many}"
             with progress_bar(name, enabled=self.verbose > 0) as progress:
                 weights = _native.train_label_tree(
-                    X, Y, tree, self._solver(tree_seed), n_threads=threads, progress=progress
+                    X,
+                    positives,
+                    tree,
+                    self._solver(tree_seed),
+                    n_threads=threads,
+                    progress=progress,
                 )
             trees.append(TrainedTree(tree, weights))
         self.trees_ = trees

@@ -134,7 +134,7 @@ class DiSMEC(OneVsRest):
         )
         solution = _native.solve_blocks(
             X,
-            sparse.csr_array(positives.T),
+            positives,
             options,
             first_block=first // LANES,
             n_threads=_native.n_threads(self.n_jobs),
