@@ -4,28 +4,25 @@ from __future__ import annotations
 
 import math
 import time
-import warnings
 from abc import abstractmethod
-from collections import Counter
 from copy import copy
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import ClassifierMixin, clone
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from defrag import _native
-from defrag._estimator import Estimator, all_or_nothing, on_snapshot, save_model
+from defrag._estimator import all_or_nothing, on_snapshot, save_model
 from defrag._parameters import Choice, Float, Int
 from defrag._progress import logger
 from defrag._validation import check_features, check_labels, check_seed
 from defrag._validation._input_errors import look_swapped
-from defrag.classifiers._calibration import Calibration
+from defrag.classifiers._calibrated import Calibrated
 from defrag.classifiers._cost import LANES, Cost
-from defrag.exceptions import DataWarning
+from defrag.classifiers._data_warnings import check_names, warn_of, warn_of_data
+from defrag.classifiers._ranker import SCORES_AT_A_TIME, FilteredRanker
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,22 +31,19 @@ if TYPE_CHECKING:
     from sklearn.base import BaseEstimator
     from sklearn.utils import Tags
 
-    from defrag._validation import Labels
+    from defrag.classifiers._ranker import Ranker
     from defrag.io.files import PathLike
     from defrag.typing import Csr, Floats, Ids, LabelsLike, MatrixLike, Seed
 
-__all__ = ["Classifier", "Ranker", "check_part", "labels_with_points", "unit_rows"]
+__all__ = ["Classifier", "labels_with_points", "unit_rows"]
 
-# Rows and scores in memory at a time while a matrix of scores is computed.
+# Rows in memory at a time while a matrix of scores is computed.
 _ROWS_AT_A_TIME = 20_000
-_SCORES_AT_A_TIME = 1 << 23
 # A label is predicted if its score, between 0 and 1, is above this.
 _PREDICTED = 0.5
 _K_RULE = Int(1)
 _EMPTY_RULE = Choice(("bias", "nothing"))
 _THRESHOLD_RULE = Float(0.0, 1.0, none=True)
-# Scores of zero are replaced by the smallest positive number before the logarithm.
-_LEAST = np.nextafter(np.float32(0.0), np.float32(1.0))
 
 
 def unit_rows(X: Csr, n_threads: int) -> Csr:
@@ -62,54 +56,7 @@ def labels_with_points(Y: Csr) -> Ids:
     return np.flatnonzero(np.bincount(Y.indices, minlength=Y.shape[1])).astype(np.int32)
 
 
-def check_part(owner: Estimator, name: str, part: Any, kind: type[Any]) -> None:
-    """Raise ValueError unless a part of a composite has the required type."""
-    if not isinstance(part, kind):
-        raise ValueError(  # noqa: TRY004 - scikit-learn's contract wants a ValueError
-            f"{name} of {type(owner).__name__} must be a {kind.__name__}, got {part!r}"
-        )
-
-
-def _is_calibrated(model: Classifier) -> bool:
-    if getattr(model, "calibration_", None) is None:
-        name = type(model).__name__
-        raise AttributeError(f"{name} has no predict_proba before calibrate(X, Y) is called")
-    return True
-
-
-class Ranker(Protocol):
-    """What ranks labels: a classifier, or one restricted to some labels."""
-
-    def rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:
-        """Return the best labels of each row; see :meth:`Classifier.rank`."""
-
-
-@dataclass(frozen=True)
-class FilteredRanker:
-    """Ranks all labels and keeps some of them."""
-
-    base: Classifier
-    labels: Ids
-
-    def rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:  # noqa: ARG002 - always is
-        """Return the best labels of each row; see :meth:`Classifier.rank`."""
-        kept_labels = np.full((X.shape[0], k), -1, dtype=np.int32)
-        kept_scores = np.zeros((X.shape[0], k), dtype=np.float32)
-        n_ranked = max(1, self.base.max_ranked())
-        step = 1 + _SCORES_AT_A_TIME // n_ranked
-        for first in range(0, X.shape[0], step):
-            rows = slice(first, first + step)
-            labels, scores = self.base.rank(X[rows], n_ranked, exhaustive=True)
-            kept = np.isin(labels, self.labels)
-            kept &= np.cumsum(kept, axis=1) <= k
-            place = np.cumsum(kept, axis=1) - 1
-            at_row = np.nonzero(kept)[0]
-            kept_labels[first + at_row, place[kept]] = labels[kept]
-            kept_scores[first + at_row, place[kept]] = scores[kept]
-        return kept_labels, kept_scores
-
-
-class Classifier(ClassifierMixin, Estimator):
+class Classifier(ClassifierMixin, Calibrated):
     """Base class of classifiers.
 
     A subclass trains in :meth:`_train` and ranks in :meth:`rank`, both on canonical matrices;
@@ -168,13 +115,6 @@ class Classifier(ClassifierMixin, Estimator):
     def max_ranked(self) -> int:
         """Return the largest number of labels that :meth:`rank` can find for a point."""
         return self.n_labels_
-
-    def log_scores(self, scores: Floats) -> Floats:
-        """Return the logarithms of scores of :meth:`rank`, which re-ranking adds to.
-
-        A classifier whose scores are not probabilities overrides this.
-        """
-        return np.log(np.maximum(scores, _LEAST)).astype(np.float32)
 
     def fitted_parts(self) -> list[BaseEstimator]:
         """Return the fitted estimators that this one is composed of."""
@@ -236,7 +176,7 @@ class Classifier(ClassifierMixin, Estimator):
             if look_swapped(X, Y):
                 raise ValueError(f"{error}: are X and Y swapped?") from None
             raise
-        _warn_of_data(X, labels)
+        warn_of_data(X, labels)
         # scikit-learn requires dense predictions for dense labels.
         return self._learn(X, labels.matrix, classes=labels.classes, dense_answers=labels.dense)
 
@@ -274,13 +214,13 @@ class Classifier(ClassifierMixin, Estimator):
     def _set_labels(
         self, n_labels: int, *, classes: NDArray[Any] | None = None, dense_answers: bool = False
     ) -> None:
-        self.n_labels_: int = n_labels
-        self.dense_answers_: bool = dense_answers
-        self.multilabel_: bool = classes is None
+        self.n_labels_ = n_labels
+        self.dense_answers_ = dense_answers
+        self.multilabel_ = classes is None
         self.class_names_: NDArray[Any] | None = classes
         self.label_names_: Sequence[str] | None = None
         self.vocabulary_: Sequence[str] | None = None
-        self.calibration_: Calibration | None = None
+        self.calibration_ = None
 
     def set_params(self, **params: Any) -> Any:
         """Set parameters; ``n_jobs`` is also set in the fitted parts of a composite.
@@ -343,7 +283,7 @@ class Classifier(ClassifierMixin, Estimator):
         ):
             names = own if given is None else given
             if names is not None:
-                _check_names(name, names, length)
+                check_names(name, names, length)
             setattr(named, f"{name}_", names)
         save_model(named, path, weights=weights)
 
@@ -381,7 +321,7 @@ class Classifier(ClassifierMixin, Estimator):
             return labels, scores
         if empty == "nothing":
             return np.where(without[:, None], -1, labels), np.where(without[:, None], 0, scores)
-        _warn(
+        warn_of(
             f"{np.count_nonzero(without):,} of {len(without):,} points have no features: their "
             "labels are those of the biases (empty='nothing' gives none)"
         )
@@ -411,7 +351,7 @@ class Classifier(ClassifierMixin, Estimator):
         if not rule.accepts(k):
             raise ValueError(f"k must be {rule.describe()}, got {k!r}")
         X = check_features(self, X, reset=False)
-        scores = self._score_matrix(X, k)
+        scores = self.score_matrix(X, k)
         if not self.dense_answers_:
             return scores
         dense = scores.toarray()
@@ -449,82 +389,9 @@ class Classifier(ClassifierMixin, Estimator):
             labels, _ = self.rank(X, 1, exhaustive=False)
             return self.classes_[np.maximum(labels[:, 0], 0)]
         above = _PREDICTED if threshold is None else float(threshold)
-        scores = self._score_matrix(X, None, above=above)
+        scores = self.score_matrix(X, None, above=above)
         scores.data = np.ones_like(scores.data)
         return scores.toarray().astype(np.int64) if self.dense_answers_ else scores
-
-    def calibrate(self, X: MatrixLike, Y: LabelsLike, *, k: int = 50) -> Classifier:
-        """Learn how probable labels are by their scores, so that ``predict_proba`` can be used.
-
-        Isotonic regression of whether a label is true on its score, over the best k labels
-        of each point; one function for all labels. It is part of the saved model, and
-        ``fit`` discards it.
-
-        Parameters
-        ----------
-        X : sparse or dense matrix, shape (n_points, n_features)
-            Points that the classifier was not trained on: on training points it would be
-            too sure of itself.
-        Y : labels
-            Their true labels, in any form that ``fit`` takes.
-        k : int, default=50
-            Number of labels per point to learn from.
-
-        Returns
-        -------
-        self : Classifier
-            The classifier, whose rankings are what they were.
-        """
-        labels, scores = self.predict_topk(X, k)
-        checked = check_labels(Y, n_rows=len(labels))
-        truth = checked.matrix
-        if checked.classes is not None:
-            truth = self._in_own_classes(checked.classes, truth)
-        calibrated = copy(self)
-        calibrated.calibration_ = Calibration.of_ranking(labels, scores, truth)
-        self.__dict__ = calibrated.__dict__
-        return self
-
-    def _in_own_classes(self, classes: NDArray[Any], truth: Csr) -> Csr:
-        """Move the columns of 1-D labels to those of the classes that the model knows."""
-        unknown = np.setdiff1d(classes, self.classes_)
-        if self.multilabel_ or len(unknown):
-            got = "classes" if self.multilabel_ else repr(unknown.tolist()[0])
-            raise ValueError(f"Y must contain labels of the model, got {got}")
-        truth.indices = np.searchsorted(self.classes_, classes)[truth.indices].astype(np.int32)
-        return sparse.csr_array(
-            (truth.data, truth.indices, truth.indptr), shape=(truth.shape[0], self.n_labels_)
-        )
-
-    @available_if(_is_calibrated)  # type: ignore[untyped-decorator] # of scikit-learn
-    @on_snapshot
-    def predict_proba(self, X: MatrixLike) -> Any:
-        """Return the probability of labels; only after :meth:`calibrate`.
-
-        Parameters
-        ----------
-        X : sparse or dense matrix, shape (n_points, n_features)
-            The points.
-
-        Returns
-        -------
-        probabilities : csr_array, shape (n_points, n_labels)
-            The probability that each label that the search finds is true; a label that is
-            not stored has none. After ``fit`` with a dense Y a dense array; for classes, the
-            probabilities of a point are divided by their sum.
-        """
-        check_is_fitted(self)
-        X = check_features(self, X, reset=False)
-        scores = self._score_matrix(X, None)
-        calibration: Calibration = self.calibration_  # type: ignore[assignment] # see available_if
-        scores.data = calibration(scores.data)
-        if not self.dense_answers_:
-            return scores
-        dense = scores.toarray()
-        if self.multilabel_:
-            return dense
-        sums = dense.sum(axis=1, keepdims=True)
-        return np.where(sums > 0, dense / np.where(sums > 0, sums, 1), 1 / self.n_labels_)
 
     def score(self, X: MatrixLike, y: LabelsLike, sample_weight: Any = None) -> float:
         """Return P@1 as a fraction.
@@ -556,11 +423,11 @@ class Classifier(ClassifierMixin, Estimator):
         hits[known] = np.asarray(truth[known, best[known]]).ravel() > 0
         return float(np.average(hits, weights=sample_weight))
 
-    def _score_matrix(self, X: Csr, k: int | None, *, above: float = -1.0) -> Csr:
+    def score_matrix(self, X: Csr, k: int | None, *, above: float = -1.0) -> Csr:
         k = self.n_labels_ if k is None else min(k, self.n_labels_)
         k = min(k, self.max_ranked()) if not self.dense_answers_ else k
         parts = []
-        step = min(_ROWS_AT_A_TIME, 1 + _SCORES_AT_A_TIME // k)
+        step = min(_ROWS_AT_A_TIME, 1 + SCORES_AT_A_TIME // k)
         for start in range(0, max(1, X.shape[0]), step):
             rows = X[start : start + step]
             labels, scores = self.rank(rows, k, exhaustive=self.dense_answers_)
@@ -579,34 +446,3 @@ class Classifier(ClassifierMixin, Estimator):
         tags.target_tags.multi_output = True
         tags.classifier_tags.multi_label = True
         return tags
-
-
-def _warn(message: str) -> None:
-    # Attributed to the caller of the public method, which is wrapped once.
-    warnings.warn(message, DataWarning, stacklevel=4)
-
-
-def _warn_of_data(X: Csr, labels: Labels) -> None:
-    """Warn about data without features or with a single label."""
-    if X.nnz == 0:
-        _warn("X has no features: all points get the same labels")
-    n_labels = np.count_nonzero(np.bincount(labels.matrix.indices, minlength=1))
-    if n_labels == 1:
-        noun = "label" if labels.classes is None else "class"
-        _warn(f"Y has a single {noun}")
-
-
-def _check_names(what: str, names: Sequence[str], length: int) -> None:
-    if isinstance(names, str) or len(names) != length:
-        got = repr(names) if isinstance(names, str) else len(names)
-        raise ValueError(f"{what} must be {length} strings, got {got}")
-    for name in names:
-        if not isinstance(name, str):
-            raise ValueError(  # noqa: TRY004 - as every other bad value
-                f"{what} must be strings, got {name!r}"
-            )
-    if len(set(names)) < length:
-        twice = next(name for name, count in Counter(names).items() if count > 1)
-        # Shown at the caller of save.
-        message = f"{what} has {twice!r} more than once"
-        warnings.warn(message, DataWarning, stacklevel=3)

@@ -11,7 +11,7 @@ from defrag import _native
 from defrag._parameters import Choice, Int
 from defrag._progress import progress_stage
 from defrag.agglomeration import FeatureClustering, Hybrid
-from defrag.classifiers._base import Classifier, check_part
+from defrag.classifiers._composite import Composite, check_part
 from defrag.classifiers._cost import Cost
 from defrag.classifiers.label_trees._base import TreeClassifier
 from defrag.classifiers.label_trees.label_tree import LabelTree
@@ -20,6 +20,7 @@ from defrag.trees.seeds import member_seeds
 if TYPE_CHECKING:
     from sklearn.base import BaseEstimator
 
+    from defrag.classifiers._base import Classifier
     from defrag.typing import Csr, Floats, Ids, Seed
 
 __all__ = ["Agglomerated"]
@@ -28,7 +29,7 @@ __all__ = ["Agglomerated"]
 _SECONDS_PER_POOLED = 8e-8
 
 
-class Agglomerated(Classifier):
+class Agglomerated(Composite):
     """Train a classifier on groups of features, one clustering per member.
 
     If the base is an ensemble, every member has an independent clustering, as in the paper:
@@ -95,7 +96,7 @@ class Agglomerated(Classifier):
     }
 
     def _train(self, X: Csr, Y: Csr, seed: int) -> None:
-        base = self._base()
+        base = self.unfitted_base()
         agglomeration = Hybrid() if self.agglomeration is None else self.agglomeration
         check_part(self, "agglomeration", agglomeration, FeatureClustering)
         base.check_parameters()  # n_members must be valid
@@ -113,6 +114,10 @@ class Agglomerated(Classifier):
             members.append((groups, model))
         self.members_: list[tuple[FeatureClustering, Classifier]] = members
 
+    def default_base(self) -> Classifier:
+        """Return one tree."""
+        return LabelTree()
+
     def rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:
         """Return the best labels of each row; see :meth:`Classifier.rank`."""
         alone = len(self.members_) == 1
@@ -126,14 +131,9 @@ class Agglomerated(Classifier):
         threads = _native.n_threads(self.n_jobs)
         return _native.average_trees(answers, k=k, n_threads=threads)
 
-    def _base(self) -> Classifier:
-        base = LabelTree() if self.base is None else self.base
-        check_part(self, "base", base, Classifier)
-        return base
-
     def training_cost(self, X: Csr, Y: Csr) -> Cost:
         """Return the cost of the base and of a clustering per member."""
-        base = self._base()
+        base = self.unfitted_base()
         n_members = base.n_members if self.per_member else 1
         pooling = Cost(n_members * X.nnz * _SECONDS_PER_POOLED, 0.0)
         return base.training_cost(X, Y) + pooling

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import clone
 
 from defrag import _native
 from defrag._parameters import Choice, Int
 from defrag._progress import progress_bar
-from defrag.classifiers._base import Classifier, check_part, unit_rows
+from defrag.classifiers._base import Classifier, unit_rows
+from defrag.classifiers._composite import Composite
 from defrag.classifiers.embeddings._base import route, settle
 from defrag.classifiers.embeddings.sleec import centroids
 from defrag.classifiers.one_vs_rest import DiSMEC
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from sklearn.base import BaseEstimator
 
-    from defrag.classifiers._base import Ranker
     from defrag.classifiers._cost import Cost
+    from defrag.classifiers._ranker import Ranker
     from defrag.typing import Csr, Floats, Ids, Offsets, Seed
 
 __all__ = ["LPSR"]
@@ -37,7 +37,7 @@ _RANKED = 1000
 """Labels of the scorer that the optimised assignment looks at."""
 
 
-class LPSR(Classifier):
+class LPSR(Composite):
     """Label partitioning for sublinear ranking (Weston, Makadia and Yee, 2013).
 
     Clusters the points on which a scorer is right, gives each cluster a short list of labels,
@@ -123,14 +123,8 @@ class LPSR(Classifier):
         "verbose": Int(0),
     }
 
-    def _base(self) -> Classifier:
-        base = DiSMEC() if self.base is None else self.base
-        check_part(self, "base", base, Classifier)
-        return base
-
     def _train(self, X: Csr, Y: Csr, seed: int) -> None:
-        settings = {"random_state": seed, "n_jobs": self.n_jobs}
-        self.base_: Classifier = clone(self._base()).set_params(**settings).fit_canonical(X, Y)
+        self.base_ = self.fit_base(X, Y, seed)
         threads = _native.n_threads(self.n_jobs)
         n_ranked = min(_RANKED if self.assignment == "optimised" else 1, Y.shape[1])
         ranked, _ = self.base_.rank(X, n_ranked, exhaustive=False)
@@ -150,6 +144,10 @@ class LPSR(Classifier):
         self.label_ptr_: Offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
         self.labels_: Ids = np.concatenate(chosen)
         self.rankers_: dict[int, Ranker] = {}
+
+    def default_base(self) -> Classifier:
+        """Return a one-vs-rest classifier."""
+        return DiSMEC()
 
     def _choose(self, Y: Csr, ranked: Ids) -> Ids:
         """Choose the labels of a cluster."""
@@ -195,18 +193,13 @@ class LPSR(Classifier):
 
     def fitted_parts(self) -> list[BaseEstimator]:
         """Return the fitted parts."""
-        if not hasattr(self, "base_"):
-            return []
-        copies = [one for one in self.rankers_.values() if isinstance(one, Classifier)]
-        return [self.base_, *copies]
-
-    def log_scores(self, scores: Floats) -> Floats:
-        """Return the logarithms of scores as the base counts them."""
-        return self.base_.log_scores(scores)
+        rankers = getattr(self, "rankers_", {}).values()
+        copies = [one for one in rankers if isinstance(one, Classifier)]
+        return super().fitted_parts() + copies
 
     def training_cost(self, X: Csr, Y: Csr) -> Cost:
         """Estimate the cost of the base and of its ranking of the training points."""
-        return self._base().training_cost(X, Y).times(1.2)
+        return self.unfitted_base().training_cost(X, Y).times(1.2)
 
 
 def _is_label(best: Ids, Y: Csr) -> NDArray[np.bool_]:

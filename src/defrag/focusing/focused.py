@@ -8,13 +8,12 @@ from sklearn.base import clone
 
 from defrag._parameters import Int
 from defrag.classifiers import LabelTree
-from defrag.classifiers._base import Classifier, check_part
+from defrag.classifiers._composite import Composite, check_part
 from defrag.classifiers._cost import Cost
 from defrag.focusing.focus import Focus
 
 if TYPE_CHECKING:
-    from sklearn.base import BaseEstimator
-
+    from defrag.classifiers._base import Classifier
     from defrag.typing import Csr, Floats, Ids, Seed
 
 __all__ = ["Focused"]
@@ -23,7 +22,7 @@ __all__ = ["Focused"]
 _SECONDS_PER_NON_ZERO = 3e-8
 
 
-class Focused(Classifier):
+class Focused(Composite):
     """Train a classifier on points that :class:`Focus` has reduced, and predict on such points.
 
     All members of an ensemble share one pilot.
@@ -80,37 +79,24 @@ class Focused(Classifier):
         self.n_jobs = n_jobs
 
     parameter_rules: ClassVar[dict[str, Any]] = {"n_jobs": Int(none=True)}
+    part_names = ("base_", "focus_")
 
     def _train(self, X: Csr, Y: Csr, seed: int) -> None:
         focus = Focus() if self.focus is None else self.focus
         check_part(self, "focus", focus, Focus)
         settings = {"random_state": seed, "n_jobs": self.n_jobs}
         self.focus_: Focus = clone(focus).set_params(**settings).fit_canonical(X, Y)
-        base = clone(self._base()).set_params(**settings)
-        self.base_: Classifier = base.fit_canonical(self.focus_.select(X), Y)
+        self.base_ = self.fit_base(self.focus_.select(X), Y, seed)
 
-    def _base(self) -> Classifier:
-        base = LabelTree() if self.base is None else self.base
-        check_part(self, "base", base, Classifier)
-        return base
+    def default_base(self) -> Classifier:
+        """Return one tree."""
+        return LabelTree()
 
     def training_cost(self, X: Csr, Y: Csr) -> Cost:
         """Estimate the cost of the pilot and of the base on all entries, which bounds it."""
         pilot = Cost(X.nnz * _SECONDS_PER_NON_ZERO, 12.0 * X.nnz)
-        return self._base().training_cost(X, Y) + pilot
+        return self.unfitted_base().training_cost(X, Y) + pilot
 
     def rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:
         """Return the best labels of each row; see :meth:`Classifier.rank`."""
         return self.base_.rank(self.focus_.select(X), k, exhaustive=exhaustive)
-
-    def log_scores(self, scores: Floats) -> Floats:
-        """Return the logarithms of scores as the base counts them."""
-        return self.base_.log_scores(scores)
-
-    def fitted_parts(self) -> list[BaseEstimator]:
-        """Return the fitted parts."""
-        return [self.base_, self.focus_] if hasattr(self, "base_") else []
-
-    def max_ranked(self) -> int:
-        """Return the largest number of labels that :meth:`rank` can find for a point."""
-        return self.base_.max_ranked()

@@ -8,19 +8,18 @@ from sklearn.base import clone
 
 from defrag._parameters import Int
 from defrag.classifiers import LabelTree
-from defrag.classifiers._base import Classifier, check_part
+from defrag.classifiers._composite import Composite, check_part
 from defrag.imputation.fiat import Fiat
 
 if TYPE_CHECKING:
-    from sklearn.base import BaseEstimator
-
+    from defrag.classifiers._base import Classifier
     from defrag.classifiers._cost import Cost
     from defrag.typing import Csr, Floats, Ids, Seed
 
 __all__ = ["Imputed"]
 
 
-class Imputed(Classifier):
+class Imputed(Composite):
     """Train a classifier on unchanged points and impute points before prediction.
 
     Parameters
@@ -73,40 +72,27 @@ class Imputed(Classifier):
         self.n_jobs = n_jobs
 
     parameter_rules: ClassVar[dict[str, Any]] = {"n_jobs": Int(none=True)}
+    part_names = ("base_", "imputation_")
 
     def _train(self, X: Csr, Y: Csr, seed: int) -> None:
-        base = self._base()
         imputation = Fiat() if self.imputation is None else self.imputation
         check_part(self, "imputation", imputation, Fiat)
         settings = {"random_state": seed, "n_jobs": self.n_jobs}
         self.imputation_: Fiat = _copy(imputation).set_params(**settings).fit_canonical(X, Y)
-        self.base_: Classifier = clone(base).set_params(**settings).fit_canonical(X, Y)
+        self.base_ = self.fit_base(X, Y, seed)
 
-    def _base(self) -> Classifier:
-        base = LabelTree(3) if self.base is None else self.base
-        check_part(self, "base", base, Classifier)
-        return base
+    def default_base(self) -> Classifier:
+        """Return three trees."""
+        return LabelTree(3)
 
     def training_cost(self, X: Csr, Y: Csr) -> Cost:
         """Estimate the cost of the base and of the lists of companions."""
-        return self._base().training_cost(X, Y).times(1.1)
+        return self.unfitted_base().training_cost(X, Y).times(1.1)
 
     def rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:
         """Return the best labels of each row; see :meth:`Classifier.rank`."""
         rows = self.imputation_.impute(X)
         return self.base_.rank(rows, k, exhaustive=exhaustive)
-
-    def log_scores(self, scores: Floats) -> Floats:
-        """Return the logarithms of scores as the base counts them."""
-        return self.base_.log_scores(scores)
-
-    def fitted_parts(self) -> list[BaseEstimator]:
-        """Return the fitted parts."""
-        return [self.base_, self.imputation_] if hasattr(self, "base_") else []
-
-    def max_ranked(self) -> int:
-        """Return the largest number of labels that :meth:`rank` can find for a point."""
-        return self.base_.max_ranked()
 
 
 def _copy(imputation: Fiat) -> Fiat:

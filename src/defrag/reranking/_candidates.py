@@ -14,7 +14,10 @@ if TYPE_CHECKING:
 
     from defrag.typing import Csr, Floats, Ids
 
-__all__ = ["Candidates", "add_nearest", "factors", "ranked_labels"]
+__all__ = ["Candidates", "add_nearest", "factors", "log_scores", "ranked_labels"]
+
+# Scores of zero are replaced by the smallest positive number before the logarithm.
+_LEAST = np.nextafter(np.float32(0.0), np.float32(1.0))
 
 
 @dataclass(frozen=True)
@@ -55,6 +58,11 @@ class Candidates:
         """Return a range of rows."""
         part = slice(begin, end)
         return Candidates(self.labels[part], self.log_scores[part], self.cosines[part], self.bonus)
+
+
+def log_scores(scores: Floats) -> Floats:
+    """Return the logarithms of the scores of a classifier."""
+    return np.log(np.maximum(scores, _LEAST)).astype(np.float32)
 
 
 def factors(

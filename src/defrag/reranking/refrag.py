@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from defrag import _native
@@ -22,11 +21,12 @@ from defrag._parameters import Choice, Float, Int, OrAuto
 from defrag._progress import logger, progress_stage
 from defrag.agglomeration import Defrag
 from defrag.agglomeration.co_occurrence import CoOccurrence, find_groups
-from defrag.classifiers._base import Classifier, check_part, unit_rows
+from defrag.classifiers._base import Classifier, unit_rows
+from defrag.classifiers._composite import Composite
 from defrag.classifiers.label_trees.label_tree import LabelTree
 from defrag.exceptions import DataWarning
 from defrag.metrics.propensity import inverse_propensity
-from defrag.reranking._candidates import Candidates, add_nearest, factors, ranked_labels
+from defrag.reranking._candidates import Candidates, add_nearest, factors, log_scores, ranked_labels
 from defrag.reranking._trade_off import Tally, TradeOff, settings_to_try
 from defrag.trees.seeds import member_seeds
 
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numpy.typing import NDArray
-    from sklearn.base import BaseEstimator
 
     from defrag.classifiers._cost import Cost
     from defrag.typing import Csr, Floats, Ids, Seed
@@ -42,7 +41,7 @@ if TYPE_CHECKING:
 __all__ = ["Refrag"]
 
 
-class Refrag(Classifier):
+class Refrag(Composite):
     """Re-rank the best labels of a classifier, so that rare labels are found more often.
 
     Every label has a prototype, the mean of its training points, and an inverse propensity,
@@ -230,12 +229,11 @@ class Refrag(Classifier):
         return self
 
     def _train(self, X: Csr, Y: Csr, seed: int) -> None:
-        base = self._base()
         settings = settings_to_try(self.alpha, self.gamma, self.propensity_weight)
         trade_off = None
         if len(settings[0]) > 1:
-            trade_off = self._measure(base, X, Y, seed, settings)
-        self.base_: Classifier = self._fit_base(base, X, Y, seed)
+            trade_off = self._measure(X, Y, seed, settings)
+        self.base_ = self.fit_base(X, Y, seed)
         rows = unit_rows(X, _native.n_threads(self.n_jobs))
         self.prototypes_: Csr = self._find_prototypes(rows, Y, seed)
         self.bonus_: Floats = self._find_bonus(Y)
@@ -244,6 +242,10 @@ class Refrag(Classifier):
             self._take(trade_off)
         else:
             self.alpha_, self.gamma_, self.propensity_weight_ = (float(one[0]) for one in settings)
+
+    def default_base(self) -> Classifier:
+        """Return three trees."""
+        return LabelTree(3)
 
     def _take(self, trade_off: TradeOff) -> None:
         chosen = trade_off.choose(self.target, self.guard, self.max_loss)
@@ -264,7 +266,6 @@ class Refrag(Classifier):
 
     def _measure(
         self,
-        base: Classifier,
         X: Csr,
         Y: Csr,
         seed: int,
@@ -276,7 +277,7 @@ class Refrag(Classifier):
         rounds = list(self._rounds(Y, seed))
         for number, (held, rest) in enumerate(rounds):
             with progress_stage(f"round {number + 1} of {len(rounds)}"):
-                model = self._fit_base(base, X[rest], Y[rest], seed)
+                model = self.fit_base(X[rest], Y[rest], seed)
             prototypes = self._find_prototypes(rows[rest], Y[rest], seed)
             found = self._propose(
                 model, prototypes, self._find_bonus(Y[rest]), X[held], 5, exhaustive=False
@@ -302,10 +303,6 @@ class Refrag(Classifier):
             held = np.sort(order[done : done + n_held])
             yield held, np.setdiff1d(np.arange(n_rows), held, assume_unique=True)
             done += n_held
-
-    def _fit_base(self, base: Classifier, X: Csr, Y: Csr, seed: int) -> Classifier:
-        model: Classifier = clone(base).set_params(random_state=seed, n_jobs=self.n_jobs)
-        return model.fit_canonical(X, Y)
 
     def _find_prototypes(self, rows: Csr, Y: Csr, seed: int) -> Csr:
         threads = _native.n_threads(self.n_jobs)
@@ -353,7 +350,7 @@ class Refrag(Classifier):
         threads = _native.n_threads(self.n_jobs)
         n = min(max(self.check_parameter("candidates"), k), prototypes.shape[0])
         labels, scores = base.rank(X, n, exhaustive=exhaustive)
-        logs = base.log_scores(scores)
+        logs = log_scores(scores)
         rows = unit_rows(X, threads)
         width = min(self.check_parameter("widen"), prototypes.shape[0])
         if width:
@@ -366,11 +363,6 @@ class Refrag(Classifier):
             cosines = _native.candidate_products(rows, labels, prototypes, n_threads=threads)
         return Candidates(labels, logs, cosines, bonus)
 
-    def _base(self) -> Classifier:
-        base = LabelTree(3) if self.base is None else self.base
-        check_part(self, "base", base, Classifier)
-        return base
-
     def training_cost(self, X: Csr, Y: Csr) -> Cost:
         """Return the cost of training the base, including the rounds of "auto"."""
         trainings = 1.1
@@ -378,7 +370,7 @@ class Refrag(Classifier):
             n_held_out = max(1, int(self.held_out * X.shape[0]))
             n_rounds = min(int(1 / self.held_out), -(-self.held_out_rows // n_held_out))
             trainings += n_rounds * (1.0 - self.held_out)
-        return self._base().training_cost(X, Y).times(trainings)
+        return self.unfitted_base().training_cost(X, Y).times(trainings)
 
     def rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:
         """Return the best labels of each row; see :meth:`Classifier.rank`."""
@@ -400,10 +392,6 @@ class Refrag(Classifier):
         threads = _native.n_threads(self.n_jobs)
         columns = found.best(strengths, weights, k, n_threads=threads)[:, 0]
         return ranked_labels(found, columns, strength, weight)
-
-    def fitted_parts(self) -> list[BaseEstimator]:
-        """Return the fitted parts."""
-        return [self.base_] if hasattr(self, "base_") else []
 
     def max_ranked(self) -> int:
         """Return the largest number of labels that :meth:`rank` can find for a point."""

@@ -12,7 +12,8 @@ from defrag._estimator import Estimator, all_or_nothing, on_snapshot
 from defrag._parameters import Float, Int
 from defrag._validation import check_seed
 from defrag.classifiers import LabelTree
-from defrag.classifiers._base import Classifier, check_part
+from defrag.classifiers._base import Classifier
+from defrag.classifiers._composite import check_part
 from defrag.focusing import Focused
 from defrag.text._texts import check_label_names, check_texts
 from defrag.text.vectorizer import TextVectorizer

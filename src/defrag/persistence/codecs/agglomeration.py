@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from defrag._parameters import Choice, Int
 from defrag.agglomeration import Defrag
 from defrag.persistence._checks import (
@@ -17,8 +15,12 @@ from defrag.persistence._checks import (
     tree_arrays,
 )
 from defrag.persistence._schema import Array, Part, Schema
-from defrag.persistence._strings import pack_strings, string_arrays, unpack_strings
 from defrag.persistence.codecs._base import MOST, SEED, Codec, SaveOptions, stored_rules
+from defrag.persistence.codecs._feature_names import (
+    FEATURE_NAMES,
+    pack_feature_names,
+    unpack_feature_names,
+)
 from defrag.trees.balanced import BalancedTree
 
 if TYPE_CHECKING:
@@ -54,7 +56,7 @@ class PoolingCodec(Codec):
                 "labels": Array("int32"),
                 "energy": Array("float64"),
                 "scale": Array("float32", group="scale"),
-                **string_arrays("feature_names", optional=True),
+                **FEATURE_NAMES,
                 **(tree_arrays("tree", optional=True) if self._has_tree else {}),
             },
         )
@@ -72,8 +74,7 @@ class PoolingCodec(Codec):
         arrays: dict[str, Any] = {"labels": model.labels_, "energy": model.energy_}
         if model.scale_ is not None:
             arrays["scale"] = model.scale_
-        if hasattr(model, "feature_names_in_"):
-            arrays |= pack_strings("feature_names", model.feature_names_in_)
+        arrays |= pack_feature_names(model)
         if self._has_tree and model.tree_ is not None:
             arrays |= {f"tree/{name}": array for name, array in vars(model.tree_).items()}
         state: dict[str, Any] = {"n_clusters": int(model.n_clusters_), "n_iter": int(model.n_iter_)}
@@ -100,9 +101,7 @@ class PoolingCodec(Codec):
         if self._has_tree:
             model.tree_ = _decode_tree(part, n_features, n_clusters)
         model.n_features_in_ = n_features
-        if part.has("feature_names/bytes"):
-            names = unpack_strings(part, "feature_names", n_features)
-            model.feature_names_in_ = np.array(list(names), dtype=object)
+        unpack_feature_names(part, model)
         return model
 
 

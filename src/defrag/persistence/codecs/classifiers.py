@@ -18,6 +18,11 @@ from defrag.persistence.codecs._classes import (
     pack_classes,
     unpack_classes,
 )
+from defrag.persistence.codecs._feature_names import (
+    FEATURE_NAMES,
+    pack_feature_names,
+    unpack_feature_names,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -62,7 +67,7 @@ class ClassifierCodec(Codec):
                 **CLASS_ARRAYS,
                 "calibration/scores": Array("float64", group="calibration"),
                 "calibration/probabilities": Array("float64", group="calibration"),
-                **string_arrays("feature_names", optional=True),
+                **FEATURE_NAMES,
                 **string_arrays("label_names", optional=True),
                 **string_arrays("vocabulary", optional=True),
                 **(arrays or {}),
@@ -74,11 +79,8 @@ class ClassifierCodec(Codec):
     def encode(self, model: Classifier, options: SaveOptions) -> Part:  # noqa: ARG002 - of trees
         """Turn what all classifiers have into a part."""
         kind, arrays = pack_classes(None if model.multilabel_ else model.classes_)
-        names = {
-            "feature_names": getattr(model, "feature_names_in_", None),
-            "label_names": model.label_names_,
-            "vocabulary": model.vocabulary_,
-        }
+        arrays |= pack_feature_names(model)
+        names = {"label_names": model.label_names_, "vocabulary": model.vocabulary_}
         for name, strings in names.items():
             if strings is not None:
                 arrays |= pack_strings(name, strings)
@@ -112,9 +114,7 @@ class ClassifierCodec(Codec):
             model.label_names_ = unpack_strings(part, "label_names", n_labels)
         if part.has("vocabulary/bytes"):
             model.vocabulary_ = unpack_strings(part, "vocabulary", n_features)
-        if part.has("feature_names/bytes"):
-            names = unpack_strings(part, "feature_names", n_features)
-            model.feature_names_in_ = np.array(list(names), dtype=object)
+        unpack_feature_names(part, model)
         return model
 
 

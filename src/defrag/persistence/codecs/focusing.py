@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from defrag._parameters import Int
 from defrag.persistence._checks import check_finite, check_length, check_size
 from defrag.persistence._schema import Array, Child, Part, Schema
-from defrag.persistence._strings import pack_strings, string_arrays, unpack_strings
 from defrag.persistence.codecs._base import MOST, SEED, Codec, SaveOptions, Unfitted, stored_rules
+from defrag.persistence.codecs._feature_names import (
+    FEATURE_NAMES,
+    pack_feature_names,
+    unpack_feature_names,
+)
 from defrag.persistence.codecs.classifiers import CompositeCodec
 
 if TYPE_CHECKING:
@@ -29,7 +31,7 @@ class FocusCodec(Codec):
             arrays={
                 "importance": Array("float32"),
                 "factor": Array("float32"),
-                **string_arrays("feature_names", optional=True),
+                **FEATURE_NAMES,
             },
         )
         super().__init__(estimator, schema)
@@ -37,8 +39,7 @@ class FocusCodec(Codec):
     def encode(self, model: Focus, options: SaveOptions) -> Part:  # noqa: ARG002 - no weights
         """Turn a fitted focus into a part."""
         arrays: dict[str, Any] = {"importance": model.importance_, "factor": model.factor_}
-        if hasattr(model, "feature_names_in_"):
-            arrays |= pack_strings("feature_names", model.feature_names_in_)
+        arrays |= pack_feature_names(model)
         return Part(self.parameters(model), {"n_features": int(model.n_features_in_)}, arrays)
 
     def summary(self, part: Part) -> dict[str, int]:
@@ -54,9 +55,7 @@ class FocusCodec(Codec):
             check_finite(part, name, low=0)
             check_size(part, name)
         model.importance_, model.factor_ = part.arrays["importance"], part.arrays["factor"]
-        if part.has("feature_names/bytes"):
-            names = unpack_strings(part, "feature_names", model.n_features_in_)
-            model.feature_names_in_ = np.array(list(names), dtype=object)
+        unpack_feature_names(part, model)
         return model
 
 

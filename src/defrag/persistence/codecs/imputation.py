@@ -18,8 +18,12 @@ from defrag.imputation._companions import Companions
 from defrag.imputation._missing import MissingRule
 from defrag.persistence._checks import check_csr, check_ints, check_length, check_size
 from defrag.persistence._schema import Array, Child, Part, Schema
-from defrag.persistence._strings import pack_strings, string_arrays, unpack_strings
 from defrag.persistence.codecs._base import MOST, SEED, Codec, SaveOptions, Unfitted, stored_rules
+from defrag.persistence.codecs._feature_names import (
+    FEATURE_NAMES,
+    pack_feature_names,
+    unpack_feature_names,
+)
 from defrag.persistence.codecs.classifiers import CompositeCodec
 
 if TYPE_CHECKING:
@@ -78,7 +82,7 @@ class FiatCodec(Codec):
                 "companions/indptr": Array("int64", group="companions"),
                 "companions/indices": Array("int32", group="companions"),
                 "companions/data": Array("float32", group="companions"),
-                **string_arrays("feature_names", optional=True),
+                **FEATURE_NAMES,
             },
             children={"blocks": Child(part="blocks", many=True)},
         )
@@ -108,8 +112,7 @@ class FiatCodec(Codec):
             }
         else:
             blocks = [_Blocks(*one) for one in related.blocks]
-        if hasattr(model, "feature_names_in_"):
-            arrays |= pack_strings("feature_names", model.feature_names_in_)
+        arrays |= pack_feature_names(model)
         state = {
             "n_features": int(model.n_features_in_),
             "usual_size": int(model.usual_size_),
@@ -135,9 +138,7 @@ class FiatCodec(Codec):
             part.fail(f"{part.name('rule/coefficients')} must be there if and only if beta is "
                       "'auto' in a blend")  # fmt: skip
         model.rule_ = self._decode_rule(part) if learnt else None
-        if part.has("feature_names/bytes"):
-            names = unpack_strings(part, "feature_names", model.n_features_in_)
-            model.feature_names_in_ = np.array(list(names), dtype=object)
+        unpack_feature_names(part, model)
         return model
 
     @staticmethod

@@ -1,0 +1,126 @@
+"""Probabilities of labels, for every classifier."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from copy import copy
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from defrag._estimator import Estimator, on_snapshot
+from defrag._validation import check_features, check_labels
+from defrag.classifiers._calibration import Calibration
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from typing_extensions import Self
+
+    from defrag.typing import Csr, Floats, Ids, LabelsLike, MatrixLike
+
+__all__ = ["Calibrated"]
+
+
+def _is_calibrated(model: Calibrated) -> bool:
+    if getattr(model, "calibration_", None) is None:
+        name = type(model).__name__
+        raise AttributeError(f"{name} has no predict_proba before calibrate(X, Y) is called")
+    return True
+
+
+class Calibrated(Estimator):
+    """What classifiers have for turning scores into probabilities."""
+
+    n_labels_: int
+    multilabel_: bool
+    dense_answers_: bool
+    calibration_: Calibration | None
+
+    @property
+    @abstractmethod
+    def classes_(self) -> NDArray[Any]:
+        """The classes, or the label ids."""
+
+    @abstractmethod
+    def predict_topk(self, X: MatrixLike, k: int = 5, *, empty: str = "bias") -> tuple[Ids, Floats]:
+        """Return the best labels of each point."""
+
+    @abstractmethod
+    def score_matrix(self, X: Csr, k: int | None, *, above: float = -1.0) -> Csr:
+        """Return the scores of the labels that a search finds for canonical points."""
+
+    def calibrate(self, X: MatrixLike, Y: LabelsLike, *, k: int = 50) -> Self:
+        """Learn how probable labels are by their scores, so that ``predict_proba`` can be used.
+
+        Isotonic regression of whether a label is true on its score, over the best k labels
+        of each point; one function for all labels. It is part of the saved model, and
+        ``fit`` discards it.
+
+        Parameters
+        ----------
+        X : sparse or dense matrix, shape (n_points, n_features)
+            Points that the classifier was not trained on: on training points it would be
+            too sure of itself.
+        Y : labels
+            Their true labels, in any form that ``fit`` takes.
+        k : int, default=50
+            Number of labels per point to learn from.
+
+        Returns
+        -------
+        self : classifier
+            The classifier, whose rankings are what they were.
+        """
+        labels, scores = self.predict_topk(X, k)
+        checked = check_labels(Y, n_rows=len(labels))
+        truth = checked.matrix
+        if checked.classes is not None:
+            truth = self._in_own_classes(checked.classes, truth)
+        calibrated = copy(self)
+        calibrated.calibration_ = Calibration.of_ranking(labels, scores, truth)
+        self.__dict__ = calibrated.__dict__
+        return self
+
+    def _in_own_classes(self, classes: NDArray[Any], truth: Csr) -> Csr:
+        """Move the columns of 1-D labels to those of the classes that the model knows."""
+        unknown = np.setdiff1d(classes, self.classes_)
+        if self.multilabel_ or len(unknown):
+            got = "classes" if self.multilabel_ else repr(unknown.tolist()[0])
+            raise ValueError(f"Y must contain labels of the model, got {got}")
+        truth.indices = np.searchsorted(self.classes_, classes)[truth.indices].astype(np.int32)
+        return sparse.csr_array(
+            (truth.data, truth.indices, truth.indptr), shape=(truth.shape[0], self.n_labels_)
+        )
+
+    @available_if(_is_calibrated)  # type: ignore[untyped-decorator] # of scikit-learn
+    @on_snapshot
+    def predict_proba(self, X: MatrixLike) -> Any:
+        """Return the probability of labels; only after :meth:`calibrate`.
+
+        Parameters
+        ----------
+        X : sparse or dense matrix, shape (n_points, n_features)
+            The points.
+
+        Returns
+        -------
+        probabilities : csr_array, shape (n_points, n_labels)
+            The probability that each label that the search finds is true; a label that is
+            not stored has none. After ``fit`` with a dense Y a dense array; for classes, the
+            probabilities of a point are divided by their sum.
+        """
+        check_is_fitted(self)
+        X = check_features(self, X, reset=False)
+        scores = self.score_matrix(X, None)
+        calibration: Calibration = self.calibration_  # type: ignore[assignment] # see available_if
+        scores.data = calibration(scores.data)
+        if not self.dense_answers_:
+            return scores
+        dense = scores.toarray()
+        if self.multilabel_:
+            return dense
+        sums = dense.sum(axis=1, keepdims=True)
+        return np.where(sums > 0, dense / np.where(sums > 0, sums, 1), 1 / self.n_labels_)

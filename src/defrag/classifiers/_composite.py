@@ -1,0 +1,75 @@
+"""Base class of classifiers around another classifier."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from sklearn.base import clone
+
+from defrag.classifiers._base import Classifier
+
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
+
+    from defrag._estimator import Estimator
+    from defrag.typing import Csr
+
+__all__ = ["Composite", "check_part"]
+
+
+def check_part(owner: Estimator, name: str, part: Any, kind: type[Any]) -> None:
+    """Raise ValueError unless a part of a composite has the required type."""
+    if not isinstance(part, kind):
+        raise ValueError(  # noqa: TRY004 - scikit-learn's contract wants a ValueError
+            f"{name} of {type(owner).__name__} must be a {kind.__name__}, got {part!r}"
+        )
+
+
+class Composite(Classifier):
+    """Base class of classifiers around another classifier, their ``base``.
+
+    A subclass trains the base with :meth:`fit_base`; if it has other parts, ``part_names`` lists
+    the attributes of all of them.
+    """
+
+    part_names: ClassVar[tuple[str, ...]] = ("base_",)
+    """Attributes that hold fitted estimators."""
+
+    base: Classifier | None
+    base_: Classifier
+
+    @abstractmethod
+    def default_base(self) -> Classifier:
+        """Return the base that None stands for."""
+
+    def unfitted_base(self) -> Classifier:
+        """Return the given or the default base.
+
+        Raises
+        ------
+        ValueError
+            If it is no classifier of this library.
+        """
+        base = self.default_base() if self.base is None else self.base
+        check_part(self, "base", base, Classifier)
+        return base
+
+    def check_parameters(self) -> None:
+        """Raise ValueError unless parameters obey their rules and the base is a classifier."""
+        super().check_parameters()
+        self.unfitted_base()
+
+    def fit_base(self, X: Csr, Y: Csr, seed: int) -> Classifier:
+        """Return a copy of the base, trained with the seed and the threads of the composite."""
+        model: Classifier = clone(self.unfitted_base())
+        model.set_params(random_state=seed, n_jobs=self.n_jobs)
+        return model.fit_canonical(X, Y)
+
+    def fitted_parts(self) -> list[BaseEstimator]:
+        """Return the fitted parts."""
+        return [getattr(self, name) for name in self.part_names if hasattr(self, name)]
+
+    def max_ranked(self) -> int:
+        """Return the largest number of labels that :meth:`rank` can find for a point."""
+        return self.base_.max_ranked()
