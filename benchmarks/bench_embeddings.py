@@ -5,6 +5,8 @@ CPU seconds, means over seeds. What is measured:
     all     SLEEC, AnnexML and LEML on all features
     rank    LEML at several ranks, and on points that are not unit rows, as in the first papers
     groups  SLEEC on groups of features: the paper's, by both stopping rules, and Hybrid's
+    votes   SLEEC and AnnexML with votes by rank and by count
+    search  exact and approximate neighbours among more and more points
     lpsr    LPSR over DiSMEC: precision, and time of prediction beside the scorer alone
     file    model files by type of weights
 
@@ -21,12 +23,13 @@ import os
 import resource
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from common import cpu_seconds
+from common import cpu_seconds, unit
 from defrag import (
     LEML,
     LPSR,
@@ -36,10 +39,14 @@ from defrag import (
     Defrag,
     DiSMEC,
     Hybrid,
+    _native,
     load_dataset,
     metrics,
     read_xmc,
 )
+from defrag._native import RowPanels
+from defrag.classifiers.embeddings._base import restrict
+from defrag.classifiers.embeddings._hnsw import HnswIndex
 
 if TYPE_CHECKING:
     from scipy import sparse
@@ -47,9 +54,10 @@ if TYPE_CHECKING:
 METHODS: dict[str, Any] = {"SLEEC": SLEEC(), "AnnexML": AnnexML(), "LEML": LEML()}
 RANKS = (50, 100, 200, 500)
 GROUPS: dict[str, Any] = {
-    "DEFRAG-X, at most 8": Defrag(),
-    "DEFRAG-X, the paper's table": Defrag(stop="leaf<2*d0"),
-    "Hybrid": Hybrid(),
+    "none": None,
+    "x": Defrag(),
+    "x-large": Defrag(stop="leaf<2*d0"),
+    "hybrid": Hybrid(),
 }
 
 
@@ -114,11 +122,62 @@ def run_rank(data: Any, args: argparse.Namespace) -> None:
 
 
 def run_groups(data: Any, args: argparse.Namespace) -> None:
-    print_row("all features", SLEEC(n_jobs=args.jobs), data, args.seeds)
-    for name, groups in GROUPS.items():
-        model = Agglomerated(SLEEC(), groups, n_jobs=args.jobs)
+    for name in args.groups:
+        groups = GROUPS[name]
+        model = (
+            SLEEC(n_jobs=args.jobs)
+            if groups is None
+            else Agglomerated(SLEEC(), groups, n_jobs=args.jobs)
+        )
         print_row(name, model, data, args.seeds)
         size(model)
+
+
+def run_votes(data: Any, args: argparse.Namespace) -> None:
+    """Count the votes of the same learners in two ways."""
+    X, Y, X_test, Y_test = data
+    for name in args.methods:
+        if name == "LEML":
+            continue
+        found: dict[str, list[list[float]]] = {"rank": [], "count": []}
+        for seed in range(args.seeds):
+            model = METHODS[name].set_params(random_state=seed, n_jobs=args.jobs).fit(X, Y)
+            for votes, runs in found.items():
+                labels, _ = model.set_params(votes=votes).predict_topk(X_test)
+                report = metrics.evaluate(Y_test, labels)
+                runs.append([report[f"P@{k}"] for k in (1, 3, 5)])
+            model.set_params(votes="rank")
+        for votes, runs in found.items():
+            means = "/".join(f"{mean:.2f}" for mean in np.mean(runs, axis=0))
+            print(f"{name}, {votes:<20} {means}", flush=True)
+
+
+def run_search(data: Any, args: argparse.Namespace) -> None:
+    """Search among the vectors of one learner whose only cluster has all points."""
+    X, Y, X_test, _ = data
+    model = SLEEC(1, cluster_size=X.shape[0], random_state=0, n_jobs=args.jobs).fit(X, Y)
+    learner = model.learners_[0]
+    queries = _native.sparse_dense(
+        restrict(unit(X_test[:2000]), learner.features), learner.weights, n_threads=1
+    )
+    vectors = RowPanels(learner.panels, len(learner.points)).unpack()
+    order = np.random.default_rng(0).permutation(len(vectors))
+    print(f"{'points':>10} {'exact ms':>9} {'hnsw ms':>9} {'build s':>9} {'recall@10':>9}")
+    for n in (1000, 3000, 10_000, 30_000, len(vectors)):
+        if n > len(vectors):
+            continue
+        some = np.ascontiguousarray(vectors[order[:n]])
+        bias = (-0.5 * np.einsum("ij,ij->i", some, some)).astype(np.float32)
+        panels = RowPanels.pack(some, bias)
+        exact, (ids, _) = cpu_seconds(
+            partial(_native.nearest_rows, queries, panels, n_best=10, n_threads=1), repeats=3
+        )
+        build, index = cpu_seconds(partial(HnswIndex.build, some, euclidean=True))
+        fast, near = cpu_seconds(partial(index.nearest, queries, n_best=10, n_threads=1), repeats=3)
+        recall = np.mean([len(set(a) & set(b)) / 10 for a, b in zip(ids, near, strict=True)])
+        ms = 1000 / len(queries)
+        print(f"{n:>10} {exact * ms:>9.4f} {fast * ms:>9.4f} {build:>9.2f} {recall:>9.4f}",
+              flush=True)  # fmt: skip
 
 
 def run_lpsr(data: Any, args: argparse.Namespace) -> None:
@@ -133,10 +192,12 @@ def run_lpsr(data: Any, args: argparse.Namespace) -> None:
         train = 0.0 if model is scorer else cpu_seconds(model.fit, X, Y)[0]
         first, (labels, _) = cpu_seconds(model.predict_topk, X_test)
         later, _ = cpu_seconds(model.predict_topk, X_test, repeats=3)
+        rows = [X_test[[i]] for i in range(300)]
+        single, _ = cpu_seconds(lambda: [model.predict_topk(row) for row in rows], repeats=3)  # noqa: B023 - called here
         report = metrics.evaluate(Y_test, labels)
         found = "/".join(f"{report[f'P@{k}']:.2f}" for k in (1, 3, 5))
         print(f"{name:<30} {found:<19} fit {train:.1f} s, predict {first:.2f} s, "
-              f"then {later:.2f} s", flush=True)  # fmt: skip
+              f"then {later:.2f} s, single row {single / 0.3:.2f} ms", flush=True)  # fmt: skip
 
 
 def run_file(data: Any, args: argparse.Namespace) -> None:
@@ -155,19 +216,24 @@ def size(model: Any) -> None:
     print(f"    {type(model).__name__}: {', '.join(sizes)}", flush=True)
 
 
+RUNS = {
+    "all": run_all, "rank": run_rank, "groups": run_groups, "votes": run_votes,
+    "search": run_search, "lpsr": run_lpsr, "file": run_file,
+}  # fmt: skip
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
-    parser.add_argument("what", choices=["all", "rank", "groups", "lpsr", "file"])
+    parser.add_argument("what", choices=list(RUNS))
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--data", nargs="+", default=["eurlex-4k"])
+    parser.add_argument("--groups", nargs="+", default=list(GROUPS), choices=list(GROUPS))
     parser.add_argument("--methods", nargs="+", default=list(METHODS), choices=list(METHODS))
     args = parser.parse_args()
-    run = {"all": run_all, "rank": run_rank, "groups": run_groups, "lpsr": run_lpsr,
-           "file": run_file}[args.what]  # fmt: skip
     for name in args.data:
         print_head(name)
-        run(read(name), args)
+        RUNS[args.what](read(name), args)
 
 
 if __name__ == "__main__":

@@ -20,9 +20,10 @@ __all__ = ["Entry", "Role", "entries", "find", "kinds", "registered"]
 Role: TypeAlias = Literal[
     "classifier", "composite", "clustering", "imputation", "focus", "vectorizer", "text"
 ]
-"""A classifier stands alone, a composite is a classifier over another one, a clustering groups
-features, an imputation fills in missing ones, a focus keeps the entries that matter, a
-vectorizer turns texts into rows, and a text classifier has all of them inside."""
+"""A classifier stands alone (LPSR over its default scorer), a composite is a classifier over
+another one, a clustering groups features, an imputation fills in missing ones, a focus keeps the
+entries that matter, a vectorizer turns texts into rows, and a text classifier has all of them
+inside."""
 
 
 @dataclass(frozen=True)
@@ -81,10 +82,10 @@ _ESTIMATORS: list[Entry] = [
     Entry("SLEEC", _EMBEDDINGS, "sleec", "classifier", _NEIGHBOURS_CODEC),
     Entry("AnnexML", _EMBEDDINGS, "annexml", "classifier", _NEIGHBOURS_CODEC),
     Entry("LEML", _EMBEDDINGS, "leml", "classifier", "embeddings:LEMLCodec"),
+    Entry("LPSR", "defrag.classifiers", "lpsr", "classifier", "lpsr:LPSRCodec"),
     Entry("FastXML", _FORESTS, "fastxml", "classifier", _FOREST_CODEC),
     Entry("Agglomerated", "defrag.classifiers", "agglomerated", "composite",
           "agglomerated:AgglomeratedCodec"),
-    Entry("LPSR", "defrag.classifiers", "lpsr", "composite", "lpsr:LPSRCodec"),
     Entry("Refrag", "defrag.reranking", "refrag", "composite", "reranking:RefragCodec"),
     Entry("Imputed", "defrag.imputation", "imputed", "composite", "imputation:ImputedCodec"),
     Entry("Focused", "defrag.focusing", "focused", "composite", "focusing:FocusedCodec"),

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import pickle
+import sys
 
 import numpy as np
 import pytest
 from scipy import sparse
 
 from defrag import SLEEC, Agglomerated, AnnexML, Hybrid, load
+from defrag.classifiers._base import unit_rows
 from defrag.classifiers.embeddings._base import restrict, route, settle
+from defrag.classifiers.embeddings._hnsw import HnswIndex
 from defrag.classifiers.embeddings._labels import label_neighbours
 from defrag.classifiers.embeddings.annexml import (
     _rare_labels,
@@ -26,7 +29,7 @@ MODELS = [SLEEC(3, **SMALL), AnnexML(3, **SMALL)]
 
 
 def learnt(model):
-    return [vars(learner) for learner in model.learners_]
+    return [learner.__getstate__() for learner in model.learners_]
 
 
 @pytest.mark.parametrize("power", [0.0, 0.5, 1.0])
@@ -157,6 +160,57 @@ def test_threads_cannot_be_seen(model):
     labels, scores = many.predict_topk(X[[5]])
     np.testing.assert_array_equal(labels[0], answers[0][5])
     np.testing.assert_array_equal(scores[0], answers[1][5])
+
+
+@pytest.mark.parametrize("kind", [SLEEC, AnnexML])
+def test_approximate_neighbours_are_nearly_the_exact_ones(kind, monkeypatch):
+    pytest.importorskip("usearch", reason="the extra 'ann' is not installed")
+    monkeypatch.setattr("defrag.classifiers.embeddings._base.SMALLEST_GRAPH", 20)
+    X, Y = make_data(n=600)
+    model = kind(2, cluster_size=300, n_components=12, random_state=0, n_jobs=1).fit(X, Y)
+    exact = model.predict_topk(X)
+    unit = unit_rows(X, 1)
+    distinct = np.flatnonzero(np.diff(X.indptr) > 0)  # the others are equally far from all
+    for learner in model.learners_:
+        best = learner.neighbours(unit, 10, search="exact", n_threads=1)
+        near = learner.neighbours(unit, 10, search="hnsw", n_threads=1)
+        assert learner.indexes
+        shared = [np.isin(near[i], best[i]).mean() for i in distinct]
+        assert np.mean(shared) > 0.95
+    fresh = pickle.dumps(learnt(kind(2, cluster_size=300, n_components=12, random_state=0)
+                                .fit(X, Y)))  # fmt: skip
+    answers = model.set_params(search="hnsw").predict_topk(X)
+    assert (answers[0][distinct, 0] == exact[0][distinct, 0]).mean() > 0.95
+    again = pickle.loads(pickle.dumps(model))  # noqa: S301 - our own bytes
+    assert pickle.dumps(learnt(again)) == fresh  # graphs are no part of the model
+    for other in (again, again.set_params(n_jobs=3)):
+        for a, b in zip(other.predict_topk(X), answers, strict=True):
+            np.testing.assert_array_equal(a, b)
+    labels, scores = model.predict_topk(X[[5]])
+    np.testing.assert_array_equal(labels[0], answers[0][5])
+    np.testing.assert_array_equal(scores[0], answers[1][5])
+
+
+def test_graphs_of_few_rows_have_few_neighbours():
+    pytest.importorskip("usearch", reason="the extra 'ann' is not installed")
+    rows = np.eye(3, dtype=np.float32)
+    for euclidean in (True, False):
+        index = HnswIndex.build(rows, euclidean=euclidean)
+        for queries in (rows, rows[:1]):
+            found = index.nearest(queries, n_best=5, n_threads=1)
+            assert found[:, 0].tolist() == list(range(len(queries)))
+            assert np.sort(found[0]).tolist() == [-1, -1, 0, 1, 2]
+
+
+def test_without_usearch_an_error_names_the_extra(monkeypatch):
+    monkeypatch.setitem(sys.modules, "usearch", None)
+    monkeypatch.setattr("defrag.classifiers.embeddings._base.SMALLEST_GRAPH", 0)
+    X, Y = make_data()
+    with pytest.raises(ImportError, match=r"search='hnsw' needs usearch .*defrag\[ann\]"):
+        SLEEC(1, **SMALL, search="hnsw").fit(X, Y)
+    model = SLEEC(1, **SMALL).fit(X, Y).set_params(search="hnsw")
+    with pytest.raises(ImportError, match="search='exact' does not"):
+        model.predict_topk(X)
 
 
 @pytest.mark.parametrize("weights", ["float32", "float16", "int8"])

@@ -10,6 +10,7 @@ import pytest
 
 from defrag import (
     LEML,
+    LPSR,
     PLT,
     SLEEC,
     Agglomerated,
@@ -52,7 +53,7 @@ BASES = {"label-tree": LabelTree, "parabel": Parabel, "bonsai": Bonsai, "plt": P
 FORESTS = {"fastxml": FastXML}
 BASES |= FORESTS
 FLAT = {"dismec": DiSMEC, "ppd-sparse": PPDSparse, "proxml": ProXML}
-EMBEDDINGS = {"sleec": SLEEC, "annexml": AnnexML, "leml": LEML}
+EMBEDDINGS = {"sleec": SLEEC, "annexml": AnnexML, "leml": LEML, "lpsr": LPSR}
 FLAT |= EMBEDDINGS
 
 
@@ -83,6 +84,7 @@ def test_train_is_library(folder, base, groups):
         ("proxml", {"solution": "minimum", "batch_size": 16}),
         ("sleec", {"n_learners": 2, "cluster_size": 20, "votes": "count", "label_neighbors": 4}),
         ("annexml", {"n_learners": 2, "cluster_size": 20, "cosine_scale": 5.0, "n_negatives": 4}),
+        ("lpsr", {"cluster_size": 20, "labels_per_cluster": 3, "assignment": "optimised"}),
         ("leml", {"n_components": 3, "l2": 0.2, "n_rounds": 2, "n_steps": 4}),
     ],
 )

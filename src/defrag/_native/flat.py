@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy import sparse
 
 from defrag import _core
 from defrag._native.arrays import KernelRows, csr_parts
@@ -39,9 +40,20 @@ class FlatWeights:
         """All outputs by falling bias, then rising: the ranking of a point without features."""
         return np.argsort(-self.bias, kind="stable").astype(np.int32)
 
+    @cached_property
+    def by_output(self) -> Csr:
+        """The weights by output instead of by feature, from which some outputs are cut."""
+        shape = (len(self.feature_ptr) - 1, len(self.labels))
+        by_feature = sparse.csr_array((self.weights, self.outputs, self.feature_ptr), shape=shape)
+        if by_feature.nnz < 2**31:  # int32 offsets halve the time of transpositions
+            by_feature.indptr = by_feature.indptr.astype(np.int32)
+            by_feature.indices = by_feature.indices.astype(np.int32, copy=False)
+        return sparse.csr_array(by_feature.T)
+
     def __getstate__(self) -> dict[str, Any]:
-        # The ranking is no part of the model.
-        return {name: array for name, array in vars(self).items() if name != "by_bias"}
+        # What is computed on demand is no part of the model.
+        computed = {"by_bias", "by_output"}
+        return {name: array for name, array in vars(self).items() if name not in computed}
 
 
 def flat_search(

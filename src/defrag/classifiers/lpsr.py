@@ -173,7 +173,10 @@ class LPSR(Composite):
         labels = np.full((X.shape[0], k), -1, dtype=np.int32)
         scores = np.zeros((X.shape[0], k), dtype=np.float32)
         home = route(unit_rows(X, threads), self.router_, n_threads=threads)
-        for c in np.unique(home):
+        clusters = np.unique(home)
+        if len(clusters) == 1:
+            return self._cluster(int(home[0])).rank(X, k, exhaustive=exhaustive)
+        for c in clusters:
             rows = np.flatnonzero(home == c)
             labels[rows], scores[rows] = self._cluster(int(c)).rank(
                 X[rows], k, exhaustive=exhaustive

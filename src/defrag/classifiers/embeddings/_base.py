@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -16,6 +17,7 @@ from defrag._progress import progress_bar
 from defrag.classifiers._base import Classifier, unit_rows
 from defrag.classifiers._cost import Cost
 from defrag.classifiers.embeddings._algebra import one_blas_thread
+from defrag.classifiers.embeddings._hnsw import HnswIndex, import_usearch
 from defrag.trees.seeds import member_seeds
 
 if TYPE_CHECKING:
@@ -30,6 +32,9 @@ _ROWS_AT_A_TIME = 8192
 """Points that are embedded and ranked together."""
 
 _PANEL_ROWS = 16
+
+SMALLEST_GRAPH = 1000
+"""Clusters of at most so many points are always searched exactly, which takes no longer."""
 
 
 class LocalMap(NamedTuple):
@@ -102,7 +107,16 @@ class Learner:
             bias=panel_bias(panels, point_ptr) if euclidean else None,
         )
 
-    def neighbours(self, X: Csr, n_best: int, *, n_threads: int) -> Ids:
+    @cached_property
+    def indexes(self) -> dict[int, HnswIndex]:
+        """The graphs of clusters that were searched approximately, built when first needed."""
+        return {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        # The graphs are built from the panels.
+        return {name: value for name, value in vars(self).items() if name != "indexes"}
+
+    def neighbours(self, X: Csr, n_best: int, *, search: str, n_threads: int) -> Ids:
         """Find the nearest points of each unit row in its cluster; -1 where there are fewer."""
         found = np.full((X.shape[0], n_best), -1, dtype=np.int32)
         home = route(X, self.router, n_threads=n_threads)
@@ -118,7 +132,13 @@ class Learner:
                 points.stop - points.start,
                 None if self.bias is None else self.bias[points],
             )
-            ids, _ = _native.nearest_rows(embedded, panels, n_best=n_best, n_threads=n_threads)
+            if search == "hnsw" and panels.n_rows > SMALLEST_GRAPH:
+                if c not in self.indexes:
+                    euclidean = self.bias is not None
+                    self.indexes[c] = HnswIndex.build(panels.unpack(), euclidean=euclidean)
+                ids = self.indexes[c].nearest(embedded, n_best=n_best, n_threads=n_threads)
+            else:
+                ids, _ = _native.nearest_rows(embedded, panels, n_best=n_best, n_threads=n_threads)
             found[rows] = np.where(ids >= 0, self.points[points][ids], -1)
         return found
 
@@ -134,6 +154,7 @@ class NeighbourEnsemble(Classifier):
     n_components: int
     n_neighbors: int
     votes: str
+    search: str
     verbose: int
     learners_: list[Learner]
     point_labels_: Csr
@@ -148,6 +169,8 @@ class NeighbourEnsemble(Classifier):
         """Return the map and the vectors of a cluster whose features are all of X."""
 
     def _train(self, X: Csr, Y: Csr, seed: int) -> None:
+        if self.search == "hnsw":
+            import_usearch()  # not found out after hours of training
         labelled = np.flatnonzero(np.diff(Y.indptr))
         X, Y = unit_rows(X, _native.n_threads(self.n_jobs)), sparse.csr_array(Y)
         if len(labelled) < X.shape[0]:
@@ -198,6 +221,7 @@ class NeighbourEnsemble(Classifier):
         """Return the best labels of each row; see :meth:`Classifier.rank`."""
         threads = _native.n_threads(self.n_jobs)
         n_best, n_learners = int(self.check_parameter("n_neighbors")), len(self.learners_)
+        search = self.check_parameter("search")
         own = (
             np.ones(n_best)
             if self.check_parameter("votes") == "count"
@@ -210,7 +234,10 @@ class NeighbourEnsemble(Classifier):
             rows = slice(first, first + _ROWS_AT_A_TIME)
             unit = unit_rows(X[rows], threads)
             neighbours = np.hstack(
-                [one.neighbours(unit, n_best, n_threads=threads) for one in self.learners_]
+                [
+                    one.neighbours(unit, n_best, search=search, n_threads=threads)
+                    for one in self.learners_
+                ]
             )
             labels[rows], scores[rows] = _native.rank_votes(
                 neighbours,

@@ -53,6 +53,9 @@ class AnnexML(NeighbourEnsemble):
         Neighbours that vote, in each learner.
     votes : {"rank", "count"}, default="rank"
         The r-th nearest neighbour has 1 / r votes, or each has one, as published.
+    search : {"exact", "hnsw"}, default="exact"
+        Exact neighbours, or approximate ones by a graph for each cluster of more than 1,000
+        points, built when it is first searched; needs ``pip install defrag[ann]``.
     cosine_scale : float, default=10.0
         The scale of cosines in the loss.
     learning_rate : float, default=0.1
@@ -109,6 +112,7 @@ class AnnexML(NeighbourEnsemble):
         n_negatives: int = 10,
         n_neighbors: int = 10,
         votes: str = "rank",
+        search: str = "exact",
         cosine_scale: float = 10.0,
         learning_rate: float = 0.1,
         n_steps: int = 60,
@@ -123,6 +127,7 @@ class AnnexML(NeighbourEnsemble):
         self.n_negatives = n_negatives
         self.n_neighbors = n_neighbors
         self.votes = votes
+        self.search = search
         self.cosine_scale = cosine_scale
         self.learning_rate = learning_rate
         self.n_steps = n_steps
@@ -141,6 +146,7 @@ class AnnexML(NeighbourEnsemble):
         "n_negatives": Int(1, 65536),
         "n_neighbors": Int(1, 65536),
         "votes": Choice(("rank", "count")),
+        "search": Choice(("exact", "hnsw")),
         "cosine_scale": Float(0.0, 50.0, open_low=True),
         "learning_rate": Float(0.0, 100.0, open_low=True),
         "n_steps": Int(1),

@@ -54,6 +54,9 @@ class SLEEC(NeighbourEnsemble):
         Neighbours that vote, in each learner.
     votes : {"rank", "count"}, default="rank"
         The r-th nearest neighbour has 1 / r votes, or each has one, as published.
+    search : {"exact", "hnsw"}, default="exact"
+        Exact neighbours, or approximate ones by a graph for each cluster of more than 1,000
+        points, built when it is first searched; needs ``pip install defrag[ann]``.
     l2 : float, default=1.0
         The regulariser of the regression.
     n_rounds : int, default=30
@@ -111,6 +114,7 @@ class SLEEC(NeighbourEnsemble):
         label_neighbors: int = 15,
         n_neighbors: int = 10,
         votes: str = "rank",
+        search: str = "exact",
         l2: float = 1.0,
         n_rounds: int = 30,
         n_steps: int = 15,
@@ -124,6 +128,7 @@ class SLEEC(NeighbourEnsemble):
         self.label_neighbors = label_neighbors
         self.n_neighbors = n_neighbors
         self.votes = votes
+        self.search = search
         self.l2 = l2
         self.n_rounds = n_rounds
         self.n_steps = n_steps
@@ -140,6 +145,7 @@ class SLEEC(NeighbourEnsemble):
         "label_neighbors": Int(1, 65536),
         "n_neighbors": Int(1, 65536),
         "votes": Choice(("rank", "count")),
+        "search": Choice(("exact", "hnsw")),
         "l2": Float(0.0, open_low=True),
         "n_rounds": Int(1),
         "n_steps": Int(1),

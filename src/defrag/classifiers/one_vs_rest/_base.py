@@ -222,10 +222,8 @@ class OneVsRest(Classifier):
     def restricted(self, labels: Ids) -> OneVsRest:
         """Return a classifier that has the weights of some labels only."""
         flat = self.weights_
-        shape = (len(flat.feature_ptr) - 1, len(flat.labels))
         outputs = np.flatnonzero(np.isin(flat.labels, labels))
-        by_feature = sparse.csr_array((flat.weights, flat.outputs, flat.feature_ptr), shape=shape)
-        part = sparse.csr_array(by_feature[:, outputs])
+        part = sparse.csr_array(flat.by_output[outputs].T)
         narrow = copy(self)
         narrow.weights_ = FlatWeights(
             labels=flat.labels[outputs],

@@ -1,0 +1,65 @@
+"""Approximate neighbours by hierarchical graphs of usearch, an optional dependency."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from defrag.typing import Floats, Ids
+
+__all__ = ["HnswIndex", "import_usearch"]
+
+_CONNECTIVITY = 16
+_EXPANSION_ADD = 128
+_EXPANSION_SEARCH = 128
+"""Candidates of a search; sets recall against time."""
+
+
+def import_usearch() -> Any:
+    """Return the module of usearch, or raise an ImportError that says how to install it."""
+    try:
+        from usearch import index  # noqa: PLC0415 - optional
+    except ImportError as error:
+        raise ImportError(
+            "search='hnsw' needs usearch (pip install 'defrag[ann]'); search='exact' does not"
+        ) from error
+    return index
+
+
+@dataclass(frozen=True)
+class HnswIndex:
+    """A graph of vectors (Malkov and Yashunin, 2018).
+
+    It is built by one thread, in the order of the rows: the same vectors give the same graph,
+    and a query the same neighbours, alone or in a batch, for any number of threads.
+    """
+
+    graph: Any
+
+    @classmethod
+    def build(cls, vectors: Floats, *, euclidean: bool) -> HnswIndex:
+        """Insert the rows of a matrix, for Euclidean distances or inner products."""
+        graph = import_usearch().Index(
+            ndim=vectors.shape[1],
+            metric="l2sq" if euclidean else "ip",
+            dtype="f32",
+            connectivity=_CONNECTIVITY,
+            expansion_add=_EXPANSION_ADD,
+            expansion_search=_EXPANSION_SEARCH,
+        )
+        graph.add(np.arange(len(vectors), dtype=np.uint64), vectors, copy=True, threads=1)
+        return cls(graph)
+
+    def nearest(self, queries: Floats, *, n_best: int, n_threads: int) -> Ids:
+        """Find the nearest rows of each query; -1 where there are fewer than ``n_best``."""
+        matches = self.graph.search(queries, n_best, threads=n_threads)
+        found = np.full((len(queries), n_best), -1, dtype=np.int32)
+        if len(queries) == 1:  # the result of a batch of one has one dimension
+            found[0, : len(matches.keys)] = matches.keys
+            return found
+        known = np.arange(n_best) < np.asarray(matches.counts)[:, None]
+        found[known] = matches.keys[known]
+        return found
