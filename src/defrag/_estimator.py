@@ -1,4 +1,4 @@
-"""The base of every estimator: rules of its parameters, a fit that is all or nothing, saving."""
+"""Base class of estimators: parameter rules, a fit that is all or nothing, saving."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ __all__ = ["Estimator", "all_or_nothing", "on_snapshot", "save_model", "snapshot
 
 
 class Estimator(BaseEstimator, ABC):
-    """Base of every estimator of the package.
+    """Base class of estimators.
 
-    A method that learns is wrapped by :func:`all_or_nothing`, a public method that reads what
-    was learnt by :func:`on_snapshot`. Together they promise that a refused, failed or
+    Methods that fit are wrapped by :func:`all_or_nothing`, public methods that read the fitted
+    state by :func:`on_snapshot`. Together they guarantee that a refused, failed or
     interrupted ``fit`` leaves a fitted estimator as it was, and that a thread that predicts
     while another one refits uses the old model or the new one, never a mixture.
     """
@@ -37,7 +37,7 @@ class Estimator(BaseEstimator, ABC):
     """What each parameter must be; a parameter without a rule is checked by the estimator."""
 
     def check_parameters(self) -> None:
-        """Raise a ValueError on the first parameter that breaks its rule."""
+        """Raise ValueError for the first parameter that violates its rule."""
         check_parameters(self, self.parameter_rules)
 
     def check_parameter(self, name: str) -> Any:
@@ -55,24 +55,24 @@ class Estimator(BaseEstimator, ABC):
         Parameters
         ----------
         path : path
-            The file, usually ``*.safetensors``. It appears whole or not at all, and the same
-            model gives the same bytes. ``n_jobs`` and ``verbose`` are not part of the model.
+            The file, usually ``*.safetensors``. It is written atomically, and equal models give
+            equal bytes. ``n_jobs`` and ``verbose`` are not stored.
         """
         save_model(self, path)
 
 
 def save_model(estimator: Estimator, path: PathLike, **options: Any) -> None:
     """Write a fitted estimator with the options of :func:`defrag.persistence.save`."""
-    # Imported here: persistence knows every estimator, the base of all among them.
+    # Imported here: persistence imports all estimators, which import this module.
     from defrag import persistence  # noqa: PLC0415
 
     persistence.save(snapshot(estimator), path, **options)
 
 
 def all_or_nothing(learn: Callable[Concatenate[E, P], Any]) -> Callable[Concatenate[E, P], E]:
-    """Wrap a method that learns so that it changes the estimator only when it succeeds.
+    """Wrap a method that fits so that it changes the estimator only if it succeeds.
 
-    The method runs on a copy that has the parameters and nothing learnt. Its state replaces
+    The method runs on a copy with parameters but without fitted attributes. Its state replaces
     that of the estimator in one assignment, after the method has returned.
     """
 
@@ -87,7 +87,7 @@ def all_or_nothing(learn: Callable[Concatenate[E, P], Any]) -> Callable[Concaten
 
 
 def on_snapshot(read: Callable[Concatenate[E, P], R]) -> Callable[Concatenate[E, P], R]:
-    """Wrap a method that reads what was learnt so that one call sees one state."""
+    """Wrap a method that reads the fitted state so that a call sees only one state."""
 
     @functools.wraps(read)
     def run(self: E, /, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -97,7 +97,7 @@ def on_snapshot(read: Callable[Concatenate[E, P], R]) -> Callable[Concatenate[E,
 
 
 def snapshot(estimator: E) -> E:
-    """Return an estimator that keeps the present state when this one is fitted again.
+    """Return an estimator that keeps its state when this one is fitted again.
 
     It shares the dictionary of attributes, which :func:`all_or_nothing` replaces and never
     changes, so that nothing is copied.
@@ -110,7 +110,7 @@ def snapshot(estimator: E) -> E:
 
 
 def _unfitted(estimator: E) -> E:
-    """Return a copy without learnt attributes, whose names end with an underscore."""
+    """Return a copy without fitted attributes, whose names end with an underscore."""
     state = estimator.__dict__
     return _with_state(estimator, {name: state[name] for name in state if name[-1] != "_"})
 

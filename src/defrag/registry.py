@@ -1,8 +1,8 @@
 """The one list of estimators.
 
 Public names, model files, ``train --classifier``, ``cluster --method``, the estimate of costs
-and the contract tests read it. An estimator is added by one line in ``_ESTIMATORS``; nothing is
-imported before it is asked for.
+and the contract tests read it. An estimator is added by one line in ``_ESTIMATORS``; modules
+are imported on first use.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ __all__ = ["Entry", "Role", "entries", "find", "kinds", "registered"]
 Role: TypeAlias = Literal[
     "classifier", "composite", "clustering", "imputation", "focus", "vectorizer", "text"
 ]
-"""A classifier stands alone (LPSR over its default scorer), a composite is a classifier over
-another one, a clustering groups features, an imputation fills in missing ones, a focus keeps the
-entries that matter, a vectorizer turns texts into rows, and a text classifier has all of them
-inside."""
+"""A composite is a classifier around another classifier, a clustering groups features, an
+imputation fills in missing features, a focus selects entries of points, a vectorizer turns texts
+into points, and a text classifier combines a vectorizer and a classifier.
+LPSR has a default scorer and counts as a classifier."""
 
 
 @dataclass(frozen=True)
 class Entry:
-    """An estimator: what it is called in Python, on the command line and in model files.
+    """An estimator and its names in Python, on the command line and in model files.
 
     Parameters
     ----------

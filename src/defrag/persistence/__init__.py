@@ -1,4 +1,4 @@
-"""Models in files: everything that knows the model file."""
+"""Save, load and describe models; only this package knows the model file."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Checks of what the arrays of a model mean, before any kernel sees them.
+"""Validate the arrays of a model file before any kernel uses them.
 
 Each takes the :class:`~defrag.persistence._schema.Part` and the names of its arrays, and raises
-``ModelFormatError`` with the first value that breaks the rule. Long arrays are looked at in
-blocks, so that a check needs next to no memory and reads each page of a mapped file once.
+``ModelFormatError`` with the first value that violates the rule. Long arrays are checked in
+blocks, so that a check needs little memory and reads each page of a mapped file once.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def check_ints(part: Part, name: str, low: int, high: int) -> None:
 
 
 def check_finite(part: Part, name: str, *, low: float | None = None) -> None:
-    """Check that all items are finite and, where ``low`` is given, at least that."""
+    """Check that all items are finite and at least ``low``, if given."""
     for start, block in _blocks(part.arrays[name]):
         good = np.isfinite(block)
         if low is not None:
@@ -86,7 +86,7 @@ def check_size(part: Part, name: str, most: float = LARGEST) -> None:
 
 
 def check_offsets(part: Part, name: str, total: int) -> None:
-    """Check that offsets start at 0, never fall, and end at ``total``."""
+    """Check that offsets start at 0, never decrease, and end at ``total``."""
     offsets = part.arrays[name]
     if not len(offsets) or offsets[0] != 0 or offsets[-1] != total:
         ends = "nothing" if not len(offsets) else f"{offsets[0]} to {offsets[-1]}"
@@ -100,7 +100,7 @@ def check_offsets(part: Part, name: str, total: int) -> None:
 
 
 def check_csr(part: Part, indptr: str, indices: str, *, n_rows: int, n_cols: int) -> None:
-    """Check the pointers and indices of a sparse matrix: in range, rising in every row.
+    """Check that the indices of a sparse matrix are in range and increase in every row.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ def check_csr(part: Part, indptr: str, indices: str, *, n_rows: int, n_cols: int
     check_length(part, indptr, n_rows + 1)
     columns = part.arrays[indices]
     check_offsets(part, indptr, len(columns))
-    # An unsigned index beyond 2^31 is negative as a signed one, and is refused as such.
+    # An unsigned index beyond 2^31 is negative as a signed one, which the check refuses.
     state = _native.inspect_csr(part.arrays[indptr], columns.view(np.int32), n_cols=n_cols)
     if state == "bad indices":
         check_ints(part, indices, 0, n_cols)
@@ -143,20 +143,20 @@ def tree_arrays(prefix: str, *, optional: bool = False) -> dict[str, Array]:
 
 
 def check_tree(part: Part, prefix: str, *, arity: int | None = 2) -> dict[str, NDArray[Any]]:
-    """Check a tree of flat arrays and give them by their short names.
+    """Check a tree of flat arrays and return them by their short names.
 
     Nodes are numbered breadth first: the children of the inner nodes are all nodes but the
-    root, in order, and a child comes after its parent, which leaves no room for a cycle. The
-    items of the children are those of the parent, cut in place; items rise inside a leaf.
+    root, in order, and a child follows its parent, which excludes cycles. The items of the children
+    are those of the parent, split in place; items increase within a leaf.
 
     Parameters
     ----------
     part : Part
         The model.
     prefix : str
-        What the names of the arrays start with.
+        Prefix of the names of the arrays.
     arity : int or None, default=2
-        How many children an inner node has; None for any number.
+        Number of children of an inner node; None for any.
     """
     tree = {name: part.arrays[f"{prefix}/{name}"] for name in _TREE_ARRAYS}
     first, order = tree["first_child"], tree["order"]

@@ -1,4 +1,4 @@
-"""The container of a model: one safetensors file that can be mapped and need not be trusted.
+"""Read and write the container of models: one safetensors file, mapped and never trusted.
 
 A file is 8 bytes with the length of the header (little endian), the header, and the payload::
 
@@ -6,12 +6,12 @@ A file is 8 bytes with the length of the header (little endian), the header, and
      "labels": {"dtype": "I32", "shape": [41315], "data_offsets": [0, 165260]}, ...}
 
 The description is JSON inside JSON, because safetensors allows only text as metadata. It has
-the name of the library, the version of the format, and the model (see ``model_schema``).
-Every tool of that ecosystem reads such a file; this reader is stricter than they are: a header
-of at most 4 MiB, no key twice, numbers that fit 64 bits, one description, names of small letters,
-numeric types only, arrays aligned, and no byte of the payload that is in no array or in two. Arrays
-stand by width, the widest first, then by name, so that they are aligned without gaps and the same
-model gives the same bytes. Nothing is allocated that the size of the file does not bear out.
+the name of the library, the version of the format, and the model (see ``_schema``). Every
+safetensors tool reads such a file. This reader is stricter: the header has at most 4 MiB and no
+duplicate keys, numbers fit in 64 bits, names are lower case, types are numeric, arrays are
+aligned, and every byte of the payload belongs to exactly one array. Arrays are ordered by width,
+widest first, then by name, so that they are aligned without gaps and equal models give equal
+bytes. No allocation is larger than the size of the file justifies.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ _GZIP_MAGIC, _XZ_MAGIC = b"\x1f\x8b", b"\xfd7zXZ\x00"
 
 
 def show(value: Any) -> str:
-    """Write a value from a file in an error message: printable, on one line, not too long."""
+    """Format a value from a file for an error message: printable, one line, not too long."""
     text = ascii(value)
     return text if len(text) <= _SHOWN_LENGTH else f"{text[: _SHOWN_LENGTH - 3]}..."
 
@@ -74,23 +74,23 @@ def show(value: Any) -> str:
 def write_model_file(
     path: PathLike, description: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
 ) -> None:
-    """Write a description and arrays; the file appears whole or not at all.
+    """Write a description and arrays atomically.
 
     Parameters
     ----------
     path : path
-        The file. Not compressed: a model is mapped as it is.
+        The file. It is not compressed, so that it can be mapped.
     description : mapping
-        What JSON can say; ``library`` and ``format_version`` are added.
+        JSON values; ``library`` and ``format_version`` are added.
     arrays : mapping from name to ndarray
-        Numeric arrays; names are small letters, digits and ``_``, with ``/`` between parts.
+        Numeric arrays; names are lower-case letters, digits and ``_``, with ``/`` between parts.
 
     Raises
     ------
     ValueError
         If the reader would refuse the file.
     OSError
-        If the system cannot write it; the old file is then as it was.
+        If the file cannot be written; an existing file is unchanged.
 
     Examples
     --------
@@ -135,30 +135,30 @@ def write_model_file(
 def read_model_file(
     path: PathLike, *, mmap: bool = True
 ) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Read a description and arrays, and check all that does not depend on the kind of model.
+    """Read a description and arrays, and check what does not depend on the kind of model.
 
     Parameters
     ----------
     path : path
         A regular file.
     mmap : bool, default=True
-        Map the file: the arrays are then read-only views, the system reads what is used, and
+        Map the file: arrays are read-only views, pages are read when they are used, and
         processes share one copy. A mapped file may be replaced, as :func:`write_model_file`
-        does, but not changed in place. False reads it into memory.
+        does, but not modified in place. False reads it into memory.
 
     Returns
     -------
     description : dict
-        The description as it was written.
+        The description.
     arrays : dict from name to ndarray
         The arrays.
 
     Raises
     ------
     ModelFormatError
-        If the file breaks a rule.
+        If the file violates a rule.
     OSError
-        If the system cannot read it.
+        If the file cannot be read.
     """
     return _Reader(display_name(path)).read(os.fspath(path), mmap=mmap)
 
@@ -166,7 +166,7 @@ def read_model_file(
 def read_versioned(
     path: PathLike, *, mmap: bool = True
 ) -> tuple[int, dict[str, Any], dict[str, NDArray[Any]]]:
-    """Read as :func:`read_model_file` does, and give the version of the format before the rest."""
+    """Return the version of the format and what :func:`read_model_file` returns."""
     reader = _Reader(display_name(path))
     description, arrays = reader.read(os.fspath(path), mmap=mmap)
     return reader.version, description, arrays
@@ -182,7 +182,7 @@ def _is_name(name: str) -> bool:
 
 
 class _Reader:
-    """Reads one file; holds its name for the errors."""
+    """Reader of one file, whose name is used in error messages."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -207,7 +207,7 @@ class _Reader:
             }
             self._check_cover(places, size - start)
             data = self._map(file, size) if mmap else self._load(file, size, status.st_mtime_ns)
-        # Plain arrays over the map: the class np.memmap has no use after this.
+        # Plain arrays: the methods of np.memmap are not needed, and slicing them is slow.
         plain = np.asarray(data)
         return description, {
             name: plain[start + begin : start + end].view(dtype).reshape(shape)
@@ -275,7 +275,7 @@ class _Reader:
     def _read_place(
         self, name: str, entry: Any, start: int, size: int
     ) -> tuple[int, int, np.dtype[Any], tuple[int, ...]]:
-        """Check one entry of the header; all numbers are Python's, which never overflow."""
+        """Check one entry of the header, in Python integers, which do not overflow."""
         if not _is_name(name):
             self.fail(f"the name of an array must be small letters, digits, '_' and '/', at most "
                       f"{MOST_NAME_LENGTH}, got {show(name)}")  # fmt: skip
@@ -330,7 +330,7 @@ class _Reader:
         except MemoryError as error:
             raise OSError(errno.ENOMEM, os.strerror(errno.ENOMEM), self.name) from error
         file.seek(0)
-        # A system call reads 2 GiB at most; a buffered file calls until it has all.
+        # One system call reads at most 2 GiB; a buffered file repeats it.
         n_read = file.readinto(data.data)  # type: ignore[attr-defined]
         if n_read != size:
             self.fail(f"the file ended after {n_read} bytes while it was read")
@@ -346,7 +346,7 @@ def _are_sizes(values: Any) -> bool:
 
 
 def _unique(items: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Make a JSON object; of a key that comes twice, readers disagree about which one counts."""
+    """Build a JSON object; refuse duplicate keys, which readers interpret differently."""
     result = dict(items)
     if len(result) < len(items):
         twice = next(key for key, n in Counter(key for key, _ in items).items() if n > 1)
@@ -355,9 +355,9 @@ def _unique(items: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _number(digits: str) -> int | float:
-    """Read a JSON number that is finite and, if whole, fits 64 bits."""
+    """Parse a JSON number that is finite and, if integral, fits in 64 bits."""
     whole = digits.lstrip("-").isdigit()
-    # Length first: Python takes quadratic time to turn digits into an int.
+    # Length first: Python parses long integers in quadratic time.
     value: int | float = int(digits) if whole and len(digits) <= 20 else float(digits)
     if whole and not -(2**63) <= value < 2**63:
         raise ValueError(f"a number beyond 64 bits: {show(digits)}")

@@ -1,4 +1,4 @@
-"""Checks of a forest in a model file, before any kernel sees it."""
+"""Validate the forests of a model file before any kernel uses them."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ __all__ = ["check_forest_shape", "check_leaves", "check_routing"]
 
 
 def check_forest_shape(part: Part, *, binary: bool) -> Ids:
-    """Check how nodes make trees and return the first child of each node, 0 for a leaf.
+    """Check the shape of the trees and return the first child of each node, 0 for a leaf.
 
     The nodes of a tree are numbered breadth first: the children of its inner nodes are all its
     nodes but the root, in order. The first child of a node follows from the number of children
-    of those before it; it must come after the node itself, which leaves no room for a cycle.
+    of those before it; it must follow the node itself, which excludes cycles.
     """
     counts = part.arrays["n_children"]
     tree_ptr = part.arrays["tree_ptr"]
@@ -56,7 +56,7 @@ def check_forest_shape(part: Part, *, binary: bool) -> Ids:
 
 
 def check_routing(part: Part, n_rows: int, n_slots: int, *, biased: bool) -> Offsets:
-    """Check the rows of weights and return where the entries of each begin."""
+    """Check the rows of weights and return the offsets of their entries."""
     check_length(part, "sizes", n_rows)
     entry_ptr = offsets(part.arrays["sizes"])
     check_length(part, "slots", int(entry_ptr[-1]))
@@ -73,7 +73,7 @@ def check_routing(part: Part, n_rows: int, n_slots: int, *, biased: bool) -> Off
 
 
 def check_leaves(part: Part, n_leaves: int, n_labels: int) -> Offsets:
-    """Check the distributions of the leaves and return where each begins, by leaf."""
+    """Check the distributions of the leaves and return their offsets, by leaf."""
     check_rising_ids(part, "labels", n_labels)
     check_length(part, "leaf_sizes", n_leaves)
     leaf_ptr = offsets(part.arrays["leaf_sizes"])
@@ -89,7 +89,7 @@ def check_leaves(part: Part, n_leaves: int, n_labels: int) -> Offsets:
 
 
 def check_rising_ids(part: Part, name: str, n_ids: int) -> None:
-    """Check that ids below a number rise."""
+    """Check that ids increase and are below a bound."""
     ids = part.arrays[name]
     check_ints(part, name, 0, n_ids)
     falls = ids[1:] <= ids[:-1]
@@ -100,7 +100,7 @@ def check_rising_ids(part: Part, name: str, n_ids: int) -> None:
 
 
 def _check_rising(part: Part, name: str, bounds: Offsets) -> None:
-    """Check that the items of each run rise; run r begins at ``bounds[r]``."""
+    """Check that the items of each run increase; run r begins at ``bounds[r]``."""
     items = part.arrays[name]
     step = _checks.BLOCK_ITEMS
     for start in range(0, len(items), step):

@@ -1,4 +1,4 @@
-"""Checks of a label tree and its classifiers in a model file, before any kernel sees them."""
+"""Validate the label trees of a model file before any kernel uses them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MOST_OUTPUTS = 65536
 
 
 def offsets(sizes: NDArray[np.integer]) -> Offsets:
-    """Return where each of some runs begins, and where the last ends.
+    """Return the offsets of consecutive runs, including the end of the last.
 
     Examples
     --------
@@ -37,7 +37,7 @@ def offsets(sizes: NDArray[np.integer]) -> Offsets:
 
 
 def n_outputs(n_children: Ids, begin: Ids, end: Ids) -> NDArray[np.int64]:
-    """Count the classifiers of each node: one per child, or one per label of a leaf."""
+    """Return the number of classifiers of each node: one per child, or per label of a leaf."""
     return np.where(n_children > 0, n_children, end.astype(np.int64) - begin)
 
 
@@ -45,9 +45,9 @@ def check_label_tree(part: Part, n_labels: int) -> None:
     """Check the shape of a tree over some of the labels.
 
     Nodes are numbered breadth first: the children of the inner nodes are all nodes but the
-    root, in order, and a child comes after its parent, which leaves no room for a cycle. The
-    labels of the children are those of the parent, cut in place, at least one each; no label
-    comes twice. What ``first_child`` says of a leaf is not used, but is -1 or a node.
+    root, in order, and a child follows its parent, which excludes cycles. The labels of the
+    children are those of the parent, split in place, at least one each; no label occurs twice.
+    ``first_child`` of a leaf is not used, but is -1 or a node.
     """
     n_nodes = len(part.arrays["first_child"])
     if not n_nodes:
@@ -59,7 +59,7 @@ def check_label_tree(part: Part, n_labels: int) -> None:
     _check_children(part)
     _check_ranges(part)
     check_ints(part, "order", 0, n_labels)
-    # Sorted, not marked: a hostile number of labels must not decide how much memory this takes.
+    # Sorted instead of marked in an array of n_labels, a number that a hostile file chooses.
     ordered = np.sort(part.arrays["order"])
     twice = ordered[1:] == ordered[:-1]
     if twice.any():
@@ -110,15 +110,15 @@ def _check_ranges(part: Part) -> None:
 
 
 def check_label_tree_weights(part: Part, n_features: int) -> Offsets:
-    """Check the classifiers of the nodes of a tree that has been checked.
+    """Check the classifiers of the nodes of a checked tree.
 
-    Features rise inside a node, and outputs inside a feature, where each has at least one;
+    Features increase within a node and outputs within a feature, which has at least one;
     every output has a bias, and all numbers are finite.
 
     Returns
     -------
     entry_ptr : ndarray of int64
-        Where the entries of each feature begin, and where the last ends.
+        Offsets of the entries of each feature, including the end of the last.
     """
     arrays = part.arrays
     widths = n_outputs(arrays["n_children"], arrays["begin"], arrays["end"])
@@ -143,7 +143,7 @@ def check_label_tree_weights(part: Part, n_features: int) -> Offsets:
 
 
 def _check_outputs(part: Part, entry_ptr: Offsets, widths: NDArray[np.int64]) -> None:
-    """Compare the last output of each feature, which is the largest, to those of its node."""
+    """Check that the last output of each feature, the largest, exists in its node."""
     largest = part.arrays["outputs"][entry_ptr[1:] - 1]
     bounds = np.repeat(widths, np.diff(part.arrays["feature_ptr"]))
     wrong = largest >= bounds

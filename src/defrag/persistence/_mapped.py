@@ -1,4 +1,4 @@
-"""Notice that a mapped model file was changed in place."""
+"""Detect that a mapped model file was modified in place."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ A system call can take a tenth of the time of predicting one row.
 
 
 class MappedFile:
-    """What a mapped file was like when it was loaded.
+    """State of a mapped file at the time it was loaded.
 
     A file that is replaced, as :func:`defrag.save` does, has another inode, and the map keeps
-    the old content. A file that is overwritten keeps its inode: the map then shows bytes that
-    nobody checked, or ends too early, which kills the process on the next access. Comparing
-    size and time of the last change finds this, unless the file is changed within the last
-    millisecond or during the call that uses it.
+    the old content. A file that is overwritten keeps its inode: the map then has unchecked
+    bytes, or ends too early, which kills the process on the next access. Size and modification
+    time reveal this, unless the file is modified within the same millisecond or during the
+    call that uses it.
 
     Parameters
     ----------
@@ -42,13 +42,13 @@ class MappedFile:
         self._quiet_until = 0.0
 
     def check(self) -> None:
-        """Raise ModelFormatError if the file was changed in place."""
+        """Raise ModelFormatError if the file was modified in place."""
         now = time.monotonic()
         if now < self._quiet_until:
             return
         try:
             file, content = _state(self._path)
-        except OSError:  # removed or out of reach: the map is as it was
+        except OSError:  # removed or not accessible: the map is unchanged
             return
         if file == self._file and content != self._content:
             raise ModelFormatError(
@@ -59,11 +59,11 @@ class MappedFile:
         self._quiet_until = now + _QUIET_SECONDS
 
     def __reduce__(self) -> tuple[type[None], tuple[()]]:
-        """Become None in a copy, whose arrays are not mapped."""
+        """Reduce to None in a copy, whose arrays are not mapped."""
         return type(None), ()
 
 
 def _state(path: str) -> tuple[tuple[int, int], tuple[int, int]]:
-    """Return which file has a name, and what tells whether its content changed."""
+    """Return the identity of the file, its size and its modification time."""
     status = os.stat(path)  # noqa: PTH116 - in the path of every prediction
     return (status.st_dev, status.st_ino), (status.st_size, status.st_mtime_ns)

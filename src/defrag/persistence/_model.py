@@ -1,8 +1,8 @@
-"""Models in files: one table of kinds, one function to save, one to load.
+"""Save, load and describe models.
 
-A kind is a word in this table, never the name of a class in the file, so that a file can only
-become an estimator of this library. Loading an untrusted file either gives a model whose every
-array has been checked, or raises ``ModelFormatError``.
+A file names the kind of its model by a word of the registry, never by a class, so that it can
+only become an estimator of this library. Loading an untrusted file either returns a model whose
+arrays have all been checked, or raises ``ModelFormatError``.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ __all__ = ["describe", "load", "save"]
 
 
 def save(estimator: BaseEstimator, path: PathLike, *, weights: str = "float32") -> None:
-    """Write a fitted estimator to one file, which appears whole or not at all.
+    """Write a fitted estimator to one file, atomically.
 
-    The same model gives the same bytes. What belongs to the machine or to the run is not
-    stored: ``n_jobs``, ``verbose``, a generator as ``random_state``, and feature vectors
-    that were passed as ``representation``.
+    Equal models give equal bytes. What belongs to the machine or to the run is not stored:
+    ``n_jobs``, ``verbose``, a generator as ``random_state``, and feature vectors passed as
+    ``representation``.
 
     Parameters
     ----------
@@ -47,17 +47,17 @@ def save(estimator: BaseEstimator, path: PathLike, *, weights: str = "float32") 
     path : path
         The file, usually ``*.safetensors``.
     weights : {"float32", "float16", "int8"}, default="float32"
-        What the weights of classifiers become in the file; see ``_codecs/tree_weights.py``
-        for what of it is mapped and what is rebuilt by :func:`load`.
+        Type of the weights in the file. Only float32 is mapped by :func:`load`; the others are
+        widened in memory.
 
     Raises
     ------
     TypeError
-        If there is no such kind of model.
+        If the estimator is not of this library.
     ValueError
-        If the model was changed in a way that :func:`load` would refuse.
+        If the model was modified so that :func:`load` would refuse it.
     OSError
-        If the file cannot be written; an old one is then as it was.
+        If the file cannot be written; an existing file is unchanged.
 
     Examples
     --------
@@ -71,7 +71,7 @@ def save(estimator: BaseEstimator, path: PathLike, *, weights: str = "float32") 
     True
     """
     description, arrays = pack_part(_encode(estimator, SaveOptions(weights)))
-    # What is written must load: the reader's own checks say so before a byte is written.
+    # What is written must load: run the reader's checks before a byte is written.
     _build(display_name(path), description, arrays)
     write_model_file(path, description, arrays)
 
@@ -82,7 +82,7 @@ def load(path: PathLike, *, mmap: bool = True) -> Any:
     Parameters
     ----------
     path : path
-        The file; it need not be trusted.
+        The file, which may be untrusted.
     mmap : bool, default=True
         Map the file instead of reading it: several processes then share one copy of the
         weights in memory, learnt arrays are read-only, and the model holds one file descriptor.
@@ -114,23 +114,23 @@ def load(path: PathLike, *, mmap: bool = True) -> Any:
     mapped = MappedFile(path) if mmap else None
     model = _build(display_name(path), description, arrays)
     if mapped is not None:
-        mapped.check()  # what was checked is still what is there
+        mapped.check()  # the checked content is still in place
         model.mapped_file_ = mapped
     return model
 
 
 def describe(path: PathLike) -> dict[str, Any]:
-    """Say what a model file holds, from its header; only the names and types are checked.
+    """Describe a model file by its header; only names and types are checked.
 
     Parameters
     ----------
     path : path
-        The file; it need not be trusted.
+        The file, which may be untrusted.
 
     Returns
     -------
     description : dict
-        What JSON can say: ``kind``, ``format_version``, ``bytes`` of the file, ``features``,
+        JSON values: ``kind``, ``format_version``, ``bytes`` of the file, ``features``,
         ``labels`` (None where there are none), ``groups`` of a clustering, ``members`` of an
         ensemble, ``trees`` and ``nodes`` of all its trees, all ``weights``, their
         ``weight_type``, whether it has ``label_names`` and a ``vocabulary``, ``parameters``,
@@ -201,7 +201,7 @@ def _build(path: str, description: Mapping[str, Any], arrays: Mapping[str, NDArr
 
 
 def _encode(model: Any, options: SaveOptions, kind: str | None = None) -> Part:
-    """Turn a fitted estimator, or a part of one, into a part of the file, and what it contains."""
+    """Return the part of an estimator or an inner part, with its children encoded."""
     if kind is None:
         entry = entry_of(model)
         check_is_fitted(model)

@@ -1,13 +1,13 @@
-"""What a kind of model must contain, as data: parameters, numbers, arrays and inner models.
+"""Schemas of model files, as data: parameters, numbers, arrays and inner models of a kind.
 
 The description in a model file is a tree of models::
 
     {"model": {"kind": "hybrid", "parameters": {"pooling": "sum", ...},
                "state": {"n_clusters": 5165}, "children": {}}}
 
-An inner model stands under ``children``, alone or in a list, and its arrays have the prefix
-``agglomeration/`` or ``members/0/``. A kind's :class:`Schema` is a closed set of names: one that
-is missing or unknown is an error. What the arrays mean is checked by ``model_checks``.
+An inner model is in ``children``, alone or in a list, and its arrays have the prefix
+``agglomeration/`` or ``members/0/``. A kind's :class:`Schema` is a closed set of names: a missing
+or unknown name is an error. The content of the arrays is checked by the codecs.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ MOST_LEVELS = 8
 
 @dataclass(frozen=True)
 class Array:
-    """An array of a kind: the types it may have, and its number of axes.
+    """An array of a kind: its permitted types and its number of axes.
 
-    Arrays that name the same ``group`` come together or not at all; those without a group
-    always come.
+    Arrays of the same ``group`` are present together or not at all; arrays without a group are
+    required.
     """
 
     dtypes: str | tuple[str, ...]
@@ -48,7 +48,7 @@ class Array:
 
 @dataclass(frozen=True)
 class Child:
-    """A place for one inner model, or for a list of them: estimators of some roles, or a part."""
+    """One inner model or a list of them: estimators of some roles, or a part."""
 
     roles: tuple[Role, ...] = ()
     part: str | None = None
@@ -57,13 +57,13 @@ class Child:
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """The kinds of model that may be here."""
+        """The permitted kinds of model."""
         return registry.kinds(*self.roles) if self.part is None else (self.part,)
 
 
 @dataclass(frozen=True)
 class Schema:
-    """All that a kind of model contains; an ``inner`` one stands only inside others."""
+    """Content of a kind of model; an ``inner`` one occurs only within others."""
 
     parameters: Mapping[str, Rule]
     state: Mapping[str, Rule] = field(default_factory=dict)
@@ -74,21 +74,20 @@ class Schema:
 
 @dataclass
 class Part:
-    """One model on its way into a file or out of it.
+    """A model in the form between an estimator and a file.
 
     Attributes
     ----------
     parameters, state : dict
-        Values that JSON can say: the parameters of the estimator, and learnt numbers.
+        JSON values: the parameters of the estimator, and fitted numbers.
     arrays : dict from name to ndarray
-        Learnt arrays.
+        Fitted arrays.
     children : dict
-        Inner models, or lists of them, by name: parts while they are near the file, estimators
-        where a codec makes or takes the part.
+        Inner models, or lists of them, by name: parts in the container, estimators in a codec.
     kind : str
-        A key of the table of kinds.
+        Word of the kind.
     path, prefix : str
-        Where it stands, for error messages.
+        File and position, for error messages.
     """
 
     parameters: dict[str, Any] = field(default_factory=dict)
@@ -100,20 +99,20 @@ class Part:
     prefix: str = ""
 
     def fail(self, message: str) -> NoReturn:
-        """Raise the error that names the file, the rule and the value."""
+        """Raise ModelFormatError with the name of the file."""
         raise ModelFormatError(self.path, message)
 
     def name(self, array: str) -> str:
-        """Name an array the way an error message does."""
+        """Return the name of an array in error messages."""
         return f"array '{self.prefix}{array}'"
 
     def has(self, array: str) -> bool:
-        """Tell whether an optional array is there."""
+        """Return whether an optional array is present."""
         return array in self.arrays
 
 
 def pack_part(part: Part) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Turn a model into the description and the arrays of a file.
+    """Return the description and the arrays of a file that holds a model.
 
     Examples
     --------
@@ -152,23 +151,23 @@ def unpack_part(
     arrays: Mapping[str, NDArray[Any]],
     table: Mapping[str, Schema],
 ) -> Part:
-    """Turn the description and the arrays of a file into a model that obeys its schema.
+    """Return the model in a description and arrays, checked against its schema.
 
     Parameters
     ----------
     path : str
         The name of the file, for error messages.
     description : mapping
-        As :func:`pack_part` gave it.
+        As returned by :func:`pack_part`.
     arrays : mapping from name to ndarray
         Likewise.
     table : mapping from kind to Schema
-        The kinds there are.
+        All kinds.
 
     Raises
     ------
     ModelFormatError
-        If a name is missing or unknown, or a type or value breaks its rule.
+        If a name is missing or unknown, or a type or value violates its rule.
     """
     if set(description) != {"model"}:
         raise ModelFormatError(path, f"the description must have 'model' alone beside library and "
@@ -182,7 +181,7 @@ def unpack_part(
     return part
 
 
-def _unpack(  # noqa: PLR0917 - one recursion, all of it state
+def _unpack(  # noqa: PLR0917 - the state of one recursion
     path: str,
     source: Any,
     prefix: str,

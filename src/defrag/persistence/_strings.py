@@ -1,6 +1,6 @@
-"""Lists of strings in a model file: label names and vocabularies, as UTF-8 bytes and offsets.
+"""Lists of strings in a model file, as UTF-8 bytes and offsets.
 
-Millions of names load at once, since only those that are asked for become Python strings.
+Loading is lazy: only names that are used become Python strings.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ __all__ = ["Strings", "pack_strings", "string_arrays", "unpack_strings"]
 
 
 class Strings(Sequence[str]):
-    """A list of strings over two arrays, which may be mapped.
+    """A list of strings stored in two arrays, which may be mapped.
 
     Parameters
     ----------
     data : ndarray of uint8
-        All strings after each other, as UTF-8.
+        The strings in UTF-8, concatenated.
     offsets : ndarray of int64, shape (n_strings + 1,)
-        Where each begins, and where the last ends.
+        Offsets of the strings, including the end of the last.
 
     Examples
     --------
@@ -63,7 +63,7 @@ class Strings(Sequence[str]):
             return NotImplemented
         return len(self) == len(other) and all(a == b for a, b in zip(self, other, strict=True))
 
-    __hash__ = None  # type: ignore[assignment] # as a list: equal to what may change
+    __hash__ = None  # type: ignore[assignment] # like a list, which is mutable
 
     def __repr__(self) -> str:
         return f"<{len(self)} strings>"
@@ -76,7 +76,7 @@ def string_arrays(name: str, *, optional: bool = False) -> dict[str, Array]:
 
 
 def pack_strings(name: str, strings: Sequence[str]) -> dict[str, NDArray[Any]]:
-    """Turn strings into the two arrays that :func:`string_arrays` declares.
+    """Return the two arrays of a list of strings.
 
     Examples
     --------
@@ -96,7 +96,7 @@ def pack_strings(name: str, strings: Sequence[str]) -> dict[str, NDArray[Any]]:
 
 
 def unpack_strings(part: Part, name: str, length: int) -> Strings:
-    """Check the two arrays of a list of ``length`` strings and give the list."""
+    """Check the two arrays of a list of ``length`` strings and return the list."""
     check_length(part, f"{name}/offsets", length + 1)
     data, offsets = part.arrays[f"{name}/bytes"], part.arrays[f"{name}/offsets"]
     check_offsets(part, f"{name}/offsets", len(data))

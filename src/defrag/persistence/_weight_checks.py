@@ -1,4 +1,4 @@
-"""Checks of weights in a model file, of label trees and of flat models."""
+"""Validate the weights of label trees and flat models in a model file."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ __all__ = [
 def check_flat_weights(part: Part, n_labels: int, n_features: int) -> None:
     """Check the classifiers of a one-vs-rest model.
 
-    Labels rise, at least one; outputs are places in that list and rise inside a feature; every
-    output has a bias, and all numbers are finite.
+    There is at least one label, and labels increase; outputs are positions in that list and
+    increase within a feature; every output has a bias, and all numbers are finite.
     """
     check_rising_labels(part, n_labels)
     labels = part.arrays["labels"]
@@ -46,7 +46,7 @@ def check_flat_weights(part: Part, n_labels: int, n_features: int) -> None:
 
 
 def check_rising_labels(part: Part, n_labels: int) -> None:
-    """Check the labels that have weights: at least one, in range, rising."""
+    """Check the labels that have weights: at least one, in range, increasing."""
     labels = part.arrays["labels"]
     if not len(labels):
         part.fail(f"{part.name('labels')} must have at least one label, got none")
@@ -59,7 +59,7 @@ def check_rising_labels(part: Part, n_labels: int) -> None:
 
 
 def check_rising_outputs(part: Part, entry_ptr: Offsets) -> None:
-    """Check that the outputs of each feature rise; feature f begins at ``entry_ptr[f]``."""
+    """Check that the outputs of each feature increase; feature f begins at ``entry_ptr[f]``."""
     outputs = part.arrays["outputs"]
     step = _checks.BLOCK_ITEMS
     for start in range(0, len(outputs), step):
@@ -74,7 +74,7 @@ def check_rising_outputs(part: Part, entry_ptr: Offsets) -> None:
 
 
 def check_weight_values(part: Part, n_runs: int) -> None:
-    """Check weights of any type and, for int8, the scales of their runs."""
+    """Check weights of any type and the scales of int8 runs."""
     if part.arrays["weights"].dtype != np.int8:
         if part.has("scales"):
             part.fail(f"{part.name('scales')} belongs to weights of int8, got "

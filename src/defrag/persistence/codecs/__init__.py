@@ -1,3 +1,3 @@
-"""How each kind of estimator is written to a model file and read back, one module per room."""
+"""Codecs between estimators and model files, one module per package of estimators."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a codec is, and the parameters of estimators as values that JSON can say."""
+"""Base class of codecs, and parameters of estimators as JSON values."""
 
 from __future__ import annotations
 
@@ -39,36 +39,36 @@ __all__ = [
 ]
 
 NOT_STORED = frozenset({"n_jobs", "verbose"})
-"""About the machine, not the model: the same fit gives the same bytes for any ``n_jobs``."""
+"""Properties of the machine, not of the model, whose bytes do not depend on ``n_jobs``."""
 
 MOST = 2**31 - 1
-"""The most labels, features, nodes or groups of a model."""
+"""Maximum number of labels, features, nodes or groups of a model."""
 
 SEED = Int(0, 2**63 - 1, none=True)
-"""What a stored ``random_state`` may be."""
+"""Rule of a stored ``random_state``."""
 
 
 @dataclass(frozen=True)
 class SaveOptions:
-    """How a model is written; ``weights`` is the type that the weights of trees become."""
+    """Options of saving; ``weights`` is the type of the weights in the file."""
 
     weights: str = "float32"
 
 
 class Codec(ABC):
-    """Writes one kind of estimator into a part of a model file, and reads it back.
+    """Base class of codecs, each of which encodes and decodes one kind of estimator.
 
     Parameters
     ----------
     estimator : type
-        The class; exactly this one, since a subclass may have learnt more. Of an inner kind,
-        which stands only inside others, it need not be an estimator.
+        The class itself, not a subclass, which may have further fitted attributes. The class
+        of an inner kind, which occurs only within others, need not be an estimator.
     schema : Schema
-        What the part contains.
+        Schema of the part.
     """
 
     parts: ClassVar[dict[str, Codec]] = {}
-    """Codecs of the parts that such a model is made of and that are no estimators."""
+    """Codecs of inner parts that are not estimators."""
 
     def __init__(self, estimator: type[Any], schema: Schema) -> None:
         self.estimator = estimator
@@ -76,17 +76,17 @@ class Codec(ABC):
 
     @abstractmethod
     def encode(self, model: Any, options: SaveOptions) -> Part:
-        """Turn a fitted estimator into a part; its ``children`` are estimators still."""
+        """Return the part of a fitted estimator, with estimators as ``children``."""
 
     @abstractmethod
     def decode(self, part: Part) -> Any:
-        """Turn a part into an estimator; its ``children`` are estimators already.
+        """Return the estimator of a part, whose ``children`` are estimators.
 
-        The part obeys the schema. What the arrays mean, alone and together, is checked here.
+        The part satisfies the schema; the content of its arrays is checked here.
         """
 
-    def summary(self, part: Part) -> dict[str, int]:  # noqa: ARG002 - of the codecs below
-        """Return the ``features``, ``labels`` and ``groups`` of a part, those that it has."""
+    def summary(self, part: Part) -> dict[str, int]:  # noqa: ARG002 - used by subclasses
+        """Return the numbers of ``features``, ``labels`` and ``groups``, where there are any."""
         return {}
 
     def parameters(self, model: Any) -> dict[str, Any]:
@@ -98,7 +98,7 @@ class Codec(ABC):
         return values
 
     def rebuild(self, parameters: Mapping[str, Any]) -> Any:
-        """Make an estimator that is not fitted, of parameters that obey the schema."""
+        """Return an unfitted estimator with parameters that satisfy the schema."""
         values = dict(parameters)
         for name, rule in self.schema.parameters.items():
             if isinstance(rule, Unfitted):
@@ -108,7 +108,7 @@ class Codec(ABC):
 
 @dataclass(frozen=True)
 class Unfitted:
-    """A parameter that is None or an estimator: in the file, its kind and its parameters."""
+    """Rule of a parameter that is None or an estimator, stored as kind and parameters."""
 
     roles: tuple[Role, ...]
 
@@ -118,7 +118,7 @@ class Unfitted:
         return f"None, or the kind ({kinds}) and parameters of an estimator"
 
     def accepts(self, value: Any, depth: int = MOST_LEVELS) -> bool:
-        """Return whether the value obeys the rule."""
+        """Return whether the value satisfies the rule."""
         if value is None:
             return True
         if not depth or not isinstance(value, dict) or set(value) != {"kind", "parameters"}:
@@ -146,7 +146,7 @@ class Unfitted:
         return {"kind": entry.kind, "parameters": codec_of(entry).parameters(estimator)}
 
     def unpack(self, value: Mapping[str, Any] | None) -> Any:
-        """Return the estimator of what :meth:`pack` returned."""
+        """Return the estimator that :meth:`pack` packed."""
         return None if value is None else find_codec(value["kind"]).rebuild(value["parameters"])
 
 
@@ -156,11 +156,11 @@ def entry_of(estimator: Any, roles: tuple[Role, ...] = ()) -> Entry:
     Raises
     ------
     TypeError
-        If there is none.
+        If it is not registered.
     """
     known = registry.entries(*roles)
     for entry in known:
-        # The name first: looking at a class imports its room.
+        # The name first: accessing the class imports its module.
         if type(estimator).__name__ == entry.name and type(estimator) is entry.estimator():
             return entry
     names = ", ".join(entry.name for entry in known)
@@ -178,7 +178,7 @@ def codec_of(entry: Entry) -> Codec:
 
 
 def find_codec(kind: str) -> Codec:
-    """Return the codec of a kind of model, or of a part that only occurs inside others."""
+    """Return the codec of a kind of model or of an inner part."""
     for entry in registry.entries():
         if entry.kind == kind:
             return codec_of(entry)
@@ -186,7 +186,7 @@ def find_codec(kind: str) -> Codec:
 
 
 def all_codecs() -> dict[str, Codec]:
-    """Return the codec of every kind, those of inner parts included."""
+    """Return the codecs of all kinds, including inner parts."""
     codecs = {entry.kind: codec_of(entry) for entry in registry.entries()}
     inner: dict[str, Codec] = {}
     for codec in codecs.values():
@@ -201,10 +201,9 @@ def stored_rules(estimator: type[BaseEstimator], rules: Mapping[str, Rule]) -> d
 
 
 def plain_parameters(estimator: BaseEstimator, rules: Mapping[str, Rule]) -> dict[str, Any]:
-    """Return the parameters that are stored, as Python's own numbers and strings.
+    """Return the stored parameters as Python numbers and strings.
 
-    A generator as ``random_state`` has moved on since ``fit`` and says nothing about the model:
-    it is stored as None.
+    A generator as ``random_state`` has advanced since ``fit``, and is stored as None.
     """
     values = {name: _plain(getattr(estimator, name)) for name in rules}
     if isinstance(values.get("random_state"), (np.random.RandomState, np.random.Generator)):

@@ -1,8 +1,8 @@
 """The classes of a classifier in a model file: numbers, bools and strings, never objects.
 
-Labels that are ids need no array. Strings of numpy are stored as their code points, a row
-each, so that they come back with their type and without taking more memory than the file
-has; strings that are Python objects are stored as UTF-8.
+Label ids need no array. NumPy strings are stored as rows of code points, so that their type is
+preserved and loading needs no more memory than the file has; strings that are Python objects are
+stored in UTF-8.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def pack_classes(classes: NDArray[Any] | None) -> tuple[str, dict[str, NDArray[A
     Raises
     ------
     ValueError
-        If they are of a type that a file cannot hold.
+        If their type cannot be stored.
     """
     if classes is None:
         return "ids", {}
@@ -65,7 +65,7 @@ def pack_classes(classes: NDArray[Any] | None) -> tuple[str, dict[str, NDArray[A
 
 
 def unpack_classes(part: Part, n_labels: int) -> NDArray[Any] | None:
-    """Check the classes and give them; None for ids."""
+    """Check and return the classes; None for ids."""
     kind = part.state["classes"]
     for name in part.arrays:
         if name.startswith("classes/") and name.split("/")[1] != kind:

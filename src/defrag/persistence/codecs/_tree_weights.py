@@ -1,8 +1,7 @@
-"""The classifiers of a label tree, compact in a file and wide before the kernels.
+"""Conversion of the classifiers of a label tree between model files and kernels.
 
-This is the one place that knows both forms. In a file, pointers are sizes, outputs have one
-byte where every node has at most 256 of them, and weights are float32, float16, or int8 with
-one scale per node.
+In a file, pointers are stored as sizes, outputs as one byte if no node has more than 256 of
+them, and weights as float32, float16, or int8 with one scale per node.
 """
 
 from __future__ import annotations
@@ -41,22 +40,21 @@ WEIGHT_ARRAYS = {
 def pack_weights(
     tree: LabelTreeArrays, weights: LabelTreeWeights, weight_type: str
 ) -> dict[str, NDArray[Any]]:
-    """Make the arrays of a file.
+    """Return the arrays of a file.
 
     Parameters
     ----------
     tree : LabelTreeArrays
-        The tree whose nodes they classify.
+        The tree.
     weights : LabelTreeWeights
         The classifiers.
     weight_type : {"float32", "float16", "int8"}
-        What the weights become. int8 are multiples of the largest weight of their node / 127.
+        Type in the file; int8 values are multiples of 1/127 of the largest weight of the node.
 
     Raises
     ------
     ValueError
-        If the biases are not those of the nodes; what else may be wrong, the reader's checks
-        find.
+        If the number of biases is not that of the outputs; the reader checks the rest.
     """
     widths = n_outputs(tree.n_children, tree.begin, tree.end)
     if not np.array_equal(weights.bias_ptr, offsets(widths)):
@@ -78,20 +76,20 @@ def pack_weights(
 def unpack_weights(
     arrays: Mapping[str, NDArray[Any]], widths: NDArray[np.int64], entry_ptr: Offsets
 ) -> LabelTreeWeights:
-    """Make what the kernels take of the arrays of a file, which have been checked.
+    """Return the arrays of the kernels, given the checked arrays of a file.
 
-    Used as they are, so mapped where the file is: ``feature_ptr``, ``features``, ``bias``,
+    Used without conversion, and so mapped if the file is: ``feature_ptr``, ``features``, ``bias``,
     ``outputs`` of uint16 and ``weights`` of float32. Rebuilt in memory: ``entry_ptr``,
     ``bias_ptr``, ``outputs`` of uint8 and ``weights`` of float16 or int8, which are widened.
 
     Parameters
     ----------
     arrays : mapping from name to ndarray
-        As :func:`pack_weights` gave them.
+        As returned by :func:`pack_weights`.
     widths : ndarray of int64
-        How many outputs each node has.
+        Number of outputs of each node.
     entry_ptr : ndarray of int64
-        Where the entries of each feature begin: the sums of ``sizes``.
+        Offsets of the entries of each feature: the cumulative ``sizes``.
     """
     return LabelTreeWeights(
         feature_ptr=arrays["feature_ptr"],

@@ -1,6 +1,6 @@
 """Weights in a file: float32, float16, or int8 with one scale per run of weights.
 
-A run is what belongs together: a node of a tree, or a feature of a flat model. Run ``r`` is
+A run is a node of a tree or a feature of a flat model. Run ``r`` is
 ``weights[bounds[r]:bounds[r + 1]]``.
 """
 
@@ -26,26 +26,26 @@ WEIGHT_TYPES = ("float32", "float16", "int8")
 
 
 def pack_values(weights: Floats, bounds: Offsets, weight_type: str) -> dict[str, NDArray[Any]]:
-    """Make the arrays ``weights`` and, for int8, ``scales`` of a file.
+    """Return the arrays ``weights`` and, for int8, ``scales`` of a file.
 
     Parameters
     ----------
     weights : ndarray of float32
         The weights of all runs.
     bounds : ndarray of int64
-        Where each run begins, and where the last ends.
+        Offsets of the runs, including the end of the last.
     weight_type : {"float32", "float16", "int8"}
-        What they become. int8 are multiples of the largest weight of their run / 127.
+        Type in the file; int8 values are multiples of 1/127 of the largest weight of the run.
     """
     if weight_type == "int8":
         scales = _find_scales(weights, bounds)
         return {"scales": scales, "weights": _quantise(weights, scales, bounds)}
-    with np.errstate(over="ignore"):  # an infinite float16 is refused by the reader's checks
+    with np.errstate(over="ignore"):  # the reader's checks refuse an infinite float16
         return {"weights": weights.astype(weight_type, copy=False)}
 
 
 def unpack_values(arrays: Mapping[str, NDArray[Any]], bounds: Offsets) -> Floats:
-    """Return the weights that :func:`pack_values` made small; float32 are used as they are."""
+    """Return the weights as float32, without a copy if they already are."""
     weights = arrays["weights"]
     if weights.dtype == np.int8:
         weights = _widen(weights, arrays["scales"], bounds)
@@ -55,8 +55,8 @@ def unpack_values(arrays: Mapping[str, NDArray[Any]], bounds: Offsets) -> Floats
 def _find_scales(weights: Floats, bounds: Offsets) -> Floats:
     """Return the largest weight of each run / 127; 0 for a run without weights.
 
-    Rounded up to 17 bits: times 127 is then exact, so that weights which were loaded give the
-    same scales and the same file again.
+    Scales are rounded up to 17 bits, so that 127 times a scale is exact and a loaded model is
+    saved with the same bytes.
     """
     scales = np.zeros(len(bounds) - 1, dtype=np.float32)
     filled = bounds[1:] > bounds[:-1]
@@ -74,13 +74,13 @@ def _quantise(weights: Floats, scales: Floats, bounds: Offsets) -> NDArray[np.in
         part = slice(bounds[first], bounds[last])
         scale = np.repeat(scales[first:last], np.diff(bounds[first : last + 1]))
         steps = np.divide(weights[part], scale, out=np.zeros_like(scale), where=scale > 0)
-        # Beyond 127 only where the scale is so small that it lost its last digits.
+        # Beyond 127 only if the scale is subnormal and has lost digits.
         result[part] = np.clip(np.rint(steps), -127, 127)
     return result
 
 
 def _widen(weights: NDArray[np.int8], scales: Floats, bounds: Offsets) -> Floats:
-    """Return the weights that :func:`_quantise` made small."""
+    """Return the weights of quantised values."""
     result = np.empty(len(weights), dtype=np.float32)
     for first, last in _blocks(bounds):
         part = slice(bounds[first], bounds[last])
@@ -90,7 +90,7 @@ def _widen(weights: NDArray[np.int8], scales: Floats, bounds: Offsets) -> Floats
 
 
 def _blocks(bounds: Offsets) -> list[tuple[int, int]]:
-    """Cut runs into blocks of one run, or of at most so many entries as a check looks at."""
+    """Yield ranges of runs: single runs, or runs with at most ``BLOCK_ITEMS`` entries together."""
     n_runs = len(bounds) - 1
     blocks = []
     first = 0

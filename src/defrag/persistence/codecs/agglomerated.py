@@ -15,7 +15,7 @@ __all__ = ["AgglomeratedCodec"]
 
 
 class AgglomeratedCodec(ClassifierCodec):
-    """Writes and reads :class:`Agglomerated`: its fitted pairs, and what they were cloned from."""
+    """Codec of :class:`Agglomerated`: its fitted pairs, and the unfitted base and clustering."""
 
     def __init__(self, estimator: type[Agglomerated]) -> None:
         super().__init__(
@@ -31,7 +31,7 @@ class AgglomeratedCodec(ClassifierCodec):
         )
 
     def encode(self, model: Agglomerated, options: SaveOptions) -> Part:
-        """Turn a fitted ensemble into a part."""
+        """Return the part of a fitted ensemble."""
         part = super().encode(model, options)
         part.children = {
             "agglomerations": [groups for groups, _ in model.members_],
@@ -40,7 +40,7 @@ class AgglomeratedCodec(ClassifierCodec):
         return part
 
     def decode(self, part: Part) -> Any:
-        """Check that the members fit together, and give the ensemble."""
+        """Check that the members match, and return the ensemble."""
         poolings, bases = part.children["agglomerations"], part.children["bases"]
         if len(poolings) != len(bases) or not bases:
             part.fail(f"children '{part.prefix}agglomerations' and 'bases' must be as many, at "

@@ -1,4 +1,4 @@
-"""Clusterings of features in a model file: groups, their scale, and the tree where there is one."""
+"""Clusterings of features in a model file: groups, scales, and the tree if there is one."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ GIVEN = "given"
 
 
 class PoolingCodec(Codec):
-    """Writes and reads a clustering of features.
+    """Codec of clusterings of features.
 
     Parameters
     ----------
@@ -63,14 +63,14 @@ class PoolingCodec(Codec):
         super().__init__(estimator, schema)
 
     def parameters(self, model: FeatureClustering) -> dict[str, Any]:
-        """Return the parameters; a given representation as the word."""
+        """Return the parameters, with a word in place of given vectors."""
         parameters = super().parameters(model)
         if not isinstance(parameters.get("representation", GIVEN), str):
             parameters["representation"] = GIVEN
         return parameters
 
     def encode(self, model: Any, options: SaveOptions) -> Part:  # noqa: ARG002 - no weights
-        """Turn a fitted clustering into a part."""
+        """Return the part of a fitted clustering."""
         arrays: dict[str, Any] = {"labels": model.labels_, "energy": model.energy_}
         if model.scale_ is not None:
             arrays["scale"] = model.scale_
@@ -86,7 +86,7 @@ class PoolingCodec(Codec):
         return {"features": len(part.arrays["labels"]), "groups": part.state["n_clusters"]}
 
     def decode(self, part: Part) -> Any:
-        """Check the groups and give the clustering."""
+        """Check the groups and return the clustering."""
         n_features = len(part.arrays["labels"])
         n_clusters = part.state["n_clusters"]
         _check_groups(part, n_features, n_clusters)
@@ -118,7 +118,7 @@ def _check_groups(part: Part, n_features: int, n_clusters: int) -> None:
     if not 1 <= n_features <= MOST:
         part.fail(f"{part.name('labels')} must have at least 1 and fewer than 2**31 features, "
                   f"got {n_features}")  # fmt: skip
-    # Also the bound on what a hostile file can make ``transform`` allocate.
+    # Also bounds what a hostile file can make ``transform`` allocate.
     if n_clusters > n_features:
         part.fail(f"n_clusters must be at most the number of features ({n_features}), "
                   f"got {n_clusters}")  # fmt: skip

@@ -1,4 +1,4 @@
-"""What every classifier stores in a model file."""
+"""Base classes of the codecs of classifiers."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ __all__ = ["ClassifierCodec", "CompositeCodec"]
 
 
 class ClassifierCodec(Codec):
-    """What every classifier stores: how many labels and features, the classes, the names.
+    """Base class of codecs of classifiers: numbers of labels and features, classes, names.
 
-    The number of labels alone makes a reader allocate nothing: a file may say that most of
-    its labels are never predicted.
+    The number of labels alone must not make a reader allocate memory: most labels of a file may
+    never be predicted.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class ClassifierCodec(Codec):
         super().__init__(estimator, schema)
 
     def encode(self, model: Classifier, options: SaveOptions) -> Part:  # noqa: ARG002 - of trees
-        """Turn what all classifiers have into a part."""
+        """Return the part with what all classifiers have."""
         kind, arrays = pack_classes(None if model.multilabel_ else model.classes_)
         arrays |= pack_feature_names(model)
         names = {"label_names": model.label_names_, "vocabulary": model.vocabulary_}
@@ -101,7 +101,7 @@ class ClassifierCodec(Codec):
         return {"features": part.state["n_features"], "labels": part.state["n_labels"]}
 
     def decode(self, part: Part) -> Any:
-        """Return the classifier without what it has learnt beyond classes and names."""
+        """Return the classifier with its classes and names."""
         n_labels, n_features = part.state["n_labels"], part.state["n_features"]
         model = self.rebuild(part.parameters)
         model.n_labels_, model.n_features_in_ = n_labels, n_features
@@ -134,7 +134,7 @@ def _unpack_calibration(part: Part) -> Calibration | None:
 
 
 class CompositeCodec(ClassifierCodec):
-    """A classifier over one other, its child ``base``."""
+    """Base class of codecs of composites, whose child ``base`` is a classifier."""
 
     def check_base(self, part: Part, model: Any) -> None:
         """Check that the base has the same features and labels, and set it."""

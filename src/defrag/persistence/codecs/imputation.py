@@ -1,7 +1,6 @@
 """Imputation, and classifiers that impute, in a model file.
 
-The layout of blocks is derived from the groups, so that a file can only declare what one check
-of the groups covers.
+The layout of blocks is derived from the groups, so that checking the groups covers it.
 """
 
 from __future__ import annotations
@@ -33,20 +32,20 @@ __all__ = ["FiatCodec", "ImputedCodec"]
 
 
 class BlocksCodec(Codec):
-    """Writes and reads the blocks of one clustering."""
+    """Codec of the blocks of one clustering."""
 
     def __init__(self) -> None:
         arrays = {"groups": Array("int32"), "entries": Array("float32")}
         super().__init__(_Blocks, Schema({}, arrays=arrays, inner=True))
 
     def encode(self, model: _Blocks, options: SaveOptions) -> Part:  # noqa: ARG002 - no weights
-        """Turn blocks into a part."""
+        """Return the part of blocks."""
         return Part(arrays={"groups": model.layout.groups, "entries": model.entries})
 
     def decode(self, part: Part) -> _Blocks:
-        """Check groups and entries, and lay the blocks out."""
+        """Check groups and entries, and return the blocks."""
         groups = part.arrays["groups"]
-        # No group is numbered beyond the features: the bound on what is allocated.
+        # Group ids are below the number of features, which bounds the allocation.
         check_ints(part, "groups", -1, max(1, len(groups)))
         layout = GroupLayout.of(groups, int(groups.max(initial=-1)) + 1)
         check_length(part, "entries", int(layout.entry_ptr[-1]))
@@ -63,7 +62,7 @@ class _Blocks:
 
 
 class FiatCodec(Codec):
-    """Writes and reads :class:`Fiat`; clusterings that were given as fitted are not part of it."""
+    """Codec of :class:`Fiat`, without clusterings that were given fitted."""
 
     parts: ClassVar[dict[str, Codec]] = {"blocks": BlocksCodec()}
 
@@ -89,7 +88,7 @@ class FiatCodec(Codec):
         super().__init__(estimator, schema)
 
     def parameters(self, model: Fiat) -> dict[str, Any]:
-        """Return the parameters; groups that were given are data, as given vectors are."""
+        """Return the parameters, without given groups, which are data."""
         if not model.prefit:
             return super().parameters(model)
         given = {"agglomeration": None, "prefit": False, "companions": None}
@@ -97,7 +96,7 @@ class FiatCodec(Codec):
         return super().parameters(plain)
 
     def encode(self, model: Fiat, options: SaveOptions) -> Part:  # noqa: ARG002 - no weights
-        """Turn a fitted imputation into a part."""
+        """Return the part of a fitted imputation."""
         arrays: dict[str, Any] = {}
         blocks: list[_Blocks] = []
         if model.rule_ is not None:
@@ -124,7 +123,7 @@ class FiatCodec(Codec):
         return {"features": part.state["n_features"]}
 
     def decode(self, part: Part) -> Fiat:
-        """Check that the blocks are about these features, and give the imputation."""
+        """Check that the blocks match the features, and return the imputation."""
         model: Fiat = self.rebuild(part.parameters)
         model.n_features_in_ = part.state["n_features"]
         model.usual_size_ = part.state["usual_size"]
@@ -175,7 +174,7 @@ class FiatCodec(Codec):
 
 
 class ImputedCodec(CompositeCodec):
-    """Writes and reads :class:`Imputed`."""
+    """Codec of :class:`Imputed`."""
 
     def __init__(self, estimator: type[Imputed]) -> None:
         super().__init__(
@@ -191,13 +190,13 @@ class ImputedCodec(CompositeCodec):
         )
 
     def encode(self, model: Imputed, options: SaveOptions) -> Part:
-        """Turn a fitted pair into a part."""
+        """Return the part of a fitted pair."""
         part = super().encode(model, options)
         part.children = {"base": model.base_, "imputation": model.imputation_}
         return part
 
     def decode(self, part: Part) -> Any:
-        """Check that the two fit together, and give the classifier."""
+        """Check that the parts match, and return the classifier."""
         model = super().decode(part)
         self.check_base(part, model)
         model.imputation_ = part.children["imputation"]

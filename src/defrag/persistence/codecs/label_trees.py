@@ -24,21 +24,21 @@ MOST_FEATURES = 2**26 - 1
 
 
 class TreeCodec(Codec):
-    """Writes and reads one tree of an ensemble."""
+    """Codec of one tree of an ensemble."""
 
     def __init__(self) -> None:
         shape = {field.name: Array("int32") for field in fields(LabelTreeArrays)}
         super().__init__(TrainedTree, Schema({}, arrays={**shape, **WEIGHT_ARRAYS}, inner=True))
 
     def encode(self, model: TrainedTree, options: SaveOptions) -> Part:
-        """Turn a trained tree into a part."""
+        """Return the part of a trained tree."""
         names = (field.name for field in fields(LabelTreeArrays))
         shape = dict(zip(names, model.tree.parts(), strict=True))
         weights = pack_weights(model.tree, model.weights, options.weights)
         return Part(arrays={**shape, **weights})
 
     def decode(self, part: Part) -> TrainedTree:
-        """Check the tree and give it; the ensemble knows how many labels and features it has."""
+        """Check and return the tree; the ensemble checks its labels and features."""
         check_label_tree(part, MOST)
         entry_ptr = check_label_tree_weights(part, MOST)
         tree = LabelTreeArrays(**{name.name: part.arrays[name.name]
@@ -48,7 +48,7 @@ class TreeCodec(Codec):
 
 
 class TreesCodec(ClassifierCodec):
-    """Writes and reads any ensemble of label trees."""
+    """Codec of ensembles of label trees."""
 
     parts: ClassVar[dict[str, Codec]] = {"tree": TreeCodec()}
 
@@ -56,13 +56,13 @@ class TreesCodec(ClassifierCodec):
         super().__init__(estimator, children={"trees": Child(part="tree", many=True)})
 
     def encode(self, model: TreeClassifier, options: SaveOptions) -> Part:
-        """Turn a fitted ensemble into a part."""
+        """Return the part of a fitted ensemble."""
         part = super().encode(model, options)
         part.children = {"trees": list(model.trees_)}
         return part
 
     def decode(self, part: Part) -> Any:
-        """Check that the trees are about these labels and features, and give the ensemble."""
+        """Check that the trees match the labels and features, and return the ensemble."""
         trees: list[TrainedTree] = part.children["trees"]
         if not trees:
             part.fail(f"children '{part.prefix}trees' must be at least one, got none")

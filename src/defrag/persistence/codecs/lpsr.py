@@ -19,7 +19,7 @@ __all__ = ["LPSRCodec"]
 
 
 class LPSRCodec(CompositeCodec):
-    """Writes and reads :class:`LPSR`: its scorer, the centres, and the labels of each cluster."""
+    """Codec of :class:`LPSR`: scorer, centres, and the labels of each cluster."""
 
     def __init__(self, estimator: type[LPSR]) -> None:
         super().__init__(
@@ -36,7 +36,7 @@ class LPSRCodec(CompositeCodec):
         )
 
     def encode(self, model: LPSR, options: SaveOptions) -> Part:
-        """Turn a fitted model into a part."""
+        """Return the part of a fitted model."""
         part = super().encode(model, options)
         part.arrays |= {
             "router/indptr": model.router_.indptr.astype(np.int64),
@@ -49,7 +49,7 @@ class LPSRCodec(CompositeCodec):
         return part
 
     def decode(self, part: Part) -> Any:
-        """Check that clusters, labels and scorer fit together, and give the model."""
+        """Check that clusters, labels and scorer match, and return the model."""
         model = super().decode(part)
         self.check_base(part, model)
         arrays = part.arrays

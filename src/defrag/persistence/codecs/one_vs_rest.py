@@ -18,7 +18,7 @@ __all__ = ["OneVsRestCodec"]
 
 
 class OneVsRestCodec(ClassifierCodec):
-    """Writes and reads any one-vs-rest model; int8 weights have one scale per feature."""
+    """Codec of one-vs-rest models; int8 weights have one scale per feature."""
 
     def __init__(self, estimator: type[OneVsRest]) -> None:
         super().__init__(
@@ -34,7 +34,7 @@ class OneVsRestCodec(ClassifierCodec):
         )
 
     def encode(self, model: OneVsRest, options: SaveOptions) -> Part:
-        """Turn a fitted classifier into a part."""
+        """Return the part of a fitted classifier."""
         part = super().encode(model, options)
         flat = model.weights_
         for name in ("labels", "feature_ptr", "outputs", "bias"):
@@ -43,7 +43,7 @@ class OneVsRestCodec(ClassifierCodec):
         return part
 
     def decode(self, part: Part) -> Any:
-        """Check the weights and give the classifier; all but small weights stay mapped."""
+        """Check the weights and return the classifier; float32 weights stay mapped."""
         model = super().decode(part)
         check_flat_weights(part, model.n_labels_, model.n_features_in_)
         arrays = part.arrays

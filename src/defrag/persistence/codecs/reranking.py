@@ -1,4 +1,4 @@
-"""Re-ranking in a model file: base, prototypes, propensities, what was measured."""
+"""Re-ranking in a model file: base, prototypes, propensities, measured trade-off."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 __all__ = ["RefragCodec"]
 
 _SETTINGS = ("alpha", "gamma", "propensity_weight")
-# What is stored about every setting: the setting, what it did, and how sure its losses are.
+# Stored for every setting: the setting, its metrics, and the standard errors of its losses.
 _ERRORS = {name: f"error of {name}" for name in GUARDS}
 _COLUMNS = (*_SETTINGS, *MEASURES, *_ERRORS.values())
 
 
 class RefragCodec(CompositeCodec):
-    """Writes and reads :class:`Refrag`: base, prototypes, propensities, what was measured."""
+    """Codec of :class:`Refrag`: base, prototypes, propensities, measured trade-off."""
 
     def __init__(self, estimator: type[Refrag]) -> None:
         super().__init__(
@@ -50,7 +50,7 @@ class RefragCodec(CompositeCodec):
         )
 
     def encode(self, model: Refrag, options: SaveOptions) -> Part:
-        """Turn a fitted re-ranker into a part."""
+        """Return the part of a fitted re-ranker."""
         part = super().encode(model, options)
         prototypes, table = model.prototypes_, model.trade_off_
         part.arrays |= {
@@ -69,7 +69,7 @@ class RefragCodec(CompositeCodec):
         return part
 
     def decode(self, part: Part) -> Any:
-        """Check that all is about the same labels and features, and give the re-ranker."""
+        """Check that the parts match, and return the re-ranker."""
         model = super().decode(part)
         self.check_base(part, model)
         shape = (model.n_labels_, model.n_features_in_)
@@ -91,7 +91,7 @@ class RefragCodec(CompositeCodec):
 
 
 def _column(name: str) -> str:
-    """Name the array of a column of the trade-off."""
+    """Return the name of the array of a column of the trade-off."""
     return f"trade_off/{name.replace('@', '_at_').replace(' ', '_').lower()}"
 
 
