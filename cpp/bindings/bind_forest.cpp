@@ -22,6 +22,10 @@ using RoutingArrays = std::tuple<Array<std::int64_t>, Array<std::int64_t>, Array
 template <class Output>
 using LeafArrays =
     std::tuple<Array<std::int64_t>, Array<std::int32_t>, Array<Output>, Array<float>>;
+/// Its prototypes, by output: prototype_ptr, slots, values, norms, label_weights.
+template <class Slot>
+using PrototypeArrays =
+    std::tuple<Array<std::int64_t>, Array<Slot>, Array<float>, Array<float>, Array<float>>;
 
 void check_size(const char* name, std::size_t size, std::size_t wanted) {
     if (size != wanted) {
@@ -63,6 +67,18 @@ ForestView<Slot, Output> forest_view(const ShapeArrays& shape, const RoutingArra
     return view;
 }
 
+template <class Slot>
+PrototypesView<Slot> prototypes_view(const PrototypeArrays<Slot>& prototypes, std::size_t n_labels,
+                                     double alpha, double gamma) {
+    const auto& [prototype_ptr, slots, values, norms, label_weights] = prototypes;
+    check_size("prototype_ptr", prototype_ptr.size(), n_labels + 1);
+    check_size("norms", norms.size(), n_labels);
+    check_size("label_weights", label_weights.size(), n_labels);
+    check_size("prototypes", values.size(), slots.size());
+    return {alpha,         gamma,        prototype_ptr.data(), slots.data(),
+            values.data(), norms.data(), label_weights.data()};
+}
+
 nb::tuple to_python(Forest&& forest) {
     return nb::make_tuple(
         nb::make_tuple(to_numpy(std::move(forest.tree_ptr)),
@@ -102,16 +118,22 @@ void bind_search(nb::module_& m) {
     m.def(
         "forest_search",
         [](const ShapeArrays& shape, const RoutingArrays<Slot>& routing,
-           const LeafArrays<Output>& leaves, const CsrArrays& X, std::int64_t n_features,
-           std::int64_t k, unsigned n_threads, const nb::object& progress) {
+           const LeafArrays<Output>& leaves, const std::optional<PrototypeArrays<Slot>>& prototypes,
+           const CsrArrays& X, double alpha, double gamma, std::int64_t n_features, std::int64_t k,
+           unsigned n_threads, const nb::object& progress) {
             const ForestView<Slot, Output> view = forest_view(shape, routing, leaves);
+            PrototypesView<Slot> reranking;
+            if (prototypes) {
+                reranking = prototypes_view(*prototypes, std::get<1>(leaves).size(), alpha, gamma);
+            }
             const CsrView rows = csr_view(X, n_features);
             return to_numpy(run(n_threads, progress, [&](const Context& context) {
-                return forest_search(context, view, rows, k);
+                return forest_search(context, view, prototypes ? &reranking : nullptr, rows, k);
             }));
         },
-        "shape"_a.noconvert(), "routing"_a.noconvert(), "leaves"_a.noconvert(), "X"_a.noconvert(),
-        nb::kw_only(), "n_features"_a, "k"_a, "n_threads"_a, "progress"_a.none());
+        "shape"_a.noconvert(), "routing"_a.noconvert(), "leaves"_a.noconvert(),
+        "prototypes"_a.noconvert().none(), "X"_a.noconvert(), nb::kw_only(), "alpha"_a, "gamma"_a,
+        "n_features"_a, "k"_a, "n_threads"_a, "progress"_a.none());
 }
 
 /// The two steps of a node of FastXML alone, so that tests can compare them with slow ones.

@@ -24,10 +24,10 @@ struct OpenNode {
     std::int64_t number = 0;  // within its tree
 };
 
-/// Sums of labels, cleared after use.
+/// Counts of labels, cleared after use.
 struct LeafScratch {
-    explicit LeafScratch(std::int64_t n_labels) : sums(n_labels) {}
-    Vector<double> sums;
+    explicit LeafScratch(std::int64_t n_labels) : counts(n_labels) {}
+    Vector<std::int32_t> counts;
     Vector<std::int32_t> seen;
     Vector<Scored> ranked;
 };
@@ -38,27 +38,23 @@ void describe_leaf(const CsrView& Y, const float* label_weights, const Vector<st
     for (const std::int32_t point : points) {
         for (std::int64_t p = Y.begin(point); p < Y.end(point); ++p) {
             const std::int32_t label = Y.indices[p];
-            if (scratch.sums[label] == 0.0) scratch.seen.push_back(label);
-            scratch.sums[label] += static_cast<double>(label_weights[label]);
+            if (scratch.counts[label]++ == 0) scratch.seen.push_back(label);
         }
     }
-    scratch.ranked.clear();
-    for (const std::int32_t label : scratch.seen) {
-        const double mean = scratch.sums[label] / static_cast<double>(points.size());
-        scratch.ranked.push_back({static_cast<float>(mean), label});
-        scratch.sums[label] = 0.0;
-    }
     Vector<Scored>& ranked = scratch.ranked;
-    if (ranked.size() > n_kept) {
-        std::nth_element(ranked.begin(), ranked.begin() + n_kept, ranked.end(), better);
-        ranked.resize(n_kept);
+    ranked.clear();
+    for (const std::int32_t label : scratch.seen) {
+        ranked.push_back({label_weights[label] * static_cast<float>(scratch.counts[label]), label});
     }
+    top_n(ranked, n_kept, better);
     std::sort(ranked.begin(), ranked.end(),
               [](const Scored& a, const Scored& b) { return a.id < b.id; });
     for (const Scored& one : ranked) {
+        const auto count = static_cast<double>(scratch.counts[one.id]);
         out.labels.push_back(one.id);
-        out.values.push_back(one.score);
+        out.values.push_back(static_cast<float>(count / static_cast<double>(points.size())));
     }
+    for (const std::int32_t label : scratch.seen) scratch.counts[label] = 0;
 }
 
 std::uint64_t child_key(std::uint64_t parent, std::int32_t child) {

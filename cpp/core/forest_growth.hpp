@@ -54,7 +54,7 @@ class NodeSplitter {
 struct GrowthOptions {
     std::int64_t n_trees = 50;
     std::int64_t max_leaf_size = 10;
-    /// Labels that a leaf keeps at most, those of the highest values.
+    /// Labels that a leaf keeps at most, those of the highest values times label_weights.
     std::int64_t leaf_labels = 100;
     std::int64_t max_depth = 1000;
     /// The key of the root of each tree; n_trees of them.
@@ -65,9 +65,8 @@ struct GrowthOptions {
 using MakeSplitter = std::function<std::unique_ptr<NodeSplitter>()>;
 
 /// Grows trees over the rows of Y level by level. A node of at most max_leaf_size points, at
-/// max_depth, or that cannot be split is a leaf: its distribution is the mean over its points of
-/// the values of Y times label_weights. Nodes of all trees are shared among the threads, the
-/// largest first.
+/// max_depth, or that cannot be split is a leaf: its distribution is the share of its points that
+/// have each label. Nodes of all trees are shared among the threads, the largest first.
 /// Memory: the result twice, and 4 bytes per point and tree.
 Forest grow_forest(const Context& context, const CsrView& Y, const float* label_weights,
                    const MakeSplitter& make_splitter, const GrowthOptions& options);

@@ -3,15 +3,19 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 
 #include "core/ranking.hpp"
 
 namespace defrag {
 namespace {
 
-// Rows that pass a tree together: its nodes stay in the cache.
 constexpr std::int64_t kRowsPerBlock = 64;
+// Logarithms are ranked in steps of 2^-18 down to -63: whole numbers that a float holds, and
+// whose exponentials differ in single precision.
+constexpr double kStepsPerUnit = 262144.0;
+constexpr double kLeastLog = -63.0;
+// Above this, log(1 + e^z) is z in double precision.
+constexpr double kLinearTail = 40.0;
 
 /// A row as a dense vector over the features that are used, zero between rows.
 class DenseRow {
@@ -46,50 +50,105 @@ class DenseRow {
     Vector<std::int32_t> touched_;
 };
 
-/// Routes blocks of rows and adds up leaves, in memory that it reuses.
-template <class Slot, class Output>
-class Router {
+/// Ranks the labels of one row by leaves and prototypes.
+template <class Slot>
+class Reranker {
  public:
-    explicit Router(const ForestView<Slot, Output>& forest)
-        : forest_(forest), row_(forest.n_features), sums_(forest.n_labels) {}
+    explicit Reranker(const PrototypesView<Slot>& view) : view_(view) {}
 
-    /// Finds the leaves of rows [begin, end).
-    void route(const CsrView& X, std::int64_t begin, std::int64_t end) {
-        n_rows_ = end - begin;
-        leaves_.resize(n_rows_ * forest_.n_trees);
-        for (std::int64_t i = 0; i < n_rows_; ++i) {
-            row_.spread(X, begin + i, forest_.features, forest_.n_features);
-            for (std::int64_t tree = 0; tree < forest_.n_trees; ++tree) {
-                leaf(tree, i) = find_leaf(tree);
-            }
-            row_.clear();
+    /// Offers labels with whole steps as scores.
+    void rank(const Vector<Scored>& means, const DenseRow& row, Best& best) {
+        bounds_.clear();
+        for (const Scored& one : means) {
+            const double leaves =
+                view_.alpha * (std::log(static_cast<double>(one.score)) +
+                               std::log(static_cast<double>(view_.label_weights[one.id])));
+            const double gap = 1.0 - std::sqrt(static_cast<double>(view_.norms[one.id]));
+            // The slack covers the rounding of the product that is bounded.
+            const double bound = leaves + tail(gap * gap) + 1e-6;
+            bounds_.push_back({bound, leaves, one.id});
         }
-    }
-
-    /// The mean scores of the outputs in the leaves of row i of the block, in no order.
-    const Vector<Scored>& average(std::int64_t i) {
-        seen_.clear();
-        for (std::int64_t tree = 0; tree < forest_.n_trees; ++tree) {
-            const std::int64_t node = leaf(tree, i);
-            for (auto e = forest_.leaf_ptr[node]; e < forest_.leaf_ptr[node + 1]; ++e) {
-                float& sum = sums_[forest_.outputs[e]];
-                if (sum == 0.0F) seen_.push_back(static_cast<std::int32_t>(forest_.outputs[e]));
-                sum += forest_.values[e];
-            }
+        const auto later = [](const Bound& a, const Bound& b) {
+            return a.bound != b.bound ? a.bound < b.bound : a.output > b.output;
+        };
+        std::make_heap(bounds_.begin(), bounds_.end(), later);
+        for (auto end = bounds_.end(); end != bounds_.begin(); --end) {
+            const Bound next = bounds_.front();
+            if (best.full() && to_steps(next.bound) < best.worst().score) return;
+            std::pop_heap(bounds_.begin(), end, later);
+            const double distance = static_cast<double>(view_.norms[next.output]) + 1.0 -
+                                    2.0 * product(next.output, row);
+            best.offer({to_steps(next.leaves + tail(std::max(0.0, distance))), next.output});
         }
-        scored_.clear();
-        for (const std::int32_t output : seen_) {
-            // Zero twice over if all its values are: a file may say so.
-            if (sums_[output] == 0.0F) continue;
-            scored_.push_back({sums_[output] / static_cast<float>(forest_.n_trees), output});
-            sums_[output] = 0.0F;
-        }
-        return scored_;
     }
 
  private:
-    std::int64_t& leaf(std::int64_t tree, std::int64_t i) { return leaves_[tree * n_rows_ + i]; }
+    struct Bound {
+        double bound;
+        double leaves;
+        std::int32_t output;
+    };
 
+    static float to_steps(double logarithm) {
+        return static_cast<float>(
+            std::floor(std::clamp(logarithm, kLeastLog, 0.0) * kStepsPerUnit));
+    }
+
+    /// The logarithm of the factor of a prototype at a squared distance.
+    double tail(double distance) const {
+        const double z = view_.gamma / 2.0 * distance;
+        return (view_.alpha - 1.0) * (z > kLinearTail ? z : std::log1p(std::exp(z)));
+    }
+
+    double product(std::int32_t output, const DenseRow& row) const {
+        const std::int64_t end = view_.prototype_ptr[output + 1];
+        double sums[4] = {};
+        std::int64_t e = view_.prototype_ptr[output];
+        for (; e + 4 <= end; e += 4) {
+            for (std::int64_t i = 0; i < 4; ++i) {
+                sums[i] += static_cast<double>(view_.values[e + i] * row[view_.slots[e + i]]);
+            }
+        }
+        for (; e < end; ++e) sums[0] += static_cast<double>(view_.values[e] * row[view_.slots[e]]);
+        return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+    }
+
+    const PrototypesView<Slot>& view_;
+    Vector<Bound> bounds_;
+};
+
+/// Routes rows, adds up leaves and ranks labels, in memory that it reuses.
+template <class Slot, class Output>
+class Searcher {
+ public:
+    Searcher(const ForestView<Slot, Output>& forest, const PrototypesView<Slot>* prototypes,
+             std::int64_t k)
+        : forest_(forest), row_(forest.n_features), sums_(forest.n_labels), found_(k) {
+        if (prototypes != nullptr) rerankers_.emplace_back(*prototypes);
+    }
+
+    /// Writes the best labels of a row.
+    void search(const CsrView& X, std::int64_t row, std::int32_t* labels, float* scores) {
+        row_.spread(X, row, forest_.features, forest_.n_features);
+        for (std::int64_t tree = 0; tree < forest_.n_trees; ++tree) add_leaf(find_leaf(tree));
+        collect_means();
+        std::int32_t size = 0;
+        Best best(found_.data(), &size, found_.size());
+        if (rerankers_.empty()) {
+            for (const Scored& one : means_) best.offer(one);
+        } else {
+            rerankers_.front().rank(means_, row_, best);
+        }
+        best.put_in_order();
+        if (!rerankers_.empty()) steps_to_scores(size);
+        for (std::int32_t i = 0; i < size; ++i) {
+            labels[i] = forest_.labels[found_[i].id];
+            scores[i] = found_[i].score;
+        }
+        row_.clear();
+    }
+
+ private:
     /// One feature after the other in double precision, which is what training does.
     double margin(std::int64_t r) const {
         double sum = static_cast<double>(forest_.bias[r]);
@@ -119,45 +178,60 @@ class Router {
         return node;
     }
 
+    void add_leaf(std::int64_t node) {
+        for (auto e = forest_.leaf_ptr[node]; e < forest_.leaf_ptr[node + 1]; ++e) {
+            float& sum = sums_[forest_.outputs[e]];
+            if (sum == 0.0F) seen_.push_back(static_cast<std::int32_t>(forest_.outputs[e]));
+            sum += forest_.values[e];
+        }
+    }
+
+    /// The mean of every output over the leaves that were added, in no order.
+    void collect_means() {
+        means_.clear();
+        for (const std::int32_t output : seen_) {
+            // Zero twice over if all its values are: a file may say so.
+            if (sums_[output] == 0.0F) continue;
+            means_.push_back({sums_[output] / static_cast<float>(forest_.n_trees), output});
+            sums_[output] = 0.0F;
+        }
+        seen_.clear();
+    }
+
+    void steps_to_scores(std::int32_t size) {
+        float largest = 0.0F;
+        for (const Scored& one : means_) largest = std::max(largest, one.score);
+        const double first = size > 0 ? static_cast<double>(found_[0].score) : 0.0;
+        for (std::int32_t i = 0; i < size; ++i) {
+            const double below = static_cast<double>(found_[i].score) - first;
+            found_[i].score =
+                static_cast<float>(static_cast<double>(largest) * std::exp(below / kStepsPerUnit));
+        }
+    }
+
     const ForestView<Slot, Output>& forest_;
     DenseRow row_;
-    std::int64_t n_rows_ = 0;
-    Vector<std::int64_t> leaves_;  // [tree][row]
-    Vector<float> sums_;           // by output, zero between rows
+    Vector<float> sums_;  // by output, zero between rows
     Vector<std::int32_t> seen_;
-    Vector<Scored> scored_;
-};
-
-/// What one thread needs.
-template <class Slot, class Output>
-struct Worker {
-    Router<Slot, Output> router;
-    Vector<Scored> found;
+    Vector<Scored> means_;
+    Vector<Scored> found_;
+    Vector<Reranker<Slot>> rerankers_;  // one or none
 };
 
 }  // namespace
 
 template <class Slot, class Output>
 TopLabels forest_search(const Context& context, const ForestView<Slot, Output>& forest,
-                        const CsrView& X, std::int64_t k) {
+                        const PrototypesView<Slot>* prototypes, const CsrView& X, std::int64_t k) {
     TopLabels out(X.n_rows, k);
     context.expect(X.n_rows);
-    using ThisWorker = Worker<Slot, Output>;
-    PerWorker<ThisWorker> workers(
-        context, [&] { return ThisWorker{Router<Slot, Output>(forest), Vector<Scored>(k)}; });
+    PerWorker<Searcher<Slot, Output>> searchers(
+        context, [&] { return Searcher<Slot, Output>(forest, prototypes, k); });
     parallel_for(context, X.n_rows, kRowsPerBlock,
                  [&](std::int64_t begin, std::int64_t end, unsigned worker) {
-                     auto& [router, found] = workers[worker];
-                     router.route(X, begin, end);
                      for (auto row = begin; row < end; ++row) {
-                         std::int32_t size = 0;
-                         Best best(found.data(), &size, k);
-                         for (const Scored& one : router.average(row - begin)) best.offer(one);
-                         best.put_in_order();
-                         for (std::int32_t i = 0; i < size; ++i) {
-                             out.labels[row * k + i] = forest.labels[found[i].id];
-                             out.scores[row * k + i] = found[i].score;
-                         }
+                         searchers[worker].search(X, row, out.labels.data() + row * k,
+                                                  out.scores.data() + row * k);
                      }
                      context.advance(end - begin);
                  });
@@ -166,7 +240,7 @@ TopLabels forest_search(const Context& context, const ForestView<Slot, Output>& 
 
 #define DEFRAG_FOREST_SEARCH(Slot, Output)                                            \
     template TopLabels forest_search(const Context&, const ForestView<Slot, Output>&, \
-                                     const CsrView&, std::int64_t);
+                                     const PrototypesView<Slot>*, const CsrView&, std::int64_t);
 DEFRAG_FOREST_SEARCH(std::uint16_t, std::uint16_t)
 DEFRAG_FOREST_SEARCH(std::uint16_t, std::int32_t)
 DEFRAG_FOREST_SEARCH(std::int32_t, std::uint16_t)

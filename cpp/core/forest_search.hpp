@@ -10,12 +10,33 @@
 
 namespace defrag {
 
+/// Prototypes that re-rank the labels of the leaves (PfastreXML, Jain, Prabhu and Varma, KDD
+/// 2016). The prototype m of output o has the entries [prototype_ptr[o], prototype_ptr[o + 1]) of
+/// slots, which rise, and values; norms[o] is |m|^2. With t the mean of the leaves times
+/// label_weights[o], which is at most 1, a label is ranked by
+///   log s = alpha log t - (1 - alpha) log(1 + exp(gamma / 2 |m - x|^2)),   |x| = 1,
+/// rounded down to a multiple of 2^-18 and at least -63; its score is the largest mean of the
+/// leaves times s, divided by the s of the best label.
+template <class Slot>
+struct PrototypesView {
+    double alpha = 0.8;
+    double gamma = 30.0;
+    const std::int64_t* prototype_ptr = nullptr;
+    const Slot* slots = nullptr;
+    const float* values = nullptr;
+    const float* norms = nullptr;
+    const float* label_weights = nullptr;
+};
+
 /// The best labels of every row by the mean of the distributions of the leaves that it reaches,
-/// one per tree. Ranked by score, then by label. A row does not see which others are in the batch.
-/// O(weights on the paths + entries of the leaves) per row. Memory, per thread: the slots and the
-/// labels that are used, 4 bytes each, and a leaf per tree for a block of rows.
+/// one per tree, re-ranked if there are prototypes. Ranked by score, then by label. A row does not
+/// see which others are in the batch.
+/// O(weights on the paths + entries of the leaves) per row. Prototypes are compared in the order
+/// of a bound of s, that of a prototype in the direction of x, until the bound of the next one is
+/// below the best k: those of frequent labels, which are short and far from every point, are
+/// mostly left out. Memory, per thread: 4 bytes per slot and per label that is used.
 template <class Slot, class Output>
 TopLabels forest_search(const Context& context, const ForestView<Slot, Output>& forest,
-                        const CsrView& X, std::int64_t k);
+                        const PrototypesView<Slot>* prototypes, const CsrView& X, std::int64_t k);
 
 }  // namespace defrag

@@ -84,6 +84,7 @@ _ESTIMATORS: list[Entry] = [
     Entry("LEML", _EMBEDDINGS, "leml", "classifier", "embeddings:LEMLCodec"),
     Entry("LPSR", "defrag.classifiers", "lpsr", "classifier", "lpsr:LPSRCodec"),
     Entry("FastXML", _FORESTS, "fastxml", "classifier", _FOREST_CODEC),
+    Entry("PfastreXML", _FORESTS, "pfastrexml", "classifier", "forests:PfastreXMLCodec"),
     Entry("Agglomerated", "defrag.classifiers", "agglomerated", "composite",
           "agglomerated:AgglomeratedCodec"),
     Entry("Refrag", "defrag.reranking", "refrag", "composite", "reranking:RefragCodec"),

@@ -21,6 +21,7 @@ from defrag import (
     Hybrid,
     LabelTree,
     Parabel,
+    PfastreXML,
     PPDSparse,
     ProXML,
 )
@@ -39,6 +40,7 @@ CLASSIFIERS = [
     SLEEC(2, cluster_size=80, n_components=10, random_state=0),
     AnnexML(2, cluster_size=80, n_components=10, random_state=0),
     FastXML(5, C=4.0, random_state=0),
+    PfastreXML(5, C=4.0, random_state=0),
     Agglomerated(DiSMEC(), Hybrid(max_cluster_size=2, pooling="mean"), random_state=0),
 ]
 

@@ -24,6 +24,7 @@ from defrag import (
     Imputed,
     LabelTree,
     Parabel,
+    PfastreXML,
     PPDSparse,
     ProXML,
     Refrag,
@@ -50,7 +51,7 @@ GROUPS = {
 
 
 BASES = {"label-tree": LabelTree, "parabel": Parabel, "bonsai": Bonsai, "plt": PLT}
-FORESTS = {"fastxml": FastXML}
+FORESTS = {"fastxml": FastXML, "pfastrexml": PfastreXML}
 BASES |= FORESTS
 FLAT = {"dismec": DiSMEC, "ppd-sparse": PPDSparse, "proxml": ProXML}
 EMBEDDINGS = {"sleec": SLEEC, "annexml": AnnexML, "leml": LEML, "lpsr": LPSR}

@@ -30,6 +30,7 @@ from defrag import (
     Imputed,
     LabelTree,
     Parabel,
+    PfastreXML,
     PPDSparse,
     ProXML,
     Refrag,
@@ -81,6 +82,9 @@ def models(X):
     forest = FastXML(4, max_leaf_size=4, C=9.0, random_state=0).fit(X, Y)
     yield "fastxml", forest, {}
     yield "fastxml-int8", forest, {"weights": "int8"}
+    rare = PfastreXML(4, max_leaf_size=4, C=9.0, random_state=0).fit(X, Y)
+    yield "pfastrexml", rare, {}
+    yield "pfastrexml-int8", rare, {"weights": "int8"}
     base = Parabel(n_trees=2, max_leaf_size=3)
     yield "agglomerated", Agglomerated(base, Hybrid(n_clusters=6), random_state=0).fit(X, Y), {}
     fiat = Fiat(agglomeration=Defrag(max_cluster_size=4))

@@ -18,6 +18,7 @@ from defrag import (
     Hybrid,
     Imputed,
     LabelTree,
+    PfastreXML,
     Refrag,
 )
 
@@ -73,6 +74,12 @@ def small_forest(**parameters):
     return FastXML(
         **{"n_trees": 2, "max_leaf_size": 8, "C": 9.0, "random_state": 0, **parameters}
     ).fit(X, Y)
+
+
+def small_pfastrexml(**parameters):
+    """Fit the same two trees with propensities and prototypes of at most five entries."""
+    settings = {"max_leaf_size": 8, "C": 9.0, "prototype_entries": 5, "random_state": 0}
+    return PfastreXML(2, **{**settings, **parameters}).fit(X, Y)
 
 
 def small_agglomerated(**parameters):

@@ -20,6 +20,7 @@ from tests.oracles.forests import (
     logistic_minimum,
     logistic_objective,
     mean_gain,
+    reranked_scores,
     sides_of_points,
 )
 
@@ -174,6 +175,89 @@ def test_search_is_that_of_the_slow_twin(seed, n_rows, k):
         np.testing.assert_array_equal(found[i, : len(order)], scores[i, order])
 
 
+def prototypes_of(forest, n_slots, seed=0):
+    """Give random prototypes of all outputs, and the same as dense rows with their weights."""
+    draw = np.random.default_rng(seed)
+    dense = np.float32(draw.random((len(forest.labels), n_slots)) * 0.2)
+    dense *= draw.random(dense.shape) < 0.5
+    made = sparse.csr_array(dense)
+    weights = np.float32(draw.uniform(0.05, 1.0, len(forest.labels)))
+    slots = _native.narrow(made.indices, n_slots)
+    return _native.Prototypes.of(made.indptr.astype(np.int64), slots, made.data, weights), (
+        dense.astype(np.float64),
+        weights,
+    )
+
+
+@pytest.mark.parametrize(("alpha", "gamma"), [(0.8, 30.0), (0.3, 4.0), (1.0, 30.0), (0.5, 1e6)])
+@pytest.mark.parametrize("k", [1, 4, 40])
+def test_reranking_is_that_of_the_slow_twin(alpha, gamma, k):
+    _, Y, forest = grown(seed=1)
+    rows = unit_items(5, n=60, n_coords=90)
+    # Slots are the features themselves, so that distances are those of whole rows.
+    n_slots = len(forest.features)
+    prototypes, dense = prototypes_of(forest, n_slots)
+    kept = rows.toarray()[:, forest.features]
+    kept /= np.maximum(np.linalg.norm(kept, axis=1, keepdims=True), 1e-12)
+    whole = np.zeros((60, 90), dtype=np.float32)
+    whole[:, forest.features] = kept
+    labels, found = _native.forest_search(
+        forest, sparse.csr_array(whole), k=k, prototypes=prototypes, alpha=alpha, gamma=gamma
+    )
+    means = forest_scores(forest, kept, Y.shape[1])[:, forest.labels]
+    wanted = reranked_scores(means, np.float64(kept), dense, alpha=alpha, gamma=gamma)
+    order_changes = 0
+    for i in range(60):
+        order = np.lexsort((forest.labels, -wanted[i]))
+        order = order[wanted[i, order] > 0][:k]
+        n = len(order)
+        assert (labels[i, n:] == -1).all()
+        # Rounding to steps may differ by one where the twin adds in another order.
+        np.testing.assert_allclose(found[i, :n], wanted[i, order], rtol=1e-5)
+        place = np.searchsorted(forest.labels, labels[i, :n])
+        np.testing.assert_allclose(wanted[i, place], found[i, :n], rtol=1e-5)
+        assert (np.diff(found[i, :n]) <= 0).all()
+        order_changes += order[0] != means[i].argmax()
+    assert order_changes > 0 or alpha == 1.0
+
+
+def test_labels_without_difference_are_ranked_by_id():
+    _, _, forest = grown(seed=1)
+    n_labels = len(forest.labels)
+    empty = _native.Prototypes.of(
+        np.zeros(n_labels + 1, dtype=np.int64),
+        forest.slots[:0],
+        np.zeros(0, dtype=np.float32),
+        np.full(n_labels, 0.5, dtype=np.float32),
+    )
+    rows = unit_items(6, n=40, n_coords=90)
+    labels, scores = _native.forest_search(forest, rows, k=9, prototypes=empty, alpha=0.7, gamma=9)
+    wanted, means = _native.forest_search(forest, rows, k=9)
+    np.testing.assert_array_equal(labels, wanted)
+    np.testing.assert_array_equal(scores[:, 0], means[:, 0])
+    best, _ = _native.forest_search(forest, rows, k=1, prototypes=empty, alpha=0.7, gamma=9)
+    np.testing.assert_array_equal(best[:, 0], labels[:, 0])
+
+
+def test_prototypes_of_the_wrong_size_are_refused():
+    X, _, forest = grown()
+    prototypes, _ = prototypes_of(forest, len(forest.features))
+    shape, routing, leaves = forest.parts()
+    for place, name in (
+        (0, "prototype_ptr"),
+        (2, "prototypes"),
+        (3, "norms"),
+        (4, "label_weights"),
+    ):
+        parts = list(prototypes.parts())
+        parts[place] = parts[place][:-1]
+        with pytest.raises(ValueError, match=f"{name} of a forest must have"):
+            _core.forest_search(
+                shape, routing, leaves, tuple(parts), csr_parts(X), alpha=0.8, gamma=30.0,
+                n_features=90, k=1, n_threads=1, progress=None,
+            )  # fmt: skip
+
+
 def test_wide_slots_and_outputs_give_the_same_answers():
     X, _, forest = grown()
     parts = list(forest.parts())
@@ -182,7 +266,7 @@ def test_wide_slots_and_outputs_give_the_same_answers():
     wanted = _native.forest_search(forest, X, k=4)
     for r, leaf in ((routing, parts[2]), (parts[1], leaves), (routing, leaves)):
         labels, scores = _core.forest_search(
-            parts[0], tuple(r), tuple(leaf), csr_parts(X),
+            parts[0], tuple(r), tuple(leaf), None, csr_parts(X), alpha=1.0, gamma=0.0,
             n_features=90, k=4, n_threads=2, progress=None,
         )  # fmt: skip
         assert labels.tobytes() == wanted[0].tobytes()
@@ -198,7 +282,10 @@ def test_arrays_of_the_wrong_size_are_refused():
             shape,
             short,
             leaves,
+            None,
             csr_parts(X),
+            alpha=1.0,
+            gamma=0.0,
             n_features=90,
             k=1,
             n_threads=1,

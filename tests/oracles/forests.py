@@ -154,3 +154,23 @@ def forest_scores(forest, rows, n_labels):
             for e in range(forest.leaf_ptr[leaf], forest.leaf_ptr[leaf + 1]):
                 scores[i, forest.labels[forest.outputs[e]]] += forest.values[e]
     return scores / np.float32(len(forest.tree_ptr) - 1)
+
+
+def reranked_scores(means, rows, prototypes, *, alpha, gamma):
+    """Re-rank mean scores of outputs of dense unit rows; return the scores, 0 where means are.
+
+    ``prototypes`` has a dense row per output, and a weight.
+    """
+    vectors, weights = prototypes
+    scores = np.zeros_like(means)
+    for i, row in enumerate(rows):
+        found = np.flatnonzero(means[i])
+        steps = []
+        for output in found:
+            t = float(means[i, output]) * float(weights[output])
+            distance = float(((vectors[output] - row) ** 2).sum())
+            log = alpha * math.log(t) - (1 - alpha) * np.logaddexp(0.0, gamma / 2 * distance)
+            steps.append(math.floor(max(log, -63.0) * 2**18))
+        for output, step in zip(found, steps, strict=True):
+            scores[i, output] = means[i].max() * math.exp((step - max(steps)) / 2**18)
+    return scores

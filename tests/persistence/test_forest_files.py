@@ -8,34 +8,49 @@ import pytest
 from defrag import FastXML, load
 from defrag.exceptions import ModelFormatError
 from defrag.persistence import describe
-from tests.helpers.model_drafts import Draft, X, Y, small_forest
+from tests.helpers.model_drafts import Draft, X, Y, small_forest, small_pfastrexml
+
+FITTED = {"fastxml": small_forest, "pfastrexml": small_pfastrexml}
 
 
 @pytest.fixture(scope="module")
 def stored(tmp_path_factory):
     """Give the bytes of a forest in every type of weights."""
-    folder = tmp_path_factory.mktemp("stored")
-    for weights in ("float32", "float16", "int8"):
-        small_forest().save(folder / weights, weights=weights)
-    return {path.name: path.read_bytes() for path in folder.iterdir()}
+    path = tmp_path_factory.mktemp("stored") / "model"
+    files = {}
+    for kind, fitted in FITTED.items():
+        for weights in ("float32", "int8"):
+            fitted().save(path, weights=weights)
+            files[kind, weights] = path.read_bytes()
+    return files
+
+
+def arrays_of(model):
+    """Return all arrays of a forest; weights, which a file may round, by themselves."""
+    forest = model.forest_
+    arrays = [array for part in forest.parts() for array in part if array is not forest.weights]
+    rounded = [forest.weights]
+    if hasattr(model, "prototypes_"):
+        found = model.prototypes_
+        arrays += [found.prototype_ptr, found.slots, found.label_weights]
+        rounded += [found.values, found.norms]
+    return arrays, rounded
 
 
 @pytest.mark.parametrize("mmap", [True, False])
 @pytest.mark.parametrize("weights", ["float32", "float16", "int8"])
-def test_a_forest_comes_back(tmp_path, weights, mmap):
-    model = small_forest()
+@pytest.mark.parametrize("kind", FITTED)
+def test_a_forest_comes_back(tmp_path, kind, weights, mmap):
+    model = FITTED[kind]()
     model.save(tmp_path / "a", weights=weights)
     loaded = load(tmp_path / "a", mmap=mmap)
-    for before, after in zip(model.forest_.parts(), loaded.forest_.parts(), strict=True):
-        if before is None:
-            assert after is None
-            continue
-        for first, second in zip(before, after, strict=True):
-            assert first.dtype == second.dtype
-            if first is model.forest_.weights:
-                np.testing.assert_allclose(first, second, atol=0.01 * np.abs(first).max())
-            else:
-                np.testing.assert_array_equal(first, second)
+    (exact, rounded), (exact_after, rounded_after) = arrays_of(model), arrays_of(loaded)
+    for before, after in zip(exact, exact_after, strict=True):
+        assert before.dtype == after.dtype
+        np.testing.assert_array_equal(before, after)
+    for before, after in zip(rounded, rounded_after, strict=True):
+        atol = 0.0 if weights == "float32" else 0.01 * np.abs(before).max()
+        np.testing.assert_allclose(before, after, rtol=0, atol=atol)
     loaded.save(tmp_path / "b", weights=weights)
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
     if weights == "float32":
@@ -43,10 +58,15 @@ def test_a_forest_comes_back(tmp_path, weights, mmap):
             assert before.tobytes() == after.tobytes()
 
 
-def test_what_is_large_stays_mapped(tmp_path):
-    small_forest().save(tmp_path / "a")
-    forest = load(tmp_path / "a").forest_
-    for array in (forest.slots, forest.weights, forest.outputs, forest.values):
+@pytest.mark.parametrize("kind", FITTED)
+def test_what_is_large_stays_mapped(tmp_path, kind):
+    FITTED[kind]().save(tmp_path / "a")
+    model = load(tmp_path / "a")
+    forest = model.forest_
+    large = [forest.slots, forest.weights, forest.outputs, forest.values]
+    if kind == "pfastrexml":
+        large += [model.prototypes_.slots, model.prototypes_.values]
+    for array in large:
         assert not array.flags.writeable
 
 
@@ -129,10 +149,40 @@ BROKEN = {
 }
 
 
+BROKEN_PROTOTYPES = {
+    "prototype beyond the end": (item("prototypes/sizes", 0, 65535), "prototypes/slots' must have"),
+    "prototypes too few": (put("prototypes/sizes", lambda a: a[:-1]), "sizes' must have 10 items"),
+    "slot out of range": (item("prototypes/slots", 0, 12), r"slots' must be in \[0, 12\), got 12"),
+    "slots fall": (item("prototypes/slots", slice(0, 2), [3, 2]), "must rise inside a run"),
+    "slots of another type": (
+        put("prototypes/slots", lambda a: a.astype(np.int32)),
+        "slots' must be uint16 like those of the trees, got int32",
+    ),
+    "value nan": (item("prototypes/weights", 1, np.nan), "weights' must be finite, got nan at 1"),
+    "value too large": (item("prototypes/weights", 1, 1e30), r"must be at most 1e\+12 in size"),
+    "values missing": (put("prototypes/weights", lambda a: a[:-1]), "weights' must have"),
+    "scales unasked": (add("prototypes/scales", np.ones(10, np.float32)), "belongs to weights"),
+    "weight nan": (item("label_weights", 0, np.nan), "'label_weights' must be finite and >= 0"),
+    "weight above one": (item("label_weights", 0, 2.0), "'label_weights' must be at most 1, got 2"),
+    "weights too few": (put("label_weights", lambda a: a[:-1]), "'label_weights' must have 10"),
+}
+
+
+@pytest.mark.parametrize("case", BROKEN_PROTOTYPES)
+def test_broken_prototypes_are_refused(tmp_path, stored, case):
+    change, message = BROKEN_PROTOTYPES[case]
+    draft = Draft(stored["pfastrexml", "float32"])
+    change(draft)
+    (tmp_path / "x").write_bytes(draft.to_bytes())
+    with pytest.raises(ModelFormatError, match=message):
+        load(tmp_path / "x")
+
+
+@pytest.mark.parametrize("kind", FITTED)
 @pytest.mark.parametrize("case", BROKEN)
-def test_a_broken_forest_is_refused(tmp_path, stored, case):
+def test_a_broken_forest_is_refused(tmp_path, stored, kind, case):
     change, message = BROKEN[case]
-    draft = Draft(stored["float32"])
+    draft = Draft(stored[kind, "float32"])
     change(draft)
     (tmp_path / "x").write_bytes(draft.to_bytes())
     with pytest.raises(ModelFormatError, match=message):
@@ -150,7 +200,7 @@ def test_a_broken_forest_is_refused(tmp_path, stored, case):
     ],
 )
 def test_broken_int8_weights_are_refused(tmp_path, stored, change, message):
-    draft = Draft(stored["int8"])
+    draft = Draft(stored["fastxml", "int8"])
     change(draft)
     (tmp_path / "x").write_bytes(draft.to_bytes())
     with pytest.raises(ModelFormatError, match=message):

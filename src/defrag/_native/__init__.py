@@ -41,7 +41,9 @@ from defrag._native.focus import focus_rows
 from defrag._native.forest import (
     FastxmlOptions,
     Forest,
+    Prototypes,
     forest_search,
+    narrow,
     train_fastxml,
 )
 from defrag._native.label_trees import (
@@ -95,6 +97,7 @@ __all__ = [
     "ParseError",
     "ParsedText",
     "PpdSparseOptions",
+    "Prototypes",
     "ProxmlOptions",
     "ProxmlSolution",
     "RowPanels",
@@ -128,6 +131,7 @@ __all__ = [
     "min_hash_order",
     "multiply",
     "n_threads",
+    "narrow",
     "nearest_rows",
     "pair_products",
     "parse_values",

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 __all__ = [
     "FastxmlOptions",
     "Forest",
+    "Prototypes",
     "forest_search",
+    "narrow",
     "train_fastxml",
 ]
 
@@ -76,6 +78,38 @@ class Forest:
         )
 
 
+@dataclass(frozen=True)
+class Prototypes:
+    """Prototypes of the labels of a forest; see ``cpp/core/forest_search.hpp``.
+
+    That of output ``o`` has the entries ``prototype_ptr[o]`` to ``prototype_ptr[o + 1] - 1`` of
+    ``slots``, places in the ``features`` of the forest, and ``values``; ``norms`` are squared.
+    """
+
+    prototype_ptr: Offsets
+    slots: NDArray[np.uint16] | Ids
+    values: Floats
+    norms: Floats
+    label_weights: Floats
+
+    @classmethod
+    def of(
+        cls,
+        prototype_ptr: Offsets,
+        slots: NDArray[np.uint16] | Ids,
+        values: Floats,
+        label_weights: Floats,
+    ) -> Prototypes:
+        """Return prototypes with their norms."""
+        sums = np.append(0.0, np.cumsum(np.square(values, dtype=np.float64)))
+        norms = np.diff(sums[prototype_ptr]).astype(np.float32)
+        return cls(prototype_ptr, slots, values, norms, label_weights)
+
+    def parts(self) -> Any:
+        """Return the arrays in the order in which the kernel takes them."""
+        return (self.prototype_ptr, self.slots, self.values, self.norms, self.label_weights)
+
+
 def train_fastxml(
     X: Csr,
     Y: Csr,
@@ -102,19 +136,23 @@ def forest_search(
     X: Csr | KernelRows,
     *,
     k: int,
+    prototypes: Prototypes | None = None,
+    alpha: float = 1.0,
+    gamma: float = 0.0,
     n_threads: int = 1,
     progress: Progress | None = None,
 ) -> tuple[Ids, Floats]:
     """Find the best labels of every row of X, scaled as in training, and their scores.
 
-    The score is the mean over the trees of the value in the leaf that the row reaches. Both
-    arrays are ``(n, k)``, by decreasing score and increasing label; -1 with score 0 where
-    there are fewer.
+    The score is the mean over the trees of the value in the leaf that the row reaches, or what
+    prototypes make of it. Both arrays are ``(n, k)``, by decreasing score and increasing label;
+    -1 with score 0 where there are fewer.
     """
     shape, routing, leaves = forest.parts()
     labels, scores = _core.forest_search(
-        shape, routing, leaves, csr_parts(X),
-        n_features=X.shape[1], k=k, n_threads=n_threads, progress=progress,
+        shape, routing, leaves, None if prototypes is None else prototypes.parts(), csr_parts(X),
+        alpha=alpha, gamma=gamma, n_features=X.shape[1], k=k, n_threads=n_threads,
+        progress=progress,
     )  # fmt: skip
     return labels.reshape(-1, k), scores.reshape(-1, k)
 
@@ -124,6 +162,13 @@ def _forest(parts: Any) -> Forest:
     row_ptr, entry_ptr, features, slots, weights, bias = routing
     return Forest(
         tree_ptr, first_child, n_children, row_ptr, entry_ptr, features,
-        slots.astype(np.uint16) if len(features) <= _NARROW else slots, weights, bias, leaf_ptr,
-        labels, outputs.astype(np.uint16) if len(labels) <= _NARROW else outputs, values,
+        narrow(slots, len(features)), weights, bias, leaf_ptr,
+        labels, narrow(outputs, len(labels)), values,
     )  # fmt: skip
+
+
+def narrow(ids: NDArray[Any], n_ids: int) -> NDArray[np.uint16] | Ids:
+    """Return ids below a number in the smallest type that the kernels take."""
+    if n_ids <= _NARROW:
+        return ids.astype(np.uint16, copy=False)
+    return ids.astype(np.int32, copy=False)

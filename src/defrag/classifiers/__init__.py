@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from defrag.classifiers.agglomerated import Agglomerated
 from defrag.classifiers.embeddings import LEML, SLEEC, AnnexML
-from defrag.classifiers.forests import FastXML
+from defrag.classifiers.forests import FastXML, PfastreXML
 from defrag.classifiers.label_trees import PLT, Bonsai, LabelTree, Parabel
 from defrag.classifiers.lpsr import LPSR
 from defrag.classifiers.one_vs_rest import DiSMEC, PPDSparse, ProXML
@@ -23,6 +23,7 @@ __all__ = [
     "LabelTree",
     "PPDSparse",
     "Parabel",
+    "PfastreXML",
     "ProXML",
     "TopKPipeline",
 ]

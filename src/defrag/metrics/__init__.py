@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from defrag._propensity import inverse_propensity
 from defrag.metrics.clustering import (
     ClusteringError,
     balance,
@@ -12,7 +13,6 @@ from defrag.metrics.clustering import (
     normalised_entropy,
 )
 from defrag.metrics.erasure import ErasureCurve, erase_features, erasure_curve
-from defrag.metrics.propensity import inverse_propensity
 from defrag.metrics.ranking import (
     MacroPrecision,
     coverage,

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from defrag import _propensity
 from defrag._validation import check_labels
-from defrag.metrics import propensity
 from defrag.metrics._formulas import (
     coverage_of,
     ideal_ranking,
@@ -324,7 +324,7 @@ def evaluate(
     ideal = None
     if train_labels is not None:
         seen = _train_matrix(train_labels, ranked.n_labels)
-        ideal = ideal_ranking(ranked, propensity.inverse_propensity(seen, A, B), max(depths))
+        ideal = ideal_ranking(ranked, _propensity.inverse_propensity(seen, A, B), max(depths))
     values: dict[str, float] = {}
     for depth in depths:
         values[f"P@{depth}"] = 100 * precision_of(ranked, depth)

@@ -15,7 +15,14 @@ if TYPE_CHECKING:
     from defrag.persistence._schema import Part
     from defrag.typing import Ids, Offsets
 
-__all__ = ["check_forest_shape", "check_leaves", "check_routing"]
+__all__ = [
+    "check_forest_shape",
+    "check_leaves",
+    "check_rising_ids",
+    "check_routing",
+    "check_rows",
+    "check_shares",
+]
 
 
 def check_forest_shape(part: Part, *, binary: bool) -> Ids:
@@ -55,15 +62,22 @@ def check_forest_shape(part: Part, *, binary: bool) -> Ids:
     return np.where(inner, first, 0).astype(np.int32)
 
 
+def check_rows(part: Part, n_rows: int, n_slots: int, *, prefix: str = "") -> Offsets:
+    """Check sparse rows of weights and return the offsets of their entries."""
+    sizes, slots = f"{prefix}sizes", f"{prefix}slots"
+    check_length(part, sizes, n_rows)
+    entry_ptr = offsets(part.arrays[sizes])
+    check_length(part, slots, int(entry_ptr[-1]))
+    check_length(part, f"{prefix}weights", int(entry_ptr[-1]))
+    check_ints(part, slots, 0, n_slots)
+    _check_rising(part, slots, entry_ptr)
+    check_weight_values(part, n_rows, prefix=prefix)
+    return entry_ptr
+
+
 def check_routing(part: Part, n_rows: int, n_slots: int, *, biased: bool) -> Offsets:
-    """Check the rows of weights and return the offsets of their entries."""
-    check_length(part, "sizes", n_rows)
-    entry_ptr = offsets(part.arrays["sizes"])
-    check_length(part, "slots", int(entry_ptr[-1]))
-    check_length(part, "weights", int(entry_ptr[-1]))
-    check_ints(part, "slots", 0, n_slots)
-    _check_rising(part, "slots", entry_ptr)
-    check_weight_values(part, n_rows)
+    """Check the rows of inner nodes and return the offsets of their entries."""
+    entry_ptr = check_rows(part, n_rows, n_slots)
     if biased != part.has("bias"):
         part.fail(f"{part.name('bias')} must come with separators, and only with them")
     if biased:
@@ -81,11 +95,16 @@ def check_leaves(part: Part, n_leaves: int, n_labels: int) -> Offsets:
     check_length(part, "values", int(leaf_ptr[-1]))
     check_ints(part, "outputs", 0, len(part.arrays["labels"]))
     _check_rising(part, "outputs", leaf_ptr)
-    check_finite(part, "values", low=0)
-    largest = float(part.arrays["values"].max(initial=0.0))
-    if largest > 1.0:
-        part.fail(f"{part.name('values')} must be at most 1, got {largest:g}")
+    check_shares(part, "values")
     return leaf_ptr
+
+
+def check_shares(part: Part, name: str) -> None:
+    """Check that all numbers are between 0 and 1."""
+    check_finite(part, name, low=0)
+    largest = float(part.arrays[name].max(initial=0.0))
+    if largest > 1.0:
+        part.fail(f"{part.name(name)} must be at most 1, got {largest:g}")
 
 
 def check_rising_ids(part: Part, name: str, n_ids: int) -> None:

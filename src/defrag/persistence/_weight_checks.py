@@ -73,17 +73,18 @@ def check_rising_outputs(part: Part, entry_ptr: Offsets) -> None:
                       f"after {block[where]} at {start + where + 1}")  # fmt: skip
 
 
-def check_weight_values(part: Part, n_runs: int) -> None:
+def check_weight_values(part: Part, n_runs: int, *, prefix: str = "") -> None:
     """Check weights of any type and the scales of int8 runs."""
-    if part.arrays["weights"].dtype != np.int8:
-        if part.has("scales"):
-            part.fail(f"{part.name('scales')} belongs to weights of int8, got "
-                      f"{part.arrays['weights'].dtype.name}")  # fmt: skip
-        check_size(part, "weights")
+    weights, scales = f"{prefix}weights", f"{prefix}scales"
+    if part.arrays[weights].dtype != np.int8:
+        if part.has(scales):
+            part.fail(f"{part.name(scales)} belongs to weights of int8, got "
+                      f"{part.arrays[weights].dtype.name}")  # fmt: skip
+        check_size(part, weights)
         return
-    if not part.has("scales"):
-        part.fail(f"{part.name('scales')} must come with weights of int8, got none")
-    check_ints(part, "weights", -127, 128)
-    check_length(part, "scales", n_runs)
-    check_finite(part, "scales", low=0)
-    check_size(part, "scales", most=_checks.LARGEST / 127)
+    if not part.has(scales):
+        part.fail(f"{part.name(scales)} must come with weights of int8, got none")
+    check_ints(part, weights, -127, 128)
+    check_length(part, scales, n_runs)
+    check_finite(part, scales, low=0)
+    check_size(part, scales, most=_checks.LARGEST / 127)

@@ -19,13 +19,13 @@ from sklearn.utils.validation import check_is_fitted
 from defrag import _native
 from defrag._parameters import Choice, Float, Int, OrAuto
 from defrag._progress import logger, progress_stage
+from defrag._propensity import inverse_propensity
 from defrag.agglomeration import Defrag
 from defrag.agglomeration.co_occurrence import CoOccurrence, find_groups
 from defrag.classifiers._base import Classifier, unit_rows
 from defrag.classifiers._composite import Composite
 from defrag.classifiers.label_trees.label_tree import LabelTree
 from defrag.exceptions import DataWarning
-from defrag.metrics.propensity import inverse_propensity
 from defrag.reranking._candidates import Candidates, add_nearest, factors, log_scores, ranked_labels
 from defrag.reranking._trade_off import Tally, TradeOff, settings_to_try
 from defrag.trees.seeds import member_seeds

@@ -40,18 +40,30 @@ class ForestClassifier(Classifier):
     forest_: Forest
 
     @abstractmethod
-    def _grow(self, X: Csr, Y: Csr, keys: NDArray[np.uint64], progress: Progress | None) -> Forest:
+    def _grow(
+        self,
+        X: Csr,
+        Y: Csr,
+        label_weights: Floats,
+        keys: NDArray[np.uint64],
+        progress: Progress | None,
+    ) -> Forest:
         """Grow a tree per key on points, unit rows that have labels."""
+
+    def _label_weights(self, Y: Csr) -> Floats:
+        """Return the weight of each label when labels are ranked."""
+        return np.ones(Y.shape[1], dtype=np.float32)
 
     def _train(self, X: Csr, Y: Csr, seed: int) -> None:
         X = unit_rows(X, _native.n_threads(self.n_jobs))
+        label_weights = self._label_weights(Y)
         labelled = np.diff(Y.indptr) > 0
         if not labelled.all():
             # A point without labels has no side to be on, and would only dilute a leaf.
             X, Y = X[labelled], Y[labelled]
         keys = np.array(member_seeds(seed, self.n_trees), dtype=np.uint64)
         with progress_bar("growing trees", enabled=self.verbose > 0) as progress:
-            self.forest_ = self._grow(X, Y, keys, progress)
+            self.forest_ = self._grow(X, Y, label_weights, keys, progress)
 
     def rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:  # noqa: ARG002 - always is
         """Return the best labels of each row; see :meth:`Classifier.rank`."""

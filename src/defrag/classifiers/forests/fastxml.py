@@ -5,18 +5,17 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
-
 from defrag import _native
 from defrag._native import FastxmlOptions
 from defrag._parameters import Float, Int
 from defrag.classifiers.forests._base import ForestClassifier
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
     from defrag._native import Forest
-    from defrag.typing import Csr, Progress, Seed
+    from defrag.typing import Csr, Floats, Progress, Seed
 
 __all__ = ["FastXML"]
 
@@ -61,6 +60,7 @@ class FastXML(ForestClassifier):
 
     See Also
     --------
+    PfastreXML : The same for rare labels.
     LabelTree : Faster, smaller, and more accurate on most data.
 
     Notes
@@ -79,6 +79,8 @@ class FastXML(ForestClassifier):
     """
 
     seconds_per_step: ClassVar[float] = 2.5e-8
+    normalized_gains: ClassVar[bool] = True
+    """Whether the sides of a node maximise the nDCG of a point, or its DCG."""
 
     def __init__(
         self,
@@ -108,18 +110,23 @@ class FastXML(ForestClassifier):
         "verbose": Int(0),
     }
 
-    def _grow(self, X: Csr, Y: Csr, keys: NDArray[np.uint64], progress: Progress | None) -> Forest:
+    def _grow(
+        self,
+        X: Csr,
+        Y: Csr,
+        label_weights: Floats,
+        keys: NDArray[np.uint64],
+        progress: Progress | None,
+    ) -> Forest:
         options = FastxmlOptions(
-            max_leaf_size=self.max_leaf_size, leaf_labels=self.leaf_labels, cost=self.C
+            max_leaf_size=self.max_leaf_size,
+            leaf_labels=self.leaf_labels,
+            cost=self.C,
+            normalized=self.normalized_gains,
         )
+        threads = _native.n_threads(self.n_jobs)
         return _native.train_fastxml(
-            X,
-            Y,
-            np.ones(Y.shape[1], dtype=np.float32),
-            keys,
-            options,
-            n_threads=_native.n_threads(self.n_jobs),
-            progress=progress,
+            X, Y, label_weights, keys, options, n_threads=threads, progress=progress
         )
 
     def _levels(self, n_leaves: float) -> float:

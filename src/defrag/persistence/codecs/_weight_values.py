@@ -25,7 +25,9 @@ WEIGHT_TYPES = ("float32", "float16", "int8")
 """What weights may be in a file."""
 
 
-def pack_values(weights: Floats, bounds: Offsets, weight_type: str) -> dict[str, NDArray[Any]]:
+def pack_values(
+    weights: Floats, bounds: Offsets, weight_type: str, *, prefix: str = ""
+) -> dict[str, NDArray[Any]]:
     """Return the arrays ``weights`` and, for int8, ``scales`` of a file.
 
     Parameters
@@ -36,19 +38,24 @@ def pack_values(weights: Floats, bounds: Offsets, weight_type: str) -> dict[str,
         Offsets of the runs, including the end of the last.
     weight_type : {"float32", "float16", "int8"}
         Type in the file; int8 values are multiples of 1/127 of the largest weight of the run.
+    prefix : str, default=""
+        Prefix of the names of the arrays.
     """
     if weight_type == "int8":
         scales = _find_scales(weights, bounds)
-        return {"scales": scales, "weights": _quantise(weights, scales, bounds)}
+        steps = _quantise(weights, scales, bounds)
+        return {f"{prefix}scales": scales, f"{prefix}weights": steps}
     with np.errstate(over="ignore"):  # the reader's checks refuse an infinite float16
-        return {"weights": weights.astype(weight_type, copy=False)}
+        return {f"{prefix}weights": weights.astype(weight_type, copy=False)}
 
 
-def unpack_values(arrays: Mapping[str, NDArray[Any]], bounds: Offsets) -> Floats:
+def unpack_values(
+    arrays: Mapping[str, NDArray[Any]], bounds: Offsets, *, prefix: str = ""
+) -> Floats:
     """Return the weights as float32, without a copy if they already are."""
-    weights = arrays["weights"]
+    weights = arrays[f"{prefix}weights"]
     if weights.dtype == np.int8:
-        weights = _widen(weights, arrays["scales"], bounds)
+        weights = _widen(weights, arrays[f"{prefix}scales"], bounds)
     return weights.astype(np.float32, copy=False)
 
 

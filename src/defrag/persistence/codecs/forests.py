@@ -11,12 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from defrag._native import Forest
+from defrag._native import Forest, Prototypes
+from defrag.persistence._checks import check_length
 from defrag.persistence._forest_checks import (
     check_forest_shape,
     check_leaves,
     check_rising_ids,
     check_routing,
+    check_rows,
+    check_shares,
 )
 from defrag.persistence._label_tree_checks import offsets
 from defrag.persistence._schema import Array, Part
@@ -24,12 +27,15 @@ from defrag.persistence.codecs._weight_values import WEIGHT_TYPES, pack_values, 
 from defrag.persistence.codecs.classifiers import ClassifierCodec
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
+    from defrag.classifiers.forests import PfastreXML
     from defrag.classifiers.forests._base import ForestClassifier
     from defrag.persistence.codecs._base import SaveOptions
 
-__all__ = ["ForestCodec"]
+__all__ = ["ForestCodec", "PfastreXMLCodec"]
 
 _SIZES = ("uint16", "uint32")
 _IDS = ("uint16", "int32")
@@ -38,7 +44,9 @@ _IDS = ("uint16", "int32")
 class ForestCodec(ClassifierCodec):
     """Writes and reads forests of binary trees; int8 weights have one scale per separator."""
 
-    def __init__(self, estimator: type[ForestClassifier]) -> None:
+    def __init__(
+        self, estimator: type[ForestClassifier], *, arrays: Mapping[str, Array] | None = None
+    ) -> None:
         super().__init__(
             estimator,
             arrays={
@@ -54,6 +62,7 @@ class ForestCodec(ClassifierCodec):
                 "leaf_sizes": Array(_SIZES),
                 "outputs": Array(_IDS),
                 "values": Array("float32"),
+                **(arrays or {}),
             },
         )
 
@@ -95,6 +104,50 @@ class ForestCodec(ClassifierCodec):
             outputs=arrays["outputs"],
             values=arrays["values"],
         )
+        return model
+
+
+class PfastreXMLCodec(ForestCodec):
+    """Writes and reads :class:`PfastreXML`; int8 prototypes have one scale each."""
+
+    def __init__(self, estimator: type[PfastreXML]) -> None:
+        super().__init__(
+            estimator,
+            arrays={
+                "label_weights": Array("float32"),
+                "prototypes/sizes": Array(_SIZES),
+                "prototypes/slots": Array(_IDS),
+                "prototypes/weights": Array(WEIGHT_TYPES),
+                "prototypes/scales": Array("float32", group="prototype scales"),
+            },
+        )
+
+    def encode(self, model: PfastreXML, options: SaveOptions) -> Part:
+        """Turn a fitted forest and its prototypes into a part."""
+        part = super().encode(model, options)
+        found = model.prototypes_
+        part.arrays["label_weights"] = found.label_weights
+        part.arrays["prototypes/sizes"] = _narrow(np.diff(found.prototype_ptr))
+        part.arrays["prototypes/slots"] = found.slots
+        part.arrays |= pack_values(
+            found.values, found.prototype_ptr, options.weights, prefix="prototypes/"
+        )
+        return part
+
+    def decode(self, part: Part) -> Any:
+        """Check forest and prototypes and return the classifier."""
+        model = super().decode(part)
+        forest, arrays = model.forest_, part.arrays
+        n_labels = len(forest.labels)
+        check_length(part, "label_weights", n_labels)
+        check_shares(part, "label_weights")
+        prototype_ptr = check_rows(part, n_labels, len(forest.features), prefix="prototypes/")
+        slots = arrays["prototypes/slots"]
+        if slots.dtype != forest.slots.dtype:
+            part.fail(f"{part.name('prototypes/slots')} must be {forest.slots.dtype.name} like "
+                      f"those of the trees, got {slots.dtype.name}")  # fmt: skip
+        values = unpack_values(arrays, prototype_ptr, prefix="prototypes/")
+        model.prototypes_ = Prototypes.of(prototype_ptr, slots, values, arrays["label_weights"])
         return model
 
 
