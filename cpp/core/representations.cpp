@@ -58,6 +58,29 @@ void keep_largest(Vector<Entry>& row, std::int64_t n) {
               [](const Entry& a, const Entry& b) { return a.column < b.column; });
 }
 
+// Above so many columns, and so many for every entry, columns that are not in use cost too much.
+constexpr std::int64_t kFewColumns = std::int64_t{1} << 22;
+constexpr std::int64_t kColumnsPerEntry = 16;
+
+/// A matrix with the columns that are not in use left out, and which those are that stay.
+struct UsedColumns {
+    explicit UsedColumns(const CsrView& matrix)
+        : columns(matrix.indices, matrix.indices + matrix.nnz()),
+          indices(matrix.indices, matrix.indices + matrix.nnz()) {
+        std::sort(columns.begin(), columns.end());
+        columns.erase(std::unique(columns.begin(), columns.end()), columns.end());
+        for (std::int32_t& index : indices) {
+            const auto place = std::lower_bound(columns.begin(), columns.end(), index);
+            index = static_cast<std::int32_t>(place - columns.begin());
+        }
+        view = {matrix.n_rows, columns.size(), matrix.indptr, indices.data(), matrix.data};
+    }
+
+    Vector<std::int32_t> columns;
+    Vector<std::int32_t> indices;
+    CsrView view;
+};
+
 double ideal_dcg(const CsrView& matrix, std::int64_t row, Vector<float>& sorted) {
     sorted.assign(matrix.data + matrix.begin(row), matrix.data + matrix.end(row));
     std::sort(sorted.begin(), sorted.end(), std::greater<float>());
@@ -154,6 +177,13 @@ Csr feature_rows(const Context& context, const CsrView& matrix, const std::int32
 
 Csr multiply(const Context& context, const CsrView& left, const CsrView& right,
              std::int64_t max_entries) {
+    if (right.n_cols > std::max(kFewColumns, kColumnsPerEntry * right.nnz())) {
+        const UsedColumns used(right);
+        Csr result = multiply(context, left, used.view, max_entries);
+        result.n_cols = right.n_cols;
+        for (std::int32_t& index : result.indices) index = used.columns[index];
+        return result;
+    }
     struct Scratch {
         explicit Scratch(std::int64_t n) : sums(n), present(n) {}
         Vector<float> sums;

@@ -30,7 +30,8 @@ Csr feature_rows(const Context& context, const CsrView& matrix, const std::int32
 
 /// The product of two sparse matrices; used for X^T Y, so the cost is the sum over points of
 /// (features x labels). Of each row only the `max_entries` largest (by absolute value, then by
-/// column) are kept, which bounds the memory of label vectors; 0 keeps all.
+/// column) are kept, which bounds the memory of label vectors; 0 keeps all. Memory per thread: five
+/// bytes per column of `right`, or per column in use where those are few.
 Csr multiply(const Context& context, const CsrView& left, const CsrView& right,
              std::int64_t max_entries);
 
