@@ -2,41 +2,41 @@
 
 Examples::
 
+    python tools/mutate.py --table --at-least 90
+    python tools/mutate.py --table --only kmeans
     python tools/mutate.py src/defrag/io/files.py --tests tests/io --sample 20
-    python tools/mutate.py cpp/core/kmeans.cpp --tests tests/native/test_kmeans.py
     python tools/mutate.py --core --sample 10
 
+``tests/mutation/table.toml`` has mutants written by hand, each with the tests that concern it.
+All others are derived from the code: swapped operators, numbers and left-out statements.
+
 Work is done on a copy of the repository. A mutant that the compiler refuses does not count.
-``tests/mutation/equivalent.txt`` lists mutants that cannot be noticed, because they compute the
-same or change nothing but speed, with the reason; they are left out.
+``tests/mutation/equivalent.txt`` lists derived mutants that cannot be noticed, because they
+compute the same or change nothing but speed, with the reason; they are left out.
 """
 
 from __future__ import annotations
 
 import argparse
-import io
 import os
 import random
-import re
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
-import tokenize
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 from queue import Queue
 
-ROOT = Path(__file__).resolve().parent.parent
-EQUIVALENT = ROOT / "tests" / "mutation" / "equivalent.txt"
+from mutants import ROOT, Mutant, mutants_of, mutants_of_table
+
 TIMEOUT_SECONDS = 600
 MEMORY_BYTES = 6 << 30
 
 CORE = {
     "src/defrag/_parameters.py": "tests/test_validation.py",
-    "src/defrag/_validation.py": "tests/test_validation.py tests/classifiers/test_single_rows.py",
+    "src/defrag/_validation/__init__.py": "tests/test_validation.py",
     "src/defrag/agglomeration/_budget.py": "tests/agglomeration",
     "src/defrag/agglomeration/_pooling.py": "tests/agglomeration",
     "src/defrag/agglomeration/certificate/_bounds.py": "tests/agglomeration/test_certificate.py",
@@ -72,138 +72,6 @@ CORE = {
 }
 """The core, and the tests that concern each file."""
 
-SWAPS = {
-    "<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "==", "+": "-", "-": "+",
-    "*": "/", "/": "*", "//": "*", "+=": "-=", "-=": "+=", "and": "or", "or": "and", "&&": "||",
-    "||": "&&", "true": "false", "false": "true", "True": "False", "False": "True", "not": "",
-    "!": "", "min": "max", "max": "min", "++": "--",
-}  # fmt: skip
-CPP_TOKEN = re.compile(
-    r"//[^\n]*|/\*.*?\*/|^\s*#[^\n]*|\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'"
-    r"|[A-Za-z_]\w*|\d[\w.']*|->|<<=?|>>=?|\+\+|--|[-+*/%&|^=!<>]=|&&|\|\||::|[^\s\w]",
-    re.DOTALL | re.MULTILINE,
-)
-CPP_STATEMENT = re.compile(
-    r"^[ \t]+(?!return|break|continue|throw|using|const |auto |std::\w+<)"
-    r"[\w.\->:\[\]()]+(?:\([^;{}]*\)| [-+*/|&]?= [^;{}]*);$",
-    re.MULTILINE,
-)
-PYTHON_STATEMENT = re.compile(
-    r"^( +)(raise|continue|break|[\w.]+\()(?!.*[\[({,]$).*$", re.MULTILINE
-)
-
-
-@dataclass(frozen=True)
-class Mutant:
-    """A piece of a file, replaced by another text."""
-
-    path: str
-    begin: int
-    end: int
-    text: str
-    line: int
-    source: str
-
-    def __str__(self) -> str:
-        """Describe the mutant in one line, which is also its name in the list of equivalents."""
-        before = self.source[self.begin : self.end].strip()
-        row = self.source.splitlines()[self.line - 1].strip()
-        return f"{self.path}: {row!r}: {before!r} -> {self.text.strip()!r}"
-
-
-def python_mutants(path: str, source: str) -> list[Mutant]:  # noqa: C901 - a list of cases
-    """Return the mutants of a Python file; strings, imports and annotations stay."""
-    starts = [0]
-    for line in source.splitlines(keepends=True):
-        starts.append(starts[-1] + len(line))
-    found = []
-    tokens = list(tokenize.generate_tokens(io.StringIO(source).readline))
-    for i, token in enumerate(tokens):
-        row = token.line.strip()
-        if row.startswith(("import ", "from ", "@", "def ", "class ", "__all__", "if TYPE")):
-            continue
-        if re.match(r"\w+: [^=]*$", row) and not row.endswith(":"):
-            continue  # an annotation without a value
-        begin = starts[token.start[0] - 1] + token.start[1]
-        end = starts[token.end[0] - 1] + token.end[1]
-        previous = tokens[i - 1].string if i else ""
-        swap = _swap(token.string, previous, tokens[i + 1].string if i + 1 < len(tokens) else "")
-        if swap is None or token.type not in {tokenize.OP, tokenize.NAME, tokenize.NUMBER}:
-            continue
-        if token.string in "+-" and previous in {"(", ",", "=", "[", "return", "else", ":"}:
-            continue  # a sign
-        if token.string in {"*", "-"} and tokens[i + 1].string == ">":
-            continue
-        if token.string == "*" and previous in {"(", ",", "["}:
-            continue  # an unpacked argument
-        found.append(Mutant(path, begin, end, swap, token.start[0], source))
-    for match in PYTHON_STATEMENT.finditer(source):
-        line = source.count("\n", 0, match.start()) + 1
-        if not _inside_string(tokens, line) and match[0].count("(") == match[0].count(")"):
-            begin = match.start() + len(match[1])
-            found.append(Mutant(path, begin, match.end(), "pass", line, source))
-    return found
-
-
-def _inside_string(tokens: list[tokenize.TokenInfo], line: int) -> bool:
-    return any(
-        token.type == tokenize.STRING and token.start[0] <= line <= token.end[0] != token.start[0]
-        for token in tokens
-    )
-
-
-def cpp_mutants(path: str, source: str) -> list[Mutant]:
-    """Return the mutants of a C++ file; comments, types and constants of tuning stay."""
-    found = []
-    tokens = list(CPP_TOKEN.finditer(source))
-    lines = source.splitlines()
-    for i, token in enumerate(tokens):
-        line = source.count("\n", 0, token.start()) + 1
-        row = lines[line - 1].strip()
-        if row.startswith(("constexpr", "static constexpr", "template", "#", "using", "class")):
-            continue
-        previous = tokens[i - 1][0] if i else ""
-        following = tokens[i + 1][0] if i + 1 < len(tokens) else ""
-        if token[0] in "<>&*" and not _spaced(source, token):
-            continue  # a bracket, a reference or a pointer
-        if token[0] in {"-", "+"} and not _spaced(source, token):
-            continue  # a sign
-        swap = _swap(token[0], previous, following)
-        if swap is not None:
-            found.append(Mutant(path, token.start(), token.end(), swap, line, source))
-    for match in CPP_STATEMENT.finditer(source):
-        line = source.count("\n", 0, match.end()) + 1
-        found.append(Mutant(path, match.start(), match.end(), ";", line, source))
-    return found
-
-
-def _spaced(source: str, token: re.Match[str]) -> bool:
-    return source[token.start() - 1] == " " and source[token.end()] in " \n"
-
-
-def _swap(text: str, previous: str, following: str) -> str | None:
-    """Return what a token becomes, or None where it stays."""
-    if text in {"min", "max"} and following not in {"(", "<"}:
-        return None
-    if text == "not" and (following == "in" or previous == "is"):
-        return None
-    if text in SWAPS:
-        return SWAPS[text]
-    if re.fullmatch(r"\d+", text):
-        return str(int(text) + 1)
-    if re.fullmatch(r"\d+\.\d+F?", text):
-        suffix = "F" if text.endswith("F") else ""
-        return f"{float(text.rstrip('F')) + 1.0}{suffix}"
-    return None
-
-
-def mutants_of(path: str) -> list[Mutant]:
-    """Return all mutants of a file that are not known to be equivalent."""
-    source = (ROOT / path).read_text(encoding="utf-8")
-    found = (python_mutants if path.endswith(".py") else cpp_mutants)(path, source)
-    known = {line.partition("  # ")[0] for line in EQUIVALENT.read_text().splitlines()}
-    return [mutant for mutant in found if str(mutant) not in known]
-
 
 class Copy:
     """A copy of the repository in which mutants are built and tested."""
@@ -223,16 +91,16 @@ class Copy:
             [sys.executable, "-m", "nanobind", "--cmake_dir"],
             check=True, capture_output=True, text=True,
         ).stdout.strip()  # fmt: skip
-        launcher = ["-DCMAKE_CXX_COMPILER_LAUNCHER=ccache"] if shutil.which("ccache") else []
         subprocess.run(
             ["cmake", "-S", self.root, "-B", self.root / "build", "-G", "Ninja", "-DSKBUILD=ON",
-             f"-DPython_EXECUTABLE={sys.executable}", f"-Dnanobind_DIR={cmake_dir}", *launcher],
+             "-DDEFRAG_BUILD_TESTS=ON", f"-DPython_EXECUTABLE={sys.executable}",
+             f"-Dnanobind_DIR={cmake_dir}"],
             check=True, capture_output=True,
         )  # fmt: skip
 
-    def build(self) -> bool:
+    def build(self, target: str = "_core") -> bool:
         """Compile; tell whether the compiler accepted the code."""
-        command = ["cmake", "--build", self.root / "build", "--parallel", "1"]
+        command = ["cmake", "--build", self.root / "build", "--parallel", "1", "--target", target]
         if subprocess.run(command, check=False, capture_output=True).returncode:
             return False
         for library in (self.root / "build").glob("_core*.so"):
@@ -242,7 +110,22 @@ class Copy:
         return True
 
     def test(self, tests: list[str]) -> bool:
-        """Tell whether the tests pass."""
+        """Tell whether the tests pass; "cpp:NAME" are C++ tests whose names begin with NAME."""
+        for name in (test.removeprefix("cpp:") for test in tests if test.startswith("cpp:")):
+            command = [
+                self.root / "build" / "defrag_tests",
+                f"--test-case={name.replace('-', ' ')}*",
+            ]
+            if (
+                not self.build("defrag_tests")
+                or subprocess.run(
+                    command, check=False, capture_output=True, timeout=TIMEOUT_SECONDS
+                ).returncode
+            ):
+                return False
+        tests = [test for test in tests if not test.startswith("cpp:")]
+        if not tests:
+            return True
         command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider",
                    "-m", "not slow", "--timeout", "60", *tests]  # fmt: skip
         command = ["prlimit", f"--as={MEMORY_BYTES}", *command]
@@ -289,9 +172,9 @@ def run(mutants: list[tuple[Mutant, list[str]]], n_jobs: int) -> tuple[int, list
                 copies.put(copy)
 
         first = copies.get()
-        for tests in {tuple(tests) for _, tests in mutants}:
-            if not first.test(list(tests)):
-                raise SystemExit(f"the unchanged code does not pass {' '.join(tests)}")
+        every = sorted({test for _, tests in mutants for test in tests})
+        if not first.test(every):
+            raise SystemExit(f"the unchanged code does not pass {' '.join(every)}")
         copies.put(first)
         with ThreadPoolExecutor(n_jobs) as pool:
             for mutant, alive in pool.map(one, mutants):
@@ -306,6 +189,8 @@ def main() -> int:
     """Run from the command line; fail where fewer are caught than asked for."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("paths", nargs="*", help="files to change")
+    parser.add_argument("--table", action="store_true", help="the mutants of the table")
+    parser.add_argument("--only", default="", help="those of files with this in their names")
     parser.add_argument("--core", action="store_true", help="all files of the core")
     parser.add_argument("--tests", nargs="*", help="tests to run (default: those of the core)")
     parser.add_argument("--sample", type=int, default=20, help="mutants per file (0: all)")
@@ -314,7 +199,7 @@ def main() -> int:
     parser.add_argument("--at-least", type=float, default=0.0, help="percentage to catch")
     options = parser.parse_args()
     paths = [*options.paths, *(CORE if options.core else [])]
-    chosen = []
+    chosen = mutants_of_table() if options.table else []
     for path in paths:
         found = mutants_of(path)
         if options.sample and len(found) > options.sample:
@@ -322,6 +207,7 @@ def main() -> int:
             found = sorted(draw.sample(found, options.sample), key=lambda one: one.begin)
         tests = options.tests or CORE[path].split()
         chosen += [(mutant, tests) for mutant in found]
+    chosen = [one for one in chosen if options.only in one[0].path]
     start = time.perf_counter()
     caught, survivors = run(chosen, options.jobs)
     total = caught + len(survivors)
