@@ -87,6 +87,17 @@ inline void check_below(const Array<std::int32_t>& ids, std::int64_t limit, cons
     require(ids.size() == 0 || *std::max_element(ids.data(), end) < limit, rule);
 }
 
+/// The items of a list. To be called in the body of a function: nanobind converts arguments in
+/// functions that must not throw, so that a std::vector among them ends the process when there is
+/// no memory for it.
+template <class T>
+Vector<T> items_of(const nb::list& list) {
+    Vector<T> items;
+    items.reserve(static_cast<std::int64_t>(list.size()));
+    for (const nb::handle item : list) items.push_back(nb::cast<T>(item, false));
+    return items;
+}
+
 /// A context whose hook lets Python answer Ctrl-C, and tells `progress` (a callable that
 /// takes the share done, or None) how far the work is. To be made while holding the GIL.
 inline Context make_context(unsigned n_threads, const nb::object& progress) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
-#include <nanobind/stl/vector.h>
 
 #include "bindings/label_tree_arrays.hpp"
 #include "bindings/solver_options.hpp"
@@ -15,22 +14,20 @@ namespace {
 void bind_average_trees(nb::module_& m) {
     m.def(
         "average_trees",
-        [](const std::vector<std::pair<Array<std::int32_t>, Array<float>>>& answers,
-           std::int64_t n_rows, std::int64_t k, unsigned n_threads) {
-            Vector<TopLabels> trees(static_cast<std::int64_t>(answers.size()));
-            for (std::size_t t = 0; t < answers.size(); ++t) {
-                const auto& [labels, scores] = answers[t];
+        [](const nb::list& answers, std::int64_t n_rows, std::int64_t k, unsigned n_threads) {
+            Vector<TopLabels> trees;
+            for (const auto& [labels, scores] :
+                 items_of<std::pair<Array<std::int32_t>, Array<float>>>(answers)) {
                 require(labels.size() == scores.size() && n_rows >= 0 && k >= 0 &&
                             labels.size() %
                                     static_cast<std::size_t>(std::max<std::int64_t>(n_rows, 1)) ==
                                 0,
                         "labels and scores of a tree must have the same number of entries per row");
-                trees[static_cast<std::int64_t>(t)].k =
+                TopLabels& tree = trees.emplace_back();
+                tree.k =
                     static_cast<std::int64_t>(labels.size()) / std::max<std::int64_t>(n_rows, 1);
-                trees[static_cast<std::int64_t>(t)].labels.assign(labels.data(),
-                                                                  labels.data() + labels.size());
-                trees[static_cast<std::int64_t>(t)].scores.assign(scores.data(),
-                                                                  scores.data() + scores.size());
+                tree.labels.assign(labels.data(), labels.data() + labels.size());
+                tree.scores.assign(scores.data(), scores.data() + scores.size());
             }
             return to_numpy(run(n_threads, nb::none(), [&](const Context& context) {
                 return average_trees(context, trees, n_rows, k);

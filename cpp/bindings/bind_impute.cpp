@@ -2,7 +2,6 @@
 #include "core/impute.hpp"
 
 #include <nanobind/stl/pair.h>
-#include <nanobind/stl/vector.h>
 
 #include "bindings/layout_arrays.hpp"
 
@@ -11,11 +10,12 @@ using namespace defrag;
 
 namespace {
 
-using BlockArrays = std::vector<std::pair<LayoutArrays, Array<float>>>;
+using BlockArrays = std::pair<LayoutArrays, Array<float>>;
 
-Vector<CoOccurrenceView> related_view(const BlockArrays& blocks, std::int64_t n_features) {
+/// The list must outlive the views.
+Vector<CoOccurrenceView> related_view(const nb::list& blocks, std::int64_t n_features) {
     Vector<CoOccurrenceView> views;
-    for (const auto& [layout, entries] : blocks) {
+    for (const auto& [layout, entries] : items_of<BlockArrays>(blocks)) {
         const CoOccurrenceView view{layout_view(layout), entries.data()};
         require(std::get<0>(layout).size() == static_cast<std::size_t>(n_features) &&
                     view.layout.entry_ptr[view.layout.n_groups] ==
@@ -42,8 +42,9 @@ void bind_impute_from(nb::module_& m) {
            std::int64_t max_entries, unsigned n_threads) {
             const CsrView view = csr_view(rows, n_features);
             check_size(betas, view.n_rows, "betas must have one entry per row");
+            const auto C = related_view(related, n_features);
             return to_numpy(run(n_threads, nb::none(), [&](const Context& context) {
-                return impute(context, view, related_view(related, n_features), pointer(betas),
+                return impute(context, view, C, pointer(betas),
                               {max_growth, usual_size, max_entries});
             }));
         },
@@ -54,6 +55,6 @@ void bind_impute_from(nb::module_& m) {
 }  // namespace
 
 void bind_impute(nb::module_& m) {
-    bind_impute_from<BlockArrays>(m);
+    bind_impute_from<nb::list>(m);
     bind_impute_from<CsrArrays>(m);
 }

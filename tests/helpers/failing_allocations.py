@@ -1,0 +1,114 @@
+"""Let every allocation of native kernels fail: ``python -m tests.helpers.failing_allocations``.
+
+A process of its own, into which ``tests/cpp/preload/failing_new.cpp`` is preloaded. All
+estimators are fitted on a few points while calls of kernels are recorded; each call is then
+repeated with its first allocation failing, its second, and so on until none fails. Prints the
+number of failures of each kernel as JSON.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import json
+import sys
+import tempfile
+import warnings
+from inspect import isclass
+from pathlib import Path
+
+import numpy as np
+
+from defrag import Defrag, Fiat, LabelTree, ProXML, Refrag, TextClassifier, _core, _native
+from defrag._native.arrays import csr_parts
+from defrag.io import read_xmc, write_xmc
+from defrag.registry import entries
+from tests.contract.subject import TEXT_ROLES, Subject, answers, small_data
+from tests.helpers.bits import bits
+
+CALLS_PER_KERNEL = 2
+MOST_ALLOCATIONS = 20_000
+TEXTS = ["a red fox", "a blue fox", "a red hen", "a blue hen"]
+
+
+def failing(allocator, call):
+    """Repeat a call until no allocation fails; return how many did."""
+    expected = bits(call())
+    for n in range(MOST_ALLOCATIONS):
+        allocator.fail_after(n)
+        try:
+            found, outcome = call(), None
+        except BaseException as error:  # noqa: BLE001 - looked at below
+            found, outcome = None, error
+        n_failed = allocator.stop_failing()
+        if outcome is None:
+            assert bits(found) == expected, f"wrong after failure {n}"
+        else:
+            assert type(outcome) is MemoryError, f"{outcome!r} after failure {n}"
+        if not n_failed:
+            assert outcome is None
+            return n
+    raise AssertionError("the allocations do not end")
+
+
+def record(calls):
+    """Replace the functions of the native module by ones that remember their arguments."""
+    for name in dir(_core):
+        kernel = getattr(_core, name)
+        if name.startswith("_") or isclass(kernel):
+            continue
+
+        def remember(*arguments, name=name, kernel=kernel, **options):
+            known = calls.setdefault(name, [])
+            if len(known) < CALLS_PER_KERNEL:
+                several = {"n_threads": 3} if "n_threads" in options else {}
+                known.append(functools.partial(kernel, *arguments, **{**options, **several}))
+            return kernel(*arguments, **options)
+
+        setattr(_core, name, remember)
+
+
+def call_all(folder):
+    """Train and ask every estimator, so that every kernel is called; yield other calls."""
+    X, Y = small_data()
+    for entry in entries():
+        if entry.role not in TEXT_ROLES:
+            answers(Subject(entry).fit(), X[:6])
+    Refrag(LabelTree(), gamma=4.0, propensity_weight=0.0, widen=3, random_state=0).fit(X, Y)
+    Fiat(agglomeration=Defrag(), random_state=0).fit(X, Y).transform(X[:6])
+    model = TextClassifier(random_state=0).fit(TEXTS * 3, [["fox"], ["fox"], ["hen"], ["hen"]] * 3)
+    model.predict_topk(["a red hen"])
+    weights = LabelTree(random_state=0).fit(X, Y).trees_[0].weights
+    ProXML(solution="minimum", random_state=0).fit(X, Y)
+    _native.parse_values(b"1 2.5 -3")
+    side = np.arange(X.shape[0], dtype=np.uint8) % 2
+    _core.label_sides(csr_parts(Y), np.ones(Y.shape[1], np.float32), key=1, normalized=True)
+    _core.sparse_logistic(csr_parts(X), side, n_features=X.shape[1], positive_cost=1.0,
+                          negative_cost=1.0, bias=1.0, max_rounds=9, tolerance=0.1)  # fmt: skip
+    path = folder / "some.txt"
+    write_xmc(path, X, Y)
+    yield "TextParser", lambda: read_xmc(path)
+    yield "FeatureIndex", lambda: bool(_native.feature_index(weights))
+    yield "TextFeatures", lambda: bool(model.vectorizer_.make_features())
+    yield "TextFeatures.count", lambda: model.vectorizer_.transform(TEXTS)
+
+
+def main():
+    warnings.simplefilter("ignore")
+    allocator = ctypes.CDLL(None)
+    allocator.stop_failing.restype = ctypes.c_int64
+    allocator.fail_after.argtypes = [ctypes.c_int64]
+    calls = {}
+    record(calls)
+    with tempfile.TemporaryDirectory() as folder:
+        for name, call in call_all(Path(folder)):
+            calls[name] = [call]
+        counts = {}
+        for name, known in sorted(calls.items()):
+            sys.stderr.write(f"{name}\n")
+            counts[name] = sum(failing(allocator, call) for call in known)
+    json.dump(counts, sys.stdout)
+
+
+if __name__ == "__main__":
+    main()

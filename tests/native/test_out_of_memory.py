@@ -1,0 +1,47 @@
+"""Every allocation of every native kernel fails in turn: a MemoryError, and nothing else."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from inspect import isclass
+from pathlib import Path
+
+import pytest
+
+from defrag import _core
+from tests.helpers.isolation import SANITIZED
+
+SHIM = Path(__file__).parents[1] / "cpp" / "preload" / "failing_new.cpp"
+NO_MEMORY_NEEDED = {"can_run", "inspect_csr", "pack_panels"}
+
+
+@pytest.fixture(scope="module")
+def preloaded(tmp_path_factory):
+    """Compile what makes allocations fail."""
+    compiler = os.environ.get("CXX") or shutil.which("c++")
+    if compiler is None or SANITIZED or sys.platform != "linux":
+        pytest.skip("needs Linux, a C++ compiler and an allocator of its own")
+    library = tmp_path_factory.mktemp("preload") / "failing_new.so"
+    command = [compiler, "-std=c++17", "-O1", "-shared", "-fPIC", str(SHIM), "-o", str(library)]
+    subprocess.run(command, check=True)
+    return library
+
+
+def test_whichever_allocation_fails_is_a_memory_error(preloaded):
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.helpers.failing_allocations"],
+        env={**os.environ, "LD_PRELOAD": str(preloaded)}, cwd=SHIM.parents[3],
+        capture_output=True, text=True, timeout=300, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-3000:]
+    counts = json.loads(done.stdout)
+    kernels = {name for name in dir(_core) if not name.startswith("_")}
+    kernels = {name for name in kernels if not isclass(getattr(_core, name))} - NO_MEMORY_NEEDED
+    assert kernels <= set(counts), "a kernel is not called by tests.helpers.failing_allocations"
+    assert all(counts[name] > 0 for name in kernels), counts
+    assert {"FeatureIndex", "TextFeatures", "TextFeatures.count", "TextParser"} <= set(counts)
+    assert sum(counts.values()) > 2000, counts
