@@ -11,7 +11,7 @@ namespace {
 /// ASCII keep their UTF-8 from the first call on.
 Texts text_views(const nb::list& texts) {
     Texts views;
-    views.reserve(nb::len(texts));
+    views.reserve(static_cast<std::int64_t>(nb::len(texts)));
     for (const nb::handle text : texts) {
         Py_ssize_t size = 0;
         const char* bytes = PyUnicode_AsUTF8AndSize(text.ptr(), &size);
@@ -21,51 +21,122 @@ Texts text_views(const nb::list& texts) {
     return views;
 }
 
-nb::list to_strings(const std::vector<std::string>& words) {
+nb::list to_strings(const StringList& words) {
     nb::list result;
-    for (const std::string& word : words) result.append(nb::str(word.data(), word.size()));
+    for (std::int64_t i = 0; i < words.size(); ++i) {
+        result.append(nb::str(words[i].data(), words[i].size()));
+    }
     return result;
+}
+
+template <class T>
+Vector<T> to_vector(const Array<T>& array) {
+    return Vector<T>(array.data(), array.data() + array.size());
+}
+
+/// The words of a text, and the code points where they begin and end.
+nb::tuple split_words(std::string_view text) {
+    Words words;
+    words.split_with_places(text);
+    StringList strings;
+    Vector<std::size_t> begins;
+    Vector<std::size_t> ends;
+    for (std::int64_t w = 0; w < words.size(); ++w) {
+        strings.push(words[w]);
+        begins.push_back(words.place(w).begin);
+        ends.push_back(words.place(w).end);
+    }
+    return nb::make_tuple(to_strings(strings), to_numpy(code_points_before(text, begins)),
+                          to_numpy(code_points_before(text, ends)));
+}
+
+void bind_corpus(nb::module_& m) {
+    nb::class_<TextCorpus>(m, "TextCorpus")
+        .def(
+            "__init__",
+            [](TextCorpus* self, const nb::list& texts, unsigned n_threads,
+               const nb::object& progress) {
+                const Texts views = text_views(texts);
+                new (self) TextCorpus(run(n_threads, progress, [&](const Context& context) {
+                    return split_texts(context, views);
+                }));
+            },
+            "texts"_a, nb::kw_only(), "n_threads"_a, "progress"_a.none())
+        .def("words", [](const TextCorpus& self) { return to_strings(self.words); })
+        .def(
+            "replace_words",
+            [](TextCorpus& self, const nb::list& words) { self.replace_words(text_views(words)); },
+            "words"_a)
+        .def(
+            "choose_terms",
+            [](TextCorpus& self, bool pairs, std::int32_t least, std::int32_t most,
+               std::int32_t min_df, std::optional<std::int64_t> max_features, unsigned n_threads) {
+                TermOptions options{pairs, {least, most}, min_df};
+                if (max_features) options.max_features = *max_features;
+                Terms terms = run(n_threads, nb::none(), [&](const Context& context) {
+                    return choose_terms(context, self, options);
+                });
+                return nb::make_tuple(
+                    to_strings(terms.words), to_numpy(std::move(terms.word_feature)),
+                    to_numpy(std::move(terms.pairs)), to_numpy(std::move(terms.idf)));
+            },
+            nb::kw_only(), "pairs"_a, "least"_a, "most"_a, "min_df"_a, "max_features"_a.none(),
+            "n_threads"_a);
+}
+
+void bind_features(nb::module_& m) {
+    nb::class_<TextFeatures>(m, "TextFeatures")
+        .def(
+            "__init__",
+            [](TextFeatures* self, const nb::list& words, const Array<std::int32_t>& word_feature,
+               const Array<std::int32_t>& pairs, const Array<float>& idf, std::int32_t least,
+               std::int32_t most) {
+                new (self) TextFeatures(text_views(words), to_vector(word_feature),
+                                        to_vector(pairs), to_vector(idf), {least, most});
+            },
+            "words"_a, "word_feature"_a.noconvert(), "pairs"_a.noconvert(), "idf"_a.noconvert(),
+            nb::kw_only(), "least"_a, "most"_a)
+        .def(
+            "weigh",
+            [](const TextFeatures& self, const nb::list& texts, unsigned n_threads) {
+                const Texts views = text_views(texts);
+                return to_numpy(run(n_threads, nb::none(), [&](const Context& context) {
+                    return weigh_features(context, views, self);
+                }));
+            },
+            "texts"_a, nb::kw_only(), "n_threads"_a)
+        .def(
+            "weigh_corpus",
+            [](const TextFeatures& self, const TextCorpus& corpus, unsigned n_threads) {
+                return to_numpy(run(n_threads, nb::none(), [&](const Context& context) {
+                    return weigh_features(context, corpus, self);
+                }));
+            },
+            "corpus"_a, nb::kw_only(), "n_threads"_a)
+        .def(
+            "find",
+            [](const TextFeatures& self, const nb::list& words) {
+                Occurrences found = find_features(text_views(words), self);
+                return nb::make_tuple(
+                    to_numpy(std::move(found.feature)), to_numpy(std::move(found.first)),
+                    to_numpy(std::move(found.last)), to_numpy(std::move(found.begin)),
+                    to_numpy(std::move(found.end)));
+            },
+            "words"_a);
 }
 
 }  // namespace
 
 void bind_text_counts(nb::module_& m) {
     m.def(
-        "tokenize",
-        [](const nb::list& texts, unsigned n_threads, const nb::object& progress) {
-            const Texts views = text_views(texts);
-            TokenizedTexts found = run(n_threads, progress, [&](const Context& context) {
-                return tokenize(context, views);
-            });
-            return nb::make_tuple(to_strings(found.words), to_numpy(std::move(found.indptr)),
-                                  to_numpy(std::move(found.tokens)));
+        "split_words",
+        [](const nb::str& text) {
+            Py_ssize_t size = 0;
+            const char* bytes = PyUnicode_AsUTF8AndSize(text.ptr(), &size);
+            if (bytes == nullptr) throw nb::python_error();
+            return split_words({bytes, static_cast<std::size_t>(size)});
         },
-        "texts"_a, nb::kw_only(), "n_threads"_a, "progress"_a.none());
-
-    nb::class_<TextFeatures>(m, "TextFeatures")
-        .def(
-            "__init__",
-            [](TextFeatures* self, const nb::list& words, const Array<std::int32_t>& word_feature,
-               const Array<std::int32_t>& pairs, const Array<std::int32_t>& pair_feature,
-               std::int32_t n_features) {
-                const Texts views = text_views(words);
-                if (word_feature.size() != views.size() ||
-                    pairs.size() != 2 * pair_feature.size()) {
-                    throw nb::value_error("words and pairs must have a feature each");
-                }
-                new (self)
-                    TextFeatures(views, word_feature.data(), pairs.data(), pair_feature.data(),
-                                 static_cast<std::int64_t>(pair_feature.size()), n_features);
-            },
-            "words"_a, "word_feature"_a.noconvert(), "pairs"_a.noconvert(),
-            "pair_feature"_a.noconvert(), nb::kw_only(), "n_features"_a)
-        .def(
-            "count",
-            [](const TextFeatures& self, const nb::list& texts, unsigned n_threads) {
-                const Texts views = text_views(texts);
-                return to_numpy(run(n_threads, nb::none(), [&](const Context& context) {
-                    return count_features(context, views, self);
-                }));
-            },
-            "texts"_a, nb::kw_only(), "n_threads"_a);
+        "text"_a);
+    bind_corpus(m);
+    bind_features(m);
 }

@@ -2,180 +2,335 @@
 #include "core/text_counts.hpp"
 
 #include <algorithm>
-#include <numeric>
+#include <cmath>
 #include <stdexcept>
+#include <utility>
 
+#include "core/bitset.hpp"
 #include "core/blocks.hpp"
-#include "core/words.hpp"
 
 namespace defrag {
 namespace {
 
-constexpr std::int64_t kTextsPerBlock = 1024;
+constexpr std::int64_t kTabulatedCounts = 256;
+// Fewer texts than this are looked up word by word: a corpus and a counter per feature do not pay.
+constexpr std::int64_t kFewTexts = 128;
+constexpr std::int64_t kTextsPerBlock = 256;
 
-/// The texts of one block: their words numbered as they come.
-struct Block {
-    Vocabulary vocabulary;
-    std::vector<std::int64_t> sizes;
-    std::vector<std::int32_t> tokens;
+void check(bool holds, const char* rule) {
+    if (!holds) throw std::invalid_argument(rule);
+}
+
+float sublinear(std::int64_t n_times) {
+    return static_cast<float>(1.0 + std::log(static_cast<double>(n_times)));
+}
+
+/// Divides a row by its length.
+void normalise(float* values, std::int64_t size) {
+    double sum = 0.0;
+    for (std::int64_t i = 0; i < size; ++i) sum += static_cast<double>(values[i]) * values[i];
+    const double scale = sum > 0.0 ? 1.0 / std::sqrt(sum) : 0.0;
+    for (std::int64_t i = 0; i < size; ++i) values[i] = static_cast<float>(values[i] * scale);
+}
+
+/// Calls visit(feature) for each occurrence of a word or pair among numbers of words.
+template <class Visit>
+void visit_words(const TextFeatures& features, const std::int32_t* words, std::int64_t n_words,
+                 Visit visit) {
+    for (std::int64_t w = 0; w < n_words; ++w) {
+        if (words[w] >= 0 && features.word_feature(words[w]) >= 0) {
+            visit(features.word_feature(words[w]));
+        }
+    }
+    if (!features.has_pairs()) return;
+    constexpr std::int64_t kAhead = 16;
+    const auto hash = [&](std::int64_t w) { return hash_pair(words[w], words[w + 1]); };
+    for (std::int64_t w = 0; w < std::min(kAhead, n_words - 1); ++w)
+        features.prefetch_pair(hash(w));
+    for (std::int64_t w = 0; w + 1 < n_words; ++w) {
+        if (w + kAhead + 1 < n_words) features.prefetch_pair(hash(w + kAhead));
+        if (words[w] < 0 || words[w + 1] < 0) continue;
+        const std::int32_t pair = features.pair_feature(words[w], words[w + 1], hash(w));
+        if (pair >= 0) visit(pair);
+    }
+}
+
+/// What each word of a corpus is among the features: a number of a word, or its n-grams.
+class CorpusWords {
+ public:
+    CorpusWords(const TextCorpus& corpus, const TextFeatures& features)
+        : corpus_(corpus), features_(features) {
+        CharacterGrams grams(features.grams());
+        for (std::int64_t word = 0; word < corpus.words.size(); ++word) {
+            const std::string_view string = corpus.words[word];
+            if (!features.has_grams()) {
+                numbers_.push_back(features.find(string, hash_bytes(string)));
+                continue;
+            }
+            grams.visit(string, [&](std::string_view gram, std::int64_t, std::int64_t) {
+                const std::int32_t number = features.find(gram, hash_bytes(gram));
+                if (number >= 0) numbers_.push_back(features.word_feature(number));
+            });
+            ends_.push_back(numbers_.size());
+        }
+    }
+
+    /// Calls visit(feature) for each occurrence of a feature in a text.
+    template <class Visit>
+    void visit(std::int64_t text, Vector<std::int32_t>& scratch, Visit visit) const {
+        const std::int64_t begin = corpus_.indptr[text];
+        const std::int64_t end = corpus_.indptr[text + 1];
+        if (features_.has_grams()) {
+            for (std::int64_t t = begin; t < end; ++t) {
+                const std::int32_t word = corpus_.tokens[t];
+                if (word < 0) continue;
+                for (std::int64_t g = word == 0 ? 0 : ends_[word - 1]; g < ends_[word]; ++g) {
+                    if (numbers_[g] >= 0) visit(numbers_[g]);
+                }
+            }
+            return;
+        }
+        scratch.clear();
+        for (std::int64_t t = begin; t < end; ++t) {
+            scratch.push_back(corpus_.tokens[t] < 0 ? -1 : numbers_[corpus_.tokens[t]]);
+        }
+        visit_words(features_, scratch.data(), scratch.size(), visit);
+    }
+
+ private:
+    const TextCorpus& corpus_;
+    const TextFeatures& features_;
+    Vector<std::int32_t> numbers_;
+    Vector<std::int64_t> ends_;
 };
 
-void split_block(const Texts& texts, std::int64_t begin, std::int64_t end, Words& words,
-                 Block& block) {
-    for (std::int64_t i = begin; i < end; ++i) {
-        words.split(texts[static_cast<std::size_t>(i)]);
-        for (std::size_t w = 0; w < words.size(); ++w) {
-            block.tokens.push_back(block.vocabulary.intern(words[w]));
+/// Finds the features of single texts.
+class TextReader {
+ public:
+    explicit TextReader(const TextFeatures& features)
+        : features_(features), grams_(features.grams()) {}
+
+    /// The features of a text with repetitions, sorted.
+    const Vector<std::int32_t>& read(std::string_view text) {
+        found_.clear();
+        words_.split(text);
+        if (features_.has_grams()) {
+            for (std::int64_t w = 0; w < words_.size(); ++w) add_grams(words_[w]);
+        } else {
+            add_words();
         }
-        block.sizes.push_back(static_cast<std::int64_t>(words.size()));
+        std::sort(found_.begin(), found_.end());
+        return found_;
     }
-}
 
-/// Numbers of the words of a vocabulary in the order of their bytes: rank[id].
-std::vector<std::int32_t> rank_words(const Vocabulary& vocabulary,
-                                     std::vector<std::string>& sorted) {
-    std::vector<std::int32_t> order(static_cast<std::size_t>(vocabulary.size()));
-    std::iota(order.begin(), order.end(), 0);
-    std::sort(order.begin(), order.end(),
-              [&](std::int32_t a, std::int32_t b) { return vocabulary[a] < vocabulary[b]; });
-    std::vector<std::int32_t> rank(order.size());
-    sorted.reserve(order.size());
-    for (std::size_t place = 0; place < order.size(); ++place) {
-        rank[static_cast<std::size_t>(order[place])] = static_cast<std::int32_t>(place);
-        sorted.emplace_back(vocabulary[order[place]]);
+ private:
+    void add_grams(std::string_view word) {
+        grams_.visit(word, [&](std::string_view gram, std::int64_t, std::int64_t) {
+            const std::int32_t number = features_.find(gram, hash_bytes(gram));
+            if (number >= 0 && features_.word_feature(number) >= 0) {
+                found_.push_back(features_.word_feature(number));
+            }
+        });
     }
-    return rank;
+
+    void add_words() {
+        numbers_.clear();
+        for (std::int64_t w = 0; w < words_.size(); ++w) features_.prefetch(words_.hash(w));
+        for (std::int64_t w = 0; w < words_.size(); ++w) {
+            numbers_.push_back(features_.find(words_[w], words_.hash(w)));
+        }
+        visit_words(features_, numbers_.data(), numbers_.size(),
+                    [&](std::int32_t feature) { found_.push_back(feature); });
+    }
+
+    const TextFeatures& features_;
+    Words words_;
+    CharacterGrams grams_;
+    Vector<std::int32_t> numbers_;
+    Vector<std::int32_t> found_;
+};
+
+Csr weigh_few(const Context& context, const Texts& texts, const TextFeatures& features) {
+    PerWorker<TextReader> readers(context, [&] { return TextReader(features); });
+    const auto fill = [&](std::int64_t row, RowBlock& block, unsigned worker) {
+        const Vector<std::int32_t>& found = readers[worker].read(texts[row]);
+        const std::int64_t begin = block.data.size();
+        for (std::int64_t i = 0; i < found.size();) {
+            std::int64_t j = i;
+            while (j < found.size() && found[j] == found[i]) ++j;
+            block.push(found[i], features.value(found[i], j - i));
+            i = j;
+        }
+        normalise(block.data.data() + begin, block.data.size() - begin);
+    };
+    return build_rows(context, texts.size(), features.n_features(), 8, fill);
 }
 
-std::uint64_t pair_key(std::int32_t first, std::int32_t second) {
-    return static_cast<std::uint64_t>(static_cast<std::uint32_t>(first)) << 32 |
-           static_cast<std::uint32_t>(second);
-}
+/// Counts how many features a text has.
+struct Sizer {
+    Vector<std::int32_t> scratch;
+    Vector<std::int32_t> last_text;
+};
 
-std::uint64_t spread(std::uint64_t key) {
-    key *= 0x9E3779B97F4A7C15ULL;
-    return key ^ key >> 32;
-}
+/// Counts how often a text has each feature.
+struct Counter {
+    explicit Counter(std::int64_t n_features) : found(n_features), n_times(n_features) {}
+
+    Vector<std::int32_t> scratch;
+    OrderedSet found;
+    Vector<std::int32_t> n_times;
+};
 
 }  // namespace
 
-TokenizedTexts tokenize(const Context& context, const Texts& texts) {
-    const auto n_texts = static_cast<std::int64_t>(texts.size());
-    context.expect(n_texts);
-    std::vector<Block> blocks(
-        static_cast<std::size_t>((n_texts + kTextsPerBlock - 1) / kTextsPerBlock));
-    std::vector<Words> scratches(context.n_threads());
+TextFeatures::TextFeatures(const Texts& words, Vector<std::int32_t> word_feature,
+                           Vector<std::int32_t> pairs, Vector<float> idf, GramLengths grams)
+    : word_feature_(std::move(word_feature)),
+      pairs_(std::move(pairs)),
+      idf_(std::move(idf)),
+      grams_(grams) {
+    check(word_feature_.size() == words.size(), "words must have a feature each");
+    check(pairs_.size() % 2 == 0, "pairs must have two words each");
+    check(grams.least >= (grams.most > 0 ? 1 : 0) && grams.least <= grams.most,
+          "lengths of n-grams must be positive and rise");
+    check(grams.most == 0 || pairs_.empty(), "n-grams have no pairs");
+    const std::int64_t n_pairs = pairs_.size() / 2;
+    const std::int64_t n_single = idf_.size() - n_pairs;
+    check(n_single >= 0 && idf_.size() <= INT32_MAX, "features must have an idf each");
+    for (std::int32_t i = 0; i < words.size(); ++i) {
+        check(vocabulary_.intern(words[i]) == i, "words of a vocabulary must differ");
+        check(word_feature_[i] >= -1 && word_feature_[i] < n_single,
+              "features of words must be numbers of features or -1");
+    }
+    for (std::int64_t n = 1; n < kTabulatedCounts; ++n) tf_.push_back(sublinear(n));
+    first_pair_feature_ = static_cast<std::int32_t>(n_single);
+    if (n_pairs == 0) return;
+    std::int64_t n_slots = 1024;
+    while (n_slots < 2 * n_pairs) n_slots *= 2;
+    slots_.resize(n_slots);
+    for (std::int32_t p = 0; p < n_pairs; ++p) {
+        const std::int32_t first = pairs_[2 * std::int64_t{p}];
+        const std::int32_t second = pairs_[2 * std::int64_t{p} + 1];
+        check(first >= 0 && first < words.size() && second >= 0 && second < words.size(),
+              "pairs must be numbers of words");
+        const std::uint64_t hash = hash_pair(first, second);
+        Slot& slot = slots_[probe(first, second, hash)];
+        check(slot.pair < 0, "pairs of a vocabulary must differ");
+        slot = {static_cast<std::uint32_t>(hash >> 32), p};
+    }
+}
+
+std::int64_t TextFeatures::probe(std::int32_t first, std::int32_t second,
+                                 std::uint64_t hash) const {
+    const std::int64_t mask = slots_.size() - 1;
+    const auto tag = static_cast<std::uint32_t>(hash >> 32);
+    auto at = static_cast<std::int64_t>(hash) & mask;
+    for (; slots_[at].pair >= 0; at = (at + 1) & mask) {
+        const std::int64_t pair = 2 * std::int64_t{slots_[at].pair};
+        if (slots_[at].tag == tag && pairs_[pair] == first && pairs_[pair + 1] == second) break;
+    }
+    return at;
+}
+
+std::int32_t TextFeatures::pair_feature(std::int32_t first, std::int32_t second,
+                                        std::uint64_t hash) const {
+    const std::int32_t pair = slots_[probe(first, second, hash)].pair;
+    return pair < 0 ? -1 : first_pair_feature_ + pair;
+}
+
+float TextFeatures::value(std::int32_t feature, std::int64_t n_times) const {
+    const float tf = n_times < kTabulatedCounts ? tf_[n_times - 1] : sublinear(n_times);
+    return tf * idf_[feature];
+}
+
+Csr weigh_features(const Context& context, const Texts& texts, const TextFeatures& features) {
+    if (texts.size() < kFewTexts) return weigh_few(context, texts, features);
+    return weigh_features(context, split_texts(context, texts), features);
+}
+
+Csr weigh_features(const Context& context, const TextCorpus& corpus, const TextFeatures& features) {
+    const CorpusWords words(corpus, features);
+    const std::int64_t n_texts = corpus.n_texts();
+    context.expect(2 * n_texts);
+    Csr result;
+    result.n_cols = features.n_features();
+    result.indptr.assign(n_texts + 1, 0);
+    Vector<Sizer> sizers(context.n_threads());
     parallel_for(context, n_texts, kTextsPerBlock,
                  [&](std::int64_t begin, std::int64_t end, unsigned worker) {
-                     Block& block = blocks[static_cast<std::size_t>(begin / kTextsPerBlock)];
-                     split_block(texts, begin, end, scratches[worker], block);
+                     auto& [scratch, last_text] = sizers[worker];
+                     if (last_text.empty()) last_text.assign(features.n_features(), -1);
+                     for (std::int64_t text = begin; text < end; ++text) {
+                         std::int64_t size = 0;
+                         words.visit(text, scratch, [&](std::int32_t feature) {
+                             size += last_text[feature] != text;
+                             last_text[feature] = static_cast<std::int32_t>(text);
+                         });
+                         result.indptr[text + 1] = size;
+                     }
                      context.advance(end - begin);
                  });
-    TokenizedTexts result;
-    Vocabulary merged;
-    std::vector<std::vector<std::int32_t>> maps(blocks.size());
-    std::vector<std::int64_t> starts(blocks.size());
-    result.indptr.push_back(0);
-    for (std::size_t b = 0; b < blocks.size(); ++b) {
-        const Vocabulary& own = blocks[b].vocabulary;
-        maps[b].reserve(static_cast<std::size_t>(own.size()));
-        for (std::int32_t id = 0; id < own.size(); ++id) maps[b].push_back(merged.intern(own[id]));
-        starts[b] = result.indptr.back();
-        for (const std::int64_t size : blocks[b].sizes) {
-            result.indptr.push_back(result.indptr.back() + size);
-        }
-        blocks[b].vocabulary = Vocabulary();
+    sizers = Vector<Sizer>();
+    for (std::int64_t text = 0; text < n_texts; ++text) {
+        result.indptr[text + 1] += result.indptr[text];
     }
-    const std::vector<std::int32_t> rank = rank_words(merged, result.words);
-    result.tokens.resize(static_cast<std::size_t>(result.indptr.back()));
-    parallel_for(context, static_cast<std::int64_t>(blocks.size()), 1,
-                 [&](std::int64_t block, std::int64_t, unsigned) {
-                     const auto b = static_cast<std::size_t>(block);
-                     auto to = result.tokens.begin() + starts[b];
-                     for (const std::int32_t token : blocks[b].tokens) {
-                         const std::int32_t id = maps[b][static_cast<std::size_t>(token)];
-                         *to++ = rank[static_cast<std::size_t>(id)];
+    result.indices.resize(result.indptr.back());
+    result.data.resize(result.indptr.back());
+    PerWorker<Counter> counters(context, [&] { return Counter(features.n_features()); });
+    parallel_for(context, n_texts, kTextsPerBlock,
+                 [&](std::int64_t begin, std::int64_t end, unsigned worker) {
+                     auto& [scratch, found, n_times] = counters[worker];
+                     for (std::int64_t text = begin; text < end; ++text) {
+                         words.visit(text, scratch, [&](std::int32_t feature) {
+                             found.insert(feature);
+                             ++n_times[feature];
+                         });
+                         std::int64_t to = result.indptr[text];
+                         found.drain([&](std::int32_t feature) {
+                             result.indices[to] = feature;
+                             result.data[to++] = features.value(feature, n_times[feature]);
+                             n_times[feature] = 0;
+                         });
+                         const std::int64_t from = result.indptr[text];
+                         normalise(result.data.data() + from, to - from);
                      }
+                     context.advance(end - begin);
                  });
     return result;
 }
 
-TextFeatures::TextFeatures(const std::vector<std::string_view>& words,
-                           const std::int32_t* word_feature, const std::int32_t* pairs,
-                           const std::int32_t* pair_feature, std::int64_t n_pairs,
-                           std::int32_t n_features)
-    : word_feature_(word_feature, word_feature + words.size()), n_features_(n_features) {
-    const auto n_words = static_cast<std::int32_t>(words.size());
-    const auto check = [](bool holds, const char* rule) {
-        if (!holds) throw std::invalid_argument(rule);
+Occurrences find_features(const Texts& words, const TextFeatures& features) {
+    constexpr std::int64_t kWhole = INT32_MAX;
+    Occurrences found;
+    const auto add = [&](std::int32_t feature, std::int64_t first, std::int64_t last,
+                         std::int64_t begin, std::int64_t end) {
+        if (feature < 0) return;
+        found.feature.push_back(feature);
+        found.first.push_back(first);
+        found.last.push_back(last);
+        found.begin.push_back(begin);
+        found.end.push_back(end);
     };
-    for (std::int32_t i = 0; i < n_words; ++i) {
-        const auto at = static_cast<std::size_t>(i);
-        check(vocabulary_.intern(words[at]) == i, "words of a vocabulary must differ");
-        check(word_feature_[at] >= -1 && word_feature_[at] < n_features,
-              "features of words must be numbers of features or -1");
-    }
-    if (n_pairs == 0) return;
-    std::size_t n_slots = 1024;
-    while (n_slots < static_cast<std::size_t>(2 * n_pairs)) n_slots *= 2;
-    slots_.resize(n_slots);
-    for (std::int64_t p = 0; p < n_pairs; ++p) {
-        const std::int32_t first = pairs[2 * p];
-        const std::int32_t second = pairs[2 * p + 1];
-        check(first >= 0 && first < n_words && second >= 0 && second < n_words,
-              "pairs must be numbers of words");
-        check(pair_feature[p] >= 0 && pair_feature[p] < n_features,
-              "features of pairs must be numbers of features");
-        Slot& slot = slots_[probe(pair_key(first, second))];
-        check(slot.feature < 0, "pairs of a vocabulary must differ");
-        slot = {pair_key(first, second), pair_feature[p]};
-    }
-}
-
-std::size_t TextFeatures::probe(std::uint64_t key) const {
-    const std::size_t mask = slots_.size() - 1;
-    std::size_t at = static_cast<std::size_t>(spread(key)) & mask;
-    while (slots_[at].feature >= 0 && slots_[at].key != key) at = (at + 1) & mask;
-    return at;
-}
-
-std::int32_t TextFeatures::pair(std::int32_t first, std::int32_t second) const {
-    return slots_[probe(pair_key(first, second))].feature;
-}
-
-Csr count_features(const Context& context, const Texts& texts, const TextFeatures& features) {
-    struct Scratch {
-        Words words;
-        std::vector<std::int32_t> found;
-    };
-    context.expect(static_cast<std::int64_t>(texts.size()));
-    std::vector<Scratch> scratches(context.n_threads());
-    const auto fill = [&](std::int64_t row, RowBlock& block, unsigned worker) {
-        auto& [words, found] = scratches[worker];
-        found.clear();
-        words.split(texts[static_cast<std::size_t>(row)]);
-        std::int32_t before = Vocabulary::kNone;
-        for (std::size_t w = 0; w < words.size(); ++w) {
-            const std::int32_t word = features.word(words[w]);
-            if (word != Vocabulary::kNone) {
-                if (features.feature(word) >= 0) found.push_back(features.feature(word));
-                if (before != Vocabulary::kNone && features.has_pairs()) {
-                    const std::int32_t pair = features.pair(before, word);
-                    if (pair >= 0) found.push_back(pair);
-                }
-            }
-            before = word;
+    CharacterGrams grams(features.grams());
+    std::int32_t before = -1;
+    for (std::int64_t w = 0; w < words.size(); ++w) {
+        if (features.has_grams()) {
+            grams.visit(words[w], [&](std::string_view gram, std::int64_t begin, std::int64_t end) {
+                const std::int32_t number = features.find(gram, hash_bytes(gram));
+                // The space before the word is code point 0.
+                const std::int64_t from = std::max<std::int64_t>(begin - 1, 0);
+                if (number >= 0) add(features.word_feature(number), w, w, from, end - 1);
+            });
+            continue;
         }
-        std::sort(found.begin(), found.end());
-        for (std::size_t i = 0; i < found.size();) {
-            std::size_t j = i;
-            while (j < found.size() && found[j] == found[i]) ++j;
-            block.push(found[i], static_cast<float>(j - i));
-            i = j;
+        const std::int32_t word = features.find(words[w], hash_bytes(words[w]));
+        if (word >= 0) add(features.word_feature(word), w, w, 0, kWhole);
+        if (word >= 0 && before >= 0 && features.has_pairs()) {
+            add(features.pair_feature(before, word, hash_pair(before, word)), w - 1, w, 0, kWhole);
         }
-    };
-    return build_rows(context, static_cast<std::int64_t>(texts.size()), features.n_features(), 256,
-                      fill);
+        before = word;
+    }
+    return found;
 }
 
 }  // namespace defrag

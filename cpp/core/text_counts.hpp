@@ -2,64 +2,82 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "core/csr.hpp"
-#include "core/parallel.hpp"
-#include "core/vocabulary.hpp"
+#include "core/text_terms.hpp"
+#include "core/words.hpp"
 
 namespace defrag {
 
-using Texts = std::vector<std::string_view>;
-
-/// The distinct words of some texts in the order of their bytes, and each text as a sequence of
-/// numbers of words: those of text i are tokens[indptr[i]] to tokens[indptr[i + 1] - 1].
-struct TokenizedTexts {
-    std::vector<std::string> words;
-    std::vector<std::int64_t> indptr;
-    std::vector<std::int32_t> tokens;
+/// Features in a sequence of words, in its order. Feature i begins `begin[i]` code points after the
+/// beginning of word `first[i]` and ends `end[i]` code points after that of word `last[i]`, or
+/// where that word ends if this is earlier.
+struct Occurrences {
+    Vector<std::int32_t> feature;
+    Vector<std::int64_t> first;
+    Vector<std::int64_t> last;
+    Vector<std::int64_t> begin;
+    Vector<std::int64_t> end;
 };
 
-/// Splits texts into words. Blocks of texts are numbered on their own and merged in their order,
-/// and the numbers are ranks, so that threads cannot be seen in the result. Memory: 4 bytes a
-/// token, and the distinct words twice.
-TokenizedTexts tokenize(const Context& context, const Texts& texts);
-
-/// The features of a fitted vectoriser: words, and pairs of words that follow each other.
+/// The features of a fitted vectoriser: words and pairs of words that follow each other, or
+/// character n-grams of words.
 class TextFeatures {
  public:
-    /// `word_feature[i]` is the feature of words[i], or -1; pair p, of words 2p and 2p + 1 of
-    /// `pairs`, is feature pair_feature[p]. Throws std::invalid_argument if words repeat, or if a
-    /// number is out of range.
-    TextFeatures(const std::vector<std::string_view>& words, const std::int32_t* word_feature,
-                 const std::int32_t* pairs, const std::int32_t* pair_feature, std::int64_t n_pairs,
-                 std::int32_t n_features);
+    /// `word_feature[i]` is the feature of words[i], or -1; features of pairs, two words each of
+    /// `pairs`, follow those of words. `idf` has one value per feature. With `grams`, the words
+    /// are n-grams. Throws std::invalid_argument if words or pairs repeat, or if a number is out
+    /// of range. O(words + pairs).
+    TextFeatures(const Texts& words, Vector<std::int32_t> word_feature, Vector<std::int32_t> pairs,
+                 Vector<float> idf, GramLengths grams);
 
-    std::int32_t n_features() const { return n_features_; }
-    std::int32_t word(std::string_view word) const { return vocabulary_.find(word); }
-    std::int32_t feature(std::int32_t word) const {
-        return word_feature_[static_cast<std::size_t>(word)];
-    }
+    std::int64_t n_features() const { return idf_.size(); }
     bool has_pairs() const { return !slots_.empty(); }
-    /// The feature of a pair of words, or -1.
-    std::int32_t pair(std::int32_t first, std::int32_t second) const;
+    bool has_grams() const { return grams_.most > 0; }
+    GramLengths grams() const { return grams_; }
+
+    /// The number of a word or n-gram, or -1.
+    std::int32_t find(std::string_view word, std::uint64_t hash) const {
+        return vocabulary_.find(word, hash);
+    }
+    void prefetch(std::uint64_t hash) const { vocabulary_.prefetch(hash); }
+    /// The feature of a word, or -1.
+    std::int32_t word_feature(std::int32_t word) const { return word_feature_[word]; }
+    /// The feature of a pair of words, or -1. `hash` is their hash_pair.
+    std::int32_t pair_feature(std::int32_t first, std::int32_t second, std::uint64_t hash) const;
+    void prefetch_pair(std::uint64_t hash) const {
+        __builtin_prefetch(&slots_[static_cast<std::int64_t>(hash) & (slots_.size() - 1)]);
+    }
+
+    /// (1 + ln t) * idf of a feature that occurs t times.
+    float value(std::int32_t feature, std::int64_t n_times) const;
 
  private:
     struct Slot {
-        std::uint64_t key = 0;
-        std::int32_t feature = -1;
+        std::uint32_t tag = 0;
+        std::int32_t pair = -1;
     };
-    std::size_t probe(std::uint64_t key) const;
+    std::int64_t probe(std::int32_t first, std::int32_t second, std::uint64_t hash) const;
 
     Vocabulary vocabulary_;
-    std::vector<std::int32_t> word_feature_;
-    std::vector<Slot> slots_;
-    std::int32_t n_features_;
+    Vector<std::int32_t> word_feature_;
+    Vector<std::int32_t> pairs_;
+    std::int32_t first_pair_feature_ = 0;
+    Vector<Slot> slots_;
+    Vector<float> idf_;
+    Vector<float> tf_;  ///< 1 + ln t of small counts
+    GramLengths grams_;
 };
 
-/// How often each feature occurs in each text. O(bytes of the texts); columns are sorted.
-Csr count_features(const Context& context, const Texts& texts, const TextFeatures& features);
+/// L2-normalised rows of (1 + ln t) * idf, t being how often a feature occurs in a text. Columns
+/// are sorted. O(bytes); memory: that of the words of the texts, and of the result.
+Csr weigh_features(const Context& context, const Texts& texts, const TextFeatures& features);
+
+/// As above, for texts whose words are known. Their sizes are counted before rows are written, so
+/// that memory is that of the result and 4 bytes per feature and worker.
+Csr weigh_features(const Context& context, const TextCorpus& corpus, const TextFeatures& features);
+
+/// All features in a sequence of words. O(bytes).
+Occurrences find_features(const Texts& words, const TextFeatures& features);
 
 }  // namespace defrag

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "core/unicode_tables.hpp"
+#include "core/vocabulary.hpp"
 
 namespace defrag {
 namespace {
@@ -24,9 +25,9 @@ constexpr Character look_up(std::uint32_t code) {
     return {static_cast<std::uint32_t>(static_cast<std::int32_t>(code) + (entry >> 2)), kind};
 }
 
-/// Lower case of the ASCII characters of words; 0 for the others, NUL among them.
-constexpr std::array<char, 128> make_ascii_table() {
-    std::array<char, 128> table{};
+/// Lower case of the ASCII characters of words; 0 for other bytes, NUL among them.
+constexpr std::array<char, 256> make_ascii_table() {
+    std::array<char, 256> table{};
     for (std::uint32_t code = 0; code < 128; ++code) {
         const Character character = look_up(code);
         if (character.kind == Kind::kWord) table[code] = static_cast<char>(character.lower);
@@ -34,24 +35,30 @@ constexpr std::array<char, 128> make_ascii_table() {
     return table;
 }
 
-constexpr std::array<char, 128> kAscii = make_ascii_table();
+constexpr std::array<char, 256> kAscii = make_ascii_table();
+
+unsigned char byte_at(std::string_view text, std::size_t at) {
+    return static_cast<unsigned char>(text[at]);
+}
 
 /// Decodes the code point at `at`, of valid UTF-8, and moves behind it.
 std::uint32_t decode(std::string_view text, std::size_t& at) {
-    const auto byte = [&](std::size_t i) {
-        return static_cast<std::uint32_t>(static_cast<unsigned char>(text[i]));
-    };
-    const std::uint32_t first = byte(at++);
+    const std::uint32_t first = byte_at(text, at++);
     const unsigned n_more = first < 0xC0 ? 0 : first < 0xE0 ? 1 : first < 0xF0 ? 2 : 3;
     std::uint32_t code = n_more == 0 ? first : first & (0x3FU >> n_more);
-    for (unsigned i = 0; i < n_more && at < text.size(); ++i)
-        code = code << 6 | (byte(at++) & 0x3F);
+    for (unsigned i = 0; i < n_more && at < text.size(); ++i) {
+        code = code << 6 | (byte_at(text, at++) & 0x3FU);
+    }
     return code;
 }
 
-void encode(std::uint32_t code, std::string& bytes) {
-    const auto push = [&](std::uint32_t byte) { bytes.push_back(static_cast<char>(byte)); };
-    if (code < 0x80) return push(code);
+/// Writes a code point as UTF-8 and returns the end.
+char* encode(std::uint32_t code, char* to) {
+    const auto push = [&](std::uint32_t byte) { *to++ = static_cast<char>(byte); };
+    if (code < 0x80) {
+        push(code);
+        return to;
+    }
     if (code < 0x800) {
         push(0xC0 | code >> 6);
     } else if (code < 0x10000) {
@@ -63,60 +70,105 @@ void encode(std::uint32_t code, std::string& bytes) {
         push(0x80 | (code >> 6 & 0x3F));
     }
     push(0x80 | (code & 0x3F));
+    return to;
 }
 
 }  // namespace
 
-void Words::add_spaceless(const std::vector<std::uint32_t>& run) {
-    const std::size_t n_words = run.size() < 2 ? run.size() : run.size() - 1;
-    for (std::size_t i = 0; i < n_words; ++i) {
-        encode(run[i], bytes_);
-        if (i + 1 < run.size()) encode(run[i + 1], bytes_);
-        ends_.push_back(bytes_.size());
-    }
+template <bool kPlaces>
+void Words::push(std::size_t begin, std::size_t end, WordPlace place) {
+    const std::string_view word(buffer_.data() + begin, end - begin);
+    items_.push_back({begin, word.size(), hash_bytes(word)});
+    if constexpr (kPlaces) places_.push_back(place);
 }
 
-void Words::split(std::string_view text) {
-    bytes_.clear();
-    ends_.clear();
+/// Writes the words of a run without spaces from `begin` on, and returns where they end.
+template <bool kPlaces>
+std::size_t Words::push_spaceless(std::size_t begin) {
+    const std::int64_t n_words = std::max<std::int64_t>(1, run_.size() - 1);
+    for (std::int64_t i = 0; i < n_words; ++i) {
+        const std::int64_t last = std::min(i + 1, run_.size() - 1);
+        char* to = encode(run_[i].code, buffer_.data() + begin);
+        if (last > i) to = encode(run_[last].code, to);
+        const auto end = static_cast<std::size_t>(to - buffer_.data());
+        push<kPlaces>(begin, end, {run_[i].place.begin, run_[last].place.end});
+        begin = end;
+    }
     run_.clear();
-    std::size_t begin = 0;     // of the word under way in bytes_
-    std::size_t n_points = 0;  // its code points
-    const auto end_word = [&] {
+    return begin;
+}
+
+template <bool kPlaces>
+void Words::scan(std::string_view text) {
+    // Lower case is at most half as long again, and pairs have each character twice.
+    const auto n_bytes = static_cast<std::int64_t>(2 * text.size() + 8);
+    if (buffer_.size() < n_bytes) buffer_.resize(n_bytes);
+    items_.clear();
+    if constexpr (kPlaces) places_.clear();
+    run_.clear();
+    std::size_t begin = 0;         // of the word under way in the buffer
+    char* to = buffer_.data();     // its end
+    std::size_t n_points = 0;      // its code points
+    std::size_t source_begin = 0;  // its place in the text
+    const auto end_word = [&](std::size_t source_end) {
         if (n_points >= 2) {
-            ends_.push_back(bytes_.size());
+            const auto end = static_cast<std::size_t>(to - buffer_.data());
+            push<kPlaces>(begin, end, {source_begin, source_end});
+            begin = end;
         } else {
-            bytes_.resize(begin);
+            to = buffer_.data() + begin;
         }
         n_points = 0;
-        begin = bytes_.size();
     };
     const auto end_run = [&] {
-        add_spaceless(run_);
-        run_.clear();
-        begin = bytes_.size();
+        begin = push_spaceless<kPlaces>(begin);
+        to = buffer_.data() + begin;
     };
     for (std::size_t at = 0; at < text.size();) {
-        const auto byte = static_cast<unsigned char>(text[at]);
-        Character character{};
-        if (byte < 128) {
-            character = {static_cast<std::uint32_t>(kAscii[byte]),
-                         kAscii[byte] == 0 ? Kind::kOther : Kind::kWord};
-            ++at;
-        } else {
-            character = look_up(decode(text, at));
+        if (kAscii[byte_at(text, at)] != 0) {
+            if (!run_.empty()) end_run();
+            const std::size_t from = at;
+            if (n_points == 0) source_begin = at;
+            for (char lower = 0; at < text.size(); ++at) {
+                lower = kAscii[byte_at(text, at)];
+                if (lower == 0) break;
+                *to++ = lower;
+            }
+            n_points += at - from;
+            continue;
         }
-        if (character.kind != Kind::kWord && n_points > 0) end_word();
+        const std::size_t from = at;
+        const Character character = byte_at(text, at) < 128
+                                        ? Character{byte_at(text, at++), Kind::kOther}
+                                        : look_up(decode(text, at));
+        if (character.kind != Kind::kWord && n_points > 0) end_word(from);
         if (character.kind != Kind::kSpaceless && !run_.empty()) end_run();
         if (character.kind == Kind::kWord) {
-            encode(character.lower, bytes_);
+            if (n_points == 0) source_begin = from;
+            to = encode(character.lower, to);
             ++n_points;
         } else if (character.kind == Kind::kSpaceless) {
-            run_.push_back(character.lower);
+            run_.push_back({character.lower, {from, at}});
         }
     }
-    if (n_points > 0) end_word();
+    if (n_points > 0) end_word(text.size());
     if (!run_.empty()) end_run();
+}
+
+template void Words::scan<false>(std::string_view text);
+template void Words::scan<true>(std::string_view text);
+
+Vector<std::int64_t> code_points_before(std::string_view text, const Vector<std::size_t>& places) {
+    Vector<std::int64_t> counts;
+    std::size_t at = 0;
+    std::int64_t n_points = 0;
+    for (const std::size_t place : places) {
+        for (; at < std::min(place, text.size()); ++at) {
+            n_points += (byte_at(text, at) & 0xC0U) != 0x80U;
+        }
+        counts.push_back(n_points);
+    }
+    return counts;
 }
 
 }  // namespace defrag

@@ -3,33 +3,62 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string>
 #include <string_view>
-#include <vector>
+
+#include "core/arrays.hpp"
 
 namespace defrag {
 
-/// The words of a text, in lower case, one after another in one string.
+/// Where a word stands in its text: bytes [begin, end).
+struct WordPlace {
+    std::size_t begin = 0;
+    std::size_t end = 0;
+};
+
+/// The words of a text, in lower case, with their hashes.
 class Words {
  public:
-    std::size_t size() const { return ends_.size(); }
-    std::string_view operator[](std::size_t i) const {
-        const std::size_t begin = i == 0 ? 0 : ends_[i - 1];
-        return std::string_view(bytes_).substr(begin, ends_[i] - begin);
+    std::int64_t size() const { return items_.size(); }
+    std::string_view operator[](std::int64_t i) const {
+        return {buffer_.data() + items_[i].begin, items_[i].size};
     }
+    /// hash_bytes of a word.
+    std::uint64_t hash(std::int64_t i) const { return items_[i].hash; }
+    WordPlace place(std::int64_t i) const { return places_[i]; }
 
     /// Replaces the words by those of a text in valid UTF-8. A word is a maximal run of at least
     /// two letters, marks, digits, connectors and joiners (`\w` of UTS #18). A run of a script
     /// written without spaces becomes its overlapping pairs of code points, or one code point if
-    /// it has no more. O(size); the memory is kept for the next text.
-    void split(std::string_view text);
+    /// it has no more. O(size); memory: twice the longest text, kept for the next one.
+    void split(std::string_view text) { scan<false>(text); }
+
+    /// As `split`, with the places of the words.
+    void split_with_places(std::string_view text) { scan<true>(text); }
 
  private:
-    void add_spaceless(const std::vector<std::uint32_t>& run);
+    struct Item {
+        std::size_t begin;
+        std::size_t size;
+        std::uint64_t hash;
+    };
+    struct RunCharacter {
+        std::uint32_t code;
+        WordPlace place;
+    };
+    template <bool kPlaces>
+    void scan(std::string_view text);
+    template <bool kPlaces>
+    void push(std::size_t begin, std::size_t end, WordPlace place);
+    template <bool kPlaces>
+    std::size_t push_spaceless(std::size_t begin);
 
-    std::string bytes_;
-    std::vector<std::size_t> ends_;
-    std::vector<std::uint32_t> run_;
+    Vector<char> buffer_;
+    Vector<Item> items_;
+    Vector<WordPlace> places_;
+    Vector<RunCharacter> run_;
 };
+
+/// How many code points of a text in valid UTF-8 begin before each of some rising places in bytes.
+Vector<std::int64_t> code_points_before(std::string_view text, const Vector<std::size_t>& places);
 
 }  // namespace defrag

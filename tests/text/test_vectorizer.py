@@ -1,10 +1,8 @@
-"""Texts as rows: words against the slow twin, counts against scikit-learn."""
+"""Texts as rows: against the slow twin and scikit-learn."""
 
 from __future__ import annotations
 
 import pickle
-import sys
-import unicodedata
 
 import numpy as np
 import pytest
@@ -13,10 +11,10 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 
-from defrag import TextVectorizer, _native, load
+from defrag import TextVectorizer, load
 from defrag.exceptions import ModelFormatError
 from tests.helpers.model_drafts import Draft
-from tests.oracles.words import split_words
+from tests.oracles.words import vectorise
 
 TEXTS = [
     "The quick brown fox jumps over the lazy dog",
@@ -26,56 +24,6 @@ TEXTS = [
     "nothing in common -- at all",
     "quick quick quick brown dog",
 ]
-# Python may know a later Unicode than the tables, which are frozen.
-KNOWN = st.characters(
-    exclude_categories=("Cs", "Cn", "Co") if unicodedata.unidata_version >= "14" else ("Cs",),
-    max_codepoint=0x2FFFF,
-)
-same_unicode = pytest.mark.skipif(
-    unicodedata.unidata_version != "14.0.0",
-    reason=f"the tables are Unicode 14, this Python has {unicodedata.unidata_version}",
-)
-
-
-def words_of(text):
-    words, indptr, tokens = _native.tokenize([text], n_threads=1)
-    assert indptr.tolist() == [0, len(tokens)]
-    return [words[token] for token in tokens]
-
-
-@same_unicode
-@settings(deadline=None, max_examples=300)
-@given(st.text(KNOWN, max_size=60))
-def test_words_are_those_of_the_slow_twin(text):
-    assert words_of(text) == split_words(text)
-
-
-@same_unicode
-def test_every_code_point():
-    # All that is assigned to characters, and one of each page of the rest.
-    codes = [*range(0xD800), *range(0xE000, 0x32000), *range(0x32000, sys.maxunicode + 1, 128)]
-    text = " ".join(chr(code) * 2 for code in codes)
-    assert words_of(text) == split_words(text)
-
-
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("Hello, World_2 a b", ["hello", "world_2"]),
-        ("naïve Ünïcode ÉCOLE", ["naïve", "ünïcode", "école"]),
-        ("नमस्ते दुनिया", ["नमस्ते", "दुनिया"]),
-        ("สวัสดี", ["สว", "วั", "ัส", "สด", "ดี"]),
-        ("中文分词 x", ["中文", "文分", "分词"]),
-        ("中", ["中"]),
-        ("tiếng Việt", ["tiếng", "việt"]),
-        ("İstanbul ΣΑΣ", ["istanbul", "σασ"]),  # noqa: RUF001 - Greek
-        ("a👩‍💻b 😀😀", []),
-        ("nul\0byte", ["nul", "byte"]),
-        ("", []),
-    ],
-)
-def test_words_by_hand(text, words):
-    assert words_of(text) == words
 
 
 def test_decomposed_accents_are_composed():
@@ -88,7 +36,42 @@ def test_a_long_document():
     words = [f"w{i % 1000}" for i in range(1_500_000)]
     found = TextVectorizer(min_df=1).fit_transform([" ".join(words)])
     assert found.shape == (1, 1000)
-    np.testing.assert_allclose(found.data, 1 + np.log(1500), rtol=1e-6)
+    np.testing.assert_allclose(found.data, 1000**-0.5, rtol=1e-6)
+
+
+def assert_rows(ours, texts, wanted):
+    """Check the rows of fit and of transform, of few and of many texts."""
+    for rows in (
+        ours.fit_transform(texts),
+        ours.transform(texts),
+        ours.transform(texts * 128)[: len(texts)],
+    ):
+        assert rows.dtype == np.float32
+        assert rows.has_canonical_format
+        np.testing.assert_allclose(rows.toarray(), wanted, rtol=1e-6)
+    few, many = ours.transform(texts), ours.transform(texts * 128)[: len(texts)]
+    for name in ("indptr", "indices", "data"):
+        np.testing.assert_array_equal(getattr(few, name), getattr(many, name))
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    st.lists(st.text("ab cd_1.Zé中文", max_size=30), min_size=1, max_size=12),
+    st.sampled_from([{}, {"ngrams": 2}, {"characters": (3, 3)}, {"characters": (1, 5)}]),
+    st.integers(1, 3),
+    st.sampled_from([None, 1, 4]),
+)
+def test_rows_are_those_of_the_slow_twin(texts, options, min_df, max_features):
+    limits = {"min_df": min_df, "max_features": max_features}
+    names, wanted = vectorise(texts, **options, **limits)
+    ours = TextVectorizer(**options, **limits)
+    if not names:
+        message = rf"must have a (word|n-gram) that occurs in at least {min_df} of them"
+        with pytest.raises(ValueError, match=message):
+            ours.fit(texts)
+        return
+    assert ours.fit(texts).get_feature_names_out().tolist() == names
+    assert_rows(ours, texts, wanted)
 
 
 @settings(deadline=None, max_examples=40)
@@ -97,36 +80,45 @@ def test_a_long_document():
     st.integers(1, 2),
     st.integers(1, 3),
 )
-def test_ascii_counts_are_those_of_scikit_learn(texts, ngrams, min_df):
-    theirs = CountVectorizer(ngram_range=(1, ngrams), min_df=1)
+def test_ascii_rows_are_those_of_scikit_learn(texts, ngrams, min_df):
+    theirs = TfidfVectorizer(ngram_range=(1, ngrams), min_df=min_df, sublinear_tf=True)
+    if min_df > len(texts):
+        return
     try:
-        wanted = theirs.fit_transform(texts)
+        wanted = theirs.fit_transform(texts).toarray()
     except ValueError:
         with pytest.raises(ValueError, match="must have a word"):
-            TextVectorizer(ngrams, min_df=1).fit(texts)
-        return
-    names = theirs.get_feature_names_out()
-    kept = np.flatnonzero(np.asarray((wanted > 0).sum(axis=0)).ravel() >= min_df)
-    if not len(kept):
-        with pytest.raises(ValueError, match=f"at least {min_df} of them, got {len(texts)}"):
             TextVectorizer(ngrams, min_df=min_df).fit(texts)
         return
     ours = TextVectorizer(ngrams, min_df=min_df).fit(texts)
-    assert set(ours.get_feature_names_out()) == set(names[kept])
-    order = [list(names).index(name) for name in ours.get_feature_names_out()]
-    counts = _native.count_features(ours.features_, texts, len(ours.idf_), 1)
-    np.testing.assert_array_equal(counts.toarray(), wanted[:, order].toarray())
+    names, found = theirs.get_feature_names_out().tolist(), ours.get_feature_names_out().tolist()
+    assert sorted(found) == names
+    assert_rows(ours, texts, wanted[:, [names.index(name) for name in found]])
 
 
-def test_values_are_sublinear_tf_idf():
-    theirs = TfidfVectorizer(sublinear_tf=True, norm=None, min_df=2, ngram_range=(1, 2))
-    wanted = theirs.fit_transform(TEXTS).toarray()
-    ours = TextVectorizer(2)
-    found = ours.fit_transform(TEXTS)
-    order = [list(theirs.get_feature_names_out()).index(n) for n in ours.get_feature_names_out()]
-    np.testing.assert_allclose(found.toarray(), wanted[:, order], rtol=1e-6)
-    np.testing.assert_array_equal(found.toarray(), ours.transform(TEXTS).toarray())
-    assert found.has_canonical_format
+@settings(deadline=None, max_examples=40)
+@given(
+    st.lists(st.lists(st.text("abcd", min_size=2, max_size=6), max_size=6), min_size=1, max_size=9),
+    st.sampled_from([(4, 4), (3, 5), (1, 2)]),
+)
+def test_character_rows_are_those_of_scikit_learn(texts, lengths):
+    texts = [" ".join(words) for words in texts]
+    theirs = TfidfVectorizer(analyzer="char_wb", ngram_range=lengths, sublinear_tf=True)
+    try:
+        wanted = theirs.fit_transform(texts).toarray()
+    except ValueError:
+        with pytest.raises(ValueError, match="must have a n-gram"):
+            TextVectorizer(characters=lengths, min_df=1).fit(texts)
+        return
+    ours = TextVectorizer(characters=lengths, min_df=1).fit(texts)
+    assert ours.get_feature_names_out().tolist() == theirs.get_feature_names_out().tolist()
+    assert_rows(ours, texts, wanted)
+
+
+def test_one_length_of_n_grams():
+    one = TextVectorizer(characters=3, min_df=1).fit(TEXTS)
+    two = TextVectorizer(characters=(3, 3), min_df=1).fit(TEXTS)
+    assert one.get_feature_names_out().tolist() == two.get_feature_names_out().tolist()
 
 
 def test_most_frequent_features_are_kept():
@@ -146,7 +138,7 @@ def test_a_pair_whose_words_are_dropped_is_still_found():
     ours = TextVectorizer(2, min_df=1, max_features=3).fit([*texts, "zz aa bb", "aa", "cc aa bb"])
     assert ours.get_feature_names_out().tolist() == ["aa", "cc", "cc cc"]
     ours.word_feature_ = np.full_like(ours.word_feature_, -1)
-    ours.idf_, ours.features_ = ours.idf_[2:], None
+    ours.idf_ = ours.idf_[2:]
     ours.features_ = ours.make_features()
     assert ours.get_feature_names_out().tolist() == ["cc cc"]
     assert ours.transform(texts).toarray().astype(bool).ravel().tolist() == [

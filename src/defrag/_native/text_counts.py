@@ -1,46 +1,142 @@
-"""Texts as words and counts; see ``cpp/core/text_counts.hpp``."""
+"""Texts as words and rows; see ``cpp/core/text_corpus.hpp`` and its neighbours."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
 from defrag import _core
-from defrag._core import TextFeatures
+from defrag._core import TextCorpus, TextFeatures
 from defrag._native.arrays import csr_from_parts
 
 if TYPE_CHECKING:
-    from defrag.typing import Csr, Ids, Offsets, Progress
+    from defrag.typing import Csr, Floats, Ids, Offsets
 
-__all__ = ["TextFeatures", "TokenizedTexts", "count_features", "tokenize"]
+__all__ = [
+    "Occurrences",
+    "PlacedWords",
+    "Terms",
+    "TextCorpus",
+    "TextFeatures",
+    "choose_terms",
+    "find_features",
+    "split_words",
+    "text_features",
+    "weigh_corpus",
+    "weigh_texts",
+]
 
 
-class TokenizedTexts(NamedTuple):
-    """The distinct words of some texts, sorted by their UTF-8, and each text as their numbers.
+class Terms(NamedTuple):
+    """The terms that are features: words, or character n-grams, and pairs of words.
 
     Parameters
     ----------
     words : list of str
-        The words.
-    indptr : ndarray of int64, shape (n_texts + 1,)
-        Where the words of each text begin in ``tokens``.
-    tokens : ndarray of int32
-        Numbers of words.
+        The words of features and of pairs, sorted by their UTF-8.
+    word_feature : ndarray of int32
+        The feature of each word; -1 for one that is only part of a pair.
+    pairs : ndarray of int32, shape (2 * n_pairs,)
+        The words of each pair.
+    idf : ndarray of float32, shape (n_features,)
+        The inverse document frequency of each feature.
     """
 
     words: list[str]
-    indptr: Offsets
-    tokens: Ids
+    word_feature: Ids
+    pairs: Ids
+    idf: Floats
 
 
-def tokenize(
-    texts: list[str], *, n_threads: int, progress: Progress | None = None
-) -> TokenizedTexts:
-    """Split texts into words."""
-    return TokenizedTexts(*_core.tokenize(texts, n_threads=n_threads, progress=progress))
+class PlacedWords(NamedTuple):
+    """The words of a text, and the characters where they begin and end."""
+
+    words: list[str]
+    begins: Offsets
+    ends: Offsets
 
 
-def count_features(
-    features: TextFeatures, texts: list[str], n_features: int, n_threads: int
+class Occurrences(NamedTuple):
+    """Features in a sequence of words.
+
+    Parameters
+    ----------
+    features : ndarray of int32
+        The features.
+    first, last : ndarray of int64
+        The words that they begin and end in.
+    begins, ends : ndarray of int64
+        Characters from the beginning of those words; an end may be beyond its word.
+    """
+
+    features: Ids
+    first: Offsets
+    last: Offsets
+    begins: Offsets
+    ends: Offsets
+
+
+def choose_terms(
+    corpus: TextCorpus,
+    *,
+    pairs: bool,
+    characters: tuple[int, int],
+    min_df: int,
+    max_features: int | None,
+    n_threads: int,
+) -> Terms:
+    """Choose the features of a corpus, whose rare words are dropped.
+
+    Parameters
+    ----------
+    corpus : TextCorpus
+        The training texts.
+    pairs : bool
+        Whether pairs of neighbouring words are terms.
+    characters : tuple of two ints
+        Lengths of character n-grams; (0, 0) for words.
+    min_df : int
+        The least number of texts of a term.
+    max_features : int or None
+        The most terms.
+    n_threads : int
+        Threads.
+    """
+    least, most = characters
+    return Terms(
+        *corpus.choose_terms(
+            pairs=pairs,
+            least=least,
+            most=most,
+            min_df=min_df,
+            max_features=max_features,
+            n_threads=n_threads,
+        )
+    )
+
+
+def text_features(terms: Terms, characters: tuple[int, int]) -> TextFeatures:
+    """Return the tables that the kernels look terms up in."""
+    least, most = characters
+    return TextFeatures(*terms, least=least, most=most)
+
+
+def split_words(text: str) -> PlacedWords:
+    """Return the words of a text in Unicode's normal form C."""
+    return PlacedWords(*_core.split_words(text))
+
+
+def weigh_texts(features: TextFeatures, texts: list[str], n_features: int, n_threads: int) -> Csr:
+    """Return the L2-normalised tf-idf values of texts."""
+    return csr_from_parts(features.weigh(texts, n_threads=n_threads), (len(texts), n_features))
+
+
+def weigh_corpus(
+    features: TextFeatures, corpus: TextCorpus, shape: tuple[int, int], n_threads: int
 ) -> Csr:
-    """Count the features of texts."""
-    return csr_from_parts(features.count(texts, n_threads=n_threads), (len(texts), n_features))
+    """Return the L2-normalised tf-idf values of a corpus."""
+    return csr_from_parts(features.weigh_corpus(corpus, n_threads=n_threads), shape)
+
+
+def find_features(features: TextFeatures, words: list[str]) -> Occurrences:
+    """Return all features in a sequence of words."""
+    return Occurrences(*features.find(words))

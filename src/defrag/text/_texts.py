@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from defrag.typing import Csr
 
 __all__ = ["NamedLabels", "check_label_names", "check_texts"]
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def check_texts(texts: Any) -> list[str]:
@@ -32,17 +35,18 @@ def check_texts(texts: Any) -> list[str]:
             raise ValueError(  # noqa: TRY004 - as every other bad value
                 f"text {number} must be a string, got {_shown(text)}"
             )
-        if text.isascii():
-            continue
-        if not unicodedata.is_normalized("NFC", text):
-            checked[number] = unicodedata.normalize("NFC", text)
-        try:
-            checked[number].encode()
-        except UnicodeEncodeError as error:
-            raise ValueError(
-                f"text {number} has a lone surrogate at character {error.start}"
-            ) from error
+        if not text.isascii():
+            checked[number] = _normalise(number, text)
     return checked
+
+
+def _normalise(number: int, text: str) -> str:
+    surrogate = _SURROGATE.search(text)
+    if surrogate is not None:
+        raise ValueError(f"text {number} has a lone surrogate at character {surrogate.start()}")
+    if unicodedata.is_normalized("NFC", text):
+        return text
+    return unicodedata.normalize("NFC", text)
 
 
 class NamedLabels:

@@ -13,6 +13,8 @@ from defrag.persistence._strings import pack_strings, string_arrays, unpack_stri
 from defrag.persistence.codecs._base import MOST, SEED, Codec, SaveOptions, Unfitted, stored_rules
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from defrag.text import TextClassifier, TextVectorizer
 
 __all__ = ["TextClassifierCodec", "VectorizerCodec"]
@@ -33,6 +35,12 @@ class VectorizerCodec(Codec):
             },
         )
         super().__init__(estimator, schema)
+
+    def rebuild(self, parameters: Mapping[str, Any]) -> Any:
+        """Make a vectoriser that is not fitted; JSON has lists for tuples."""
+        characters = parameters["characters"]
+        given = tuple(characters) if isinstance(characters, list) else characters
+        return super().rebuild({**parameters, "characters": given})
 
     def encode(self, model: TextVectorizer, options: SaveOptions) -> Part:  # noqa: ARG002 - no weights
         """Turn a fitted vectoriser into a part."""

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "core/text_corpus.hpp"
+
+#include <stdexcept>
+
+#include "core/words.hpp"
+
+namespace defrag {
+namespace {
+
+constexpr std::int64_t kTextsPerBlock = 1024;
+
+struct Worker {
+    Words words;
+    Vocabulary vocabulary;
+};
+
+/// The texts of one block, in the numbers of the worker that read them.
+struct Block {
+    unsigned worker = 0;
+    Vector<std::int64_t> sizes;
+    Vector<std::int32_t> tokens;
+};
+
+void split_block(const Texts& texts, std::int64_t begin, std::int64_t end, Worker& worker,
+                 Block& block) {
+    Words& words = worker.words;
+    for (std::int64_t i = begin; i < end; ++i) {
+        words.split(texts[i]);
+        for (std::int64_t w = 0; w < words.size(); ++w) worker.vocabulary.prefetch(words.hash(w));
+        for (std::int64_t w = 0; w < words.size(); ++w) {
+            block.tokens.push_back(worker.vocabulary.intern(words[w], words.hash(w)));
+        }
+        block.sizes.push_back(words.size());
+    }
+}
+
+/// The numbers of each worker's words in the first worker's vocabulary, which gets all of them.
+Vector<Vector<std::int32_t>> merge_vocabularies(Vector<Worker>& workers) {
+    Vector<Vector<std::int32_t>> maps(workers.size());
+    Vocabulary& merged = workers[0].vocabulary;
+    for (std::int64_t w = 1; w < workers.size(); ++w) {
+        const Vocabulary& own = workers[w].vocabulary;
+        maps[w].reserve(own.size());
+        for (std::int32_t id = 0; id < own.size(); ++id) maps[w].push_back(merged.intern(own[id]));
+        workers[w].vocabulary = Vocabulary();
+    }
+    return maps;
+}
+
+}  // namespace
+
+TextCorpus split_texts(const Context& context, const Texts& texts) {
+    if (texts.size() > INT32_MAX) throw std::length_error("more than 2^31 - 1 texts");
+    context.expect(texts.size());
+    Vector<Block> blocks((texts.size() + kTextsPerBlock - 1) / kTextsPerBlock);
+    Vector<Worker> workers(context.n_threads());
+    parallel_for(context, texts.size(), kTextsPerBlock,
+                 [&](std::int64_t begin, std::int64_t end, unsigned worker) {
+                     Block& block = blocks[begin / kTextsPerBlock];
+                     block.worker = worker;
+                     split_block(texts, begin, end, workers[worker], block);
+                     context.advance(end - begin);
+                 });
+    const Vector<Vector<std::int32_t>> maps = merge_vocabularies(workers);
+    TextCorpus corpus;
+    corpus.words = workers[0].vocabulary.take_strings();
+    corpus.indptr.reserve(texts.size() + 1);
+    Vector<std::int64_t> starts;
+    for (const Block& block : blocks) {
+        starts.push_back(corpus.indptr.back());
+        for (const std::int64_t size : block.sizes) {
+            corpus.indptr.push_back(corpus.indptr.back() + size);
+        }
+    }
+    corpus.tokens.resize(corpus.indptr.back());
+    parallel_for(context, blocks.size(), 1, [&](std::int64_t b, std::int64_t, unsigned) {
+        Block& block = blocks[b];
+        const Vector<std::int32_t>& map = maps[block.worker];
+        auto to = corpus.tokens.begin() + starts[b];
+        for (const std::int32_t token : block.tokens) *to++ = map.empty() ? token : map[token];
+        block = Block();
+    });
+    return corpus;
+}
+
+void TextCorpus::replace_words(const Texts& replacements) {
+    if (replacements.size() != words.size()) {
+        throw std::invalid_argument("a corpus must have as many new words as words");
+    }
+    Vocabulary vocabulary;
+    Vector<std::int32_t> map;
+    map.reserve(replacements.size());
+    for (const std::string_view word : replacements) map.push_back(vocabulary.intern(word));
+    for (std::int32_t& token : tokens) token = token < 0 ? token : map[token];
+    words = vocabulary.take_strings();
+}
+
+Vector<TermTally> TextCorpus::keep_frequent_words(const Context& context, std::int32_t min_df) {
+    const Vector<TermTally> tallies =
+        tally_terms(context, n_texts(), words.size(), [&](std::int32_t text, auto count) {
+            for (std::int64_t t = indptr[text]; t < indptr[text + 1]; ++t) {
+                if (tokens[t] >= 0) count(tokens[t]);
+            }
+        });
+    FrequentTerms frequent = frequent_terms(words, tallies, min_df);
+    for (std::int32_t& token : tokens) token = token < 0 ? token : frequent.ranks[token];
+    words = std::move(frequent.strings);
+    return std::move(frequent.tallies);
+}
+
+FrequentTerms frequent_terms(const StringList& strings, const Vector<TermTally>& tallies,
+                             std::int32_t min_df) {
+    StringList kept;
+    Vector<std::int32_t> numbers;
+    for (std::int32_t term = 0; term < tallies.size(); ++term) {
+        if (tallies[term].n_texts < min_df) continue;
+        kept.push(strings[term]);
+        numbers.push_back(term);
+    }
+    FrequentTerms result;
+    result.ranks.assign(tallies.size(), -1);
+    for (const std::int32_t place : order_by_bytes(kept)) {
+        const std::int32_t term = numbers[place];
+        result.ranks[term] = static_cast<std::int32_t>(result.tallies.size());
+        result.tallies.push_back(tallies[term]);
+        result.strings.push(kept[place]);
+    }
+    return result;
+}
+
+}  // namespace defrag

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "core/parallel.hpp"
+#include "core/vocabulary.hpp"
+
+namespace defrag {
+
+using Texts = Vector<std::string_view>;
+
+/// In how many texts a term occurs, and how often in all of them.
+struct TermTally {
+    std::int32_t last_text = -1;
+    std::int32_t n_texts = 0;
+    std::int64_t n_times = 0;
+
+    void count(std::int32_t text) {
+        n_texts += last_text != text;
+        last_text = text;
+        ++n_times;
+    }
+};
+
+/// Texts as sequences of numbers of words. Those of text i are tokens[indptr[i]] to
+/// tokens[indptr[i + 1] - 1]; -1 is a word that was dropped.
+struct TextCorpus {
+    StringList words;
+    Vector<std::int64_t> indptr{0};
+    Vector<std::int32_t> tokens;
+
+    std::int32_t n_texts() const { return static_cast<std::int32_t>(indptr.size() - 1); }
+
+    /// Puts other words, such as stems, in the place of the words: replacements[i] for word i.
+    void replace_words(const Texts& replacements);
+
+    /// Drops the words of fewer than `min_df` texts and numbers the others by their bytes.
+    /// Returns the tallies of those that are left.
+    Vector<TermTally> keep_frequent_words(const Context& context, std::int32_t min_df);
+};
+
+/// Terms in the order of their bytes, and the rank of each of the terms that they were chosen
+/// from, or -1.
+struct FrequentTerms {
+    StringList strings;
+    Vector<TermTally> tallies;
+    Vector<std::int32_t> ranks;
+};
+
+/// The terms of at least `min_df` texts.
+FrequentTerms frequent_terms(const StringList& strings, const Vector<TermTally>& tallies,
+                             std::int32_t min_df);
+
+/// Splits texts into words. Workers number the words that they meet on their own; the numbers are
+/// merged afterwards, so that they depend on the number of threads until keep_frequent_words ranks
+/// them, and nothing else may. O(bytes); memory: 8 bytes a token, and the distinct words once per
+/// worker. Throws std::length_error for more than 2^31 - 1 texts.
+TextCorpus split_texts(const Context& context, const Texts& texts);
+
+/// Counts the terms of all texts: visit(text, count) calls count(term) for each occurrence of a
+/// term in a text. Memory: 16 bytes per term and worker.
+template <class Visit>
+Vector<TermTally> tally_terms(const Context& context, std::int32_t n_texts, std::int64_t n_terms,
+                              Visit visit) {
+    constexpr std::int64_t kTextsPerBlock = 1024;
+    Vector<Vector<TermTally>> tallies(context.n_threads());
+    context.expect(n_texts);
+    parallel_for(context, n_texts, kTextsPerBlock,
+                 [&](std::int64_t begin, std::int64_t end, unsigned worker) {
+                     Vector<TermTally>& own = tallies[worker];
+                     if (own.empty()) own.resize(n_terms);
+                     for (std::int64_t i = begin; i < end; ++i) {
+                         const auto text = static_cast<std::int32_t>(i);
+                         visit(text, [&](std::int32_t term) { own[term].count(text); });
+                     }
+                     context.advance(end - begin);
+                 });
+    Vector<TermTally> sums(n_terms);
+    for (const Vector<TermTally>& own : tallies) {
+        for (std::int64_t term = 0; term < own.size(); ++term) {
+            sums[term].n_texts += own[term].n_texts;
+            sums[term].n_times += own[term].n_times;
+        }
+    }
+    return sums;
+}
+
+}  // namespace defrag
