@@ -26,7 +26,7 @@ def test_the_picture_has_the_steps_of_the_contract():
     steps = [
         {name.strip(' "()') for name in layer.split("|")} for layer in re.findall(r'"(.*)"', layers)
     ]
-    picture = PAGE.split("```")[1].replace("_estimator > ", "_estimator\n")
+    picture = PAGE.split("```")[1].replace(" > ", "\n")
     lines = [line for line in picture.strip().splitlines() if line.strip() != "|"]
     drawn = [set(re.match(r"[a-z_]+( \| [a-z_]+)*", line).group().split(" | ")) for line in lines]
     to_come = {"serving", "report", "distributed", "explain", "rivals"}
