@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import bz2
+import gzip
 import lzma
 
 import pytest
 
 from defrag.exceptions import FormatError
-from defrag.io import read_texts
+from defrag.io import ReadLimits, read_texts
 
 
 def write(path, text):
@@ -32,28 +34,86 @@ def test_texts_alone_and_compressed(tmp_path):
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("{", r"a:2: invalid JSON: .* at character 1"),
-        ("[]", r"a:2: expected a JSON object, got \[\]"),
-        ('{"body": "x"}', "a:2: expected 'text', or 'title' and 'content'"),
-        ('{"text": 3, "labels": []}', "a:2: 'text' must be a string, got 3"),
-        ('{"text": "x", "labels": [1]}', r"a:2: 'labels' must be a list of names .*, got \[1\]"),
-        ('{"text": "x", "labels": [""]}', "a:2: 'labels' must be a list of names"),
-        ('{"text": "x", "labels": {"a": 1}}', "a:2: 'labels' must be"),
-        ('{"text": "x"}', "a:2: a line without labels, but others have them"),
-        (b'{"text": "\xff"}', "a:2: invalid UTF-8 at byte 10 of the line"),
-        ("[" * 100_000, "a:2: invalid JSON"),
+        ("{", r"a.jsonl:2: invalid JSON: .* at character 1"),
+        ("[]", r"a.jsonl:2: expected a JSON object, got \[\]"),
+        ('{"body": "x"}', "a.jsonl:2: expected 'text', or 'title' and 'content'"),
+        ('{"text": 3, "labels": []}', "a.jsonl:2: 'text' must be a string, got 3"),
+        (
+            '{"text": "x", "labels": [1]}',
+            r"a.jsonl:2: 'labels' must be a list of names .*, got \[1\]",
+        ),
+        ('{"text": "x", "labels": [""]}', "a.jsonl:2: 'labels' must be a list of names"),
+        ('{"text": "x", "labels": {"a": 1}}', "a.jsonl:2: 'labels' must be"),
+        ('{"text": "x"}', "a.jsonl:2: a text without labels, but others have them"),
+        (b'{"text": "\xff"}', "a.jsonl:2: invalid UTF-8 at byte 10 of the line"),
+        ("[" * 100_000, "a.jsonl:2: invalid JSON"),
     ],
 )
 def test_broken_lines(tmp_path, line, message):
     first = b'{"text": "fine", "labels": ["a"]}\n'
-    path = write(tmp_path / "a", first + (line if isinstance(line, bytes) else line.encode()))
+    path = write(tmp_path / "a.jsonl", first + (line if isinstance(line, bytes) else line.encode()))
     with pytest.raises(FormatError, match=message):
         read_texts(path)
 
 
 def test_labels_that_come_later_and_no_texts(tmp_path):
-    path = write(tmp_path / "a", '{"text": "x"}\n{"text": "y", "labels": ["a"]}\n')
-    with pytest.raises(FormatError, match="a:2: a line without labels"):
+    path = write(tmp_path / "a.jsonl", '{"text": "x"}\n{"text": "y", "labels": ["a"]}\n')
+    with pytest.raises(FormatError, match=r"a\.jsonl:2: a text without labels"):
         read_texts(path)
     with pytest.raises(FormatError, match="has no texts"):
-        read_texts(write(tmp_path / "b", "\n\n"))
+        read_texts(write(tmp_path / "b.jsonl", "\n\n"))
+
+
+def test_labels_of_other_programs(tmp_path):
+    path = write(
+        tmp_path / "a.json",
+        '{"text": "x", "subjects": [{"uri": "http://a/1", "label": "one"}]}\n'
+        '{"title": "y", "target_ind": [3, 0]}\n',
+    )
+    assert read_texts(path).labels == [["http://a/1"], ["3", "0"]]
+    for line, message in (
+        ('{"text": "x", "subjects": [{"label": "one"}]}', "'subjects' must be a list of objects"),
+        ('{"text": "x", "subjects": ["one"]}', "'subjects' must be a list of objects"),
+        ('{"text": "x", "target_ind": [-1]}', "'target_ind' must be a list of numbers"),
+        ('{"text": "x", "target_ind": [true]}', "'target_ind' must be a list of numbers"),
+        ('{"text": ' + "9" * 5000 + "}", "a.json:1: "),
+    ):
+        with pytest.raises(FormatError, match=message):
+            read_texts(write(tmp_path / "a.json", line))
+
+
+def test_a_format_that_is_not_known(tmp_path):
+    path = write(tmp_path / "a", '{"text": "x"}\n')
+    with pytest.raises(ValueError, match=r"a: the format must be one of .*: its name does not"):
+        read_texts(path)
+    with pytest.raises(ValueError, match=r"a: the format must be one of jsonl.*: got 'xml'"):
+        read_texts(path, form="xml")
+    assert read_texts(path, form="jsonl").texts == ["x"]
+
+
+@pytest.mark.parametrize("pack", [bz2.compress, gzip.compress, lzma.compress])
+def test_compressed_by_content(tmp_path, pack):
+    line = b'{"text": "one", "labels": ["a"]}\n'
+    content = pack(line * 50_000)
+    assert len(read_texts(write(tmp_path / "a.jsonl", content)).texts) == 50_000
+    with pytest.raises(FormatError, match=r"the compressed data are (truncated|damaged)"):
+        read_texts(write(tmp_path / "a.jsonl", content[: len(content) // 2]))
+    damaged = bytearray(content)
+    damaged[len(content) // 2] ^= 255
+    with pytest.raises(FormatError, match=r"the compressed data are (truncated|damaged)"):
+        read_texts(write(tmp_path / "a.jsonl", bytes(damaged)))
+    with pytest.raises(FormatError, match="expands to more than 1000 bytes"):
+        read_texts(write(tmp_path / "a.jsonl", content), limits=ReadLimits(max_bytes=1000))
+
+
+def test_zstd_is_named(tmp_path):
+    with pytest.raises(FormatError, match=r"a\.jsonl: is compressed with zstd, which is not read"):
+        read_texts(write(tmp_path / "a.jsonl", b"\x28\xb5\x2f\xfd 1234567890"))
+
+
+def test_a_text_that_begins_as_bzip2(tmp_path):
+    with pytest.raises(FormatError, match=r"a\.jsonl:1: invalid JSON"):
+        read_texts(write(tmp_path / "a.jsonl", b"BZh and so on"))
+    assert read_texts(write(tmp_path / "a.jsonl", bz2.compress(b'{"text": ""}'))).texts == [""]
+    with pytest.raises(FormatError, match="has no texts"):
+        read_texts(write(tmp_path / "a.jsonl", bz2.compress(b"")))

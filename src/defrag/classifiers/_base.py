@@ -35,13 +35,15 @@ if TYPE_CHECKING:
     from defrag.io.files import PathLike
     from defrag.typing import Csr, Floats, Ids, LabelsLike, MatrixLike, Seed
 
-__all__ = ["Classifier", "labels_with_points", "unit_rows"]
+__all__ = ["WEIGHTS_RULE", "Classifier", "labels_with_points", "unit_rows"]
 
 # Rows in memory at a time while a matrix of scores is computed.
 _ROWS_AT_A_TIME = 20_000
 # A label is predicted if its score, between 0 and 1, is above this.
 _PREDICTED = 0.5
 _K_RULE = Int(1)
+WEIGHTS_RULE = Choice(("float32", "float16", "int8"))
+"""Types of weights in a model file."""
 _EMPTY_RULE = Choice(("bias", "nothing"))
 _THRESHOLD_RULE = Float(0.0, 1.0, none=True)
 
@@ -273,9 +275,8 @@ class Classifier(ClassifierMixin, Calibrated):
             Names of the features; default: the ``vocabulary_`` of this model.
         """
         check_is_fitted(self)
-        rule = Choice(("float32", "float16", "int8"))
-        if not rule.accepts(weights):
-            raise ValueError(f"weights must be {rule.describe()}, got {weights!r}")
+        if not WEIGHTS_RULE.accepts(weights):
+            raise ValueError(f"weights must be {WEIGHTS_RULE.describe()}, got {weights!r}")
         named = copy(self)  # the given names are stored in the file, not in this model
         for name, given, own, length in (
             ("label_names", label_names, self.label_names_, self.n_labels_),

@@ -12,8 +12,9 @@ from scipy import sparse
 
 from defrag._progress import progress_pulse
 from defrag.cli._console import escaped
+from defrag.exceptions import FormatError
 from defrag.io import read_labels, write_features, write_npz, write_svmlight, write_xmc
-from defrag.io.files import display_name, open_input
+from defrag.io.files import display_name, open_input, without_compression
 from defrag.io.formats import data_form, parse_data
 from defrag.io.svmlight import read_svmlight
 from defrag.io.xmc import check_rows
@@ -50,7 +51,8 @@ TruncatedFlag = Annotated[
     typer.Option("--allow-truncated", help="Accept fewer points than a header declares."),
 ]
 
-_COMPRESSED = (".gz", ".xz")
+# How texts begin in a file whose name does not say what it is.
+_TEXTS = {b"{": "jsonl", b"\xef\xbb\xbf{": "jsonl"}
 _TEXT_ENDINGS = ("", ".txt", ".xmc")
 _BY_EXTENSION = {".npz": "npz", ".svm": "svmlight", ".svmlight": "svmlight", ".libsvm": "svmlight"}
 
@@ -107,9 +109,7 @@ def form_of_output(path: str) -> Form:
 
 def _ending(path: str) -> str:
     """Return the ending of a name before that of a compression."""
-    for ending in _COMPRESSED:
-        path = path.removesuffix(ending)
-    return os.path.splitext(path)[1].lower()  # noqa: PTH122 - may be "-"
+    return os.path.splitext(without_compression(path))[1].lower()  # noqa: PTH122 - may be "-"
 
 
 def read(
@@ -163,6 +163,14 @@ def read(
 
 def parse(stream: InputStream, form: Form | None = None, **options: Any) -> Data:
     """Read XMC text or an archive from an open stream; see ``read``."""
+    beginning = stream.peek(16)
+    for start, corpus in _TEXTS.items():
+        if beginning.startswith(start):
+            raise FormatError(
+                stream.name,
+                "looks like texts: train, predict, evaluate, convert and info read them with "
+                f"--from {corpus}",
+            )
     found = Form.npz if data_form(stream) == "npz" else Form.xmc
     if form is not None and form is not found:
         raise ValueError(f"{stream.name}: expected {form.value}, found {found.value}")

@@ -20,7 +20,7 @@ from defrag._parameters import Choice, Float, OrAuto
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
 
-__all__ = ["NONE", "estimator_flags", "flag_name"]
+__all__ = ["NONE", "estimator_flags", "flag_name", "refuse_flags"]
 
 NONE = "none"
 """None on the command line."""
@@ -31,6 +31,13 @@ _ALIASES = {"random_state": ("--seed",)}
 def flag_name(parameter: str) -> str:
     """Return the flag of a parameter."""
     return "--" + parameter.replace("_", "-")
+
+
+def refuse_flags(where: str, flags: dict[str, Any]) -> None:
+    """Raise ValueError on the first flag that has a value but no use."""
+    for flag, value in flags.items():
+        if value is not None:
+            raise ValueError(f"{flag} changes nothing {where}")
 
 
 def estimator_flags(

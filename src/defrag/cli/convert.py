@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from defrag.cli._console import escaped, examples, print_next, print_written
+from defrag.cli._corpora import AnyFromFlag, form_of_corpus, form_of_matrix
 from defrag.cli._data import (
     BaseFlag,
+    Data,
     Form,
-    FromFlag,
     LabelsFlag,
     StrictFlag,
     TruncatedFlag,
@@ -21,7 +22,10 @@ from defrag.cli._data import (
     read,
     write,
 )
+from defrag.cli._flags import estimator_flags, flag_name, refuse_flags
 from defrag.cli._targets import check_targets
+from defrag.cli._text_conversion import vectorize, write_names
+from defrag.text import TextVectorizer
 
 __all__ = ["HELP", "convert"]
 
@@ -31,8 +35,11 @@ HELP = (
     "into two files (--labels reads, --labels-out writes the label file); svmlight, which has "
     "no header and requires --zero-based or --one-based; and npz, an archive that is read "
     "fastest. Names that end in .npz, .svm, .svmlight or .libsvm have these formats; .txt, .xmc "
-    "and names without a suffix are xmc. Names that end in .gz or .xz are compressed."
+    "and names without a suffix are xmc. Names that end in .gz, .bz2 or .xz are compressed. Texts "
+    "become matrices whose features are those of TextVectorizer; test texts get the features and "
+    "labels of a model with --like."
 ) + examples(
+    "defrag convert docs.jsonl train.txt --vocabulary-out words.txt --label-names-out labels.txt",
     "defrag convert train.txt train.npz",
     "defrag convert train.svm.xz train.txt --one-based",
     "defrag convert test.svm test.txt --one-based --n-features 5000",
@@ -42,11 +49,13 @@ HELP = (
 )
 
 
+@estimator_flags(TextVectorizer, without=("n_jobs", "verbose"))
 def convert(
     *,
+    context: typer.Context,  # noqa: ARG001 - the flags are read from it
     source: Annotated[str, typer.Argument(metavar="IN", help="The input; - is stdin.")],
     out: Annotated[str, typer.Argument(metavar="OUT", help="The output; - is stdout.")],
-    form: FromFlag = None,
+    form: AnyFromFlag = None,
     to: Annotated[
         Form | None, typer.Option("--to", help="Format of the output; default: by name.")
     ] = None,
@@ -61,33 +70,71 @@ def convert(
     n_labels: Annotated[
         int | None, typer.Option(help="Number of labels; overrides that of IN.")
     ] = None,
+    words_out: Annotated[
+        str | None,
+        typer.Option("--vocabulary-out", metavar="FILE", help="Write the features of texts."),
+    ] = None,
+    names_out: Annotated[
+        str | None,
+        typer.Option("--label-names-out", metavar="FILE", help="Write the label names of texts."),
+    ] = None,
+    like: Annotated[
+        str | None,
+        typer.Option(metavar="MODEL", help="Take features and labels from a model of texts."),
+    ] = None,
     strict: StrictFlag = False,
     allow_truncated: TruncatedFlag = False,
+    **parameters: Any,
 ) -> None:
     """Convert a data file to another format."""
     target = to or form_of_output(out)
-    check_targets({"OUT": out, "--labels-out": labels_out}, {"IN": source, "--labels": labels})
+    check_targets(
+        {
+            "OUT": out,
+            "--labels-out": labels_out,
+            "--vocabulary-out": words_out,
+            "--label-names-out": names_out,
+        },
+        {"IN": source, "--labels": labels, "--like": like},
+    )
     if labels_out is not None:
         _check_split(target, labels_out)
     if target is Form.svmlight:
         check_base(out, zero_based)
-    data = read(
-        source,
-        labels=labels,
-        form=form,
-        zero_based=zero_based,
-        n_features=n_features,
-        n_labels=n_labels,
-        strict=strict,
-        allow_truncated=allow_truncated,
-    )
-    if labels_out is not None and data.Y is None:
-        raise ValueError(f"--labels-out {labels_out}: the input has no labels")
+    corpus = form_of_corpus(source, form)
+    of_texts = {"--like": like, "--vocabulary-out": words_out, "--label-names-out": names_out}
+    named = None
+    if corpus is not None:
+        refuse_flags("on texts", {"--n-features": n_features, "--n-labels": n_labels})
+        if like is not None:
+            refuse_flags("with --like", {flag_name(name): parameters[name] for name in parameters})
+        named = vectorize(source, corpus, like=like, parameters=parameters)
+        data = Data(named.X, named.Y, target)
+    else:
+        of_texts |= {flag_name(name): parameters[name] for name in parameters}
+        refuse_flags("without texts", of_texts)
+        data = read(
+            source,
+            labels=labels,
+            form=form_of_matrix(form),
+            zero_based=zero_based,
+            n_features=n_features,
+            n_labels=n_labels,
+            strict=strict,
+            allow_truncated=allow_truncated,
+        )
+    for flag, path in (("--labels-out", labels_out), ("--label-names-out", names_out)):
+        if path is not None and data.Y is None:
+            raise ValueError(f"{flag} {path}: the input has no labels")
     write(out, replace(data, form=target, zero_based=zero_based), labels=labels_out)
     print_written(out, target.value, data.X, data.Y)
+    if named is not None:
+        write_names(words_out, named.vocabulary)
+        write_names(names_out, named.label_names)
     if data.Y is not None and out != "-":
-        also = "" if labels_out is None else f" --labels {escaped(labels_out)}"
-        print_next(f"defrag train {escaped(out)} model.safetensors{also}")
+        files = {"labels": labels_out, "vocabulary": words_out, "label-names": names_out}
+        also = [f" --{flag} {escaped(path)}" for flag, path in files.items() if path is not None]
+        print_next(f"defrag train {escaped(out)} model.safetensors{''.join(also)}")
 
 
 def _check_split(target: Form, labels_out: str) -> None:

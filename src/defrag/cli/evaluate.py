@@ -12,20 +12,20 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from defrag._progress import progress_pulse
-from defrag.cli._console import JsonFlag, escaped, examples, print_json
+from defrag.cli._alignment import Truth, align, read_any_predictions
+from defrag.cli._console import JsonFlag, examples, print_json
+from defrag.cli._corpora import AnyFromFlag, form_of_corpus, form_of_matrix, read_corpus
 from defrag.cli._data import (
     BaseFlag,
     Form,
-    FromFlag,
     LabelsFlag,
     StrictFlag,
     TruncatedFlag,
     form_of_name,
     read,
+    read_names,
 )
 from defrag.exceptions import FormatWarning
-from defrag.io import read_predictions
 from defrag.io.files import display_name
 from defrag.metrics import evaluate as evaluate_ranking
 from defrag.metrics import macro_precision
@@ -43,8 +43,10 @@ HELP = (
     "P: precision, nDCG: normalised discounted gain, R: recall, coverage: fraction of labels "
     "that are found for some point. PSP and PSnDCG weight rare labels more and require --train, "
     "as does the second table, the mean precision of labels from frequent to rare. Points "
-    "without true labels count as zero."
+    "without true labels count as zero. Predictions have ids, names or JSON lines, as 'defrag "
+    "predict' writes them; names are compared with those of texts, or with --label-names."
 ) + examples(
+    "defrag evaluate docs.jsonl predictions.txt",
     "defrag evaluate test.txt predictions.txt",
     "defrag evaluate test.txt predictions.txt --train train.txt",
     "defrag evaluate test.txt predictions.txt --train train.txt --A 0.6 --B 2.6 --k 1,5,10",
@@ -80,7 +82,13 @@ def evaluate(
     b: Annotated[
         float | None, typer.Option("--B", help="Parameter of the propensities.", show_default="1.5")
     ] = None,
-    form: FromFlag = None,
+    label_names: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE", help="Names of the labels of a matrix, for predictions with names."
+        ),
+    ] = None,
+    form: AnyFromFlag = None,
     zero_based: BaseFlag = None,
     labels: LabelsFlag = None,
     strict: StrictFlag = False,
@@ -97,30 +105,31 @@ def evaluate(
         raise ValueError(f"{flag} changes nothing without --train")
     if [data, predictions, train].count("-") > 1:
         raise ValueError("only one of DATA, PREDICTIONS and --train can be standard input")
-    with progress_pulse(f"reading {escaped(display_name(predictions))}"):
-        scores = read_predictions(predictions, strict=strict, allow_truncated=allow_truncated)
+    reading = {"strict": strict, "allow_truncated": allow_truncated}
+    found = read_any_predictions(predictions, **reading)
 
-    def labels_of(path: str, label_file: str | None) -> Csr:
-        # The number of labels is not in svmlight text, but in the predictions.
-        unsaid = (form or form_of_name(path)) is Form.svmlight
-        n_labels = scores.shape[1] if unsaid else None
-        found = read(
-            path,
-            labels=label_file,
-            form=form,
-            zero_based=zero_based,
-            n_labels=n_labels,
-            strict=strict,
-            allow_truncated=allow_truncated,
-        ).Y
-        if found is None:
+    def labels_of(path: str, label_file: str | None) -> Truth:
+        corpus = form_of_corpus(path, form)
+        if corpus is not None:
+            labels: Any = read_corpus(path, corpus).labels
+        else:
+            matrix = form_of_matrix(form)
+            # The number of labels is not in svmlight text, but in the header of predictions.
+            unsaid = (matrix or form_of_name(path)) is Form.svmlight
+            n_labels = found.n_labels if unsaid else None
+            options: dict[str, Any] = {"zero_based": zero_based, "n_labels": n_labels, **reading}
+            labels = read(path, labels=label_file, form=matrix, **options).Y
+        if labels is None:
             raise ValueError(f"{display_name(path)}: has no labels to compare with")
-        _check_same(predictions, path, "label", scores.shape[1], found.shape[1])
-        return found
+        return Truth(display_name(path), labels)
 
-    truth = labels_of(data, labels)
-    _check_same(predictions, data, "point", scores.shape[0], truth.shape[0])
-    seen = None if train is None else labels_of(train, train_labels)
+    named = labels_of(data, labels)
+    names = None
+    if label_names is not None:
+        names = read_names(label_names, named.labels.shape[1], "name", "label")
+    truth, scores, seen = align(
+        found, named, None if train is None else labels_of(train, train_labels), names
+    )
     depths = _check_depths(predictions, scores, depths)
     values = evaluate_ranking(truth, scores, seen, depths, **constants)
     rare = None if seen is None else macro_precision(truth, scores, seen, depths[0])
@@ -154,13 +163,6 @@ def _check_depths(predictions: str, scores: Csr, depths: list[int]) -> list[int]
     cut = ", ".join(str(depth) for depth in depths if depth not in reached)
     warnings.warn(f"{message}: left out k = {cut}", FormatWarning, stacklevel=2)
     return reached
-
-
-def _check_same(predictions: str, path: str, noun: str, found: int, expected: int) -> None:
-    if found != expected:
-        raise ValueError(
-            f"{display_name(predictions)}: {found} {noun}s, but {display_name(path)} has {expected}"
-        )
 
 
 def _table(values: dict[str, float], depths: Sequence[int]) -> Table:

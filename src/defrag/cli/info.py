@@ -5,6 +5,7 @@ A kind of text is one entry of `_KINDS`: how its beginning looks, and what descr
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,9 +14,9 @@ import typer
 
 from defrag._progress import progress_pulse
 from defrag.cli._console import JsonFlag, escaped, examples, print_json, print_values
+from defrag.cli._corpora import AnyFromFlag, form_of_corpus, form_of_matrix, read_corpus
 from defrag.cli._data import (
     BaseFlag,
-    FromFlag,
     LabelsFlag,
     StrictFlag,
     TruncatedFlag,
@@ -30,16 +31,20 @@ from defrag.persistence import describe as describe_model
 
 if TYPE_CHECKING:
     from defrag.cli._data import Data
+    from defrag.io.corpora import CorpusForm
     from defrag.io.files import InputStream
+    from defrag.io.texts import LabelledTexts
     from defrag.typing import Csr
 
 __all__ = ["HELP", "info"]
 
 HELP = (
-    "Describe a data file, a group file or a model file.\n\n"
-    "A file whose first line is one number is a group file; models are detected by their first "
-    "bytes or by the name *.safetensors; all other files are data."
+    "Describe a file of texts or data, a group file or a model file.\n\n"
+    "A file with a name such as docs.jsonl contains texts. A file whose first line is one number "
+    "is a group file; models are detected by their first bytes or by the name *.safetensors; all "
+    "other files are data."
 ) + examples(
+    "defrag info docs.jsonl",
     "defrag info train.txt.xz",
     "defrag info trainX.txt --labels trainY.txt",
     "defrag info train.svm --one-based",
@@ -55,7 +60,7 @@ def info(
     *,
     file: Annotated[str, typer.Argument(metavar="FILE", help="The file.")],
     labels: LabelsFlag = None,
-    form: FromFlag = None,
+    form: AnyFromFlag = None,
     zero_based: BaseFlag = None,
     strict: StrictFlag = False,
     allow_truncated: TruncatedFlag = False,
@@ -63,12 +68,15 @@ def info(
 ) -> None:
     """Describe a data file, a group file or a model file."""
     described: dict[str, Any] = {"file": display_name(file)}
-    if labels or (form or form_of_name(file)) is not None:
+    corpus = form_of_corpus(file, form)
+    if corpus is not None:
+        described |= _describe_texts(read_corpus(file, corpus), corpus)
+    elif labels or (form_of_matrix(form) or form_of_name(file)) is not None:
         # Flags about data make data of any file.
         data = read(
             file,
             labels=labels,
-            form=form,
+            form=form_of_matrix(form),
             zero_based=zero_based,
             strict=strict,
             allow_truncated=allow_truncated,
@@ -94,6 +102,11 @@ def _for_people(described: dict[str, Any]) -> dict[str, Any]:
         what = f"{described['points']:,} points of {features:,} features, {known}"
         command = f"defrag train {file} model.safetensors"
         command = command if labels is not None else f"defrag predict MODEL {file}"
+    elif kind == "texts":
+        known = "without labels" if labels is None else f"with {labels:,} labels"
+        what = f"{described['texts']:,} texts {known}"
+        command = f"defrag train {file} model.safetensors"
+        command = command if labels is not None else f"defrag predict MODEL {file}"
     elif kind == "groups":
         what = f"{described['groups']:,} groups of {features:,} features"
         command = f"defrag agglomerate DATA {file} OUT"
@@ -101,6 +114,8 @@ def _for_people(described: dict[str, Any]) -> dict[str, Any]:
         over = described.get("parameters", {}).get("base")
         base = f" of {over['kind']}" if isinstance(over, dict) else ""
         what = f"{kind}{base}: predicts {labels:,} labels from {features:,} features"
+        if kind == "text_classifier":
+            what = f"{kind}{base}: predicts {labels:,} labels from texts, by {features:,} features"
         command = f"defrag predict {file} DATA"
     else:
         what = f"{kind}: transforms {features:,} features"
@@ -164,6 +179,28 @@ def _describe_groups(stream: InputStream) -> dict[str, Any]:
 
 
 _KINDS = ((_looks_like_groups, _describe_groups),)
+
+
+def _describe_texts(corpus: LabelledTexts, form: CorpusForm) -> dict[str, Any]:
+    texts, labels = corpus
+    described: dict[str, Any] = {
+        "kind": "texts",
+        "form": form,
+        "texts": len(texts),
+        "characters per text": _spread(np.array([len(text) for text in texts])),
+        "empty texts": sum(not text.strip() for text in texts),
+        "labels": None,
+    }
+    if labels is not None:
+        counts = Counter(name for row in labels for name in set(row))
+        described |= {
+            "labels": len(counts),
+            "labels per text": _spread(np.array([len(set(row)) for row in labels])),
+            "texts without labels": sum(not row for row in labels),
+            "texts per label": _spread(np.array(list(counts.values()), dtype=np.int64)),
+            "labels of one text": sum(count == 1 for count in counts.values()),
+        }
+    return described
 
 
 def _describe_data(data: Data) -> dict[str, Any]:

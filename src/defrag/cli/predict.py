@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import warnings
 from contextlib import contextmanager
 from enum import Enum
-from typing import IO, TYPE_CHECKING, Annotated, Any
+from typing import IO, TYPE_CHECKING, Annotated
 
 import numpy as np
 import typer
@@ -14,27 +13,32 @@ import typer
 from defrag._progress import progress_bar, progress_pulse
 from defrag.classifiers._base import Classifier
 from defrag.cli._console import escaped, examples, print_message, print_next
+from defrag.cli._corpora import AnyFromFlag, form_of_corpus, form_of_matrix
 from defrag.cli._data import (
     BaseFlag,
     Form,
-    FromFlag,
     StrictFlag,
     TruncatedFlag,
     check_base,
     form_of_name,
 )
+from defrag.cli._rankings import json_lines, name_lines, named
 from defrag.cli._targets import check_targets
+from defrag.cli._text_prediction import TextRanking
 from defrag.exceptions import DataWarning, FormatError
 from defrag.io.atomic import atomic_writer
 from defrag.io.blocks import RowBlocks, cut_rows
+from defrag.io.corpora import open_corpus
 from defrag.io.files import display_name, open_input
 from defrag.io.predictions import format_ranking
 from defrag.io.svmlight import read_svmlight
 from defrag.persistence import load
+from defrag.text import TextClassifier
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from defrag.io.corpora import Corpus
     from defrag.typing import Csr, Floats, Ids
 
 __all__ = ["HELP", "predict"]
@@ -43,9 +47,10 @@ HELP = (
     "Predict the best labels of points.\n\n"
     "The output has a header with the numbers of points and labels, and a line of label:score "
     "pairs per point, best first; 'defrag evaluate' reads it. With --names the pairs have label "
-    "names, separated by tabs, and there is no header. Text is processed block by block, in "
-    "bounded memory."
+    "names, separated by tabs, and there is no header; a model of texts always writes names, and "
+    "none for a text without a known word. Files are processed block by block, in bounded memory."
 ) + examples(
+    "defrag predict model.safetensors docs.jsonl --output predictions.txt",
     "defrag predict model.safetensors test.txt --output predictions.txt",
     "defrag predict model.safetensors test.txt --top-k 3 --names",
     "xzcat test.txt.xz | defrag predict model.safetensors - --json | head",
@@ -62,7 +67,9 @@ class Empty(str, Enum):
 def predict(
     *,
     model: Annotated[str, typer.Argument(metavar="MODEL", help="The model file.")],
-    data: Annotated[str, typer.Argument(metavar="DATA", help="The points; labels are ignored.")],
+    data: Annotated[
+        str, typer.Argument(metavar="DATA", help="Texts or points; labels are ignored.")
+    ],
     top_k: Annotated[int, typer.Option(min=1, help="Number of labels per point.")] = 5,
     output: Annotated[str, typer.Option(metavar="FILE", help="Output file; - is stdout.")] = "-",
     names: Annotated[
@@ -72,7 +79,7 @@ def predict(
         Empty,
         typer.Option(help="What points without features get: the labels of the biases, or none"),
     ] = Empty.bias,
-    form: FromFlag = None,
+    form: AnyFromFlag = None,
     zero_based: BaseFlag = None,
     n_jobs: Annotated[int, typer.Option(help="Number of threads; -1 for all.")] = -1,
     strict: StrictFlag = False,
@@ -84,10 +91,25 @@ def predict(
     """Predict the best labels of points."""
     check_targets({"--output": output}, {"MODEL": model, "DATA": data})
     classifier = _load(model, n_jobs)
+    corpus = form_of_corpus(data, form)
+    if isinstance(classifier, TextClassifier):
+        if corpus is None:
+            raise ValueError(
+                f"{display_name(data)}: {escaped(model)} was trained on texts: give --from with "
+                "their format"
+            )
+        with open_corpus(data, corpus) as texts:
+            _predict_texts(classifier, texts, top_k, output, as_json=as_json)
+        return
+    if corpus is not None:
+        raise ValueError(
+            f"{display_name(data)}: are texts ({corpus}), but {escaped(model)} was trained on "
+            "matrices"
+        )
     known = _label_names(model, classifier) if names else None
     with _points(
         data,
-        form,
+        form_of_matrix(form),
         zero_based,
         classifier.n_features_in_,
         strict=strict,
@@ -101,9 +123,9 @@ def predict(
         ranked = _Ranking(classifier, points, min(top_k, classifier.n_labels_), empty.value)
         with atomic_writer(output) as file:
             if as_json:
-                _write(file, (_json_lines(*pair, known) for pair in ranked))
+                _write(file, (json_lines(named(ids, known), scores) for ids, scores in ranked))
             elif known is not None:
-                _write(file, (_name_lines(*pair, known) for pair in ranked))
+                _write(file, (name_lines(named(ids, known), scores) for ids, scores in ranked))
             else:
                 _write_text(file, points, ranked, classifier.n_labels_)
     if ranked.n_empty:
@@ -113,8 +135,23 @@ def predict(
         print_message(f"{escaped(display_name(data))}: {noun}: they get {told}")
     if output != "-":
         print_message(f"{points.n_rows:,} points written to {escaped(output)}")
-        if not (as_json or names):
+        if known is None:
             print_next(f"defrag evaluate {escaped(display_name(data))} {escaped(output)}")
+
+
+def _predict_texts(
+    classifier: TextClassifier, corpus: Corpus, k: int, output: str, *, as_json: bool
+) -> None:
+    ranked = TextRanking(classifier, corpus, k, as_json=as_json)
+    with atomic_writer(output) as file:
+        _write(file, ranked)
+    name = escaped(corpus.name)
+    if ranked.n_unknown:
+        share = f"{ranked.n_unknown:,} of {ranked.n_texts:,} texts"
+        print_message(f"{name}: {share} have no known word: they get no labels")
+    if output != "-":
+        print_message(f"{ranked.n_texts:,} texts written to {escaped(output)}")
+        print_next(f"defrag evaluate {name} {escaped(output)}")
 
 
 class _Rows:
@@ -129,10 +166,10 @@ class _Rows:
         return self._blocks
 
 
-def _load(path: str, n_jobs: int) -> Classifier:
+def _load(path: str, n_jobs: int) -> Classifier | TextClassifier:
     with progress_pulse(f"reading {escaped(path)}"):
         model = load(path)
-    if not isinstance(model, Classifier):
+    if not isinstance(model, (Classifier, TextClassifier)):
         raise ValueError(  # noqa: TRY004 - the file is wrong, not the type of an argument
             f"{path}: is a {type(model).__name__}, not a classifier"
         )
@@ -211,21 +248,3 @@ def _write_text(
         # The header has been written already.
         message = f"the header declares {declared} points, the file has {points.n_rows}"
         raise FormatError(points.name, message)
-
-
-def _json_lines(labels: Ids, scores: Floats, names: Sequence[str] | None) -> Iterator[str]:
-    for ids, values in zip(labels, _short(scores), strict=True):
-        found = [int(label) for label in ids if label >= 0]
-        shown: list[Any] = found if names is None else [names[label] for label in found]
-        yield json.dumps({"labels": shown, "scores": values[: len(found)].tolist()})
-
-
-def _name_lines(labels: Ids, scores: Floats, names: Sequence[str]) -> Iterator[str]:
-    for ids, values in zip(labels, _short(scores), strict=True):
-        pairs = zip(ids, values, strict=True)
-        yield "\t".join(f"{escaped(names[i])}:{value:.6g}" for i, value in pairs if i >= 0)
-
-
-def _short(scores: Floats) -> Any:
-    """Return doubles that print with as few digits as the floats."""
-    return scores.astype(str).astype(np.float64)

@@ -7,7 +7,7 @@ import os
 import time
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -23,17 +23,10 @@ from defrag.cli._console import (
     print_message,
     print_next,
 )
-from defrag.cli._data import (
-    BaseFlag,
-    FromFlag,
-    LabelsFlag,
-    StrictFlag,
-    TruncatedFlag,
-    read,
-    read_names,
-)
+from defrag.cli._corpora import AnyFromFlag, form_of_corpus, form_of_matrix, read_corpus
+from defrag.cli._data import BaseFlag, LabelsFlag, StrictFlag, TruncatedFlag, read, read_names
 from defrag.cli._estimate import estimate
-from defrag.cli._flags import estimator_flags
+from defrag.cli._flags import estimator_flags, flag_name, refuse_flags
 from defrag.cli._help import TrainCommand
 from defrag.cli._models import (
     Agglomeration,
@@ -45,11 +38,16 @@ from defrag.cli._models import (
     classifiers,
 )
 from defrag.cli._targets import check_targets
+from defrag.cli._text_models import VECTORIZER_FLAGS, build_text_classifier
 from defrag.imputation import Fiat
-from defrag.io.files import display_name
+from defrag.io.files import display_name, without_compression
 from defrag.reranking import Refrag
+from defrag.text import TextVectorizer
 
 if TYPE_CHECKING:
+    from defrag.classifiers._base import Classifier
+    from defrag.io.corpora import CorpusForm
+    from defrag.text import TextClassifier
     from defrag.typing import Csr
 
 __all__ = ["COMMAND", "HELP", "train"]
@@ -58,12 +56,15 @@ COMMAND = TrainCommand
 
 HELP = (
     "Train a classifier and write it to a model file.\n\n"
-    "The default is the recommended setting: label trees on groups of Hybrid. A flag that the "
-    "chosen classifier does not have is an error. Below are the flags that matter most; "
+    "DATA are texts with label names (JSON lines) or points with label ids (matrices). The "
+    "default is the recommended setting: for texts, label trees on focused words and pairs of "
+    "words; for matrices, label trees on groups of Hybrid. A flag that the chosen "
+    "classifier does not have is an error. Below are the flags that matter most; "
     "'defrag train --classifier NAME --help' shows all flags of a classifier and of reading data, "
     "and --agglomerate, --rerank or --impute before --help show theirs. The same data and seed "
     "give the same bytes for any number of threads."
 ) + examples(
+    "defrag train docs.jsonl model.safetensors",
     "defrag train train.txt model.safetensors",
     "defrag train train.txt model.safetensors --n-trees 3 --label-names labels.txt",
     "defrag train train.txt model.safetensors --classifier parabel --agglomerate xy",
@@ -87,13 +88,15 @@ class Weights(str, Enum):
     Hybrid,
     Agglomerated,
     without=("representation", "random_state", "n_jobs", "verbose"),
-    also=(Refrag, Fiat),
+    also=(Refrag, Fiat, TextVectorizer),
     hidden=("co_occurrence", "mode", "prefit", "row_norm"),
 )
 def train(
     *,
-    context: typer.Context,  # noqa: ARG001 - the flags are read from it
-    data: Annotated[str, typer.Argument(metavar="DATA", help="Training data; - is stdin.")],
+    context: typer.Context,
+    data: Annotated[
+        str, typer.Argument(metavar="DATA", help="Texts or points with labels; - is stdin.")
+    ],
     model: Annotated[
         str, typer.Argument(metavar="MODEL", help="The model file, usually *.safetensors.")
     ],
@@ -123,7 +126,7 @@ def train(
             metavar="FILE", help="Names of the features, one per line, stored in the model."
         ),
     ] = None,
-    form: FromFlag = None,
+    form: AnyFromFlag = None,
     zero_based: BaseFlag = None,
     labels: LabelsFlag = None,
     random_state: Annotated[int, typer.Option("--random-state", "--seed", help="Seed.")] = 0,
@@ -145,17 +148,35 @@ def train(
             "--vocabulary": vocabulary,
         },
     )
+    composed: dict[str, Any] = {
+        "rerank": rerank,
+        "impute": impute,
+        "run": {"random_state": random_state, "n_jobs": n_jobs},
+    }
+    corpus = form_of_corpus(data, form)
+    if corpus is not None:
+        refuse_flags(
+            f"on texts ({corpus})",
+            {"--vocabulary": vocabulary, "--label-names": label_names, "--labels": labels},
+        )
+        chosen = context.get_parameter_source("agglomerate")
+        agglomerated = chosen is not None and chosen.name == "COMMANDLINE"
+        text_classifier = build_text_classifier(
+            classifier.value, agglomerate.value if agglomerated else None, parameters, **composed
+        )
+        size = _train_texts(text_classifier, data, corpus, model, weights.value)
+        _report(model, size, as_json=as_json)
+        return
+    refuse_flags("without texts", {flag_name(n): parameters.get(n) for n in VECTORIZER_FLAGS})
     estimator = build_over(
         lambda others, run: build(classifier.value, agglomerate.value, others, **run),
         parameters,
-        rerank=rerank,
-        impute=impute,
-        run={"random_state": random_state, "n_jobs": n_jobs},
+        **composed,
     )
     points = read(
         data,
         labels=labels,
-        form=form,
+        form=form_of_matrix(form),
         zero_based=zero_based,
         strict=strict,
         allow_truncated=allow_truncated,
@@ -168,21 +189,48 @@ def train(
         names["label_names"] = read_names(label_names, Y.shape[1], "name", "label")
     if vocabulary is not None:
         names["vocabulary"] = read_names(vocabulary, X.shape[1], "word", "feature")
-    expected = estimate(estimator, X, Y)
-    print_message(f"training takes {expected.shown()}")
+    _announce(estimator, X, Y)
     begin = time.perf_counter()
     estimator.fit(X, Y)
     seconds = time.perf_counter() - begin
     with progress_pulse(f"writing {escaped(model)}"):
         estimator.save(model, weights=weights.value, **names)
-    _report(model, X, Y, seconds, as_json=as_json)
+    _report(model, _Trained(*X.shape, Y.shape[1], seconds), as_json=as_json)
+
+
+class _Trained(NamedTuple):
+    """Numbers of points, features and labels, and the seconds that training took."""
+
+    points: int
+    features: int
+    labels: int
+    seconds: float
+
+
+def _train_texts(
+    estimator: TextClassifier, data: str, form: CorpusForm, model: str, weights: str
+) -> _Trained:
+    texts, labels = read_corpus(data, form)
+    if labels is None:
+        raise ValueError(f"{display_name(data)}: has no labels")
+    begin = time.perf_counter()
+    estimator.fit_announced(texts, labels, _announce)
+    seconds = time.perf_counter() - begin
+    with progress_pulse(f"writing {escaped(model)}"):
+        estimator.save(model, weights=weights)
+    n_features = len(estimator.vectorizer_.idf_)
+    return _Trained(len(texts), n_features, len(estimator.classes_), seconds)
+
+
+def _announce(estimator: Classifier, X: Csr, Y: Csr) -> None:
+    print_message(f"training takes {estimate(estimator, X, Y).shown()}")
 
 
 def _check_target(model: str) -> None:
     """Raise an error before training if the model cannot be written."""
     if model == "-":
         return
-    if model.endswith((".gz", ".xz")):
+    if model != without_compression(model):
         raise ValueError(f"{model}: a model is mapped, so its file is not compressed")
     path = Path(os.path.realpath(model))
     code = 0
@@ -196,24 +244,15 @@ def _check_target(model: str) -> None:
         raise OSError(code, os.strerror(code), model)
 
 
-def _report(model: str, X: Csr, Y: Csr, seconds: float, *, as_json: bool) -> None:
+def _report(model: str, trained: _Trained, *, as_json: bool) -> None:
     if model == "-":
         return
     size = Path(model).stat().st_size
     if as_json:
-        print_json(
-            {
-                "model": model,
-                "points": X.shape[0],
-                "features": X.shape[1],
-                "labels": Y.shape[1],
-                "seconds": seconds,
-                "bytes": size,
-            }
-        )
+        print_json({"model": model, **trained._asdict(), "bytes": size})
     else:
         typer.echo(
-            f"{X.shape[0]:,} points, {X.shape[1]:,} features, {Y.shape[1]:,} labels: "
-            f"{seconds:.1f} s, {size / 1e6:.1f} MB in {escaped(model)}"
+            f"{trained.points:,} points, {trained.features:,} features, {trained.labels:,} labels: "
+            f"{trained.seconds:.1f} s, {size / 1e6:.1f} MB in {escaped(model)}"
         )
         print_next(f"defrag predict {escaped(model)} TEST_DATA --output predictions.txt")

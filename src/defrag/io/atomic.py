@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bz2
 import errno
 import fcntl
 import gzip
@@ -37,7 +38,7 @@ def atomic_writer(path: PathLike) -> Iterator[IO[bytes]]:
     ----------
     path : path
         The target; ``-`` is standard output. The file is compressed if its name ends in
-        ``.gz`` or ``.xz``. Devices and FIFOs are written directly.
+        ``.gz``, ``.bz2`` or ``.xz``. Devices and FIFOs are written directly.
 
     Yields
     ------
@@ -139,6 +140,9 @@ def _compressor(name: str, file: IO[bytes]) -> Iterator[IO[bytes]]:
     if name.endswith(".gz"):
         # No time stamp, so that equal data give equal bytes.
         with gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0) as packed:
+            yield cast("IO[bytes]", packed)
+    elif name.endswith(".bz2"):
+        with bz2.BZ2File(file, "wb") as packed:
             yield cast("IO[bytes]", packed)
     elif name.endswith(".xz"):
         with lzma.LZMAFile(file, "wb") as packed:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import io
 import lzma
@@ -19,7 +20,14 @@ from defrag.io.limits import ReadLimits
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["InputStream", "PathLike", "display_name", "open_input", "open_nonblocking"]
+__all__ = [
+    "InputStream",
+    "PathLike",
+    "display_name",
+    "open_input",
+    "open_nonblocking",
+    "without_compression",
+]
 
 PathLike: TypeAlias = str | os.PathLike[str]
 """A path, or ``-`` for standard input or output."""
@@ -35,12 +43,22 @@ INTERRUPT_SECONDS = 0.1
 
 _GZIP_MAGIC = b"\x1f\x8b"
 _XZ_MAGIC = b"\xfd7zXZ\x00"
+_BZIP2_MAGIC = (b"1A", b"\x17r")  # after BZh and a digit: of a block, or of an empty file
+_ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
+_SUFFIXES = (".gz", ".xz", ".bz2")
 
 
 def display_name(path: PathLike) -> str:
     """Return the name of a file in error messages."""
     text = os.fspath(path)
     return "<stdin>" if text == "-" else text
+
+
+def without_compression(path: str) -> str:
+    """Return a name without the suffix of a compression."""
+    for suffix in _SUFFIXES:
+        path = path.removesuffix(suffix)
+    return path
 
 
 class InputStream:
@@ -140,6 +158,11 @@ class InputStream:
             raise FormatError(self.name, "the compressed data are truncated") from error
         except (gzip.BadGzipFile, lzma.LZMAError, zlib.error) as error:
             raise FormatError(self.name, f"the compressed data are damaged: {error}") from error
+        except OSError as error:
+            if error.errno is not None:
+                raise
+            # What bzip2 raises.
+            raise FormatError(self.name, "the compressed data are damaged") from error
         if self._packed is not None:
             self._n_unpacked += len(block)
             self.limits.check_expansion(self.name, self._packed.n_read, self._n_unpacked)
@@ -171,7 +194,7 @@ class _Rewound(io.RawIOBase):
 
 @contextmanager
 def open_input(path: PathLike, limits: ReadLimits | None = None) -> Iterator[InputStream]:
-    """Open a file for reading; gzip and xz are recognised by their first bytes.
+    """Open a file for reading; gzip, bzip2 and xz are recognised by their first bytes.
 
     Parameters
     ----------
@@ -205,6 +228,11 @@ def open_input(path: PathLike, limits: ReadLimits | None = None) -> Iterator[Inp
         elif head == _XZ_MAGIC:
             with lzma.LZMAFile(buffered) as unpacked:
                 yield InputStream(unpacked, name, b"", limits, packed)
+        elif head.startswith(b"BZh") and head.endswith(_BZIP2_MAGIC):
+            with bz2.BZ2File(buffered) as unpacked:
+                yield InputStream(cast("IO[bytes]", unpacked), name, b"", limits, packed)
+        elif head.startswith(_ZSTD_MAGIC):
+            raise FormatError(name, "is compressed with zstd, which is not read: decompress it")
         else:
             yield InputStream(raw, name, head, limits)
 

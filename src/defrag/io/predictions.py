@@ -15,11 +15,11 @@ from defrag.io.files import open_input
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from defrag.io.files import PathLike
+    from defrag.io.files import InputStream, PathLike
     from defrag.io.limits import ReadLimits
     from defrag.typing import Csr, Floats, Ids, MatrixLike
 
-__all__ = ["format_ranking", "read_predictions", "write_predictions"]
+__all__ = ["format_ranking", "parse_predictions", "read_predictions", "write_predictions"]
 
 
 def read_predictions(
@@ -63,14 +63,26 @@ def read_predictions(
     ([0, 3, 1], 3)
     """
     with open_input(path, limits) as stream:
-        parsed = parse_text(
-            stream,
-            "scores",
-            strict=strict,
-            allow_truncated=allow_truncated,
-            n_labels=check_limit("n_labels", n_labels),
+        return parse_predictions(
+            stream, n_labels=n_labels, strict=strict, allow_truncated=allow_truncated
         )
-    return parsed.pairs
+
+
+def parse_predictions(
+    stream: InputStream,
+    *,
+    n_labels: int | None = None,
+    strict: bool = False,
+    allow_truncated: bool = False,
+) -> Csr:
+    """Read from an open stream; see ``read_predictions``."""
+    return parse_text(
+        stream,
+        "scores",
+        strict=strict,
+        allow_truncated=allow_truncated,
+        n_labels=check_limit("n_labels", n_labels),
+    ).pairs
 
 
 def write_predictions(path: PathLike, scores: MatrixLike) -> None:

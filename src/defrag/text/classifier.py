@@ -8,28 +8,39 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from defrag._estimator import Estimator, all_or_nothing, on_snapshot
+from defrag._estimator import Estimator, all_or_nothing, on_snapshot, save_model
 from defrag._parameters import Float, Int
 from defrag._validation import check_seed
 from defrag.classifiers import LabelTree
-from defrag.classifiers._base import Classifier
+from defrag.classifiers._base import WEIGHTS_RULE, Classifier
 from defrag.classifiers._composite import check_part
 from defrag.focusing import Focused
 from defrag.text._texts import check_label_names, check_texts
 from defrag.text.vectorizer import TextVectorizer
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
     from sklearn.utils import Tags
 
-    from defrag.typing import Floats, Seed
+    from defrag.io.files import PathLike
+    from defrag.typing import Csr, Floats, Seed
 
-__all__ = ["TextClassifier"]
+__all__ = ["TextClassifier", "default_base", "default_vectorizer"]
 
 _K_RULE = Int(1)
 _THRESHOLD_RULE = Float(0.0, 1.0)
+
+
+def default_base() -> Classifier:
+    """Return the classifier that is trained where none is given."""
+    return Focused(LabelTree(3))
+
+
+def default_vectorizer() -> TextVectorizer:
+    """Return the vectoriser that is fitted where none is given."""
+    return TextVectorizer(2)
 
 
 class TextClassifier(Estimator):
@@ -85,7 +96,6 @@ class TextClassifier(Estimator):
 
     parameter_rules: ClassVar[dict[str, Any]] = {"n_jobs": Int(none=True)}
 
-    @all_or_nothing
     def fit(self, texts: Sequence[str], labels: Any) -> TextClassifier:
         """Learn from texts and the names of their labels.
 
@@ -101,10 +111,27 @@ class TextClassifier(Estimator):
         self : TextClassifier
             The fitted classifier.
         """
+        return self.fit_announced(texts, labels, lambda *_: None)
+
+    @all_or_nothing
+    def fit_announced(
+        self, texts: Sequence[str], labels: Any, announce: Callable[[Classifier, Csr, Csr], None]
+    ) -> None:
+        """Learn as ``fit`` does, and say what before it takes long.
+
+        Parameters
+        ----------
+        texts : sequence of str
+            The texts.
+        labels : sequence of lists of str, or of str
+            The names of the labels of each text, or its one label.
+        announce : callable
+            Called with the classifier that is going to be trained, its points and its labels.
+        """
         self.check_parameters()
         seed = check_seed(self.random_state)
-        base = Focused(LabelTree(3)) if self.base is None else self.base
-        vectorizer = TextVectorizer(2) if self.vectorizer is None else self.vectorizer
+        base = default_base() if self.base is None else self.base
+        vectorizer = default_vectorizer() if self.vectorizer is None else self.vectorizer
         check_part(self, "base", base, Classifier)
         check_part(self, "vectorizer", vectorizer, TextVectorizer)
         checked = check_texts(texts)
@@ -112,9 +139,26 @@ class TextClassifier(Estimator):
         self.vectorizer_: TextVectorizer = clone(vectorizer).set_params(n_jobs=self.n_jobs)
         X = self.vectorizer_.fit_transform(checked)
         settings = {"random_state": seed, "n_jobs": self.n_jobs}
-        self.base_: Classifier = clone(base).set_params(**settings).fit_canonical(X, named.matrix)
+        blank: Classifier = clone(base).set_params(**settings)
+        announce(blank, X, named.matrix)
+        self.base_: Classifier = blank.fit_canonical(X, named.matrix)
         self.classes_: NDArray[Any] = np.array(named.names, dtype=object)
-        return self
+
+    def save(self, path: PathLike, *, weights: str = "float32") -> None:
+        """Write the fitted model to one file; :func:`defrag.load` reads it.
+
+        Parameters
+        ----------
+        path : path
+            The file, usually ``*.safetensors``. It appears whole or not at all, and the same
+            model gives the same bytes. ``n_jobs`` is not part of the model.
+        weights : {"float32", "float16", "int8"}, default="float32"
+            Type of the weights in the file; smaller types round the weights.
+        """
+        check_is_fitted(self)
+        if not WEIGHTS_RULE.accepts(weights):
+            raise ValueError(f"weights must be {WEIGHTS_RULE.describe()}, got {weights!r}")
+        save_model(self, path, weights=weights)
 
     @on_snapshot
     def predict_topk(self, texts: Sequence[str], k: int = 5) -> tuple[NDArray[np.object_], Floats]:

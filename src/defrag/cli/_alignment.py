@@ -1,0 +1,189 @@
+"""Predicted and true labels of any form, as matrices with the same columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from defrag._progress import progress_pulse
+from defrag.cli._console import escaped
+from defrag.exceptions import FormatError
+from defrag.io.files import display_name, open_input
+from defrag.io.named_predictions import parse_named_predictions, prediction_form
+from defrag.io.predictions import parse_predictions
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from defrag.typing import Csr
+
+__all__ = ["Aligned", "Predictions", "Truth", "align", "read_any_predictions"]
+
+
+@dataclass(frozen=True)
+class Predictions:
+    """Predicted labels of a file.
+
+    Attributes
+    ----------
+    name : str
+        The file.
+    labels : csr_array, or list of lists of int or str
+        A matrix of scores, or the labels of each point.
+    scores : list of lists of float
+        The scores of lists of labels.
+    escaped : bool
+        Whether characters of the names that cannot be printed are escaped.
+    """
+
+    name: str
+    labels: Any
+    scores: list[list[float]]
+    escaped: bool = False
+
+    @property
+    def n_labels(self) -> int | None:
+        """The number of labels, if the file declares it."""
+        return None if isinstance(self.labels, list) else int(self.labels.shape[1])
+
+    def have(self, kind: type[int | str]) -> bool:
+        """Return whether labels are ids (int) or names (str)."""
+        if not isinstance(self.labels, list):
+            return kind is int
+        return any(isinstance(label, kind) for row in self.labels for label in row)
+
+
+@dataclass(frozen=True)
+class Truth:
+    """True labels of a file: a matrix, or the names of each point."""
+
+    name: str
+    labels: Any
+
+    @property
+    def have_names(self) -> bool:
+        """Whether labels are names."""
+        return not sparse.issparse(self.labels)
+
+
+class Aligned(NamedTuple):
+    """Matrices with the same columns: true labels, scores and labels of the training data."""
+
+    truth: Csr
+    scores: Csr
+    seen: Csr | None
+
+
+def read_any_predictions(path: str, *, strict: bool, allow_truncated: bool) -> Predictions:
+    """Read predictions with ids, with names or as JSON lines."""
+    name = display_name(path)
+    with progress_pulse(f"reading {escaped(name)}"), open_input(path) as stream:
+        form = prediction_form(stream)
+        if form == "ids":
+            matrix = parse_predictions(stream, strict=strict, allow_truncated=allow_truncated)
+            return Predictions(name, matrix, [])
+        found = parse_named_predictions(stream, form)
+    return Predictions(name, found.labels, found.scores, escaped=form == "names")
+
+
+def align(
+    predictions: Predictions, truth: Truth, train: Truth | None, names: Sequence[str] | None
+) -> Aligned:
+    """Return predictions and true labels as matrices with the same columns.
+
+    Parameters
+    ----------
+    predictions : Predictions
+        What was predicted.
+    truth, train : Truth
+        True labels, and those of the training data.
+    names : sequence of str or None
+        Names of the columns of a matrix of true labels.
+
+    Raises
+    ------
+    ValueError
+        If they are not about the same points or labels.
+    """
+    others = [truth] if train is None else [truth, train]
+    if truth.have_names:
+        for other in others:
+            if not other.have_names:
+                raise ValueError(f"{other.name}: is a matrix, but {truth.name} has label names")
+        if predictions.have(int):
+            raise ValueError(
+                f"{predictions.name}: has label ids, but {truth.name} has names: predict with a "
+                "model of texts, or with --names"
+            )
+        return _align_names(predictions, others)
+    scores: Any = predictions.labels
+    if isinstance(scores, list):
+        scores = _by_id(predictions, truth, names)
+    for other in others:
+        if other.have_names:
+            raise ValueError(f"{other.name}: has label names, but {truth.name} is a matrix")
+        _check_same(predictions, other, "label", scores.shape[1], other.labels.shape[1])
+    _check_same(predictions, truth, "point", scores.shape[0], truth.labels.shape[0])
+    return Aligned(truth.labels, scores, None if train is None else train.labels)
+
+
+def _align_names(predictions: Predictions, others: list[Truth]) -> Aligned:
+    shown = _as_shown if predictions.escaped else list
+    rows = [[shown(row) for row in other.labels] for other in others]
+    known = sorted({name for lists in (predictions.labels, *rows) for row in lists for name in row})
+    numbers = {name: number for number, name in enumerate(known)}
+    truth, *seen = [_matrix(lists, numbers, None) for lists in rows]
+    scores = _matrix(predictions.labels, numbers, predictions.scores)
+    _check_same(predictions, others[0], "point", scores.shape[0], truth.shape[0])
+    return Aligned(truth, scores, seen[0] if seen else None)
+
+
+def _by_id(predictions: Predictions, truth: Truth, names: Sequence[str] | None) -> Csr:
+    """Return the scores of labels whose true ones are the columns of a matrix."""
+    n_labels = truth.labels.shape[1]
+    numbers: dict[Any, int]
+    if not predictions.have(str):
+        numbers = {number: number for number in range(n_labels)}
+    elif names is None:
+        raise ValueError(
+            f"{predictions.name}: has label names, but {truth.name} is a matrix: give --label-names"
+        )
+    else:
+        shown = _as_shown(names) if predictions.escaped else list(names)
+        numbers = {name: number for number, name in enumerate(shown)}
+        if len(numbers) < n_labels:
+            raise ValueError("the names of --label-names must differ from each other")
+    for line, row in enumerate(predictions.labels, 1):
+        for label in row:
+            if label not in numbers:
+                raise FormatError(predictions.name, f"label {label!r} is not known", line)
+    return _matrix(predictions.labels, numbers, predictions.scores)
+
+
+def _matrix(
+    rows: list[list[Any]], numbers: dict[Any, int], scores: list[list[float]] | None
+) -> Csr:
+    indptr = np.append(0, np.cumsum([len(row) for row in rows], dtype=np.int64))
+    indices = np.array([numbers[label] for row in rows for label in row], dtype=np.int32)
+    values = np.ones(len(indices)) if scores is None else [one for row in scores for one in row]
+    data = np.asarray(values, dtype=np.float32)
+    matrix = sparse.csr_array((data, indices, indptr), shape=(len(rows), len(numbers)))
+    matrix.sort_indices()
+    if scores is None:
+        matrix.sum_duplicates()
+        matrix.data[:] = 1.0
+    return matrix
+
+
+def _as_shown(names: Iterable[str]) -> list[str]:
+    return [escaped(name) for name in names]
+
+
+def _check_same(
+    predictions: Predictions, other: Truth, noun: str, found: int, expected: int
+) -> None:
+    if found != expected:
+        raise ValueError(f"{predictions.name}: {found} {noun}s, but {other.name} has {expected}")

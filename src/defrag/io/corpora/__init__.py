@@ -1,0 +1,18 @@
+"""Corpora: files of texts and the names of their labels, one module per format."""
+
+from __future__ import annotations
+
+from defrag.io.corpora._documents import CorpusOptions, Document, numbered_lines, shown
+from defrag.io.corpora._formats import CORPUS_FORMS, Corpus, CorpusForm, corpus_form, open_corpus
+
+__all__ = [
+    "CORPUS_FORMS",
+    "Corpus",
+    "CorpusForm",
+    "CorpusOptions",
+    "Document",
+    "corpus_form",
+    "numbered_lines",
+    "open_corpus",
+    "shown",
+]

@@ -1,0 +1,99 @@
+r"""JSON lines: ``{"text": "a fast sorting library", "labels": ["libc6", "perl"]}``.
+
+A title and a content may stand for the text. Annif's ``subjects`` (objects with a ``uri``) and
+the ``target_ind`` (numbers) of the Extreme Classification Repository may stand for the labels.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from defrag.exceptions import FormatError
+from defrag.io.corpora._documents import CorpusOptions, Document, numbered_lines, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from defrag.io.files import InputStream
+
+__all__ = ["read_json_lines"]
+
+
+def read_json_lines(stream: InputStream, options: CorpusOptions) -> Iterator[Document]:  # noqa: ARG001 - it needs none
+    """Yield the documents of a file of JSON lines; empty lines are skipped."""
+    for number, line in numbered_lines(stream):
+        if line.strip():
+            item = _parse(stream.name, number, line)
+            yield Document(
+                number, _text(stream.name, number, item), _labels(stream.name, number, item)
+            )
+
+
+def _parse(name: str, number: int, line: str) -> dict[str, Any]:
+    try:
+        item = json.loads(line)
+    except json.JSONDecodeError as error:
+        rule = f"invalid JSON: {error.msg} at character {error.pos}"
+        raise FormatError(name, rule, number) from None
+    except (RecursionError, ValueError) as error:  # numbers of thousands of digits
+        rule = "nested too deep" if isinstance(error, RecursionError) else str(error)
+        raise FormatError(name, f"invalid JSON: {rule}", number) from None
+    if not isinstance(item, dict):
+        raise FormatError(name, f"expected a JSON object, got {_shown(item)}", number)
+    return item
+
+
+def _text(name: str, number: int, item: dict[str, Any]) -> str:
+    if "text" in item:
+        parts = [("text", item["text"])]
+    else:
+        parts = [(key, item[key]) for key in ("title", "content") if key in item]
+    if not parts:
+        raise FormatError(name, "expected 'text', or 'title' and 'content'", number)
+    for key, value in parts:
+        if not isinstance(value, str):
+            raise FormatError(name, f"{key!r} must be a string, got {_shown(value)}", number)
+    return "\n".join(value for _, value in parts)
+
+
+def _labels(name: str, number: int, item: dict[str, Any]) -> list[str] | None:
+    for key, rule, read in _LABELS:
+        if key in item:
+            labels = read(item[key])
+            if labels is None or not all(labels):
+                got = _shown(item[key])
+                raise FormatError(name, f"{key!r} must be {rule}, got {got}", number)
+            return labels
+    return None
+
+
+def _names(value: Any) -> list[str] | None:
+    given = [value] if isinstance(value, str) else value
+    if not isinstance(given, list) or not all(isinstance(one, str) for one in given):
+        return None
+    return given
+
+
+def _uris(value: Any) -> list[str] | None:
+    if not isinstance(value, list) or not all(isinstance(one, dict) for one in value):
+        return None
+    return _names([one.get("uri") for one in value])
+
+
+def _numbers(value: Any) -> list[str] | None:
+    if not isinstance(value, list) or not all(type(one) is int and one >= 0 for one in value):
+        return None
+    return [str(one) for one in value]
+
+
+_LABELS = (
+    ("labels", "a list of names that are not empty", _names),
+    ("subjects", "a list of objects with a 'uri'", _uris),
+    ("target_ind", "a list of numbers from 0 on", _numbers),
+)
+"""The keys of labels: the first that a line has is read."""
+
+
+def _shown(value: Any) -> str:
+    return shown(json.dumps(value))

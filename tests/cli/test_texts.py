@@ -1,0 +1,287 @@
+"""The command line on texts: train, predict, evaluate, convert, info."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from defrag import Focused, LabelTree, Parabel, Refrag, TextClassifier, load
+from defrag.io import read_data, read_texts
+from tests.helpers.cli_running import check_refusal, run, run_well
+
+SUBJECTS = {
+    "algebra": "matrix vector product sparse dense",
+    "sorting": "quick merge sort order stable",
+    "files": "copy move large disk folder",
+    "http://a.org/x:1": "uri colon name label thing",
+}
+
+
+def documents(n_texts=24):
+    """Return texts of one or two subjects, by turns."""
+    subjects = list(SUBJECTS)
+    found = []
+    for number in range(n_texts):
+        labels = [subjects[number % 4], subjects[(number + number // 4 % 2) % 4]]
+        words = " ".join(SUBJECTS[label] for label in labels).split()
+        text = " ".join(np.random.default_rng(number).permutation(words)[:7])
+        found.append({"text": text, "labels": sorted(set(labels))})
+    return found
+
+
+def write_lines(path, items):
+    path.write_text("".join(json.dumps(item) + "\n" for item in items))
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    items = documents()
+    write_lines(tmp_path / "docs.jsonl", items)
+    write_lines(tmp_path / "docs", items)
+    write_lines(tmp_path / "bare.jsonl", [{"text": "quick sort"}, {"text": "unheard of"}])
+    write_lines(tmp_path / "none.jsonl", [{"text": "sort", "labels": []}])
+    (tmp_path / "bad.jsonl").write_text('{"text": "a", "labels": []}\n{"text": 3}\n')
+    (tmp_path / "train.txt").write_text("2 3 2\n0 1:1\n1 2:1\n")
+    return tmp_path
+
+
+def fitted(base=None, **settings):
+    texts, labels = read_texts("docs.jsonl")
+    return TextClassifier(base, random_state=0, **settings).fit(texts, labels)
+
+
+def test_train_is_the_recommended_classifier_of_texts():
+    said = run_well("train", "docs.jsonl", "m.safetensors")
+    assert said.startswith("24 points, ")
+    assert " 4 labels: " in said
+    model = load("m.safetensors")
+    assert isinstance(model.base_, Focused)
+    assert model.base_.base_.n_trees == 3
+    texts = read_texts("docs.jsonl").texts
+    expected = fitted()
+    assert model.vectorizer_.words_ == expected.vectorizer_.words_
+    for got, wanted in zip(model.predict_topk(texts), expected.predict_topk(texts), strict=True):
+        assert (got == wanted).all()
+
+
+@pytest.mark.parametrize(
+    ("flags", "base"),
+    [
+        ("--classifier parabel --n-trees 2", Focused(Parabel(2))),
+        ("--n-trees 1", Focused(LabelTree(1))),
+        ("--agglomerate none", LabelTree()),
+        ("--classifier parabel --rerank identity", Refrag(Focused(Parabel()))),
+    ],
+)
+def test_flags_of_the_classifier(flags, base):
+    assert not run("train", "docs.jsonl", "m.safetensors", *flags.split()).exit_code
+    model, texts = load("m.safetensors"), read_texts("docs.jsonl").texts
+    names, scores = fitted(base).predict_topk(texts, k=3)
+    assert (model.predict_topk(texts, k=3)[0] == names).all()
+    assert (model.predict_topk(texts, k=3)[1] == scores).all()
+
+
+def test_flags_of_the_vectorizer_and_weights():
+    run_well("train", "docs.jsonl", "one.safetensors", "--ngrams", "1", "--min-df", "3")
+    model = load("one.safetensors")
+    assert (model.vectorizer_.ngrams, model.vectorizer_.min_df) == (1, 3)
+    assert not len(model.vectorizer_.pairs_)
+    run_well("train", "docs.jsonl", "small.safetensors", "--weights", "int8")
+    described = json.loads(run_well("info", "small.safetensors", "--json"))
+    assert described["weight_type"] == "int8"
+    assert described["labels"] == 4
+
+
+def test_same_bytes_for_any_threads_and_for_standard_input(folder):
+    run_well("train", "docs.jsonl", "a.safetensors", "--n-jobs", "1")
+    run_well("train", "docs", "b.safetensors", "--from", "jsonl", "--n-jobs", "2")
+    run_well("train", "docs", "c.safetensors", "--format", "jsonl")
+    content = (folder / "a.safetensors").read_bytes()
+    assert content == (folder / "b.safetensors").read_bytes()
+    assert content == (folder / "c.safetensors").read_bytes()
+
+
+def test_predict_and_evaluate(folder):
+    run_well("train", "docs.jsonl", "m.safetensors")
+    run_well("predict", "m.safetensors", "docs.jsonl", "--output", "p.txt", "--top-k", "3")
+    run_well("predict", "m.safetensors", "docs.jsonl", "--output", "p.jsonl", "--json")
+    names, scores = fitted().predict_topk(read_texts("docs.jsonl").texts, k=3)
+    for line, row, values in zip(
+        (folder / "p.txt").read_text().splitlines(), names, scores, strict=True
+    ):
+        pairs = [pair.rpartition(":")[::2] for pair in line.split("\t")]
+        assert [name for name, _ in pairs] == row.tolist()
+        assert [np.float32(value) for _, value in pairs] == values.tolist()
+    first = json.loads((folder / "p.jsonl").read_text().splitlines()[0])
+    assert first["labels"][:3] == names[0].tolist()
+    by_names = json.loads(run_well("evaluate", "docs.jsonl", "p.txt", "--json", "--k", "1,3"))
+    by_json = json.loads(run_well("evaluate", "docs.jsonl", "p.jsonl", "--json", "--k", "1,3"))
+    assert by_names == by_json
+    truth = [item["labels"] for item in documents()]
+    hits = [row[0] in given for row, given in zip(names, truth, strict=True)]
+    assert by_names["P@1"] == pytest.approx(100 * np.mean(hits))
+    assert by_names["P@1"] > 90
+    weighted = run_well("evaluate", "docs.jsonl", "p.txt", "--train", "docs.jsonl", "--k", "1")
+    assert "PSP@k" in weighted
+
+
+def test_a_text_without_a_known_word_gets_no_labels(folder):
+    run_well("train", "docs.jsonl", "m.safetensors")
+    run_well("predict", "m.safetensors", "bare.jsonl", "--output", "p.txt")
+    lines = (folder / "p.txt").read_text().split("\n")
+    assert lines[0].startswith("sorting:")
+    assert lines[1:] == ["", ""]
+    run_well("predict", "m.safetensors", "bare.jsonl", "--json", "--output", "p.jsonl")
+    lines = (folder / "p.jsonl").read_text().splitlines()
+    assert json.loads(lines[1]) == {"labels": [], "scores": []}
+
+
+def test_names_that_cannot_be_printed_are_compared_as_they_are_shown(folder):
+    items = [{"text": item["text"], "labels": ["a\tb", "é"]} for item in documents()]
+    write_lines(folder / "odd.jsonl", items)
+    run("train", "odd.jsonl", "m.safetensors")
+    run_well("predict", "m.safetensors", "odd.jsonl", "--output", "p.txt")
+    assert "a\\tb:" in (folder / "p.txt").read_text()
+    values = json.loads(run_well("evaluate", "odd.jsonl", "p.txt", "--k", "1,2", "--json"))
+    assert values["P@2"] == 100
+
+
+def test_evaluate_a_matrix_by_names_and_json(folder):
+    (folder / "names.txt").write_text("un\ndeux\n")
+    (folder / "twice.txt").write_text("un\nun\n")
+    (folder / "p.names").write_text("un:0.9\tdeux:0.1\ndeux:0.8\n")
+    (folder / "p.json").write_text('{"labels": [0, 1], "scores": [0.9, 0.1]}\n'
+                                   '{"labels": [1], "scores": [0.8]}\n')  # fmt: skip
+    (folder / "p.ids").write_text("2 2\n0:0.9 1:0.1\n1:0.8\n")
+    commands = ["p.ids", "p.json", "p.names --label-names names.txt"]
+    found = [
+        json.loads(run_well("evaluate", "train.txt", *c.split(), "--k", "1", "--json"))
+        for c in commands
+    ]
+    assert found[0] == found[1] == found[2]
+    assert found[0]["P@1"] == 100
+    (folder / "p.other").write_text("un:0.9\ntrois:0.8\n")
+    for command, message in (
+        ("train.txt p.names", "p.names: has label names, but train.txt is a matrix: give --label-"),
+        ("train.txt p.other --label-names names.txt", "p.other:2: label 'trois' is not known"),
+        ("train.txt p.names --label-names twice.txt", "must differ from each other"),
+        ("docs.jsonl p.ids", "p.ids: has label ids, but docs.jsonl has names"),
+        ("docs.jsonl p.names", "p.names: 2 points, but docs.jsonl has 24"),
+        ("docs.jsonl p.names --train train.txt", "train.txt: is a matrix, but docs.jsonl has lab"),
+        ("train.txt p.ids --train docs.jsonl", "docs.jsonl: has label names, but train.txt is"),
+        ("bare.jsonl p.names", "bare.jsonl: has no labels to compare with"),
+    ):
+        check_refusal(folder, f"evaluate {command} --k 1", message)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("un:0.5\nun\n", "p:2: expected name:score, got un"),
+        ("un:0.5\nun:x\n", "p:2: expected name:score, got un:x"),
+        ("un:nan\n", "p:1: a score is not finite"),
+        ("un:0.5\tun:0.4\n", "p:1: a label is repeated in the line"),
+        ('{"labels": ["un"], "scores": [1]}\n{"labels": [1], "scores": [1]}\n', "p:2: ids and n"),
+        ('{"labels": ["un"], "scores": []}\n', "p:1: expected 'labels' and as many 'scores'"),
+        ('{"labels": [true], "scores": [1]}\n', "p:1: expected 'labels'"),
+        ('{"labels": ["un"], "scores": [1]}\n[]\n', "p:2: expected 'labels'"),
+        ('{"labels": ["un"], "scores": [1]}\n{\n', "p:2: invalid JSON"),
+    ],
+)
+def test_broken_predictions(folder, content, message):
+    (folder / "p").write_text(content)
+    check_refusal(folder, "evaluate docs.jsonl p --k 1", message)
+
+
+def test_convert_to_a_matrix_with_names(folder):
+    run_well(
+        *[
+            "convert",
+            "docs.jsonl",
+            "t.txt",
+            "--vocabulary-out",
+            "w.txt",
+            "--label-names-out",
+            "l.txt",
+        ]
+    )
+    X, Y = read_data("t.txt")
+    model = fitted(LabelTree())
+    words = (folder / "w.txt").read_text().splitlines()
+    assert words == model.vectorizer_.get_feature_names_out().tolist()
+    assert (folder / "l.txt").read_text().splitlines() == model.classes_.tolist()
+    assert (model.vectorizer_.transform(read_texts("docs.jsonl").texts) != X).nnz == 0
+    assert [sorted(model.classes_[row.indices]) for row in Y] == [
+        item["labels"] for item in documents()
+    ]
+    run_well(
+        *["train", "t.txt", "m.safetensors", "--vocabulary", "w.txt", "--label-names", "l.txt"]
+    )
+    run_well(*["convert", "docs.jsonl", "one.npz", "--ngrams", "1"])
+    assert read_data("one.npz")[0].shape[1] < X.shape[1]
+
+
+def test_convert_with_the_columns_of_a_model(folder):
+    run_well("train", "docs.jsonl", "m.safetensors")
+    model = load("m.safetensors")
+    write_lines(
+        folder / "test.jsonl", [{"text": "merge sort", "labels": ["sorting", "new"]}] * 3
+    )  # fmt: skip
+    result = run("convert", "test.jsonl", "t.txt", "--like", "m.safetensors")
+    assert result.exit_code == 0
+    left_out = "1 labels that the model does not have were left out"
+    assert result.stderr == f"warning: test.jsonl: {left_out}\n"
+    X, Y = read_data("t.txt")
+    assert X.shape == (3, len(model.vectorizer_.idf_))
+    assert Y.shape == (3, 4)
+    assert Y.indices.tolist() == [list(model.classes_).index("sorting")] * 3
+
+
+def test_info():
+    described = json.loads(run_well("info", "docs.jsonl", "--json"))
+    assert (described["kind"], described["form"]) == ("texts", "jsonl")
+    assert (described["texts"], described["labels"]) == (24, 4)
+    assert described["labels_per_text"] == {"min": 1, "mean": 1.5, "max": 2}
+    said = run_well("info", "bare.jsonl")
+    assert "2 texts without labels" in said
+    run_well("train", "docs.jsonl", "m.safetensors")
+    assert "predicts 4 labels from texts" in run_well("info", "m.safetensors")
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("train bad.jsonl m", "bad.jsonl:2: 'text' must be a string, got 3"),
+        ("train bare.jsonl m", "bare.jsonl: has no labels"),
+        ("train none.jsonl m --min-df 1", "Y must have at least one label"),
+        ("train docs m", "docs: looks like texts: train.* with --from jsonl"),
+        ("train docs.jsonl m --from xmc", "docs.jsonl: looks like texts"),
+        ("train docs.jsonl m --vocabulary w", "--vocabulary changes nothing on texts"),
+        ("train docs.jsonl m --min-df 0", "min_df of TextVectorizer must be"),
+        ("train docs.jsonl m --preset paper", "preset"),
+        ("train train.txt m --ngrams 2", "--ngrams changes nothing without texts"),
+        ("train absent.jsonl m", "absent.jsonl: No such file"),
+        ("convert train.txt t.npz --min-df 2", "--min-df changes nothing without texts"),
+        ("convert train.txt t.npz --like m", "--like changes nothing without texts"),
+        ("convert docs.jsonl t.npz --n-labels 3", "--n-labels changes nothing on texts"),
+        ("convert bare.jsonl t.npz --min-df 1 --label-names-out l", "the input has no labels"),
+        ("cluster docs.jsonl groups.txt", "docs.jsonl: looks like texts"),
+    ],
+)
+def test_refusals(folder, line, message):
+    check_refusal(folder, line, message)
+
+
+def test_models_of_texts_and_of_matrices_refuse_each_other(folder):
+    run_well("train", "docs.jsonl", "texts.safetensors")
+    run_well("train", "train.txt", "matrix.safetensors")
+    for line, message in (
+        ("predict texts.safetensors train.txt", "train.txt: texts.safetensors was trained on te"),
+        ("predict matrix.safetensors docs.jsonl", "docs.jsonl: are texts .jsonl., but matrix.safe"),
+        ("convert docs.jsonl t.txt --like matrix.safetensors", "is a Agglomerated, not a model of"),
+        ("convert docs.jsonl t.txt --like texts.safetensors --ngrams 1", "--ngrams changes nothi"),
+    ):
+        check_refusal(folder, line, message)
