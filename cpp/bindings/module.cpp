@@ -24,6 +24,7 @@ void bind_rerank(nb::module_& m);
 void bind_text_counts(nb::module_& m);
 void bind_tree(nb::module_& m);
 void bind_xmc_parser(nb::module_& m);
+void bind_label_paths(nb::module_& m);
 void bind_label_tree(nb::module_& m);
 void bind_solver(nb::module_& m);
 
@@ -40,6 +41,7 @@ NB_MODULE(_core, m) {
     bind_solver(m);
     bind_label_tree(m);
     bind_beam_search(m);
+    bind_label_paths(m);
     bind_best_first(m);
     bind_kmeans(m);
     bind_flat_search(m);

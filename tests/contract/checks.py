@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.contract import copies, hostile, inputs, refits, threads
+from tests.contract import copies, explanations, hostile, inputs, refits, threads
 
 CHECKS = [
     *copies.CHECKS,
@@ -10,6 +10,7 @@ CHECKS = [
     *refits.CHECKS,
     *threads.CHECKS,
     *hostile.CHECKS,
+    *explanations.CHECKS,
 ]
 """The fast ones."""
 

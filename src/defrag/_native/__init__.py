@@ -46,6 +46,7 @@ from defrag._native.forest import (
     narrow,
     train_fastxml,
 )
+from defrag._native.label_paths import LabelPaths, label_paths
 from defrag._native.label_trees import (
     FeatureIndex,
     LabelTreeArrays,
@@ -98,6 +99,7 @@ __all__ = [
     "GroupLayout",
     "KMeansClusters",
     "KernelRows",
+    "LabelPaths",
     "LabelTreeArrays",
     "LabelTreeWeights",
     "Matches",
@@ -139,6 +141,7 @@ __all__ = [
     "format_rows",
     "impute",
     "inspect_csr",
+    "label_paths",
     "min_hash_order",
     "multiply",
     "n_threads",

@@ -11,6 +11,8 @@ from defrag import _core
 from defrag._native.arrays import csr_parts
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from defrag._native.arrays import KernelRows
     from defrag.typing import Csr, Floats, Ids
 
@@ -75,6 +77,10 @@ class RowPanels:
         lines = np.empty((n_panels, rows.shape[1], PANEL_ROWS), dtype=np.float32)
         _core.pack_panels(rows, lines)
         return cls(lines, len(rows), bias)
+
+    def rows(self, numbers: NDArray[np.int64]) -> Floats:
+        """Return some rows as a matrix."""
+        return self.lines[numbers // PANEL_ROWS, :, numbers % PANEL_ROWS]
 
     def unpack(self) -> Floats:
         """Return the rows as a matrix."""

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
@@ -81,6 +82,21 @@ class CoOccurrence:
             Threads.
         """
         return self.impute(X, None, max_growth=0, max_entries=max_entries, n_threads=n_threads)
+
+    def of_features(self, features: Ids) -> Csr:
+        """Return the rows of some features."""
+        total = sparse.csr_array((len(features), len(self.blocks[0][0].groups)))
+        for layout, entries in self.blocks:
+            known = np.flatnonzero(layout.groups[features] >= 0)
+            groups = layout.groups[features[known]]
+            sizes = np.diff(layout.member_ptr)[groups]
+            within = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+            first = layout.entry_ptr[groups] + layout.slots[features[known]] * sizes
+            values = entries[np.repeat(first, sizes) + within]
+            members = layout.members[np.repeat(layout.member_ptr[groups], sizes) + within]
+            places = np.repeat(known, sizes), members
+            total = total + sparse.csr_array((values, places), shape=total.shape)
+        return sparse.csr_array(total / len(self.blocks))
 
     def impute(self, X: Csr, betas: Floats | None, **limits: int) -> Csr:
         """Return imputed unit rows; see ``_native.impute``."""

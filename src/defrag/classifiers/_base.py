@@ -22,6 +22,7 @@ from defrag._validation._input_errors import look_swapped
 from defrag.classifiers._calibrated import Calibrated
 from defrag.classifiers._cost import LANES, Cost
 from defrag.classifiers._data_warnings import check_names, warn_of, warn_of_data
+from defrag.classifiers._explain import Explainable
 from defrag.classifiers._ranker import SCORES_AT_A_TIME, FilteredRanker
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def labels_with_points(Y: Csr) -> Ids:
     return np.flatnonzero(np.bincount(Y.indices, minlength=Y.shape[1])).astype(np.int32)
 
 
-class Classifier(ClassifierMixin, Calibrated):
+class Classifier(ClassifierMixin, Calibrated, Explainable):
     """Base class of classifiers.
 
     A subclass trains in :meth:`_train` and ranks in :meth:`rank`, both on canonical matrices;
@@ -219,9 +220,9 @@ class Classifier(ClassifierMixin, Calibrated):
         self.n_labels_ = n_labels
         self.dense_answers_ = dense_answers
         self.multilabel_ = classes is None
-        self.class_names_: NDArray[Any] | None = classes
-        self.label_names_: Sequence[str] | None = None
-        self.vocabulary_: Sequence[str] | None = None
+        self.class_names_ = classes
+        self.label_names_ = None
+        self.vocabulary_ = None
         self.calibration_ = None
 
     def set_params(self, **params: Any) -> Any:

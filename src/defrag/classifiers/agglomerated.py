@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from sklearn.base import clone
@@ -15,12 +16,15 @@ from defrag.classifiers._composite import Composite, check_part
 from defrag.classifiers._cost import Cost
 from defrag.classifiers.label_trees._base import TreeClassifier
 from defrag.classifiers.label_trees.label_tree import LabelTree
+from defrag.explain.explainers import Averaged, Transformed, members_that_found
+from defrag.explain.shares import shares_of_groups
 from defrag.trees.seeds import member_seeds
 
 if TYPE_CHECKING:
     from sklearn.base import BaseEstimator
 
     from defrag.classifiers._base import Classifier
+    from defrag.explain.explainers import Explainer
     from defrag.typing import Csr, Floats, Ids, Seed
 
 __all__ = ["Agglomerated"]
@@ -130,6 +134,29 @@ class Agglomerated(Composite):
             return answers[0]
         threads = _native.n_threads(self.n_jobs)
         return _native.average_trees(answers, k=k, n_threads=threads)
+
+    def explainer(self, row: Csr | None, labels: Ids, k: int) -> Explainer:
+        """Return the scores of labels, shared by the features of a group."""
+        n_candidates = min(max(k, self.labels_per_member), self.n_labels_)
+        n_ranked = k if len(self.members_) == 1 else n_candidates
+        rows = None if row is None else [groups.pool(row) for groups, _ in self.members_]
+        parts = [
+            Transformed(
+                model.explainer(None if rows is None else rows[number], labels, n_ranked),
+                groups.pool,
+                partial(shares_of_groups, groups.labels_),
+            )
+            for number, (groups, model) in enumerate(self.members_)
+        ]
+        if len(parts) == 1:
+            return parts[0]
+        if rows is None:
+            return Averaged.of_all(parts, len(labels))
+        answers = [
+            model.rank(pooled, n_ranked, exhaustive=False)[0]
+            for (_, model), pooled in zip(self.members_, rows, strict=True)
+        ]
+        return Averaged(parts, *members_that_found(answers, labels))
 
     def training_cost(self, X: Csr, Y: Csr) -> Cost:
         """Return the cost of the base and of a clustering per member."""

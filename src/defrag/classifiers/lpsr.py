@@ -15,6 +15,7 @@ from defrag.classifiers._composite import Composite
 from defrag.classifiers.embeddings._base import route, settle
 from defrag.classifiers.embeddings.sleec import centroids
 from defrag.classifiers.one_vs_rest import DiSMEC
+from defrag.explain.explainers import Noted
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from defrag.classifiers._cost import Cost
     from defrag.classifiers._ranker import Ranker
+    from defrag.explain.explainers import Explainer
     from defrag.typing import Csr, Floats, Ids, Offsets, Seed
 
 __all__ = ["LPSR"]
@@ -182,6 +184,17 @@ class LPSR(Composite):
                 X[rows], k, exhaustive=exhaustive
             )
         return labels, scores
+
+    def explainer(self, row: Csr | None, labels: Ids, k: int) -> Explainer:  # noqa: ARG002 - all labels of a cluster are scored
+        """Return the scores of the base, with the cluster of the point held fixed."""
+        base = self.base_.explainer(None, labels, self.n_labels_)
+        if row is None:
+            return base
+        unit = unit_rows(row, 1)
+        c = int(route(unit, self.router_, n_threads=1)[0])
+        own = self.labels_[self.label_ptr_[c] : self.label_ptr_[c + 1]]
+        outside = "not a label of the point's cluster, so not predicted: the score is the base's"
+        return Noted(base, [() if known else (outside,) for known in np.isin(labels, own)])
 
     def __getstate__(self) -> Any:
         # The scorers of clusters are created from the base.

@@ -10,10 +10,13 @@ from defrag._parameters import Int
 from defrag.classifiers import LabelTree
 from defrag.classifiers._composite import Composite, check_part
 from defrag.classifiers._cost import Cost
+from defrag.explain.explainers import Transformed
+from defrag.explain.shares import shares_of_kept
 from defrag.focusing.focus import Focus
 
 if TYPE_CHECKING:
     from defrag.classifiers._base import Classifier
+    from defrag.explain.explainers import Explainer
     from defrag.typing import Csr, Floats, Ids, Seed
 
 __all__ = ["Focused"]
@@ -100,3 +103,9 @@ class Focused(Composite):
     def rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:
         """Return the best labels of each row; see :meth:`Classifier.rank`."""
         return self.base_.rank(self.focus_.select(X), k, exhaustive=exhaustive)
+
+    def explainer(self, row: Csr | None, labels: Ids, k: int) -> Explainer:
+        """Return the scores of labels; entries that are not kept contribute nothing."""
+        focused = None if row is None else self.focus_.select(row)
+        inner = self.base_.explainer(focused, labels, k)
+        return Transformed(inner, self.focus_.select, shares_of_kept)

@@ -15,7 +15,7 @@ from defrag import _native
 from defrag.agglomeration.co_occurrence import RIDGE
 
 if TYPE_CHECKING:
-    from defrag.typing import Csr, Floats
+    from defrag.typing import Csr, Floats, Ids
 
 __all__ = ["Companions"]
 
@@ -85,6 +85,10 @@ class Companions:
             n_threads=n_threads,
         )
         return cls(lists)
+
+    def of_features(self, features: Ids) -> Csr:
+        """Return the rows of some features."""
+        return self.lists[features]
 
     def impute(self, X: Csr, betas: Floats | None, **limits: int) -> Csr:
         """Return imputed unit rows; see ``_native.impute``."""

@@ -23,6 +23,7 @@ from defrag._validation import check_features, check_seed
 from defrag.agglomeration import Defrag
 from defrag.agglomeration.co_occurrence import CoOccurrence, find_groups
 from defrag.classifiers._base import unit_rows
+from defrag.explain.shares import normalised_shares
 from defrag.imputation._companions import Companions
 from defrag.imputation._missing import MissingRule
 from defrag.trees.seeds import member_seeds
@@ -235,11 +236,7 @@ class Fiat(OneToOneFeatureMixin, TransformerMixin, Estimator):
         """Return the imputed rows of a validated matrix."""
         threads = _native.n_threads(self.n_jobs)
         rows = unit_rows(X, threads)
-        betas: Floats | None = None
-        if self.rule_ is not None:
-            betas = self.rule_.betas(rows)
-        elif self.check_parameter("mode") == "blend":
-            betas = np.full(rows.shape[0], self._beta(), dtype=np.float32)
+        betas = self._betas(rows)
         max_growth = self.check_parameter("max_growth")
         # No row can grow beyond the number of features.
         growth = 0 if max_growth is None else min(max_growth, X.shape[1])
@@ -250,6 +247,42 @@ class Fiat(OneToOneFeatureMixin, TransformerMixin, Estimator):
             lengths = _native.row_norms(X, l1=False, n_threads=threads)
             result.data *= np.repeat(lengths, np.diff(result.indptr))
         return result
+
+    def shares(self, row: Csr, imputed: Csr) -> Csr:
+        """Return the share of each feature of a row in each entry of the imputed row.
+
+        Parameters
+        ----------
+        row, imputed : csr_array, shape (1, n_features)
+            The row and what :meth:`impute` makes of it.
+
+        Returns
+        -------
+        shares : csr_array, shape (n_imputed_entries, n_entries)
+            Rows add up to 1.
+        """
+        rows = unit_rows(row, 1)
+        betas = self._betas(rows)
+        related = self.co_occurrence_.of_features(rows.indices).astype(np.float64)
+        parts = sparse.coo_array(sparse.diags_array(rows.data.astype(np.float64)) @ related)
+        entries, features, values = parts.row, parts.col, parts.data
+        if betas is not None:
+            length = np.linalg.norm(np.bincount(features, values))
+            values = values * (betas[0] / length if length else 0.0)
+            entries = np.append(entries, np.arange(rows.nnz))
+            features = np.append(features, rows.indices)
+            values = np.append(values, rows.data)
+        kept = np.isin(features, imputed.indices)
+        places = np.searchsorted(imputed.indices, features[kept])
+        return normalised_shares(values[kept], (places, entries[kept]), (imputed.nnz, row.nnz))
+
+    def _betas(self, rows: Csr) -> Floats | None:
+        """Return the weight of what is added to each row; None if it replaces the row."""
+        if self.rule_ is not None:
+            return self.rule_.betas(rows)
+        if self.check_parameter("mode") == "blend":
+            return np.full(rows.shape[0], self._beta(), dtype=np.float32)
+        return None
 
     def _beta(self) -> float:
         beta = self.check_parameter("beta")

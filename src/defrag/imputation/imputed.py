@@ -9,11 +9,13 @@ from sklearn.base import clone
 from defrag._parameters import Int
 from defrag.classifiers import LabelTree
 from defrag.classifiers._composite import Composite, check_part
+from defrag.explain.explainers import Transformed
 from defrag.imputation.fiat import Fiat
 
 if TYPE_CHECKING:
     from defrag.classifiers._base import Classifier
     from defrag.classifiers._cost import Cost
+    from defrag.explain.explainers import Explainer
     from defrag.typing import Csr, Floats, Ids, Seed
 
 __all__ = ["Imputed"]
@@ -93,6 +95,12 @@ class Imputed(Composite):
         """Return the best labels of each row; see :meth:`Classifier.rank`."""
         rows = self.imputation_.impute(X)
         return self.base_.rank(rows, k, exhaustive=exhaustive)
+
+    def explainer(self, row: Csr | None, labels: Ids, k: int) -> Explainer:
+        """Return the scores of labels, imputed entries shared by the features they follow from."""
+        imputed = None if row is None else self.imputation_.impute(row)
+        inner = self.base_.explainer(imputed, labels, k)
+        return Transformed(inner, self.imputation_.impute, self.imputation_.shares)
 
 
 def _copy(imputation: Fiat) -> Fiat:

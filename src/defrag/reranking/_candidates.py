@@ -54,6 +54,13 @@ class Candidates:
             n_threads=n_threads,
         )
 
+    def sums(self, strength: float, weight: float) -> NDArray[np.float64]:
+        """Return what candidates are ranked by; minus infinity where there is none."""
+        known = self.labels >= 0
+        bonus = weight * self.bonus[np.where(known, self.labels, 0)]
+        sums = self.log_scores.astype(np.float64) + strength * self.cosines + bonus
+        return np.where(known, sums, -np.inf)
+
     def rows(self, begin: int, end: int) -> Candidates:
         """Return a range of rows."""
         part = slice(begin, end)

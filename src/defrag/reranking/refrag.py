@@ -27,6 +27,7 @@ from defrag.classifiers._composite import Composite
 from defrag.classifiers.label_trees.label_tree import LabelTree
 from defrag.exceptions import DataWarning
 from defrag.reranking._candidates import Candidates, add_nearest, factors, log_scores, ranked_labels
+from defrag.reranking._explain import RerankedExplainer, constants_of
 from defrag.reranking._trade_off import Tally, TradeOff, settings_to_try
 from defrag.trees.seeds import member_seeds
 
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from defrag.classifiers._cost import Cost
+    from defrag.explain.explainers import Explainer
     from defrag.typing import Csr, Floats, Ids, Seed
 
 __all__ = ["Refrag"]
@@ -374,24 +376,45 @@ class Refrag(Composite):
 
     def rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:
         """Return the best labels of each row; see :meth:`Classifier.rank`."""
-        strengths, weights = factors(
-            np.array([self.alpha_]), np.array([self.gamma_]), np.array([self.propensity_weight_])
-        )
+        strengths, weights = self._factors()
         strength, weight = float(strengths[0]), float(weights[0])
         if strength == 0.0 and weight == 0.0:
             return self.base_.rank(X, k, exhaustive=exhaustive)
-        found = self._propose(
+        found = self._candidates(X, k, exhaustive=exhaustive, compare=strength != 0.0)
+        threads = _native.n_threads(self.n_jobs)
+        columns = found.best(strengths, weights, k, n_threads=threads)[:, 0]
+        return ranked_labels(found, columns, strength, weight)
+
+    def _factors(self) -> tuple[Floats, Floats]:
+        """Return the factors of cosine and bonus, one each."""
+        return factors(
+            np.array([self.alpha_]), np.array([self.gamma_]), np.array([self.propensity_weight_])
+        )
+
+    def _candidates(self, X: Csr, k: int, *, exhaustive: bool, compare: bool) -> Candidates:
+        return self._propose(
             self.base_,
             self.prototypes_,
             self.bonus_,
             X,
             k,
             exhaustive=exhaustive,
-            compare=strength != 0.0,
+            compare=compare,
         )
-        threads = _native.n_threads(self.n_jobs)
-        columns = found.best(strengths, weights, k, n_threads=threads)[:, 0]
-        return ranked_labels(found, columns, strength, weight)
+
+    def explainer(self, row: Csr | None, labels: Ids, k: int) -> Explainer:
+        """Return the scores of labels relative to the best one, which is held fixed."""
+        strength, weight = (float(one[0]) for one in self._factors())
+        if strength == 0.0 and weight == 0.0:
+            return self.base_.explainer(row, labels, k)
+        n_ranked = min(max(self.check_parameter("candidates"), k), self.n_labels_)
+        base = self.base_.explainer(row, labels, n_ranked)
+        prototypes = self.prototypes_[labels]
+        if row is None:
+            return RerankedExplainer.of_any_row(base, prototypes, strength)
+        found = self._candidates(row, k, exhaustive=False, compare=strength != 0.0)
+        held = constants_of(found, strength, weight, labels, n_ranked=n_ranked)
+        return RerankedExplainer(base, prototypes, strength, **held)
 
     def max_ranked(self) -> int:
         """Return the largest number of labels that :meth:`rank` can find for a point."""

@@ -22,10 +22,12 @@ from defrag.classifiers.embeddings._algebra import (
     orthonormal_basis,
     symmetric_eigenpairs,
 )
+from defrag.explain.explainers import SingleIndex
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from defrag.explain.explainers import Explainer
     from defrag.typing import Csr, Floats, Ids, Progress, Seed
 
 __all__ = ["LEML"]
@@ -211,6 +213,21 @@ class LEML(Classifier):
             labels[rows, :n_best] = np.take_along_axis(ids, order, 1)
             scores[rows, :n_best] = np.take_along_axis(bent, order, 1)
         return labels, scores
+
+    def explainer(self, row: Csr | None, labels: Ids, k: int) -> Explainer:  # noqa: ARG002 - no search
+        """Return the scores of labels by their factors; see :meth:`Classifier.explainer`."""
+        outputs = np.minimum(np.searchsorted(self.labels_, labels), len(self.labels_) - 1)
+        factors = self.label_factors_.rows(outputs).astype(np.float64)
+        none = np.zeros(len(labels))
+
+        def weights(features: Ids) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+            return factors @ self.feature_factors_[features].T, none
+
+        def link(products: NDArray[np.float64]) -> NDArray[np.float64]:
+            return bend(products.astype(np.float32)).astype(np.float64)
+
+        known = self.labels_[outputs] == labels
+        return SingleIndex(weights, lambda X: unit_rows(X, 1), link, known)
 
     def restricted(self, labels: Ids) -> LEML:
         """Return a classifier that has the factors of some labels only."""

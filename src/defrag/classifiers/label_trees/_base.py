@@ -16,6 +16,8 @@ from defrag import _native
 from defrag._progress import progress_bar
 from defrag.classifiers._base import Classifier, labels_with_points, unit_rows
 from defrag.classifiers._cost import LANES, Cost
+from defrag.classifiers.label_trees._explain import TreeExplainer
+from defrag.explain.explainers import Averaged, members_that_found
 from defrag.trees.balanced import build_tree
 from defrag.trees.seeds import member_seeds
 from defrag.trees.vectors import label_vectors
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
         LabelTreeWeights,
         SolverOptions,
     )
+    from defrag.explain.explainers import Explainer
     from defrag.trees.balanced import BalancedTree
     from defrag.typing import Csr, Floats, Ids
 
@@ -54,8 +57,21 @@ class TrainedTree:
         """
         return _native.feature_index(self.weights)
 
+    @cached_property
+    def _place_of_label(self) -> Ids:
+        """The place of each label in the order of the tree, -1 for one that is not in it."""
+        order = self.tree.order
+        place = np.full(int(order.max(initial=-1)) + 1, -1, dtype=np.int32)
+        place[order] = np.arange(len(order), dtype=np.int32)
+        return place
+
+    def places(self, labels: Ids) -> Ids:
+        """Return the places of labels in the order of the tree, -1 for one that is not in it."""
+        known = labels < len(self._place_of_label)
+        return np.where(known, self._place_of_label[np.where(known, labels, 0)], -1)
+
     def __getstate__(self) -> dict[str, Any]:
-        # The index is not part of the model.
+        # What is built on first use is not part of the model.
         return {"tree": self.tree, "weights": self.weights}
 
 
@@ -117,17 +133,39 @@ class TreeClassifier(Classifier):
 
     def rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:
         """Return the best labels of each row; see :meth:`Classifier.rank`."""
-        threads = _native.n_threads(self.n_jobs)
-        rows = _native.unit_rows(X, n_threads=threads)
+        answers = self._answers(X, k, exhaustive=exhaustive)
+        if len(answers) == 1:
+            return answers[0]
+        return _native.average_trees(answers, k=k, n_threads=_native.n_threads(self.n_jobs))
+
+    def _answers(self, X: Csr, k: int, *, exhaustive: bool) -> list[tuple[Ids, Floats]]:
+        """Return the best labels of each row in each tree."""
+        rows = _native.unit_rows(X, n_threads=_native.n_threads(self.n_jobs))
         alone = len(self.trees_) == 1
         n_ranked = k if alone or exhaustive else min(max(k, self.labels_per_member), self.n_labels_)
-        answers = [
+        return [
             self._search(member, rows, n_ranked, few=X.shape[0] <= _FEW_ROWS, exhaustive=exhaustive)
             for member in self.trees_
         ]
-        if alone:
-            return answers[0]
-        return _native.average_trees(answers, k=k, n_threads=threads)
+
+    def explainer(self, row: Csr | None, labels: Ids, k: int) -> Explainer:
+        """Return the scores of labels along their paths; see :meth:`Classifier.explainer`."""
+        parts = [
+            TreeExplainer(
+                member,
+                labels,
+                loss=self._loss(),
+                discount=self._discount,
+                power=self._power,
+            )
+            for member in self.trees_
+        ]
+        if len(parts) == 1:
+            return parts[0]
+        if row is None:
+            return Averaged.of_all(parts, len(labels))
+        answers = self._answers(row, k, exhaustive=False)
+        return Averaged(parts, *members_that_found([found for found, _ in answers], labels))
 
     def _search(
         self, member: TrainedTree, rows: KernelRows, k: int, *, few: bool, exhaustive: bool

@@ -19,12 +19,14 @@ from defrag._progress import progress_bar
 from defrag._validation import check_features, check_labels, check_seed
 from defrag.classifiers._base import Classifier, labels_with_points, unit_rows
 from defrag.classifiers._cost import LANES, Cost
+from defrag.classifiers.one_vs_rest._explain import flat_explainer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from numpy.typing import NDArray
 
+    from defrag.explain.explainers import Explainer
     from defrag.typing import Csr, Floats, Ids, LabelsLike, MatrixLike, Progress
 
 __all__ = ["LabelBatch", "OneVsRest", "join_weights"]
@@ -218,6 +220,10 @@ class OneVsRest(Classifier):
         threads = _native.n_threads(self.n_jobs)
         rows = _native.unit_rows(X, n_threads=threads)
         return _native.flat_search(self.weights_, rows, k=k, n_threads=threads)
+
+    def explainer(self, row: Csr | None, labels: Ids, k: int) -> Explainer:  # noqa: ARG002 - no search
+        """Return the scores of labels by their weights; see :meth:`Classifier.explainer`."""
+        return flat_explainer(self.weights_, labels)
 
     def restricted(self, labels: Ids) -> OneVsRest:
         """Return a classifier that has the weights of some labels only."""

@@ -1,0 +1,207 @@
+"""Explanations of scores, for every classifier."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import TYPE_CHECKING, Any, overload
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from defrag._estimator import Estimator, on_snapshot, snapshot
+from defrag._parameters import Int
+from defrag._validation import check_features
+from defrag.explain.explainers import Explainer
+from defrag.explain.explanation import explain_row
+from defrag.explain.label_features import rank_features
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from defrag.classifiers._ranker import Ranker
+    from defrag.explain import Explanation, Explanations, LabelFeatures
+    from defrag.typing import Csr, Floats, Ids, MatrixLike
+
+__all__ = ["Explainable"]
+
+_COUNT_RULE = Int(1)
+# Labels that a search is asked for where the number does not matter.
+_K = 5
+
+
+class Explainable(Estimator):
+    """What classifiers have for explaining scores.
+
+    A method whose scores can be decomposed overrides :meth:`explainer`.
+    """
+
+    n_labels_: int
+    n_features_in_: int
+    class_names_: NDArray[Any] | None
+    label_names_: Sequence[str] | None
+    vocabulary_: Sequence[str] | None
+
+    @abstractmethod
+    def rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:
+        """Return the k best labels of each row of a canonical matrix, and their scores."""
+
+    @abstractmethod
+    def restricted(self, labels: Ids) -> Ranker:
+        """Return what ranks some labels only."""
+
+    def explainer(self, row: Csr | None, labels: Ids, k: int) -> Explainer:  # noqa: ARG002 - for searches
+        """Return the scores of some labels in a form that can be taken apart.
+
+        Unless a method overrides it, contributions are found by leaving features out.
+
+        Parameters
+        ----------
+        row : csr_array, shape (1, n_features), optional
+            The row whose search is held fixed; None scores all labels in all members.
+        labels : ndarray of int32
+            The labels.
+        k : int
+            The number of labels that the search is asked for.
+        """
+        return RankedExplainer(self, labels)
+
+    @overload
+    def explain(self, X: MatrixLike, label: Any = None, *, k: None = None) -> Explanation: ...
+
+    @overload
+    def explain(self, X: MatrixLike, label: None = None, *, k: int) -> Explanations: ...
+
+    def explain(self, X: MatrixLike, label: Any = None, *, k: int | None = None) -> Any:
+        """Explain the score of a label, or those of the best labels, for one point.
+
+        Parameters
+        ----------
+        X : sparse or dense matrix, shape (1, n_features), or array, shape (n_features,)
+            The point.
+        label : int, str or class, optional
+            The id or the name of a label, or a class; default: the best label.
+        k : int, optional
+            Explain the best k labels.
+
+        Returns
+        -------
+        explanation : Explanation, or Explanations if k is given
+            What each feature contributes to the score, which is that of ``predict_topk``, and
+            the score without it.
+        """
+        return snapshot(self)._explain(X, label, k)  # noqa: SLF001 - of the same class
+
+    def _explain(self, X: MatrixLike, label: Any, k: int | None) -> Explanation | Explanations:
+        check_is_fitted(self)
+        row = self._check_row(X)
+        n_ranked = _check_count("k", _K if k is None else k, self.n_labels_)
+        if label is not None:
+            if k is not None:
+                raise ValueError(f"give label or k, got label={label!r} and k={k!r}")
+            labels = np.array([self.find_label(label)], dtype=np.int32)
+        else:
+            best = self.rank(row, n_ranked, exhaustive=False)[0][0]
+            labels = best[best >= 0][: 1 if k is None else k]
+        if not len(labels) and k is None:
+            raise ValueError("no label is predicted for X: give the label to explain")
+        named = [(number, self._label(number)) for number in labels.tolist()]
+        explainer = self.explainer(row, labels, n_ranked)
+        found = explain_row(explainer, row, named, self.vocabulary_)
+        return found[0] if k is None else found
+
+    @on_snapshot
+    def label_features(self, label: Any, n: int = 50) -> LabelFeatures:
+        """Return what the model looks for: the features that alone score highest.
+
+        Parameters
+        ----------
+        label : int, str or class
+            The id or the name of a label, or a class.
+        n : int, default=50
+            The number of features.
+
+        Returns
+        -------
+        features : LabelFeatures
+            Features that raise the score of a point without features, and the score of a point
+            that has only this feature.
+        """
+        check_is_fitted(self)
+        _check_count("n", n, n)
+        number = self.find_label(label)
+        return rank_features(
+            self.explainer(None, np.array([number], dtype=np.int32), _K),
+            self.n_features_in_,
+            label=(number, self._label(number)),
+            names=self.vocabulary_,
+            n=int(n),
+        )
+
+    def find_label(self, label: Any) -> int:
+        """Return the id of a label that is given by its id, its name or its class.
+
+        Raises
+        ------
+        ValueError
+            If there is no such label.
+        """
+        if self.class_names_ is not None:
+            found = np.flatnonzero(self.class_names_ == label)
+            if len(found):
+                return int(found[0])
+            raise ValueError(f"label must be a class of the model, got {label!r}")
+        if isinstance(label, str):
+            if self.label_names_ is None:
+                raise ValueError(f"label must be an id: the labels have no names, got {label!r}")
+            for number, name in enumerate(self.label_names_):
+                if name == label:
+                    return number
+            raise ValueError(f"label must be a label of the model, got {label!r}")
+        if not Int(0, self.n_labels_ - 1).accepts(label):
+            raise ValueError(f"label must be an id below {self.n_labels_}, got {label!r}")
+        return int(label)
+
+    def _label(self, number: int) -> Any:
+        if self.class_names_ is not None:
+            return self.class_names_[number]
+        return number if self.label_names_ is None else self.label_names_[number]
+
+    def _check_row(self, X: MatrixLike) -> Csr:
+        if getattr(X, "ndim", 2) == 1:
+            X = X.reshape(1, -1)
+        row = check_features(self, X, reset=False)
+        if row.shape[0] != 1:
+            raise ValueError(f"X must be one point, got {row.shape[0]}")
+        return row
+
+
+class RankedExplainer(Explainer):
+    """The scores of some labels, taken from rankings.
+
+    Parameters
+    ----------
+    model : Explainable
+        The classifier.
+    labels : ndarray of int32
+        The labels.
+    """
+
+    def __init__(self, model: Explainable, labels: Ids) -> None:
+        self._wanted, self._columns = np.unique(labels, return_inverse=True)
+        self._ranker = model.restricted(self._wanted)
+
+    def scores(self, X: Csr) -> NDArray[np.float64]:
+        """Return the scores of the labels for the rows of a canonical matrix."""
+        ranked, given = self._ranker.rank(X, len(self._wanted), exhaustive=True)
+        rows, places = np.nonzero(ranked >= 0)
+        scores = np.zeros((X.shape[0], len(self._wanted)))
+        scores[rows, np.searchsorted(self._wanted, ranked[rows, places])] = given[rows, places]
+        return scores[:, self._columns]
+
+
+def _check_count(name: str, value: Any, most: int) -> int:
+    if not _COUNT_RULE.accepts(value):
+        raise ValueError(f"{name} must be {_COUNT_RULE.describe()}, got {value!r}")
+    return min(int(value), most)

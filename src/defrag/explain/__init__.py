@@ -1,0 +1,17 @@
+"""Why a label got its score: explanations as data, on the terminal and in notebooks."""
+
+from __future__ import annotations
+
+from defrag.explain.explanation import Contribution, Explanation, Explanations, Segment
+from defrag.explain.label_features import LabelFeatures
+from defrag.explain.parts import Attribution, Step
+
+__all__ = [
+    "Attribution",
+    "Contribution",
+    "Explanation",
+    "Explanations",
+    "LabelFeatures",
+    "Segment",
+    "Step",
+]

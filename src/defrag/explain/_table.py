@@ -1,0 +1,112 @@
+"""Explanations on a terminal."""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from rich.console import Console, Group
+from rich.markup import escape
+from rich.table import Table
+from rich.text import Text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from defrag.explain.explanation import Explanation
+    from defrag.explain.label_features import LabelFeatures
+    from defrag.explain.parts import Step
+
+__all__ = ["as_text", "bar", "explanation_table", "features_table", "highlighted"]
+
+_BAR_WIDTH = 20
+_EIGHTHS = " ▏▎▍▌▋▊▉"
+_WIDTH = 100
+FOR, AGAINST = "green", "red"
+"""Colours of what raises a score and of what lowers it."""
+
+
+def as_text(shown: Any) -> str:
+    """Return what a terminal without colours would show."""
+    stream = io.StringIO()
+    Console(file=stream, width=_WIDTH, no_color=True, highlight=False).print(shown)
+    return "\n".join(line.rstrip() for line in stream.getvalue().splitlines())
+
+
+def bar(share: float, width: int = _BAR_WIDTH) -> str:
+    """Return a bar of blocks; ``share`` is between 0 and 1."""
+    eighths = round(min(max(share, 0.0), 1.0) * width * 8)
+    whole, part = divmod(eighths, 8)
+    return "█" * whole + (_EIGHTHS[part] if part else "")
+
+
+def explanation_table(explanation: Explanation, n: int = 10) -> Group:
+    """Return an explanation as a table of its largest contributions."""
+    rows = explanation.top(n)
+    largest = max((abs(row.contribution) for row in rows), default=0.0) or 1.0
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    table.add_column("feature", overflow="fold")
+    for heading in ("adds", "score without it"):
+        table.add_column(heading, justify="right")
+    table.add_column("")
+    for row in rows:
+        sign = FOR if row.contribution >= 0 else AGAINST
+        without = "" if np.isnan(row.without) else f"{row.without:.4f}"
+        drawn = Text(bar(abs(row.contribution) / largest), style=sign)
+        table.add_row(escape(_printable(row.name)), f"{row.contribution:+.4f}", without, drawn)
+    n_more = len(explanation.features) - len(rows)
+    if n_more:
+        table.add_row(f"[dim]{n_more:,} more[/]", f"{explanation.rest(n):+.4f}", "", "")
+    table.add_row("[dim]without features[/]", f"{explanation.base:+.4f}", "", "")
+    parts: list[Any] = [Text.assemble((_printable(str(explanation.label)), "bold"),
+                                      f"  {explanation.score:.4f}")]  # fmt: skip
+    if explanation.text is not None:
+        parts.append(highlighted(explanation))
+    parts.append(table)
+    parts += [Text(line, style="dim") for line in path_lines(explanation.path)]
+    parts += [Text(line, style="dim") for line in (explanation.how, *explanation.notes)]
+    return Group(*parts)
+
+
+def features_table(found: LabelFeatures) -> Table:
+    """Return the features of a label as a table."""
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    table.add_column(Text(_printable(str(found.label))), overflow="fold")
+    table.add_column("score alone", justify="right")
+    table.add_column("")
+    for name, score in zip(found.names, found.scores.tolist(), strict=True):
+        table.add_row(escape(_printable(name)), f"{score:.4f}", Text(bar(score), style=FOR))
+    table.add_row("[dim]without features[/]", f"{found.base:.4f}", "")
+    return table
+
+
+def highlighted(explanation: Explanation) -> Text:
+    """Return the text with the words that raise the score and those that lower it."""
+    segments = explanation.segments()
+    largest = max((abs(one.weight) for one in segments), default=0.0) or 1.0
+    text = Text()
+    for piece, weight in segments:
+        strength = abs(weight) / largest
+        colour = FOR if weight > 0 else AGAINST
+        # Underlined if it lowers the score: colours alone are not seen by everybody.
+        against = " underline" if weight < 0 else ""
+        style = "" if strength < 0.05 else f"{'bold ' if strength > 0.4 else ''}{colour}{against}"
+        text.append(_printable(piece), style=style)
+    return text
+
+
+def path_lines(path: Sequence[Step]) -> list[str]:
+    """Return the path to a label, one line per tree."""
+    lines: dict[int, list[str]] = {}
+    for step in path:
+        shown = f"node {step.node} > {step.child}: {step.score:.3f}"
+        lines.setdefault(step.member, []).append(shown)
+    return [f"tree {member}  {'   '.join(steps)}" for member, steps in lines.items()]
+
+
+def _printable(text: str) -> str:
+    """Return a text without control characters, which could steer a terminal."""
+    return "".join(
+        c if c.isprintable() or c in "\n\t" else "\N{REPLACEMENT CHARACTER}" for c in text
+    )

@@ -1,0 +1,252 @@
+"""An explanation of a score: data that prints as a table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from defrag.explain._highlight import Segment, highlight
+from defrag.explain.leaving_out import scores_without
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from defrag.explain._highlight import Span
+    from defrag.explain.explainers import Explainer
+    from defrag.explain.parts import Step
+    from defrag.typing import Csr, Floats, Ids
+
+__all__ = ["Contribution", "Explanation", "Explanations", "Segment", "explain_row"]
+
+# The score without it is computed for this many entries of a row, the largest contributions.
+_MOST_LEFT_OUT = 1000
+# Features that are shown; the others are added up.
+_SHOWN = 10
+
+
+class Contribution(NamedTuple):
+    """What one feature contributes."""
+
+    feature: int
+    name: str
+    value: float
+    contribution: float
+    without: float
+
+
+@dataclass(frozen=True, eq=False)
+class Explanation:
+    """Why a label got its score for a point.
+
+    Prints as a table, in notebooks with bars.
+
+    Attributes
+    ----------
+    label : str, int or class
+        The label, by its name if it has one.
+    label_id : int
+        The id of the label.
+    score : float
+        The score, as from ``predict_topk``.
+    base : float
+        The score of a point without features.
+    features : ndarray of int32, shape (n_entries,)
+        The features of the point, by decreasing size of their contributions.
+    names : list of str
+        Their names, or their ids as strings.
+    values : ndarray of float32
+        Their values.
+    contributions : ndarray of float64
+        What they contribute: ``base + contributions.sum()`` is the score.
+    without : ndarray of float64
+        The score of the point without each feature, the search held fixed; NaN beyond the
+        1,000 features with the largest contributions.
+    path : tuple of Step
+        The path to the label in each tree; empty for methods without label trees.
+    how : str
+        How the contributions were found: from weights, or by leaving features out.
+    notes : tuple of str
+        What should be known about the score.
+    text : str or None
+        The text that was explained, if it was one.
+
+    See Also
+    --------
+    LabelFeatures : What a model looks for, of all features.
+    """
+
+    label: Any
+    label_id: int
+    score: float
+    base: float
+    features: Ids
+    names: list[str]
+    values: Floats
+    contributions: NDArray[np.float64]
+    without: NDArray[np.float64]
+    path: tuple[Step, ...]
+    how: str
+    notes: tuple[str, ...] = ()
+    text: str | None = None
+    spans: tuple[Span, ...] = field(default=(), repr=False)
+
+    def top(self, n: int = _SHOWN) -> list[Contribution]:
+        """Return the features with the largest contributions, of either sign.
+
+        Parameters
+        ----------
+        n : int, default=10
+            How many.
+        """
+        columns = (
+            self.features[:n].tolist(),
+            self.names[:n],
+            self.values[:n].tolist(),
+            self.contributions[:n].tolist(),
+            self.without[:n].tolist(),
+        )
+        return [Contribution(*row) for row in zip(*columns, strict=True)]
+
+    def rest(self, n: int = _SHOWN) -> float:
+        """Return the sum of the contributions that :meth:`top` leaves out."""
+        return float(self.contributions[n:].sum())
+
+    def segments(self) -> list[Segment]:
+        """Return the text in pieces, each with what its features contribute.
+
+        A feature that occurs several times has its contribution split evenly among them, and
+        over the characters that it covers.
+        """
+        if self.text is None:
+            raise ValueError("segments are for texts: a row of features has no text")
+        return highlight(self.text, self.spans, self.features, self.contributions)
+
+    def as_dict(self, n: int | None = None) -> dict[str, Any]:
+        """Return the explanation as numbers, strings, lists and dictionaries, for JSON.
+
+        Parameters
+        ----------
+        n : int, optional
+            The number of features; default: all.
+        """
+        label = self.label.item() if isinstance(self.label, np.generic) else self.label
+        number = len(self.features) if n is None else n
+        found: dict[str, Any] = {
+            "label": label,
+            "label_id": self.label_id,
+            "score": self.score,
+            "base": self.base,
+            "how": self.how,
+            "notes": list(self.notes),
+            "features": [
+                {**one._asdict(), "without": None if np.isnan(one.without) else one.without}
+                for one in self.top(number)
+            ],
+            "rest": self.rest(number),
+            "path": [
+                {
+                    "tree": step.member,
+                    "node": step.node,
+                    "child": step.child,
+                    "score": step.score,
+                    "base": step.base,
+                }
+                for step in self.path
+            ],
+        }
+        if self.text is not None:
+            found["segments"] = [one._asdict() for one in self.segments()]
+        return found
+
+    def in_text(self, text: str, spans: Sequence[Span]) -> Explanation:
+        """Return the explanation with the text whose features it is about."""
+        return replace(self, text=text, spans=tuple(spans))
+
+    def __repr__(self) -> str:
+        return (
+            f"Explanation(label={self.label!r}, score={self.score:.4f}, base={self.base:.4f}, "
+            f"{len(self.features)} features)"
+        )
+
+    def __str__(self) -> str:
+        from defrag.explain._table import as_text  # noqa: PLC0415 - rich takes long to import
+
+        return as_text(self)
+
+    def __rich__(self) -> Any:
+        from defrag.explain._table import explanation_table  # noqa: PLC0415 - as above
+
+        return explanation_table(self)
+
+    def _repr_html_(self) -> str:
+        from defrag.explain._html import explanation_html  # noqa: PLC0415 - for notebooks alone
+
+        return explanation_html(self)
+
+
+class Explanations(tuple[Explanation, ...]):
+    """Explanations of the best labels of a point, best first."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self))
+
+    def _repr_html_(self) -> str:
+        return "".join(one._repr_html_() for one in self)
+
+
+def explain_row(
+    explainer: Explainer, row: Csr, labels: Sequence[tuple[int, Any]], names: Sequence[str] | None
+) -> Explanations:
+    """Explain the scores of labels for a row.
+
+    Parameters
+    ----------
+    explainer : Explainer
+        The scores of the labels.
+    row : csr_array, shape (1, n_features)
+        The row.
+    labels : sequence of (int, label)
+        The ids and the names of the labels.
+    names : sequence of str, optional
+        The names of all features.
+    """
+    found = explainer.attribute(row)
+    sizes = np.abs(found.contributions)
+    most = np.argsort(-sizes.max(axis=0, initial=0.0), kind="stable")[:_MOST_LEFT_OUT]
+    empty = sparse.csr_array((1, row.shape[1]), dtype=row.dtype)
+    ends = explainer.scores(sparse.csr_array(sparse.vstack([row, empty], format="csr")))
+    without = np.full((row.nnz, len(labels)), np.nan)
+    without[most] = scores_without(explainer.scores, row, most)
+    ids = row.indices.tolist()
+    own = list(map(str, ids)) if names is None else [names[j] for j in ids]
+    explanations = []
+    for i, (label_id, label) in enumerate(labels):
+        order = np.argsort(-sizes[i], kind="stable")
+        explanations.append(
+            Explanation(
+                label=label,
+                label_id=label_id,
+                score=float(ends[0, i]),
+                base=float(ends[1, i]),
+                features=row.indices[order].astype(np.int32),
+                names=[own[j] for j in order],
+                values=row.data[order],
+                contributions=found.contributions[i, order],
+                without=without[order, i],
+                path=tuple(_sorted(step, order) for step in found.paths[i]),
+                how=found.how,
+                notes=tuple(found.notes[i]),
+            )
+        )
+    return Explanations(explanations)
+
+
+def _sorted(step: Step, order: NDArray[np.int64]) -> Step:
+    return replace(step, contributions=step.contributions[order])

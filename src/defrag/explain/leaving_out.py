@@ -1,0 +1,114 @@
+"""Rows without some of their entries, and contributions that follow from their scores."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy import sparse
+
+from defrag.explain.parts import Attribution
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from numpy.typing import NDArray
+
+    from defrag.typing import Csr
+
+    Scores = Callable[[Csr], NDArray[np.float64]]
+
+__all__ = ["attribute_by_orders", "scores_without"]
+
+# Orders come in pairs: a random one and its reverse.
+_PAIRS = 5
+# A longer row has its smallest entries removed together.
+_MOST_PLAYERS = 256
+# Entries of the matrices that are scored at a time.
+_ENTRIES_AT_A_TIME = 1 << 22
+
+
+def scores_without(scores: Scores, row: Csr, entries: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the scores of a row without each of some entries.
+
+    Parameters
+    ----------
+    scores : callable
+        Returns the scores of the rows of a matrix, one row of labels each.
+    row : csr_array, shape (1, n_features)
+        The row.
+    entries : ndarray of int
+        Positions among the entries of the row.
+
+    Returns
+    -------
+    without : ndarray of float64, shape (len(entries), n_labels)
+    """
+    step = max(1, _ENTRIES_AT_A_TIME // max(1, row.nnz))
+    found = [
+        scores(_rows(row, np.arange(row.nnz)[None, :] != entries[first : first + step, None]))
+        for first in range(0, max(1, len(entries)), step)
+    ]
+    return np.concatenate(found)
+
+
+def attribute_by_orders(scores: Scores, row: Csr) -> Attribution:
+    """Return contributions to any scores: sampled Shapley values.
+
+    The entries of the row are put in one after the other, in several random orders and their
+    reverses. The contribution of an entry is the mean change of the score when it comes in, so
+    that contributions add up. The orders depend on the number of entries alone.
+
+    Parameters
+    ----------
+    scores : callable
+        Returns the scores of the rows of a matrix, one row of labels each.
+    row : csr_array, shape (1, n_features)
+        The row.
+    """
+    players = _players(row)
+    n_players = int(players.max(initial=-1)) + 1
+    total: NDArray[np.float64] | float = 0.0
+    for order in _orders(n_players):
+        place = np.empty(n_players, dtype=np.int64)
+        place[order] = np.arange(n_players)
+        present = place[players][None, :] < np.arange(n_players + 1)[:, None]
+        steps = np.diff(scores(_rows(row, present)), axis=0)
+        total = total + steps[place]
+    if isinstance(total, float):  # no entries
+        total = np.zeros((0, scores(row).shape[1]))
+    # The entries of one player share its contribution by their squares.
+    energy = row.data.astype(np.float64) ** 2
+    whole = np.bincount(players, energy, minlength=n_players)[players]
+    share = np.where(whole > 0, energy / np.where(whole > 0, whole, 1.0), 0.0)
+    contributions = (total / (2 * _PAIRS))[players] * share[:, None]
+    how = f"by leaving features out, in {2 * _PAIRS} orders"
+    return Attribution.plain(np.ascontiguousarray(contributions.T), how)
+
+
+def _players(row: Csr) -> NDArray[np.int64]:
+    """Return the number of each entry, the same for all that are removed together."""
+    order = np.argsort(-np.abs(row.data), kind="stable")
+    players = np.empty(row.nnz, dtype=np.int64)
+    players[order] = np.minimum(np.arange(row.nnz), _MOST_PLAYERS - 1)
+    return players
+
+
+def _orders(n_players: int) -> Iterator[NDArray[np.int64]]:
+    draw = np.random.default_rng(0)
+    for _ in range(_PAIRS if n_players else 0):
+        order = draw.permutation(n_players)
+        yield order
+        yield order[::-1]
+
+
+def _rows(row: Csr, present: NDArray[np.bool_]) -> Csr:
+    """Return a row with the entries of each line of ``present``."""
+    entries = np.nonzero(present)[1]
+    indptr = np.append(0, np.cumsum(np.count_nonzero(present, axis=1)))
+    rows = sparse.csr_array(
+        (row.data[entries], row.indices[entries], indptr.astype(np.int32)),
+        shape=(len(present), row.shape[1]),
+    )
+    rows.has_canonical_format = True
+    return rows

@@ -1,0 +1,113 @@
+"""What a score is made of, before it is put into words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from defrag.typing import Csr
+
+__all__ = ["FROM_WEIGHTS", "Attribution", "Step"]
+
+FROM_WEIGHTS = "from the weights of the model"
+"""How contributions were found if they are exact."""
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """A classifier on the path to a label in a tree.
+
+    Attributes
+    ----------
+    member : int
+        The tree of an ensemble.
+    node, child : int
+        The node and which of its children, or of the labels of a leaf, the path takes.
+    score, base : float
+        The factor of the step in the score of the tree, and what it would be without features.
+    contributions : ndarray of float64, shape (n_features_of_row,)
+        The part of the contributions that comes from this step.
+    """
+
+    member: int
+    node: int
+    child: int
+    score: float
+    base: float
+    contributions: NDArray[np.float64]
+
+    def spread(self, shares: Csr, *, member: int | None = None, weight: float = 1.0) -> Step:
+        """Return the step with contributions handed on to other features."""
+        return Step(
+            self.member if member is None else member,
+            self.node,
+            self.child,
+            self.score,
+            self.base,
+            weight * (self.contributions @ shares),
+        )
+
+    def times(self, weight: float, *, member: int | None = None) -> Step:
+        """Return the step with its contributions multiplied by a number."""
+        own = self.member if member is None else member
+        return Step(own, self.node, self.child, self.score, self.base, weight * self.contributions)
+
+
+@dataclass(frozen=True, eq=False)
+class Attribution:
+    """What the entries of a row contribute to the scores of some labels.
+
+    Attributes
+    ----------
+    contributions : ndarray of float64, shape (n_labels, n_entries)
+        They add up to the score minus the score of a row without features.
+    paths : sequence of sequences of Step
+        The path to each label in a tree, or in several; empty for methods without trees.
+    notes : sequence of sequences of str
+        What a reader should know about the score of each label.
+    how : str
+        How the contributions were found.
+    """
+
+    contributions: NDArray[np.float64]
+    paths: Sequence[Sequence[Step]]
+    notes: Sequence[Sequence[str]]
+    how: str
+
+    @classmethod
+    def plain(cls, contributions: NDArray[np.float64], how: str = FROM_WEIGHTS) -> Attribution:
+        """Return contributions without paths and notes."""
+        none: list[tuple[()]] = [()] * len(contributions)
+        return cls(contributions, none, none, how)
+
+    def spread(self, shares: Csr) -> Attribution:
+        """Hand contributions on to other features.
+
+        Parameters
+        ----------
+        shares : csr_array, shape (n_entries, n_other_entries)
+            The share of each entry that belongs to each other one; rows add up to 1.
+        """
+        paths = [[step.spread(shares) for step in path] for path in self.paths]
+        contributions = np.asarray(self.contributions @ shares)
+        return Attribution(contributions, paths, self.notes, self.how)
+
+    def times(self, weights: NDArray[np.float64], member: int | None = None) -> Attribution:
+        """Multiply the contributions of each label by a number."""
+        paths = [
+            [step.times(float(weight), member=member) for step in path] if weight else []
+            for path, weight in zip(self.paths, weights, strict=True)
+        ]
+        return Attribution(self.contributions * weights[:, None], paths, self.notes, self.how)
+
+    def with_notes(self, notes: Sequence[Sequence[str]]) -> Attribution:
+        """Add notes to those that each label has."""
+        both = [(*own, *more) for own, more in zip(self.notes, notes, strict=True)]
+        return Attribution(self.contributions, self.paths, both, self.how)

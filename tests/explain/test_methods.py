@@ -1,0 +1,235 @@
+"""Explanations of every way in which scores come about, against slow twins and predictions."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+from defrag import (
+    LEML,
+    LPSR,
+    PLT,
+    Agglomerated,
+    Bonsai,
+    Defrag,
+    DiSMEC,
+    FastXML,
+    Fiat,
+    Focus,
+    Focused,
+    Imputed,
+    LabelTree,
+    Parabel,
+    Refrag,
+)
+from defrag.explain.formulas import logarithmic_mean, secant
+from tests.data import make_data
+from tests.oracles.explain import integrated_gradients, tree_score
+
+X, Y = make_data(n=200, d=60, n_labels=24, seed=1)
+ROWS = np.argsort(-np.diff(X.indptr), kind="stable")[:4].tolist()
+ROW = X[[ROWS[0]]]
+WIDE = {"beam_size": 1000}
+
+
+@pytest.mark.parametrize(
+    ("model", "rule"),
+    [
+        (LabelTree(max_leaf_size=3, root_arity=3), ("squared_hinge", 1.0, 3)),
+        (Parabel(1, max_leaf_size=4), ("squared_hinge", 1.0, 2)),
+        (Bonsai(1, arity=3), ("squared_hinge", 0.98, 2)),
+        (PLT(max_leaf_size=4), ("logistic", 1.0, 2)),
+    ],
+    ids=["label-tree", "parabel", "bonsai", "plt"],
+)
+def test_contributions_are_integrated_gradients_of_the_log_score(model, rule):
+    model.set_params(random_state=0).fit(X, Y)
+    loss, discount, power = rule
+    tree = model.trees_[0]
+    row = ROW.toarray()[0].astype(np.float64)
+    unit = row / np.linalg.norm(row)
+    for one in model.explain(ROW, k=2):
+
+        def score(x, label=one.label_id):
+            return tree_score(
+                tree.tree, tree.weights, label, x, loss=loss, discount=discount, power=power
+            )
+
+        assert one.score == pytest.approx(score(unit), abs=1e-6)
+        assert one.base == pytest.approx(score(0 * unit), abs=1e-6)
+        slow = integrated_gradients(lambda x: np.log(score(x)), unit)
+        scale = (one.score - one.base) / np.log(one.score / one.base)
+        np.testing.assert_allclose(one.contributions, (slow * scale)[one.features], atol=2e-4)
+        by_step = np.sum([step.contributions for step in one.path], axis=0)
+        np.testing.assert_allclose(by_step, one.contributions, atol=1e-12)
+        assert np.prod([step.score for step in one.path]) == pytest.approx(one.score)
+        assert np.prod([step.base for step in one.path]) == pytest.approx(one.base)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        LabelTree(2, max_leaf_size=3, root_arity=3, **WIDE),
+        DiSMEC(),
+        LEML(n_components=8),
+        FastXML(5),
+        Focused(LabelTree(max_leaf_size=3, root_arity=3, **WIDE), Focus(0.7)),
+        Agglomerated(LabelTree(2, max_leaf_size=3, **WIDE), Defrag(max_cluster_size=3)),
+        Agglomerated(DiSMEC(), Defrag(max_cluster_size=3, pooling="mean_nonzero")),
+        Imputed(LabelTree(max_leaf_size=3, **WIDE), Fiat(beta=0.5)),
+    ],
+    ids=lambda model: str(model).split("(")[0],
+)
+def test_without_is_the_prediction_without_the_feature(model):
+    model.set_params(random_state=0).fit(X, Y)
+    checked = 0
+    for number in ROWS:
+        for one in model.explain(X[[number]], k=3):
+            for feature, without in zip(one.features, one.without, strict=True):
+                row = X[[number]].toarray()
+                row[0, feature] = 0.0
+                if not row.any():
+                    continue
+                labels, scores = model.predict_topk(row, k=24)
+                place = np.flatnonzero(labels[0] == one.label_id)
+                wanted = scores[0, place[0]] if len(place) else 0.0
+                if len(place) or without > 1e-6:
+                    assert without == pytest.approx(wanted, abs=1e-6)
+                    checked += 1
+    assert checked > 20
+
+
+@settings(max_examples=30, deadline=None, derandomize=True)
+@given(seed=st.integers(0, 10**6), trees=st.integers(1, 3), beam_size=st.integers(1, 4))
+def test_the_score_is_that_of_the_search_however_narrow(seed, trees, beam_size):
+    points, labels = make_data(n=80, d=25, n_labels=15, seed=seed)
+    model = LabelTree(trees, max_leaf_size=2, root_arity=2, arity=2, beam_size=beam_size,
+                      random_state=0).fit(points, labels)  # fmt: skip
+    for number in (1, 2, 3):
+        if not points[[number]].nnz:
+            continue
+        ranked, scores = model.predict_topk(points[[number]], k=6)
+        found = model.explain(points[[number]], k=6)
+        assert [one.label_id for one in found] == ranked[0][ranked[0] >= 0].tolist()
+        for one, score in zip(found, scores[0], strict=False):
+            assert one.score == pytest.approx(score, abs=1e-6)
+            members = {step.member for step in one.path}
+            assert bool(one.notes) == (len(members) < trees)
+
+
+def test_a_label_that_no_search_finds_is_explained_by_its_paths():
+    model = LabelTree(2, max_leaf_size=2, root_arity=2, arity=2, beam_size=1, random_state=0)
+    model.fit(X, Y)
+    found = {*model.predict_topk(ROW, k=24)[0][0].tolist()}
+    missed = next(label for label in range(20) if label not in found)
+    one = model.explain(ROW, label=missed)
+    assert "does not find this label" in one.notes[0]
+    wide = model.set_params(beam_size=1000).explain(ROW, label=missed)
+    assert one.score == pytest.approx(wide.score, abs=1e-12)
+
+
+@pytest.mark.parametrize("widen", [0, 5])
+def test_a_re_ranked_score_has_parts_of_base_and_prototype(widen):
+    base = LabelTree(max_leaf_size=3, root_arity=3, beam_size=1, random_state=0)
+    model = Refrag(base, gamma=8, propensity_weight=0.3, widen=widen, candidates=3, random_state=0)
+    model.fit(X, Y)
+    for number in ROWS:
+        ranked, scores = model.predict_topk(X[[number]], k=6)
+        found = model.explain(X[[number]], k=6)
+        assert len(found) == np.count_nonzero(ranked >= 0)
+        for one, score in zip(found, scores[0], strict=False):
+            assert one.score == pytest.approx(score, abs=1e-6)
+            assert one.base + one.contributions.sum() == pytest.approx(one.score, abs=1e-9)
+            assert one.notes[-1].startswith("re-ranked; the base gives the label 0.")
+    other = next(label for label in range(20) if label not in ranked)
+    assert (
+        "not one of the labels that are re-ranked" in model.explain(X[[ROWS[-1]]], other).notes[-1]
+    )
+
+
+def test_the_members_of_a_group_share_what_it_contributes():
+    model = Agglomerated(DiSMEC(), Defrag(max_cluster_size=4), random_state=0).fit(X, Y)
+    groups, inner = model.members_[0]
+    outside, inside = model.explain(ROW), inner.explain(groups.pool(ROW))
+    row = ROW.toarray()[0]
+    for group, whole in zip(inside.features, inside.contributions, strict=True):
+        own = np.flatnonzero(groups.labels_[outside.features] == group)
+        values = row[outside.features[own]]
+        np.testing.assert_allclose(
+            outside.contributions[own], whole * values / values.sum(), rtol=1e-6
+        )
+
+
+@pytest.mark.parametrize("mode", ["blend", "cosine", "paper"])
+def test_imputed_entries_belong_to_the_features_they_follow_from(mode):
+    fiat = Fiat(mode, beta=0.7, companions=None, max_growth=None, random_state=0).fit(X)
+    for number in ROWS:
+        imputed = fiat.impute(X[[number]])
+        shares = fiat.shares(X[[number]], imputed).toarray()
+        np.testing.assert_allclose(shares.sum(axis=1), 1.0, atol=1e-6)
+        # A row of one feature imputes in proportion to the parts of that feature.
+        unit = X[[number]].toarray()[0] / np.linalg.norm(X[[number]].toarray())
+        related = fiat.co_occurrence_.of_features(X[[number]].indices).toarray()
+        product = unit[X[[number]].indices] @ related
+        if mode == "blend":
+            product = unit + 0.7 * product / np.linalg.norm(product)
+        np.testing.assert_allclose(
+            imputed.toarray()[0], product / np.linalg.norm(product), atol=1e-5
+        )
+
+
+def test_a_label_outside_of_the_cluster_is_noted():
+    model = LPSR(DiSMEC(), cluster_size=20, labels_per_cluster=3, random_state=0).fit(X, Y)
+    labels = model.predict_topk(ROW, k=24)[0][0]
+    other = next(label for label in range(20) if label not in labels)
+    one = model.explain(ROW, label=other)
+    assert one.notes == (
+        "not a label of the point's cluster, so not predicted: the score is the base's",
+    )
+    assert one.score == pytest.approx(model.base_.explain(ROW, label=other).score)
+
+
+def test_removing_the_largest_contributions_lowers_the_score_most():
+    model = FastXML(10, random_state=0).fit(X, Y)  # a method without a decomposition
+    draw = np.random.default_rng(0)
+    wins = total = 0
+    for number in range(1, 60):
+        row = X[[number]]
+        if row.nnz < 6:
+            continue
+        one = model.explain(row)
+        if one.score < 0.2:
+            continue
+        total += 1
+        kept = row.toarray()
+        kept[0, one.features[np.argsort(-one.contributions)[:2]]] = 0.0
+        random = row.toarray()
+        random[0, draw.choice(row.indices, 2, replace=False)] = 0.0
+        after, by_chance = (
+            model.explain(sparse.csr_array(rest), label=one.label_id).score
+            for rest in (kept, random)
+        )
+        wins += after <= by_chance
+    assert total > 15
+    assert wins >= 0.9 * total
+
+
+def test_long_rows_leave_small_entries_out_together():
+    rng = np.random.default_rng(0)
+    points = sparse.csr_array(rng.random((20, 400), dtype=np.float32))
+    model = FastXML(3, random_state=0).fit(points, np.arange(20) % 3)
+    one = model.explain(points[[0]])
+    assert len(one.features) == 400
+    assert one.base + one.contributions.sum() == pytest.approx(one.score, abs=1e-9)
+
+
+def test_means_and_slopes_have_their_limits():
+    at, start = np.array([2.0, 1.0, 1.0]), np.array([0.0, 1.0, 1.0 + 1e-9])
+    np.testing.assert_allclose(secant(np.square, at, start), [2.0, 2.0, 2.0], rtol=1e-6)
+    logs = np.log([4.0, 3.0, 3.0])
+    others = np.log([1.0, 3.0, 3.0 + 1e-13])
+    np.testing.assert_allclose(logarithmic_mean(logs, others), [3 / np.log(4), 3, 3], rtol=1e-9)
+    assert logarithmic_mean(np.array(-1.0), np.array(-5000.0)) == pytest.approx(np.exp(-1) / 4999)
