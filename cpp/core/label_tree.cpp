@@ -104,8 +104,8 @@ struct JoinScratch {
     Vector<std::int64_t> next;     // entries of a slot, then the place of its next one
 };
 
-/// Puts the blocks of a node together: features in order, outputs in order within each.
-NodeWeights join_blocks(const Job& job, std::int64_t node, const CompactRows& rows,
+/// Puts the blocks of an item together: features in order, outputs in order within each.
+NodeWeights join_blocks(const Job& job, const NodeBlocks& item, const CompactRows& rows,
                         const Vector<BlockWeights>& blocks, JoinScratch& scratch) {
     NodeWeights result;
     Vector<std::int64_t>& next = scratch.next;
@@ -131,15 +131,15 @@ NodeWeights join_blocks(const Job& job, std::int64_t node, const CompactRows& ro
     });
     result.outputs.resize(total);
     result.weights.resize(total);
-    const std::int64_t n_outputs = job.tree.n_outputs(node);
+    const std::int64_t n_outputs = job.tree.n_outputs(item.node);
     for (std::int64_t b = 0; b < blocks.size(); ++b) {
         const BlockWeights& block = blocks[b];
+        const std::int64_t first = (item.first_block + b) * kLanes;
         for (std::int64_t e = 0; e < block.slots.size(); ++e) {
             const std::int64_t place = next[block.slots[e]]++;
-            result.outputs[place] = static_cast<std::uint16_t>(b * kLanes + block.lanes[e]);
+            result.outputs[place] = static_cast<std::uint16_t>(first + block.lanes[e]);
             result.weights[place] = block.weights[e];
         }
-        const std::int64_t first = static_cast<std::int64_t>(b) * kLanes;
         result.bias.insert(result.bias.end(), block.bias,
                            block.bias + std::min(kLanes, n_outputs - first));
     }
@@ -155,26 +155,28 @@ struct Worker {
     Vector<BlockWeights> blocks;
 };
 
-void train_node(const Context& context, const Job& job, std::int64_t node, Worker& worker,
+void train_item(const Context& context, const Job& job, const NodeBlocks& item, Worker& worker,
                 NodeWeights& out) {
-    worker.rows.assign(job, node);
-    worker.blocks.resize(job.n_blocks(node));
-    for (std::int64_t block = 0; block < job.n_blocks(node); ++block) {
-        solve_block(context, job, node, block, worker.rows, worker.solver, worker.blocks[block]);
+    worker.rows.assign(job, item.node);
+    worker.blocks.resize(item.last_block - item.first_block);
+    for (std::int64_t b = 0; b < worker.blocks.size(); ++b) {
+        solve_block(context, job, item.node, item.first_block + b, worker.rows, worker.solver,
+                    worker.blocks[b]);
     }
-    out = join_blocks(job, node, worker.rows.compact(), worker.blocks, worker.join);
+    out = join_blocks(job, item, worker.rows.compact(), worker.blocks, worker.join);
 }
 
-/// All threads on the blocks of one node, which share its rows.
-void train_wide_node(const Context& context, const Job& job, std::int64_t node,
+/// All threads on the blocks of one item, which share the rows of its node.
+void train_wide_item(const Context& context, const Job& job, const NodeBlocks& item,
                      PerWorker<Worker>& workers, NodeWeights& out) {
     const NodeRows& rows = workers[0].rows;
-    workers[0].rows.assign(job, node);
-    Vector<BlockWeights> blocks(job.n_blocks(node));
-    parallel_for(context, job.n_blocks(node), 1, [&](std::int64_t block, std::int64_t, unsigned w) {
-        solve_block(context, job, node, block, rows, workers[w].solver, blocks[block]);
+    workers[0].rows.assign(job, item.node);
+    Vector<BlockWeights> blocks(item.last_block - item.first_block);
+    parallel_for(context, blocks.size(), 1, [&](std::int64_t b, std::int64_t, unsigned w) {
+        solve_block(context, job, item.node, item.first_block + b, rows, workers[w].solver,
+                    blocks[b]);
     });
-    out = join_blocks(job, node, rows.compact(), blocks, workers[0].join);
+    out = join_blocks(job, item, rows.compact(), blocks, workers[0].join);
 }
 
 LabelTreeWeights join_nodes(Vector<NodeWeights>& nodes) {
@@ -244,9 +246,10 @@ void check_tree(const LabelTreeView& tree, std::int64_t n_labels) {
     }
 }
 
-LabelTreeWeights train_label_tree(const Context& context, const CsrView& X,
-                                  const CsrView& positives, const LabelTreeView& tree,
-                                  const LabelTreeOptions& options) {
+LabelTreeWeights train_node_blocks(const Context& context, const CsrView& X,
+                                   const CsrView& positives, const LabelTreeView& tree,
+                                   const LabelTreeOptions& options,
+                                   const Vector<NodeBlocks>& items) {
     CompactRows::check_width(X);
     check_tree(tree, positives.n_rows);
     const Vector<float> norms = squared_norms(X, options.solver.bias);
@@ -254,28 +257,48 @@ LabelTreeWeights train_label_tree(const Context& context, const CsrView& X,
     Vector<std::int64_t> wide;
     Vector<std::int64_t> narrow;
     std::int64_t work = 0;
-    for (std::int64_t node = 0; node < tree.n_nodes; ++node) {
-        if (tree.n_outputs(node) > kMaxOutputs) {
-            throw std::invalid_argument("a node must have at most 65536 children or labels, got " +
-                                        std::to_string(tree.n_outputs(node)));
+    for (std::int64_t i = 0; i < items.size(); ++i) {
+        const NodeBlocks& item = items[i];
+        if (item.node < 0 || item.node >= tree.n_nodes) {
+            throw std::invalid_argument("a label tree of " + std::to_string(tree.n_nodes) +
+                                        " nodes has no node " + std::to_string(item.node));
         }
-        const std::int64_t n_points = count_positives(job, node);
-        const bool shared = job.n_blocks(node) > 1 && n_points * kWideShare >= X.n_rows;
-        (shared ? wide : narrow).push_back(node);
-        work += n_points * job.n_blocks(node);
+        if (tree.n_outputs(item.node) > kMaxOutputs) {
+            throw std::invalid_argument("a node must have at most 65536 children or labels, got " +
+                                        std::to_string(tree.n_outputs(item.node)));
+        }
+        if (item.first_block < 0 || item.first_block > item.last_block ||
+            item.last_block > job.n_blocks(item.node)) {
+            throw std::invalid_argument(
+                "node " + std::to_string(item.node) + " does not have blocks " +
+                std::to_string(item.first_block) + " to " + std::to_string(item.last_block));
+        }
+        const std::int64_t n_points = count_positives(job, item.node);
+        const std::int64_t n_blocks = item.last_block - item.first_block;
+        const bool shared = n_blocks > 1 && n_points * kWideShare >= X.n_rows;
+        (shared ? wide : narrow).push_back(i);
+        work += n_points * n_blocks;
     }
     context.expect(work);
     PerWorker<Worker> workers(context, [&X] { return Worker(X); });
-    Vector<NodeWeights> nodes(tree.n_nodes);
-    for (const std::int64_t node : wide) {
-        train_wide_node(context, job, node, workers, nodes[node]);
-    }
+    Vector<NodeWeights> results(items.size());
+    for (const std::int64_t i : wide) train_wide_item(context, job, items[i], workers, results[i]);
     // Breadth-first order puts the large nodes first, so that no thread is left with one.
-    parallel_for(context, narrow.size(), 1, [&](std::int64_t i, std::int64_t, unsigned w) {
-        const std::int64_t node = narrow[i];
-        train_node(context, job, node, workers[w], nodes[node]);
+    parallel_for(context, narrow.size(), 1, [&](std::int64_t n, std::int64_t, unsigned w) {
+        const std::int64_t i = narrow[n];
+        train_item(context, job, items[i], workers[w], results[i]);
     });
-    return join_nodes(nodes);
+    return join_nodes(results);
+}
+
+LabelTreeWeights train_label_tree(const Context& context, const CsrView& X,
+                                  const CsrView& positives, const LabelTreeView& tree,
+                                  const LabelTreeOptions& options) {
+    Vector<NodeBlocks> items(tree.n_nodes);
+    for (std::int64_t node = 0; node < tree.n_nodes; ++node) {
+        items[node] = {node, 0, (tree.n_outputs(node) + kLanes - 1) / kLanes};
+    }
+    return train_node_blocks(context, X, positives, tree, options, items);
 }
 
 }  // namespace defrag

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import pickle
 import subprocess
 import sys
 
 import numpy as np
 import pytest
 from scipy import sparse
-from sklearn.base import clone
 from sklearn.svm import LinearSVC
 
 from defrag import DiSMEC, PPDSparse, ProXML, load_dataset, metrics
@@ -94,53 +92,6 @@ def test_the_size_of_batches_changes_nothing(batch_size):
     assert_same_model(DiSMEC(random_state=3, batch_size=batch_size).fit(X, Y), wanted)
 
 
-def test_batches_anywhere_and_in_any_order():
-    X, Y = make_data()
-    wanted = DiSMEC(random_state=3).fit(X, Y)
-    model = DiSMEC(random_state=3, batch_size=16)
-    ranges = model.batches(Y)
-    assert ranges == [(0, 16), (16, 32), (32, 48), (48, 60)]
-    batches = [model.fit_batch(X, Y, first, last) for first, last in ranges[::-1]]
-    assert not hasattr(model, "weights_")
-    assert not hasattr(model, "n_features_in_")
-    assert batches[0].weights.shape == (61, 12)
-    batches = [pickle.loads(pickle.dumps(batch)) for batch in batches]  # noqa: S301 - our own bytes
-    joined = clone(model).join(batches)
-    assert_same_model(joined, wanted)
-    for method in ("predict", "decision_function"):
-        a, b = (getattr(one, method)(X) for one in (joined, wanted))
-        assert (a != b).nnz == 0
-
-
-BATCHES = {
-    "a gap": (lambda b: b[:1] + b[2:], "every label once, got one that begins at 32 after 16"),
-    "twice": (lambda b: [*b, b[-1]], "every label once, got one that begins at 48 after 60"),
-    "no end": (lambda b: b[:-1], "must have all 60 labels, got 48"),
-    "none": (lambda _: [], "batches must be of one model, got 0"),
-}
-
-
-@pytest.mark.parametrize("case", BATCHES)
-def test_batches_that_do_not_fit(case):
-    X, Y = make_data()
-    model = DiSMEC("fast", random_state=3, batch_size=16)
-    batches = [model.fit_batch(X, Y, first, last) for first, last in model.batches(Y)]
-    change, message = BATCHES[case]
-    with pytest.raises(ValueError, match=message):
-        model.join(change(batches))
-    other = model.fit_batch(X[:, :50], Y, 0, 16)
-    with pytest.raises(ValueError, match="batches must be of one model, got 2"):
-        model.join([other, *batches[1:]])
-    assert not hasattr(model, "weights_")
-
-
-@pytest.mark.parametrize(("first", "last"), [(0, 8), (8, 16), (48, 64), (16, 16), (-16, 16)])
-def test_ranges_that_are_none(first, last):
-    X, Y = make_data()
-    with pytest.raises(ValueError, match="60 labels with points, in whole blocks of 16, got"):
-        DiSMEC(random_state=0).fit_batch(X, Y, first, last)
-
-
 def test_joining_by_hand():
     batches = [
         sparse.csr_array(np.float32([[0, 3], [2, 0], [-1, 0]])),
@@ -173,9 +124,8 @@ def test_many_labels_have_wide_outputs():
 )
 def test_bad_parameters(model, message):
     X, Y = make_data()
-    for call in (model.fit, lambda X, Y: model.fit_batch(X, Y, 0, 16)):
-        with pytest.raises(ValueError, match=message):
-            call(X, Y)
+    with pytest.raises(ValueError, match=message):
+        model.fit(X, Y)
 
 
 @pytest.mark.slow

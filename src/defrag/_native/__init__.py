@@ -56,6 +56,7 @@ from defrag._native.label_trees import (
     best_first_search,
     feature_index,
     train_label_tree,
+    train_node_blocks,
 )
 from defrag._native.rerank import candidate_products, rank_candidates
 from defrag._native.solver import FlatSolution, SolverOptions, can_run, solve_blocks
@@ -161,6 +162,7 @@ __all__ = [
     "text_features",
     "train_fastxml",
     "train_label_tree",
+    "train_node_blocks",
     "train_ppd_sparse",
     "train_proxml",
     "unit_rows",

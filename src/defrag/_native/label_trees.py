@@ -28,6 +28,7 @@ __all__ = [
     "best_first_search",
     "feature_index",
     "train_label_tree",
+    "train_node_blocks",
 ]
 
 
@@ -98,6 +99,35 @@ def train_label_tree(
         csr_parts(X),
         csr_parts(positives),
         tree.parts(),
+        n_features=X.shape[1],
+        solver=options.to_core(),
+        scale_cost=scale_cost,
+        n_threads=n_threads,
+        progress=progress,
+    )
+    return LabelTreeWeights(*parts)
+
+
+def train_node_blocks(
+    X: Csr,
+    positives: Csr,
+    tree: LabelTreeArrays,
+    blocks: Offsets,
+    options: SolverOptions,
+    *,
+    scale_cost: bool = False,
+    n_threads: int,
+    progress: Progress | None = None,
+) -> LabelTreeWeights:
+    """Train some blocks of sixteen outputs, rows ``(node, first block, last block)``.
+
+    Node i of the result is row i of ``blocks``.
+    """
+    parts = _core.train_node_blocks(
+        csr_parts(X),
+        csr_parts(positives),
+        tree.parts(),
+        np.ascontiguousarray(blocks, dtype=np.int64),
         n_features=X.shape[1],
         solver=options.to_core(),
         scale_cost=scale_cost,

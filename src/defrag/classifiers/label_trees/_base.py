@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -13,9 +13,17 @@ from scipy import sparse
 from sklearn.base import clone
 
 from defrag import _native
+from defrag._native import LabelTreeArrays, LabelTreeWeights
 from defrag._progress import progress_bar
-from defrag.classifiers._base import Classifier, labels_with_points, unit_rows
+from defrag.classifiers._base import labels_with_points, unit_rows
 from defrag.classifiers._cost import LANES, Cost
+from defrag.classifiers._division import Divisible, Division
+from defrag.classifiers.label_trees._blocks import (
+    block_costs,
+    blocks_of_nodes,
+    join_blocks,
+    node_blocks,
+)
 from defrag.classifiers.label_trees._explain import TreeExplainer
 from defrag.explain.explainers import Averaged, members_that_found
 from defrag.trees.balanced import build_tree
@@ -23,16 +31,13 @@ from defrag.trees.seeds import member_seeds
 from defrag.trees.vectors import label_vectors
 
 if TYPE_CHECKING:
-    from defrag._native import (
-        FeatureIndex,
-        KernelRows,
-        LabelTreeArrays,
-        LabelTreeWeights,
-        SolverOptions,
-    )
+    from collections.abc import Iterator, Sequence
+
+    from defrag._native import FeatureIndex, KernelRows, SolverOptions
+    from defrag.classifiers._division import Arrays, Piece
     from defrag.explain.explainers import Explainer
     from defrag.trees.balanced import BalancedTree
-    from defrag.typing import Csr, Floats, Ids
+    from defrag.typing import Csr, Floats, Ids, Offsets
 
 __all__ = ["TrainedTree", "TreeClassifier", "cluster_labels"]
 
@@ -75,7 +80,16 @@ class TrainedTree:
         return {"tree": self.tree, "weights": self.weights}
 
 
-class TreeClassifier(Classifier):
+@dataclass(frozen=True)
+class TreeData:
+    """Unit rows, their labels, and the points of each label."""
+
+    X: Csr
+    Y: Csr
+    positives: Csr
+
+
+class TreeClassifier(Divisible):
     """Base class of ensembles of label trees."""
 
     n_trees: int
@@ -108,28 +122,61 @@ class TreeClassifier(Classifier):
     def _loss(self) -> str:
         return "squared_hinge"
 
-    def _train(self, X: Csr, Y: Csr, seed: int) -> None:
-        threads = _native.n_threads(self.n_jobs)
-        X = unit_rows(X, threads)
-        seen = labels_with_points(Y)
-        vectors = self._label_vectors(X, Y if len(seen) == Y.shape[1] else Y[:, seen])
-        positives = sparse.csr_array(Y.T)  # the same for every tree
-        trees = []
+    def prepare(self, X: Csr, Y: Csr) -> TreeData:
+        """Return unit rows and the points of each label."""
+        X = unit_rows(X, _native.n_threads(self.n_jobs))
+        return TreeData(X, Y, sparse.csr_array(Y.T))  # one transposition for all trees
+
+    def divide(self, data: TreeData, seed: int) -> Division:
+        """Build the trees; a unit is a block of sixteen classifiers of a node."""
+        seen = labels_with_points(data.Y)
+        vectors = self._label_vectors(
+            data.X, data.Y if len(seen) == data.Y.shape[1] else data.Y[:, seen]
+        )
+        outline: Arrays = {}
+        costs = []
+        points = np.diff(data.positives.indptr).astype(np.int64)
         for number, tree_seed in enumerate(member_seeds(seed, self.n_trees)):
             tree = self._shape(vectors, seen, tree_seed)
+            outline |= {f"{number}/{name}": array for name, array in vars(tree).items()}
+            costs.append(block_costs(tree, points))
+        return Division(outline, np.concatenate(costs))
+
+    def train_units(
+        self, data: TreeData, seed: int, outline: Arrays, first: int, last: int
+    ) -> Arrays:
+        """Train a range of blocks; see :meth:`Divisible.train_units`."""
+        arrays: Arrays = {}
+        seeds = member_seeds(seed, self.n_trees)
+        for number, tree, blocks in _blocks_by_tree(self.n_trees, outline, first, last):
             many = f" tree {number + 1} of {self.n_trees}" if self.n_trees > 1 else ""
-            name = f"training{many}"
-            with progress_bar(name, enabled=self.verbose > 0) as progress:
-                weights = _native.train_label_tree(
-                    X,
-                    positives,
+            with progress_bar(f"training{many}", enabled=self.verbose > 0) as progress:
+                weights = _native.train_node_blocks(
+                    data.X,
+                    data.positives,
                     tree,
-                    self._solver(tree_seed),
-                    n_threads=threads,
+                    blocks,
+                    self._solver(seeds[number]),
+                    n_threads=_native.n_threads(self.n_jobs),
                     progress=progress,
                 )
-            trees.append(TrainedTree(tree, weights))
-        self.trees_ = trees
+            arrays |= {f"{number}/{name}": array for name, array in vars(weights).items()}
+        return arrays
+
+    def assemble(self, outline: Arrays, pieces: Sequence[Piece]) -> None:
+        """Put the trees together; see :meth:`Divisible.assemble`."""
+        parts: list[list[tuple[Offsets, LabelTreeWeights]]] = [[] for _ in range(self.n_trees)]
+        for piece in pieces:
+            ranges = _blocks_by_tree(self.n_trees, outline, piece.first, piece.last)
+            for number, _, blocks in ranges:
+                names = [field.name for field in fields(LabelTreeWeights)]
+                found = LabelTreeWeights(*(piece.arrays[f"{number}/{name}"] for name in names))
+                parts[number].append((blocks, found))
+        trees = [_tree(outline, number) for number in range(self.n_trees)]
+        self.trees_ = [
+            TrainedTree(tree, join_blocks(tree, own))
+            for tree, own in zip(trees, parts, strict=True)
+        ]
 
     def rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:
         """Return the best labels of each row; see :meth:`Classifier.rank`."""
@@ -225,6 +272,25 @@ class TreeClassifier(Classifier):
         vectors = min(paths, Y.shape[1] * (self.label_entries or X.shape[1]))
         memory = vectors * _BYTES_PER_PATH + paths * self.n_trees * _BYTES_PER_PATH_AND_TREE
         return Cost(self.n_trees * (root + below) * self.seconds_per_step, memory)
+
+
+def _tree(outline: Arrays, number: int) -> LabelTreeArrays:
+    names = [field.name for field in fields(LabelTreeArrays)]
+    return LabelTreeArrays(*(outline[f"{number}/{name}"] for name in names))
+
+
+def _blocks_by_tree(
+    n_trees: int, outline: Arrays, first: int, last: int
+) -> Iterator[tuple[int, LabelTreeArrays, Offsets]]:
+    """Yield the number of each tree in a range of blocks, the tree, and its part of the range."""
+    begin = 0
+    for number in range(n_trees):
+        tree = _tree(outline, number)
+        end = begin + int(blocks_of_nodes(tree).sum())
+        if begin < last and end > first:
+            low, high = max(first, begin) - begin, min(last, end) - begin
+            yield number, tree, node_blocks(tree, low, high)
+        begin = end
 
 
 def cluster_labels(model: Any, vectors: Csr, seed: int, *, n_leaves: int | None) -> BalancedTree:

@@ -10,26 +10,25 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import clone
 
 from defrag import _native
-from defrag._estimator import all_or_nothing
 from defrag._native import FlatWeights
 from defrag._progress import progress_bar
-from defrag._validation import check_features, check_labels, check_seed
-from defrag.classifiers._base import Classifier, labels_with_points, unit_rows
+from defrag.classifiers._base import labels_with_points, unit_rows
 from defrag.classifiers._cost import LANES, Cost
+from defrag.classifiers._division import Divisible, Division
 from defrag.classifiers.one_vs_rest._explain import flat_explainer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
+    from defrag.classifiers._division import Arrays, Piece
     from defrag.explain.explainers import Explainer
-    from defrag.typing import Csr, Floats, Ids, LabelsLike, MatrixLike, Progress
+    from defrag.typing import Csr, Floats, Ids, Progress
 
-__all__ = ["LabelBatch", "OneVsRest", "join_weights"]
+__all__ = ["OneVsRest", "join_weights"]
 
 # Steps per point in addition to its non-zeros.
 _STEPS_PER_POINT = 40
@@ -39,38 +38,19 @@ _WEIGHTS_PER_NON_ZERO, _BYTES_PER_WEIGHT = 9, 24
 
 
 @dataclass(frozen=True)
-class LabelBatch:
-    """Classifiers of a batch of labels, the result of :meth:`OneVsRest.fit_batch`.
+class OneVsRestData:
+    """Unit rows, the labels with points, and the points of each of them."""
 
-    Parameters
-    ----------
-    first, last : int
-        The range ``first`` to ``last - 1`` among the labels with points.
-    n_trained : int
-        Number of labels with points.
-    n_labels : int
-        Number of labels.
-    labels : ndarray of int32, shape (last - first,)
-        Ids of the labels.
-    weights : csr_array, shape (n_features + 1, last - first)
-        One column per label; the last row contains the biases.
-    """
-
-    first: int
-    last: int
-    n_trained: int
-    n_labels: int
+    X: Csr
     labels: Ids
-    weights: Csr
+    positives: Csr
 
 
-class OneVsRest(Classifier):
+class OneVsRest(Divisible):
     """Base class of one-vs-rest classifiers; a subclass trains a batch in :meth:`_solve`.
 
-    A batch depends only on the data, the seed and its range of labels, so batches can be
-    trained in any order, in several processes or on several machines; ``fit`` is equivalent to
-    :meth:`fit_batch` for each of :meth:`batches`, followed by :meth:`join`. The size of the
-    batches bounds the memory of training and does not change the result.
+    A batch depends only on the data, the seed and its range of labels. The size of the batches
+    bounds the memory of training and does not change the result.
     """
 
     batch_size: int
@@ -104,107 +84,54 @@ class OneVsRest(Classifier):
             One column per label; the last row contains the biases.
         """
 
-    def _train(self, X: Csr, Y: Csr, seed: int) -> None:
-        X = unit_rows(X, _native.n_threads(self.n_jobs))
-        points = points_of_labels(Y)
-        n_trained = len(points.labels)
+    def prepare(self, X: Csr, Y: Csr) -> OneVsRestData:
+        """Return unit rows and the points of each label that has any."""
+        labels = labels_with_points(Y)
+        positives = sparse.csr_array(Y.T)
+        if len(labels) < Y.shape[1]:
+            positives = positives[labels]
+        return OneVsRestData(unit_rows(X, _native.n_threads(self.n_jobs)), labels, positives)
+
+    def divide(self, data: OneVsRestData, seed: int) -> Division:  # noqa: ARG002 - nothing random
+        """Return blocks of sixteen labels, each of which is trained on all points."""
+        return Division({"labels": data.labels}, np.ones(-(-len(data.labels) // LANES)))
+
+    def train_units(
+        self,
+        data: OneVsRestData,
+        seed: int,
+        outline: Arrays,  # noqa: ARG002 - data has the labels
+        first: int,
+        last: int,
+    ) -> Arrays:
+        """Train a range of blocks; see :meth:`Divisible.train_units`."""
+        begin, end = first * LANES, min(last * LANES, len(data.labels))
+        step = -(-self.batch_size // LANES) * LANES
         batches = []
         with progress_bar("training labels", enabled=self.verbose > 0) as progress:
-            for first, last in self._ranges(n_trained):
-                inner = None if progress is None else _part_of(progress, first, last, n_trained)
-                batches.append(self._solve(X, points.matrix[first:last], first=first, seed=seed,
-                                           progress=inner))  # fmt: skip
-        self.weights_ = join_weights(points.labels, batches)
+            for low in range(begin, end, step):
+                high = min(low + step, end)
+                inner = None
+                if progress is not None:
+                    inner = _part_of(progress, low - begin, high - begin, end - begin)
+                positives = data.positives[low:high]
+                batches.append(self._solve(data.X, positives, first=low, seed=seed, progress=inner))
+        weights = sparse.csr_array(sparse.hstack(batches, format="csr"))
+        shape = np.array(weights.shape, dtype=np.int64)
+        names = "indptr", "indices", "data", "shape"
+        arrays = weights.indptr, weights.indices, weights.data, shape
+        return dict(zip(names, arrays, strict=True))
 
-    def batches(self, Y: LabelsLike) -> list[tuple[int, int]]:
-        """Return the batches of the labels with points.
-
-        Parameters
-        ----------
-        Y : indicator matrix or label lists
-            The labels of the training points.
-
-        Returns
-        -------
-        ranges : list of (int, int)
-            Values of ``first`` and ``last`` for :meth:`fit_batch`.
-        """
-        self.check_parameters()
-        n_rows = Y.shape[0] if hasattr(Y, "shape") else len(Y)
-        return self._ranges(len(labels_with_points(check_labels(Y, n_rows=n_rows).matrix)))
-
-    def fit_batch(self, X: MatrixLike, Y: LabelsLike, first: int, last: int) -> LabelBatch:
-        """Train the classifiers of a range of labels; does not modify this estimator.
-
-        Parameters
-        ----------
-        X : sparse or dense matrix, shape (n_points, n_features)
-            The points.
-        Y : indicator matrix or label lists
-            Their labels.
-        first, last : int
-            One of the ranges of :meth:`batches`: positions ``first`` to ``last - 1`` among the
-            labels with points, in the order of their ids.
-
-        Returns
-        -------
-        batch : LabelBatch
-            The batch, for :meth:`join`. ``random_state`` must be an int, the same for all
-            batches of a model.
-        """
-        self.check_parameters()
-        seed = check_seed(self.random_state)
-        X = check_features(clone(self), X, reset=True)
-        labels = check_labels(Y, n_rows=X.shape[0])
-        points = points_of_labels(labels.matrix)
-        n_trained = len(points.labels)
-        whole = first % LANES == 0 and (last % LANES == 0 or last == n_trained)
-        if not whole or not 0 <= first < last <= n_trained:
-            raise ValueError(f"a batch must be a range of the {n_trained} labels with points, "
-                             f"in whole blocks of {LANES}, got {first} to {last}")  # fmt: skip
-        X = unit_rows(X, _native.n_threads(self.n_jobs))
-        weights = self._solve(X, points.matrix[first:last], first=first, seed=seed, progress=None)
-        return LabelBatch(
-            first, last, n_trained, labels.matrix.shape[1], points.labels[first:last], weights
-        )
-
-    @all_or_nothing
-    def join(self, batches: Iterable[LabelBatch]) -> OneVsRest:
-        """Set the weights from batches of labels.
-
-        Parameters
-        ----------
-        batches : iterable of LabelBatch
-            All batches of a model, in any order.
-
-        Returns
-        -------
-        self : OneVsRest
-            The fitted classifier, equal to that of ``fit``.
-        """
-        self.check_parameters()
-        ordered = sorted(batches, key=lambda batch: batch.first)
-        sizes = {(b.n_trained, b.n_labels, b.weights.shape[0]) for b in ordered}
-        if len(sizes) != 1:
-            raise ValueError(f"batches must be of one model, got {len(sizes)} of them")
-        n_trained, n_labels, height = sizes.pop()
-        reached = 0
-        for batch in ordered:
-            if batch.first != reached:
-                raise ValueError(f"batches must have every label once, got one that begins at "
-                                 f"{batch.first} after {reached}")  # fmt: skip
-            reached = batch.last
-        if reached != n_trained:
-            raise ValueError(f"batches must have all {n_trained} labels, got {reached}")
-        labels = np.concatenate([batch.labels for batch in ordered])
-        self.weights_ = join_weights(labels, [batch.weights for batch in ordered])
-        self.n_features_in_ = height - 1
-        self._set_labels(n_labels)
-        return self
-
-    def _ranges(self, n_trained: int) -> list[tuple[int, int]]:
-        step = -(-self.batch_size // LANES) * LANES
-        return [(first, min(first + step, n_trained)) for first in range(0, n_trained, step)]
+    def assemble(self, outline: Arrays, pieces: Sequence[Piece]) -> None:
+        """Put the labels together; see :meth:`Divisible.assemble`."""
+        weights = [
+            sparse.csr_array(
+                tuple(piece.arrays[name] for name in ("data", "indices", "indptr")),
+                shape=tuple(piece.arrays["shape"].tolist()),
+            )
+            for piece in pieces
+        ]
+        self.weights_ = join_weights(outline["labels"], weights)
 
     seconds_per_step = 6.5e-9
 
@@ -245,21 +172,6 @@ class OneVsRest(Classifier):
         return len(self.weights_.labels)
 
 
-@dataclass(frozen=True)
-class PointsOfLabels:
-    """Labels with points, and a row of points for each."""
-
-    labels: Ids
-    matrix: Csr
-
-
-def points_of_labels(Y: Csr) -> PointsOfLabels:
-    """Return the points of each label."""
-    labels = labels_with_points(Y)
-    matrix = sparse.csr_array(Y.T)
-    return PointsOfLabels(labels, matrix if len(labels) == Y.shape[1] else matrix[labels])
-
-
 def join_weights(labels: Ids, batches: list[Csr]) -> FlatWeights:
     """Return the joined weights of batches of labels.
 
@@ -270,7 +182,7 @@ def join_weights(labels: Ids, batches: list[Csr]) -> FlatWeights:
     batches : list of csr_array, shape (n_features + 1, n_batch)
         Weights and, in the last row, biases.
     """
-    joined = sparse.csr_array(sparse.hstack(batches, format="csr"))
+    joined = batches[0] if len(batches) == 1 else sparse.csr_array(sparse.hstack(batches, "csr"))
     n_features = joined.shape[0] - 1
     bias = joined[[n_features]].toarray().ravel()
     end = joined.indptr[n_features]

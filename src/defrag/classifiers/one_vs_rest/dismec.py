@@ -80,14 +80,6 @@ class DiSMEC(OneVsRest):
     >>> labels, scores = model.predict_topk(X[3:5], k=2)
     >>> labels[:, 0], labels[1]
     (array([0, 1], dtype=int32), array([1, 2], dtype=int32))
-
-    The same model from batches, which could be trained on different machines:
-
-    >>> ranges = model.batches(Y)
-    >>> batches = [model.fit_batch(X, Y, first, last) for first, last in ranges]
-    >>> again = DiSMEC(random_state=0).join(batches)
-    >>> bool((again.predict_topk(X)[1] == model.predict_topk(X)[1]).all())
-    True
     """
 
     def __init__(

@@ -1,0 +1,129 @@
+"""Training as independent units, which threads, processes or machines can share."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from defrag._estimator import all_or_nothing
+from defrag.classifiers._base import Classifier
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+    from typing_extensions import Self
+
+    from defrag.typing import Csr
+
+__all__ = ["Arrays", "Divisible", "Division", "Piece"]
+
+Arrays: TypeAlias = "dict[str, NDArray[Any]]"
+"""Named arrays, which a file can store."""
+
+
+@dataclass(frozen=True)
+class Division:
+    """The units of a training.
+
+    Attributes
+    ----------
+    outline : dict of arrays
+        What all units share and none of them can compute alone, such as the shapes of trees.
+    costs : ndarray of float64, shape (n_units,)
+        Expected costs of the units, relative to each other.
+    """
+
+    outline: Arrays
+    costs: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Piece:
+    """The result of the units ``first`` to ``last - 1``."""
+
+    first: int
+    last: int
+    arrays: Mapping[str, NDArray[Any]]
+
+
+class Divisible(Classifier):
+    """Base class of classifiers whose training consists of independent units.
+
+    A unit is a function of the data, the seed and the outline, so that units can be trained in
+    any order and in any process, and the result has the same bits.
+    """
+
+    @abstractmethod
+    def prepare(self, X: Csr, Y: Csr) -> Any:
+        """Return the data in the form that the units take."""
+
+    @abstractmethod
+    def divide(self, data: Any, seed: int) -> Division:
+        """Return the units of the training on prepared data."""
+
+    @abstractmethod
+    def train_units(self, data: Any, seed: int, outline: Arrays, first: int, last: int) -> Arrays:
+        """Train the units ``first`` to ``last - 1``.
+
+        Parameters
+        ----------
+        data : object
+            What :meth:`prepare` returned.
+        seed : int
+            Seed of the training.
+        outline : dict of arrays
+            The outline that :meth:`divide` returned.
+        first, last : int
+            A range of units.
+
+        Returns
+        -------
+        arrays : dict of arrays
+            The result, for :meth:`assemble`.
+        """
+
+    @abstractmethod
+    def assemble(self, outline: Arrays, pieces: Sequence[Piece]) -> None:
+        """Set the fitted attributes from pieces that are in order and contain every unit once."""
+
+    def _train(self, X: Csr, Y: Csr, seed: int) -> None:
+        data = self.prepare(X, Y)
+        division = self.divide(data, seed)
+        n_units = len(division.costs)
+        arrays = self.train_units(data, seed, division.outline, 0, n_units)
+        self.assemble(division.outline, [Piece(0, n_units, arrays)])
+
+    @all_or_nothing
+    def fit_pieces(
+        self,
+        outline: Arrays,
+        pieces: Sequence[Piece],
+        *,
+        n_features: int,
+        n_labels: int,
+        classes: NDArray[Any] | None,
+        dense_answers: bool,
+    ) -> Self:
+        """Set everything that ``fit`` sets, from pieces that were trained elsewhere.
+
+        Parameters
+        ----------
+        outline : dict of arrays
+            The outline of the training.
+        pieces : sequence of Piece
+            All pieces, in order.
+        n_features, n_labels : int
+            Numbers of features and labels.
+        classes : ndarray, optional
+            The classes, if labels are classes.
+        dense_answers : bool
+            Whether Y was dense.
+        """
+        self.check_parameters()
+        self.n_features_in_ = n_features
+        self.assemble(outline, pieces)
+        self._set_labels(n_labels, classes=classes, dense_answers=dense_answers)
+        return self
