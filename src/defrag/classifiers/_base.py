@@ -72,6 +72,9 @@ class Classifier(ClassifierMixin, Calibrated, Explainable):
     labels_per_member: ClassVar[int] = 50
     """Labels that each member of an ensemble contributes to the average."""
 
+    member_noun: ClassVar[str] = "member"
+    """What progress bars call a member."""
+
     seconds_per_step: ClassVar[float] = 1e-8
     """Seconds per step of :meth:`training_cost` on one thread."""
 
@@ -211,12 +214,13 @@ class Classifier(ClassifierMixin, Calibrated, Explainable):
         self._train(X, Y, seed)
         logger.info("%s: fitted %d points, %d features, %d labels in %.2f s", type(self).__name__,
                     *X.shape, Y.shape[1], time.perf_counter() - begin)  # fmt: skip
-        self._set_labels(Y.shape[1], classes=classes, dense_answers=dense_answers)
+        self.set_labels(Y.shape[1], classes=classes, dense_answers=dense_answers)
         return self
 
-    def _set_labels(
+    def set_labels(
         self, n_labels: int, *, classes: NDArray[Any] | None = None, dense_answers: bool = False
     ) -> None:
+        """Set the number of labels and their classes; names and calibration are discarded."""
         self.n_labels_ = n_labels
         self.dense_answers_ = dense_answers
         self.multilabel_ = classes is None

@@ -98,16 +98,9 @@ class Divisible(Classifier):
 
     @all_or_nothing
     def fit_pieces(
-        self,
-        outline: Arrays,
-        pieces: Sequence[Piece],
-        *,
-        n_features: int,
-        n_labels: int,
-        classes: NDArray[Any] | None,
-        dense_answers: bool,
+        self, outline: Arrays, pieces: Sequence[Piece], *, n_features: int, n_labels: int
     ) -> Self:
-        """Set everything that ``fit`` sets, from pieces that were trained elsewhere.
+        """Set what ``fit_canonical`` sets, from pieces that were trained elsewhere.
 
         Parameters
         ----------
@@ -117,13 +110,9 @@ class Divisible(Classifier):
             All pieces, in order.
         n_features, n_labels : int
             Numbers of features and labels.
-        classes : ndarray, optional
-            The classes, if labels are classes.
-        dense_answers : bool
-            Whether Y was dense.
         """
         self.check_parameters()
         self.n_features_in_ = n_features
         self.assemble(outline, pieces)
-        self._set_labels(n_labels, classes=classes, dense_answers=dense_answers)
+        self.set_labels(n_labels)
         return self

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -10,11 +9,10 @@ from sklearn.base import clone
 
 from defrag import _native
 from defrag._parameters import Choice, Int
-from defrag._progress import progress_stage
 from defrag.agglomeration import FeatureClustering, Hybrid
-from defrag.classifiers._composite import Composite, check_part
+from defrag.classifiers._composite import check_part
 from defrag.classifiers._cost import Cost
-from defrag.classifiers.label_trees._base import TreeClassifier
+from defrag.classifiers._reducing import Reducing
 from defrag.classifiers.label_trees.label_tree import LabelTree
 from defrag.explain.explainers import Averaged, Transformed, members_that_found
 from defrag.explain.shares import shares_of_groups
@@ -33,7 +31,7 @@ __all__ = ["Agglomerated"]
 _SECONDS_PER_POOLED = 8e-8
 
 
-class Agglomerated(Composite):
+class Agglomerated(Reducing):
     """Train a classifier on groups of features, one clustering per member.
 
     If the base is an ensemble, every member has an independent clustering, as in the paper:
@@ -99,24 +97,38 @@ class Agglomerated(Composite):
         "n_jobs": Int(none=True),
     }
 
-    def _train(self, X: Csr, Y: Csr, seed: int) -> None:
+    def unfitted_members(self, seed: int) -> list[Classifier]:
+        """Return the members of the base, or the base itself."""
         base = self.unfitted_base()
-        agglomeration = Hybrid() if self.agglomeration is None else self.agglomeration
-        check_part(self, "agglomeration", agglomeration, FeatureClustering)
         base.check_parameters()  # n_members must be valid
         n_members = base.n_members if self.per_member else 1
-        settings: dict[str, Any] = {"n_jobs": self.n_jobs}
-        members = []
-        noun = "tree" if isinstance(base, TreeClassifier) else "member"
-        for number, member_seed in enumerate(member_seeds(seed, n_members)):
-            settings["random_state"] = member_seed
-            member = base.as_member() if n_members > 1 else clone(base)
-            stage = f"{noun} {number + 1} of {n_members}"
-            with progress_stage(stage) if n_members > 1 else nullcontext():
-                groups = clone(agglomeration).set_params(**settings).fit_canonical(X, Y)
-                model = member.set_params(**settings).fit_canonical(groups.pool(X), Y)
-            members.append((groups, model))
-        self.members_: list[tuple[FeatureClustering, Classifier]] = members
+        return [
+            (base.as_member() if n_members > 1 else clone(base)).set_params(
+                random_state=own, n_jobs=self.n_jobs
+            )
+            for own in member_seeds(seed, n_members)
+        ]
+
+    def fit_reduction(self, X: Csr, Y: Csr, seed: int) -> FeatureClustering:
+        """Cluster the features."""
+        agglomeration = Hybrid() if self.agglomeration is None else self.agglomeration
+        check_part(self, "agglomeration", agglomeration, FeatureClustering)
+        own: FeatureClustering = clone(agglomeration).set_params(
+            random_state=seed, n_jobs=self.n_jobs
+        )
+        return own.fit_canonical(X, Y)
+
+    def reduce(self, reduction: FeatureClustering, X: Csr) -> Csr:
+        """Pool the features of each group."""
+        return reduction.pool(X)
+
+    def reduced_width(self, reduction: FeatureClustering, n_features: int) -> int:  # noqa: ARG002
+        """Return the number of groups."""
+        return reduction.n_clusters_
+
+    def set_members(self, members: list[tuple[FeatureClustering, Classifier]]) -> None:
+        """Set the fitted pairs."""
+        self.members_ = members
 
     def default_base(self) -> Classifier:
         """Return one tree."""

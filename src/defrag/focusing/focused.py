@@ -8,8 +8,9 @@ from sklearn.base import clone
 
 from defrag._parameters import Int
 from defrag.classifiers import LabelTree
-from defrag.classifiers._composite import Composite, check_part
+from defrag.classifiers._composite import check_part
 from defrag.classifiers._cost import Cost
+from defrag.classifiers._reducing import Reducing
 from defrag.explain.explainers import Transformed
 from defrag.explain.shares import shares_of_kept
 from defrag.focusing.focus import Focus
@@ -25,7 +26,7 @@ __all__ = ["Focused"]
 _SECONDS_PER_NON_ZERO = 3e-8
 
 
-class Focused(Composite):
+class Focused(Reducing):
     """Train a classifier on points that :class:`Focus` has reduced, and predict on such points.
 
     All members of an ensemble share one pilot.
@@ -84,12 +85,20 @@ class Focused(Composite):
     parameter_rules: ClassVar[dict[str, Any]] = {"n_jobs": Int(none=True)}
     part_names = ("base_", "focus_")
 
-    def _train(self, X: Csr, Y: Csr, seed: int) -> None:
+    def fit_reduction(self, X: Csr, Y: Csr, seed: int) -> Focus:
+        """Fit the focus."""
         focus = Focus() if self.focus is None else self.focus
         check_part(self, "focus", focus, Focus)
-        settings = {"random_state": seed, "n_jobs": self.n_jobs}
-        self.focus_: Focus = clone(focus).set_params(**settings).fit_canonical(X, Y)
-        self.base_ = self.fit_base(self.focus_.select(X), Y, seed)
+        own: Focus = clone(focus).set_params(random_state=seed, n_jobs=self.n_jobs)
+        return own.fit_canonical(X, Y)
+
+    def reduce(self, reduction: Focus, X: Csr) -> Csr:
+        """Keep the entries that matter."""
+        return reduction.select(X)
+
+    def set_members(self, members: list[tuple[Focus, Classifier]]) -> None:
+        """Set the fitted parts."""
+        ((self.focus_, self.base_),) = members
 
     def default_base(self) -> Classifier:
         """Return one tree."""

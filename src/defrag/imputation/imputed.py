@@ -8,7 +8,8 @@ from sklearn.base import clone
 
 from defrag._parameters import Int
 from defrag.classifiers import LabelTree
-from defrag.classifiers._composite import Composite, check_part
+from defrag.classifiers._composite import check_part
+from defrag.classifiers._reducing import Reducing
 from defrag.explain.explainers import Transformed
 from defrag.imputation.fiat import Fiat
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["Imputed"]
 
 
-class Imputed(Composite):
+class Imputed(Reducing):
     """Train a classifier on unchanged points and impute points before prediction.
 
     Parameters
@@ -76,12 +77,20 @@ class Imputed(Composite):
     parameter_rules: ClassVar[dict[str, Any]] = {"n_jobs": Int(none=True)}
     part_names = ("base_", "imputation_")
 
-    def _train(self, X: Csr, Y: Csr, seed: int) -> None:
+    def fit_reduction(self, X: Csr, Y: Csr, seed: int) -> Fiat:
+        """Fit the imputation."""
         imputation = Fiat() if self.imputation is None else self.imputation
         check_part(self, "imputation", imputation, Fiat)
-        settings = {"random_state": seed, "n_jobs": self.n_jobs}
-        self.imputation_: Fiat = _copy(imputation).set_params(**settings).fit_canonical(X, Y)
-        self.base_ = self.fit_base(X, Y, seed)
+        own: Fiat = _copy(imputation).set_params(random_state=seed, n_jobs=self.n_jobs)
+        return own.fit_canonical(X, Y)
+
+    def reduce(self, reduction: Fiat, X: Csr) -> Csr:  # noqa: ARG002 - only predictions are imputed
+        """Return the points: the base is trained on them as they are."""
+        return X
+
+    def set_members(self, members: list[tuple[Fiat, Classifier]]) -> None:
+        """Set the fitted parts."""
+        ((self.imputation_, self.base_),) = members
 
     def default_base(self) -> Classifier:
         """Return three trees."""

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from defrag.persistence._model import describe, load, save
+from defrag.persistence._model import describe, load, pack, save, unpack
 
-__all__ = ["describe", "load", "save"]
+__all__ = ["describe", "load", "pack", "save", "unpack"]

@@ -7,14 +7,17 @@ arrays have all been checked, or raises ``ModelFormatError``.
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from defrag.exceptions import ModelFormatError
 from defrag.io.files import display_name
 from defrag.persistence._container import read_model_file, read_versioned, write_model_file
 from defrag.persistence._mapped import MappedFile
@@ -30,7 +33,7 @@ if TYPE_CHECKING:
     from defrag.io.files import PathLike
     from defrag.persistence._schema import Part, Schema
 
-__all__ = ["describe", "load", "save"]
+__all__ = ["describe", "load", "pack", "save", "unpack"]
 
 
 def save(estimator: BaseEstimator, path: PathLike, *, weights: str = "float32") -> None:
@@ -117,6 +120,39 @@ def load(path: PathLike, *, mmap: bool = True) -> Any:
         mapped.check()  # the checked content is still in place
         model.mapped_file_ = mapped
     return model
+
+
+def pack(estimator: BaseEstimator) -> dict[str, NDArray[Any]]:
+    """Return a fitted estimator as arrays, for :func:`unpack`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from defrag import Defrag
+    >>> from defrag.persistence import pack, unpack
+    >>> model = Defrag(max_cluster_size=2, random_state=0).fit(np.eye(4))
+    >>> unpack(pack(model)).labels_.tolist() == model.labels_.tolist()
+    True
+    """
+    description, arrays = pack_part(_encode(estimator, SaveOptions()))
+    text = json.dumps(description, sort_keys=True).encode()
+    return {"description": np.frombuffer(text, dtype=np.uint8), **arrays}
+
+
+def unpack(arrays: Mapping[str, NDArray[Any]], name: str = "model") -> Any:
+    """Return the estimator in arrays of :func:`pack`.
+
+    Raises
+    ------
+    ModelFormatError
+        If the arrays are damaged; the message begins with ``name``.
+    """
+    rest = dict(arrays)
+    try:
+        description = json.loads(rest.pop("description").tobytes())
+    except (KeyError, ValueError) as error:
+        raise ModelFormatError(name, f"has no description of its model ({error})") from None
+    return _build(name, description, rest)
 
 
 def describe(path: PathLike) -> dict[str, Any]:

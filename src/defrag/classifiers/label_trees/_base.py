@@ -101,6 +101,7 @@ class TreeClassifier(Divisible):
     verbose: int
     trees_: list[TrainedTree]
 
+    member_noun = "tree"
     seconds_per_step = 2.5e-8
     _discount: ClassVar[float] = 1.0
     # Exponent of the hinge in scores: squared, as published.

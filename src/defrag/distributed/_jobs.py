@@ -1,0 +1,205 @@
+"""How the training of a classifier is divided, trained and joined, by kind of classifier."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from defrag.classifiers._division import Divisible, Division, Piece
+from defrag.classifiers._reducing import Reducing
+from defrag.persistence import pack, unpack
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from defrag.classifiers._base import Classifier
+    from defrag.classifiers._division import Arrays
+    from defrag.typing import Csr
+
+__all__ = ["Job", "Sizes", "job_of"]
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Numbers of points, features and labels, and the form of the data."""
+
+    n_points: int
+    n_features: int
+    n_labels: int
+    classes: NDArray[Any] | None = None
+    dense: bool = False
+    feature_names: NDArray[Any] | None = None
+
+    def describe(self) -> str:
+        """Return the numbers in words."""
+        return f"{self.n_points} points, {self.n_features} features, {self.n_labels} labels"
+
+
+class Job(Protocol):
+    """The training of one classifier, in units."""
+
+    def divide(self, X: Csr, Y: Csr, seed: int) -> Division:
+        """Return the units, and what they share."""
+
+    def train(self, X: Csr, Y: Csr, seed: int, outline: Arrays, units: range) -> Arrays:
+        """Train a range of units."""
+
+    def join(self, outline: Arrays, pieces: Sequence[Piece], seed: int, sizes: Sizes) -> Classifier:
+        """Return the fitted classifier, given all units in order."""
+
+
+def job_of(model: Classifier) -> Job:
+    """Return the training of an unfitted classifier."""
+    if isinstance(model, Divisible):
+        return _Units(model)
+    if isinstance(model, Reducing):
+        return _Members(model)
+    return _Whole(model)
+
+
+@dataclass(frozen=True)
+class _Units:
+    """A classifier that knows its units."""
+
+    model: Divisible
+
+    def divide(self, X: Csr, Y: Csr, seed: int) -> Division:
+        return self.model.divide(self.model.prepare(X, Y), seed)
+
+    def train(self, X: Csr, Y: Csr, seed: int, outline: Arrays, units: range) -> Arrays:
+        return self.model.train_units(
+            self.model.prepare(X, Y), seed, outline, units.start, units.stop
+        )
+
+    def join(
+        self,
+        outline: Arrays,
+        pieces: Sequence[Piece],
+        seed: int,  # noqa: ARG002 - used by composites
+        sizes: Sizes,
+    ) -> Classifier:
+        self.model.fit_pieces(outline, pieces, n_features=sizes.n_features, n_labels=sizes.n_labels)
+        return _finished(self.model, sizes)
+
+
+@dataclass(frozen=True)
+class _Members:
+    """A composite: reductions are fitted in the plan, the units are those of the members."""
+
+    model: Reducing
+
+    def divide(self, X: Csr, Y: Csr, seed: int) -> Division:
+        outline: Arrays = {}
+        costs = []
+        for number, base in enumerate(self.model.unfitted_members(seed)):
+            own = _seed_of(base)
+            reduction = self.model.fit_reduction(X, Y, own)
+            division = job_of(base).divide(self.model.reduce(reduction, X), Y, own)
+            outline |= _prefixed(f"{number}/reduction/", pack(reduction))
+            outline |= _prefixed(f"{number}/base/", division.outline)
+            costs.append(division.costs)
+        outline["n_units"] = np.array([len(one) for one in costs], dtype=np.int64)
+        return Division(outline, np.concatenate(costs))
+
+    def train(self, X: Csr, Y: Csr, seed: int, outline: Arrays, units: range) -> Arrays:
+        arrays: Arrays = {}
+        bases = self.model.unfitted_members(seed)
+        for number, own in _ranges(outline["n_units"], units):
+            base = bases[number]
+            points = self.model.reduce(self._reduction(outline, number), X)
+            inner = _part(outline, f"{number}/base/")
+            found = job_of(base).train(points, Y, _seed_of(base), inner, own)
+            arrays |= _prefixed(f"{number}/", found)
+        return arrays
+
+    def join(self, outline: Arrays, pieces: Sequence[Piece], seed: int, sizes: Sizes) -> Classifier:
+        members = []
+        for number, base in enumerate(self.model.unfitted_members(seed)):
+            reduction = self._reduction(outline, number)
+            own = [
+                Piece(units.start, units.stop, _part(piece.arrays, f"{number}/"))
+                for piece in pieces
+                for found, units in _ranges(outline["n_units"], range(piece.first, piece.last))
+                if found == number
+            ]
+            width = self.model.reduced_width(reduction, sizes.n_features)
+            inner = Sizes(sizes.n_points, width, sizes.n_labels)
+            fitted = job_of(base).join(
+                _part(outline, f"{number}/base/"), own, _seed_of(base), inner
+            )
+            members.append((reduction, fitted))
+        self.model.set_members(members)
+        self.model.n_features_in_ = sizes.n_features
+        return _finished(self.model, sizes)
+
+    def _reduction(self, outline: Arrays, number: int) -> Any:
+        reduction = unpack(_part(outline, f"{number}/reduction/"), "plan")
+        return reduction.set_params(n_jobs=self.model.n_jobs)
+
+
+@dataclass(frozen=True)
+class _Whole:
+    """A classifier that is trained in one unit."""
+
+    model: Classifier
+
+    def divide(self, X: Csr, Y: Csr, seed: int) -> Division:  # noqa: ARG002 - of divisible ones
+        return Division({}, np.ones(1))
+
+    def train(
+        self,
+        X: Csr,
+        Y: Csr,
+        seed: int,
+        outline: Arrays,  # noqa: ARG002 - there is none
+        units: range,  # noqa: ARG002 - the only one
+    ) -> Arrays:
+        fitted = self.model.set_params(random_state=seed).fit_canonical(X, Y)
+        return pack(fitted)
+
+    def join(
+        self,
+        outline: Arrays,  # noqa: ARG002 - there is none
+        pieces: Sequence[Piece],
+        seed: int,  # noqa: ARG002 - used by composites
+        sizes: Sizes,
+    ) -> Classifier:
+        fitted: Classifier = unpack(pieces[0].arrays, "part 0")
+        fitted.set_params(**self.model.get_params(deep=False))
+        return _finished(fitted, sizes)
+
+
+def _finished(model: Classifier, sizes: Sizes) -> Classifier:
+    model.set_labels(sizes.n_labels, classes=sizes.classes, dense_answers=sizes.dense)
+    if sizes.feature_names is not None:
+        model.feature_names_in_ = sizes.feature_names
+    return model
+
+
+def _seed_of(base: Classifier) -> int:
+    seed = base.random_state
+    if not isinstance(seed, int):
+        raise TypeError(f"random_state of a member must be an int, got {seed!r}")
+    return seed
+
+
+def _ranges(n_units: NDArray[np.int64], units: range) -> Iterator[tuple[int, range]]:
+    """Yield the members that units belong to, each with the units as it counts them."""
+    begin = 0
+    for number, size in enumerate(n_units.tolist()):
+        own = range(max(units.start - begin, 0), min(units.stop - begin, size))
+        if own:
+            yield number, own
+        begin += size
+
+
+def _prefixed(prefix: str, arrays: Mapping[str, NDArray[Any]]) -> Arrays:
+    return {prefix + name: array for name, array in arrays.items()}
+
+
+def _part(arrays: Mapping[str, NDArray[Any]], prefix: str) -> Arrays:
+    return {name[len(prefix) :]: arrays[name] for name in arrays if name.startswith(prefix)}

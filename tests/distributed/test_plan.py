@@ -1,0 +1,126 @@
+"""Training in parts: the same bytes as ``fit``, whatever the parts and their order."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from defrag import (
+    PLT,
+    Agglomerated,
+    Bonsai,
+    Defrag,
+    DiSMEC,
+    FastXML,
+    Fiat,
+    Focused,
+    Imputed,
+    LabelTree,
+    Parabel,
+    PPDSparse,
+    ProXML,
+    Refrag,
+)
+from defrag.distributed import fit_part, join, plan
+
+MODELS = {
+    "label-tree": LabelTree(2, max_leaf_size=8, root_arity=40, random_state=1),
+    "one wide node": LabelTree(max_leaf_size=256, root_arity=256, random_state=1),
+    "parabel": Parabel(2, max_leaf_size=20, random_state=2),
+    "bonsai": Bonsai(2, random_state=3),
+    "plt": PLT(random_state=4),
+    "dismec": DiSMEC(batch_size=32, random_state=5),
+    "ppd-sparse": PPDSparse(random_state=6),
+    "proxml": ProXML(random_state=7),
+    "fastxml": FastXML(4, random_state=8),
+    "agglomerated": Agglomerated(
+        LabelTree(2), Defrag(max_cluster_size=4), random_state=9, n_jobs=2
+    ),
+    "focused": Focused(LabelTree(2), random_state=10),
+    "imputed": Imputed(DiSMEC(), Fiat(), random_state=11),
+    "nested": Focused(Agglomerated(Parabel(2)), random_state=12),
+    "refrag": Refrag(LabelTree(), gamma=5, propensity_weight=0.3, random_state=13),
+}
+
+
+@pytest.fixture(scope="module")
+def data():
+    rng = np.random.default_rng(0)
+    X = sparse.random_array((400, 150), density=0.06, rng=rng, dtype=np.float32, format="csr")
+    Y = sparse.random_array((400, 90), density=0.03, rng=rng, format="csr") > 0
+    return X, sparse.csr_array(Y.astype(np.float32))
+
+
+def bytes_of(model, folder):
+    path = folder / "model.safetensors"
+    model.save(path)
+    return path.read_bytes()
+
+
+@pytest.mark.parametrize("n_parts", [1, 7, 64])
+@pytest.mark.parametrize("name", MODELS)
+def test_parts_join_to_the_bytes_of_fit(name, n_parts, data, tmp_path):
+    X, Y = data
+    wanted = bytes_of(MODELS[name].fit(X, Y), tmp_path)
+    todo = pickle.loads(pickle.dumps(plan(MODELS[name], X, Y, n_parts=n_parts)))  # noqa: S301
+    assert 1 <= len(todo.parts) <= n_parts
+    assert sum(part.share for part in todo.parts) == pytest.approx(1)
+    shares = [part.share for part in todo.parts]
+    assert shares == sorted(shares, reverse=True)
+    order = np.random.default_rng(n_parts).permutation(len(todo.parts))
+    results = [fit_part(todo, todo.parts[i], X, Y) for i in order]
+    joined = join(todo, [*results, results[0]])
+    assert bytes_of(joined, tmp_path) == wanted
+
+
+@pytest.mark.parametrize("name", ["label-tree", "dismec", "agglomerated"])
+def test_large_models_have_as_many_parts_as_wanted(name, data):
+    assert len(plan(MODELS[name], *data, n_parts=5).parts) == 5
+
+
+def test_classes_and_dense_labels_are_those_of_fit(data, tmp_path):
+    X, _ = data
+    classes = np.repeat(["ant", "bee", "cat", "dog"], 100)
+    model = LabelTree(random_state=0)
+    todo = plan(model, X, classes, n_parts=3)
+    joined = join(todo, [fit_part(todo, i, X, classes) for i in range(len(todo.parts))])
+    assert bytes_of(joined, tmp_path) == bytes_of(model.fit(X, classes), tmp_path)
+    assert joined.predict(X[:3]).tolist() == model.predict(X[:3]).tolist()
+
+
+def test_a_part_is_refused_on_other_data(data):
+    X, Y = data
+    todo = plan(MODELS["dismec"], X, Y, n_parts=2)
+    with pytest.raises(ValueError, match="not those of the plan: it has 400 points"):
+        fit_part(todo, 0, X[:-1], Y[:-1])
+    other = X.copy()
+    other.data[0] += 1
+    with pytest.raises(ValueError, match="not those of the plan"):
+        fit_part(todo, 0, other, Y)
+    with pytest.raises(ValueError, match="the parts 0 to 1, got 2"):
+        fit_part(todo, 2, X, Y)
+
+
+def test_missing_parts_are_named(data):
+    X, Y = data
+    todo = plan(MODELS["dismec"], X, Y, n_parts=3)
+    results = [fit_part(todo, 1, X, Y)]
+    with pytest.raises(ValueError, match="2 of 3 parts are missing: 0, 2"):
+        join(todo, results)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"estimator": "tree"}, "must be a classifier of defrag, got 'tree'"),
+        ({"estimator": DiSMEC(C=0.0)}, "C of DiSMEC must be"),
+        ({"n_parts": 0}, "n_parts must be an int >= 1, got 0"),
+    ],
+)
+def test_bad_values_are_refused(change, message, data):
+    values = {"estimator": DiSMEC(), "n_parts": 2, **change}
+    with pytest.raises(ValueError, match=message):
+        plan(values["estimator"], *data, n_parts=values["n_parts"])
