@@ -91,7 +91,7 @@ class Plan:
         described = DESCRIBED.pack(self.estimator)
         values = {"seed": self.seed, "data": self.fingerprint, "estimator": described}
         value = zlib.crc32(json.dumps(values, sort_keys=True).encode())
-        arrays = {"bounds": self.bounds, **self.outline}
+        arrays = {"bounds": self.bounds, "shares": self.shares, **self.outline}
         for name in sorted(arrays):
             value = _crc32(arrays[name], zlib.crc32(name.encode(), value))
         return value
