@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from defrag._parameters import Choice, Float, Int
+from defrag._parameters import Choice, Float, Int, OrAuto
 from defrag._validation import canonical_csr, check_labels, check_seed
 
 
@@ -86,6 +86,25 @@ def test_rules_say_what_they_accept():
     assert not Float(0.0).accepts(float("nan"))
     assert not Float(0.0, open_low=True).accepts(0.0)
     assert Float(none=True).accepts(None)
+
+
+@pytest.mark.parametrize(
+    ("rule", "good", "bad"),
+    [
+        (Int(2, 5), [2, 5, np.uint8(3)], [1, 6, None, True, np.True_, 3.0, "3", 2**70]),
+        (Int(none=True, flag=True), [None, True, np.False_, -(2**70)], [0.0, "1"]),
+        (Float(0.0, 1.0), [0, 0.0, 1, np.float32(1)], [-1e-9, 1.0001, True, "1", None]),
+        (Float(0.0, open_low=True), [1e-300, 2], [0.0, -0.0, 0, float("inf"), float("nan")]),
+        (Choice((True, False)), [True, False], [1, 0, 0.0, np.True_, "True", None]),
+        (Choice((1, "x")), [1, "x"], [True, 1.0, np.int64(1), "1", "X"]),
+        (OrAuto(Float(0.5)), ["auto", 0.5], ["Auto", "", "0.7", 0.4, None]),
+        (OrAuto(Int(3)), ["auto", 3], ["best", 2, 3.0]),
+    ],
+    ids=str,
+)
+def test_rules_accept_what_they_say(rule, good, bad):
+    assert [value for value in good if not rule.accepts(value)] == []
+    assert [value for value in bad if rule.accepts(value)] == []
 
 
 def test_seeds():

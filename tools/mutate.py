@@ -18,8 +18,10 @@ compute the same or change nothing but speed, with the reason; they are left out
 from __future__ import annotations
 
 import argparse
+import multiprocessing
 import os
 import random
+import resource
 import shutil
 import subprocess
 import sys
@@ -29,10 +31,15 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from queue import Queue
 
+import pytest
+
 from mutants import ROOT, Mutant, mutants_of, mutants_of_table
 
 TIMEOUT_SECONDS = 600
 MEMORY_BYTES = 6 << 30
+
+SERVER = multiprocessing.get_context("forkserver")
+"""Starts processes that have loaded what takes longer than most tests."""
 
 CORE = {
     "src/defrag/_parameters.py": "tests/test_validation.py",
@@ -71,6 +78,17 @@ CORE = {
     "cpp/core/xmc_parser.cpp": "tests/io tests/fuzz/test_fuzz_parser.py",
 }
 """The core, and the tests that concern each file."""
+
+
+def _run_pytest(root: Path, tests: list[str]) -> None:
+    """Run tests in this process, which ends with their exit code."""
+    os.chdir(root)
+    sys.path[:0] = [str(root / "src"), str(root)]
+    os.environ["PYTHONPATH"] = str(root / "src")
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
+    sys.stdout = sys.stderr = Path(os.devnull).open("w")  # noqa: SIM115 - until the end
+    options = ["-x", "-q", "-p", "no:cacheprovider", "-m", "not slow", "--timeout", "300"]
+    os._exit(pytest.main([*options, *tests]) if tests else 0)
 
 
 class Copy:
@@ -124,19 +142,13 @@ class Copy:
             ):
                 return False
         tests = [test for test in tests if not test.startswith("cpp:")]
-        if not tests:
-            return True
-        command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider",
-                   "-m", "not slow", "--timeout", "60", *tests]  # fmt: skip
-        command = ["prlimit", f"--as={MEMORY_BYTES}", *command]
-        environment = {**os.environ, "PYTHONPATH": str(self.root / "src")}
-        try:
-            return not subprocess.run(
-                command, cwd=self.root, env=environment, check=False, capture_output=True,
-                timeout=TIMEOUT_SECONDS,
-            ).returncode  # fmt: skip
-        except subprocess.TimeoutExpired:
-            return False
+        process = SERVER.Process(target=_run_pytest, args=(self.root, tests))
+        process.start()
+        process.join(TIMEOUT_SECONDS)
+        if process.exitcode is None:
+            process.kill()
+            process.join()
+        return process.exitcode == 0
 
     def survives(self, mutant: Mutant, tests: list[str]) -> bool | None:
         """Tell whether no test notices the mutant; None if it is no program."""
@@ -198,6 +210,10 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--at-least", type=float, default=0.0, help="percentage to catch")
     options = parser.parse_args()
+    SERVER.set_forkserver_preload(
+        ["__main__", "numpy", "scipy.sparse", "sklearn.base", "pandas", "pytest",
+         "sklearn.utils.estimator_checks"]
+    )  # fmt: skip
     paths = [*options.paths, *(CORE if options.core else [])]
     chosen = mutants_of_table() if options.table else []
     for path in paths:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 from tests.contract.subject import small_data
 from tests.helpers.bits import bits
@@ -11,6 +13,22 @@ from tests.helpers.isolation import run_in_child
 
 SECONDS = 0.5
 N_THREADS = 4
+
+
+def sixteen_threads_answer_as_one_does(subject, _folder):
+    """Check that threads that share a model, and switch all the time, get the same bits."""
+    X = small_data()[0]
+    model, parts = subject.fitted(), [X[:1], X[5:25], X]
+    model.set_params(n_jobs=2)
+    wanted = [_ask(subject.fitted(), part) for part in parts]
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(16) as pool:
+            found = list(pool.map(lambda i: _ask(model, parts[i % 3]), range(48)))
+    finally:
+        sys.setswitchinterval(interval)
+    assert found == wanted * 16
 
 
 def refitting_while_others_answer(subject, _folder):
@@ -58,4 +76,4 @@ def _ask(model, X):
     return bits(found)
 
 
-CHECKS = [refitting_while_others_answer]
+CHECKS = [sixteen_threads_answer_as_one_does, refitting_while_others_answer]
