@@ -5,6 +5,8 @@ PYTHON ?= python3
 VENV ?= .venv
 WORKERS ?= auto
 WERROR ?= ON
+TORTURE_MINUTES ?= 60
+TORTURE_SEED ?= 0
 BIN := $(abspath $(VENV))/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 PYTEST := $(BIN)/python -m pytest
@@ -156,9 +158,9 @@ coverage: $(VENV)/.test ## lines of Python and C++ that the tests execute, into 
 	$(BIN)/gcovr --root . --filter cpp/core build/coverage --html-details build/coverage/cpp.html \
 	  --txt --print-summary
 
-torture: $(VENV)/.test ## the fuzzers with their full volumes, at most an hour
-	ls tests/fuzz/fuzz_*.py | sed 's/\.py//; s|/|.|g' | \
-	  timeout 3600 xargs -P 2 -I {} sh -c 'echo "== {}"; $(BIN)/python -m {}'
+torture: $(VENV)/.test ## scenarios without end, for TORTURE_MINUTES, counted in build/torture.txt
+	$(BIN)/python -m tests.fuzz.torture --minutes $(TORTURE_MINUTES) --jobs 2 \
+	  --seed $(TORTURE_SEED) --output build/torture.txt
 
 clean: ## remove what make has made
 	rm -rf $(VENV) build dist docs/build docs/generated

@@ -16,14 +16,15 @@ from defrag import load
 from tests.helpers.model_drafts import small_defrag, small_hybrid
 
 
-def main(folder, n_kills):
+def kill(folder, n_kills, seed=0):
+    """Kill savers at random moments; return how many left a temporary file."""
     path = folder / "model.safetensors"
     models = [small_defrag(), small_hybrid()]
     whole = []
     for model in models:
         model.save(path)
         whole.append(path.read_bytes())
-    rng = random.Random(0)  # noqa: S311 - repeatable, not secret
+    rng = random.Random(seed)  # noqa: S311 - repeatable, not secret
     n_leftovers = 0
     for _ in range(n_kills):
         child = os.fork()
@@ -39,6 +40,11 @@ def main(folder, n_kills):
         n_leftovers += len(list(folder.iterdir())) > 1
         models[0].save(path)
         assert list(folder.iterdir()) == [path]
+    return n_leftovers
+
+
+def main(folder, n_kills):
+    n_leftovers = kill(folder, n_kills)
     assert n_leftovers  # some kills hit a half-written file, or this would prove nothing
     sys.stdout.write(f"{n_kills} kills, {n_leftovers} leftovers\n")
 

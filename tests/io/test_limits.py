@@ -55,6 +55,31 @@ def test_a_compressed_file_is_bounded_in_bytes(tmp_path):
         read_xmc(path, limits=ReadLimits(max_bytes=1_000_000))
 
 
+@pytest.mark.parametrize(
+    ("packed", "largest", "rule"),
+    [
+        (1, 64 << 20, "10 times its size"),
+        (6_710_886, 64 << 20, "10 times its size"),
+        (6_710_887, 67_108_870, "10 times its size"),
+        (10**8, 10**9, "1000000000 bytes"),
+        (10**9, 10**9, "1000000000 bytes"),
+    ],
+)
+def test_an_expansion_is_accepted_up_to_its_bound(packed, largest, rule):
+    limits = ReadLimits(max_ratio=10, max_bytes=10**9)
+    limits.check_expansion("a.gz", packed, largest)
+    with pytest.raises(FormatError, match=f"a.gz: expands to more than {rule}"):
+        limits.check_expansion("a.gz", packed, largest + 1)
+
+
+@pytest.mark.parametrize(("n_entries", "most"), [(0, 5000), (4, 5000), (5, 5120), (9, 9216)])
+def test_columns_are_accepted_up_to_their_bound(n_entries, most):
+    limits = ReadLimits(max_columns=5000)
+    limits.check_columns("a.txt", "label", most, n_entries)
+    with pytest.raises(FormatError, match=f"a.txt: {most + 1} labels, but only {n_entries} ent"):
+        limits.check_columns("a.txt", "label", most + 1, n_entries)
+
+
 WIDE_TEXTS = {
     "labels": (read_xmc, f"1 3 {HUGE}\n0 1:1\n", "labels, but only 1 entries"),
     "features": (read_data, f"1 {HUGE} 3\n0 1:1\n", f"{HUGE} features, but"),

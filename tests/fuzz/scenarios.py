@@ -1,0 +1,133 @@
+"""What ``make torture`` tries; every batch of a scenario is the same for the same number."""
+
+from __future__ import annotations
+
+import itertools
+import random
+
+import numpy as np
+from scipy import sparse
+
+from defrag.exceptions import ModelFormatError
+from defrag.trees.balanced import build_tree
+from tests.contract.subject import answer_bits, answers, check_answers, file_bytes, subjects
+from tests.data import make_data, unit_items
+from tests.fuzz import fuzz_model_file, fuzz_parser, fuzz_registry
+from tests.fuzz.torture import Scenario
+from tests.helpers import kill_savers
+
+TINY = {
+    "one item": np.eye(1, 3),
+    "two items": np.eye(2, 3),
+    "equal items": np.ones((9, 4)),
+    "zero items": np.zeros((7, 3)),
+    "duplicates": np.repeat(np.eye(4), 5, axis=0),
+}
+"""Items to cluster; a sixth kind is random."""
+
+
+def texts(batch, _folder):
+    """Parse broken texts and compare the results with those of the slow twin."""
+    return 1000, fuzz_parser.fuzz(1000, batch)
+
+
+def model_files(batch, folder):
+    """Load broken files of small models, and use what was loaded."""
+    return 500, fuzz_model_file.fuzz(folder, 500, batch)
+
+
+def files_of_every_kind(batch, folder):
+    """Load broken files of one kind of the registry after the other."""
+    kinds = subjects()
+    good = file_bytes(kinds[batch % len(kinds)].fitted(), folder)
+    path = folder / "x"
+    broken = fuzz_model_file.inputs([good], 100, f"torture {batch}")
+    return 100, sum(not fuzz_registry.is_model(path, data) for data in broken)
+
+
+def kills_while_saving(batch, folder):
+    """Kill a process that saves; the file is the old or the new one."""
+    kill_savers.kill(folder, 20, seed=batch)
+    return 20, 0
+
+
+def trees_of_tiny_data(batch, _folder):
+    """Build trees of unusual items with a hundred seeds each."""
+    names = [*TINY, "power law"]
+    for name, seed in itertools.product(names, range(100 * batch, 100 * batch + 100)):
+        items = sparse.csr_array(np.float32(TINY[name])) if name in TINY else unit_items(seed)
+        leaf = 1 + seed % 4
+        tree, _ = build_tree(items, max_leaf_size=leaf, seed=seed)
+        assert sorted(tree.order.tolist()) == list(range(items.shape[0])), (name, seed)
+        sizes = tree.end - tree.begin
+        inner = np.flatnonzero(tree.first_child >= 0)
+        halves = sizes[tree.first_child[inner]], sizes[tree.first_child[inner] + 1]
+        assert (abs(halves[0] - halves[1]) <= 1).all(), (name, seed)
+        assert sizes[tree.first_child < 0].sum() == items.shape[0], (name, seed)
+        assert sizes[tree.first_child < 0].max() <= leaf, (name, seed)
+    return 100 * len(names), 0
+
+
+def threads_and_bits(batch, folder):
+    """Fit with several numbers of threads: models and answers have the same bits."""
+    kinds = subjects()
+    subject, seed = kinds[batch % len(kinds)], batch // len(kinds)
+    X, Y = make_data(n=60 + 40 * (seed % 3), d=31, n_labels=14, seed=seed)
+    wanted = None
+    for n_jobs in (1, 2, 3, 4, 8):
+        model = subject.fit(X, Y, n_jobs=n_jobs, random_state=seed)
+        found = file_bytes(model, folder), answer_bits(model, X[:20])
+        assert wanted is None or found == wanted, (str(subject), seed, n_jobs)
+        wanted = found
+    return 5, 0
+
+
+def extreme_numbers(batch, _folder):
+    """Fit on values of any size: the answers are finite, or the data are refused."""
+    kinds = subjects()
+    subject, draw = kinds[batch % len(kinds)], random.Random(batch)  # noqa: S311 - repeatable
+    X, Y = make_data(n=40, d=17, n_labels=9, seed=batch)
+    X = X.astype(np.float32)
+    scales = [draw.choice([1e-45, 1e-38, 1e-20, 1.0, 1e20, 1e38, -1e38]) for _ in range(X.nnz)]
+    with np.errstate(all="ignore"):
+        X.data = np.clip(X.data * np.float32(scales), -3.4e38, 3.4e38).astype(np.float32)
+    try:
+        check_answers(subject.fit(X, Y), X[:6])
+    except (ValueError, ModelFormatError) as error:
+        return 1, _in_one_line(error)
+    return 1, 0
+
+
+def unusual_shapes(batch, _folder):
+    """Fit on matrices of random shapes and densities, some of them empty."""
+    kinds = subjects()
+    subject, draw = kinds[batch % len(kinds)], np.random.default_rng(batch)
+    n_rows, n_features, n_labels = (int(draw.choice([1, 2, 3, 17, 40])) for _ in range(3))
+    X, Y = (
+        sparse.random_array((n_rows, width), density=draw.choice([0.0, 0.1, 0.5, 1.0]), rng=draw,
+                            format="csr", dtype=np.float32)
+        for width in (n_features, n_labels)
+    )  # fmt: skip
+    Y.data[:] = 1.0
+    try:
+        answers(subject.fit(X, Y), X)
+    except ValueError as error:
+        return 1, _in_one_line(error)
+    return 1, 0
+
+
+def _in_one_line(error):
+    assert "\n" not in str(error)
+    return 1
+
+
+SCENARIOS = {
+    "texts": Scenario(texts, 1_000_000),
+    "model files": Scenario(model_files, 200_000),
+    "files of every kind": Scenario(files_of_every_kind, 200_000),
+    "kills while saving": Scenario(kills_while_saving, 1_000),
+    "trees of tiny data": Scenario(trees_of_tiny_data, 6_000),
+    "threads and bits": Scenario(threads_and_bits, 10_000),
+    "extreme numbers": Scenario(extreme_numbers, 10_000),
+    "unusual shapes": Scenario(unusual_shapes, 10_000),
+}
