@@ -16,7 +16,7 @@ from defrag.explain.explanation import explain_row
 from defrag.explain.label_features import rank_features
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from defrag.explain import Explanation, Explanations, LabelFeatures
     from defrag.typing import Csr, Floats, Ids, MatrixLike
 
-__all__ = ["Explainable"]
+__all__ = ["Explainable", "check_count", "explain_point", "features_of_label"]
 
 _COUNT_RULE = Int(1)
 # Labels that a search is asked for where the number does not matter.
@@ -96,20 +96,8 @@ class Explainable(Estimator):
     def _explain(self, X: MatrixLike, label: Any, k: int | None) -> Explanation | Explanations:
         check_is_fitted(self)
         row = self._check_row(X)
-        n_ranked = _check_count("k", _K if k is None else k, self.n_labels_)
-        if label is not None:
-            if k is not None:
-                raise ValueError(f"give label or k, got label={label!r} and k={k!r}")
-            labels = np.array([self.find_label(label)], dtype=np.int32)
-        else:
-            best = self.rank(row, n_ranked, exhaustive=False)[0][0]
-            labels = best[best >= 0][: 1 if k is None else k]
-        if not len(labels) and k is None:
-            raise ValueError("no label is predicted for X: give the label to explain")
-        named = [(number, self._label(number)) for number in labels.tolist()]
-        explainer = self.explainer(row, labels, n_ranked)
-        found = explain_row(explainer, row, named, self.vocabulary_)
-        return found[0] if k is None else found
+        number = None if label is None else self.find_label(label)
+        return explain_point(self, row, number, k, label_of=self._label, names=self.vocabulary_)
 
     @on_snapshot
     def label_features(self, label: Any, n: int = 50) -> LabelFeatures:
@@ -129,15 +117,8 @@ class Explainable(Estimator):
             that has only this feature.
         """
         check_is_fitted(self)
-        _check_count("n", n, n)
         number = self.find_label(label)
-        return rank_features(
-            self.explainer(None, np.array([number], dtype=np.int32), _K),
-            self.n_features_in_,
-            label=(number, self._label(number)),
-            names=self.vocabulary_,
-            n=int(n),
-        )
+        return features_of_label(self, (number, self._label(number)), self.vocabulary_, n)
 
     def find_label(self, label: Any) -> int:
         """Return the id of a label that is given by its id, its name or its class.
@@ -201,7 +182,58 @@ class RankedExplainer(Explainer):
         return scores[:, self._columns]
 
 
-def _check_count(name: str, value: Any, most: int) -> int:
+def explain_point(
+    model: Explainable,
+    row: Csr,
+    label: int | None,
+    k: int | None,
+    *,
+    label_of: Callable[[int], Any],
+    names: Sequence[str] | None,
+) -> Explanation | Explanations:
+    """Explain a label, or the best ones, for a canonical row.
+
+    Parameters
+    ----------
+    model : Explainable
+        The classifier, fitted.
+    row : csr_array, shape (1, n_features)
+        The row.
+    label : int, optional
+        The id of the label; default: the best one.
+    k : int, optional
+        Explain the best k labels.
+    label_of : callable
+        Returns what a label is called by its id.
+    names : sequence of str, optional
+        The names of features.
+    """
+    n_ranked = min(check_count("k", _K if k is None else k), model.n_labels_)
+    if label is not None and k is not None:
+        raise ValueError(f"give label or k, got label={label_of(label)!r} and k={k!r}")
+    if label is not None:
+        labels = np.array([label], dtype=np.int32)
+    else:
+        best = model.rank(row, n_ranked, exhaustive=False)[0][0]
+        labels = best[best >= 0][: 1 if k is None else k]
+    if not len(labels) and k is None:
+        raise ValueError("no label is predicted for X: give the label to explain")
+    named = [(number, label_of(number)) for number in labels.tolist()]
+    found = explain_row(model.explainer(row, labels, n_ranked), row, named, names)
+    return found[0] if k is None else found
+
+
+def features_of_label(
+    model: Explainable, label: tuple[int, Any], names: Sequence[str] | None, n: int
+) -> LabelFeatures:
+    """Return the best features of a label, given by its id and what it is called."""
+    most = check_count("n", n)
+    explainer = model.explainer(None, np.array([label[0]], dtype=np.int32), _K)
+    return rank_features(explainer, model.n_features_in_, label=label, names=names, n=most)
+
+
+def check_count(name: str, value: Any) -> int:
+    """Return a number of labels or of features; raise ValueError if it is none."""
     if not _COUNT_RULE.accepts(value):
         raise ValueError(f"{name} must be {_COUNT_RULE.describe()}, got {value!r}")
-    return min(int(value), most)
+    return int(value)

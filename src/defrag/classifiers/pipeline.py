@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import TYPE_CHECKING, Any
 
 from sklearn.pipeline import Pipeline
 
 if TYPE_CHECKING:
+    from defrag.explain import LabelFeatures
     from defrag.typing import Floats, Ids
 
 __all__ = ["TopKPipeline", "predict_topk"]
@@ -41,7 +43,7 @@ def predict_topk(model: Any, X: Any, k: int = 5, **options: Any) -> tuple[Ids, F
 
 
 class TopKPipeline(Pipeline):
-    """A pipeline with the method ``predict_topk`` of its last step.
+    """A pipeline with the methods ``predict_topk`` and ``explain`` of its last step.
 
     The parameters are those of :class:`sklearn.pipeline.Pipeline`.
 
@@ -73,3 +75,53 @@ class TopKPipeline(Pipeline):
             As from ``predict_topk`` of the last step.
         """
         return predict_topk(self, X, k, **options)
+
+    def explain(self, X: Any, label: Any = None, *, k: int | None = None) -> Any:
+        """Explain the score of a label, or those of the best labels, for one point.
+
+        Parameters
+        ----------
+        X : data
+            What the first step takes for one point: a text, or one row.
+        label : int, str or class, optional
+            The label; default: the best one.
+        k : int, optional
+            Explain the best k labels.
+
+        Returns
+        -------
+        explanation : Explanation, or Explanations if k is given
+            In terms of the features that the last step sees, by the names that the steps before
+            give them.
+        """
+        rows = [X] if isinstance(X, str) else X
+        for _, step in self.steps[:-1]:
+            if step not in (None, "passthrough"):
+                rows = step.transform(rows)
+        return self._named_classifier().explain(rows, label, k=k)
+
+    def label_features(self, label: Any, n: int = 50) -> LabelFeatures:
+        """Return what the model looks for: the features that alone score highest.
+
+        Parameters
+        ----------
+        label : int, str or class
+            The label.
+        n : int, default=50
+            The number of features.
+
+        Returns
+        -------
+        features : LabelFeatures
+            Features that the last step sees.
+        """
+        found: LabelFeatures = self._named_classifier().label_features(label, n)
+        return found
+
+    def _named_classifier(self) -> Any:
+        """Return the last step with the names that the steps before give its features."""
+        model = copy(self.steps[-1][1])
+        namers = [step for _, step in self.steps[:-1] if step not in (None, "passthrough")]
+        if namers and all(hasattr(step, "get_feature_names_out") for step in namers):
+            model.vocabulary_ = self[:-1].get_feature_names_out().tolist()
+        return model

@@ -20,6 +20,7 @@ __all__ = [
     "print_next",
     "print_values",
     "print_written",
+    "terminal",
 ]
 
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
@@ -34,6 +35,13 @@ def examples(*lines: str) -> str:
 def escaped(message: str) -> str:
     """Return a message with non-printable characters escaped."""
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in message)
+
+
+def terminal() -> Any:
+    """Return the console that tables are printed on: stdout, in colours on a terminal."""
+    from rich.console import Console  # noqa: PLC0415 - takes long to import
+
+    return Console(highlight=False, soft_wrap=False)
 
 
 def print_json(values: dict[str, Any]) -> None:

@@ -17,6 +17,8 @@ VERBS = {
     "demo": "Compare the methods on the bundled data.",
     "train": "Train a classifier and write it to a model file.",
     "predict": "Predict the best labels of points.",
+    "suggest": "Suggest the labels of one text.",
+    "explain": "Explain why a label has its score.",
     "evaluate": "Evaluate predictions against true labels.",
     "cluster": "Find groups of features and write them as a group file.",
     "agglomerate": "Replace the features of a data file by groups.",

@@ -10,8 +10,7 @@ from typing import IO, TYPE_CHECKING, Annotated
 import numpy as np
 import typer
 
-from defrag._progress import progress_bar, progress_pulse
-from defrag.classifiers._base import Classifier
+from defrag._progress import progress_bar
 from defrag.cli._console import escaped, examples, print_message, print_next
 from defrag.cli._corpora import AnyFromFlag, form_of_corpus, form_of_matrix
 from defrag.cli._data import (
@@ -22,6 +21,7 @@ from defrag.cli._data import (
     check_base,
     form_of_name,
 )
+from defrag.cli._loading import load_classifier
 from defrag.cli._rankings import json_lines, name_lines, named
 from defrag.cli._targets import check_targets
 from defrag.cli._text_prediction import TextRanking
@@ -32,12 +32,12 @@ from defrag.io.corpora import open_corpus
 from defrag.io.files import display_name, open_input
 from defrag.io.predictions import format_ranking
 from defrag.io.svmlight import read_svmlight
-from defrag.persistence import load
 from defrag.text import TextClassifier
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from defrag.classifiers._base import Classifier
     from defrag.io.corpora import Corpus
     from defrag.typing import Csr, Floats, Ids
 
@@ -90,7 +90,7 @@ def predict(
 ) -> None:
     """Predict the best labels of points."""
     check_targets({"--output": output}, {"MODEL": model, "DATA": data})
-    classifier = _load(model, n_jobs)
+    classifier = load_classifier(model, n_jobs)
     corpus = form_of_corpus(data, form)
     if isinstance(classifier, TextClassifier):
         if corpus is None:
@@ -164,17 +164,6 @@ class _Rows:
 
     def __iter__(self) -> Iterator[Csr]:
         return self._blocks
-
-
-def _load(path: str, n_jobs: int) -> Classifier | TextClassifier:
-    with progress_pulse(f"reading {escaped(path)}"):
-        model = load(path)
-    if not isinstance(model, (Classifier, TextClassifier)):
-        raise ValueError(  # noqa: TRY004 - the file is wrong, not the type of an argument
-            f"{path}: is a {type(model).__name__}, not a classifier"
-        )
-    model.set_params(n_jobs=n_jobs)
-    return model
 
 
 def _label_names(path: str, classifier: Classifier) -> Sequence[str]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from defrag.explain._table import path_lines
+from defrag.explain.showing import path_lines
 
 if TYPE_CHECKING:
     from defrag.explain.explanation import Explanation

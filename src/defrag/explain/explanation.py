@@ -174,14 +174,18 @@ class Explanation:
         )
 
     def __str__(self) -> str:
-        from defrag.explain._table import as_text  # noqa: PLC0415 - rich takes long to import
+        from defrag.explain.showing import as_text  # noqa: PLC0415 - rich takes long to import
 
         return as_text(self)
 
-    def __rich__(self) -> Any:
-        from defrag.explain._table import explanation_table  # noqa: PLC0415 - as above
+    def table(self, n: int = _SHOWN) -> Any:
+        """Return a table of the n largest contributions, for ``rich.print``."""
+        from defrag.explain.showing import explanation_table  # noqa: PLC0415 - as above
 
-        return explanation_table(self)
+        return explanation_table(self, n)
+
+    def __rich__(self) -> Any:
+        return self.table()
 
     def _repr_html_(self) -> str:
         from defrag.explain._html import explanation_html  # noqa: PLC0415 - for notebooks alone

@@ -68,14 +68,18 @@ class LabelFeatures:
         return f"LabelFeatures(label={self.label!r}: {shown}{more})"
 
     def __str__(self) -> str:
-        from defrag.explain._table import as_text  # noqa: PLC0415 - rich takes long to import
+        from defrag.explain.showing import as_text  # noqa: PLC0415 - rich takes long to import
 
         return as_text(self)
 
-    def __rich__(self) -> Any:
-        from defrag.explain._table import features_table  # noqa: PLC0415 - as above
+    def table(self, n: int | None = None) -> Any:
+        """Return a table of the n best features, for ``rich.print``; default: all."""
+        from defrag.explain.showing import features_table  # noqa: PLC0415 - as above
 
-        return features_table(self)
+        return features_table(self, n)
+
+    def __rich__(self) -> Any:
+        return self.table()
 
     def _repr_html_(self) -> str:
         from defrag.explain._html import features_html  # noqa: PLC0415 - for notebooks alone

@@ -8,13 +8,14 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from defrag._estimator import Estimator, all_or_nothing, on_snapshot, save_model
+from defrag._estimator import all_or_nothing, on_snapshot, save_model
 from defrag._parameters import Float, Int
 from defrag._validation import check_seed
 from defrag.classifiers import LabelTree
 from defrag.classifiers._base import WEIGHTS_RULE, Classifier
 from defrag.classifiers._composite import check_part
 from defrag.focusing import Focused
+from defrag.text._explain import ExplainableTexts
 from defrag.text._texts import check_label_names, check_texts
 from defrag.text.vectorizer import TextVectorizer
 
@@ -43,7 +44,7 @@ def default_vectorizer() -> TextVectorizer:
     return TextVectorizer(2)
 
 
-class TextClassifier(Estimator):
+class TextClassifier(ExplainableTexts):
     """Tag texts with labels from a large vocabulary.
 
     ``cross_val_score`` and ``GridSearchCV`` take it with lists of texts and lists of label

@@ -18,7 +18,15 @@ if TYPE_CHECKING:
     from defrag.explain.label_features import LabelFeatures
     from defrag.explain.parts import Step
 
-__all__ = ["as_text", "bar", "explanation_table", "features_table", "highlighted"]
+__all__ = [
+    "as_text",
+    "bar",
+    "excerpt",
+    "explanation_table",
+    "features_table",
+    "highlighted",
+    "path_lines",
+]
 
 _BAR_WIDTH = 20
 _EIGHTHS = " ▏▎▍▌▋▊▉"
@@ -69,13 +77,13 @@ def explanation_table(explanation: Explanation, n: int = 10) -> Group:
     return Group(*parts)
 
 
-def features_table(found: LabelFeatures) -> Table:
+def features_table(found: LabelFeatures, n: int | None = None) -> Table:
     """Return the features of a label as a table."""
     table = Table(box=None, pad_edge=False, header_style="dim")
     table.add_column(Text(_printable(str(found.label))), overflow="fold")
     table.add_column("score alone", justify="right")
     table.add_column("")
-    for name, score in zip(found.names, found.scores.tolist(), strict=True):
+    for name, score in list(zip(found.names, found.scores.tolist(), strict=True))[:n]:
         table.add_row(escape(_printable(name)), f"{score:.4f}", Text(bar(score), style=FOR))
     table.add_row("[dim]without features[/]", f"{found.base:.4f}", "")
     return table
@@ -94,6 +102,31 @@ def highlighted(explanation: Explanation) -> Text:
         style = "" if strength < 0.05 else f"{'bold ' if strength > 0.4 else ''}{colour}{against}"
         text.append(_printable(piece), style=style)
     return text
+
+
+def excerpt(explanation: Explanation, *, context: int, short: int) -> Text:
+    """Return the marked words of a long text with what stands around them.
+
+    Parameters
+    ----------
+    explanation : Explanation
+        The explanation of a text.
+    context : int
+        Characters to show on both sides of a marked word.
+    short : int
+        A text of at most this many characters is shown whole.
+    """
+    whole = highlighted(explanation)
+    if len(whole) <= short:
+        return whole
+    ranges: list[list[int]] = []
+    for span in whole.spans:
+        begin, end = max(0, span.start - context), min(len(whole), span.end + context)
+        if ranges and begin <= ranges[-1][1]:
+            ranges[-1][1] = max(end, ranges[-1][1])
+        else:
+            ranges.append([begin, end])
+    return Text(" ... ").join(whole[begin:end] for begin, end in ranges)
 
 
 def path_lines(path: Sequence[Step]) -> list[str]:

@@ -1,0 +1,124 @@
+"""``defrag suggest``: the labels of a text, for people."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from defrag.cli._console import JsonFlag, escaped, examples, print_json, print_message, terminal
+from defrag.cli._loading import load_classifier
+from defrag.io.files import open_input
+from defrag.text import TextClassifier
+
+if TYPE_CHECKING:
+    from defrag.explain import Explanation
+
+__all__ = ["HELP", "suggest"]
+
+HELP = (
+    "Suggest the labels of one text.\n\n"
+    "Labels with their scores as bars, best first. --why also shows the words that speak for "
+    "each label, marked in the text where the terminal has colours."
+) + examples(
+    'defrag suggest model.safetensors "a text to be labelled"',
+    "defrag suggest model.safetensors --why < letter.txt",
+    "cat letter.txt | defrag suggest model.safetensors --top-k 3 --json",
+)
+
+_BAR_WIDTH = 30
+_WORDS = 5
+_MOST_NAME_WIDTH = 40
+# Contributions below this would be shown as zero.
+_LEAST_SHOWN = 0.0005
+# Characters on both sides of a marked word that are shown of a long text.
+_CONTEXT = 40
+_SHORT_TEXT = 600
+
+
+def suggest(
+    *,
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="The model file.")],
+    text: Annotated[
+        str, typer.Argument(metavar="[TEXT]", help="The text; - is stdin.", show_default=False)
+    ] = "-",
+    top_k: Annotated[int, typer.Option(min=1, help="Number of labels.")] = 5,
+    threshold: Annotated[
+        float, typer.Option(min=0.0, max=1.0, help="The least score of a label.")
+    ] = 0.0,
+    why: Annotated[bool, typer.Option("--why", help="Show the words behind each label.")] = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Suggest the labels of one text."""
+    classifier = load_classifier(model)
+    if not isinstance(classifier, TextClassifier):
+        raise ValueError(  # noqa: TRY004 - the file is wrong, not the type of an argument
+            f"{model}: was trained on matrices, which have no texts: use 'defrag predict'"
+        )
+    words = _read_text() if text == "-" else text
+    names, scores = classifier.predict_topk([words], k=top_k)
+    found = [
+        (str(name), float(score))
+        for name, score in zip(names[0], scores[0], strict=True)
+        if name and score >= threshold
+    ]
+    reasons = classifier.explain(words, k=top_k)[: len(found)] if why else ()
+    if as_json:
+        print_json(_as_dict(found, reasons))
+    elif found:
+        _show(found, reasons)
+    else:
+        print_message("no label: the text has no known word, or no score reaches --threshold")
+
+
+def _read_text() -> str:
+    if sys.stdin.isatty():
+        print_message("reading the text from standard input, to the end of input (Ctrl-D)")
+    with open_input("-") as stream:
+        content = stream.read_all()
+    try:
+        return content.decode()
+    except UnicodeDecodeError as error:
+        raise ValueError(f"<stdin>: must be UTF-8, got another byte at {error.start}") from error
+
+
+def _as_dict(found: list[tuple[str, float]], reasons: tuple[Explanation, ...]) -> dict[str, Any]:
+    labels: list[dict[str, Any]] = [{"label": name, "score": score} for name, score in found]
+    for label, reason in zip(labels, reasons, strict=False):
+        label["why"] = [
+            {"word": one.name, "adds": one.contribution, "without": one.without}
+            for one in reason.top(_WORDS)
+        ]
+    return {"labels": labels}
+
+
+def _show(found: list[tuple[str, float]], reasons: tuple[Explanation, ...]) -> None:
+    from rich.cells import cell_len, set_cell_size  # noqa: PLC0415 - not for --json
+    from rich.text import Text  # noqa: PLC0415 - as above
+
+    from defrag.explain.showing import bar, excerpt  # noqa: PLC0415 - as above
+
+    console = terminal()
+    names = [escaped(name) for name, _ in found]
+    width = min(_MOST_NAME_WIDTH, max(map(cell_len, names)))
+    for place, (name, (_, score)) in enumerate(zip(names, found, strict=True)):
+        shown = name if cell_len(name) > width else set_cell_size(name, width)
+        drawn = Text.assemble(
+            (shown, "bold"), f"  {score:.4f}  ", (bar(score, _BAR_WIDTH), "green")
+        )
+        console.print(drawn, soft_wrap=True)
+        if reasons:
+            console.print(Text(f"  {_words(reasons[place])}", style="dim"), soft_wrap=True)
+            if console.is_terminal:
+                console.print(excerpt(reasons[place], context=_CONTEXT, short=_SHORT_TEXT), "")
+
+
+def _words(reason: Explanation) -> str:
+    """Return the words that count, with what they add."""
+    shown = [
+        f"{escaped(one.name)} {one.contribution:+.3f}"
+        for one in reason.top(_WORDS)
+        if abs(one.contribution) >= _LEAST_SHOWN
+    ]
+    return ", ".join(shown) or "no single word"

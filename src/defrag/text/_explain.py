@@ -1,0 +1,133 @@
+"""Explanations of the labels of texts, with the words that speak for them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, overload
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from defrag._estimator import Estimator, on_snapshot, snapshot
+from defrag.classifiers._explain import check_count, explain_point, features_of_label
+from defrag.explain import Explanations
+from defrag.explain._highlight import Span
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from defrag.classifiers._base import Classifier
+    from defrag.explain import Explanation, LabelFeatures
+    from defrag.text.vectorizer import TextVectorizer
+
+__all__ = ["ExplainableTexts"]
+
+_UNKNOWN = "the text has no known word, so that no label is predicted"
+
+
+class ExplainableTexts(Estimator):
+    """What classifiers of texts have for explaining scores."""
+
+    base_: Classifier
+    vectorizer_: TextVectorizer
+    classes_: NDArray[Any]
+
+    @overload
+    def explain(self, text: str, label: str | None = None, *, k: None = None) -> Explanation: ...
+
+    @overload
+    def explain(self, text: str, label: None = None, *, k: int) -> Explanations: ...
+
+    def explain(self, text: str, label: str | None = None, *, k: int | None = None) -> Any:
+        """Explain the score of a label, or those of the best labels, for one text.
+
+        Parameters
+        ----------
+        text : str
+            The text.
+        label : str, optional
+            The name of a label; default: the best label.
+        k : int, optional
+            Explain the best k labels.
+
+        Returns
+        -------
+        explanation : Explanation, or Explanations if k is given
+            What each word contributes to the score, which is that of ``predict_topk``, and the
+            score without it; shown with the words marked in the text.
+        """
+        return snapshot(self)._explain(text, label, k)  # noqa: SLF001 - of the same class
+
+    def _explain(self, text: str, label: str | None, k: int | None) -> Any:
+        check_is_fitted(self)
+        if not isinstance(text, str):
+            raise ValueError(f"text must be one string, got {text!r:.60}")  # noqa: TRY004 - as every other bad value
+        row = self.vectorizer_.transform([text])
+        number = None if label is None else self._number(label)
+        if not row.nnz and number is None:
+            if k is None:
+                raise ValueError(_UNKNOWN)
+            check_count("k", k)
+            return Explanations()
+        found = explain_point(
+            self.base_, row, number, k, label_of=self.classes_.__getitem__, names=self._names()
+        )
+        features, begins, ends = self.vectorizer_.spans(text)
+        places = zip(features.tolist(), begins.tolist(), ends.tolist(), strict=True)
+        spans = [Span(*place) for place in places]
+        if isinstance(found, Explanations):
+            return Explanations(one.in_text(text, spans) for one in found)
+        return found.in_text(text, spans)
+
+    @on_snapshot
+    def label_features(self, label: str, n: int = 50) -> LabelFeatures:
+        """Return what the model looks for: the words that alone score highest.
+
+        Parameters
+        ----------
+        label : str
+            The name of a label.
+        n : int, default=50
+            The number of words.
+
+        Returns
+        -------
+        features : LabelFeatures
+            Words that raise the score of an empty text, and the score of a text that has only
+            this word.
+        """
+        check_is_fitted(self)
+        number = self._number(label)
+        return features_of_label(self.base_, (number, label), self._names(), n)
+
+    def _number(self, label: str) -> int:
+        found = np.flatnonzero(self.classes_ == label) if isinstance(label, str) else ()
+        if not len(found):
+            raise ValueError(f"label must be a label of the model, got {label!r}")
+        return int(found[0])
+
+    def _names(self) -> Sequence[str]:
+        names: Sequence[str] = FeatureNames(self.vectorizer_)  # type: ignore[assignment] # indexed only
+        return names
+
+
+class FeatureNames:
+    """The names of features, made when they are asked for.
+
+    Parameters
+    ----------
+    vectorizer : TextVectorizer
+        The vectoriser.
+    """
+
+    def __init__(self, vectorizer: TextVectorizer) -> None:
+        self._words = vectorizer.words_
+        self._pairs = vectorizer.pairs_
+        self._places = np.flatnonzero(vectorizer.word_feature_ >= 0)
+
+    def __getitem__(self, feature: int) -> str:
+        n_words = len(self._places)
+        if feature < n_words:
+            return self._words[int(self._places[feature])]
+        return " ".join(self._words[i] for i in self._pairs[feature - n_words].tolist())

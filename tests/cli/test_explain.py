@@ -1,0 +1,205 @@
+"""The verbs explain and suggest."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from defrag import LabelTree, TextClassifier, load
+from tests.helpers.cli_model_data import fill_folder, points
+from tests.helpers.cli_running import check_refusal, run_well
+
+TEXTS = [
+    ("sparse matrix library", ["algebra"]),
+    ("dense matrix products", ["algebra"]),
+    ("a library for quick sorting", ["sorting"]),
+    ("merge sorting of large files", ["sorting", "files"]),
+    ("copy large files", ["files"]),
+]
+TEXT = "sorting a \N{HEAVY BLACK HEART} matrix of large files"
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    fill_folder(tmp_path, monkeypatch)
+    lines = [json.dumps({"text": text, "labels": labels}) for text, labels in TEXTS]
+    (tmp_path / "docs.jsonl").write_text("\n".join(lines) + "\n")
+    model = TextClassifier(LabelTree(), random_state=0)
+    model.fit([text for text, _ in TEXTS], [labels for _, labels in TEXTS])
+    model.save(tmp_path / "texts.safetensors")
+    return tmp_path
+
+
+def test_a_text_is_explained():
+    said = run_well("explain", "texts.safetensors", "--text", TEXT, "--label", "files")
+    one = load("texts.safetensors").explain(TEXT, "files")
+    assert said.splitlines()[0] == f"files  {one.score:.4f}"
+    assert TEXT in said
+    assert re.search(rf"^{one.names[0]} +\+{one.contributions[0]:.4f}", said, re.MULTILINE)
+    assert said.rstrip().endswith("from the weights of the model")
+
+
+def test_a_document_of_a_corpus_is_explained():
+    said = run_well("explain", "texts.safetensors", "docs.jsonl", "--row", "4", "--json")
+    found = json.loads(said)
+    assert found["label"] == "files"
+    assert "".join(piece["text"] for piece in found["segments"]) == "copy large files"
+
+
+def test_a_point_of_a_matrix_is_explained():
+    X, _ = points()
+    model = load("model.safetensors")
+    for data in ("train.txt", "train.txt.xz", "train.npz"):
+        said = run_well(
+            "explain", "model.safetensors", data, "--row", "3", "--top-k", "2", "--json"
+        )
+        found = [json.loads(line) for line in said.splitlines()]
+        wanted = model.explain(X[[3]], k=2)
+        assert [one["label"] for one in found] == [one.label for one in wanted]
+        assert found[0]["score"] == pytest.approx(wanted[0].score, abs=1e-6)
+        assert sum(row["contribution"] for row in found[0]["features"]) + found[0]["rest"] == (
+            pytest.approx(found[0]["score"] - found[0]["base"], abs=1e-9)
+        )
+    shown = run_well("explain", "model.safetensors", "train.txt", "--label", "label 3")
+    assert shown.startswith("label 3  ")
+    assert run_well("explain", "nameless.safetensors", "train.txt", "--label", "3") == (
+        shown.replace("label 3  ", "3  ", 1)
+    )
+
+
+def test_fewer_features_are_shown_and_the_others_added_up():
+    X, _ = points()
+    row = int(np.argmax(np.diff(X.indptr)))
+    line = ["explain", "model.safetensors", "train.txt", "--row", str(row), "--features", "2"]
+    found = json.loads(run_well(*line, "--json"))
+    assert len(found["features"]) == 2
+    shown = run_well(*line)
+    assert f"{X[[row]].nnz - 2} more" in shown
+
+
+def test_what_a_model_looks_for_is_shown():
+    said = run_well("explain", "texts.safetensors", "--label", "files", "--features", "2")
+    lines = said.splitlines()
+    assert lines[0].split() == ["files", "score", "alone"]
+    assert {line.split()[0] for line in lines[1:3]} <= {"large", "files", "copy", "large files"}
+    assert len(lines) == 4
+    found = json.loads(run_well("explain", "model.safetensors", "--label", "label 3", "--json"))
+    assert found["label_id"] == 3
+
+
+def test_classes_are_found_by_their_words(folder):
+    X, _ = points()
+    LabelTree(random_state=0).fit(X, np.arange(40) % 4 + 10).save(folder / "classes.safetensors")
+    found = run_well("explain", "classes.safetensors", "train.txt", "--label", "12", "--json")
+    assert json.loads(found)["label"] == 12
+
+
+REFUSED = {
+    "nothing to explain": ("explain model.safetensors", "give DATA with --row, --text or --label"),
+    "two texts": ("explain texts.safetensors docs.jsonl --text a", "DATA or --text, not both"),
+    "label and number": ("explain m.safetensors x --label a --top-k 2", "--label or --top-k"),
+    "no model": ("explain nothing --text a", "nothing: No such file"),
+    "no classifier": ("explain groups.safetensors --label 1", "is a Defrag, not a classifier"),
+    "text for a matrix": (
+        "explain model.safetensors --text a",
+        "model.safetensors: was trained on matrices: give DATA instead of --text",
+    ),
+    "matrix for a text": (
+        "explain texts.safetensors train.npz",
+        "train.npz: texts.safetensors was trained on texts: give --from",
+    ),
+    "texts for a matrix": (
+        "explain model.safetensors docs.jsonl",
+        r"docs.jsonl: are texts \(jsonl\), but model.safetensors was trained on matrices",
+    ),
+    "too narrow": ("explain model.safetensors narrow.txt", "3 features, but .* trained on 24"),
+    "row too far": (
+        "explain model.safetensors train.txt --row 40",
+        "--row must be below 40, got 40",
+    ),
+    "document too far": ("explain texts.safetensors docs.jsonl --row 9", "below 5, got 9"),
+    "no such label": (
+        "explain texts.safetensors --text files --label x",
+        "label of the model.*'x'",
+    ),
+    "no such label in a matrix": (
+        "explain model.safetensors train.txt --label 99",
+        "below 8, got 99",
+    ),
+    "no known word": ("explain texts.safetensors --text unheard", "the text has no known word"),
+    "suggest without texts": (
+        "suggest model.safetensors a",
+        "model.safetensors: was trained on matrices, which have no texts: use 'defrag predict'",
+    ),
+    "suggest with a bad number": ("suggest texts.safetensors a --threshold 2", "'--threshold'"),
+}
+
+
+@pytest.mark.parametrize(("line", "expected"), REFUSED.values(), ids=REFUSED)
+def test_what_is_refused_is_refused_in_one_line(folder, line, expected):
+    check_refusal(folder, line, expected)
+
+
+def rows_of(said):
+    return [line.split() for line in said.splitlines()]
+
+
+def test_suggest_shows_labels_as_bars():
+    names, scores = load("texts.safetensors").predict_topk([TEXT], k=2)
+    rows = rows_of(run_well("suggest", "texts.safetensors", TEXT, "--top-k", "2"))
+    assert [row[0] for row in rows] == names[0].tolist()
+    assert [float(row[1]) for row in rows] == pytest.approx(scores[0], abs=1e-4)
+    assert len(rows[0][2]) == round(30 * scores[0, 0] + 0.49)
+    assert len(rows_of(run_well("suggest", "texts.safetensors", TEXT))) == 3
+    few = run_well("suggest", "texts.safetensors", TEXT, "--threshold", str(scores[0, 0] - 1e-4))
+    assert len(rows_of(few)) == 1
+
+
+def test_suggest_says_why():
+    said = run_well("suggest", "texts.safetensors", TEXT, "--why", "--top-k", "2")
+    lines = said.splitlines()
+    assert len(lines) == 4
+    best = load("texts.safetensors").explain(TEXT)
+    assert lines[1].strip().startswith(f"{best.names[0]} {best.contributions[0]:+.3f}")
+    found = json.loads(run_well("suggest", "texts.safetensors", TEXT, "--why", "--json"))
+    assert found["labels"][0]["why"][0]["adds"] == pytest.approx(best.contributions[0])
+
+
+def test_suggest_marks_words_on_a_terminal(monkeypatch):
+    from rich.console import Console  # noqa: PLC0415 - patched below
+
+    import defrag.cli.suggest as verb  # noqa: PLC0415 - patched below
+
+    console = Console(force_terminal=True, width=100, highlight=False, color_system="standard",
+                      file=sys.stdout)  # fmt: skip
+    monkeypatch.setattr(verb, "terminal", lambda: console)
+    with console.capture() as captured:
+        run_well("suggest", "texts.safetensors", TEXT + " word" * 300, "--why", "--top-k", "1")
+    said = captured.get()
+    assert re.search("\x1b\\[[0-9;]*32m(files|large|matrix|sorting)", said)  # green
+    assert said.count("word") < 20  # what is far from marked words is left out
+
+
+def piped(given, *args):
+    command = [sys.executable, "-m", "defrag", "suggest", "texts.safetensors", *args]
+    return subprocess.run(command, input=given, capture_output=True, timeout=120, check=False)
+
+
+def test_suggest_reads_standard_input():
+    for args in (["-"], []):
+        done = piped(TEXT.encode(), *args, "--json")
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.decode() == run_well("suggest", "texts.safetensors", TEXT, "--json")
+    broken = piped(b"caf\xe9")
+    assert broken.returncode == 2
+    assert broken.stderr == b"defrag: error: <stdin>: must be UTF-8, got another byte at 3\n"
+
+
+def test_suggest_has_no_labels_for_unknown_words():
+    assert run_well("suggest", "texts.safetensors", "unheard") == ""
+    assert json.loads(run_well("suggest", "texts.safetensors", "", "--json")) == {"labels": []}
