@@ -45,7 +45,7 @@ def flags_of(text):
 def test_help_of_train_shows_the_flags_that_matter(monkeypatch):
     monkeypatch.setenv("COLUMNS", "100")
     shown = flags_of(run_well("train", "--help"))
-    assert len(shown - {"--help"}) == 10
+    assert len(shown - {"--help"}) == 11
     assert {"--classifier", "--agglomerate", "--rerank", "--impute", "--n-trees"} < shown
 
 
@@ -68,6 +68,8 @@ def test_help_of_the_other_parts(monkeypatch):
     shown = flags_of(run_well("train", "--agglomerate", "xy", "-h"))
     assert {"--sample-points", "--pooling", "--per-member"} <= shown
     assert "--representation" not in shown
+    assert {"--budget", "--power"} <= flags_of(run_well("train", "--focus", "--help"))
+    assert not {"--budget", "--power"} & flags_of(run_well("train", "--help"))
 
 
 @pytest.mark.parametrize("verb", ["train", "predict", "cluster", "agglomerate", "convert"])
@@ -133,7 +135,7 @@ def test_info_begins_with_what_the_file_is_for():
     beginnings = {
         "train.txt": ["60 points of 12 features, with 5 labels",
                       "defrag train train.txt model.safetensors"],
-        "m.safetensors": ["agglomerated of label_tree: predicts 5 labels from 12 features",
+        "m.safetensors": ["focused of label_tree: predicts 5 labels from 12 features",
                           "defrag predict m.safetensors DATA"],
         "groups.txt": ["4 groups of 12 features", "defrag agglomerate DATA groups.txt OUT"],
     }  # fmt: skip

@@ -43,8 +43,13 @@ REFUSED = {
         "train train.txt out --agglomerate none --max-cluster-size 4",
         "--max-cluster-size changes nothing with --agglomerate none",
     ),
+    "focus without focus": (
+        "train train.txt out --no-focus --budget 4",
+        "--budget changes nothing without --focus",
+    ),
+    "focus out of range": ("train train.txt out --budget=-1", "budget of Focus must be"),
     "flag of other groups": (
-        "train train.txt out --split ndcg",
+        "train train.txt out --agglomerate hybrid --split ndcg",
         "--split cannot be combined with --agglomerate hybrid",
     ),
     "flag that the groups fix": (
@@ -53,7 +58,10 @@ REFUSED = {
     ),
     "out of range": ("train train.txt out --n-trees 0", "n_trees of LabelTree must be an int >= 1"),
     "out of range, found before the data": ("train nothing out --C=-1", "C of LabelTree must"),
-    "groups out of range": ("train train.txt out --max-cluster-size 0", "max_cluster_size of"),
+    "groups out of range": (
+        "train train.txt out --agglomerate x --max-cluster-size 0",
+        "max_cluster_size of",
+    ),
     "bad seed": ("train train.txt out --seed=-1", r"random_state must be in \[0, 2\*\*63\)"),
     "train without a model": ("train train.txt", "Missing argument 'MODEL'"),
     "train without labels": ("train X.txt out", "X.txt: has no labels: give --labels"),
@@ -280,6 +288,11 @@ def test_info_about_models():
     run_well("train", "train.txt", "no-ending")
     lines = run_well("info", "no-ending").splitlines()
     pairs = dict(line.split(maxsplit=1) for line in lines)
+    assert (pairs["kind"], pairs["base"], pairs["focus"]) == ("focused", "label_tree", "focus")
+    assert (pairs["base.arity"], pairs["focus.budget"]) == ("16", "auto")
+    run_well("train", "train.txt", "no-ending", "--agglomerate", "hybrid")
+    lines = run_well("info", "no-ending").splitlines()
+    pairs = dict(line.split(maxsplit=1) for line in lines)
     assert pairs["kind"] == "agglomerated"
     assert (pairs["base"], pairs["agglomeration"]) == ("label_tree", "hybrid")
     assert (pairs["base.arity"], pairs["agglomeration.singletons"]) == ("16", "0.5")
@@ -289,7 +302,7 @@ def test_info_about_models():
 @pytest.mark.usefixtures("folder")
 def test_info_names_models_in_models_by_their_way():
     run_well("train", "train.txt", "both", "--impute", "blend", "--rerank", "identity",
-             "--gamma", "4", "--propensity-weight", "0")  # fmt: skip
+             "--gamma", "4", "--propensity-weight", "0", "--agglomerate", "hybrid")  # fmt: skip
     pairs = dict(line.split(maxsplit=1) for line in run_well("info", "both").splitlines())
     ways = ("kind", "base", "base.base", "base.base.base", "imputation")
     assert [pairs[way] for way in ways] == [

@@ -20,6 +20,8 @@ from defrag import (
     DiSMEC,
     FastXML,
     Fiat,
+    Focus,
+    Focused,
     Hybrid,
     Imputed,
     LabelTree,
@@ -69,7 +71,7 @@ def whole(base, groups, **settings):
 def test_train_is_library(folder, base, groups):
     X, Y = points()
     line = f"train train.txt out --classifier {base} --agglomerate {groups} --seed 5 --n-trees 2"
-    run_well(*line.split(" "))
+    run_well(*line.split(" "), "--no-focus")
     model = whole(BASES[base](2), GROUPS[groups], random_state=5).fit(X, Y)
     model.save(folder / "expected")
     assert (folder / "out").read_bytes() == (folder / "expected").read_bytes()
@@ -102,7 +104,8 @@ def test_train_without_trees_is_library(folder, base, groups, flags):
 def test_train_recommends(folder):
     X, Y = points()
     said = run_well("train", "train.txt", "out")
-    Agglomerated(LabelTree(), Hybrid(), random_state=0).fit(X, Y).save(folder / "expected")
+    model = Focused(LabelTree(random_state=0), random_state=0).fit(X, Y)
+    model.save(folder / "expected")
     assert (folder / "out").read_bytes() == (folder / "expected").read_bytes()
     assert re.fullmatch(
         r"40 points, 24 features, 8 labels: [0-9.]+ s, [0-9.]+ MB in out\n", said
@@ -144,7 +147,7 @@ PARAMETERS = [
 def test_flag_is_parameter(folder, base, groups, name, value):
     X, Y = points()
     args = ("--classifier", base, "--agglomerate", groups, _flags.flag_name(name), str(value))
-    run_well("train", "train.txt", "out", *args)
+    run_well("train", "train.txt", "out", *args, "--no-focus")
     parts = (BASES[base](), GROUPS[groups] and type(GROUPS[groups])(**GROUPS[groups].get_params()))
     owner = parts[0] if name in parts[0].get_params() else parts[1]
     owner.set_params(**{name: value})
@@ -152,9 +155,35 @@ def test_flag_is_parameter(folder, base, groups, name, value):
     assert (folder / "out").read_bytes() == (folder / "expected").read_bytes()
 
 
+@pytest.mark.parametrize(
+    ("flags", "model"),
+    [
+        (("--no-focus",), LabelTree()),
+        (("--budget", "2", "--power", "0.25"), Focused(LabelTree(), Focus(2.0, power=0.25))),
+        (("--budget", "none"), Focused(LabelTree(), Focus(None))),
+        (("--classifier", "dismec"), DiSMEC()),
+        (("--classifier", "dismec", "--focus"), Focused(DiSMEC())),
+        (
+            ("--agglomerate", "hybrid", "--focus"),
+            Focused(Agglomerated(LabelTree(), Hybrid()), random_state=0),
+        ),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
+)
+def test_focused_rows(folder, flags, model):
+    X, Y = points()
+    run_well("train", "train.txt", "out", *flags)
+    model.set_params(random_state=0).fit(X, Y).save(folder / "expected")
+    found, wanted = load(folder / "out"), load(folder / "expected")
+    for a, b in zip(found.predict_topk(X), wanted.predict_topk(X), strict=True):
+        np.testing.assert_array_equal(a, b)
+    assert type(found) is type(wanted)
+
+
 def test_members_may_share_groups(folder):
     X, Y = points()
-    run_well("train", "train.txt", "out", "--n-trees", "2", "--no-per-member")
+    groups = ("--agglomerate", "hybrid", "--no-per-member")
+    run_well("train", "train.txt", "out", "--n-trees", "2", *groups)
     model = Agglomerated(LabelTree(2), Hybrid(), per_member=False, random_state=0).fit(X, Y)
     model.save(folder / "expected")
     assert (folder / "out").read_bytes() == (folder / "expected").read_bytes()

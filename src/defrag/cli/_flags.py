@@ -158,9 +158,9 @@ def _type_of(name: str, meaning: _Meaning) -> tuple[Any, Any]:
 
 
 def _number_or_auto(text: Any) -> Any:
-    """Return a number or "auto"; the range is checked by the rule."""
+    """Return a number, "auto" or None; the rule checks whether it may be None, and the range."""
     try:
-        return text if text == "auto" else float(text)
+        return text if text in {"auto", NONE} else float(text)
     except ValueError:
         raise ValueError(f"must be a number or auto, got {text!r}") from None
 
@@ -171,8 +171,8 @@ def _word(value: Any) -> str:
 
 def _plain(value: Any) -> Any:
     if isinstance(value, Enum):
-        return None if value.value == NONE else value.value
-    return value
+        value = value.value
+    return None if value == NONE else value
 
 
 def _descriptions(estimator: type) -> dict[str, str]:

@@ -11,10 +11,10 @@ from defrag import registry
 __all__ = ["TrainCommand", "VerbCommand"]
 
 _SHORT = frozenset({
-    "classifier", "agglomerate", "rerank", "impute", "n_trees", "labels", "label_names",
+    "classifier", "agglomerate", "focus", "rerank", "impute", "n_trees", "labels", "label_names",
     "random_state", "n_jobs", "weights", "help",
 })  # fmt: skip
-"""The flags that ``defrag train --help`` shows: the ten that matter, and --help."""
+"""The flags that ``defrag train --help`` shows: the eleven that matter, and --help."""
 
 
 class VerbCommand(TyperCommand):
@@ -65,10 +65,13 @@ class TrainCommand(VerbCommand):
 
 
 def _value(args: list[str], flag: str) -> str | None:
-    """Return the value of a flag, given as ``--flag value`` or ``--flag=value``."""
+    """Return the value of a flag, given as ``--flag value`` or ``--flag=value``.
+
+    Of a flag that takes none, it is the next word, or nothing; only its presence matters.
+    """
     for place, word in enumerate(args):
-        if word == flag and place + 1 < len(args):
-            return args[place + 1]
+        if word == flag:
+            return args[place + 1] if place + 1 < len(args) else ""
         if word.startswith(f"{flag}="):
             return word.split("=", 1)[1]
     return None
@@ -104,10 +107,17 @@ def _of_impute(word: str) -> list[tuple[str, str]]:
     return [] if word == "none" else [("Parameters of --impute", name) for name in IMPUTE_FLAGS]
 
 
+def _of_focus(_: str) -> list[tuple[str, str]]:
+    from defrag.cli._models import FOCUS_FLAGS  # noqa: PLC0415 - only for this help
+
+    return [("Parameters of --focus", name) for name in FOCUS_FLAGS]
+
+
 _RUN = frozenset({"n_jobs", "verbose", "random_state"})
 _PARTS = {
     "classifier": _of_classifier,
     "agglomerate": _of_agglomeration,
+    "focus": _of_focus,
     "rerank": _of_rerank,
     "impute": _of_impute,
 }

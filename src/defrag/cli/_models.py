@@ -10,6 +10,7 @@ from defrag._validation import check_seed
 from defrag.agglomeration import Defrag, Hybrid
 from defrag.classifiers import Agglomerated
 from defrag.cli._flags import flag_name
+from defrag.focusing import Focus, Focused
 from defrag.imputation import Fiat, Imputed
 from defrag.reranking import Refrag
 
@@ -18,9 +19,10 @@ if TYPE_CHECKING:
 
     from defrag.classifiers._base import Classifier
 
-Estimator = TypeVar("Estimator", bound="Classifier | Defrag | Fiat")
+Estimator = TypeVar("Estimator", bound="Classifier | Defrag | Fiat | Focus")
 
 __all__ = [
+    "FOCUS_FLAGS",
     "PRESETS",
     "Agglomeration",
     "Base",
@@ -30,6 +32,7 @@ __all__ = [
     "build",
     "build_over",
     "classifiers",
+    "focuses",
 ]
 
 Base = Enum("Base", {e.word: e.word for e in registry.entries("classifier")}, type=str)  # type: ignore[misc] # the registry names the members
@@ -79,15 +82,21 @@ class Impute(str, Enum):
     paper = "paper"
 
 
+def focuses(classifier: str, agglomerate: str) -> bool:
+    """Return whether rows are focused if nothing is said about it: where it costs no precision."""
+    return classifier == "label-tree" and agglomerate == "none"
+
+
 def build_over(
     inner: Callable[[dict[str, Any], dict[str, Any]], Classifier],
     parameters: dict[str, Any],
     *,
+    focus: bool,
     rerank: Rerank,
     impute: Impute,
     run: dict[str, Any],
 ) -> Classifier:
-    """Return a classifier with imputation before and re-ranking after it.
+    """Return a classifier with imputation and focusing before and re-ranking after it.
 
     Parameters
     ----------
@@ -95,6 +104,8 @@ def build_over(
         Returns the inner classifier for the other parameters and ``run``.
     parameters : dict
         Parameters that the user has set.
+    focus : bool
+        Whether rows are focused.
     rerank, impute : words
         Kind of re-ranking and imputation, or none.
     run : dict
@@ -102,16 +113,21 @@ def build_over(
     """
     others = dict(parameters)
     taken: dict[str, dict[str, Any]] = {}
-    used = [word for word, on in (("rerank", rerank), ("impute", impute)) if on.value != "none"]
-    for word, names in (("rerank", RERANK_FLAGS), ("impute", IMPUTE_FLAGS)):
+    chosen = {"focus": focus, "rerank": rerank.value != "none", "impute": impute.value != "none"}
+    used = [word for word, on in chosen.items() if on]
+    flags = {"focus": FOCUS_FLAGS, "rerank": RERANK_FLAGS, "impute": IMPUTE_FLAGS}
+    for word, names in flags.items():
         taken[word] = {name: others[name] for name in names if name in others}
-    for name in {*taken["rerank"], *taken["impute"]}:
-        owners = [word for word in ("rerank", "impute") if name in taken[word]]
+    for name in {name for mine in taken.values() for name in mine}:
+        owners = [word for word in flags if name in taken[word]]
         if not set(owners) & set(used):
             words = " or ".join(f"--{word}" for word in owners)
             raise ValueError(f"{flag_name(name)} changes nothing without {words}")
         others.pop(name)
     model = inner(others, run)
+    if focus:
+        rows = _checked(Focus(**taken["focus"])) if taken["focus"] else None
+        model = _checked(Focused(model, rows, **run))
     if "rerank" in used:
         model = _checked(Refrag(model, co_occurrence=rerank.value, **taken["rerank"], **run))
     if "impute" in used:
@@ -127,6 +143,7 @@ def _own_flags(estimator: type[Any], without: tuple[str, ...]) -> tuple[str, ...
     return tuple(name for name in rules if name not in hidden)
 
 
+FOCUS_FLAGS = _own_flags(Focus, ())
 RERANK_FLAGS = _own_flags(Refrag, ("co_occurrence",))
 IMPUTE_FLAGS = _own_flags(Fiat, ("mode", "prefit", "row_norm"))
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from defrag.cli._models import build, build_over
-from defrag.focusing import Focused
 from defrag.text.classifier import TextClassifier, default_base, default_vectorizer
 from defrag.text.vectorizer import TextVectorizer
 
@@ -23,9 +22,10 @@ VECTORIZER_FLAGS = tuple(
 
 def build_text_classifier(
     word: str,
-    agglomerate: str | None,
+    agglomerate: str,
     parameters: dict[str, Any],
     *,
+    focus: bool | None,
     rerank: Rerank,
     impute: Impute,
     run: dict[str, Any],
@@ -36,11 +36,13 @@ def build_text_classifier(
     ----------
     word : str
         The classifier.
-    agglomerate : str or None
-        A preset of feature groups, ``none``, or None if the user has not set it: then the
-        classifier is trained on focused rows, the default of ``TextClassifier``.
+    agglomerate : str
+        A preset of feature groups, or ``none``.
     parameters : dict
         Parameters that the user has set.
+    focus : bool or None
+        Whether rows are focused; None if the user has not set it: then they are unless
+        features are grouped, as in ``TextClassifier``.
     rerank, impute : words
         Kind of re-ranking and imputation, or none.
     run : dict
@@ -52,12 +54,11 @@ def build_text_classifier(
     vectorizer.check_parameters()
 
     def inner(rest: dict[str, Any], settings: dict[str, Any]) -> Classifier:
-        if agglomerate is not None:
-            return build(word, agglomerate, rest, **settings)
-        base = build(word, "none", {**_recommended(word), **rest}, **settings)
-        return Focused(base, **settings)
+        recommended = _recommended(word) if focused else {}
+        return build(word, agglomerate, {**recommended, **rest}, **settings)
 
-    base = build_over(inner, others, rerank=rerank, impute=impute, run=run)
+    focused = agglomerate == "none" if focus is None else focus
+    base = build_over(inner, others, focus=focused, rerank=rerank, impute=impute, run=run)
     return TextClassifier(base, vectorizer, **run)
 
 

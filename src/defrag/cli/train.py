@@ -36,9 +36,11 @@ from defrag.cli._models import (
     build,
     build_over,
     classifiers,
+    focuses,
 )
 from defrag.cli._targets import check_targets
 from defrag.cli._text_models import VECTORIZER_FLAGS, build_text_classifier
+from defrag.focusing import Focus
 from defrag.imputation import Fiat
 from defrag.io.files import display_name, without_compression
 from defrag.reranking import Refrag
@@ -57,12 +59,12 @@ COMMAND = TrainCommand
 HELP = (
     "Train a classifier and write it to a model file.\n\n"
     "DATA are texts with label names (JSON lines) or points with label ids (matrices). The "
-    "default is the recommended setting: for texts, label trees on focused words and pairs of "
-    "words; for matrices, label trees on groups of Hybrid. A flag that the chosen "
+    "default is the recommended setting: label trees on focused rows, three trees on words and "
+    "pairs of words for texts, one tree for matrices. A flag that the chosen "
     "classifier does not have is an error. Below are the flags that matter most; "
     "'defrag train --classifier NAME --help' shows all flags of a classifier and of reading data, "
-    "and --agglomerate, --rerank or --impute before --help show theirs. The same data and seed "
-    "give the same bytes for any number of threads."
+    "and --focus, --agglomerate, --rerank or --impute before --help show theirs. The same data "
+    "and seed give the same bytes for any number of threads."
 ) + examples(
     "defrag train docs.jsonl model.safetensors",
     "defrag train train.txt model.safetensors",
@@ -70,7 +72,7 @@ HELP = (
     "defrag train train.txt model.safetensors --classifier parabel --agglomerate xy",
     "defrag train train.txt model.safetensors --rerank identity --target PSP@3 --max-loss 0.5",
     "defrag train train.txt model.safetensors --impute blend",
-    "defrag train trainX.txt model.safetensors --labels trainY.txt --agglomerate none",
+    "defrag train trainX.txt model.safetensors --labels trainY.txt --no-focus",
 )
 
 
@@ -88,12 +90,12 @@ class Weights(str, Enum):
     Hybrid,
     Agglomerated,
     without=("representation", "random_state", "n_jobs", "verbose"),
-    also=(Refrag, Fiat, TextVectorizer),
+    also=(Refrag, Fiat, TextVectorizer, Focus),
     hidden=("co_occurrence", "mode", "prefit", "row_norm"),
 )
 def train(
     *,
-    context: typer.Context,
+    context: typer.Context,  # noqa: ARG001 - the flags are read from it
     data: Annotated[
         str, typer.Argument(metavar="DATA", help="Texts or points with labels; - is stdin.")
     ],
@@ -104,7 +106,15 @@ def train(
     agglomerate: Annotated[
         Agglomeration,
         typer.Option(help="Grouping of features: none, a variant of the paper, or Hybrid."),
-    ] = Agglomeration("hybrid"),
+    ] = Agglomeration("none"),
+    focus: Annotated[
+        bool | None,
+        typer.Option(
+            "--focus/--no-focus",
+            help="Keep the entries of rows that matter; default: of texts, and with label-tree, "
+            "unless features are grouped.",
+        ),
+    ] = None,
     rerank: Annotated[
         Rerank, typer.Option(help="Re-rank labels in favour of rare ones, with these prototypes.")
     ] = Rerank.none,
@@ -159,10 +169,8 @@ def train(
             f"on texts ({corpus})",
             {"--vocabulary": vocabulary, "--label-names": label_names, "--labels": labels},
         )
-        chosen = context.get_parameter_source("agglomerate")
-        agglomerated = chosen is not None and chosen.name == "COMMANDLINE"
         text_classifier = build_text_classifier(
-            classifier.value, agglomerate.value if agglomerated else None, parameters, **composed
+            classifier.value, agglomerate.value, parameters, focus=focus, **composed
         )
         size = _train_texts(text_classifier, data, corpus, model, weights.value)
         _report(model, size, as_json=as_json)
@@ -171,6 +179,7 @@ def train(
     estimator = build_over(
         lambda others, run: build(classifier.value, agglomerate.value, others, **run),
         parameters,
+        focus=focuses(classifier.value, agglomerate.value) if focus is None else focus,
         **composed,
     )
     points = read(

@@ -55,7 +55,7 @@ class SLEEC(NeighbourEnsemble):
     votes : {"rank", "count"}, default="rank"
         The r-th nearest neighbour has 1 / r votes, or each has one, as published.
     search : {"exact", "hnsw"}, default="exact"
-        Exact neighbours, or approximate ones by a graph for each cluster of more than 1,000
+        Exact neighbours, or approximate ones by a graph for each cluster of more than 50,000
         points, built when it is first searched; needs ``pip install defrag[ann]``.
     l2 : float, default=1.0
         The regulariser of the regression.
