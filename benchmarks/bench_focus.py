@@ -14,9 +14,10 @@ table, with their standard errors in parentheses.
     tail      what is dropped, summed in groups
     test      the default against plain on the test sets, one and three trees
 
-    python benchmarks/bench_focus.py budgets --data eurlex-4k [--splits 5] [--sample 0]
+    python benchmarks/bench_focus.py budgets --data eurlex-4k [--splits 0 1 2 3 4]
 
-`--json FILE` appends every run to a file of JSON lines.
+`--json FILE` appends every run to a file of JSON lines, of which `tables` prints the tables: a long
+benchmark can be run split by split.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ from defrag import (
     Parabel,
     PPDSparse,
 )
-from focus_runs import compare, folds, test_fold
+from focus_runs import compare, folds, print_tables, test_fold
 from focus_trials import (
     WEIGHTS,
     Reduced,
@@ -187,22 +188,25 @@ RUNS = {
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
-    parser.add_argument("what", choices=list(RUNS))
+    parser.add_argument("what", choices=[*RUNS, "tables"])
     parser.add_argument("--data", nargs="+", default=["eurlex-4k"])
-    parser.add_argument("--splits", type=int, default=5, help="splits, or seeds of `test`")
+    parser.add_argument("--splits", type=int, nargs="+", default=list(range(5)),
+                        help="numbers of the splits, or seeds of `test`")  # fmt: skip
     parser.add_argument("--sample", type=int, default=0, help="points of a split; 0 for all")
     parser.add_argument("--trees", type=int, nargs="+", default=[1, 3])
     parser.add_argument("--bases", nargs="+", default=list(BASES), choices=list(BASES))
     parser.add_argument("--json", type=Path, help="append the runs to this file")
     args = parser.parse_args()
-    numbers = list(range(args.splits))
+    if args.what == "tables":
+        print_tables(args.json)
+        return
     with nullcontext() if args.json is None else args.json.open("a", encoding="utf-8") as args.json:
         for name in args.data:
             if args.what == "test":
                 fold = test_fold(name)
-                runs = [(number, fold) for number in numbers]
+                runs = [(number, fold) for number in args.splits]
             else:
-                runs = list(folds(name, numbers, args.sample))
+                runs = list(folds(name, args.splits, args.sample))
             RUNS[args.what](runs, f"{args.what} {name}", args)
 
 

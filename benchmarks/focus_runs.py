@@ -99,9 +99,25 @@ def compare(
             row = measure(trial(seed), fold, costs=costs)
             rows[name].append(row)
             if out is not None:
-                print(json.dumps({"run": title, "trial": name, "seed": seed, **row}), file=out,
-                      flush=True)  # fmt: skip
+                first = next(iter(trials))
+                record = {"run": title, "base": first, "trial": name, "seed": seed, **row}
+                print(json.dumps(record), file=out, flush=True)
     print_changes(title, rows)
+
+
+def print_tables(path: Path) -> None:
+    """Print the tables of recorded runs, of the splits on which all their trials were run."""
+    tables: dict[tuple[str, str], dict[str, dict[int, dict[str, float]]]] = {}
+    for line in path.read_text(encoding="utf-8").splitlines():
+        row = json.loads(line)
+        key = (row.pop("run"), row.pop("base"))
+        trials = tables.setdefault(key, {})
+        trials.setdefault(row.pop("trial"), {})[row.pop("seed")] = row
+    for (title, base), trials in tables.items():
+        shared = sorted(set.intersection(*(set(rows) for rows in trials.values())))
+        if shared:
+            ordered = [base, *(name for name in trials if name != base)]
+            print_changes(title, {name: [trials[name][s] for s in shared] for name in ordered})
 
 
 def print_changes(title: str, rows: dict[str, list[dict[str, float]]]) -> None:

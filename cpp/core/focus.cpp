@@ -2,7 +2,10 @@
 #include "core/focus.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstdint>
+#include <cstring>
 #include <functional>
 
 namespace defrag {
@@ -22,12 +25,52 @@ struct Selection {
     std::int64_t n_equal;
 };
 
-Selection select(Vector<float>& keys, std::int64_t n_kept) {
-    const auto last = keys.begin() + (n_kept - 1);
-    std::nth_element(keys.begin(), last, keys.end(), std::greater<>());
-    const auto above = std::count_if(keys.begin(), last, [&](float key) { return key > *last; });
-    return {*last, n_kept - above};
-}
+/// Finds the n-th largest key of a row. Keys are counted by their exponent and two further bits,
+/// as numbers that are not negative are ordered like their bits; only those that share the place
+/// of the n-th are partitioned. Several times as fast as partitioning all of them.
+class Selector {
+ public:
+    Vector<float> keys;
+
+    Selection select(std::int64_t n_kept) {
+        std::uint32_t low = kPlaces - 1;
+        std::uint32_t high = 0;
+        for (const float key : keys) {
+            const std::uint32_t at = place(key);
+            ++counts_[at];
+            low = std::min(low, at);
+            high = std::max(high, at);
+        }
+        std::int64_t n_above = 0;
+        std::uint32_t chosen = high;
+        while (chosen > low && n_above + counts_[chosen] < n_kept) n_above += counts_[chosen--];
+        std::fill(counts_.begin() + low, counts_.begin() + high + 1, 0);
+        candidates_.clear();
+        for (const float key : keys) {
+            if (place(key) == chosen) candidates_.push_back(key);
+        }
+        const std::int64_t wanted = n_kept - n_above;
+        const auto last = candidates_.begin() + (wanted - 1);
+        std::nth_element(candidates_.begin(), last, candidates_.end(), std::greater<>());
+        const float threshold = *last;
+        const auto larger =
+            std::count_if(candidates_.begin(), last, [&](float key) { return key > threshold; });
+        return {threshold, wanted - larger};
+    }
+
+ private:
+    static constexpr int kShift = 21;
+    static constexpr std::uint32_t kPlaces = 1U << (31 - kShift);
+
+    static std::uint32_t place(float key) {
+        std::uint32_t bits = 0;
+        std::memcpy(&bits, &key, sizeof bits);
+        return (bits & 0x7FFFFFFFU) >> kShift;
+    }
+
+    std::array<std::int64_t, kPlaces> counts_{};
+    Vector<float> candidates_;
+};
 
 }  // namespace
 
@@ -42,34 +85,37 @@ Csr focus_rows(const Context& context, const CsrView& matrix, const float* impor
     }
     result.indices.resize(result.indptr.back());
     result.data.resize(result.indptr.back());
-    Vector<Vector<float>> scratches(context.n_threads());
-    const auto focus = [&](std::int64_t row, Vector<float>& keys) {
+    Vector<Selector> selectors(context.n_threads());
+    const auto keep = [&](std::int64_t p, std::int64_t to) {
+        result.indices[to] = matrix.indices[p];
+        result.data[to] = matrix.data[p] * factor[matrix.indices[p]];
+    };
+    const auto focus = [&](std::int64_t row, Selector& selector) {
         const std::int64_t begin = matrix.begin(row);
-        const std::int64_t end = matrix.end(row);
+        const std::int64_t size = matrix.end(row) - begin;
         std::int64_t to = result.indptr[row];
         const std::int64_t n_kept = result.indptr[row + 1] - to;
-        Selection kept{-1.0F, 0};
-        const auto key = [&](std::int64_t p) {
-            return std::abs(matrix.data[p]) * importance[matrix.indices[p]];
-        };
-        if (n_kept < end - begin) {
-            keys.clear();
-            for (std::int64_t p = begin; p < end; ++p) keys.push_back(key(p));
-            kept = select(keys, n_kept);
+        if (n_kept == size) {
+            for (std::int64_t p = 0; p < size; ++p) keep(begin + p, to + p);
+            return;
         }
-        for (std::int64_t p = begin; p < end; ++p) {
-            const float value = key(p);
-            if (value < kept.threshold || (value == kept.threshold && kept.n_equal-- <= 0))
-                continue;
+        selector.keys.resize(size);
+        for (std::int64_t p = 0; p < size; ++p) {
+            selector.keys[p] =
+                std::abs(matrix.data[begin + p]) * importance[matrix.indices[begin + p]];
+        }
+        Selection kept = selector.select(n_kept);
+        for (std::int64_t p = 0; p < size; ++p) {
+            const float key = selector.keys[p];
+            if (key < kept.threshold || (key == kept.threshold && kept.n_equal-- <= 0)) continue;
             if (to == result.indptr[row + 1]) break;  // keys that are not a number equal nothing
-            result.indices[to] = matrix.indices[p];
-            result.data[to++] = matrix.data[p] * factor[matrix.indices[p]];
+            keep(begin + p, to++);
         }
     };
     parallel_for(context, matrix.n_rows, kRowsPerBlock,
                  [&](std::int64_t begin, std::int64_t end, unsigned worker) {
                      for (std::int64_t row = begin; row < end; ++row) {
-                         focus(row, scratches[worker]);
+                         focus(row, selectors[worker]);
                      }
                      context.advance(end - begin);
                  });

@@ -31,9 +31,15 @@ def make_data(n_points=200, n_features=40, n_labels=20, seed=0):
 
 
 @settings(deadline=None, max_examples=60)
-@given(st.integers(0, 2**31), st.sampled_from([0.0, 0.3, 1.0, 2.5, 100.0]), st.integers(1, 3))
-def test_selection_is_that_of_the_oracle(seed, budget, threads):
+@given(
+    st.integers(0, 2**31),
+    st.sampled_from([0.0, 0.3, 1.0, 2.5, 100.0]),
+    st.integers(1, 3),
+    st.sampled_from([0.0, 0.1, 10.0]),
+)
+def test_selection_is_that_of_the_oracle(seed, budget, threads, spread):
     X, rng = random_rows(seed)
+    X.data *= np.exp(spread * rng.standard_normal(X.nnz)).astype(np.float32)
     importance = rng.integers(0, 3, X.shape[1]).astype(np.float32)
     factor = rng.random(X.shape[1]).astype(np.float32) + np.float32(0.5)
     found = _native.focus_rows(X, importance, factor, budget=budget, n_threads=threads)

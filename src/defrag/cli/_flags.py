@@ -63,9 +63,14 @@ def estimator_flags(
     hidden : names
         See ``also``.
     """
-    flags = _flags(estimators, without)
-    known = {*without, *hidden, *(flag.name for flag in flags)}
-    flags += _flags(also, known)
+    meanings = _meanings(estimators)
+    for name, other in _meanings(also).items():
+        if name not in hidden:
+            found = meanings.setdefault(name, _Meaning([], [], [], other.help))
+            found.rules += other.rules
+            found.defaults += other.defaults
+            found.owners += other.owners
+    flags = _flags({name: found for name, found in meanings.items() if name not in without})
 
     def decorate(verb: Callable[..., None]) -> Callable[..., None]:
         signature = inspect.signature(verb, eval_str=True)
@@ -96,11 +101,9 @@ class _Meaning:
     help: str | None
 
 
-def _flags(estimators: Iterable[type], without: Collection[str]) -> list[inspect.Parameter]:
+def _flags(meanings: dict[str, _Meaning]) -> list[inspect.Parameter]:
     result = []
-    for name, meaning in _meanings(estimators).items():
-        if name in without:
-            continue
+    for name, meaning in meanings.items():
         kind, default = _type_of(name, meaning)
         flag = flag_name(name)
         auto = any(isinstance(rule, OrAuto) for rule in meaning.rules)

@@ -15,7 +15,7 @@ from defrag.imputation import Fiat, Imputed
 from defrag.reranking import Refrag
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
 
     from defrag.classifiers._base import Classifier
 
@@ -91,6 +91,7 @@ def build_over(
     inner: Callable[[dict[str, Any], dict[str, Any]], Classifier],
     parameters: dict[str, Any],
     *,
+    of_classifier: Collection[str],
     focus: bool,
     rerank: Rerank,
     impute: Impute,
@@ -104,6 +105,8 @@ def build_over(
         Returns the inner classifier for the other parameters and ``run``.
     parameters : dict
         Parameters that the user has set.
+    of_classifier : names
+        Parameters of the classifier, which may be those of the other parts too.
     focus : bool
         Whether rows are focused.
     rerank, impute : words
@@ -120,6 +123,8 @@ def build_over(
         taken[word] = {name: others[name] for name in names if name in others}
     for name in {name for mine in taken.values() for name in mine}:
         owners = [word for word in flags if name in taken[word]]
+        if not set(owners) & set(used) and name in of_classifier:
+            continue
         if not set(owners) & set(used):
             words = " or ".join(f"--{word}" for word in owners)
             raise ValueError(f"{flag_name(name)} changes nothing without {words}")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
+from defrag import registry
 from defrag._progress import progress_pulse
 from defrag.agglomeration import Defrag, Hybrid
 from defrag.classifiers import Agglomerated
@@ -179,6 +180,7 @@ def train(
     estimator = build_over(
         lambda others, run: build(classifier.value, agglomerate.value, others, **run),
         parameters,
+        of_classifier=registry.find(classifier.value).estimator().parameter_rules,
         focus=focuses(classifier.value, agglomerate.value) if focus is None else focus,
         **composed,
     )
