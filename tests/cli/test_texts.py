@@ -72,7 +72,7 @@ def test_train_is_the_recommended_classifier_of_texts():
     [
         ("--classifier parabel --n-trees 2", Focused(Parabel(2))),
         ("--n-trees 1", Focused(LabelTree(1))),
-        ("--agglomerate none", LabelTree()),
+        ("--no-focus", LabelTree()),
         ("--classifier parabel --rerank identity", Refrag(Focused(Parabel()))),
     ],
 )
@@ -281,7 +281,7 @@ def test_models_of_texts_and_of_matrices_refuse_each_other(folder):
     for line, message in (
         ("predict texts.safetensors train.txt", "train.txt: texts.safetensors was trained on te"),
         ("predict matrix.safetensors docs.jsonl", "docs.jsonl: are texts .jsonl., but matrix.safe"),
-        ("convert docs.jsonl t.txt --like matrix.safetensors", "is a Agglomerated, not a model of"),
+        ("convert docs.jsonl t.txt --like matrix.safetensors", "is a Focused, not a model of"),
         ("convert docs.jsonl t.txt --like texts.safetensors --ngrams 1", "--ngrams changes nothi"),
     ):
         check_refusal(folder, line, message)

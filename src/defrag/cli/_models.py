@@ -131,8 +131,8 @@ def build_over(
         others.pop(name)
     model = inner(others, run)
     if focus:
-        rows = _checked(Focus(**taken["focus"])) if taken["focus"] else None
-        model = _checked(Focused(model, rows, **run))
+        kept = _checked(Focus(**taken["focus"])) if taken["focus"] else None
+        model = _checked(Focused(model, kept, **run))
     if "rerank" in used:
         model = _checked(Refrag(model, co_occurrence=rerank.value, **taken["rerank"], **run))
     if "impute" in used:

@@ -9,6 +9,8 @@ from defrag.text.classifier import TextClassifier, default_base, default_vectori
 from defrag.text.vectorizer import TextVectorizer
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from defrag.classifiers._base import Classifier
     from defrag.cli._models import Impute, Rerank
 
@@ -25,6 +27,7 @@ def build_text_classifier(
     agglomerate: str,
     parameters: dict[str, Any],
     *,
+    of_classifier: Collection[str],
     focus: bool | None,
     rerank: Rerank,
     impute: Impute,
@@ -40,6 +43,8 @@ def build_text_classifier(
         A preset of feature groups, or ``none``.
     parameters : dict
         Parameters that the user has set.
+    of_classifier : names
+        Parameters of the classifier, which may be those of the other parts too.
     focus : bool or None
         Whether rows are focused; None if the user has not set it: then they are unless
         features are grouped, as in ``TextClassifier``.
@@ -58,7 +63,15 @@ def build_text_classifier(
         return build(word, agglomerate, {**recommended, **rest}, **settings)
 
     focused = agglomerate == "none" if focus is None else focus
-    base = build_over(inner, others, focus=focused, rerank=rerank, impute=impute, run=run)
+    base = build_over(
+        inner,
+        others,
+        of_classifier=of_classifier,
+        focus=focused,
+        rerank=rerank,
+        impute=impute,
+        run=run,
+    )
     return TextClassifier(base, vectorizer, **run)
 
 

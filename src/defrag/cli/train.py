@@ -160,6 +160,7 @@ def train(
         },
     )
     composed: dict[str, Any] = {
+        "of_classifier": registry.find(classifier.value).estimator().parameter_rules,
         "rerank": rerank,
         "impute": impute,
         "run": {"random_state": random_state, "n_jobs": n_jobs},
@@ -180,7 +181,6 @@ def train(
     estimator = build_over(
         lambda others, run: build(classifier.value, agglomerate.value, others, **run),
         parameters,
-        of_classifier=registry.find(classifier.value).estimator().parameter_rules,
         focus=focuses(classifier.value, agglomerate.value) if focus is None else focus,
         **composed,
     )
