@@ -16,6 +16,8 @@ __all__ = ["VERBS", "app"]
 VERBS = {
     "demo": "Compare the methods on the bundled data.",
     "train": "Train a classifier and write it to a model file.",
+    "train-part": "Train parts of a plan that 'train --parts' wrote.",
+    "join": "Join the trained parts of a plan to a model.",
     "predict": "Predict the best labels of points.",
     "suggest": "Suggest the labels of one text.",
     "explain": "Explain why a label has its score.",
@@ -46,10 +48,11 @@ class LazyGroup(LeavingGroup):
 
 
 def _import_verb(name: str) -> Any:
-    module = importlib.import_module(f"defrag.cli.{name}")
+    function = name.replace("-", "_")
+    module = importlib.import_module(f"defrag.cli.{function}")
     single = typer.Typer(context_settings=_SETTINGS, add_completion=False)
     command = getattr(module, "COMMAND", VerbCommand)
-    single.command(name, help=module.HELP, cls=command)(getattr(module, name))
+    single.command(name, help=module.HELP, cls=command)(getattr(module, function))
     return typer.main.get_command(single)
 
 

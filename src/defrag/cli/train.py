@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 import time
-from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -39,8 +38,10 @@ from defrag.cli._models import (
     classifiers,
     focuses,
 )
+from defrag.cli._plans import write_plan
 from defrag.cli._targets import check_targets
 from defrag.cli._text_models import VECTORIZER_FLAGS, build_text_classifier
+from defrag.cli._weights import Weights
 from defrag.focusing import Focus
 from defrag.imputation import Fiat
 from defrag.io.files import display_name, without_compression
@@ -75,14 +76,6 @@ HELP = (
     "defrag train train.txt model.safetensors --impute blend",
     "defrag train trainX.txt model.safetensors --labels trainY.txt --no-focus",
 )
-
-
-class Weights(str, Enum):
-    """Types of stored weights."""
-
-    float32 = "float32"
-    float16 = "float16"
-    int8 = "int8"
 
 
 @estimator_flags(
@@ -144,6 +137,14 @@ def train(
     n_jobs: Annotated[int, typer.Option(help="Number of threads; -1 for all.")] = -1,
     strict: StrictFlag = False,
     allow_truncated: TruncatedFlag = False,
+    parts: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="Write a plan of N parts to MODEL instead of training; see train-part and join.",
+        ),
+    ] = None,
     as_json: JsonFlag = False,
     **parameters: Any,
 ) -> None:
@@ -169,7 +170,12 @@ def train(
     if corpus is not None:
         refuse_flags(
             f"on texts ({corpus})",
-            {"--vocabulary": vocabulary, "--label-names": label_names, "--labels": labels},
+            {
+                "--vocabulary": vocabulary,
+                "--label-names": label_names,
+                "--labels": labels,
+                "--parts": parts,
+            },
         )
         text_classifier = build_text_classifier(
             classifier.value, agglomerate.value, parameters, focus=focus, **composed
@@ -195,6 +201,11 @@ def train(
     X, Y = points.X, points.Y
     if Y is None:
         raise ValueError(f"{display_name(data)}: has no labels: give --labels")
+    if parts is not None:
+        given = {"--label-names": label_names, "--vocabulary": vocabulary}
+        refuse_flags("with --parts: join takes it", given)
+        write_plan(estimator, X, Y, parts, model, data)
+        return
     names = {}
     if label_names is not None:
         names["label_names"] = read_names(label_names, Y.shape[1], "name", "label")

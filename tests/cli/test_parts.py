@@ -1,0 +1,58 @@
+"""Training in parts on the command line."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.helpers.cli_model_data import fill_folder
+from tests.helpers.cli_running import check_refusal, run_well
+
+FLAGS = ("--n-trees", "2", "--seed", "3", "--max-leaf-size", "2")
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    return fill_folder(tmp_path, monkeypatch)
+
+
+def test_parts_join_to_the_file_of_train(folder):
+    names = ("--label-names", "labels.txt")
+    run_well("train", "train.txt", "whole.safetensors", *FLAGS, *names)
+    planned = run_well("train", "train.txt", "a.plan", *FLAGS, "--parts", "3")
+    assert "3 parts in a.plan, the largest with" in planned
+    run_well("train-part", "a.plan", "train.txt", "--part", "2", "--part", "2")
+    assert [path.name for path in folder.glob("*.part-*")] == ["a.plan.part-00002"]
+    once = (folder / "a.plan.part-00002").read_bytes()
+    check_refusal(
+        folder, "join a.plan joined", "a.plan: 2 of 3 parts are missing: a.plan.part-00000"
+    )
+
+    # A file that was cut off is trained again, complete ones are not.
+    (folder / "a.plan.part-00000").write_bytes(once[: len(once) // 2])
+    rest = run_well("train-part", "a.plan", "train.txt", "--n-jobs", "1")
+    assert "1 of 3 parts are trained already" in rest
+    assert "part 0 of 3" in rest
+    assert "part 2 of 3" not in rest
+    again = run_well("train-part", "a.plan", "train.txt", "--part", "2", "--force")
+    assert "part 2 of 3" in again
+    assert (folder / "a.plan.part-00002").read_bytes() == once
+    run_well("join", "a.plan", "joined", *names)
+    assert (folder / "joined").read_bytes() == (folder / "whole.safetensors").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("train-part a.plan train.txt --part 9", "a.plan: has the parts 0 to 1, got 9"),
+        ("train-part a.plan narrow.txt", "the data are not those of the plan"),
+        ("train-part train.txt train.txt", "train.txt: "),
+        ("train-part model.safetensors train.txt", "model.safetensors: is not a plan"),
+        ("join a.plan a.plan", "MODEL is the same file as PLAN"),
+        ("join model.safetensors joined", "model.safetensors: is not a plan"),
+        ("train train.txt x.plan --parts 2 --label-names labels.txt", "--label-names"),
+        ("train train.txt x.plan --parts 0", "--parts"),
+    ],
+)
+def test_mistakes_are_one_line(folder, line, message):
+    run_well("train", "train.txt", "a.plan", *FLAGS, "--parts", "2")
+    check_refusal(folder, line, message)
