@@ -25,6 +25,7 @@ VERBS = {
     "cluster": "Find groups of features and write them as a group file.",
     "agglomerate": "Replace the features of a data file by groups.",
     "convert": "Convert a data file to another format.",
+    "compare": "Train, evaluate and compare methods on your data.",
     "info": "Describe a data file or a model file.",
 }
 """Verbs in the order of the help, each a module of this package."""

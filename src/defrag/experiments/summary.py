@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from defrag.experiments.job import Job
     from defrag.experiments.store import Record
 
-__all__ = ["Statistic", "summarise", "values_of"]
+__all__ = ["Result", "Statistic", "collect", "summarise", "values_of"]
 
 
 @dataclass(frozen=True)
@@ -77,3 +78,44 @@ def summarise(records: Iterable[Record]) -> dict[str, Statistic]:
         deviation = statistics.stdev(numbers) if len(numbers) > 1 else None
         result[name] = Statistic(statistics.fmean(numbers), deviation, len(numbers))
     return result
+
+
+@dataclass(frozen=True)
+class Result:
+    """The runs of one method on one corpus.
+
+    Attributes
+    ----------
+    method : str
+        What tables call it.
+    data : str
+        Name of the corpus.
+    records : list of dict
+        One record per seed.
+    """
+
+    method: str
+    data: str
+    records: list[Record]
+
+    @property
+    def statistics(self) -> dict[str, Statistic]:
+        """Means and deviations over the seeds that did not fail."""
+        return summarise(self.records)
+
+    @property
+    def errors(self) -> list[str]:
+        """The different errors of runs that failed."""
+        failed = [record for record in self.records if record["status"] != "done"]
+        return sorted({record["error"] for record in failed})
+
+
+def collect(pairs: Iterable[tuple[Job, Record]]) -> list[Result]:
+    """Return the runs by method and corpus, in the order of their first jobs."""
+    results: dict[tuple[str, str], Result] = {}
+    for job, record in pairs:
+        found = results.setdefault(
+            (job.method, job.data.name), Result(job.method, job.data.name, [])
+        )
+        found.records.append(record)
+    return list(results.values())

@@ -1,0 +1,9 @@
+"""Reports: tables and figures of records, as HTML, Markdown and on a terminal."""
+
+from __future__ import annotations
+
+from defrag.report.columns import COLUMNS, Column
+from defrag.report.page import Page, Section
+from defrag.report.table import Row, Table, table_of
+
+__all__ = ["COLUMNS", "Column", "Page", "Row", "Section", "Table", "table_of"]

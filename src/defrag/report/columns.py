@@ -1,0 +1,73 @@
+"""Columns of tables: what a number is called, how it is written, and what is better."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+__all__ = ["COLUMNS", "Column"]
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table.
+
+    Parameters
+    ----------
+    key : str
+        Name of the number in :func:`defrag.experiments.summary.values_of`.
+    title : str
+        Heading.
+    digits : int
+        Digits after the point.
+    best : {"most", "least"}, optional
+        Which values are better, if any.
+    scale : float, default=1
+        What a number is multiplied by before it is written.
+    meaning : str
+        One sentence for the legend.
+    """
+
+    key: str
+    title: str
+    digits: int
+    best: Literal["most", "least"] | None
+    scale: float = 1.0
+    meaning: str = ""
+
+    def write(self, value: float) -> str:
+        """Return a number as the column shows it."""
+        return f"{value * self.scale:,.{self.digits}f}"
+
+
+def _metric(name: str, meaning: str) -> list[Column]:
+    return [Column(f"{name}@{k}", f"{name}@{k}", 2, "most", 1.0, meaning) for k in (1, 3, 5)]
+
+
+_ALL = [
+    *_metric("P", "P: precision of the best 1, 3, 5 labels, in percent."),
+    *_metric("nDCG", "nDCG: normalised discounted cumulative gain, in percent."),
+    *_metric("PSP", "PSP: propensity-scored precision, which weights rare labels more."),
+    *_metric("PSnDCG", "PSnDCG: propensity-scored nDCG."),
+    *_metric("R", "R: recall, in percent."),
+    *_metric("coverage", "Coverage: labels found for at least one test point, in percent."),
+    Column("train_cpu", "training, s", 2, "least", 1.0, "Times are CPU seconds of one thread."),
+    Column("learn_cpu", "classifier, s", 2, "least", 1.0, "Classifier: without the clustering."),
+    Column("cluster_cpu", "clustering, s", 2, "least"),
+    Column("train_wall", "training, wall s", 2, "least"),
+    Column("predict_ms", "prediction, ms/point", 3, "least"),
+    Column("model_bytes", "model, MB", 1, "least", 1e-6, "Model: size of the file."),
+    Column("peak_memory", "peak memory, MB", 0, "least", 1e-6,
+           "Peak memory: of the whole process, the data included."),
+    Column("dimension", "features", 0, None, 1.0, "Features: number that the classifier sees."),
+    Column("n_clusters", "groups", 0, None),
+    Column("LMI", "LMI", 3, "least", 1.0,
+           "LMI: fraction of the mutual information of features and labels that is lost."),
+    Column("LMI_paper", "LMI, the paper's marginals", 3, "least"),
+    Column("balance", "balance", 1, "least", 1.0,
+           "Balance: size of the largest group divided by that of the smallest."),
+    Column("entropy", "entropy", 3, "most", 1.0, "Entropy: of the sizes, divided by its maximum."),
+]  # fmt: skip
+
+COLUMNS = {column.key: column for column in _ALL}
+"""All columns by key."""

@@ -1,0 +1,181 @@
+"""The page of a comparison: what was run, one table, what is best at what, figures."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from defrag.report.columns import COLUMNS
+from defrag.report.page import Facts, Page, Section
+from defrag.report.plots import NO_PLOTS, Series, bars, can_plot, lines
+from defrag.report.table import Table, table_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from defrag.experiments.summary import Result, Statistic
+    from defrag.report.plots import Plot
+
+__all__ = ["ACCURACY", "COST", "comparison_page", "cost_plots", "rare_plot", "run_facts", "winners"]
+
+ACCURACY = ("P@1", "P@3", "P@5", "nDCG@5", "PSP@1", "PSP@3", "PSP@5", "coverage@1")
+COST = ("train_cpu", "predict_ms", "model_bytes", "peak_memory", "dimension")
+
+_COSTS = ("train_cpu", "predict_ms", "model_bytes")
+_QUESTIONS = {
+    "P@1": "first label right (P@1)",
+    "P@5": "five labels right (P@5)",
+    "PSP@3": "rare labels (PSP@3)",
+    "train_cpu": "training time (CPU s)",
+    "predict_ms": "prediction time (ms/point)",
+    "model_bytes": "model size (MB)",
+    "peak_memory": "peak memory (MB)",
+}
+
+
+def comparison_page(title: str, results: Sequence[Result], command: str) -> Page:
+    """Return the page of methods that were run on one corpus.
+
+    Parameters
+    ----------
+    title : str
+        Heading.
+    results : sequence of Result
+        The methods.
+    command : str
+        How to run it again.
+    """
+    accuracy = table_of(f"{results[0].data}: accuracy", results, ACCURACY)
+    cost = table_of(f"{results[0].data}: cost", results, COST)
+    plots = [*cost_plots(results), *rare_plot(results)] if can_plot() else []
+    best = winners(accuracy)
+    lead = f"{len(results)} methods on {results[0].data}. " + _headline(best)
+    return Page(
+        title,
+        lead,
+        [
+            Section("Results", (), [accuracy, cost]),
+            Section("Best at what", (), [Facts(best)]),
+            Section("Figures", () if can_plot() else [NO_PLOTS], (), plots),
+            Section("What was run", (), [Facts({"command": command, **run_facts(results)})]),
+        ],
+    )
+
+
+def winners(table: Table) -> dict[str, str]:
+    """Return which methods are best at what, with their numbers."""
+    found = {}
+    for key, question in _QUESTIONS.items():
+        column = COLUMNS[key]
+        places = sorted(table.best(column))
+        if not places:
+            continue
+        shown = column.write(table.rows[places[0]].values[key].mean)
+        names = "; ".join(table.rows[place].name for place in places)
+        found[question] = f"{names}: {shown}"
+    return found
+
+
+def cost_plots(results: Sequence[Result]) -> list[Plot]:
+    """Return precision against each cost, one point per method."""
+    measured = [(result.method, result.statistics) for result in results]
+    plots = []
+    for key in _COSTS:
+        column = COLUMNS[key]
+        series = [
+            Series(name, [_shown(numbers, key)], [numbers["P@1"].mean])
+            for name, numbers in measured
+            if "P@1" in numbers
+        ]
+        if series:
+            plots.append(
+                lines(
+                    f"P@1 against {column.title}",
+                    "Up and to the left is better.",
+                    series,
+                    (column.title, "P@1"),
+                    log_x=True,
+                )
+            )
+    return plots
+
+
+def rare_plot(results: Sequence[Result], most: int = 4) -> list[Plot]:
+    """Return the precision of labels from frequent to rare, if it was measured.
+
+    Parameters
+    ----------
+    results : sequence of Result
+        The methods; bars of more than ``most`` of them would be too thin.
+    most : int, default=4
+        How many are drawn.
+    """
+    series, edges = [], [0]
+    for result in results:
+        found = [r["rare"] for r in result.records if r["status"] == "done" and r.get("rare")]
+        if not found:
+            continue
+        edges = found[0]["edges"]
+        columns = zip(*(one["precision"] for one in found), strict=True)
+        means = [_mean(column) for column in columns]
+        series.append(Series(result.method, [], means))
+    if not series:
+        return []
+    names = [f"{low}-{high}" for low, high in pairwise(edges)]
+    caption = "Mean precision of the labels in each range, from frequent to rare."
+    if len(series) > most:
+        caption += f" The first {most} of {len(series)} methods."
+    return [
+        bars("Macro precision at 1", caption, series[:most], names,
+             ("labels by frequency, percent", "macro P@1")),
+    ]  # fmt: skip
+
+
+def run_facts(results: Sequence[Result]) -> dict[str, str]:
+    """Return data, seeds, versions and machine of some runs."""
+    records = [record for result in results for record in result.records]
+    done = [record for record in records if record["status"] == "done"]
+    facts: dict[str, str] = {}
+    for record in records:
+        data = record["data"]
+        facts[f"data {data['name']}"] = (
+            f"{data['points']:,} training points, {data['test_points']:,} test points, "
+            f"{data['features']:,} features, {data['labels']:,} labels "
+            f"(fingerprint {data['fingerprint']})"
+        )
+    facts["runs"] = f"{len(records)}, of which {len(records) - len(done)} failed"
+    facts["seeds"] = ", ".join(str(seed) for seed in sorted({r["seed"] for r in records}))
+    facts["threads"] = _distinct(record["n_jobs"] for record in records)
+    for key in ("versions", "machine"):
+        facts[key] = _distinct(_described(record[key]) for record in done)
+    days = sorted({record["finished"][:10] for record in records})
+    facts["measured"] = " to ".join(dict.fromkeys([days[0], days[-1]]))
+    warnings = sorted({text for record in done for text in record.get("warnings", ())})
+    if warnings:
+        facts["warnings"] = "; ".join(warnings)
+    return facts
+
+
+def _headline(best: dict[str, str]) -> str:
+    """Return the first and the cheapest in one sentence."""
+    precision = next((value for name, value in best.items() if "(P@1)" in name), None)
+    return "" if precision is None else f"The highest P@1: {precision}."
+
+
+def _shown(numbers: dict[str, Statistic], key: str) -> float:
+    return numbers[key].mean * COLUMNS[key].scale
+
+
+def _described(values: dict[str, Any]) -> str:
+    words = {name: f"{value / 2**30:.0f} GB" if name == "memory" else value
+             for name, value in values.items()}  # fmt: skip
+    return ", ".join(f"{name} {value}" for name, value in words.items())
+
+
+def _distinct(values: Any) -> str:
+    return "; ".join(dict.fromkeys(str(value) for value in values))
+
+
+def _mean(values: Sequence[float | None]) -> float:
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known else 0.0

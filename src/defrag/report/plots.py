@@ -1,0 +1,211 @@
+"""Figures as SVG, drawn by matplotlib, whose colours follow the page.
+
+Colours are written as markers and replaced by CSS variables, so that one figure serves light,
+dark and print; series differ by marker and line style as well as by colour.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from dataclasses import dataclass, field
+from html import escape
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["NO_PLOTS", "Plot", "Series", "bars", "can_plot", "lines"]
+
+NO_PLOTS = "Figures need matplotlib, which is not installed: pip install 'defrag[report]'."
+
+_INK, _LINE = "#010101", "#020202"
+_SERIES = [f"#03000{place}" for place in range(1, 9)]
+_MARKERS = "osD^vPX*"
+_STYLES = ("-", "--", "-.", ":", "-", "--", "-.", ":")
+_HATCHES = ("", "//", "..", "xx", "\\\\", "++", "oo", "--")
+_SETTINGS: dict[Any, Any] = {
+    "svg.fonttype": "none",
+    "font.family": "sans-serif",
+    "font.size": 10.5,
+    "text.color": _INK,
+    "axes.edgecolor": _LINE,
+    "axes.labelcolor": _INK,
+    "axes.facecolor": "none",
+    "figure.facecolor": "none",
+    "xtick.color": _INK,
+    "ytick.color": _INK,
+    "grid.color": _LINE,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "legend.frameon": False,
+    "hatch.linewidth": 0.5,
+}
+_SIZE = (5.0, 3.7)
+# Longer names do not fit into half of the width.
+_WIDE_NAME = 26
+
+
+@dataclass(frozen=True)
+class Series:
+    """A line, a set of points or a set of bars.
+
+    Parameters
+    ----------
+    name : str
+        What the legend calls it.
+    x, y : sequence of float
+        Positions; ``x`` is not used by bars.
+    notes : sequence of str
+        What is written beside points, if anything.
+    """
+
+    name: str
+    x: Sequence[float]
+    y: Sequence[float]
+    notes: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class Plot:
+    """A figure of a page.
+
+    Parameters
+    ----------
+    title, caption : str
+        What is seen, in a few words, and what it says.
+    svg : str
+        The drawing.
+    series : sequence of Series
+        The numbers behind it.
+    """
+
+    title: str
+    caption: str
+    svg: str
+    series: Sequence[Series] = field(default_factory=tuple)
+
+    def to_html(self) -> str:
+        """Return the figure as HTML."""
+        return (
+            f"<figure>{self.svg}"
+            f"<figcaption><b>{escape(self.title)}.</b> {escape(self.caption)}</figcaption></figure>"
+        )
+
+
+def can_plot() -> bool:
+    """Return whether matplotlib is installed."""
+    return find_spec("matplotlib") is not None
+
+
+def lines(
+    title: str,
+    caption: str,
+    series: Sequence[Series],
+    axis_labels: tuple[str, str],
+    *,
+    log_x: bool = False,
+) -> Plot:
+    """Return lines through points; a series of one point is a marker.
+
+    Parameters
+    ----------
+    title, caption : str
+        See :class:`Plot`.
+    series : sequence of Series
+        At most eight, so that colours, markers and styles stay distinct.
+    axis_labels : tuple of two str
+        What the horizontal and the vertical axis are.
+    log_x : bool, default=False
+        Whether the horizontal axis is logarithmic.
+    """
+
+    def draw(axes: Any) -> None:
+        for place, one in enumerate(series):
+            style = _STYLES[place % 8] if len(one.x) > 1 else ""
+            marker = _MARKERS[(place + place // 8) % 8]
+            axes.plot(one.x, one.y, color=_SERIES[place % 8], marker=marker,
+                      markersize=5.5, linestyle=style, linewidth=1.6, label=one.name)  # fmt: skip
+            for x, y, note in zip(one.x, one.y, one.notes, strict=False):
+                axes.annotate(note, (x, y), xytext=(3, 4), textcoords="offset points", fontsize=8)
+        if log_x:
+            _log_axis(axes)
+        axes.set_xlabel(axis_labels[0])
+        axes.set_ylabel(axis_labels[1])
+
+    return Plot(title, caption, _svg(title, draw, series), series)
+
+
+def bars(
+    title: str,
+    caption: str,
+    series: Sequence[Series],
+    categories: Sequence[str],
+    axis_labels: tuple[str, str],
+) -> Plot:
+    """Return groups of bars, one group per category and one bar per series."""
+
+    def draw(axes: Any) -> None:
+        width = 0.8 / max(1, len(series))
+        for place, one in enumerate(series):
+            shift = (place - (len(series) - 1) / 2) * width
+            at = [number + shift for number in range(len(categories))]
+            axes.bar(at, one.y, width, color=_SERIES[place % 8], hatch=_HATCHES[place % 8],
+                     edgecolor=_LINE, linewidth=0.4, label=one.name)  # fmt: skip
+        turned = 45 if len(categories) > 8 else 0
+        axes.set_xticks(range(len(categories)), categories, rotation=turned)
+        axes.grid(visible=False, axis="x")
+        axes.set_xlabel(axis_labels[0])
+        axes.set_ylabel(axis_labels[1])
+
+    return Plot(title, caption, _svg(title, draw, series), series)
+
+
+def _log_axis(axes: Any) -> None:
+    """Make the horizontal axis logarithmic, with plain numbers at its ticks."""
+    from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter  # noqa: PLC0415
+
+    axes.set_xscale("log")
+    axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axes.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+    axes.xaxis.set_minor_formatter(NullFormatter())
+
+
+def _svg(title: str, draw: Any, series: Sequence[Series]) -> str:
+    import matplotlib as mpl  # noqa: PLC0415 - an extra
+    from matplotlib.figure import Figure  # noqa: PLC0415 - likewise
+
+    longest = max((len(one.name) for one in series), default=0)
+    columns = 1 if longest > _WIDE_NAME else 2
+    rows = -(-len(series) // columns) if len(series) > 1 else 0
+    with mpl.rc_context({**_SETTINGS, "svg.hashsalt": title}):
+        figure = Figure(figsize=(_SIZE[0], _SIZE[1] + 0.2 * rows), layout="constrained")
+        draw(figure.add_subplot())
+        if rows:
+            figure.legend(loc="outside lower center", ncols=columns, fontsize=9.5)
+        out = io.StringIO()
+        figure.savefig(out, format="svg", metadata={"Date": None, "Creator": None})
+    return _for_page(out.getvalue(), title)
+
+
+def _for_page(text: str, title: str) -> str:
+    """Return an SVG element that takes its colours and its size from the page."""
+    drawing = text[text.index("<svg") :].strip()
+    # The style of a drawing would be a style of the whole page.
+    drawing = re.sub(r"<(metadata|style)\b.*?</\1>", "", drawing, flags=re.DOTALL)
+    head, _, rest = drawing.partition(">")
+    box = re.search(r'viewBox="[^"]*"', head)
+    if box is None:
+        raise ValueError(f"the figure {title!r} has no viewBox")
+    drawing = f'<svg {box.group()} role="img" aria-label="{escape(title)}">{rest}'
+    for place, colour in enumerate(_SERIES, 1):
+        drawing = drawing.replace(colour, f"var(--s{place})")
+    drawing = drawing.replace(_INK, "currentColor").replace(_LINE, "var(--line)")
+    # Names inside a drawing must not meet those of another one on the page.
+    prefix = "f" + re.sub(r"\W", "", title)
+    drawing = re.sub(r'\bid="', f'id="{prefix}-', drawing)
+    drawing = re.sub(r"url\(#", f"url(#{prefix}-", drawing)
+    return re.sub(r'xlink:href="#', f'href="#{prefix}-', drawing)

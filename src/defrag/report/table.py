@@ -1,0 +1,217 @@
+"""A table of results, and its forms: Markdown, HTML, terminal and JSON."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from defrag.experiments.summary import Statistic
+from defrag.report.columns import COLUMNS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from rich.table import Table as RichTable
+
+    from defrag.experiments.summary import Result
+    from defrag.report.columns import Column
+
+__all__ = ["Row", "Table", "table_of"]
+
+
+@dataclass(frozen=True)
+class Row:
+    """A method and its numbers.
+
+    Parameters
+    ----------
+    name : str
+        The method.
+    values : mapping from column key to Statistic
+        Its numbers; a column that is missing stays empty.
+    note : str, optional
+        Stands in place of the numbers: why there are none.
+    published : bool, default=False
+        Whether the numbers are somebody else's, and not compared with ours.
+    """
+
+    name: str
+    values: Mapping[str, Statistic] = field(default_factory=dict)
+    note: str | None = None
+    published: bool = False
+
+    @staticmethod
+    def of_paper(name: str, **values: float) -> Row:
+        """Return a row of published numbers; ``P_1`` stands for P@1."""
+        named = {
+            key.replace("_", "@", 1): Statistic(value, None, 1) for key, value in values.items()
+        }
+        return Row(name, named, published=True)
+
+
+@dataclass(frozen=True)
+class Table:
+    """Methods by columns; the best of our own numbers in a column is marked.
+
+    Parameters
+    ----------
+    title : str
+        Heading.
+    columns : sequence of Column
+        Numbers to show.
+    rows : sequence of Row
+        Methods, in order.
+    notes : sequence of str
+        Sentences below the table.
+    """
+
+    title: str
+    columns: Sequence[Column]
+    rows: Sequence[Row]
+    notes: Sequence[str] = ()
+
+    def cell(self, row: Row, column: Column) -> str:
+        """Return a number and its deviation as text, or nothing."""
+        value = row.values.get(column.key)
+        if value is None:
+            return ""
+        text = column.write(value.mean)
+        return text if value.deviation is None else f"{text} ± {column.write(value.deviation)}"
+
+    def best(self, column: Column) -> set[int]:
+        """Return the rows whose number is the best of ours, as it is written."""
+        shown = {
+            place: round(row.values[column.key].mean * column.scale, column.digits)
+            for place, row in enumerate(self.rows)
+            if column.key in row.values and not row.published
+        }
+        if column.best is None or len(shown) < 2:
+            return set()
+        wanted = max(shown.values()) if column.best == "most" else min(shown.values())
+        return {place for place, value in shown.items() if value == wanted}
+
+    @property
+    def legend(self) -> list[str]:
+        """The meanings of the columns, each once."""
+        meanings = [column.meaning for column in self.columns if column.meaning]
+        return list(dict.fromkeys(meanings))
+
+    def to_markdown(self) -> str:
+        """Return the table as Markdown; the best numbers are bold."""
+        best = {column.key: self.best(column) for column in self.columns}
+        lines = [
+            "| " + " | ".join(["", *(column.title for column in self.columns)]) + " |",
+            "|---|" + "---:|" * len(self.columns),
+        ]
+        for place, row in enumerate(self.rows):
+            cells = [f"**{text}**" if place in best[column.key] else text
+                     for column in self.columns for text in [self.cell(row, column)]]  # fmt: skip
+            if row.note is not None:
+                cells[0] = row.note
+            name = f"*{row.name}*" if row.published else row.name
+            lines.append("| " + " | ".join(_cells([name, *cells])) + " |")
+        return "\n".join(lines) + "\n"
+
+    def to_html(self) -> str:
+        """Return the table as HTML that can be sorted by its headings."""
+        best = {column.key: self.best(column) for column in self.columns}
+        heads = "".join(f'<th scope="col">{escape(column.title)}</th>' for column in self.columns)
+        rows = []
+        for place, row in enumerate(self.rows):
+            kind = ' class="published"' if row.published else ""
+            cells = [f'<th scope="row">{escape(row.name)}</th>']
+            if row.note is not None:
+                span = len(self.columns)
+                cells.append(f'<td class="note" colspan="{span}">{escape(row.note)}</td>')
+            else:
+                cells += [self._html_cell(row, column, place in best[column.key])
+                          for column in self.columns]  # fmt: skip
+            rows.append(f"<tr{kind}>{''.join(cells)}</tr>")
+        return (
+            f'<div class="scroll" tabindex="0" role="region" aria-label="{escape(self.title)}">'
+            f'<table class="sortable"><caption>{escape(self.title)}</caption>'
+            f'<thead><tr><th scope="col">method</th>{heads}</tr></thead>'
+            f"<tbody>{''.join(rows)}</tbody></table></div>"
+        )
+
+    def _html_cell(self, row: Row, column: Column, is_best: bool) -> str:
+        value = row.values.get(column.key)
+        if value is None:
+            return "<td></td>"
+        text = escape(column.write(value.mean))
+        if is_best:
+            text = f'<strong>{text}<span class="mark" title="best">★</span></strong>'
+        if value.deviation is not None:
+            text += f'<span class="deviation"> ± {escape(column.write(value.deviation))}</span>'
+        return f'<td data-value="{value.mean * column.scale!r}">{text}</td>'
+
+    def to_rich(self) -> RichTable:
+        """Return the table for a terminal; the best numbers are bold and have a star."""
+        from rich import box  # noqa: PLC0415 - slow to import
+        from rich.table import Table as RichTable  # noqa: PLC0415
+        from rich.text import Text  # noqa: PLC0415
+
+        table = RichTable(
+            title=self.title,
+            caption="\n".join(["* best of a column", *self.legend]),
+            box=box.SIMPLE_HEAD,
+            padding=(0, 0, 0, 1),
+        )
+        table.add_column("method", overflow="fold")
+        for column in self.columns:
+            table.add_column(column.title.replace(" ", "\n"), justify="right", no_wrap=True)
+        best = {column.key: self.best(column) for column in self.columns}
+        for place, row in enumerate(self.rows):
+            cells = []
+            for column in self.columns:
+                value = row.values.get(column.key)
+                shown = "" if value is None else column.write(value.mean)
+                is_best = place in best[column.key]
+                cells.append(Text(f"{shown}{'*' if is_best else ' '}", "bold" if is_best else ""))
+            if row.note is not None:
+                cells[0] = Text(row.note)
+            table.add_row(Text(row.name, style="italic" if row.published else ""), *cells)
+        return table
+
+    def to_json(self) -> list[dict[str, Any]]:
+        """Return the rows with all their numbers, shown or not."""
+        return [
+            {
+                "method": row.name,
+                "published": row.published,
+                **({} if row.note is None else {"note": row.note}),
+                "runs": max((value.n for value in row.values.values()), default=0),
+                "mean": {key: value.mean for key, value in row.values.items()},
+                "deviation": {key: value.deviation for key, value in row.values.items()},
+            }
+            for row in self.rows
+        ]
+
+
+def table_of(
+    title: str, results: Iterable[Result], columns: Sequence[str], notes: Sequence[str] = ()
+) -> Table:
+    """Return the table of some results.
+
+    Parameters
+    ----------
+    title : str
+        Heading.
+    results : iterable of Result
+        Methods, in order.
+    columns : sequence of str
+        Keys of ``COLUMNS``.
+    notes : sequence of str
+        Sentences below the table.
+    """
+    rows = []
+    for result in results:
+        numbers = result.statistics
+        note = None if numbers else "failed: " + "; ".join(result.errors)
+        rows.append(Row(result.method, numbers, note))
+    return Table(title, [COLUMNS[key] for key in columns], rows, notes)
+
+
+def _cells(texts: list[str]) -> list[str]:
+    return [text.replace("|", "\\|") for text in texts]

@@ -1,0 +1,83 @@
+"""``defrag compare`` on a few points."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from defrag.cli.compare import _words
+from tests.helpers import cli_data
+from tests.helpers.cli_running import check_refusal, run, run_well
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    return cli_data.fill_folder(tmp_path, monkeypatch)
+
+
+@pytest.mark.slow
+def test_compare_runs_once_and_reports(folder):
+    line = ["compare", "train.txt", "train.npz", "--agglomerate", "none,x", "--seeds", "2",
+            "--report", "out.html", "--markdown", "out.md", "--records", "kept"]  # fmt: skip
+    result = run(*line)
+    assert result.exit_code == 0, result.stderr
+    assert "LabelTree," in result.stdout
+    assert "out.html" in result.stdout
+    html = (folder / "out.html").read_text(encoding="utf-8")
+    assert "train.txt: accuracy" in html
+    assert "LabelTree, DEFRAG-X" in (folder / "out.md").read_text(encoding="utf-8")
+    lines = (folder / "kept" / "records.jsonl").read_text().splitlines()
+    assert len(lines) == 4
+    said = json.loads(run_well(*line[:7], "--records", "kept", "--json"))
+    assert (folder / "kept" / "records.jsonl").read_text().splitlines() == lines
+    assert [row["method"] for row in said["methods"]] == ["LabelTree", "LabelTree, DEFRAG-X"]
+    assert said["methods"][0]["runs"] == 2
+    records = [json.loads(one)["metrics"]["P@1"] for one in lines[:2]]
+    assert said["methods"][0]["mean"]["P@1"] == sum(records) / 2
+
+
+@pytest.mark.slow
+def test_a_method_that_fails_is_said_and_the_rest_goes_on(folder):
+    # More groups than the data have features.
+    result = run("compare", "train.txt", "train.txt", "--classifier", "label-tree", "--agglomerate",
+                 "lsc:n_clusters=500,none", "--records", "kept", "--json")  # fmt: skip
+    assert result.exit_code == 0
+    assert result.stderr.startswith("warning: LabelTree, LSC(n_clusters=500), seed 0 failed: ")
+    first, second = json.loads(result.stdout)["methods"]
+    assert first["note"].startswith("failed: ")
+    assert second["mean"]["P@1"] > 0
+    assert folder.joinpath("kept").is_dir()
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("compare train.txt train.txt --classifier nothing", "no classifier is called 'nothing'"),
+        ("compare train.txt train.txt --agglomerate ,", "expected words separated by commas"),
+        ("compare train.txt train.txt --report train.txt", "--report is the same file as TRAIN"),
+        ("compare train.txt train.txt --rerank nothing", "co_occurrence of Refrag must be"),
+    ],
+)
+def test_compare_refuses(folder, line, message):
+    check_refusal(folder, line, message)
+
+
+def test_data_are_checked_before_anything_is_trained(folder):
+    for line, message in (
+        ("compare X.txt train.txt --records kept", "X.txt: has no labels"),
+        ("compare nothing.txt train.txt --records kept", "nothing.txt: No such file"),
+    ):
+        result = run(*line.split())
+        assert result.exit_code == 2
+        assert message in result.stderr
+    (folder / "kept" / "records.jsonl").write_text("{\n")
+    result = run("compare", "train.txt", "train.txt", "--records", "kept")
+    assert result.exit_code == 2
+    assert "records.jsonl:1: not a record" in result.stderr
+
+
+def test_commas_of_parameters_belong_to_them():
+    assert _words("none,x,itdc:n_clusters=3,max_iter=5,xy") == [
+        "none", "x", "itdc:n_clusters=3,max_iter=5", "xy",
+    ]  # fmt: skip

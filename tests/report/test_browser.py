@@ -1,0 +1,113 @@
+"""The report in a browser: figures, sorting, no error, no overflow, contrast."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+
+from defrag.report.comparison import comparison_page
+from tests.report.made_up import results
+
+pytestmark = pytest.mark.slow
+
+# Ratio of luminances by WCAG 2, of every text against the first background behind it.
+CONTRAST = """
+() => {
+  const rgb = (c) => (c.match(/[\\d.]+/g) || []).map(Number);
+  const part = (v) => { v /= 255; return v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4; };
+  const light = (c) => 0.2126 * part(c[0]) + 0.7152 * part(c[1]) + 0.0722 * part(c[2]);
+  const behind = (node) => {
+    for (let n = node; n; n = n.parentElement) {
+      const c = rgb(getComputedStyle(n).backgroundColor);
+      if (c.length === 3 || (c.length === 4 && c[3] > 0)) return c;
+    }
+    return [255, 255, 255];
+  };
+  const bad = [];
+  for (const node of document.querySelectorAll("body *:not(script)")) {
+    const own = [...node.childNodes].some((c) => c.nodeType === 3 && c.textContent.trim());
+    if (!own) continue;
+    const style = getComputedStyle(node);
+    const ink = rgb(node.closest("svg") ? style.fill : style.color);
+    const [a, b] = [light(ink), light(behind(node))].sort((x, y) => y - x);
+    const ratio = (a + 0.05) / (b + 0.05);
+    if (ratio < 4.5) bad.push(`${node.tagName} ${node.textContent.slice(0, 30)} ${ratio}`);
+  }
+  return bad;
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def browser():
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    program = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
+    if program is None:
+        pytest.skip("no chromium on this machine")
+    with playwright.sync_playwright() as driver:
+        running = driver.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        yield running
+        running.close()
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory):
+    pytest.importorskip("matplotlib")
+    path = tmp_path_factory.mktemp("report") / "report.html"
+    path.write_text(comparison_page("A report", results(), "defrag compare").to_html(), "utf-8")
+    return path.as_uri()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1280])
+def test_the_page_is_readable(browser, report, width, scheme):
+    page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
+    said, asked = [], []
+    page.on("console", lambda message: said.append(message.text))
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(report)
+    assert said == []
+    assert asked == [report]
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    drawn = page.locator("figure svg")
+    assert drawn.count() == 4
+    for place in range(drawn.count()):
+        box = drawn.nth(place).bounding_box()
+        assert 250 <= box["width"] <= width
+        assert box["height"] > 150
+    assert page.evaluate(CONTRAST) == []
+    page.close()
+
+
+def test_tables_sort(browser, report):
+    page = browser.new_page()
+    page.goto(report)
+    table = page.locator("table").first
+
+    def names():
+        return [text.strip() for text in table.locator("tbody th").all_inner_texts()]
+
+    before = names()
+    assert before == ["slow <b>", "fast", "broken"]
+    head = table.locator("thead th").nth(1)
+    head.locator("button").click()
+    assert names() == ["fast", "slow <b>", "broken"]
+    assert head.get_attribute("aria-sort") == "ascending"
+    head.locator("button").click()
+    assert names() == ["slow <b>", "fast", "broken"]
+    assert head.get_attribute("aria-sort") == "descending"
+    table.locator("thead th").nth(0).locator("button").click()
+    assert names() == ["broken", "fast", "slow <b>"]
+    assert head.get_attribute("aria-sort") is None
+    page.close()
+
+
+def test_without_scripts_nothing_is_missing(browser, report):
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(report)
+    assert page.locator("tbody tr").count() == 6
+    assert page.locator("th button").count() == 0
+    context.close()
