@@ -251,6 +251,91 @@ def test_info():
     assert "predicts 4 labels from texts" in run_well("info", "m.safetensors")
 
 
+def write_forms(folder):
+    """Write the documents in other formats, which give the same model."""
+    items = documents()
+    rows = [f"{number},{item['text']},{';'.join(item['labels'])}" for number, item in
+            enumerate(items)]  # fmt: skip
+    (folder / "docs.csv").write_text("\n".join(["id,body,tags", *rows]))
+    lines = [f"{item['text']}\t{' '.join(f'<{one}>' for one in item['labels'])}" for item in items]
+    (folder / "docs.tsv").write_text("\n".join(lines))
+    (folder / "X.txt").write_text("".join(f"{item['text']}\n" for item in items))
+    (folder / "Y.txt").write_text("".join(f"{' '.join(item['labels'])}\n" for item in items))
+    (folder / "annif").mkdir()
+    for number, item in enumerate(items):
+        (folder / "annif" / f"{number:02}.txt").write_text(item["text"])
+        (folder / "annif" / f"{number:02}.key").write_text("\n".join(item["labels"]))
+    names = sorted(SUBJECTS)
+    (folder / "names.txt").write_text("".join(f"{name}\n" for name in names))
+    lines = [f"{','.join(str(names.index(one)) for one in item['labels'])}\t{item['text']}"
+             for item in items]  # fmt: skip
+    (folder / "pecos.tsv").write_text("\n".join(lines))
+
+
+TABLE = "--text-column body --labels-column tags --label-separator ;"
+
+
+@pytest.mark.parametrize(
+    ("source", "text_flags"),
+    [
+        (f"docs.csv {TABLE}", "--text-column body"),
+        ("docs.tsv", ""),
+        ("X.txt --from lines --labels Y.txt", "--from lines"),
+        ("annif", ""),
+        ("pecos.tsv --label-names names.txt", ""),
+    ],
+)
+def test_other_formats(folder, source, text_flags):
+    write_forms(folder)
+    file, *flags = source.split()
+    run_well("train", "docs.jsonl", "m.safetensors")
+    run_well("train", file, "same.safetensors", *flags)
+    assert (folder / "same.safetensors").read_bytes() == (folder / "m.safetensors").read_bytes()
+    run_well("predict", "m.safetensors", "docs.jsonl", "--output", "p.txt")
+    run_well("predict", "m.safetensors", file, *text_flags.split(), "--output", "same.txt")
+    assert (folder / "same.txt").read_text() == (folder / "p.txt").read_text()
+    told = run_well("evaluate", "docs.jsonl", "p.txt", "--json", "--k", "1")
+    assert run_well("evaluate", file, "p.txt", "--json", "--k", "1", *flags) == told
+    run_well("convert", file, "t.npz", *flags)
+    run_well("convert", "docs.jsonl", "u.npz")
+    assert (folder / "t.npz").read_bytes() == (folder / "u.npz").read_bytes()
+
+
+def test_characters_and_help(folder):
+    run_well("train", "docs.jsonl", "m.safetensors", "--characters", "3-4")
+    vectorizer = load("m.safetensors").vectorizer_
+    assert (tuple(vectorizer.characters), vectorizer.ngrams) == ((3, 4), 1)
+    check_refusal(folder, "train docs.jsonl m --characters 3-", "3-5, got '3-'")
+    check_refusal(folder, "train docs.jsonl m --characters 5-3", "characters of TextVectorizer mu")
+    assert "--text-column" in run_well("train", "--from", "csv", "--help")
+    assert "--characters" in run_well("train", "--from", "csv", "--help")
+    assert "--labels-column" not in run_well("train", "--help")
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("train X.txt m --from lines", "X.txt: has no labels"),
+        ("train docs.csv m", "docs.csv:1: no column 'text' in the header"),
+        ("train docs.csv m --text-column body", "docs.csv: has no labels"),
+        (
+            f"train docs.csv m {TABLE[:-20]}",
+            "docs.csv:6: labels '.*;.*' may be several: give --lab",
+        ),
+        ("train docs.jsonl m --labels Y.txt", "--labels changes nothing with texts in the format"),
+        ("train docs.csv m --label-names n", "--label-names changes nothing with texts in the f"),
+        ("train train.txt m --text-column x", "--text-column changes nothing without texts"),
+        ("evaluate train.txt p --labels-column x", "--labels-column changes nothing without texts"),
+        ("train ft m", "ft: looks like texts.* --from fasttext"),
+    ],
+)
+def test_refusals_of_formats(folder, line, message):
+    write_forms(folder)
+    (folder / "ft").write_text("__label__a text\n")
+    (folder / "p").write_text("2 2\n0:1\n1:1\n")
+    check_refusal(folder, line, message)
+
+
 @pytest.mark.parametrize(
     ("line", "message"),
     [

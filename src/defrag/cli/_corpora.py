@@ -2,23 +2,38 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
+from dataclasses import replace
 from enum import Enum
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from defrag._progress import progress_pulse
 from defrag.cli._console import escaped, print_message
-from defrag.cli._data import Form, form_of_name
-from defrag.io.corpora import CORPUS_FORMS, corpus_form, open_corpus
+from defrag.cli._data import Form, form_of_name, read_names
+from defrag.cli._flags import flag_name, refuse_flags
+from defrag.io.corpora import CORPUS_FORMS, CorpusOptions, corpus_form, open_corpus
 from defrag.io.files import display_name
 from defrag.io.texts import collect_texts
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from defrag.io.corpora import CorpusForm
     from defrag.io.texts import LabelledTexts
 
-__all__ = ["AnyForm", "AnyFromFlag", "form_of_corpus", "form_of_matrix", "read_corpus"]
+__all__ = [
+    "COLUMN_FLAGS",
+    "AnyForm",
+    "AnyFromFlag",
+    "corpus_flags",
+    "form_of_corpus",
+    "form_of_matrix",
+    "read_corpus",
+    "text_options",
+]
 
 AnyForm = Enum(  # type: ignore[misc] # the formats name the members
     "AnyForm", {word: word for word in (*(form.value for form in Form), *CORPUS_FORMS)}, type=str
@@ -31,12 +46,63 @@ AnyFromFlag = Annotated[
     ),
 ]
 
+COLUMN_FLAGS = {
+    "text_column": "Column of the texts in a table; default: text, or title and content.",
+    "labels_column": "Column of the labels in a table; default: labels, or subject_uris.",
+    "label_separator": "What separates labels in a table; also: space, none.",
+}
+"""Flags of reading tables of texts, and their help."""
 
-def form_of_corpus(path: str, form: AnyForm | None) -> CorpusForm | None:
-    """Return the format of a corpus by the flag or the name of the file; None for matrices."""
+# Formats whose labels are in another file, and whose labels may be numbers.
+_WITH_LABEL_FILE = ("lines",)
+_WITH_NUMBERS = ("jsonl", "pecos", "tsv")
+
+
+def corpus_flags(verb: Callable[..., None]) -> Callable[..., None]:
+    """Decorate a verb with the flags of reading tables; it takes them as ``options``."""
+    signature = inspect.signature(verb, eval_str=True)
+    own = [p for p in signature.parameters.values() if p.name != "options"]
+    others = [own.pop()] if own[-1].kind is inspect.Parameter.VAR_KEYWORD else []
+    flags = [
+        inspect.Parameter(
+            name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=None,
+            annotation=Annotated[
+                str | None,
+                typer.Option(flag_name(name), metavar="TEXT", help=text, rich_help_panel="Texts"),
+            ],
+        )
+        for name, text in COLUMN_FLAGS.items()
+    ]
+
+    @functools.wraps(verb)
+    def run(**arguments: Any) -> None:
+        given = {name: arguments.pop(name) for name in COLUMN_FLAGS}
+        verb(options=CorpusOptions(**given), **arguments)
+
+    run.__signature__ = signature.replace(parameters=[*own, *flags, *others])  # type: ignore[attr-defined]
+    return run
+
+
+def form_of_corpus(
+    path: str, form: AnyForm | None, options: CorpusOptions | None = None
+) -> CorpusForm | None:
+    """Return the format of a corpus by the flag or the name of the file; None for matrices.
+
+    Raises
+    ------
+    ValueError
+        If flags of texts are given with a matrix.
+    """
     if form is None:
-        return None if form_of_name(path) is not None else corpus_form(path)
-    return next((word for word in CORPUS_FORMS if word == form.value), None)
+        found = None if form_of_name(path) is not None else corpus_form(path)
+    else:
+        found = next((word for word in CORPUS_FORMS if word == form.value), None)
+    if found is None and options is not None:
+        given = {flag_name(name): getattr(options, name) for name in COLUMN_FLAGS}
+        refuse_flags("without texts", given)
+    return found
 
 
 def form_of_matrix(form: AnyForm | None) -> Form | None:
@@ -44,11 +110,29 @@ def form_of_matrix(form: AnyForm | None) -> Form | None:
     return None if form is None else Form(form.value)
 
 
-def read_corpus(path: str, form: CorpusForm) -> LabelledTexts:
+def text_options(
+    options: CorpusOptions, form: CorpusForm, labels: str | None, label_names: str | None
+) -> CorpusOptions:
+    """Return the options with a file of labels, and with the names of labels that are numbers.
+
+    Raises
+    ------
+    ValueError
+        If the format has no use for them.
+    """
+    if form not in _WITH_LABEL_FILE:
+        refuse_flags(f"with texts in the format {form}", {"--labels": labels})
+    if form not in _WITH_NUMBERS:
+        refuse_flags(f"with texts in the format {form}", {"--label-names": label_names})
+    names = None if label_names is None else read_names(label_names, None, "name", "label")
+    return replace(options, labels_path=labels, label_names=names)
+
+
+def read_corpus(path: str, form: CorpusForm, options: CorpusOptions) -> LabelledTexts:
     """Read all texts of a corpus, and say on a terminal how many they are."""
     with (
         progress_pulse(f"reading {escaped(display_name(path))}"),
-        open_corpus(path, form) as corpus,
+        open_corpus(path, form, options) as corpus,
     ):
         found = collect_texts(corpus)
     print_message(f"{escaped(corpus.name)}: {len(found.texts):,} texts ({corpus.form})")

@@ -52,7 +52,7 @@ TruncatedFlag = Annotated[
 ]
 
 # How texts begin in a file whose name does not say what it is.
-_TEXTS = {b"{": "jsonl", b"\xef\xbb\xbf{": "jsonl"}
+_TEXTS = {b"{": "jsonl", b"\xef\xbb\xbf{": "jsonl", b"__label__": "fasttext"}
 _TEXT_ENDINGS = ("", ".txt", ".xmc")
 _BY_EXTENSION = {".npz": "npz", ".svm": "svmlight", ".svmlight": "svmlight", ".libsvm": "svmlight"}
 
@@ -177,22 +177,22 @@ def parse(stream: InputStream, form: Form | None = None, **options: Any) -> Data
     return Data(*parse_data(stream, **options), found)
 
 
-def read_names(path: str, expected: int, noun: str, column: str) -> list[str]:
+def read_names(path: str, expected: int | None, noun: str, column: str) -> list[str]:
     """Read the names of the columns of a matrix, one per line.
 
     Parameters
     ----------
     path : str
         The file.
-    expected : int
-        Number of columns.
+    expected : int or None
+        Number of columns, if it is known.
     noun, column : str
         Nouns for a name and a column in error messages.
     """
     with open_input(path) as stream:
         text = stream.read_all().decode("utf-8", "surrogateescape")
     names = [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")]
-    if len(names) != expected:
+    if expected is not None and len(names) != expected:
         raise ValueError(
             f"{display_name(path)}: {len(names)} {noun}s, but the data have {expected} {column}s"
         )

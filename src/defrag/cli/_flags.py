@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from defrag._parameters import Choice, Float, OrAuto
+from defrag.text._lengths import Lengths
+from defrag.text._stemming import StemmerName
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
@@ -106,14 +108,14 @@ def _flags(meanings: dict[str, _Meaning]) -> list[inspect.Parameter]:
     for name, meaning in meanings.items():
         kind, default = _type_of(name, meaning)
         flag = flag_name(name)
-        auto = any(isinstance(rule, OrAuto) for rule in meaning.rules)
+        parser, metavar = _own_words(meaning)
         option = typer.Option(
             f"{flag}/--no-{flag[2:]}" if kind is bool else flag,
             *_ALIASES.get(name, ()),
             help=meaning.help,
             rich_help_panel=f"Parameters of {', '.join(meaning.owners)}",
-            parser=_number_or_auto if auto else None,
-            metavar="NUMBER|auto" if auto else None,
+            parser=parser,
+            metavar=metavar,
         )
         result.append(
             inspect.Parameter(
@@ -147,7 +149,7 @@ def _type_of(name: str, meaning: _Meaning) -> tuple[Any, Any]:
     agreed = all(other == default for other in meaning.defaults)
     values = [v for rule in meaning.rules if isinstance(rule, Choice) for v in rule.values]
     kind: Any = float if any(isinstance(rule, Float) for rule in meaning.rules) else int
-    if any(isinstance(rule, OrAuto) for rule in meaning.rules):
+    if _own_words(meaning)[1] is not None:
         kind = str
     if set(values) == {True, False}:
         kind = bool
@@ -158,6 +160,27 @@ def _type_of(name: str, meaning: _Meaning) -> tuple[Any, Any]:
     if not agreed:
         default = None
     return (kind | None if default is None else kind), default
+
+
+def _own_words(meaning: _Meaning) -> tuple[Callable[[Any], Any] | None, str | None]:
+    """Return the parser and the metavar of a parameter that is more than a number or a choice."""
+    for kind, parser, metavar in (
+        (OrAuto, _number_or_auto, "NUMBER|auto"),
+        (Lengths, _lengths, "N|N-M"),
+        (StemmerName, None, "NAME"),
+    ):
+        if any(isinstance(rule, kind) for rule in meaning.rules):
+            return parser, metavar
+    return None, None
+
+
+def _lengths(text: Any) -> Any:
+    """Return one length or two; the range is checked by the rule."""
+    match = re.fullmatch(r"([0-9]{1,4})(?:-([0-9]{1,4}))?", str(text))
+    if match is None:
+        raise ValueError(f"must be a length or two of them, such as 4 or 3-5, got {text!r}")
+    first, last = match.groups()
+    return int(first) if last is None else (int(first), int(last))
 
 
 def _number_or_auto(text: Any) -> Any:

@@ -113,6 +113,16 @@ def _of_focus(_: str) -> list[tuple[str, str]]:
     return [("Parameters of --focus", name) for name in FOCUS_FLAGS]
 
 
+def _of_texts(word: str) -> list[tuple[str, str]]:
+    from defrag.cli._corpora import COLUMN_FLAGS  # noqa: PLC0415 - only for this help
+    from defrag.cli._text_models import VECTORIZER_FLAGS  # noqa: PLC0415 - likewise
+    from defrag.io.corpora import CORPUS_FORMS  # noqa: PLC0415 - likewise
+
+    if word not in CORPUS_FORMS:
+        return []
+    return [("Texts", name) for name in (*VECTORIZER_FLAGS, *COLUMN_FLAGS)]
+
+
 _RUN = frozenset({"n_jobs", "verbose", "random_state"})
 _PARTS = {
     "classifier": _of_classifier,
@@ -120,4 +130,6 @@ _PARTS = {
     "focus": _of_focus,
     "rerank": _of_rerank,
     "impute": _of_impute,
+    "from": _of_texts,
+    "format": _of_texts,
 }

@@ -7,22 +7,22 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from defrag.cli._console import escaped
-from defrag.cli._corpora import read_corpus
+from defrag.cli._flags import flag_name, refuse_flags
+from defrag.cli._text_models import build_vectorizer
 from defrag.exceptions import DataWarning
 from defrag.io.atomic import atomic_writer
-from defrag.io.files import display_name
 from defrag.persistence import load
 from defrag.text import TextClassifier
 from defrag.text._texts import check_label_names
-from defrag.text.classifier import default_vectorizer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from defrag.io.corpora import CorpusForm
+    from defrag.io.texts import LabelledTexts
+    from defrag.text import TextVectorizer
     from defrag.typing import Csr
 
-__all__ = ["Vectorized", "vectorize", "write_names"]
+__all__ = ["Columns", "Vectorized", "find_columns", "write_names"]
 
 
 @dataclass(frozen=True)
@@ -35,43 +35,55 @@ class Vectorized:
     label_names: Sequence[str]
 
 
-def vectorize(
-    source: str, form: CorpusForm, *, like: str | None, parameters: dict[str, Any]
-) -> Vectorized:
-    """Read texts and turn them into a matrix.
+@dataclass(frozen=True)
+class Columns:
+    """What the columns of the matrices mean: features, and names of labels if they are known."""
+
+    vectorizer: TextVectorizer
+    label_names: list[str] | None
+
+    def vectorize(self, source: str, corpus: LabelledTexts) -> Vectorized:
+        """Turn texts into matrices.
+
+        Parameters
+        ----------
+        source : str
+            The file in messages.
+        corpus : LabelledTexts
+            Texts and the names of their labels. The vectoriser is fitted to them if there are no
+            names of labels yet.
+        """
+        texts, labels = corpus
+        if self.label_names is None:
+            X = self.vectorizer.fit_transform(texts)
+            found = check_label_names([[]] * len(texts) if labels is None else labels, len(texts))
+            Y, names = found.matrix, found.names
+        else:
+            X, names = self.vectorizer.transform(texts), self.label_names
+            Y = _known_labels(source, labels or [], names)
+        words = self.vectorizer.get_feature_names_out().tolist()
+        return Vectorized(X, None if labels is None else Y, words, names)
+
+
+def find_columns(like: str | None, parameters: dict[str, Any]) -> Columns:
+    """Return the columns of a model, or a vectoriser that is to find them.
 
     Parameters
     ----------
-    source : str
-        The corpus.
-    form : CorpusForm
-        Its format.
     like : str or None
-        A model of texts whose words and labels are the columns; None to find them here.
+        The file of a model of texts.
     parameters : dict
         Parameters of the vectoriser that the user has set.
     """
     if like is None:
-        vectorizer = default_vectorizer().set_params(**parameters, n_jobs=-1, verbose=1)
-        vectorizer.check_parameters()
-        texts, labels = read_corpus(source, form)
-        X = vectorizer.fit_transform(texts)
-        names: list[str] = []
-        Y = None
-        if labels is not None:
-            found = check_label_names(labels, len(texts))
-            Y, names = found.matrix, found.names
-        return Vectorized(X, Y, vectorizer.get_feature_names_out().tolist(), names)
+        return Columns(build_vectorizer(parameters).set_params(n_jobs=-1), None)
+    refuse_flags("with --like", {flag_name(name): value for name, value in parameters.items()})
     model = load(like)
     if not isinstance(model, TextClassifier):
         raise ValueError(  # noqa: TRY004 - the file is wrong, not the type of an argument
             f"{like}: is a {type(model).__name__}, not a model of texts"
         )
-    texts, labels = read_corpus(source, form)
-    vectorizer, names = model.vectorizer_.set_params(n_jobs=-1), model.classes_.tolist()
-    Y = None if labels is None else _known_labels(source, labels, names)
-    words = vectorizer.get_feature_names_out().tolist()
-    return Vectorized(vectorizer.transform(texts), Y, words, names)
+    return Columns(model.vectorizer_.set_params(n_jobs=-1), model.classes_.tolist())
 
 
 def _known_labels(source: str, labels: list[list[str]], names: list[str]) -> Csr:
@@ -80,7 +92,7 @@ def _known_labels(source: str, labels: list[list[str]], names: list[str]) -> Csr
     unknown = {name for row in labels for name in row} - known
     if unknown:
         message = f"{len(unknown):,} labels that the model does not have were left out"
-        warnings.warn(f"{display_name(source)}: {message}", DataWarning, stacklevel=2)
+        warnings.warn(f"{source}: {message}", DataWarning, stacklevel=2)
     # One more row has every name, so that every label has its column.
     return check_label_names([*kept, names], len(kept) + 1).matrix[:-1]
 

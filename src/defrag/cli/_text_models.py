@@ -14,12 +14,22 @@ if TYPE_CHECKING:
     from defrag.classifiers._base import Classifier
     from defrag.cli._models import Impute, Rerank
 
-__all__ = ["VECTORIZER_FLAGS", "build_text_classifier"]
+__all__ = ["VECTORIZER_FLAGS", "build_text_classifier", "build_vectorizer"]
 
 VECTORIZER_FLAGS = tuple(
     name for name in TextVectorizer.parameter_rules if name not in {"n_jobs", "verbose"}
 )
 """Parameters that ``train`` hands on to the vectoriser."""
+
+
+def build_vectorizer(parameters: dict[str, Any]) -> TextVectorizer:
+    """Return the default vectoriser with the parameters that the user has set."""
+    given = dict(parameters)
+    if given.get("characters") is not None:
+        given.setdefault("ngrams", 1)  # characters replace words, and so pairs of words
+    vectorizer: TextVectorizer = default_vectorizer().set_params(**given, verbose=1)
+    vectorizer.check_parameters()
+    return vectorizer
 
 
 def build_text_classifier(
@@ -55,8 +65,7 @@ def build_text_classifier(
     """
     of_texts = {name: parameters[name] for name in VECTORIZER_FLAGS if name in parameters}
     others = {name: value for name, value in parameters.items() if name not in of_texts}
-    vectorizer = default_vectorizer().set_params(**of_texts, verbose=1)
-    vectorizer.check_parameters()
+    vectorizer = build_vectorizer(of_texts)
 
     def inner(rest: dict[str, Any], settings: dict[str, Any]) -> Classifier:
         recommended = _recommended(word) if focused else {}

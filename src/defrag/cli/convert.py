@@ -8,7 +8,14 @@ from typing import Annotated, Any
 import typer
 
 from defrag.cli._console import escaped, examples, print_next, print_written
-from defrag.cli._corpora import AnyFromFlag, form_of_corpus, form_of_matrix
+from defrag.cli._corpora import (
+    AnyFromFlag,
+    corpus_flags,
+    form_of_corpus,
+    form_of_matrix,
+    read_corpus,
+    text_options,
+)
 from defrag.cli._data import (
     BaseFlag,
     Data,
@@ -24,7 +31,9 @@ from defrag.cli._data import (
 )
 from defrag.cli._flags import estimator_flags, flag_name, refuse_flags
 from defrag.cli._targets import check_targets
-from defrag.cli._text_conversion import vectorize, write_names
+from defrag.cli._text_conversion import find_columns, write_names
+from defrag.io.corpora import CorpusOptions  # noqa: TC001 - read by corpus_flags
+from defrag.io.files import display_name
 from defrag.text import TextVectorizer
 
 __all__ = ["HELP", "convert"]
@@ -50,8 +59,10 @@ HELP = (
 
 
 @estimator_flags(TextVectorizer, without=("n_jobs", "verbose"))
+@corpus_flags
 def convert(
     *,
+    options: CorpusOptions,
     context: typer.Context,  # noqa: ARG001 - the flags are read from it
     source: Annotated[str, typer.Argument(metavar="IN", help="The input; - is stdin.")],
     out: Annotated[str, typer.Argument(metavar="OUT", help="The output; - is stdout.")],
@@ -63,6 +74,10 @@ def convert(
     labels: LabelsFlag = None,
     labels_out: Annotated[
         str | None, typer.Option(metavar="FILE", help="Write the labels to a separate file.")
+    ] = None,
+    label_names: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Names of the labels of texts whose labels are numbers."),
     ] = None,
     n_features: Annotated[
         int | None, typer.Option(help="Number of features; overrides that of IN.")
@@ -95,24 +110,24 @@ def convert(
             "--vocabulary-out": words_out,
             "--label-names-out": names_out,
         },
-        {"IN": source, "--labels": labels, "--like": like},
+        {"IN": source, "--labels": labels, "--like": like, "--label-names": label_names},
     )
     if labels_out is not None:
         _check_split(target, labels_out)
     if target is Form.svmlight:
         check_base(out, zero_based)
-    corpus = form_of_corpus(source, form)
+    corpus = form_of_corpus(source, form, options)
     of_texts = {"--like": like, "--vocabulary-out": words_out, "--label-names-out": names_out}
     named = None
     if corpus is not None:
         refuse_flags("on texts", {"--n-features": n_features, "--n-labels": n_labels})
-        if like is not None:
-            refuse_flags("with --like", {flag_name(name): parameters[name] for name in parameters})
-        named = vectorize(source, corpus, like=like, parameters=parameters)
+        columns = find_columns(like, parameters)
+        found = text_options(options, corpus, labels, label_names)
+        named = columns.vectorize(display_name(source), read_corpus(source, corpus, found))
         data = Data(named.X, named.Y, target)
     else:
         of_texts |= {flag_name(name): parameters[name] for name in parameters}
-        refuse_flags("without texts", of_texts)
+        refuse_flags("without texts", of_texts | {"--label-names": label_names})
         data = read(
             source,
             labels=labels,

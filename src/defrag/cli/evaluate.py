@@ -14,7 +14,14 @@ from rich.table import Table
 
 from defrag.cli._alignment import Truth, align, read_any_predictions
 from defrag.cli._console import JsonFlag, examples, print_json
-from defrag.cli._corpora import AnyFromFlag, form_of_corpus, form_of_matrix, read_corpus
+from defrag.cli._corpora import (
+    AnyFromFlag,
+    corpus_flags,
+    form_of_corpus,
+    form_of_matrix,
+    read_corpus,
+    text_options,
+)
 from defrag.cli._data import (
     BaseFlag,
     Form,
@@ -26,6 +33,7 @@ from defrag.cli._data import (
     read_names,
 )
 from defrag.exceptions import FormatWarning
+from defrag.io.corpora import CorpusOptions  # noqa: TC001 - read by corpus_flags
 from defrag.io.files import display_name
 from defrag.metrics import evaluate as evaluate_ranking
 from defrag.metrics import macro_precision
@@ -59,8 +67,10 @@ _BAR = 24
 _METRICS = ("P", "nDCG", "R", "PSP", "PSnDCG", "coverage")
 
 
+@corpus_flags
 def evaluate(
     *,
+    options: CorpusOptions,
     data: Annotated[str, typer.Argument(metavar="DATA", help="The points with their labels.")],
     predictions: Annotated[
         str, typer.Argument(metavar="PREDICTIONS", help="Output of 'defrag predict'; - is stdin.")
@@ -109,23 +119,24 @@ def evaluate(
     found = read_any_predictions(predictions, **reading)
 
     def labels_of(path: str, label_file: str | None) -> Truth:
-        corpus = form_of_corpus(path, form)
+        corpus = form_of_corpus(path, form, options)
         if corpus is not None:
-            labels: Any = read_corpus(path, corpus).labels
+            of_texts = text_options(options, corpus, label_file, label_names)
+            labels: Any = read_corpus(path, corpus, of_texts).labels
         else:
             matrix = form_of_matrix(form)
             # The number of labels is not in svmlight text, but in the header of predictions.
             unsaid = (matrix or form_of_name(path)) is Form.svmlight
             n_labels = found.n_labels if unsaid else None
-            options: dict[str, Any] = {"zero_based": zero_based, "n_labels": n_labels, **reading}
-            labels = read(path, labels=label_file, form=matrix, **options).Y
+            how: dict[str, Any] = {"zero_based": zero_based, "n_labels": n_labels, **reading}
+            labels = read(path, labels=label_file, form=matrix, **how).Y
         if labels is None:
             raise ValueError(f"{display_name(path)}: has no labels to compare with")
         return Truth(display_name(path), labels)
 
     named = labels_of(data, labels)
     names = None
-    if label_names is not None:
+    if label_names is not None and not named.have_names:
         names = read_names(label_names, named.labels.shape[1], "name", "label")
     truth, scores, seen = align(
         found, named, None if train is None else labels_of(train, train_labels), names

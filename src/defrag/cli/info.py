@@ -14,7 +14,14 @@ import typer
 
 from defrag._progress import progress_pulse
 from defrag.cli._console import JsonFlag, escaped, examples, print_json, print_values
-from defrag.cli._corpora import AnyFromFlag, form_of_corpus, form_of_matrix, read_corpus
+from defrag.cli._corpora import (
+    AnyFromFlag,
+    corpus_flags,
+    form_of_corpus,
+    form_of_matrix,
+    read_corpus,
+    text_options,
+)
 from defrag.cli._data import (
     BaseFlag,
     LabelsFlag,
@@ -24,6 +31,7 @@ from defrag.cli._data import (
     parse,
     read,
 )
+from defrag.io.corpora import CorpusOptions  # noqa: TC001 - read by corpus_flags
 from defrag.io.files import display_name, open_input
 from defrag.io.groups import parse_groups
 from defrag.metrics import balance, normalised_entropy
@@ -56,8 +64,10 @@ _BEGINNING_BYTES = 4096
 _MODEL_ENDING = ".safetensors"
 
 
+@corpus_flags
 def info(
     *,
+    options: CorpusOptions,
     file: Annotated[str, typer.Argument(metavar="FILE", help="The file.")],
     labels: LabelsFlag = None,
     form: AnyFromFlag = None,
@@ -68,9 +78,10 @@ def info(
 ) -> None:
     """Describe a data file, a group file or a model file."""
     described: dict[str, Any] = {"file": display_name(file)}
-    corpus = form_of_corpus(file, form)
+    corpus = form_of_corpus(file, form, options)
     if corpus is not None:
-        described |= _describe_texts(read_corpus(file, corpus), corpus)
+        found = text_options(options, corpus, labels, None)
+        described |= _describe_texts(read_corpus(file, corpus, found), corpus)
     elif labels or (form_of_matrix(form) or form_of_name(file)) is not None:
         # Flags about data make data of any file.
         data = read(

@@ -12,7 +12,7 @@ import typer
 
 from defrag._progress import progress_bar
 from defrag.cli._console import escaped, examples, print_message, print_next
-from defrag.cli._corpora import AnyFromFlag, form_of_corpus, form_of_matrix
+from defrag.cli._corpora import AnyFromFlag, corpus_flags, form_of_corpus, form_of_matrix
 from defrag.cli._data import (
     BaseFlag,
     Form,
@@ -28,7 +28,7 @@ from defrag.cli._text_prediction import TextRanking
 from defrag.exceptions import DataWarning, FormatError
 from defrag.io.atomic import atomic_writer
 from defrag.io.blocks import RowBlocks, cut_rows
-from defrag.io.corpora import open_corpus
+from defrag.io.corpora import CorpusOptions, open_corpus
 from defrag.io.files import display_name, open_input
 from defrag.io.predictions import format_ranking
 from defrag.io.svmlight import read_svmlight
@@ -64,8 +64,10 @@ class Empty(str, Enum):
     nothing = "nothing"
 
 
+@corpus_flags
 def predict(
     *,
+    options: CorpusOptions,
     model: Annotated[str, typer.Argument(metavar="MODEL", help="The model file.")],
     data: Annotated[
         str, typer.Argument(metavar="DATA", help="Texts or points; labels are ignored.")
@@ -91,14 +93,14 @@ def predict(
     """Predict the best labels of points."""
     check_targets({"--output": output}, {"MODEL": model, "DATA": data})
     classifier = load_classifier(model, n_jobs)
-    corpus = form_of_corpus(data, form)
+    corpus = form_of_corpus(data, form, options)
     if isinstance(classifier, TextClassifier):
         if corpus is None:
             raise ValueError(
                 f"{display_name(data)}: {escaped(model)} was trained on texts: give --from with "
                 "their format"
             )
-        with open_corpus(data, corpus) as texts:
+        with open_corpus(data, corpus, options) as texts:
             _predict_texts(classifier, texts, top_k, output, as_json=as_json)
         return
     if corpus is not None:

@@ -23,7 +23,14 @@ from defrag.cli._console import (
     print_message,
     print_next,
 )
-from defrag.cli._corpora import AnyFromFlag, form_of_corpus, form_of_matrix, read_corpus
+from defrag.cli._corpora import (
+    AnyFromFlag,
+    corpus_flags,
+    form_of_corpus,
+    form_of_matrix,
+    read_corpus,
+    text_options,
+)
 from defrag.cli._data import BaseFlag, LabelsFlag, StrictFlag, TruncatedFlag, read, read_names
 from defrag.cli._estimate import estimate
 from defrag.cli._flags import estimator_flags, flag_name, refuse_flags
@@ -44,13 +51,14 @@ from defrag.cli._text_models import VECTORIZER_FLAGS, build_text_classifier
 from defrag.cli._weights import Weights
 from defrag.focusing import Focus
 from defrag.imputation import Fiat
+from defrag.io.corpora import CorpusOptions  # noqa: TC001 - read by corpus_flags
 from defrag.io.files import display_name, without_compression
 from defrag.reranking import Refrag
 from defrag.text import TextVectorizer
 
 if TYPE_CHECKING:
     from defrag.classifiers._base import Classifier
-    from defrag.io.corpora import CorpusForm
+    from defrag.io.texts import LabelledTexts
     from defrag.text import TextClassifier
     from defrag.typing import Csr
 
@@ -65,10 +73,11 @@ HELP = (
     "pairs of words for texts, one tree for matrices. A flag that the chosen "
     "classifier does not have is an error. Below are the flags that matter most; "
     "'defrag train --classifier NAME --help' shows all flags of a classifier and of reading data, "
-    "and --focus, --agglomerate, --rerank or --impute before --help show theirs. The same data "
-    "and seed give the same bytes for any number of threads."
+    "and --focus, --agglomerate, --rerank, --impute or --from before --help show theirs. The same "
+    "data and seed give the same bytes for any number of threads."
 ) + examples(
     "defrag train docs.jsonl model.safetensors",
+    "defrag train docs.csv model.safetensors --text-column body --label-separator ';'",
     "defrag train train.txt model.safetensors",
     "defrag train train.txt model.safetensors --n-trees 3 --label-names labels.txt",
     "defrag train train.txt model.safetensors --classifier parabel --agglomerate xy",
@@ -87,9 +96,11 @@ HELP = (
     also=(Refrag, Fiat, TextVectorizer, Focus),
     hidden=("co_occurrence", "mode", "prefit", "row_norm"),
 )
+@corpus_flags
 def train(
     *,
     context: typer.Context,  # noqa: ARG001 - the flags are read from it
+    options: CorpusOptions,
     data: Annotated[
         str, typer.Argument(metavar="DATA", help="Texts or points with labels; - is stdin.")
     ],
@@ -166,22 +177,17 @@ def train(
         "impute": impute,
         "run": {"random_state": random_state, "n_jobs": n_jobs},
     }
-    corpus = form_of_corpus(data, form)
+    corpus = form_of_corpus(data, form, options)
     if corpus is not None:
-        refuse_flags(
-            f"on texts ({corpus})",
-            {
-                "--vocabulary": vocabulary,
-                "--label-names": label_names,
-                "--labels": labels,
-                "--parts": parts,
-            },
-        )
+        refuse_flags("on texts", {"--vocabulary": vocabulary, "--parts": parts})
+        found = text_options(options, corpus, labels, label_names)
         text_classifier = build_text_classifier(
             classifier.value, agglomerate.value, parameters, focus=focus, **composed
         )
-        size = _train_texts(text_classifier, data, corpus, model, weights.value)
-        _report(model, size, as_json=as_json)
+        texts = read_corpus(data, corpus, found)
+        trained = _train_texts(text_classifier, display_name(data), texts)
+        _save(text_classifier, model, weights=weights.value)
+        _report(model, trained, as_json=as_json)
         return
     refuse_flags("without texts", {flag_name(n): parameters.get(n) for n in VECTORIZER_FLAGS})
     estimator = build_over(
@@ -215,8 +221,7 @@ def train(
     begin = time.perf_counter()
     estimator.fit(X, Y)
     seconds = time.perf_counter() - begin
-    with progress_pulse(f"writing {escaped(model)}"):
-        estimator.save(model, weights=weights.value, **names)
+    _save(estimator, model, weights=weights.value, **names)
     _report(model, _Trained(*X.shape, Y.shape[1], seconds), as_json=as_json)
 
 
@@ -229,19 +234,19 @@ class _Trained(NamedTuple):
     seconds: float
 
 
-def _train_texts(
-    estimator: TextClassifier, data: str, form: CorpusForm, model: str, weights: str
-) -> _Trained:
-    texts, labels = read_corpus(data, form)
-    if labels is None:
-        raise ValueError(f"{display_name(data)}: has no labels")
+def _train_texts(estimator: TextClassifier, name: str, corpus: LabelledTexts) -> _Trained:
+    if corpus.labels is None:
+        raise ValueError(f"{name}: has no labels")
     begin = time.perf_counter()
-    estimator.fit_announced(texts, labels, _announce)
+    estimator.fit_announced(corpus.texts, corpus.labels, _announce)
     seconds = time.perf_counter() - begin
-    with progress_pulse(f"writing {escaped(model)}"):
-        estimator.save(model, weights=weights)
     n_features = len(estimator.vectorizer_.idf_)
-    return _Trained(len(texts), n_features, len(estimator.classes_), seconds)
+    return _Trained(len(corpus.texts), n_features, len(estimator.classes_), seconds)
+
+
+def _save(estimator: Classifier | TextClassifier, model: str, **options: Any) -> None:
+    with progress_pulse(f"writing {escaped(model)}"):
+        estimator.save(model, **options)
 
 
 def _announce(estimator: Classifier, X: Csr, Y: Csr) -> None:

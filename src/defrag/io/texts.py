@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from defrag.exceptions import FormatError
-from defrag.io.corpora import open_corpus
+from defrag.io.corpora import CorpusOptions, open_corpus
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from defrag.io.corpora import Corpus, CorpusForm
     from defrag.io.files import PathLike
     from defrag.io.limits import ReadLimits
@@ -23,17 +25,48 @@ class LabelledTexts(NamedTuple):
 
 
 def read_texts(
-    path: PathLike, *, form: CorpusForm | None = None, limits: ReadLimits | None = None
+    path: PathLike,
+    *,
+    form: CorpusForm | None = None,
+    labels_path: PathLike | None = None,
+    text_column: str | None = None,
+    labels_column: str | None = None,
+    label_separator: str | None = None,
+    label_names: Sequence[str] | None = None,
+    limits: ReadLimits | None = None,
 ) -> LabelledTexts:
     r"""Read texts and the names of their labels.
 
     Parameters
     ----------
     path : path
-        The file, encoded as UTF-8; may be compressed, ``-`` is standard input.
-    form : {"jsonl"}, optional
-        The format; default: by the suffix of the name. JSON lines have a ``text``, or a
-        ``title`` and a ``content``, which are joined by a line feed, and ``labels``.
+        The file, encoded as UTF-8; may be compressed, ``-`` is standard input. Or a folder of
+        Annif: ``x.txt`` with ``x.tsv`` or ``x.key`` for each text.
+    form : str, optional
+        The format; default: by the suffix of the name.
+
+        - ``jsonl`` (``.jsonl``, ``.json``): objects with a ``text``, or a ``title`` and a
+          ``content``, which are joined by a line feed, and ``labels``;
+        - ``csv``, ``tsv``: tables with a header;
+        - ``annif``: ``text<TAB><uri> <uri>``;
+        - ``fasttext`` (``.ft``): ``__label__a __label__b text``;
+        - ``pecos``: ``0,3<TAB>text``;
+        - ``libmultilabel``: ``id<TAB>label label<TAB>text``;
+        - ``lines``: texts alone, one per line.
+
+        A ``.tsv`` file without a header is read as ``annif``, ``pecos`` or ``libmultilabel`` if
+        its lines have the form of one of them alone.
+    labels_path : path, optional
+        The labels of ``lines``: names with spaces between them, a line per text.
+    text_column, labels_column : str, optional
+        The columns of a table; default: ``text`` (or ``title`` and ``content``), and ``labels``
+        (or ``subject_uris``) if there is one.
+    label_separator : str, optional
+        What separates the labels in a column of a table: some characters, ``"space"``, or
+        ``"none"`` if each is one label. Without it, a field that may be several is an error.
+    label_names : sequence of str, optional
+        The names of labels that are numbers (``pecos``, ``target_ind`` of JSON lines); default:
+        the numbers.
     limits : ReadLimits, optional
         Bounds of what reading may cost.
 
@@ -61,7 +94,8 @@ def read_texts(
     >>> read_texts(path)
     LabelledTexts(texts=['quick sort'], labels=[['sorting']])
     """
-    with open_corpus(path, form, limits=limits) as corpus:
+    options = CorpusOptions(text_column, labels_column, label_separator, labels_path, label_names)
+    with open_corpus(path, form, options, limits) as corpus:
         return collect_texts(corpus)
 
 
@@ -69,12 +103,13 @@ def collect_texts(corpus: Corpus) -> LabelledTexts:
     """Read all documents of an open corpus; see ``read_texts``."""
     texts: list[str] = []
     labels: list[list[str]] = []
-    for line, text, names in corpus.documents:
+    for line, text, names, file in corpus.documents:
         texts.append(text)
         if names is not None:
             labels.append(names)
         if 0 < len(labels) < len(texts):
-            raise FormatError(corpus.name, "a text without labels, but others have them", line)
+            rule = "a text without labels, but others have them"
+            raise FormatError(file or corpus.name, rule, line)
     if not texts:
         raise FormatError(corpus.name, "has no texts")
     return LabelledTexts(texts, labels or None)

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from defrag.exceptions import FormatError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
-    from defrag.io.files import InputStream
+    from defrag.io.files import InputStream, PathLike
 
 __all__ = ["CorpusOptions", "Document", "numbered_lines", "shown"]
 
@@ -23,22 +23,53 @@ class Document(NamedTuple):
 
     Attributes
     ----------
-    line : int
-        The line it begins at, counted from 1.
+    line : int or None
+        The line it begins at, counted from 1; None if it has a file of its own.
     text : str
         The text.
     labels : list of str or None
         The names of its labels; None if it has none to tell, not even an empty list.
+    file : str or None
+        Its own file, if the corpus is a folder.
     """
 
-    line: int
+    line: int | None
     text: str
     labels: list[str] | None
+    file: str | None = None
 
 
 @dataclass(frozen=True)
 class CorpusOptions:
-    """What a reader cannot know from the file; each format has a use for some of it."""
+    """What a reader cannot know from the file; each format has a use for some of it.
+
+    Parameters
+    ----------
+    text_column, labels_column : str, optional
+        Names of the columns of a table.
+    label_separator : str, optional
+        What separates the labels in a column; ``"space"`` for any white space, ``"none"`` if
+        each is one label.
+    labels_path : path, optional
+        The file with the labels of a file that has texts alone.
+    label_names : sequence of str, optional
+        The names of labels that are numbers.
+    """
+
+    text_column: str | None = None
+    labels_column: str | None = None
+    label_separator: str | None = None
+    labels_path: PathLike | None = None
+    label_names: Sequence[str] | None = None
+
+    def name_of(self, file: str, line: int, label: str) -> str:
+        """Return the name of a label that is a number; without names, the number itself."""
+        if self.label_names is None:
+            return label
+        if len(label) > 10 or int(label) >= len(self.label_names):
+            rule = f"label {shown(label)}, but there are {len(self.label_names)} label names"
+            raise FormatError(file, rule, line)
+        return self.label_names[int(label)]
 
 
 def numbered_lines(stream: InputStream) -> Iterator[tuple[int, str]]:

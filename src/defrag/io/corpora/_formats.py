@@ -3,12 +3,25 @@
 from __future__ import annotations
 
 import os
+import re
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
+from defrag.exceptions import FormatError
 from defrag.io.corpora._documents import CorpusOptions, Document
+from defrag.io.corpora._folders import is_folder, read_folder
 from defrag.io.corpora._json_lines import read_json_lines
+from defrag.io.corpora._lines import (
+    PECOS_LABEL,
+    read_annif,
+    read_fasttext,
+    read_libmultilabel,
+    read_lines,
+    read_pecos,
+)
+from defrag.io.corpora._tables import read_csv, read_tsv
 from defrag.io.files import display_name, open_input, without_compression
 
 if TYPE_CHECKING:
@@ -19,16 +32,36 @@ if TYPE_CHECKING:
 
 __all__ = ["CORPUS_FORMS", "Corpus", "CorpusForm", "corpus_form", "open_corpus"]
 
-CorpusForm: TypeAlias = Literal["jsonl"]
+CorpusForm: TypeAlias = Literal[
+    "jsonl", "csv", "tsv", "annif", "fasttext", "pecos", "libmultilabel", "lines"
+]
 """A format of corpora."""
 
 CORPUS_FORMS: tuple[CorpusForm, ...] = get_args(CorpusForm)
 
 _READERS: dict[CorpusForm, Callable[[InputStream, CorpusOptions], Iterator[Document]]] = {
     "jsonl": read_json_lines,
+    "csv": read_csv,
+    "tsv": read_tsv,
+    "annif": read_annif,
+    "fasttext": read_fasttext,
+    "pecos": read_pecos,
+    "libmultilabel": read_libmultilabel,
+    "lines": read_lines,
 }
 
-_BY_SUFFIX: dict[str, CorpusForm] = {".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl"}
+_BY_SUFFIX: dict[str, CorpusForm] = {
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".json": "jsonl",
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".ft": "fasttext",
+}
+
+# What is looked at of a tab-separated file without a header.
+_BEGINNING_BYTES = 1 << 18
+_BEGINNING_LINES = 100
 
 
 @dataclass(frozen=True)
@@ -51,9 +84,16 @@ class Corpus:
 
 
 def corpus_form(path: PathLike) -> CorpusForm | None:
-    """Return the format of a corpus by its name; None if the name does not say it."""
-    suffix = os.path.splitext(without_compression(os.fspath(path)))[1].lower()  # noqa: PTH122 - may be "-"
-    return _BY_SUFFIX.get(suffix)
+    """Return the format of a corpus by its name; None if the name does not say it.
+
+    A folder is one of Annif if a text in it has a file of labels. The name of a tab-separated
+    file leaves open which of the formats with tabs it has: that is read from its content, if it
+    fits one of them alone.
+    """
+    if Path(path).is_dir():
+        return "annif" if is_folder(Path(path)) else None
+    name = without_compression(os.fspath(path)).lower()
+    return next((form for suffix, form in _BY_SUFFIX.items() if name.endswith(suffix)), None)
 
 
 @contextmanager
@@ -65,10 +105,13 @@ def open_corpus(
 ) -> Iterator[Corpus]:
     """Open a corpus to read its documents one after the other.
 
+    A tab-separated file (``tsv``) has a header with a column of texts, or all of its first lines
+    have the form of ``annif``, ``pecos`` or ``libmultilabel``, and of one of them only.
+
     Parameters
     ----------
     path : path
-        The file; may be compressed, ``-`` is standard input.
+        The file; may be compressed, ``-`` is standard input. Or a folder of Annif.
     form : CorpusForm, optional
         Its format; default: by its name.
     options : CorpusOptions, optional
@@ -80,11 +123,47 @@ def open_corpus(
     ------
     ValueError
         If there is no such format, or if none is given and the name does not say one.
+    FormatError
+        If the format of a tab-separated file cannot be told.
     """
+    options = options or CorpusOptions()
     form = form or corpus_form(path)
     if form not in _READERS:
         known = ", ".join(CORPUS_FORMS)
         got = "its name does not say which" if form is None else f"got {form!r}"
         raise ValueError(f"{display_name(path)}: the format must be one of {known}: {got}")
+    if form == "annif" and Path(path).is_dir():
+        yield Corpus(display_name(path), form, read_folder(Path(path), limits))
+        return
     with open_input(path, limits) as stream:
-        yield Corpus(stream.name, form, _READERS[form](stream, options or CorpusOptions()))
+        if form == "tsv":
+            form = _form_with_tabs(stream, options)
+        yield Corpus(stream.name, form, _READERS[form](stream, options))
+
+
+def _form_with_tabs(stream: InputStream, options: CorpusOptions) -> CorpusForm:
+    """Return the format of a tab-separated file; the stream is not advanced."""
+    beginning = stream.peek(_BEGINNING_BYTES)
+    lines = beginning.decode("utf-8-sig", "replace").split("\n")
+    if len(beginning) == _BEGINNING_BYTES or not lines[-1]:
+        lines.pop()  # cut, or empty after the last line feed
+    rows = [line.rstrip("\r").split("\t") for line in lines[:_BEGINNING_LINES] if line.strip()]
+    named = options.text_column is not None or options.labels_column is not None
+    if named or not rows or {"text", "title", "content"} & set(rows[0]):
+        return "tsv"
+    looks: list[CorpusForm] = []
+    if all(len(row) == 2 and _URIS.fullmatch(row[1]) for row in rows):
+        looks.append("annif")
+    if all(len(row) == 2 and _NUMBERS.fullmatch(row[0]) for row in rows):
+        looks.append("pecos")
+    if all(len(row) == 3 for row in rows):
+        looks.append("libmultilabel")
+    if len(looks) != 1:
+        what = " or ".join(looks) if looks else "no format with tabs"
+        rule = f"no header with a column 'text', and looks like {what}: give --from"
+        raise FormatError(stream.name, rule, 1)
+    return looks[0]
+
+
+_URIS = re.compile(r"<[^<>\s]+>(\s+<[^<>\s]+>)*\s*")
+_NUMBERS = re.compile(rf"{PECOS_LABEL.pattern}(,{PECOS_LABEL.pattern})*")

@@ -20,14 +20,13 @@ if TYPE_CHECKING:
 __all__ = ["read_json_lines"]
 
 
-def read_json_lines(stream: InputStream, options: CorpusOptions) -> Iterator[Document]:  # noqa: ARG001 - it needs none
+def read_json_lines(stream: InputStream, options: CorpusOptions) -> Iterator[Document]:
     """Yield the documents of a file of JSON lines; empty lines are skipped."""
     for number, line in numbered_lines(stream):
         if line.strip():
             item = _parse(stream.name, number, line)
-            yield Document(
-                number, _text(stream.name, number, item), _labels(stream.name, number, item)
-            )
+            labels = _labels(stream.name, number, item, options)
+            yield Document(number, _text(stream.name, number, item), labels)
 
 
 def _parse(name: str, number: int, line: str) -> dict[str, Any]:
@@ -57,13 +56,17 @@ def _text(name: str, number: int, item: dict[str, Any]) -> str:
     return "\n".join(value for _, value in parts)
 
 
-def _labels(name: str, number: int, item: dict[str, Any]) -> list[str] | None:
+def _labels(
+    name: str, number: int, item: dict[str, Any], options: CorpusOptions
+) -> list[str] | None:
     for key, rule, read in _LABELS:
         if key in item:
             labels = read(item[key])
             if labels is None or not all(labels):
                 got = _shown(item[key])
                 raise FormatError(name, f"{key!r} must be {rule}, got {got}", number)
+            if read is _numbers:
+                labels = [options.name_of(name, number, label) for label in labels]
             return labels
     return None
 

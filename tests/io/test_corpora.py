@@ -1,0 +1,220 @@
+"""Corpora in the formats of other programs."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from defrag.exceptions import FormatError
+from defrag.io import read_texts
+from defrag.io.corpora import CORPUS_FORMS, open_corpus
+
+TEXTS = ["quick sort", "sparse matrix"]
+LABELS = [["sorting", "files"], ["algebra"]]
+
+
+def write(path, text):
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return path
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "options"),
+    [
+        ("a.csv", "text,labels\nquick sort,sorting;files\nsparse matrix,algebra\n",
+         {"label_separator": ";"}),
+        ("a.csv", 'labels,id,text\r\n"sorting, files",1,"quick sort"\r\nalgebra,2,sparse matrix',
+         {"label_separator": ","}),
+        ("a.csv.gz", gzip.compress(b"body,tags\nquick sort,sorting files\nsparse matrix,algebra\n"),
+         {"text_column": "body", "labels_column": "tags", "label_separator": "space"}),
+        ("a.csv", "text,subject_uris\nquick sort,<sorting> <files>\nsparse matrix,algebra\n", {}),
+        ("a.tsv", "id\ttext\tlabels\n1\tquick sort\tsorting|files\n2\tsparse matrix\talgebra\n",
+         {"label_separator": "|"}),
+        ("a.tsv", "quick sort\t<sorting> <files>\n\nsparse matrix\t<algebra>\n", {}),
+        ("a.txt", "quick sort\tsorting  <files>\nsparse matrix\talgebra\n", {"form": "annif"}),
+        ("a.ft", "__label__sorting __label__files quick sort\n__label__algebra\tsparse matrix\n",
+         {}),
+        ("a.txt", " __label__sorting  __label__files quick sort\n__label__algebra sparse matrix\n",
+         {"form": "fasttext"}),
+        ("a.tsv", "3,0\tquick sort\n1\tsparse matrix\n",
+         {"label_names": ["files", "algebra", "unused", "sorting"]}),
+        ("a.tsv", "3::0.5,0::1,1::0\tquick sort\n1::2e-1\tsparse matrix\n",
+         {"label_names": ["files", "algebra", "unused", "sorting"]}),
+        ("a.tsv", "7\tsorting files\tquick sort\n8\talgebra\tsparse matrix\n", {}),
+        ("a.tsv", "\ufeff7\tsorting files\tquick sort\r\n8\talgebra\tsparse matrix", {}),
+        ("a.jsonl", ('{"text": "quick sort", "target_ind": [1, 0]}\n'
+                     '{"text": "sparse matrix", "target_ind": [2]}'),
+         {"label_names": ["files", "sorting", "algebra"]}),
+    ],
+)  # fmt: skip
+def test_formats(tmp_path, name, content, options):
+    found = read_texts(write(tmp_path / name, content), **options)
+    assert found.texts == TEXTS
+    assert found.labels == LABELS
+
+
+def test_numbers_are_names_without_names(tmp_path):
+    path = write(tmp_path / "a.tsv", "3,007\tone\n\ttwo\n")
+    assert read_texts(path, form="pecos").labels == [["3", "7"], []]
+
+
+def test_two_files(tmp_path):
+    texts = write(tmp_path / "X.txt", "quick sort\nsparse matrix\n")
+    labels = write(tmp_path / "Y.txt", "sorting files\nalgebra\n")
+    assert read_texts(texts, form="lines", labels_path=labels) == (TEXTS, LABELS)
+    assert read_texts(texts, form="lines") == (TEXTS, None)
+    write(labels, "sorting\n")
+    with pytest.raises(FormatError, match=r"Y\.txt: ends before line 2 of .*X\.txt"):
+        read_texts(texts, form="lines", labels_path=labels)
+    write(labels, "a\nb\nc\n")
+    with pytest.raises(FormatError, match=r"Y\.txt:3: a line more than .*X\.txt, which has 2"):
+        read_texts(texts, form="lines", labels_path=labels)
+
+
+def test_folders(tmp_path):
+    write(tmp_path / "b.txt", "sparse\nmatrix")
+    write(tmp_path / "b.key", "algebra\n\n")
+    write(tmp_path / "a.txt", "\ufeffquick sort")
+    write(tmp_path / "a.tsv", "<sorting>\tSorting\nfiles\n")
+    write(tmp_path / "a.key", "not read")
+    write(tmp_path / "notes.md", "not read")
+    assert read_texts(tmp_path) == (["quick sort", "sparse\nmatrix"], LABELS)
+    write(tmp_path / "c.txt", "no labels")
+    with pytest.raises(FormatError, match=r"c\.txt: a text without labels"):
+        read_texts(tmp_path)
+    write(tmp_path / "a.tsv", "\tSorting\n")
+    with pytest.raises(FormatError, match=r"a\.tsv:1: expected <uri><TAB>name"):
+        read_texts(tmp_path)
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(FormatError, match="empty: has no texts"):
+        read_texts(tmp_path / "empty", form="annif")
+    with pytest.raises(ValueError, match="empty: the format must be one of"):
+        read_texts(tmp_path / "empty")
+    with pytest.raises(FormatError, match="empty: is a directory, not a file"):
+        read_texts(tmp_path / "empty", form="lines")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "options", "message"),
+    [
+        ("a.csv", "text,labels\na,b\nc\n", {}, r"a\.csv:3: 1 columns, but the header has 2"),
+        ("a.csv", 'text,labels\n"a\nb",x\nc', {}, r"a\.csv:4: 1 columns, but the header has 2"),
+        ("a.csv", "body,labels\na,b\n", {}, r"a\.csv:1: no column 'text' in .*: give --text-col"),
+        ("a.csv", "text,labels\na,b\n", {"labels_column": "x"}, r"a\.csv:1: no column 'x' in the"),
+        ("a.csv", "text,text\na,b\n", {}, r"a\.csv:1: the header has 'text' more than once"),
+        ("a.csv", "text,labels\na,b;c\n", {}, r"a\.csv:2: labels 'b;c' may be several: give --l"),
+        ("a.csv", 'text,labels\n"a,b\n', {}, r"a\.csv:2: a quoted field does not end"),
+        ("a.csv", 'text,labels\na"b",c\n', {}, r"a\.csv:2: a quote inside a field that is not"),
+        ("a.csv", 'text,labels\n"a"b,c\n', {}, r"a\.csv:2: a quote inside a field that is not"),
+        ("a.csv", "", {}, r"a\.csv: has no texts"),
+        ("a.csv", "text,labels\n", {}, r"a\.csv: has no texts"),
+        ("a.tsv", "one\ttwo\n", {}, r"a\.tsv:1: no header .* looks like no format with tabs: giv"),
+        ("a.tsv", "12\t<a>\n", {}, r"a\.tsv:1: no header .* looks like annif or pecos: give --fr"),
+        ("a.tsv", "one\t<a>\ntwo\tb\n", {}, r"a\.tsv:1: no header .* no format with tabs"),
+        ("a", "one\n", {"form": "annif"}, r"a:1: expected text<TAB><uri> <uri>, got 1 columns"),
+        ("a", "x\ty\tz\n", {"form": "annif"}, r"a:1: expected text<TAB><uri> <uri>, got 3 colu"),
+        ("a", "x\t<> <b>\n", {"form": "annif"}, r"a:1: an empty URI in <> <b>"),
+        ("a", "__label__ x\n", {"form": "fasttext"}, r"a:1: __label__ without a name"),
+        ("a", "x\n", {"form": "pecos"}, r"a:1: expected labels<TAB>text, got no tab"),
+        ("a", "0,x\ty\n", {"form": "pecos"}, r"a:1: expected numbers of labels, got 'x'"),
+        ("a", "0::x\ty\n", {"form": "pecos"}, r"a:1: expected numbers of labels, got '0::x'"),
+        ("a", "5\ty\n", {"form": "pecos", "label_names": ["p"]}, r"a:1: label 5, but there are 1"),
+        ("a", "9" * 5000 + "\ty\n", {"form": "pecos", "label_names": ["p"]}, r"a:1: label 999"),
+        ("a", "1\ta\n", {"form": "libmultilabel"}, r"a:1: expected id<TAB>labels<TAB>text, got 2"),
+        ("a", b"\xff\n", {"form": "lines"}, r"a:1: invalid UTF-8 at byte 0 of the line"),
+    ],
+)  # fmt: skip
+def test_broken_files(tmp_path, name, content, options, message):
+    with pytest.raises(FormatError, match=message) as error:
+        read_texts(write(tmp_path / name, content), **options)
+    assert "\n" not in str(error.value)
+
+
+def test_one_name_may_have_separators(tmp_path):
+    path = write(tmp_path / "a.csv", 'text,labels\nx,"b;c"\ny,\n')
+    assert read_texts(path, label_separator="none").labels == [["b;c"], []]
+
+
+def test_documents_are_read_as_they_are_asked_for(tmp_path):
+    path = write(tmp_path / "a.csv", "text\n" + "x\n" * 10 + '"\n')
+    with open_corpus(path) as corpus:
+        documents = [next(corpus.documents) for _ in range(10)]
+        assert [(document.line, document.text) for document in documents[-2:]] == [
+            (10, "x"),
+            (11, "x"),
+        ]
+        with pytest.raises(FormatError, match="a quoted field does not end"):
+            next(corpus.documents)
+
+
+FIELDS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r\0"), max_size=8)
+
+
+@given(st.lists(st.tuples(FIELDS, FIELDS), min_size=1, max_size=6), st.booleans())
+def test_csv_is_that_of_python(tmp_path_factory, rows, quoted):
+    written = io.StringIO()
+    quoting = csv.QUOTE_ALL if quoted else csv.QUOTE_MINIMAL
+    writer = csv.writer(written, lineterminator="\n", quoting=quoting)
+    writer.writerows([("text", "labels"), *rows])
+    path = write(tmp_path_factory.mktemp("csv") / "a.csv", written.getvalue())
+    found = read_texts(path, label_separator="none")
+    assert found.texts == [text for text, _ in rows]
+    assert found.labels == [[label] if label else [] for _, label in rows]
+
+
+WORDS = st.text(st.characters(codec="utf-8", categories=["L", "N"]), min_size=1, max_size=5)
+
+
+@given(st.lists(st.tuples(st.lists(WORDS, min_size=1), st.lists(WORDS, min_size=1)), min_size=1))
+def test_every_format_says_the_same(tmp_path_factory, documents):
+    texts = [" ".join(words) for words, _ in documents]
+    labels = [names for _, names in documents]
+    pairs = list(zip(texts, labels, strict=True))
+    forms = {
+        "jsonl": [json.dumps({"text": text, "labels": names}) for text, names in pairs],
+        "csv": ["text,labels", *(f"{text},{' '.join(names)}" for text, names in pairs)],
+        "tsv": ["text\tlabels", *(f"{text}\t{' '.join(names)}" for text, names in pairs)],
+        "annif": [f"{text}\t{' '.join(f'<{name}>' for name in names)}" for text, names in pairs],
+        "fasttext": [" ".join([*(f"__label__{n}" for n in names), text]) for text, names in pairs],
+        "libmultilabel": [f"1\t{' '.join(names)}\t{text}" for text, names in pairs],
+        "lines": texts,
+    }
+    folder = tmp_path_factory.mktemp("forms")
+    labels_path = write(folder / "labels", "".join(" ".join(names) + "\n" for names in labels))
+    for form, lines in forms.items():
+        path = write(folder / form, "".join(f"{line}\n" for line in lines))
+        found = read_texts(
+            path, form=form, label_separator="space", labels_path=labels_path
+        )  # fmt: skip
+        assert found == (texts, labels), form
+
+
+PIECES = [
+    b'{"text": "a", "labels": ["b"]}\n', b"text,labels\n", b'"a ""b""",c\n', b"text\tlabels\n",
+    b"a\t<http://b> <c>\n", b"__label__a __label__b c\n", b"0,3::0.5\ttext\n", b"1\ta b\ttext\n",
+    b'"', b"\n", b"\t", b",", b"\xff", b"\xef\xbb\xbf", b"<>", b"__label__", b"0::1e999", b"\r",
+]  # fmt: skip
+
+
+@given(
+    st.sampled_from(CORPUS_FORMS),
+    st.lists(st.sampled_from(PIECES) | st.binary(max_size=4), max_size=8),
+)
+def test_any_bytes_are_read_or_refused_in_one_line(tmp_path_factory, form, pieces):
+    path = write(tmp_path_factory.mktemp("any") / "file", b"".join(pieces))
+    try:
+        texts, labels = read_texts(path, form=form)
+    except FormatError as error:
+        refusal = str(error)
+    else:
+        assert all(isinstance(text, str) for text in texts)
+        assert labels is None or all(name for names in labels for name in names)
+        return
+    assert refusal.startswith(str(path))
+    assert "\n" not in refusal
