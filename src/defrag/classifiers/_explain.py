@@ -94,7 +94,8 @@ class Explainable(Estimator):
         return snapshot(self)._explain(X, label, k)  # noqa: SLF001 - of the same class
 
     def _explain(self, X: MatrixLike, label: Any, k: int | None) -> Explanation | Explanations:
-        check_is_fitted(self)
+        if not hasattr(self, "n_labels_"):  # the general check is slow for a single row
+            check_is_fitted(self)
         row = self._check_row(X)
         number = None if label is None else self.find_label(label)
         return explain_point(self, row, number, k, label_of=self._label, names=self.vocabulary_)

@@ -3,25 +3,43 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy import sparse
 
+from defrag import _native
 from defrag.explain.formulas import secant
-from defrag.explain.leaving_out import attribute_by_orders
-from defrag.explain.parts import Attribution
+from defrag.explain.leaving_out import attribute_by_orders, scores_without, sums_without
+from defrag.explain.parts import Attribution, Parts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
+    from defrag._native import KernelRows
     from defrag.typing import Csr, Ids
 
     Scores = NDArray[np.float64]
 
-__all__ = ["Averaged", "Explainer", "Noted", "SingleIndex", "Transformed", "members_that_found"]
+__all__ = [
+    "Averaged",
+    "Explainer",
+    "Noted",
+    "SingleIndex",
+    "Transformed",
+    "members_that_found",
+    "own_features",
+    "search_notes",
+]
+
+
+# The score without it is computed for this many entries of a row where that takes a prediction.
+_MOST_LEFT_OUT = 1000
+# Rows by features, up to which a product is dense.
+_DENSE_CELLS = 1 << 20
 
 
 class Explainer(ABC):
@@ -53,17 +71,29 @@ class Explainer(ABC):
         """
         return attribute_by_orders(self.scores, row)
 
+    def take_apart(self, row: Csr) -> Parts:
+        """Return the contributions to the scores of a row, and the scores without its entries.
+
+        Unless a method overrides it, rows without each of the entries are scored, for the
+        entries with the largest contributions.
+        """
+        found = self.attribute(row)
+        largest = np.abs(found.contributions).max(axis=0, initial=0.0)
+        entries = np.argsort(-largest, kind="stable")[:_MOST_LEFT_OUT]
+        scores = scores_without(self.scores, row, entries)
+        without = np.full((row.nnz, scores.shape[1]), np.nan)
+        without[entries] = scores[2:]
+        return Parts(scores[0], scores[1], without, found)
+
 
 class SingleIndex(Explainer):
-    """Scores that are a function of one weighted sum each.
+    """Scores that are a function of one weighted sum of the unit row each.
 
     Parameters
     ----------
     weights : callable
         Returns the weights of rising features, (n_labels, n_features), and of the labels'
         constants, (n_labels,), float64.
-    unit : callable
-        Returns the rows as the weights take them.
     link : callable
         The function, of an array, element by element.
     known : ndarray of bool, shape (n_labels,)
@@ -73,28 +103,38 @@ class SingleIndex(Explainer):
     def __init__(
         self,
         weights: Callable[[Ids], tuple[Scores, Scores]],
-        unit: Callable[[Csr], Csr],
         link: Callable[[Scores], Scores],
         known: NDArray[np.bool_],
     ) -> None:
         self._weights = weights
-        self._unit = unit
         self._link = link
         self._known = known
 
     def scores(self, X: Csr) -> Scores:
         """Return the scores of the labels for the rows of a canonical matrix."""
-        narrow, features = only_own_features(self._unit(X))
+        features, product = own_features(_native.unit_rows(X, n_threads=1))
         weights, bias = self._weights(features)
-        return np.where(self._known, self._link(bias + narrow @ weights.T), 0.0)
+        return self._scores(bias + product(weights))
+
+    def _scores(self, sums: Scores) -> Scores:
+        return np.where(self._known, self._link(sums), 0.0)
 
     def attribute(self, row: Csr) -> Attribution:
         """Return summands of the weighted sum times the slope of the function."""
-        unit = self._unit(row)
-        weights, bias = self._weights(unit.indices)
-        summands = weights * unit.data.astype(np.float64)
-        slopes = secant(self._link, bias + summands.sum(axis=1), bias)
-        return Attribution.plain(summands * np.where(self._known, slopes, 0.0)[:, None])
+        return self.take_apart(row).attribution
+
+    def take_apart(self, row: Csr) -> Parts:
+        """Return the contributions to the scores of a row, and the scores without its entries."""
+        weights, bias = self._weights(row.indices)
+        summands = weights * _native.unit_rows(row, n_threads=1).data.astype(np.float64)
+        sums = bias + summands.sum(axis=1)
+        slopes = np.where(self._known, secant(self._link, sums, bias), 0.0)
+        return Parts(
+            self._scores(sums),
+            self._scores(bias),
+            self._scores(bias + sums_without(row, weights)),
+            Attribution.plain(summands * slopes[:, None]),
+        )
 
 
 class Transformed(Explainer):
@@ -154,6 +194,11 @@ class Noted(Explainer):
         """Return the contributions, with the notes."""
         return self.inner.attribute(row).with_notes(self.notes)
 
+    def take_apart(self, row: Csr) -> Parts:
+        """Return the contributions, with the notes, and the scores without entries."""
+        parts = self.inner.take_apart(row)
+        return replace(parts, attribution=parts.attribution.with_notes(self.notes))
+
 
 @dataclass(frozen=True)
 class Averaged(Explainer):
@@ -201,17 +246,27 @@ class Averaged(Explainer):
         return Attribution(
             np.sum([part.contributions for part in parts], axis=0),
             [[step for part in parts for step in part.paths[i]] for i in range(n_labels)],
-            [self._notes(i) for i in range(n_labels)],
+            search_notes(self.found, self.missed),
             parts[0].how,
         )
 
-    def _notes(self, i: int) -> tuple[str, ...]:
-        n_found, n_members = int(self.found[i].sum()), self.found.shape[1]
-        if self.missed[i]:
-            return ("the search does not find this label: its score is that of a full search",)
-        if n_found < n_members:
-            return (f"{n_found} of {n_members} members find this label; it is 0 in the others",)
-        return ()
+
+def search_notes(found: NDArray[np.bool_], missed: NDArray[np.bool_]) -> list[tuple[str, ...]]:
+    """Return what should be known about the search for each label; see :class:`Averaged`."""
+    if found.all() and not missed.any():
+        return [()] * len(found)
+    n_members = found.shape[1]
+    notes: list[tuple[str, ...]] = []
+    for n_found, not_found in zip(found.sum(axis=1).tolist(), missed.tolist(), strict=True):
+        if not_found:
+            note = "the search does not find this label: its score is that of a full search"
+        elif n_found < n_members:
+            note = f"{n_found} of {n_members} members find this label; it is 0 in the others"
+        else:
+            notes.append(())
+            continue
+        notes.append((note,))
+    return notes
 
 
 def members_that_found(
@@ -239,8 +294,28 @@ def members_that_found(
     return found, missed
 
 
-def only_own_features(X: Csr) -> tuple[Csr, Ids]:
-    """Return a matrix without empty columns, and the features that are left."""
+def own_features(X: KernelRows) -> tuple[Ids, Callable[[Scores], Scores]]:
+    """Return the features that occur in some rows, and the product of the rows with weights.
+
+    Parameters
+    ----------
+    X : KernelRows
+        The rows.
+
+    Returns
+    -------
+    features : ndarray of int32
+        The features, rising.
+    product : callable
+        Returns the product, (n_rows, n_sums), with weights of the features, (n_sums,
+        n_features).
+    """
     features, columns = np.unique(X.indices, return_inverse=True)
-    narrow = type(X)((X.data, columns, X.indptr), shape=(X.shape[0], len(features)))
-    return narrow, features.astype(np.int32)
+    shape = len(X.indptr) - 1, len(features)
+    narrow: Any
+    if shape[0] * shape[1] <= _DENSE_CELLS:
+        narrow = np.zeros(shape)
+        narrow[np.repeat(np.arange(shape[0]), np.diff(X.indptr)), columns] = X.data
+    else:
+        narrow = sparse.csr_array((X.data.astype(np.float64), columns, X.indptr), shape=shape)
+    return features, lambda weights: narrow @ weights.T

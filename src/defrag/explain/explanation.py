@@ -6,10 +6,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from scipy import sparse
 
 from defrag.explain._highlight import Segment, highlight
-from defrag.explain.leaving_out import scores_without
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,8 +21,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Contribution", "Explanation", "Explanations", "Segment", "explain_row"]
 
-# The score without it is computed for this many entries of a row, the largest contributions.
-_MOST_LEFT_OUT = 1000
 # Features that are shown; the others are added up.
 _SHOWN = 10
 
@@ -64,8 +60,8 @@ class Explanation:
     contributions : ndarray of float64
         What they contribute: ``base + contributions.sum()`` is the score.
     without : ndarray of float64
-        The score of the point without each feature, the search held fixed; NaN beyond the
-        1,000 features with the largest contributions.
+        The score of the point without each feature, the search held fixed. Where it takes a
+        prediction each, NaN beyond the 1,000 features with the largest contributions.
     path : tuple of Step
         The path to the label in each tree; empty for methods without label trees.
     how : str
@@ -221,13 +217,9 @@ def explain_row(
     names : sequence of str, optional
         The names of all features.
     """
-    found = explainer.attribute(row)
+    parts = explainer.take_apart(row)
+    found = parts.attribution
     sizes = np.abs(found.contributions)
-    most = np.argsort(-sizes.max(axis=0, initial=0.0), kind="stable")[:_MOST_LEFT_OUT]
-    empty = sparse.csr_array((1, row.shape[1]), dtype=row.dtype)
-    ends = explainer.scores(sparse.csr_array(sparse.vstack([row, empty], format="csr")))
-    without = np.full((row.nnz, len(labels)), np.nan)
-    without[most] = scores_without(explainer.scores, row, most)
     ids = row.indices.tolist()
     own = list(map(str, ids)) if names is None else [names[j] for j in ids]
     explanations = []
@@ -237,20 +229,16 @@ def explain_row(
             Explanation(
                 label=label,
                 label_id=label_id,
-                score=float(ends[0, i]),
-                base=float(ends[1, i]),
+                score=float(parts.scores[i]),
+                base=float(parts.bases[i]),
                 features=row.indices[order].astype(np.int32),
                 names=[own[j] for j in order],
                 values=row.data[order],
                 contributions=found.contributions[i, order],
-                without=without[order, i],
-                path=tuple(_sorted(step, order) for step in found.paths[i]),
+                without=parts.without[order, i],
+                path=tuple(step.in_order(order) for step in found.paths[i]),
                 how=found.how,
                 notes=tuple(found.notes[i]),
             )
         )
     return Explanations(explanations)
-
-
-def _sorted(step: Step, order: NDArray[np.int64]) -> Step:
-    return replace(step, contributions=step.contributions[order])

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     Scores = Callable[[Csr], NDArray[np.float64]]
 
-__all__ = ["attribute_by_orders", "scores_without"]
+__all__ = ["attribute_by_orders", "scores_without", "sums_without"]
 
 # Orders come in pairs: a random one and its reverse.
 _PAIRS = 5
@@ -29,7 +29,7 @@ _ENTRIES_AT_A_TIME = 1 << 22
 
 
 def scores_without(scores: Scores, row: Csr, entries: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the scores of a row without each of some entries.
+    """Return the scores of a row, of a row without features, and without each of some entries.
 
     Parameters
     ----------
@@ -42,14 +42,42 @@ def scores_without(scores: Scores, row: Csr, entries: NDArray[np.int64]) -> NDAr
 
     Returns
     -------
-    without : ndarray of float64, shape (len(entries), n_labels)
+    scores : ndarray of float64, shape (2 + len(entries), n_labels)
     """
+    present = np.ones((2 + len(entries), row.nnz), dtype=np.bool_)
+    present[1] = False
+    present[np.arange(len(entries)) + 2, entries] = False
     step = max(1, _ENTRIES_AT_A_TIME // max(1, row.nnz))
     found = [
-        scores(_rows(row, np.arange(row.nnz)[None, :] != entries[first : first + step, None]))
-        for first in range(0, max(1, len(entries)), step)
+        scores(_rows(row, present[first : first + step])) for first in range(0, len(present), step)
     ]
     return np.concatenate(found)
+
+
+def sums_without(row: Csr, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return weighted sums of the L2-normalised row without each of its entries.
+
+    Parameters
+    ----------
+    row : csr_array, shape (1, n_features)
+        The row.
+    weights : ndarray of float64, shape (n_sums, n_entries)
+        The weights of the entries in each sum.
+
+    Returns
+    -------
+    sums : ndarray of float64, shape (n_entries, n_sums)
+    """
+    values = row.data.astype(np.float64)
+    squares = values * values
+    total = squares.sum()
+    rest = total - squares
+    # Where nearly nothing is left, the difference would be rounding errors.
+    for entry in np.flatnonzero(rest < 1e-6 * total):
+        rest[entry] = squares[:entry].sum() + squares[entry + 1 :].sum()
+    lengths = np.where(rest > 0, np.sqrt(rest), np.inf)
+    summands = weights * values
+    return np.asarray((summands.sum(axis=1)[:, None] - summands).T / lengths[:, None])
 
 
 def attribute_by_orders(scores: Scores, row: Csr) -> Attribution:

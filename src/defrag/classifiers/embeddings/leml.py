@@ -227,7 +227,7 @@ class LEML(Classifier):
             return bend(products.astype(np.float32)).astype(np.float64)
 
         known = self.labels_[outputs] == labels
-        return SingleIndex(weights, lambda X: unit_rows(X, 1), link, known)
+        return SingleIndex(weights, link, known)
 
     def restricted(self, labels: Ids) -> LEML:
         """Return a classifier that has the factors of some labels only."""

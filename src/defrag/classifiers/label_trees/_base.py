@@ -24,8 +24,8 @@ from defrag.classifiers.label_trees._blocks import (
     join_blocks,
     node_blocks,
 )
-from defrag.classifiers.label_trees._explain import TreeExplainer
-from defrag.explain.explainers import Averaged, members_that_found
+from defrag.classifiers.label_trees._explain import TreeScore, TreesExplainer
+from defrag.explain.explainers import members_that_found
 from defrag.trees.balanced import build_tree
 from defrag.trees.seeds import member_seeds
 from defrag.trees.vectors import label_vectors
@@ -72,8 +72,9 @@ class TrainedTree:
 
     def places(self, labels: Ids) -> Ids:
         """Return the places of labels in the order of the tree, -1 for one that is not in it."""
-        known = labels < len(self._place_of_label)
-        return np.where(known, self._place_of_label[np.where(known, labels, 0)], -1)
+        found = self._place_of_label.take(labels, mode="clip")
+        found[labels >= len(self._place_of_label)] = -1
+        return found
 
     def __getstate__(self) -> dict[str, Any]:
         # What is built on first use is not part of the model.
@@ -198,22 +199,13 @@ class TreeClassifier(Divisible):
 
     def explainer(self, row: Csr | None, labels: Ids, k: int) -> Explainer:
         """Return the scores of labels along their paths; see :meth:`Classifier.explainer`."""
-        parts = [
-            TreeExplainer(
-                member,
-                labels,
-                loss=self._loss(),
-                discount=self._discount,
-                power=self._power,
-            )
-            for member in self.trees_
-        ]
-        if len(parts) == 1:
-            return parts[0]
-        if row is None:
-            return Averaged.of_all(parts, len(labels))
-        answers = self._answers(row, k, exhaustive=False)
-        return Averaged(parts, *members_that_found([found for found, _ in answers], labels))
+        found = np.ones((len(labels), len(self.trees_)), dtype=np.bool_)
+        missed = np.zeros(len(labels), dtype=np.bool_)
+        if row is not None and len(self.trees_) > 1:
+            answers = [ranked for ranked, _ in self._answers(row, k, exhaustive=False)]
+            found, missed = members_that_found(answers, labels)
+        rule = TreeScore(self._loss(), self._discount, self._power)
+        return TreesExplainer(self.trees_, labels, rule, found=found, missed=missed)
 
     def _search(
         self, member: TrainedTree, rows: KernelRows, k: int, *, few: bool, exhaustive: bool

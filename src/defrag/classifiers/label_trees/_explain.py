@@ -1,114 +1,197 @@
-"""Scores of labels in a label tree, taken apart along their paths."""
+"""Scores of labels in label trees, taken apart along their paths."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from defrag import _native
-from defrag.classifiers._base import unit_rows
-from defrag.explain.explainers import Explainer, only_own_features
+from defrag.explain.explainers import Explainer, own_features, search_notes
 from defrag.explain.formulas import logarithmic_mean, secant
-from defrag.explain.parts import FROM_WEIGHTS, Attribution, Step
+from defrag.explain.leaving_out import sums_without
+from defrag.explain.parts import FROM_WEIGHTS, Attribution, Parts, Step
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
-    from defrag._native import LabelPaths
     from defrag.classifiers.label_trees._base import TrainedTree
     from defrag.typing import Csr, Ids
 
     Values = NDArray[np.float64]
 
-__all__ = ["TreeExplainer"]
+__all__ = ["TreeScore", "TreesExplainer"]
 
 
-class TreeExplainer(Explainer):
-    """The scores of some labels in one tree.
+@dataclass(frozen=True)
+class TreeScore:
+    """How the margins on a path become the score of a label.
 
-    The score of a label is ``exp(sum of c L(m))`` over the steps of its path, m being the
-    margin of a step, ``L(m) = -max(0, 1 - m) ** power`` or ``-log(1 + exp(-m))``, and c the
-    discount of the steps that follow.
+    The score is ``exp(sum of c L(m))`` over the steps of a path, m being the margin of a step
+    and c the discounts of the steps that follow.
 
-    Parameters
+    Attributes
     ----------
-    member : TrainedTree
-        The tree.
-    labels : ndarray of int32
-        The labels; one that is not in the tree scores 0.
     loss : {"squared_hinge", "logistic"}
-        Whether L is a hinge.
+        Whether ``L(m)`` is ``-max(0, 1 - m) ** power`` or ``-log(1 + exp(-m))``.
     discount : float
         The factor of the log score of a node in that of its children.
     power : int
         The exponent of the hinge.
     """
 
-    def __init__(
-        self, member: TrainedTree, labels: Ids, *, loss: str, discount: float, power: int
-    ) -> None:
-        self._member = member
-        self._n_labels = len(labels)
-        places = member.places(labels)
-        self._known = np.flatnonzero(places >= 0)
-        self._places = places[self._known]
-        self._hinge = loss != "logistic"
-        self._discount = discount
-        self._power = power
+    loss: str
+    discount: float
+    power: int
 
-    def _paths(self, features: Ids) -> LabelPaths:
-        tree = self._member
-        return _native.label_paths(tree.tree, tree.weights, self._places, features)
-
-    def _gain(self, margins: Values) -> Values:
+    def gain(self, margins: Values) -> Values:
         """Return L of margins."""
-        if self._hinge:
-            return np.asarray(-(np.maximum(0.0, 1.0 - margins) ** self._power))
-        return -np.logaddexp(0.0, -margins)
+        if self.loss == "logistic":
+            return -np.logaddexp(0.0, -margins)
+        return np.asarray(-(np.maximum(0.0, 1.0 - margins) ** self.power))
 
-    def _discounts(self, paths: LabelPaths) -> Values:
-        """Return c of each step: the discounts of the steps after it."""
-        last = np.repeat(paths.step_ptr[1:] - 1, np.diff(paths.step_ptr))
-        return np.asarray(self._discount ** (last - np.arange(len(last))), dtype=np.float64)
+
+@dataclass(frozen=True)
+class _Paths:
+    """The paths to labels in several trees, one after the other.
+
+    Path p goes to label ``label[p]`` in tree ``member[p]`` and has the steps from
+    ``begin[p]`` on; step s is of path ``path[s]`` and has a node, a child, a discount c, a bias
+    and a row of weights.
+    """
+
+    label: Ids
+    member: Ids
+    path: Ids
+    begin: NDArray[np.int64]
+    nodes: Ids
+    children: Ids
+    discounts: Values
+    bias: Values
+    weights: Values
+
+    def sums(self, steps: Values) -> Values:
+        """Add up the last axis of numbers of steps over the paths."""
+        return np.add.reduceat(steps, self.begin, axis=-1)
+
+
+class TreesExplainer(Explainer):
+    """The scores of some labels in an ensemble of trees.
+
+    Parameters
+    ----------
+    members : sequence of TrainedTree
+        The trees.
+    labels : ndarray of int32
+        The labels; one that is not in a tree scores 0 there.
+    rule : TreeScore
+        How margins become scores.
+    found : ndarray of bool, shape (n_labels, n_members)
+        The trees whose search found each label; it counts as 0 in the others.
+    missed : ndarray of bool, shape (n_labels,)
+        The labels that no search found; all trees count for them.
+    """
+
+    def __init__(
+        self,
+        members: Sequence[TrainedTree],
+        labels: Ids,
+        rule: TreeScore,
+        *,
+        found: NDArray[np.bool_],
+        missed: NDArray[np.bool_],
+    ) -> None:
+        self._members = members
+        self._rule = rule
+        self._found, self._missed = found, missed
+        self._places = [member.places(labels) for member in members]
+        for number, places in enumerate(self._places):
+            places[~found[:, number]] = -1
+
+    def _paths(self, features: Ids) -> _Paths | None:
+        """Return the paths to labels that count, or None if there are none."""
+        known = [np.flatnonzero(places >= 0) for places in self._places]
+        if not any(map(len, known)):
+            return None
+        parts = [
+            _native.label_paths(one.tree, one.weights, places[own], features)
+            for one, places, own in zip(self._members, self._places, known, strict=True)
+        ]
+        n_steps = np.concatenate([np.diff(part.step_ptr) for part in parts])
+        end = np.cumsum(n_steps)
+        path = np.repeat(np.arange(len(end), dtype=np.int32), n_steps)
+        following = end[path] - 1 - np.arange(end[-1])
+        return _Paths(
+            label=np.concatenate(known).astype(np.int32),
+            member=np.repeat(np.arange(len(parts), dtype=np.int32), list(map(len, known))),
+            path=path,
+            begin=end - n_steps,
+            nodes=np.concatenate([part.nodes for part in parts]),
+            children=np.concatenate([part.outputs for part in parts]),
+            discounts=self._rule.discount ** following.astype(np.float64),
+            bias=np.concatenate([part.bias for part in parts]).astype(np.float64),
+            weights=np.concatenate([part.weights for part in parts]).astype(np.float64),
+        )
+
+    def _mean(self, paths: _Paths, logs: Values) -> Values:
+        """Return the mean scores of labels for the log scores of paths in the last axis."""
+        share = np.zeros((len(paths.label), len(self._found)))
+        share[np.arange(len(paths.label)), paths.label] = 1.0 / len(self._members)
+        return np.asarray(np.exp(logs) @ share)
+
+    def _scores(self, paths: _Paths, margins: Values) -> Values:
+        return self._mean(paths, paths.sums(paths.discounts * self._rule.gain(margins)))
 
     def scores(self, X: Csr) -> Values:
         """Return the scores of the labels for the rows of a canonical matrix."""
-        scores = np.zeros((X.shape[0], self._n_labels))
-        if not len(self._known):
-            return scores
-        narrow, features = only_own_features(unit_rows(X, 1))
+        features, product = own_features(_native.unit_rows(X, n_threads=1))
         paths = self._paths(features)
-        margins: Values = narrow @ paths.weights.T.astype(np.float64) + paths.bias
-        logs = self._discounts(paths) * self._gain(margins)
-        scores[:, self._known] = np.exp(np.add.reduceat(logs, paths.step_ptr[:-1], axis=1))
-        return scores
+        if paths is None:
+            return np.zeros((X.shape[0], len(self._found)))
+        return self._scores(paths, paths.bias + product(paths.weights))
 
     def attribute(self, row: Csr) -> Attribution:
         """Return the products of weights and values, as parts of the score."""
-        unit = unit_rows(row, 1)
-        contributions = np.zeros((self._n_labels, row.nnz))
-        steps: list[list[Step]] = [[] for _ in range(self._n_labels)]
-        if len(self._known):
-            paths = self._paths(unit.indices)
-            bias = paths.bias.astype(np.float64)
-            summands = paths.weights * unit.data.astype(np.float64)
-            margins = bias + summands.sum(axis=1)
-            c = self._discounts(paths)
-            gains, base_gains = c * self._gain(margins), c * self._gain(bias)
-            begins = paths.step_ptr[:-1]
-            means = logarithmic_mean(
-                np.add.reduceat(gains, begins), np.add.reduceat(base_gains, begins)
+        return self.take_apart(row).attribution
+
+    def take_apart(self, row: Csr) -> Parts:
+        """Return the contributions to the scores of a row, and the scores without its entries."""
+        n_labels = len(self._found)
+        steps: list[list[Step]] = [[] for _ in range(n_labels)]
+        contributions = np.zeros((n_labels, row.nnz))
+        notes = search_notes(self._found, self._missed)
+        paths = self._paths(row.indices)
+        if paths is None:
+            nothing, without = np.zeros(n_labels), np.zeros((row.nnz, n_labels))
+            attribution = Attribution(contributions, steps, notes, FROM_WEIGHTS)
+            return Parts(nothing, nothing, without, attribution)
+        gain, c = self._rule.gain, paths.discounts
+        summands = paths.weights * _native.unit_rows(row, n_threads=1).data.astype(np.float64)
+        margins = paths.bias + summands.sum(axis=1)
+        gains, base_gains = c * gain(margins), c * gain(paths.bias)
+        logs, base_logs = paths.sums(gains), paths.sums(base_gains)
+        means = logarithmic_mean(logs, base_logs) / len(self._members)
+        slopes = c * secant(gain, margins, paths.bias) * means[paths.path]
+        parts = summands * slopes[:, None]
+        np.add.at(contributions, paths.label[paths.path], parts)
+        for s, (label, member, node, child, score, base) in enumerate(
+            zip(
+                paths.label[paths.path].tolist(),
+                paths.member[paths.path].tolist(),
+                paths.nodes.tolist(),
+                paths.children.tolist(),
+                np.exp(gains).tolist(),
+                np.exp(base_gains).tolist(),
+                strict=True,
             )
-            slopes = c * secant(self._gain, margins, bias)
-            slopes *= np.repeat(means, np.diff(paths.step_ptr))
-            parts = summands * slopes[:, None]
-            contributions[self._known] = np.add.reduceat(parts, begins, axis=0)
-            factors, base_factors = np.exp(gains).tolist(), np.exp(base_gains).tolist()
-            nodes, children = paths.nodes.tolist(), paths.outputs.tolist()
-            for number, label in enumerate(self._known.tolist()):
-                steps[label] = [
-                    Step(0, nodes[s], children[s], factors[s], base_factors[s], parts[s])
-                    for s in range(paths.step_ptr[number], paths.step_ptr[number + 1])
-                ]
-        return Attribution(contributions, steps, [()] * self._n_labels, FROM_WEIGHTS)
+        ):
+            steps[label].append(Step(member, node, child, score, base, parts[s]))
+        return Parts(
+            self._mean(paths, logs),
+            self._mean(paths, base_logs),
+            self._scores(paths, paths.bias + sums_without(row, paths.weights)),
+            Attribution(contributions, steps, notes, FROM_WEIGHTS),
+        )

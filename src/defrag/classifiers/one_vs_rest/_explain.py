@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import expit
 
-from defrag.classifiers._base import unit_rows
 from defrag.explain.explainers import Explainer, SingleIndex
 
 if TYPE_CHECKING:
@@ -28,7 +27,7 @@ def flat_explainer(flat: FlatWeights, labels: Ids) -> Explainer:
     def weights(features: Ids) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         return weights_of(flat, outputs, features), flat.bias[outputs].astype(np.float64)
 
-    return SingleIndex(weights, lambda X: unit_rows(X, 1), expit, known)
+    return SingleIndex(weights, expit, known)
 
 
 def weights_of(flat: FlatWeights, outputs: NDArray[np.int64], features: Ids) -> NDArray[np.float64]:
