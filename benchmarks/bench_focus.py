@@ -83,10 +83,10 @@ def trees(n_trees: int, budgets: list[Any]) -> dict[str, Trial]:
 
 
 def run_budgets(runs: list[tuple[int, Fold]], title: str, args: argparse.Namespace) -> None:
-    trials = trees(1, [6.0, 8.0, None])
+    trials = trees(1, [4.0, 6.0, 8.0, None])
     trials["1 tree, Hybrid"] = on_groups(LabelTree())
     compare(title, trials, runs, costs=False, out=args.json)
-    trials = trees(3, [8.0])
+    trials = trees(3, [4.0, 8.0])
     trials["3 trees, Hybrid"] = on_groups(LabelTree(3))
     compare(title, trials, runs, costs=False, out=args.json)
 
@@ -142,7 +142,7 @@ def run_energy(runs: list[tuple[int, Fold]], title: str, args: argparse.Namespac
     trials: dict[str, Trial] = {"plain": lambda seed: Reduced(seed, everything)}
     for budget in (4.0, 6.0, 8.0):
         trials[f"budget {budget}"] = partial(Reduced, reduction=by(pilot, budget))
-    for share in (0.8, 0.9, 0.95, 0.98):
+    for share in (0.9, 0.95, 0.98, 0.99):
         trials[f"energy {share}"] = partial(Reduced, reduction=by_energy(share))
     compare(title, trials, runs, costs=False, out=args.json)
 

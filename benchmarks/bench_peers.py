@@ -19,7 +19,7 @@ from defrag import load_dataset
 from peer_floors import print_floors
 from peer_runs import OURS, PEERS, PEERS_VENV, Result, peers_python, prepare, run_ours, run_peer
 
-DATA = ("eurlex-4k", "debian")
+DATA = ("eurlex-4k", "debian", "tibkat-core")
 
 
 def run(names: list[str], repeats: int, venv: Path) -> dict[str, dict[str, Result]]:

@@ -16,13 +16,13 @@ import numpy as np
 from scipy import sparse
 
 from common import cpu_seconds, unit
-from defrag import LabelTree, Parabel, load, write_xmc
+from defrag import Focused, LabelTree, Parabel, load, write_xmc
 from defrag.metrics import evaluate
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from defrag.classifiers.label_trees._base import TreeClassifier
+    from defrag.classifiers._base import Classifier
     from defrag.io.datasets import Dataset
 
 HERE = Path(__file__).resolve().parent
@@ -42,11 +42,13 @@ PEERS = {
     "napkinXC": "napkinxc_run.py",
 }
 
-OURS: dict[str, Callable[[], TreeClassifier]] = {
+OURS: dict[str, Callable[[], Classifier]] = {
     "LabelTree 1": lambda: LabelTree(random_state=0),
     "LabelTree 3 fast": lambda: LabelTree(3, preset="fast", random_state=0),
     "LabelTree 3": lambda: LabelTree(3, random_state=0),
     "LabelTree small": lambda: LabelTree(2, preset="fast", weight_threshold=0.15, random_state=0),
+    "Focused 1": lambda: Focused(LabelTree(), random_state=0),
+    "Focused 3": lambda: Focused(LabelTree(3), random_state=0),
     "Parabel 3": lambda: Parabel(3, random_state=0),
 }
 
@@ -130,7 +132,7 @@ def run_ours(name: str, folder: Path, data: Dataset, repeats: int) -> Result:
     )
 
 
-def single_row_ms(model: TreeClassifier, X: sparse.csr_array) -> float:
+def single_row_ms(model: Classifier, X: sparse.csr_array) -> float:
     """Give the median CPU time of a call with one row."""
     times = []
     for row in [X[[i]] for i in range(min(N_SINGLE, X.shape[0]))]:
@@ -140,7 +142,7 @@ def single_row_ms(model: TreeClassifier, X: sparse.csr_array) -> float:
     return statistics.median(times) / 1e6
 
 
-def saved(model: TreeClassifier, file: Path, weights: str) -> tuple[int, TreeClassifier]:
+def saved(model: Classifier, file: Path, weights: str) -> tuple[int, Classifier]:
     """Give the size of the model's file, and what is read from it: what users predict with."""
     model.save(file, weights=weights)
     return file.stat().st_size, load(file)

@@ -47,7 +47,7 @@ def test_quick_demo_compares_classifiers():
     rows = {row["method"]: row for row in said["classifiers"]}
     assert list(rows) == [
         "Parabel, all words", "LabelTree, all words", "LabelTree, DEFRAG-X",
-        "LabelTree, DEFRAG-XY", "LabelTree, Hybrid",
+        "LabelTree, DEFRAG-XY", "LabelTree, Hybrid", "LabelTree, focused",
     ]  # fmt: skip
     for row in rows.values():
         assert row["P@1"] > 50
@@ -69,6 +69,6 @@ def test_demo_marks_right_and_wrong(monkeypatch):
     monkeypatch.setattr("defrag.cli.demo.load_dataset", lambda _: tiny)
     said = run_well("demo", "--max-cluster-size", "4")
     assert said == re.sub(r"\x1b\[", "", said)
-    for part in ("LMI", "LabelTree, Hybrid", "+[label0]", "-[label", "word", "+ right, - wrong"):
+    for part in ("LMI", "LabelTree, focused", "+[label0]", "-[label", "word", "+ right, - wrong"):
         assert part in said
     assert run_well("demo", "--seed", "1", "--json") != run_well("demo", "--seed", "2", "--json")

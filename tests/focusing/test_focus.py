@@ -62,10 +62,21 @@ def test_budget_counts_entries():
     for budget, wanted in (
         (1.5, np.minimum(sizes, np.ceil(1.5 * np.sqrt(sizes)))),
         (None, sizes),
-        ("auto", np.minimum(sizes, np.ceil(8 * np.sqrt(sizes)))),
+        ("auto", np.minimum(sizes, np.ceil(5 * np.sqrt(sizes)))),
     ):
         kept = np.diff(Focus(budget, random_state=0).fit(X, Y).transform(X).indptr)
         np.testing.assert_array_equal(kept, wanted)
+
+
+def test_auto_budget_follows_the_entries_of_features(tmp_path):
+    X, Y = make_data()
+    focus = Focus(random_state=0).fit(X, Y)
+    assert 64 <= X.nnz / X.shape[1] < 128
+    assert focus.auto_budget_ == 5
+    few = Focus(random_state=0).fit(X[:50], Y[:50])
+    assert few.auto_budget_ == 4
+    focus.save(tmp_path / "a")
+    assert load(tmp_path / "a").auto_budget_ == 5
 
 
 def test_power_zero_leaves_values():

@@ -17,6 +17,7 @@ from defrag.classifiers import Agglomerated, LabelTree, Parabel
 from defrag.cli._console import JsonFlag, examples, print_json, print_message
 from defrag.cli._demo_tables import accuracy_table, clustering_table, example_table
 from defrag.cli._models import PRESETS, Preset
+from defrag.focusing import Focused
 from defrag.io import load_dataset
 from defrag.io.datasets import Split
 from defrag.metrics import balance, evaluate, loss_of_mutual_information
@@ -32,8 +33,8 @@ __all__ = ["HELP", "demo"]
 HELP = (
     "Compare the methods on the bundled data.\n\n"
     "The data are Debian packages: the words of their descriptions, and the packages they "
-    "depend on. The demo groups words, trains classifiers on all words and on groups, and "
-    "shows some predictions. It takes less than two minutes."
+    "depend on. The demo groups words, trains classifiers on all words, on groups and on the "
+    "words that matter, and shows some predictions. It takes less than two minutes."
 ) + examples(
     "defrag demo",
     "defrag demo --quick",
@@ -137,6 +138,7 @@ def _classifiers(
         groups = _groups(preset, max_cluster_size=max_cluster_size)
         base = LabelTree(n_trees, verbose=1)
         plain[f"LabelTree, {_NAMES[preset]}"] = Agglomerated(base, groups, **settings)
+    plain["LabelTree, focused"] = Focused(LabelTree(n_trees, verbose=1), **settings)
     return plain
 
 

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Focus"]
 
-AUTO_BUDGET = 8.0
-"""The budget of "auto"; chosen on splits of training data, see docs/focus.md."""
+LEAST_AUTO, MOST_AUTO = 4, 8
+"""Bounds of the budget of "auto"; chosen on splits of training data, see docs/faster.md."""
 
 _LEAST_WEIGHT = 1e-3
 
@@ -42,7 +42,8 @@ class Focus(OneToOneFeatureMixin, TransformerMixin, Estimator):
     ----------
     budget : float, None or "auto", default="auto"
         Entries kept of a row, as a multiple of the square root of its number of entries; None
-        keeps all and only re-weights; "auto" is 8.
+        keeps all and only re-weights; "auto" is between 4, where features are rare and dropping
+        entries prevents overfitting, and 8, where they are frequent.
     power : float, default=0.5
         The relative importance of a feature is raised to this power to become its factor; 0
         leaves the values as they are.
@@ -57,6 +58,9 @@ class Focus(OneToOneFeatureMixin, TransformerMixin, Estimator):
         The importance of each feature; 0 for one that the pilot has no weight for.
     factor_ : ndarray of float32, shape (n_features,)
         What the values of each feature are multiplied by.
+    auto_budget_ : int
+        The budget of "auto": the binary digits of the mean number of entries of a feature,
+        minus 2, between 4 and 8.
     n_features_in_ : int
         The number of features of X.
 
@@ -136,6 +140,7 @@ class Focus(OneToOneFeatureMixin, TransformerMixin, Estimator):
         importance = feature_importance(rows, Y, seed=seed, n_threads=threads)
         self.importance_: Floats = importance
         self.factor_: Floats = self._factors(importance)
+        self.auto_budget_: int = auto_budget(X)
         return self
 
     def _factors(self, importance: Floats) -> Floats:
@@ -166,7 +171,7 @@ class Focus(OneToOneFeatureMixin, TransformerMixin, Estimator):
         """Transform the rows of a canonical matrix."""
         budget = self.check_parameter("budget")
         if budget == "auto":
-            budget = AUTO_BUDGET
+            budget = self.auto_budget_
         return _native.focus_rows(
             X,
             self.importance_,
@@ -181,3 +186,19 @@ class Focus(OneToOneFeatureMixin, TransformerMixin, Estimator):
         tags.target_tags.required = True
         tags.transformer_tags.preserves_dtype = ["float32"]
         return tags
+
+
+def auto_budget(X: Csr) -> int:
+    """Return the budget of "auto" for training points.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy import sparse
+    >>> from defrag.focusing.focus import auto_budget
+    >>> [auto_budget(sparse.csr_array(np.ones((n, 3)))) for n in (1, 63, 64, 300, 10_000)]
+    [4, 4, 5, 7, 8]
+    """
+    n_used = int(np.count_nonzero(np.bincount(X.indices, minlength=1)))
+    digits = (int(X.nnz) // max(1, n_used)).bit_length()
+    return min(max(digits - 2, LEAST_AUTO), MOST_AUTO)

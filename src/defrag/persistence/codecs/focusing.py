@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from defrag._parameters import Int
+from defrag.focusing.focus import LEAST_AUTO, MOST_AUTO
 from defrag.persistence._checks import check_finite, check_length, check_size
 from defrag.persistence._schema import Array, Child, Part, Schema
 from defrag.persistence.codecs._base import MOST, SEED, Codec, SaveOptions, Unfitted, stored_rules
@@ -27,7 +28,7 @@ class FocusCodec(Codec):
     def __init__(self, estimator: type[Focus]) -> None:
         schema = Schema(
             parameters=stored_rules(estimator, {**estimator.parameter_rules, "random_state": SEED}),
-            state={"n_features": Int(1, MOST)},
+            state={"n_features": Int(1, MOST), "auto_budget": Int(LEAST_AUTO, MOST_AUTO)},
             arrays={
                 "importance": Array("float32"),
                 "factor": Array("float32"),
@@ -40,7 +41,8 @@ class FocusCodec(Codec):
         """Turn a fitted focus into a part."""
         arrays: dict[str, Any] = {"importance": model.importance_, "factor": model.factor_}
         arrays |= pack_feature_names(model)
-        return Part(self.parameters(model), {"n_features": int(model.n_features_in_)}, arrays)
+        state = {"n_features": int(model.n_features_in_), "auto_budget": model.auto_budget_}
+        return Part(self.parameters(model), state, arrays)
 
     def summary(self, part: Part) -> dict[str, int]:
         """Return the number of features."""
@@ -50,6 +52,7 @@ class FocusCodec(Codec):
         """Check the arrays and return the focus."""
         model = self.rebuild(part.parameters)
         model.n_features_in_ = part.state["n_features"]
+        model.auto_budget_ = part.state["auto_budget"]
         for name in ("importance", "factor"):
             check_length(part, name, model.n_features_in_)
             check_finite(part, name, low=0)
