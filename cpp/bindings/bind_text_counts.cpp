@@ -65,8 +65,12 @@ void bind_corpus(nb::module_& m) {
         .def("words", [](const TextCorpus& self) { return to_strings(self.words); })
         .def(
             "replace_words",
-            [](TextCorpus& self, const nb::list& words) { self.replace_words(text_views(words)); },
-            "words"_a)
+            [](TextCorpus& self, const nb::list& words, unsigned n_threads) {
+                const Texts views = text_views(words);
+                run(n_threads, nb::none(),
+                    [&](const Context& context) { self.replace_words(context, views); });
+            },
+            "words"_a, nb::kw_only(), "n_threads"_a)
         .def(
             "choose_terms",
             [](TextCorpus& self, bool pairs, std::int32_t least, std::int32_t most,

@@ -8,22 +8,15 @@
 namespace defrag {
 namespace {
 
-constexpr std::int64_t kTextsPerBlock = 1024;
+constexpr std::int64_t kTextsPerBlock = TextCorpus::kTextsPerBlock;
 
 struct Worker {
     Words words;
     Vocabulary vocabulary;
 };
 
-/// The texts of one block, in the numbers of the worker that read them.
-struct Block {
-    unsigned worker = 0;
-    Vector<std::int64_t> sizes;
-    Vector<std::int32_t> tokens;
-};
-
 void split_block(const Texts& texts, std::int64_t begin, std::int64_t end, Worker& worker,
-                 Block& block) {
+                 TextCorpus::Block& block) {
     Words& words = worker.words;
     for (std::int64_t i = begin; i < end; ++i) {
         words.split(texts[i]);
@@ -31,7 +24,7 @@ void split_block(const Texts& texts, std::int64_t begin, std::int64_t end, Worke
         for (std::int64_t w = 0; w < words.size(); ++w) {
             block.tokens.push_back(worker.vocabulary.intern(words[w], words.hash(w)));
         }
-        block.sizes.push_back(words.size());
+        block.ends.push_back(block.tokens.size());
     }
 }
 
@@ -53,38 +46,35 @@ Vector<Vector<std::int32_t>> merge_vocabularies(Vector<Worker>& workers) {
 TextCorpus split_texts(const Context& context, const Texts& texts) {
     if (texts.size() > INT32_MAX) throw std::length_error("more than 2^31 - 1 texts");
     context.expect(texts.size());
-    Vector<Block> blocks((texts.size() + kTextsPerBlock - 1) / kTextsPerBlock);
+    TextCorpus corpus;
+    corpus.n_texts = static_cast<std::int32_t>(texts.size());
+    corpus.blocks.resize((texts.size() + kTextsPerBlock - 1) / kTextsPerBlock);
+    Vector<unsigned> owners(corpus.blocks.size());  // the worker whose numbers a block has
     Vector<Worker> workers(context.n_threads());
     parallel_for(context, texts.size(), kTextsPerBlock,
                  [&](std::int64_t begin, std::int64_t end, unsigned worker) {
-                     Block& block = blocks[begin / kTextsPerBlock];
-                     block.worker = worker;
-                     split_block(texts, begin, end, workers[worker], block);
+                     const std::int64_t block = begin / kTextsPerBlock;
+                     owners[block] = worker;
+                     split_block(texts, begin, end, workers[worker], corpus.blocks[block]);
                      context.advance(end - begin);
                  });
     const Vector<Vector<std::int32_t>> maps = merge_vocabularies(workers);
-    TextCorpus corpus;
     corpus.words = workers[0].vocabulary.take_strings();
-    corpus.indptr.reserve(texts.size() + 1);
-    Vector<std::int64_t> starts;
-    for (const Block& block : blocks) {
-        starts.push_back(corpus.indptr.back());
-        for (const std::int64_t size : block.sizes) {
-            corpus.indptr.push_back(corpus.indptr.back() + size);
-        }
-    }
-    corpus.tokens.resize(corpus.indptr.back());
-    parallel_for(context, blocks.size(), 1, [&](std::int64_t b, std::int64_t, unsigned) {
-        Block& block = blocks[b];
-        const Vector<std::int32_t>& map = maps[block.worker];
-        auto to = corpus.tokens.begin() + starts[b];
-        for (const std::int32_t token : block.tokens) *to++ = map.empty() ? token : map[token];
-        block = Block();
+    parallel_for(context, corpus.blocks.size(), 1, [&](std::int64_t b, std::int64_t, unsigned) {
+        const Vector<std::int32_t>& map = maps[owners[b]];
+        if (owners[b] == 0) return;
+        for (std::int32_t& token : corpus.blocks[b].tokens) token = map[token];
     });
     return corpus;
 }
 
-void TextCorpus::replace_words(const Texts& replacements) {
+void TextCorpus::renumber(const Context& context, const Vector<std::int32_t>& map) {
+    parallel_for(context, blocks.size(), 1, [&](std::int64_t b, std::int64_t, unsigned) {
+        for (std::int32_t& token : blocks[b].tokens) token = token < 0 ? token : map[token];
+    });
+}
+
+void TextCorpus::replace_words(const Context& context, const Texts& replacements) {
     if (replacements.size() != words.size()) {
         throw std::invalid_argument("a corpus must have as many new words as words");
     }
@@ -92,19 +82,19 @@ void TextCorpus::replace_words(const Texts& replacements) {
     Vector<std::int32_t> map;
     map.reserve(replacements.size());
     for (const std::string_view word : replacements) map.push_back(vocabulary.intern(word));
-    for (std::int32_t& token : tokens) token = token < 0 ? token : map[token];
+    renumber(context, map);
     words = vocabulary.take_strings();
 }
 
 Vector<TermTally> TextCorpus::keep_frequent_words(const Context& context, std::int32_t min_df) {
     const Vector<TermTally> tallies =
-        tally_terms(context, n_texts(), words.size(), [&](std::int32_t text, auto count) {
-            for (std::int64_t t = indptr[text]; t < indptr[text + 1]; ++t) {
-                if (tokens[t] >= 0) count(tokens[t]);
+        tally_terms(context, n_texts, words.size(), [&](std::int32_t text, auto count) {
+            for (const std::int32_t token : (*this)[text]) {
+                if (token >= 0) count(token);
             }
         });
     FrequentTerms frequent = frequent_terms(words, tallies, min_df);
-    for (std::int32_t& token : tokens) token = token < 0 ? token : frequent.ranks[token];
+    renumber(context, frequent.ranks);
     words = std::move(frequent.strings);
     return std::move(frequent.tallies);
 }

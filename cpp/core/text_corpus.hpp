@@ -24,17 +24,39 @@ struct TermTally {
     }
 };
 
-/// Texts as sequences of numbers of words. Those of text i are tokens[indptr[i]] to
-/// tokens[indptr[i + 1] - 1]; -1 is a word that was dropped.
-struct TextCorpus {
-    StringList words;
-    Vector<std::int64_t> indptr{0};
-    Vector<std::int32_t> tokens;
+/// The words of a text as numbers; -1 is a word that was dropped.
+struct Tokens {
+    const std::int32_t* first = nullptr;
+    std::int64_t size = 0;
 
-    std::int32_t n_texts() const { return static_cast<std::int32_t>(indptr.size() - 1); }
+    const std::int32_t* begin() const { return first; }
+    const std::int32_t* end() const { return first + size; }
+};
+
+/// Texts as sequences of numbers of words, in blocks that are never copied into one array.
+struct TextCorpus {
+    static constexpr std::int64_t kTextsPerBlock = 1024;
+    struct Block {
+        Vector<std::int64_t> ends;  ///< where the tokens of each text end
+        Vector<std::int32_t> tokens;
+    };
+
+    StringList words;
+    Vector<Block> blocks;
+    std::int32_t n_texts = 0;
+
+    Tokens operator[](std::int64_t text) const {
+        const Block& block = blocks[text / kTextsPerBlock];
+        const std::int64_t place = text % kTextsPerBlock;
+        const std::int64_t begin = place == 0 ? 0 : block.ends[place - 1];
+        return {block.tokens.data() + begin, block.ends[place] - begin};
+    }
+
+    /// Puts map[word] in the place of each word that was not dropped.
+    void renumber(const Context& context, const Vector<std::int32_t>& map);
 
     /// Puts other words, such as stems, in the place of the words: replacements[i] for word i.
-    void replace_words(const Texts& replacements);
+    void replace_words(const Context& context, const Texts& replacements);
 
     /// Drops the words of fewer than `min_df` texts and numbers the others by their bytes.
     /// Returns the tallies of those that are left.
@@ -55,7 +77,7 @@ FrequentTerms frequent_terms(const StringList& strings, const Vector<TermTally>&
 
 /// Splits texts into words. Workers number the words that they meet on their own; the numbers are
 /// merged afterwards, so that they depend on the number of threads until keep_frequent_words ranks
-/// them, and nothing else may. O(bytes); memory: 8 bytes a token, and the distinct words once per
+/// them, and nothing else may. O(bytes); memory: 4 bytes a token, and the distinct words once per
 /// worker. Throws std::length_error for more than 2^31 - 1 texts.
 TextCorpus split_texts(const Context& context, const Texts& texts);
 

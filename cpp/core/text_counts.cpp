@@ -78,11 +78,8 @@ class CorpusWords {
     /// Calls visit(feature) for each occurrence of a feature in a text.
     template <class Visit>
     void visit(std::int64_t text, Vector<std::int32_t>& scratch, Visit visit) const {
-        const std::int64_t begin = corpus_.indptr[text];
-        const std::int64_t end = corpus_.indptr[text + 1];
         if (features_.has_grams()) {
-            for (std::int64_t t = begin; t < end; ++t) {
-                const std::int32_t word = corpus_.tokens[t];
+            for (const std::int32_t word : corpus_[text]) {
                 if (word < 0) continue;
                 for (std::int64_t g = word == 0 ? 0 : ends_[word - 1]; g < ends_[word]; ++g) {
                     if (numbers_[g] >= 0) visit(numbers_[g]);
@@ -91,8 +88,8 @@ class CorpusWords {
             return;
         }
         scratch.clear();
-        for (std::int64_t t = begin; t < end; ++t) {
-            scratch.push_back(corpus_.tokens[t] < 0 ? -1 : numbers_[corpus_.tokens[t]]);
+        for (const std::int32_t word : corpus_[text]) {
+            scratch.push_back(word < 0 ? -1 : numbers_[word]);
         }
         visit_words(features_, scratch.data(), scratch.size(), visit);
     }
@@ -250,7 +247,7 @@ Csr weigh_features(const Context& context, const Texts& texts, const TextFeature
 
 Csr weigh_features(const Context& context, const TextCorpus& corpus, const TextFeatures& features) {
     const CorpusWords words(corpus, features);
-    const std::int64_t n_texts = corpus.n_texts();
+    const std::int64_t n_texts = corpus.n_texts;
     context.expect(2 * n_texts);
     Csr result;
     result.n_cols = features.n_features();

@@ -97,10 +97,11 @@ Vector<CountedPair> frequent_pairs(const Context& context, const TextCorpus& cor
         const std::int32_t low = bounds[range];
         const std::int32_t high = bounds[range + 1];
         PairTable table;
-        for (std::int32_t text = 0; text < corpus.n_texts(); ++text) {
-            for (std::int64_t t = corpus.indptr[text]; t + 1 < corpus.indptr[text + 1]; ++t) {
-                const std::int32_t first = corpus.tokens[t];
-                const std::int32_t second = corpus.tokens[t + 1];
+        for (std::int32_t text = 0; text < corpus.n_texts; ++text) {
+            const Tokens tokens = corpus[text];
+            for (std::int64_t t = 0; t + 1 < tokens.size; ++t) {
+                const std::int32_t first = tokens.first[t];
+                const std::int32_t second = tokens.first[t + 1];
                 if (first >= low && first < high && second >= 0) table.count(first, second, text);
             }
             if (text % 4096 == 0) context.check();
@@ -131,10 +132,9 @@ FrequentTerms frequent_grams(const Context& context, const TextCorpus& corpus,
         ends.push_back(ids.size());
         if (word % 4096 == 0) context.check();
     }
-    const Vector<TermTally> tallies = tally_terms(
-        context, corpus.n_texts(), vocabulary.size(), [&](std::int32_t text, auto count) {
-            for (std::int64_t t = corpus.indptr[text]; t < corpus.indptr[text + 1]; ++t) {
-                const std::int32_t word = corpus.tokens[t];
+    const Vector<TermTally> tallies =
+        tally_terms(context, corpus.n_texts, vocabulary.size(), [&](std::int32_t text, auto count) {
+            for (const std::int32_t word : corpus[text]) {
                 for (std::int64_t g = word == 0 ? 0 : ends[word - 1]; g < ends[word]; ++g) {
                     count(ids[g]);
                 }
@@ -196,13 +196,13 @@ Terms choose_terms(const Context& context, TextCorpus& corpus, const TermOptions
         terms.words.push(strings[word]);
         terms.word_feature.push_back(kept[word] != 0 ? static_cast<std::int32_t>(terms.idf.size())
                                                      : -1);
-        if (kept[word] != 0) terms.idf.push_back(idf(words[word], corpus.n_texts()));
+        if (kept[word] != 0) terms.idf.push_back(idf(words[word], corpus.n_texts));
     }
     for (std::int64_t p = 0; p < pairs.size(); ++p) {
         if (kept[words.size() + p] == 0) continue;
         terms.pairs.push_back(number[pairs[p].first]);
         terms.pairs.push_back(number[pairs[p].second]);
-        terms.idf.push_back(idf(pairs[p].tally, corpus.n_texts()));
+        terms.idf.push_back(idf(pairs[p].tally, corpus.n_texts));
     }
     return terms;
 }

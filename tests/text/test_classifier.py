@@ -11,24 +11,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from defrag import DiSMEC, LabelTree, Parabel, TextClassifier, TextVectorizer, load
 from defrag.exceptions import ModelFormatError
 from tests.helpers.model_drafts import Draft
-
-TOPICS = {
-    "algebra": "matrix vector linear sparse dense eigenvalue",
-    "sorting": "sort quick merge heap order compare",
-    "network": "socket packet router address port protocol",
-    "größe": "größe höhe breite länge tiefe maß",
-}
-
-
-def make_texts(n_texts=120, seed=0):
-    rng = np.random.default_rng(seed)
-    texts, labels = [], []
-    for _ in range(n_texts):
-        chosen = rng.choice(list(TOPICS), size=rng.integers(1, 3), replace=False)
-        words = [w for topic in chosen for w in rng.choice(TOPICS[topic].split(), 4)]
-        texts.append(" ".join(rng.permutation([*words, *rng.choice(["the", "of", "a"], 3)])))
-        labels.append(sorted(chosen.tolist()))
-    return texts, labels
+from tests.text.data import TOPICS, make_texts
 
 
 def test_learns_and_answers_with_names():

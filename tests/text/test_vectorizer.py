@@ -209,6 +209,9 @@ BROKEN = {
     "feature beyond": ("word_feature", lambda a: a + 1, "must be -1 or count up from 0"),
     "pair of no word": ("pairs", lambda a: a + 100, r"must be in \[0"),
     "not finite": ("idf", lambda a: a * np.float32("inf"), "must be finite"),
+    "too large": ("idf", lambda a: a * np.float32(1e30), "must be at most"),
+    "words repeat": ("words/bytes", lambda a: np.full_like(a, 97), "must differ"),
+    "pairs repeat": ("pairs", lambda a: np.tile(a[:2], len(a) // 2), "must differ"),
     "pairs missing": ("pairs", lambda a: a[:-2], "must have .* items"),
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from defrag.classifiers._base import Classifier
     from defrag.explain import Explanation, LabelFeatures
     from defrag.text.vectorizer import TextVectorizer
+    from defrag.typing import Csr
 
 __all__ = ["ExplainableTexts"]
 
@@ -32,6 +34,10 @@ class ExplainableTexts(Estimator):
     base_: Classifier
     vectorizer_: TextVectorizer
     classes_: NDArray[Any]
+
+    @abstractmethod
+    def rows(self, texts: Sequence[str]) -> Csr:
+        """Return texts as the rows that the classifier ranks labels for."""
 
     @overload
     def explain(self, text: str, label: str | None = None, *, k: None = None) -> Explanation: ...
@@ -63,7 +69,7 @@ class ExplainableTexts(Estimator):
         check_is_fitted(self)
         if not isinstance(text, str):
             raise ValueError(f"text must be one string, got {text!r:.60}")  # noqa: TRY004 - as every other bad value
-        row = self.vectorizer_.transform([text])
+        row = self.rows([text])
         number = None if label is None else self._number(label)
         if not row.nnz and number is None:
             if k is None:
@@ -130,4 +136,6 @@ class FeatureNames:
         n_words = len(self._places)
         if feature < n_words:
             return self._words[int(self._places[feature])]
+        if feature >= n_words + len(self._pairs):
+            return f"extra[{feature - n_words - len(self._pairs)}]"
         return " ".join(self._words[i] for i in self._pairs[feature - n_words].tolist())

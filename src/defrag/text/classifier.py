@@ -16,6 +16,7 @@ from defrag.classifiers._base import WEIGHTS_RULE, Classifier
 from defrag.classifiers._composite import check_part
 from defrag.focusing import Focused
 from defrag.text._explain import ExplainableTexts
+from defrag.text._extra import append_columns, extra_rows
 from defrag.text._texts import check_label_names, check_texts
 from defrag.text.vectorizer import TextVectorizer
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from sklearn.utils import Tags
 
     from defrag.io.files import PathLike
+    from defrag.text._extra import Extra
     from defrag.typing import Csr, Floats, Seed
 
 __all__ = ["TextClassifier", "default_base", "default_vectorizer"]
@@ -57,6 +59,12 @@ class TextClassifier(ExplainableTexts):
         Any classifier of this library.
     vectorizer : TextVectorizer, default=TextVectorizer(ngrams=2)
         How texts become rows.
+    extra : callable, optional
+        Further features, such as embeddings: takes a list of m texts, returns an array of shape
+        (m, n_extra). Its rows are L2-normalised and appended to those of the vectoriser. It is
+        not stored in model files: set it again with ``set_params(extra=...)`` after loading.
+    extra_weight : float, default=0.5
+        Length of the rows of ``extra``; those of the vectoriser have length 1.
     random_state : int, RandomState, Generator or None, default=None
         Seed; it replaces that of ``base``.
     n_jobs : int, optional
@@ -70,6 +78,8 @@ class TextClassifier(ExplainableTexts):
         The vectoriser, fitted.
     classes_ : ndarray of str
         The names of the labels, sorted.
+    n_extra_ : int
+        The number of features of ``extra``, which follow those of the vectoriser.
 
     Examples
     --------
@@ -87,15 +97,22 @@ class TextClassifier(ExplainableTexts):
         base: Classifier | None = None,
         vectorizer: TextVectorizer | None = None,
         *,
+        extra: Extra | None = None,
+        extra_weight: float = 0.5,
         random_state: Seed = None,
         n_jobs: int | None = None,
     ) -> None:
         self.base = base
         self.vectorizer = vectorizer
+        self.extra = extra
+        self.extra_weight = extra_weight
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    parameter_rules: ClassVar[dict[str, Any]] = {"n_jobs": Int(none=True)}
+    parameter_rules: ClassVar[dict[str, Any]] = {
+        "extra_weight": Float(0.0, open_low=True),
+        "n_jobs": Int(none=True),
+    }
 
     def fit(self, texts: Sequence[str], labels: Any) -> TextClassifier:
         """Learn from texts and the names of their labels.
@@ -139,6 +156,11 @@ class TextClassifier(ExplainableTexts):
         named = check_label_names(labels, len(checked))
         self.vectorizer_: TextVectorizer = clone(vectorizer).set_params(n_jobs=self.n_jobs)
         X = self.vectorizer_.fit_transform(checked)
+        self.n_extra_: int = 0
+        if self.extra is not None:
+            block = extra_rows(self.extra, checked, float(self.extra_weight))
+            self.n_extra_ = block.shape[1]
+            X = append_columns(X, block)
         settings = {"random_state": seed, "n_jobs": self.n_jobs}
         blank: Classifier = clone(base).set_params(**settings)
         announce(blank, X, named.matrix)
@@ -160,6 +182,31 @@ class TextClassifier(ExplainableTexts):
         if not WEIGHTS_RULE.accepts(weights):
             raise ValueError(f"weights must be {WEIGHTS_RULE.describe()}, got {weights!r}")
         save_model(self, path, weights=weights)
+
+    def rows(self, texts: Sequence[str]) -> Csr:
+        """Return texts as the rows that the classifier ranks labels for.
+
+        Parameters
+        ----------
+        texts : sequence of str
+            The texts.
+
+        Returns
+        -------
+        X : csr_array, shape (n_texts, n_features)
+            The features of the vectoriser, then those of ``extra``.
+        """
+        checked = check_texts(texts)
+        X = self.vectorizer_.weigh(checked)
+        if not self.n_extra_:
+            return X
+        if self.extra is None:
+            raise ValueError(
+                f"this model was trained with {self.n_extra_} features of extra, which no file "
+                "has: set_params(extra=...)"
+            )
+        weight = float(self.check_parameter("extra_weight"))
+        return append_columns(X, extra_rows(self.extra, checked, weight, self.n_extra_))
 
     @on_snapshot
     def predict_topk(self, texts: Sequence[str], k: int = 5) -> tuple[NDArray[np.object_], Floats]:
@@ -184,7 +231,7 @@ class TextClassifier(ExplainableTexts):
             check_is_fitted(self)
         if not _K_RULE.accepts(k):
             raise ValueError(f"k must be {_K_RULE.describe()}, got {k!r}")
-        X = self.vectorizer_.transform(texts)
+        X = self.rows(texts)
         labels, scores = self.base_.rank(X, min(int(k), len(self.classes_)), exhaustive=False)
         nothing_known = np.diff(X.indptr) == 0
         if nothing_known.any():
@@ -222,6 +269,25 @@ class TextClassifier(ExplainableTexts):
             k = min(4 * k, len(self.classes_))
         above = (scores > threshold) & (names != "")
         return [row[found].tolist() for row, found in zip(names, above, strict=True)]
+
+    def set_params(self, **params: Any) -> Any:
+        """Set parameters; ``n_jobs`` is also set in the fitted parts.
+
+        Parameters
+        ----------
+        **params : dict
+            Parameters of this estimator, or ``part__name`` for those of a part.
+
+        Returns
+        -------
+        self : TextClassifier
+            The estimator.
+        """
+        super().set_params(**params)
+        if "n_jobs" in params and hasattr(self, "classes_"):
+            self.vectorizer_.set_params(n_jobs=self.n_jobs)
+            self.base_.set_params(n_jobs=self.n_jobs)
+        return self
 
     def score(self, texts: Sequence[str], labels: Any) -> float:
         """Return the share of texts whose best label is right: P@1.

@@ -149,7 +149,7 @@ class TextVectorizer(TransformerMixin, Estimator):
         """
         rows: list[Csr] = []
         self._fit(check_texts(texts), rows)
-        return rows.pop()
+        return rows[0]
 
     @all_or_nothing
     def _fit(self, texts: list[str], rows: list[Csr]) -> None:
@@ -184,7 +184,8 @@ class TextVectorizer(TransformerMixin, Estimator):
         with progress_bar("reading texts", enabled=self.verbose > 0) as progress:
             corpus = _native.TextCorpus(texts, n_threads=n_threads, progress=progress)
         if self.stemmer is not None:
-            corpus.replace_words(stem_words(self.stemmer, corpus.words()))
+            stems = stem_words(self.stemmer, corpus.words())
+            corpus.replace_words(stems, n_threads=n_threads)
         return corpus
 
     def make_features(self) -> TextFeatures:
@@ -213,12 +214,15 @@ class TextVectorizer(TransformerMixin, Estimator):
         """
         if not hasattr(self, "idf_"):  # the general check is slow for a single text
             check_is_fitted(self)
-        checked = check_texts(texts)
+        return self.weigh(check_texts(texts))
+
+    def weigh(self, texts: list[str]) -> Csr:
+        """Turn texts that were checked into rows; see :meth:`transform`."""
         threads = _native.n_threads(self.n_jobs)
         if self.stemmer is None:
-            return _native.weigh_texts(self.features_, checked, len(self.idf_), threads)
-        corpus = self._read(checked, threads)
-        shape = len(checked), len(self.idf_)
+            return _native.weigh_texts(self.features_, texts, len(self.idf_), threads)
+        corpus = self._read(texts, threads)
+        shape = len(texts), len(self.idf_)
         return _native.weigh_corpus(self.features_, corpus, shape, threads)
 
     @on_snapshot

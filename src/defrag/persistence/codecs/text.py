@@ -10,7 +10,15 @@ from defrag._parameters import Int
 from defrag.persistence._checks import check_finite, check_ints, check_length, check_size
 from defrag.persistence._schema import Array, Child, Part, Schema
 from defrag.persistence._strings import pack_strings, string_arrays, unpack_strings
-from defrag.persistence.codecs._base import MOST, SEED, Codec, SaveOptions, Unfitted, stored_rules
+from defrag.persistence.codecs._base import (
+    MOST,
+    NOT_STORED,
+    SEED,
+    Codec,
+    SaveOptions,
+    Unfitted,
+    stored_rules,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -91,8 +99,9 @@ class TextClassifierCodec(Codec):
             "random_state": SEED,
         }
         schema = Schema(
-            parameters=stored_rules(estimator, rules),
-            state={"n_labels": Int(1, MOST)},
+            # Not extra, which is a function.
+            parameters={name: rules[name] for name in rules if name not in NOT_STORED},
+            state={"n_labels": Int(1, MOST), "n_extra": Int(0, MOST)},
             arrays=string_arrays("label_names"),
             children={
                 "base": Child(("classifier", "composite")),
@@ -105,20 +114,22 @@ class TextClassifierCodec(Codec):
         """Turn a fitted classifier into a part."""
         arrays = pack_strings("label_names", list(model.classes_))
         children = {"base": model.base_, "vectorizer": model.vectorizer_}
-        return Part(self.parameters(model), {"n_labels": len(model.classes_)}, arrays, children)
+        state = {"n_labels": len(model.classes_), "n_extra": int(model.n_extra_)}
+        return Part(self.parameters(model), state, arrays, children)
 
     def summary(self, part: Part) -> dict[str, int]:
         """Return the numbers of features and labels."""
         vectorizer = part.children["vectorizer"]
         features = len(vectorizer.arrays["idf"]) if isinstance(vectorizer, Part) else 0
-        return {"features": features, "labels": part.state["n_labels"]}
+        return {"features": features + part.state["n_extra"], "labels": part.state["n_labels"]}
 
     def decode(self, part: Part) -> Any:
         """Check that the parts fit together, and return the classifier."""
         model = self.rebuild(part.parameters)
         base, vectorizer = part.children["base"], part.children["vectorizer"]
+        n_features = len(vectorizer.idf_) + part.state["n_extra"]
         for what, got, wanted in (
-            ("features of its vectoriser", base.n_features_in_, len(vectorizer.idf_)),
+            ("features of its owner", base.n_features_in_, n_features),
             ("labels of its owner", base.n_labels_, part.state["n_labels"]),
         ):
             if got != wanted:
@@ -126,4 +137,5 @@ class TextClassifierCodec(Codec):
         names = unpack_strings(part, "label_names", part.state["n_labels"])
         model.classes_ = np.array(list(names), dtype=object)
         model.base_, model.vectorizer_ = base, vectorizer
+        model.n_extra_ = part.state["n_extra"]
         return model

@@ -1,0 +1,176 @@
+"""From texts to rows and to label names: speed, memory and precision.
+
+Rows: TextVectorizer against TfidfVectorizer of scikit-learn (and the vectoriser of PECOS where it
+is installed) on the training texts of debian-deps, one thread: seconds of CPU, the ratio, MB of
+text per second, microseconds for one text, and the peak of memory above the texts in units of the
+matrix. Labels: from a jsonl file to a saved model and the names of one text. Features: words, pairs
+and character n-grams on held-out training texts of debian-deps and on the validation texts of
+makupalat.
+
+    python benchmarks/bench_text.py [rows] [labels] [features]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import lzma
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.feature_extraction.text import TfidfVectorizer
+
+from common import cpu_seconds
+from defrag import Focused, LabelTree, TextClassifier, TextVectorizer, load
+from defrag.io import read_texts
+
+DATA = Path(os.environ["DEFRAG_DATA"])
+DEBIAN = DATA / "debian-deps" / "train.raw.jsonl.xz"
+MAKUPALAT = DATA / "makupalat"
+
+SETTINGS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "words": ({}, {}),
+    "words and pairs": ({"ngrams": 2}, {"ngram_range": (1, 2)}),
+    "characters 4": ({"characters": 4}, {"analyzer": "char_wb", "ngram_range": (4, 4)}),
+}
+"""Parameters of our vectoriser and of scikit-learn's."""
+
+
+def rows(repeats: int) -> None:
+    """Compare vectorisers."""
+    texts, _ = read_texts(DEBIAN)
+    n_bytes = sum(len(text.encode()) for text in texts)
+    print(f"{len(texts):,} texts, {n_bytes / 1e6:.1f} MB")
+    for name, (ours, theirs) in SETTINGS.items():
+        model = TextVectorizer(**ours, n_jobs=1)
+        seconds, X = cpu_seconds(model.fit_transform, texts, repeats=repeats)
+        again, _ = cpu_seconds(model.transform, texts, repeats=repeats)
+        other = TfidfVectorizer(min_df=2, sublinear_tf=True, dtype=np.float32, **theirs)
+        other_seconds, _ = cpu_seconds(other.fit_transform, texts)
+        print(
+            f"{name}: fit and transform {seconds:.2f} s, scikit-learn {other_seconds:.1f} s: "
+            f"{other_seconds / seconds:.1f} times; {n_bytes / seconds / 1e6:.0f} MB/s; transform "
+            f"{again:.2f} s; {X.shape[1]:,} features; one text {one_text(model, texts):.0f} us, "
+            f"scikit-learn {one_text(other, texts):.0f} us; peak {peak(name):.2f} matrices",
+            flush=True,
+        )
+
+
+def one_text(model: Any, texts: list[str], n_texts: int = 300) -> float:
+    """Return the median time for one text in microseconds, each after the others."""
+    model.transform(texts[:1])
+    times = []
+    for text in texts[:n_texts]:
+        start = time.perf_counter()
+        model.transform([text])
+        times.append(time.perf_counter() - start)
+    return 1e6 * float(np.median(times))
+
+
+def peak(name: str) -> float:
+    """Return the peak of memory above the texts, in a process of its own."""
+    command = [sys.executable, __file__, "--peak-of", name]
+    return float(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+
+
+def print_peak(name: str) -> None:
+    texts, _ = read_texts(DEBIAN)
+    model = TextVectorizer(**SETTINGS[name][0], n_jobs=1)
+    TextVectorizer(n_jobs=1).fit_transform(texts[:100])  # what is imported at the first call
+    Path("/proc/self/clear_refs").write_text("5")  # the peak begins here
+    before = memory("VmRSS")
+    X = model.fit_transform(texts)
+    matrix = X.data.nbytes + X.indices.nbytes + X.indptr.nbytes
+    print((memory("VmHWM") - before) / matrix)
+
+
+def memory(field: str) -> int:
+    """Return a field of this process's status in bytes; Linux only."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return 1024 * next(int(line.split()[1]) for line in lines if line.startswith(field))
+
+
+def labels() -> None:
+    """Train from a file, save, load, ask for one text."""
+    with tempfile.TemporaryDirectory() as folder:
+        path, model_path = Path(folder) / "docs.jsonl", Path(folder) / "model.safetensors"
+        path.write_bytes(lzma.decompress(DEBIAN.read_bytes()))
+        test, names = read_texts(DEBIAN.with_name("test.raw.jsonl.xz"))
+
+        def train(model: TextClassifier) -> None:
+            model.fit(*read_texts(path)).save(model_path)
+
+        for what, model in {
+            "words, LabelTree": TextClassifier(LabelTree(), TextVectorizer()),
+            "pairs, Focused(LabelTree)": TextClassifier(Focused(LabelTree()), TextVectorizer(2)),
+            "default": TextClassifier(),
+        }.items():
+            seconds, _ = cpu_seconds(train, model.set_params(random_state=0, n_jobs=1))
+            loaded = load(model_path)
+            p_at_1 = 100 * loaded.score(test, names)
+            times = []
+            for text in test[:300]:
+                start = time.perf_counter()
+                loaded.predict_topk([text], k=5)
+                times.append(time.perf_counter() - start)
+            print(f"{what}: jsonl to model {seconds:.1f} s, P@1 {p_at_1:.1f}, "
+                  f"one text {1e6 * np.median(times[5:]):.0f} us", flush=True)  # fmt: skip
+
+
+def makupalat(part: str) -> tuple[list[str], list[list[str]]]:
+    """Read a part of makupalat: text, tab, labels in angle brackets."""
+    with lzma.open(MAKUPALAT / f"makupalat-{part}.tsv.xz", "rt", encoding="utf-8") as file:
+        lines = [line.rstrip("\n").rpartition("\t") for line in file]
+    return [text for text, _, _ in lines], [given.split() for _, _, given in lines]
+
+
+def features() -> None:
+    """Compare features on texts that are no test texts."""
+    texts, names = read_texts(DEBIAN)
+    order = np.random.default_rng(0).permutation(len(texts))
+    parts = [([texts[i] for i in some], [names[i] for i in some])
+             for some in (order[6000:], order[:6000])]  # fmt: skip
+    corpora = {"debian-deps": parts, "makupalat": [makupalat("train"), makupalat("validate")]}
+    for corpus, (train, held_out) in corpora.items():
+        for options in FEATURES:
+            for base in (LabelTree(), LabelTree(3), Focused(LabelTree(3))):
+                model = TextClassifier(base, TextVectorizer(**options), random_state=0)
+                seconds, _ = cpu_seconds(model.fit, *train)
+                ranked, _ = model.predict_topk(held_out[0], k=5)
+                print(json.dumps([corpus, options, repr(base), round(seconds, 1),
+                                  *precisions(ranked, held_out[1])]), flush=True)  # fmt: skip
+
+
+FEATURES: list[dict[str, Any]] = [
+    {},
+    {"ngrams": 2},
+    {"ngrams": 2, "min_df": 5},
+    {"characters": 4},
+    {"characters": (3, 5)},
+]
+
+
+def precisions(ranked: Any, truth: list[list[str]]) -> list[float]:
+    """Return P@1, P@3 and P@5 in percent."""
+    hits = np.array(
+        [[name in given for name in row] for row, given in zip(ranked, truth, strict=True)]
+    )
+    return [round(100 * float(hits[:, :k].mean()), 1) for k in (1, 3, 5)]
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("parts", nargs="*", default=["rows", "labels", "features"])
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--peak-of")
+    given = parser.parse_args()
+    if given.peak_of:
+        print_peak(given.peak_of)
+    for part in [] if given.peak_of else given.parts:
+        {"rows": lambda: rows(given.repeats), "labels": labels, "features": features}[part]()
