@@ -151,7 +151,9 @@ def test_two_runs_of_a_job_differ_in_times_only(corpus):
 
 
 def test_a_clustering_is_measured_too(corpus, tmp_path):
-    (record,) = run([job_of(corpus, Defrag(), measures=("groups",))], corpus, Store(tmp_path))
+    (record,) = run(
+        [job_of(corpus, Defrag(), measures=("groups", "quality"))], corpus, Store(tmp_path)
+    )
     assert 0 < record["groups"]["quality"]["LMI"] < 1
     assert not record["metrics"]
     assert summarise([record])["LMI"].mean == record["groups"]["quality"]["LMI"]

@@ -26,6 +26,7 @@ VERBS = {
     "agglomerate": "Replace the features of a data file by groups.",
     "convert": "Convert a data file to another format.",
     "compare": "Train, evaluate and compare methods on your data.",
+    "reproduce": "Run tables and figures of the paper.",
     "info": "Describe a data file or a model file.",
 }
 """Verbs in the order of the help, each a module of this package."""

@@ -17,9 +17,10 @@ __all__ = ["FORMAT", "MEASURES", "Job"]
 FORMAT = 1
 """Version of records; a record of another version is not read."""
 
-MEASURES = ("ranking", "rare", "erasure", "groups")
+MEASURES = ("ranking", "rare", "erasure", "groups", "quality")
 """What a run can measure: metrics of the ranking, precision by frequency of labels, metrics on
-points with erased features, and the groups of features."""
+points with erased features, sizes and cost of the groups of features, and the information that
+they lose."""
 
 
 @dataclass(frozen=True)

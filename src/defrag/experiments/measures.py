@@ -5,20 +5,19 @@ from __future__ import annotations
 import math
 import tempfile
 import time
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.base import clone
 
 from defrag import registry
 from defrag.experiments.machine import peak_memory
 from defrag.experiments.specs import build
 from defrag.metrics import erasure_curve, evaluate, evaluate_clustering, macro_precision
-from defrag.trees.seeds import member_seeds
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from defrag.io import Split
 
@@ -51,7 +50,8 @@ def measure(job: dict[str, Any], train: Split, test: Split) -> dict[str, Any]:
     bars = {name: 1 for name in model.get_params() if name.split("__")[-1] == "verbose"}
     model.set_params(**seeded, **bars)
     clustering = registry.find(job["estimator"]["estimator"]).role == "clustering"
-    training, model = _timed(model.fit, train.X, train.Y)
+    with _clock_of_groups(model) as group_seconds:
+        training, model = _timed(model.fit, train.X, train.Y)
     act = model.transform if clustering else lambda X: model.predict_topk(X, max(K))
     prediction, found = _timed(act, test.X)
     result: dict[str, Any] = {
@@ -66,7 +66,9 @@ def measure(job: dict[str, Any], train: Split, test: Split) -> dict[str, Any]:
     if "erasure" in job["measures"]:
         result["erasure"] = _erasure(model, test, job["seed"])
     if "groups" in job["measures"]:
-        result["groups"] = _groups(model, train, seeded, clustering=clustering)
+        result["groups"] = _groups(model, group_seconds)
+        if result["groups"] is not None and "quality" in job["measures"]:
+            result["groups"]["quality"] = _quality(model, train)
     return result
 
 
@@ -106,30 +108,57 @@ def _erasure(model: Any, test: Split, seed: int) -> dict[str, Any]:
     return {"shares": list(SHARES), **{name: curve.mean(name).tolist() for name in names}}
 
 
-def _groups(
-    model: Any, train: Split, seeded: dict[str, Any], *, clustering: bool
-) -> dict[str, Any] | None:
+def _clusterings(model: Any) -> list[Any]:
+    """Return the clusterings of features in a model, or the model if it is one."""
+    if hasattr(model, "labels_"):
+        return [model]
+    members = getattr(model, "members_", ())
+    return [member[0] for member in members if isinstance(member, tuple)]
+
+
+@contextmanager
+def _clock_of_groups(model: Any) -> Iterator[list[float]]:
+    """Collect the CPU seconds of each clustering of features while a model is trained."""
+    seconds: list[float] = []
+    if not hasattr(model, "fit_reduction"):
+        yield seconds
+        return
+
+    def timed(*arguments: Any) -> Any:
+        took, found = _timed(type(model).fit_reduction, model, *arguments)
+        seconds.append(took["cpu"])
+        return found
+
+    model.fit_reduction = timed
+    try:
+        yield seconds
+    finally:
+        del model.fit_reduction
+
+
+def _groups(model: Any, seconds: list[float]) -> dict[str, Any] | None:
     """Return sizes and cost of the groups of features, or None if all features are used."""
-    if clustering:
-        first, seconds = model, None
-        quality = evaluate_clustering(train.X, train.Y, model.labels_)
-    else:
-        members = [member for member in getattr(model, "members_", ()) if isinstance(member, tuple)]
-        if not members:
-            return None
-        first, quality = members[0][0], {}
-        seeds = member_seeds(seeded["random_state"], len(members))
-        # Again, to know which part of the training it is; the groups are not used.
-        again = [clone(first).set_params(**{**seeded, "random_state": seed}) for seed in seeds]
-        seconds = sum(_timed(one.fit, train.X, train.Y)[0]["cpu"] for one in again)
+    found = _clusterings(model)
+    if not found:
+        return None
+    first = found[0]
     sizes = np.bincount(first.labels_[first.labels_ >= 0], minlength=first.n_clusters_)
     values, counts = np.unique(sizes, return_counts=True)
     return {
         "n_clusters": int(first.n_clusters_),
-        "cpu": seconds,
+        "cpu": sum(seconds) if seconds else None,
         "sizes": dict(zip(map(str, values.tolist()), counts.tolist(), strict=True)),
-        "quality": {name: finite(float(value)) for name, value in quality.items()},
     }
+
+
+def _quality(model: Any, train: Split) -> dict[str, float | None]:
+    """Return the metrics of the first clustering of a model."""
+    groups = _clusterings(model)[0].labels_
+    found = evaluate_clustering(train.X, train.Y, groups)
+    if found["n_dropped"]:
+        # What is lost with a dropped feature is not seen by the information of the others.
+        found = {name: found[name] for name in ("n_clusters", "n_dropped", "error")}
+    return {name: finite(float(value)) for name, value in found.items()}
 
 
 def finite(value: float) -> float | None:

@@ -59,7 +59,8 @@ def combine(
         ``none``, ``x``, ``xy``, ``n``, ``hybrid``, or a clustering of the registry, with
         parameters or without.
     rerank, impute : sequence of str
-        ``none``, or the kind of prototypes and the mode of imputation.
+        ``none``, or the kind of prototypes and the mode of imputation, with parameters of
+        ``Refrag`` and ``Fiat`` or without.
 
     Examples
     --------
@@ -77,10 +78,12 @@ def combine(
             model = _checked(Agglomerated(model, pooling))
             names.append(name)
         if order != NONE:
-            model = _checked(Refrag(model, co_occurrence=order))
+            prototypes, settings = _settings(order, Refrag)
+            model = _checked(Refrag(model, co_occurrence=prototypes, **settings))
             names.append(f"REFRAG {order}")
         if filling != NONE:
-            model = Imputed(model, _checked(Fiat(filling)))
+            mode, settings = _settings(filling, Fiat)
+            model = Imputed(model, _checked(Fiat(mode, **settings)))
             names.append(f"FIAT {filling}")
         methods.append(Method(", ".join(names), describe(model)))
     names = [method.name for method in methods]
@@ -105,11 +108,17 @@ def parse_estimator(text: str, role: registry.Role) -> Any:
     >>> parse_estimator("dismec:C=2", "classifier").C
     2
     """
-    word, _, settings = text.partition(":")
+    word = text.partition(":")[0]
     known = {entry.word: entry for entry in registry.entries(role)}
     if word not in known:
         raise ValueError(f"no {role} is called {word!r}: use one of {', '.join(known)}")
     kind = known[word].estimator()
+    return _checked(kind(**_settings(text, kind)[1]))
+
+
+def _settings(text: str, kind: type[Any]) -> tuple[str, dict[str, Any]]:
+    """Return the word before a colon and the parameters after it."""
+    word, _, settings = text.partition(":")
     parameters: dict[str, Any] = {}
     names = kind().get_params(deep=False)
     for setting in filter(None, settings.split(",")):
@@ -120,7 +129,7 @@ def parse_estimator(text: str, role: registry.Role) -> Any:
                 f"got {setting!r}"
             )
         parameters[name] = _value(value)
-    return _checked(kind(**parameters))
+    return word, parameters
 
 
 def _groups(text: str) -> tuple[str, Any]:

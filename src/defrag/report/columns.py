@@ -26,6 +26,8 @@ class Column:
         What a number is multiplied by before it is written.
     meaning : str
         One sentence for the legend.
+    short : str
+        Heading on a terminal, if the title is too wide for it.
     """
 
     key: str
@@ -34,6 +36,7 @@ class Column:
     best: Literal["most", "least"] | None
     scale: float = 1.0
     meaning: str = ""
+    short: str = ""
 
     def write(self, value: float) -> str:
         """Return a number as the column shows it."""
@@ -51,19 +54,21 @@ _ALL = [
     *_metric("PSnDCG", "PSnDCG: propensity-scored nDCG."),
     *_metric("R", "R: recall, in percent."),
     *_metric("coverage", "Coverage: labels found for at least one test point, in percent."),
-    Column("train_cpu", "training, s", 2, "least", 1.0, "Times are CPU seconds of one thread."),
-    Column("learn_cpu", "classifier, s", 2, "least", 1.0, "Classifier: without the clustering."),
-    Column("cluster_cpu", "clustering, s", 2, "least"),
-    Column("train_wall", "training, wall s", 2, "least"),
-    Column("predict_ms", "prediction, ms/point", 3, "least"),
-    Column("model_bytes", "model, MB", 1, "least", 1e-6, "Model: size of the file."),
+    Column("train_cpu", "training, s", 2, "least", 1.0, "Times are CPU seconds of one thread.",
+           short="train s"),
+    Column("learn_cpu", "classifier, s", 2, "least", 1.0, "Classifier: without the clustering.",
+           short="learn s"),
+    Column("cluster_cpu", "clustering, s", 2, "least", short="cluster s"),
+    Column("train_wall", "training, wall s", 2, "least", short="wall s"),
+    Column("predict_ms", "prediction, ms/point", 3, "least", short="predict ms"),
+    Column("model_bytes", "model, MB", 1, "least", 1e-6, "Model: size of the file.", short="MB"),
     Column("peak_memory", "peak memory, MB", 0, "least", 1e-6,
-           "Peak memory: of the whole process, the data included."),
+           "Peak memory: of the whole process, the data included.", short="peak MB"),
     Column("dimension", "features", 0, None, 1.0, "Features: number that the classifier sees."),
     Column("n_clusters", "groups", 0, None),
     Column("LMI", "LMI", 3, "least", 1.0,
            "LMI: fraction of the mutual information of features and labels that is lost."),
-    Column("LMI_paper", "LMI, the paper's marginals", 3, "least"),
+    Column("LMI_paper", "LMI, paper", 3, "least", short="LMI paper"),
     Column("balance", "balance", 1, "least", 1.0,
            "Balance: size of the largest group divided by that of the smallest."),
     Column("entropy", "entropy", 3, "most", 1.0, "Entropy: of the sizes, divided by its maximum."),

@@ -160,7 +160,9 @@ class Table:
         )
         table.add_column("method", overflow="fold")
         for column in self.columns:
-            table.add_column(column.title.replace(" ", "\n"), justify="right", no_wrap=True)
+            table.add_column(
+                (column.short or column.title).replace(" ", "\n"), justify="right", no_wrap=True
+            )
         best = {column.key: self.best(column) for column in self.columns}
         for place, row in enumerate(self.rows):
             cells = []
@@ -169,9 +171,8 @@ class Table:
                 shown = "" if value is None else column.write(value.mean)
                 is_best = place in best[column.key]
                 cells.append(Text(f"{shown}{'*' if is_best else ' '}", "bold" if is_best else ""))
-            if row.note is not None:
-                cells[0] = Text(row.note)
-            table.add_row(Text(row.name, style="italic" if row.published else ""), *cells)
+            name = row.name if row.note is None else f"{row.name}: {row.note}"
+            table.add_row(Text(name, style="italic" if row.published else ""), *cells)
         return table
 
     def to_json(self) -> list[dict[str, Any]]:

@@ -1,0 +1,167 @@
+"""``defrag reproduce``: run what the paper claims."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+
+from defrag._progress import progress_pulse
+from defrag.cli._console import JsonFlag, escaped, examples, print_json, print_message
+from defrag.cli.compare import command_line, run_and_tell, write_text
+from defrag.experiments import Corpus, Store
+from defrag.experiments.planning import plan
+from defrag.experiments.studies import STUDIES, Study
+from defrag.experiments.summary import collect
+from defrag.io import load_dataset
+from defrag.report.study import Findings, checks, study_page, study_tables
+
+if TYPE_CHECKING:
+    from defrag.experiments.summary import Result
+
+__all__ = ["HELP", "reproduce"]
+
+ALL = "all"
+NO_BUDGET = "none"
+
+HELP = (
+    "Run tables and figures of the paper, and show published numbers beside ours.\n\n"
+    + "\n\n".join(f"{study.name}: {study.title}." for study in STUDIES.values())
+    + "\n\nall: everything above.\n\nEvery run is kept as a record: what is there is not run "
+    "again, and interrupted work continues where it was. A method that is estimated to take longer "
+    "than the budget is left out, a run that does is ended, and the output says so."
+) + examples(
+    "defrag reproduce table2 --data DIR --report table2.html",
+    "defrag reproduce erasure --only debian --seeds 3",
+    "defrag reproduce all --data DIR --budget none --report all.html",
+)
+
+
+def reproduce(
+    *,
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help=f"One of {', '.join(STUDIES)} or {ALL}.")
+    ],
+    data: Annotated[
+        str | None,
+        typer.Option(metavar="DIR", help="Folder with the data sets.", show_default="DEFRAG_DATA"),
+    ] = None,
+    only: Annotated[
+        list[str] | None, typer.Option(metavar="DATA", help="Only this data set; may be repeated.")
+    ] = None,
+    seeds: Annotated[
+        int | None, typer.Option(min=1, help="Number of seeds.", show_default="of the study")
+    ] = None,
+    budget: Annotated[
+        str, typer.Option(metavar="SECONDS", help="Seconds of a run, or none.")
+    ] = "120",
+    records: Annotated[
+        str, typer.Option(metavar="FOLDER", help="Where the records of runs are kept.")
+    ] = "defrag-records",
+    report: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Write the report as one HTML page.")
+    ] = None,
+    markdown: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Write the report as Markdown.")
+    ] = None,
+    retry: Annotated[bool, typer.Option("--retry", help="Run again what has failed.")] = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Run tables and figures of the paper."""
+    seconds = _budget(budget)
+    studies = _studies(name)
+    wanted = _data_sets(studies, only)
+    if data is not None:
+        if not Path(data).is_dir():
+            raise NotADirectoryError(f"{data}: is not a folder")
+        os.environ["DEFRAG_DATA"] = data
+    store = Store(records)
+    found = {study.name: Findings(study, [], []) for study in studies}
+    for place in wanted:
+        _run_on(place, studies, found, store, budget=seconds, seeds=seeds, retry=retry)
+    findings = [one for one in found.values() if one.results or one.remarks]
+    page = study_page(f"Reproduced: {name}", command_line(), findings)
+    write_text(report, page.to_html)
+    write_text(markdown, page.to_markdown)
+    if as_json:
+        print_json({one.study.name: _to_json(one) for one in findings})
+        return
+    console = Console()
+    for one in findings:
+        for table in study_tables(one):
+            console.print(table.to_rich())
+        for check in checks(one.results):
+            typer.echo(check.sentence())
+        for remark in one.remarks:
+            typer.echo(escaped(remark))
+    if report is not None:
+        typer.echo(f"report: {escaped(str(Path(report).resolve()))}")
+
+
+def _to_json(findings: Findings) -> dict[str, Any]:
+    tables = {table.title: table.to_json() for table in study_tables(findings)}
+    return {"remarks": list(findings.remarks), "tables": tables}
+
+
+def _run_on(
+    place: str,
+    studies: list[Study],
+    found: dict[str, Findings],
+    store: Store,
+    *,
+    budget: float | None,
+    seeds: int | None,
+    retry: bool,
+) -> None:
+    """Run all studies that are about a data set, and add what came out."""
+    mine = [study for study in studies if place in study.data]
+    try:
+        with progress_pulse(f"loading {place}"):
+            loaded = load_dataset(place)
+            corpus = Corpus(place, loaded.train, loaded.test)
+    except (OSError, ValueError) as error:
+        typer.echo(f"warning: {place} is left out: {escaped(str(error))}", err=True)
+        for study in mine:
+            found[study.name] = _extended(found[study.name], [], [f"{place} is left out: {error}"])
+        return
+    for study in mine:
+        print_message(f"{study.name} on {place}: {study.title}")
+        planned = plan(study, corpus, budget=budget, seeds=seeds, store=store)
+        limit = None if budget is None else 4 * budget
+        pairs = run_and_tell(planned.jobs, planned.corpus, store, limit=limit, retry=retry)
+        found[study.name] = _extended(found[study.name], collect(pairs), planned.remarks)
+
+
+def _extended(findings: Findings, results: list[Result], remarks: list[str]) -> Findings:
+    return Findings(findings.study, [*findings.results, *results], [*findings.remarks, *remarks])
+
+
+def _studies(name: str) -> list[Study]:
+    if name == ALL:
+        return list(STUDIES.values())
+    if name not in STUDIES:
+        raise ValueError(f"NAME must be one of {', '.join(STUDIES)} or {ALL}, got {name!r}")
+    return [STUDIES[name]]
+
+
+def _data_sets(studies: list[Study], only: list[str] | None) -> list[str]:
+    known = list(dict.fromkeys(place for study in studies for place in study.data))
+    for place in only or ():
+        if place not in known:
+            raise ValueError(f"--only must be one of {', '.join(known)}, got {place!r}")
+    return [place for place in known if not only or place in only]
+
+
+def _budget(text: str) -> float | None:
+    if text == NO_BUDGET:
+        return None
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = -1.0
+    if not 0 < seconds < float("inf"):
+        raise ValueError(f"--budget must be seconds above 0 or {NO_BUDGET}, got {text!r}")
+    return seconds

@@ -1,0 +1,267 @@
+"""What the paper claims, as data: one study per table or figure.
+
+A study is a list of methods, data sets and numbers to show; ``defrag reproduce`` runs it and
+``defrag.report`` shows it. A method, a data set or a seed is added by a word.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from defrag.experiments.methods import NONE, Method, combine
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["STUDIES", "Line", "Study"]
+
+
+@dataclass(frozen=True)
+class Line:
+    """A method of a study: its name, and the words of its parts.
+
+    Parameters
+    ----------
+    name : str
+        What tables call it.
+    classifier, groups, rerank, impute : str
+        See :func:`defrag.experiments.methods.combine`.
+    """
+
+    name: str
+    classifier: str
+    groups: str = NONE
+    rerank: str = NONE
+    impute: str = NONE
+
+    def method(self) -> Method:
+        """Return the method with its estimator."""
+        (found,) = combine([self.classifier], [self.groups], [self.rerank], [self.impute])
+        return Method(self.name, found.spec)
+
+
+@dataclass(frozen=True)
+class Study:
+    """A table or a figure of the paper.
+
+    Parameters
+    ----------
+    name : str
+        Its word on the command line.
+    title, text : str
+        Heading, and what is compared.
+    lines : list of Line
+        The methods.
+    data : tuple of str
+        Names of data sets.
+    columns : tuple of str
+        Numbers of the table, keys of ``defrag.report.COLUMNS``.
+    figures : tuple of str
+        Kinds of figures, keys of ``defrag.report.figures.FIGURES``.
+    measures : tuple of str
+        What each run measures.
+    seeds : int
+        Number of seeds.
+    samples : mapping from data set to int
+        Number of training points that are used unless the budget is none.
+    """
+
+    name: str
+    title: str
+    text: str
+    lines: list[Line]
+    data: tuple[str, ...]
+    columns: tuple[str, ...]
+    figures: tuple[str, ...] = ()
+    measures: tuple[str, ...] = ("ranking",)
+    seeds: int = 3
+    samples: Mapping[str, int] = field(default_factory=dict)
+
+
+_P = ("P@1", "P@3", "P@5")
+_PSP = ("PSP@1", "PSP@3", "PSP@5")
+_COST = ("train_cpu", "learn_cpu", "predict_ms", "model_bytes", "peak_memory")
+_EURLEX, _DEBIAN, _TIBKAT = "eurlex-4k", "debian", "tibkat-core"
+
+_GROUPS = {NONE: "", "x": ", DEFRAG-X", "xy": ", DEFRAG-XY", "hybrid": ", Hybrid"}
+_CLASSIFIERS = {
+    "LabelTree": "label-tree:n_trees=3",
+    "Parabel": "parabel",
+    "Bonsai": "bonsai",
+    "PLT": "plt",
+    "DiSMEC": "dismec",
+    "PPDSparse": "ppd-sparse",
+    "ProXML": "proxml",
+    "FastXML": "fastxml",
+    "PfastreXML": "pfastrexml",
+    "SLEEC": "sleec",
+    "AnnexML": "annexml",
+    "LEML": "leml",
+}
+_TABLE_RULE = "stop=leaf<2*d0"
+
+
+def _clusterings(n_clusters: int) -> list[Line]:
+    words = {
+        "DEFRAG-X": "defrag",
+        "DEFRAG-XY": "defrag:representation=xy",
+        "DEFRAG-N": "defrag:split=ndcg",
+        "Hybrid": "hybrid",
+        "ITDC": "itdc:start=label",
+        "SCBC": "scbc:balance=0.1",
+        "LSC": "lsc",
+        "BCLS": "bcls",
+        "random groups": "random-groups",
+        "hashing": "hash-groups",
+        "most frequent features": "top-features",
+    }
+    return [
+        Line(f"{name}, {n_clusters}", "parabel",
+             f"{word}{',' if ':' in word else ':'}n_clusters={n_clusters}")
+        for name, word in words.items()
+    ]  # fmt: skip
+
+
+def _sizes() -> list[Line]:
+    """Return each variant at four group sizes, of one tree and of three."""
+    lines = []
+    for trees in (1, 3):
+        variants = {
+            "X": "defrag",
+            "XY": "defrag:representation=xy",
+            "Hybrid": "hybrid",
+            "most frequent": "top-features",
+            "random": "random-groups",
+        }
+        for name, word in variants.items():
+            if trees == 3 and name in {"most frequent", "random"}:
+                continue
+            lines += [
+                Line(f"{name}, {trees} trees, d0 = {size}".replace("1 trees", "1 tree"),
+                     f"parabel:n_trees={trees}",
+                     f"{word}{',' if ':' in word else ':'}max_cluster_size={size}")
+                for size in (32, 16, 8, 4)
+            ]  # fmt: skip
+        lines.append(Line(f"all features, {trees} trees".replace("1 trees", "1 tree"),
+                          f"parabel:n_trees={trees}"))  # fmt: skip
+    return lines
+
+
+_ALL = [
+    Study(
+        "table1",
+        "Clusterings of features",
+        "Table 1 of the paper: what a clustering of the features into 512 groups loses, what it "
+        "costs, and the precision of Parabel on the groups. The last three are baselines that "
+        "the paper does not have.",
+        _clusterings(512),
+        (_EURLEX,),
+        ("LMI", "LMI_paper", "balance", "entropy", "cluster_cpu", *_P),
+        ("sizes",),
+        ("ranking", "groups", "quality"),
+        seeds=1,
+    ),
+    Study(
+        "table2",
+        "Classifiers with and without groups",
+        "Table 2 of the paper: every classifier on all features, on the paper's groups (X and "
+        "XY) and on those of Hybrid. Training includes the clustering; the column beside it does "
+        "not.",
+        [
+            *(Line(f"{name}{suffix}", word, groups)
+              for name, word in _CLASSIFIERS.items() for groups, suffix in _GROUPS.items()),
+            Line("Parabel, DEFRAG-X, groups of 9 or 10", "parabel", f"defrag:{_TABLE_RULE}"),
+            Line("Parabel, DEFRAG-XY, groups of 9 or 10", "parabel",
+                 f"defrag:representation=xy,{_TABLE_RULE}"),
+        ],
+        (_EURLEX, _DEBIAN, _TIBKAT),
+        (*_P, *_COST),
+        ("cost",),
+        ("ranking", "groups"),
+        seeds=1,
+    ),
+    Study(
+        "table3",
+        "Re-ranking for rare labels",
+        "Table 3 of the paper: propensity-scored metrics of REFRAG. The paper's prototypes are "
+        "'block'; 'identity' are plain class means. Settings are chosen on held-out training "
+        "points with a limit on the loss of P@1.",
+        [
+            Line("Parabel", "parabel"),
+            *(Line(f"REFRAG {kind}", "parabel", rerank=kind)
+              for kind in ("block", "cosine", "identity")),
+            Line("REFRAG identity, loss up to 1.5", "parabel", rerank="identity:max_loss=1.5"),
+            Line("REFRAG identity, gamma 30", "parabel",
+                 rerank="identity:gamma=30,alpha=0.8,propensity_weight=0"),
+        ],
+        (_EURLEX, _DEBIAN),
+        (*_P, *_PSP, "PSnDCG@3", "coverage@1"),
+        seeds=1,
+    ),
+    Study(
+        "tradeoffs",
+        "Trade-offs by group size",
+        "The trade-off figures of the paper: groups of at most 4, 8, 16 and 32 features, with one "
+        "clustering and one per tree, and two baselines.",
+        _sizes(),
+        (_EURLEX,),
+        ("P@1", "P@3", "train_cpu", "learn_cpu", "predict_ms", "model_bytes", "dimension"),
+        ("tradeoff",),
+        ("ranking", "groups"),
+        seeds=1,
+    ),
+    Study(
+        "rare",
+        "Precision from frequent to rare labels",
+        "The percentile figure of the paper: mean precision of the labels in each range of "
+        "frequency, and coverage.",
+        [
+            Line("Parabel", "parabel"),
+            Line("LabelTree", "label-tree:n_trees=3"),
+            Line("Parabel, REFRAG", "parabel", rerank="identity"),
+            Line("LabelTree, REFRAG", "label-tree:n_trees=3", rerank="identity"),
+        ],
+        (_EURLEX, _DEBIAN),
+        ("P@1", "R@1", "PSP@1", "coverage@1", "coverage@3", "coverage@5"),
+        ("rare",),
+        ("ranking", "rare"),
+        seeds=1,
+    ),
+    Study(
+        "erasure",
+        "Missing features",
+        "The figure on FIAT: test points lose a fraction of their features, training points none.",
+        [
+            Line("Parabel", "parabel"),
+            Line("FIAT", "parabel", impute="blend"),
+            Line("FIAT cosine", "parabel", impute="cosine"),
+            Line("FIAT as printed", "parabel", impute="paper"),
+        ],
+        (_EURLEX, _DEBIAN),
+        (*_P, "train_cpu", "predict_ms"),
+        ("erasure",),
+        ("ranking", "erasure"),
+        seeds=1,
+    ),
+    Study(
+        "ndcg",
+        "k-means and nDCG splits",
+        "The figure on DEFRAG-N: groups by balanced k-means against groups by balanced nDCG "
+        "splits.",
+        [
+            Line(f"{name}, d0 = {size}", "parabel",
+                 f"defrag:{split}max_cluster_size={size}")
+            for name, split in (("k-means", ""), ("nDCG", "split=ndcg,"))
+            for size in (32, 16, 8, 4)
+        ],
+        (_EURLEX, _DEBIAN),
+        (*_P, "cluster_cpu", "train_cpu", "dimension"),
+        ("split",),
+        ("ranking", "groups"),
+        seeds=1,
+    ),
+]  # fmt: skip
+
+STUDIES = {study.name: study for study in _ALL}
+"""All studies by name, in the order of the paper."""

@@ -1,0 +1,174 @@
+"""Sections of a page: a study with its tables, its figures and the published numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from html import escape
+from typing import TYPE_CHECKING
+
+from defrag.experiments.published import PUBLISHED
+from defrag.experiments.summary import Statistic
+from defrag.report.columns import COLUMNS
+from defrag.report.comparison import run_facts
+from defrag.report.figures import FIGURES
+from defrag.report.page import Facts, Html, Page, Section
+from defrag.report.plots import NO_PLOTS, can_plot
+from defrag.report.table import Row, Table, table_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from defrag.experiments.published import Published
+    from defrag.experiments.studies import Study
+    from defrag.experiments.summary import Result
+
+__all__ = ["Check", "Findings", "checks", "study_page", "study_tables"]
+
+
+_SIGNS = {"within": ("✓", ""), "OUTSIDE": ("✗", "warning"), "no": ("·", "")}
+"""Sign and class of a verdict, by its first word."""
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What came out of a study.
+
+    Parameters
+    ----------
+    study : Study
+        What was asked.
+    results : sequence of Result
+        All methods on all data sets that were run.
+    remarks : sequence of str
+        What was left out or sampled, and why.
+    """
+
+    study: Study
+    results: Sequence[Result]
+    remarks: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class Check:
+    """Our P@1 beside a published one."""
+
+    published: Published
+    ours: float
+
+    @property
+    def difference(self) -> float:
+        """Ours minus theirs."""
+        return self.ours - self.published.values["P@1"]
+
+    @property
+    def verdict(self) -> str:
+        """Whether the difference is within the band."""
+        band = self.published.band
+        if band is None:
+            return "no band"
+        return f"within {band}" if abs(self.difference) <= band else f"OUTSIDE {band}"
+
+    def sentence(self) -> str:
+        """Return the comparison in words, with the reason of a difference."""
+        one = self.published
+        text = (
+            f"{one.method} on {one.data}: P@1 {self.ours:.2f}, {one.source} "
+            f"{one.values['P@1']:.2f} ({self.difference:+.2f}, {self.verdict})"
+        )
+        outside = self.verdict != f"within {one.band}"
+        return f"{text}. {one.reason}" if outside and one.reason else f"{text}."
+
+
+def checks(results: Sequence[Result]) -> list[Check]:
+    """Return our numbers beside the published ones that are about the same methods."""
+    ours = {(result.data, result.method): result.statistics for result in results}
+    return [
+        Check(one, ours[one.data, one.method]["P@1"].mean)
+        for one in PUBLISHED
+        if "P@1" in ours.get((one.data, one.method), {}) and "P@1" in one.values
+    ]
+
+
+def study_tables(findings: Findings) -> list[Table]:
+    """Return one table per data set, with published rows below the methods they are about."""
+    tables = []
+    for data in dict.fromkeys(result.data for result in findings.results):
+        mine = [result for result in findings.results if result.data == data]
+        plain = table_of(f"{findings.study.title}: {data}", mine, findings.study.columns)
+        rows = []
+        for row in plain.rows:
+            rows.append(row)
+            rows += [
+                _published_row(one)
+                for one in PUBLISHED
+                if (one.data, one.method) == (data, row.name) and _shows(one, plain)
+            ]
+        tables.append(Table(plain.title, plain.columns, rows))
+    return tables
+
+
+def study_page(title: str, command: str, all_findings: Sequence[Findings]) -> Page:
+    """Return the page of some studies.
+
+    Parameters
+    ----------
+    title : str
+        Heading.
+    command : str
+        How to run them again.
+    all_findings : sequence of Findings
+        The studies.
+    """
+    everything = [result for findings in all_findings for result in findings.results]
+    compared = {check.sentence(): check for findings in all_findings
+                for check in checks(findings.results)}  # fmt: skip
+    outside = [sentence for sentence, check in compared.items() if "OUTSIDE" in check.verdict]
+    lead = (
+        f"{_count(len(all_findings), 'study', 'studies')}, "
+        f"{_count(sum(len(result.records) for result in everything), 'run', 'runs')}. "
+        f"Compared with published numbers: {len(compared)}; different by more than their band: "
+        f"{len(outside)}."
+    )
+    sections = [_section(findings) for findings in all_findings]
+    if compared:
+        sections.append(Section("Beside published numbers", (), [_verdicts(compared)]))
+    if everything:
+        facts = {"command": command, **run_facts(everything)}
+        sections.append(Section("What was run", (), [Facts(facts)]))
+    return Page(title, lead, sections)
+
+
+def _section(findings: Findings) -> Section:
+    study = findings.study
+    plots = []
+    text = [study.text, *findings.remarks]
+    for data in dict.fromkeys(result.data for result in findings.results):
+        mine = [result for result in findings.results if result.data == data]
+        done = [result for result in mine if result.statistics]
+        if done and can_plot():
+            plots += [plot for kind in study.figures for plot in FIGURES[kind](done)]
+    if study.figures and not can_plot():
+        text.append(NO_PLOTS)
+    return Section(study.title, text, study_tables(findings), plots)
+
+
+def _published_row(one: Published) -> Row:
+    values = {key: Statistic(value, None, 1) for key, value in one.values.items()}
+    return Row(f"{one.method}: {one.source}", values, published=True)
+
+
+def _shows(one: Published, table: Table) -> bool:
+    return any(COLUMNS[key] in table.columns for key in one.values)
+
+
+def _count(number: int, one: str, many: str) -> str:
+    return f"{number} {one if number == 1 else many}"
+
+
+def _verdicts(compared: dict[str, Check]) -> Html:
+    html, plain = [], []
+    for sentence, check in compared.items():
+        sign, kind = _SIGNS[check.verdict.split()[0]]
+        html.append(f'<li class="{kind}">{sign} {escape(sentence)}</li>')
+        plain.append(f"- {sign} {sentence}\n")
+    return Html(f'<ul class="verdicts">{"".join(html)}</ul>', "".join(plain))
