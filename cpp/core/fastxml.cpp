@@ -33,10 +33,9 @@ class FastxmlSplitter : public NodeSplitter {
         }
         if (n_second == 0 || n_second == node.points.size()) return false;
         cut.n_children = 2;
-        cut.features = separator_.features;
+        cut.slots = separator_.features;
         cut.weights = separator_.weights;
-        cut.bias.push_back(separator_.bias);
-        cut.entry_ptr.push_back(cut.features.size());
+        cut.bias = separator_.bias;
         return true;
     }
 

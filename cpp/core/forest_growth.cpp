@@ -107,10 +107,9 @@ class Growth {
     void process(const OpenNode& node, bool last, unsigned worker) {
         GrownNode& grown = trees_[node.where.tree][node.number];
         const auto size = node.where.points.size();
-        grown.cut.clear();
         if (last || size <= options_.max_leaf_size ||
             !splitters_[worker]->split(node.where, grown.cut)) {
-            grown.cut.clear();
+            grown.cut = NodeCut();
             describe_leaf(Y_, label_weights_, node.where.points, options_.leaf_labels,
                           scratch_[worker], grown);
             context_.advance(size);
@@ -154,16 +153,13 @@ class Growth {
                 const NodeCut& cut = node.cut;
                 forest.first_child.push_back(cut.n_children == 0 ? 0 : first + node.first_child);
                 forest.n_children.push_back(cut.n_children);
-                const std::int64_t base = forest.entry_ptr.back();
-                for (std::int64_t r = 1; r < cut.entry_ptr.size(); ++r) {
-                    forest.entry_ptr.push_back(base + cut.entry_ptr[r]);
-                }
-                append(forest.slots, cut.features);
+                append(forest.slots, cut.slots);
+                append(forest.children, cut.children);
                 append(forest.weights, cut.weights);
-                append(forest.bias, cut.bias);
+                forest.bias.push_back(cut.bias);
+                forest.entry_ptr.push_back(forest.slots.size());
                 append(forest.outputs, node.labels);
                 append(forest.values, node.values);
-                forest.row_ptr.push_back(forest.bias.size());
                 forest.leaf_ptr.push_back(forest.outputs.size());
                 node = GrownNode();
             }

@@ -20,23 +20,15 @@ struct NodePoints {
     Vector<std::int32_t> points;
 };
 
-/// What it answers: the child that each point goes to, and the weights that send it there.
+/// What it answers: the child that each point goes to, and the weights that send it there, a
+/// separator or the centroids of `children`; see ForestView.
 struct NodeCut {
     std::int32_t n_children = 0;
-    Vector<std::int32_t> child;      // of each point
-    Vector<std::int64_t> entry_ptr;  // a row per child, or a single one for two children
-    Vector<std::int32_t> features;
+    Vector<std::int32_t> child;  // of each point
+    Vector<std::int32_t> slots;
+    Vector<std::uint8_t> children;
     Vector<float> weights;
-    Vector<float> bias;
-
-    void clear() {
-        n_children = 0;
-        child.clear();
-        entry_ptr.assign(1, 0);
-        features.clear();
-        weights.clear();
-        bias.clear();
-    }
+    float bias = 0.0F;
 };
 
 /// Splits nodes; one object per thread, with the scratch memory that it reuses.

@@ -9,6 +9,7 @@
 namespace defrag {
 namespace {
 
+// Rows that pass a hashed tree one after the other: its nodes stay in the cache.
 constexpr std::int64_t kRowsPerBlock = 64;
 // Logarithms are ranked in steps of 2^-18 down to -63: whole numbers that a float holds, and
 // whose exponentials differ in single precision.
@@ -127,10 +128,35 @@ class Searcher {
         if (prototypes != nullptr) rerankers_.emplace_back(*prototypes);
     }
 
-    /// Writes the best labels of a row.
-    void search(const CsrView& X, std::int64_t row, std::int32_t* labels, float* scores) {
-        row_.spread(X, row, forest_.features, forest_.n_features);
-        for (std::int64_t tree = 0; tree < forest_.n_trees; ++tree) add_leaf(find_leaf(tree));
+    /// Writes the best labels of rows [begin, end).
+    void search(const CsrView& X, std::int64_t begin, std::int64_t end, TopLabels& out) {
+        if (forest_.is_hashed()) route_hashed(X, begin, end);
+        for (std::int64_t row = begin; row < end; ++row) {
+            row_.spread(X, row, forest_.features, forest_.n_features);
+            for (std::int64_t tree = 0; tree < forest_.n_trees; ++tree) {
+                add_leaf(forest_.is_hashed() ? leaves_[tree * (end - begin) + row - begin]
+                                             : find_leaf(tree));
+            }
+            rank(out.labels.data() + row * out.k, out.scores.data() + row * out.k);
+            row_.clear();
+        }
+    }
+
+ private:
+    /// Finds the leaves of rows [begin, end), [tree][row].
+    void route_hashed(const CsrView& X, std::int64_t begin, std::int64_t end) {
+        leaves_.clear();
+        for (std::int64_t tree = 0; tree < forest_.n_trees; ++tree) {
+            const ItemHash hash = forest_.hash(tree);
+            for (std::int64_t row = begin; row < end; ++row) {
+                hash_row(X, row, hash);
+                leaves_.push_back(find_leaf(tree));
+            }
+        }
+    }
+
+    /// Writes the best labels of the leaves that were added.
+    void rank(std::int32_t* labels, float* scores) {
         collect_means();
         std::int32_t size = 0;
         Best best(found_.data(), &size, found_.size());
@@ -145,37 +171,67 @@ class Searcher {
             labels[i] = forest_.labels[found_[i].id];
             scores[i] = found_[i].score;
         }
-        row_.clear();
     }
 
- private:
+    void hash_row(const CsrView& X, std::int64_t row, const ItemHash& hash) {
+        hashed_.clear();
+        for (auto p = X.begin(row); p < X.end(row); ++p) {
+            hash.apply(X.indices[p], [&](std::int32_t bucket, float sign) {
+                hashed_.push_back({sign * X.data[p], bucket});
+            });
+        }
+    }
+
+    std::int64_t find_leaf(std::int64_t tree) {
+        std::int64_t node = forest_.tree_ptr[tree];
+        while (!forest_.is_leaf(node)) {
+            const std::int64_t child =
+                forest_.is_hashed() ? nearest_child(node) : (margin(node) >= 0.0 ? 0 : 1);
+            node = forest_.first_child[node] + child;
+        }
+        return node;
+    }
+
     /// One feature after the other in double precision, which is what training does.
-    double margin(std::int64_t r) const {
-        double sum = static_cast<double>(forest_.bias[r]);
-        for (auto e = forest_.entry_ptr[r]; e < forest_.entry_ptr[r + 1]; ++e) {
+    double margin(std::int64_t node) const {
+        double sum = static_cast<double>(forest_.bias[node]);
+        for (auto e = forest_.entry_ptr[node]; e < forest_.entry_ptr[node + 1]; ++e) {
             sum += static_cast<double>(forest_.weights[e]) *
                    static_cast<double>(row_[forest_.slots[e]]);
         }
         return sum;
     }
 
-    std::int64_t find_leaf(std::int64_t tree) const {
-        std::int64_t node = forest_.tree_ptr[tree];
-        while (!forest_.is_leaf(node)) {
-            const std::int64_t first = forest_.row_ptr[node];
-            const std::int64_t n_rows = forest_.row_ptr[node + 1] - first;
-            double best = margin(first);
-            std::int64_t child = n_rows == 1 && !(best >= 0.0) ? 1 : 0;
-            for (std::int64_t r = 1; r < n_rows; ++r) {
-                const double score = margin(first + r);
-                if (score > best) {
-                    best = score;
-                    child = r;
-                }
+    /// The child whose centroid has the largest product with the hashed row. Rows have far fewer
+    /// entries than the centroids of a large node: each is looked up.
+    std::int64_t nearest_child(std::int64_t node) {
+        const std::int64_t end = forest_.entry_ptr[node + 1];
+        look_up(forest_.entry_ptr[node], end);
+        products_.assign(kMostChildren, 0.0F);
+        for (std::int64_t i = 0; i < hashed_.size(); ++i) {
+            const auto bucket = static_cast<Slot>(hashed_[i].id);
+            for (auto e = places_[i]; e < end && forest_.slots[e] == bucket; ++e) {
+                products_[forest_.children[e]] += forest_.weights[e] * hashed_[i].score;
             }
-            node = forest_.first_child[node] + child;
         }
-        return node;
+        const auto last = products_.begin() + forest_.n_children[node];
+        return std::max_element(products_.begin(), last) - products_.begin();
+    }
+
+    /// Finds the first of the entries [begin, end) whose slot is at least the bucket, for every
+    /// bucket of the row. All binary searches take a step before any takes the next, so that none
+    /// waits for its own memory.
+    void look_up(std::int64_t begin, std::int64_t end) {
+        places_.assign(hashed_.size(), begin);
+        for (std::int64_t n = end - begin; n > 0;) {
+            const std::int64_t half = (n + 1) / 2;
+            const Slot* last = forest_.slots + half - 1;
+            for (std::int64_t i = 0; i < hashed_.size(); ++i) {
+                const bool below = last[places_[i]] < static_cast<Slot>(hashed_[i].id);
+                places_[i] += half & -static_cast<std::int64_t>(below);
+            }
+            n -= half;
+        }
     }
 
     void add_leaf(std::int64_t node) {
@@ -211,7 +267,11 @@ class Searcher {
 
     const ForestView<Slot, Output>& forest_;
     DenseRow row_;
-    Vector<float> sums_;  // by output, zero between rows
+    Vector<std::int64_t> leaves_;
+    Vector<Scored> hashed_;        // values and buckets of a row in one tree
+    Vector<std::int64_t> places_;  // entries of a node, by entry of hashed_
+    Vector<float> products_;       // by child
+    Vector<float> sums_;           // by output, zero between rows
     Vector<std::int32_t> seen_;
     Vector<Scored> means_;
     Vector<Scored> found_;
@@ -229,10 +289,7 @@ TopLabels forest_search(const Context& context, const ForestView<Slot, Output>& 
         context, [&] { return Searcher<Slot, Output>(forest, prototypes, k); });
     parallel_for(context, X.n_rows, kRowsPerBlock,
                  [&](std::int64_t begin, std::int64_t end, unsigned worker) {
-                     for (auto row = begin; row < end; ++row) {
-                         searchers[worker].search(X, row, out.labels.data() + row * k,
-                                                  out.scores.data() + row * k);
-                     }
+                     searchers[worker].search(X, begin, end, out);
                      context.advance(end - begin);
                  });
     return out;

@@ -70,8 +70,24 @@ class KMeans {
     }
 
  private:
-    /// Makes distinct items the only members of their clusters.
     void choose_starts() {
+        if (options_.starts == nullptr) {
+            draw_starts();
+        } else {
+            n_clusters_ = options_.n_clusters;
+            cluster_.assign(options_.starts, options_.starts + items_.n_rows);
+        }
+        n_panels_ = (n_clusters_ + kLanes - 1) / kLanes;
+        const std::int64_t bytes = panel_size_ * static_cast<std::int64_t>(sizeof(float));
+        panels_at_once_ =
+            std::clamp<std::int64_t>(options_.panel_bytes / std::max<std::int64_t>(bytes, 1), 1,
+                                     std::max<std::int64_t>(n_panels_, 1));
+        panels_.require(panels_at_once_ * panel_size_);
+        inverse_norms_.resize(panels_at_once_ * kLanes);
+    }
+
+    /// Makes distinct items the only members of their clusters.
+    void draw_starts() {
         Vector<std::int32_t> candidates;
         for (std::int64_t item = 0; item < items_.n_rows; ++item) {
             if (items_.end(item) > items_.begin(item)) {
@@ -85,13 +101,6 @@ class KMeans {
             std::swap(candidates[c], candidates[c + stream.below(n_candidates - c)]);
             cluster_[candidates[c]] = static_cast<std::int32_t>(c);
         }
-        n_panels_ = (n_clusters_ + kLanes - 1) / kLanes;
-        const std::int64_t bytes = panel_size_ * static_cast<std::int64_t>(sizeof(float));
-        panels_at_once_ =
-            std::clamp<std::int64_t>(options_.panel_bytes / std::max<std::int64_t>(bytes, 1), 1,
-                                     std::max<std::int64_t>(n_panels_, 1));
-        panels_.require(panels_at_once_ * panel_size_);
-        inverse_norms_.resize(panels_at_once_ * kLanes);
     }
 
     /// One round: the centres of the present clusters, and then every item to the nearest.

@@ -68,7 +68,7 @@ class Entry:
 _LABEL_TREES, _TREES_CODEC = "defrag.classifiers.label_trees", "label_trees:TreesCodec"
 _ONE_VS_REST, _OVR_CODEC = "defrag.classifiers.one_vs_rest", "one_vs_rest:OneVsRestCodec"
 _EMBEDDINGS, _NEIGHBOURS_CODEC = "defrag.classifiers.embeddings", "embeddings:NeighboursCodec"
-_FORESTS, _FOREST_CODEC = "defrag.classifiers.forests", "forests:ForestCodec"
+_FORESTS = "defrag.classifiers.forests"
 _RIVALS, _GROUPS_CODEC = "defrag.agglomeration.rivals", "agglomeration:PoolingCodec"
 
 _ESTIMATORS: list[Entry] = [
@@ -83,8 +83,9 @@ _ESTIMATORS: list[Entry] = [
     Entry("AnnexML", _EMBEDDINGS, "annexml", "classifier", _NEIGHBOURS_CODEC),
     Entry("LEML", _EMBEDDINGS, "leml", "classifier", "embeddings:LEMLCodec"),
     Entry("LPSR", "defrag.classifiers", "lpsr", "classifier", "lpsr:LPSRCodec"),
-    Entry("FastXML", _FORESTS, "fastxml", "classifier", _FOREST_CODEC),
+    Entry("FastXML", _FORESTS, "fastxml", "classifier", "forests:FastXMLCodec"),
     Entry("PfastreXML", _FORESTS, "pfastrexml", "classifier", "forests:PfastreXMLCodec"),
+    Entry("CRAFTML", _FORESTS, "craftml", "classifier", "forests:CRAFTMLCodec"),
     Entry("Agglomerated", "defrag.classifiers", "agglomerated", "composite",
           "agglomerated:AgglomeratedCodec"),
     Entry("Refrag", "defrag.reranking", "refrag", "composite", "reranking:RefragCodec"),

@@ -11,6 +11,7 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from defrag import (
+    CRAFTML,
     LEML,
     SLEEC,
     Agglomerated,
@@ -41,6 +42,7 @@ CLASSIFIERS = [
     AnnexML(2, cluster_size=80, n_components=10, random_state=0),
     FastXML(5, C=4.0, random_state=0),
     PfastreXML(5, C=4.0, random_state=0),
+    CRAFTML(5, random_state=0),
     Agglomerated(DiSMEC(), Hybrid(max_cluster_size=2, pooling="mean"), random_state=0),
 ]
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from defrag import (
+    CRAFTML,
     LEML,
     LPSR,
     PLT,
@@ -53,7 +54,7 @@ GROUPS = {
 
 
 BASES = {"label-tree": LabelTree, "parabel": Parabel, "bonsai": Bonsai, "plt": PLT}
-FORESTS = {"fastxml": FastXML, "pfastrexml": PfastreXML}
+FORESTS = {"fastxml": FastXML, "pfastrexml": PfastreXML, "craftml": CRAFTML}
 BASES |= FORESTS
 FLAT = {"dismec": DiSMEC, "ppd-sparse": PPDSparse, "proxml": ProXML}
 EMBEDDINGS = {"sleec": SLEEC, "annexml": AnnexML, "leml": LEML, "lpsr": LPSR}

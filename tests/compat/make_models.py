@@ -13,6 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from defrag import (
+    CRAFTML,
     LEML,
     LPSR,
     PLT,
@@ -85,6 +86,9 @@ def models(X):
     rare = PfastreXML(4, max_leaf_size=4, C=9.0, random_state=0).fit(X, Y)
     yield "pfastrexml", rare, {}
     yield "pfastrexml-int8", rare, {"weights": "int8"}
+    hashed = CRAFTML(4, arity=3, max_leaf_size=4, n_buckets=50, random_state=0).fit(X, Y)
+    yield "craftml", hashed, {}
+    yield "craftml-int8", hashed, {"weights": "int8"}
     base = Parabel(n_trees=2, max_leaf_size=3)
     yield "agglomerated", Agglomerated(base, Hybrid(n_clusters=6), random_state=0).fit(X, Y), {}
     fiat = Fiat(agglomeration=Defrag(max_cluster_size=4))

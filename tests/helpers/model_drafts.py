@@ -7,6 +7,7 @@ import json
 import numpy as np
 
 from defrag import (
+    CRAFTML,
     LEML,
     LPSR,
     SLEEC,
@@ -80,6 +81,12 @@ def small_pfastrexml(**parameters):
     """Fit the same two trees with propensities and prototypes of at most five entries."""
     settings = {"max_leaf_size": 8, "C": 9.0, "prototype_entries": 5, "random_state": 0}
     return PfastreXML(2, **{**settings, **parameters}).fit(X, Y)
+
+
+def small_craftml(**parameters):
+    """Fit two trees over hashed features; the roots have three children."""
+    settings = {"arity": 3, "max_leaf_size": 8, "n_buckets": 40, "random_state": 0}
+    return CRAFTML(2, **{**settings, **parameters}).fit(X, Y)
 
 
 def small_agglomerated(**parameters):

@@ -6,12 +6,18 @@ import math
 
 import numpy as np
 
+from tests.oracles.kmeans import assign_to_centres, centres_of
+
 __all__ = [
+    "clusters_of_points",
     "forest_scores",
+    "hash_item",
+    "hashed_vector",
     "leaf_of",
     "logistic_minimum",
     "logistic_objective",
     "mean_gain",
+    "reranked_scores",
     "sides_of_points",
     "stream",
 ]
@@ -127,20 +133,75 @@ def logistic_minimum(rows, positive, costs, *, n_steps=20_000):
     return w
 
 
+def hash_item(key, item, n_buckets, n_kept=65536):
+    """Return the bucket and the sign of a feature or label, or None if it is left out."""
+    _, bits = splitmix64((key + item * 0xD1342543DE82EF95) & MASK)
+    if (bits >> 1 & 0xFFFF) >= n_kept:
+        return None
+    return (bits >> 32) * n_buckets >> 32, 1.0 if bits & 1 else -1.0
+
+
+def hashed_vector(row, key, n_buckets, n_kept=65536):
+    """Return a dense row as a dense vector of buckets."""
+    out = np.zeros(n_buckets)
+    for item in np.flatnonzero(row):
+        found = hash_item(int(key), int(item), n_buckets, n_kept)
+        if found is not None:
+            out[found[0]] += found[1] * row[item]
+    return out
+
+
+def clusters_of_points(labels_of_points, key, *, n_clusters, n_buckets, max_rounds):
+    """Cluster unit vectors of hashed labels by k-means from starts of k-means++."""
+    n_labels = 1 + max(max(labels) for labels in labels_of_points)
+    items = []
+    for labels in labels_of_points:
+        vector = hashed_vector(np.isin(np.arange(n_labels), labels), ~key & MASK, n_buckets)
+        items.append(vector / max(np.linalg.norm(vector), 1e-12))
+    items = np.array(items)
+    draws = stream(key, 1)
+    cluster = np.full(len(items), -1)
+    distances = np.full(len(items), 2.0)
+    starts = []
+    while len(starts) < n_clusters and distances.sum() > 0.0:
+        draw = distances.sum() * ((next(draws) >> 11) * 2.0**-53)
+        chosen = int(np.searchsorted(np.cumsum(distances), draw, side="right"))
+        closer = 2.0 - 2.0 * (items @ items[chosen])
+        closer[closer < 2e-5] = 0.0
+        better = closer < distances
+        cluster[better] = len(starts)
+        distances = np.where(better, closer, distances)
+        starts.append(chosen)
+    before = -1.0
+    for _ in range(max_rounds):
+        cluster, _, objective = assign_to_centres(items, centres_of(items, cluster, len(starts)))
+        if objective < before:
+            break
+        before = objective
+    return starts, cluster, objective
+
+
 def leaf_of(forest, tree, row):
-    """Route a dense row, over slots, down a tree; return the leaf."""
+    """Route a dense row down a tree; return the leaf.
+
+    The row is over slots, or over features where these are hashed.
+    """
+    if forest.hash is not None:
+        one = forest.hash
+        row = hashed_vector(row, one.keys[tree], one.n_buckets, one.n_kept)
     node = int(forest.tree_ptr[tree])
     while forest.n_children[node]:
-        margins = []
-        for r in range(forest.row_ptr[node], forest.row_ptr[node + 1]):
-            margin = float(forest.bias[r])
-            for e in range(forest.entry_ptr[r], forest.entry_ptr[r + 1]):
+        entries = range(forest.entry_ptr[node], forest.entry_ptr[node + 1])
+        if forest.hash is None:
+            margin = float(forest.bias[node])
+            for e in entries:
                 margin += float(forest.weights[e]) * float(row[forest.slots[e]])
-            margins.append(margin)
-        if len(margins) == 1:
-            child = 0 if margins[0] >= 0.0 else 1
+            child = 0 if margin >= 0.0 else 1
         else:
-            child = margins.index(max(margins))
+            products = [0.0] * forest.n_children[node]
+            for e in entries:
+                products[forest.children[e]] += float(forest.weights[e]) * row[forest.slots[e]]
+            child = products.index(max(products))
         node = int(forest.first_child[node]) + child
     return node
 

@@ -8,9 +8,16 @@ import pytest
 from defrag import FastXML, load
 from defrag.exceptions import ModelFormatError
 from defrag.persistence import describe
-from tests.helpers.model_drafts import Draft, X, Y, small_forest, small_pfastrexml
+from tests.helpers.model_drafts import (
+    Draft,
+    X,
+    Y,
+    small_craftml,
+    small_forest,
+    small_pfastrexml,
+)
 
-FITTED = {"fastxml": small_forest, "pfastrexml": small_pfastrexml}
+FITTED = {"fastxml": small_forest, "pfastrexml": small_pfastrexml, "craftml": small_craftml}
 
 
 @pytest.fixture(scope="module")
@@ -28,8 +35,10 @@ def stored(tmp_path_factory):
 def arrays_of(model):
     """Return all arrays of a forest; weights, which a file may round, by themselves."""
     forest = model.forest_
-    arrays = [array for part in forest.parts() for array in part if array is not forest.weights]
+    arrays = [array for part in forest.parts()[:3] for array in part if array is not forest.weights]
     rounded = [forest.weights]
+    if forest.hash is not None:
+        arrays += [forest.hash.keys, np.array([forest.hash.n_buckets, forest.hash.n_kept])]
     if hasattr(model, "prototypes_"):
         found = model.prototypes_
         arrays += [found.prototype_ptr, found.slots, found.label_weights]
@@ -66,6 +75,8 @@ def test_what_is_large_stays_mapped(tmp_path, kind):
     large = [forest.slots, forest.weights, forest.outputs, forest.values]
     if kind == "pfastrexml":
         large += [model.prototypes_.slots, model.prototypes_.values]
+    if kind == "craftml":
+        large.append(forest.children)
     for array in large:
         assert not array.flags.writeable
 
@@ -131,7 +142,7 @@ BROKEN = {
     "weight infinite": (item("weights", 2, np.inf), "'weights' must be finite, got inf at 2"),
     "weights missing": (put("weights", lambda a: a[:-1]), "'weights' must have"),
     "scales unasked": (add("scales", np.ones(3, np.float32)), "'scales' belongs to .* int8"),
-    "bias missing": (add("bias", None), "'bias' must come with separators"),
+    "bias missing": (add("bias", None), "array 'bias' of the kind .* is missing"),
     "bias nan": (item("bias", 0, np.nan), "'bias' must be finite, got nan at 0"),
     "bias too short": (put("bias", lambda a: a[:-1]), "'bias' must have"),
     "labels fall": (item("labels", 0, 5), "'labels' must rise"),
@@ -147,6 +158,44 @@ BROKEN = {
     "values missing": (put("values", lambda a: a[:-1]), "'values' must have"),
     "outputs too wide": (put("outputs", lambda a: a.astype(np.int64)), "'outputs' must be 1-D of"),
 }
+
+
+def state(name, value):
+    def change(draft):
+        draft.model["state"][name] = value
+
+    return change
+
+
+BROKEN_CENTROIDS = {
+    "one child": (shape([2, 1, 0]), "0 or at least 2, got 1 at 1"),
+    "a cycle": (shape([0, 0, 2, 2, 0]), "children after their parent"),
+    "child out of range": (item("children", 0, 3), "children of their node, got 3 at 0"),
+    "children fall": (item("children", slice(0, 2), [2, 1]), "must rise inside a node|of their"),
+    "children missing": (put("children", lambda a: a[:-1]), "'children' must have"),
+    "slot out of range": (item("slots", -1, 40), r"'slots' must be in \[0, 40\), got 40"),
+    "slots fall": (item("slots", slice(0, 2), [39, 0]), "must rise inside a node, got slot 0"),
+    "slots too wide": (put("slots", lambda a: a.astype(np.int32)), "must be uint16 for 40 buckets"),
+    "row beyond the end": (item("sizes", 0, 65535), "'slots' must have"),
+    "weight nan": (item("weights", 0, np.nan), "'weights' must be finite, got nan at 0"),
+    "keys too few": (put("hash_keys", lambda a: a[:-1]), "'hash_keys' must have 2 items, got 1"),
+    "no buckets": (state("n_buckets", 0), "n_buckets"),
+    "too many buckets": (state("n_buckets", 2**31), "n_buckets"),
+    "buckets too few": (state("n_buckets", 2), r"'slots' must be in \[0, 2\)"),
+    "nothing kept": (state("n_kept", 0), "n_kept"),
+    "leaf beyond the end": (item("leaf_sizes", 0, 65535), "'outputs' must have"),
+    "value above one": (item("values", 0, 1.5), "'values' must be at most 1, got 1.5"),
+}
+
+
+@pytest.mark.parametrize("case", BROKEN_CENTROIDS)
+def test_broken_centroids_are_refused(tmp_path, stored, case):
+    change, message = BROKEN_CENTROIDS[case]
+    draft = Draft(stored["craftml", "float32"])
+    change(draft)
+    (tmp_path / "x").write_bytes(draft.to_bytes())
+    with pytest.raises(ModelFormatError, match=message):
+        load(tmp_path / "x")
 
 
 BROKEN_PROTOTYPES = {
@@ -178,7 +227,7 @@ def test_broken_prototypes_are_refused(tmp_path, stored, case):
         load(tmp_path / "x")
 
 
-@pytest.mark.parametrize("kind", FITTED)
+@pytest.mark.parametrize("kind", ["fastxml", "pfastrexml"])
 @pytest.mark.parametrize("case", BROKEN)
 def test_a_broken_forest_is_refused(tmp_path, stored, kind, case):
     change, message = BROKEN[case]

@@ -39,11 +39,15 @@ from defrag._native.features import (
 from defrag._native.flat import FlatWeights, flat_search
 from defrag._native.focus import focus_rows
 from defrag._native.forest import (
+    FULL_HASH,
+    CraftmlOptions,
     FastxmlOptions,
+    FeatureHash,
     Forest,
     Prototypes,
     forest_search,
     narrow,
+    train_craftml,
     train_fastxml,
 )
 from defrag._native.label_paths import LabelPaths, label_paths
@@ -91,8 +95,11 @@ from defrag._native.text_counts import (
 )
 
 __all__ = [
+    "FULL_HASH",
     "TEXT_LAYOUTS",
+    "CraftmlOptions",
     "FastxmlOptions",
+    "FeatureHash",
     "FeatureIndex",
     "FlatSolution",
     "FlatWeights",
@@ -160,6 +167,8 @@ __all__ = [
     "split_items",
     "split_words",
     "text_features",
+    "tokenize",
+    "train_craftml",
     "train_fastxml",
     "train_label_tree",
     "train_node_blocks",

@@ -16,15 +16,22 @@ if TYPE_CHECKING:
     from defrag.typing import Csr, Floats, Ids, Offsets, Progress
 
 __all__ = [
+    "FULL_HASH",
+    "CraftmlOptions",
     "FastxmlOptions",
+    "FeatureHash",
     "Forest",
     "Prototypes",
     "forest_search",
     "narrow",
+    "train_craftml",
     "train_fastxml",
 ]
 
 _NARROW = 2**16
+
+FULL_HASH = 65536
+"""The ``n_kept`` of a hash that keeps all features."""
 
 
 @dataclass(frozen=True)
@@ -41,28 +48,59 @@ class FastxmlOptions:
 
 
 @dataclass(frozen=True)
+class CraftmlOptions:
+    """How CRAFTML trees are grown; see ``cpp/core/craftml.hpp``."""
+
+    n_clusters: int = 10
+    max_leaf_size: int = 10
+    leaf_labels: int = 100
+    max_depth: int = 1000
+    label_buckets: int = 10_000
+    max_rounds: int = 3
+    sample: int = 20_000
+    n_buckets: int = 10_000
+    n_kept: int = FULL_HASH // 2
+    kept_share: float = 0.1
+    kept_least: int = 10
+
+
+@dataclass(frozen=True)
+class FeatureHash:
+    """How the features of hashed trees become buckets; see ``cpp/core/feature_hash.hpp``.
+
+    Tree ``t`` has the key ``keys[t]``; of ``FULL_HASH`` features about ``n_kept`` are kept.
+    """
+
+    keys: NDArray[np.uint64]
+    n_buckets: int
+    n_kept: int
+
+
+@dataclass(frozen=True)
 class Forest:
     """Trees over points as flat arrays; see ``cpp/core/forest.hpp``.
 
     Tree ``t`` has the nodes ``tree_ptr[t]`` to ``tree_ptr[t + 1] - 1``, breadth first; the
-    ``n_children[v]`` children of an inner node begin at ``first_child[v]``, and it has the rows
-    of weights ``row_ptr[v]`` to ``row_ptr[v + 1] - 1``. Entries of a row name features by their
-    place in ``features``, entries of a leaf name labels by their place in ``labels``.
+    ``n_children[v]`` children of an inner node begin at ``first_child[v]``. It has the entries
+    ``entry_ptr[v]`` to ``entry_ptr[v + 1] - 1``: a separator with a ``bias``, or, where there is
+    a ``hash``, centroids of ``children``. Entries name features by their place in ``features``,
+    or buckets; those of a leaf name labels by their place in ``labels``.
     """
 
     tree_ptr: Offsets
     first_child: Ids
     n_children: Ids
-    row_ptr: Offsets
     entry_ptr: Offsets
     features: Ids
     slots: NDArray[np.uint16] | Ids
+    children: NDArray[np.uint8]
     weights: Floats
     bias: Floats
     leaf_ptr: Offsets
     labels: Ids
     outputs: NDArray[np.uint16] | Ids
     values: Floats
+    hash: FeatureHash | None = None
 
     @property
     def n_trees(self) -> int:
@@ -73,8 +111,9 @@ class Forest:
         """Return the arrays in the order in which the kernels take them."""
         return (
             (self.tree_ptr, self.first_child, self.n_children),
-            (self.row_ptr, self.entry_ptr, self.features, self.slots, self.weights, self.bias),
+            (self.entry_ptr, self.features, self.slots, self.children, self.weights, self.bias),
             (self.leaf_ptr, self.labels, self.outputs, self.values),
+            None if self.hash is None else (self.hash.keys, self.hash.n_buckets, self.hash.n_kept),
         )
 
 
@@ -121,14 +160,31 @@ def train_fastxml(
     progress: Progress | None = None,
 ) -> Forest:
     """Grow a tree of FastXML per key; a point's label counts as much as its weight."""
-    core = _core.FastxmlOptions()
-    for name, value in asdict(options).items():
-        setattr(core, name, value)
+    core = _core_options(_core.FastxmlOptions(), options)
     parts = _core.train_fastxml(
         csr_parts(X), csr_parts(Y), label_weights, keys,
         options=core, n_features=X.shape[1], n_threads=n_threads, progress=progress,
     )  # fmt: skip
     return _forest(parts)
+
+
+def train_craftml(
+    X: Csr,
+    Y: Csr,
+    label_weights: Floats,
+    keys: NDArray[np.uint64],
+    options: CraftmlOptions,
+    *,
+    n_threads: int = 1,
+    progress: Progress | None = None,
+) -> Forest:
+    """Grow a tree of CRAFTML per key; label weights rank the labels of leaves."""
+    core = _core_options(_core.CraftmlOptions(), options)
+    parts = _core.train_craftml(
+        csr_parts(X), csr_parts(Y), label_weights, keys,
+        options=core, n_features=X.shape[1], n_threads=n_threads, progress=progress,
+    )  # fmt: skip
+    return _forest(parts, FeatureHash(keys, options.n_buckets, options.n_kept))
 
 
 def forest_search(
@@ -148,22 +204,30 @@ def forest_search(
     prototypes make of it. Both arrays are ``(n, k)``, by decreasing score and increasing label;
     -1 with score 0 where there are fewer.
     """
-    shape, routing, leaves = forest.parts()
+    shape, routing, leaves, hashed = forest.parts()
+    reranking = None if prototypes is None else prototypes.parts()
     labels, scores = _core.forest_search(
-        shape, routing, leaves, None if prototypes is None else prototypes.parts(), csr_parts(X),
+        shape, routing, leaves, hashed, reranking, csr_parts(X),
         alpha=alpha, gamma=gamma, n_features=X.shape[1], k=k, n_threads=n_threads,
         progress=progress,
     )  # fmt: skip
     return labels.reshape(-1, k), scores.reshape(-1, k)
 
 
-def _forest(parts: Any) -> Forest:
+def _core_options(core: Any, options: Any) -> Any:
+    for name, value in asdict(options).items():
+        setattr(core, name, value)
+    return core
+
+
+def _forest(parts: Any, feature_hash: FeatureHash | None = None) -> Forest:
     (tree_ptr, first_child, n_children), routing, (leaf_ptr, labels, outputs, values) = parts
-    row_ptr, entry_ptr, features, slots, weights, bias = routing
+    entry_ptr, features, slots, children, weights, bias = routing
+    n_slots = len(features) if feature_hash is None else feature_hash.n_buckets
     return Forest(
-        tree_ptr, first_child, n_children, row_ptr, entry_ptr, features,
-        narrow(slots, len(features)), weights, bias, leaf_ptr,
-        labels, narrow(outputs, len(labels)), values,
+        tree_ptr, first_child, n_children, entry_ptr, features,
+        narrow(slots, n_slots), children, weights, bias, leaf_ptr,
+        labels, narrow(outputs, len(labels)), values, feature_hash,
     )  # fmt: skip
 
 

@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from defrag.persistence import _checks
 from defrag.persistence._checks import check_finite, check_ints, check_length, check_offsets
-from defrag.persistence._label_tree_checks import MOST_OUTPUTS, offsets
+from defrag.persistence._label_tree_checks import offsets
 from defrag.persistence._weight_checks import check_weight_values
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
     from defrag.persistence._schema import Part
     from defrag.typing import Ids, Offsets
 
 __all__ = [
+    "check_centroids",
     "check_forest_shape",
     "check_leaves",
+    "check_rising",
     "check_rising_ids",
-    "check_routing",
     "check_rows",
     "check_shares",
 ]
@@ -39,7 +44,7 @@ def check_forest_shape(part: Part, *, binary: bool) -> Ids:
     if not len(sizes) or not sizes.all():
         got = "no tree" if not len(sizes) else f"none at {int(np.argmin(sizes))}"
         part.fail(f"{part.name('tree_ptr')} must give each tree a node, got {got}")
-    check_ints(part, "n_children", 0, 3 if binary else MOST_OUTPUTS + 1)
+    check_ints(part, "n_children", 0, 3 if binary else 256)
     if (counts == 1).any():
         node = int(np.argmax(counts == 1))
         part.fail(f"{part.name('n_children')} must be 0 or at least 2, got 1 at {node}")
@@ -63,27 +68,34 @@ def check_forest_shape(part: Part, *, binary: bool) -> Ids:
 
 
 def check_rows(part: Part, n_rows: int, n_slots: int, *, prefix: str = "") -> Offsets:
-    """Check sparse rows of weights and return the offsets of their entries."""
+    """Check sparse rows of weights, except for their order; return the offsets of their entries."""
     sizes, slots = f"{prefix}sizes", f"{prefix}slots"
     check_length(part, sizes, n_rows)
     entry_ptr = offsets(part.arrays[sizes])
     check_length(part, slots, int(entry_ptr[-1]))
     check_length(part, f"{prefix}weights", int(entry_ptr[-1]))
     check_ints(part, slots, 0, n_slots)
-    _check_rising(part, slots, entry_ptr)
     check_weight_values(part, n_rows, prefix=prefix)
     return entry_ptr
 
 
-def check_routing(part: Part, n_rows: int, n_slots: int, *, biased: bool) -> Offsets:
-    """Check the rows of inner nodes and return the offsets of their entries."""
-    entry_ptr = check_rows(part, n_rows, n_slots)
-    if biased != part.has("bias"):
-        part.fail(f"{part.name('bias')} must come with separators, and only with them")
-    if biased:
-        check_length(part, "bias", n_rows)
-        check_finite(part, "bias")
-    return entry_ptr
+def check_centroids(part: Part, entry_ptr: Offsets, n_children: NDArray[np.uint8]) -> None:
+    """Check that entries name children of their node, and increase by slot and child."""
+    children, slots = part.arrays["children"], part.arrays["slots"]
+    check_length(part, "children", len(slots))
+    beyond = children >= np.repeat(n_children, np.diff(entry_ptr))
+    if beyond.any():
+        where = int(np.argmax(beyond))
+        part.fail(f"{part.name('children')} must be children of their node, got {children[where]} "
+                  f"at {where}")  # fmt: skip
+
+    def keys(block: slice) -> NDArray[np.int64]:
+        return np.asarray(slots[block] * np.int64(256) + children[block])
+
+    fall = _find_fall(keys, len(slots), entry_ptr)
+    if fall is not None:
+        part.fail(f"{part.name('slots')} and children must rise inside a node, got slot "
+                  f"{slots[fall]} of child {children[fall]} at {fall}")  # fmt: skip
 
 
 def check_leaves(part: Part, n_leaves: int, n_labels: int) -> Offsets:
@@ -94,7 +106,7 @@ def check_leaves(part: Part, n_leaves: int, n_labels: int) -> Offsets:
     check_length(part, "outputs", int(leaf_ptr[-1]))
     check_length(part, "values", int(leaf_ptr[-1]))
     check_ints(part, "outputs", 0, len(part.arrays["labels"]))
-    _check_rising(part, "outputs", leaf_ptr)
+    check_rising(part, "outputs", leaf_ptr)
     check_shares(part, "values")
     return leaf_ptr
 
@@ -118,16 +130,25 @@ def check_rising_ids(part: Part, name: str, n_ids: int) -> None:
                   f"{where + 1}")  # fmt: skip
 
 
-def _check_rising(part: Part, name: str, bounds: Offsets) -> None:
-    """Check that the items of each run increase; run r begins at ``bounds[r]``."""
+def check_rising(part: Part, name: str, bounds: Offsets) -> None:
+    """Check that the items of each run increase; ``bounds`` are the offsets of the runs."""
     items = part.arrays[name]
+    where = _find_fall(items.__getitem__, len(items), bounds)
+    if where is not None:
+        part.fail(f"{part.name(name)} must rise inside a run, got {items[where]} after "
+                  f"{items[where - 1]} at {where}")  # fmt: skip
+
+
+def _find_fall(
+    block_of: Callable[[slice], NDArray[Any]], n_items: int, bounds: Offsets
+) -> int | None:
+    """Return the first item that is not above the one before it in its run, if any."""
     step = _checks.BLOCK_ITEMS
-    for start in range(0, len(items), step):
-        block = items[start : start + step + 1]
+    for start in range(0, n_items, step):
+        block = block_of(slice(start, start + step + 1))
         falls = block[1:] <= block[:-1]
         low, high = np.searchsorted(bounds, (start + 1, start + len(block)))
         falls[bounds[low:high] - (start + 1)] = False  # where another run begins
         if falls.any():
-            where = int(np.argmax(falls))
-            part.fail(f"{part.name(name)} must rise inside a run, got {block[where + 1]} after "
-                      f"{block[where]} at {start + where + 1}")  # fmt: skip
+            return start + 1 + int(np.argmax(falls))
+    return None

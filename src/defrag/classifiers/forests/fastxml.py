@@ -38,8 +38,8 @@ class FastXML(ForestClassifier):
         A node of at most this many points is a leaf.
     leaf_labels : int, default=100
         Labels that a leaf keeps, those of the highest scores.
-    C : float, default=1.0
-        Weight of the logistic losses against the L1 penalty of a separator.
+    C : float, default=2.0
+        Weight of the logistic losses against the L1 penalty of a separator; 1 in the paper.
     random_state : int, RandomState, Generator or None, default=None
         Seed; the same int gives the same model whatever ``n_jobs``.
     n_jobs : int, optional
@@ -88,7 +88,7 @@ class FastXML(ForestClassifier):
         *,
         max_leaf_size: int = 10,
         leaf_labels: int = 100,
-        C: float = 1.0,
+        C: float = 2.0,
         random_state: Seed = None,
         n_jobs: int | None = None,
         verbose: int = 0,

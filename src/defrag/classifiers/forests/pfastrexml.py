@@ -38,8 +38,8 @@ class PfastreXML(FastXML):
         A node of at most this many points is a leaf.
     leaf_labels : int, default=100
         Labels that a leaf keeps, those of the highest weighted shares.
-    C : float, default=1.0
-        Weight of the logistic losses against the L1 penalty of a separator.
+    C : float, default=2.0
+        Weight of the logistic losses against the L1 penalty of a separator; 1 in the paper.
     alpha : float in [0.001, 1], default=0.8
         Weight of the trees relative to the prototypes; with 1, prototypes change nothing.
     gamma : float, default=30
@@ -100,7 +100,7 @@ class PfastreXML(FastXML):
         *,
         max_leaf_size: int = 10,
         leaf_labels: int = 100,
-        C: float = 1.0,
+        C: float = 2.0,
         alpha: float = 0.8,
         gamma: float = 30.0,
         prototype_entries: int = 200,

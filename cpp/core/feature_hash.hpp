@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+
+#include "core/random.hpp"
+
+namespace defrag {
+
+/// A count sketch of a random part of the items, one of many by its key: an item is left out, or
+/// goes to one of `n_buckets` with a sign. Of 65536 items about `n_kept` are kept.
+struct ItemHash {
+    std::uint64_t key = 0;
+    std::int64_t n_buckets = 1;
+    std::uint32_t n_kept = 65536;
+
+    /// Calls visit(bucket, sign) if the item is kept.
+    template <class Visit>
+    void apply(std::int32_t item, Visit visit) const {
+        std::uint64_t state = key + static_cast<std::uint64_t>(item) * 0xD1342543DE82EF95ULL;
+        const std::uint64_t bits = splitmix64(state);
+        if ((bits >> 1 & 0xFFFF) >= n_kept) return;
+        const std::uint64_t bucket = (bits >> 32) * static_cast<std::uint64_t>(n_buckets) >> 32;
+        visit(static_cast<std::int32_t>(bucket), (bits & 1) != 0 ? 1.0F : -1.0F);
+    }
+};
+
+}  // namespace defrag
