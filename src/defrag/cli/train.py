@@ -49,6 +49,7 @@ from defrag.cli._plans import write_plan
 from defrag.cli._targets import check_targets
 from defrag.cli._text_models import VECTORIZER_FLAGS, build_text_classifier
 from defrag.cli._weights import Weights
+from defrag.distributed import fit_ray
 from defrag.focusing import Focus
 from defrag.imputation import Fiat
 from defrag.io.corpora import CorpusOptions  # noqa: TC001 - read by corpus_flags
@@ -156,6 +157,13 @@ def train(
             help="Write a plan of N parts to MODEL instead of training; see train-part and join.",
         ),
     ] = None,
+    ray: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="Train on a Ray cluster, or on processes of this machine if it is 'local'.",
+        ),
+    ] = None,
     as_json: JsonFlag = False,
     **parameters: Any,
 ) -> None:
@@ -219,7 +227,12 @@ def train(
         names["vocabulary"] = read_names(vocabulary, X.shape[1], "word", "feature")
     _announce(estimator, X, Y)
     begin = time.perf_counter()
-    estimator.fit(X, Y)
+    if ray is None:
+        estimator.fit(X, Y)
+    else:
+        refuse_flags("with --ray", {"--parts": parts})
+        address = None if ray == "local" else ray
+        estimator = fit_ray(estimator, X, Y, address=address, verbose=True)
     seconds = time.perf_counter() - begin
     _save(estimator, model, weights=weights.value, **names)
     _report(model, _Trained(*X.shape, Y.shape[1], seconds), as_json=as_json)

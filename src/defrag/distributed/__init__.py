@@ -15,12 +15,14 @@ from __future__ import annotations
 
 from defrag.distributed._files import load_part, load_plan, part_path, save_part, save_plan
 from defrag.distributed._plan import Part, PartResult, Plan, fit_part, join, plan
+from defrag.distributed._ray import fit_ray
 
 __all__ = [
     "Part",
     "PartResult",
     "Plan",
     "fit_part",
+    "fit_ray",
     "join",
     "load_part",
     "load_plan",

@@ -1,0 +1,127 @@
+"""Training in parts on a Ray cluster; an optional extra."""
+
+from __future__ import annotations
+
+import logging
+import os
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from defrag._parameters import Int
+from defrag._progress import progress_bar
+from defrag.distributed._plan import PartResult, Plan, fit_part, join, plan
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from defrag.classifiers._base import Classifier
+    from defrag.typing import LabelsLike, MatrixLike
+
+__all__ = ["fit_ray"]
+
+# Parts per processor: enough to balance the load, and few enough that parts are long.
+_PARTS_PER_CPU = 4
+_RETRIES = 3
+_PARTS_RULE = Int(1, none=True)
+
+
+def fit_ray(
+    estimator: Classifier,
+    X: MatrixLike,
+    Y: LabelsLike,
+    *,
+    address: str | None = None,
+    n_parts: int | None = None,
+    verbose: bool = False,
+) -> Classifier:
+    """Train a classifier on a Ray cluster; the model is that of ``fit``, byte for byte.
+
+    The data are put once into the object store of every node. A part whose worker or node dies
+    is trained again, up to three times.
+
+    Parameters
+    ----------
+    estimator : classifier
+        Any classifier of this library; parts are trained on one thread each.
+    X, Y : data
+        Points and labels, as ``fit`` takes them.
+    address : str, optional
+        Address of the cluster, such as ``"auto"`` or ``"ray://host:10001"``. By default, the
+        cluster that the program is connected to, or else a local one on the loopback
+        interface that ends with this call.
+    n_parts : int, optional
+        Number of parts; default: four per processor of the cluster.
+    verbose : bool, default=False
+        Whether to show a progress bar on a terminal.
+
+    Returns
+    -------
+    model : classifier
+        A fitted copy of the estimator.
+
+    Raises
+    ------
+    ImportError
+        If Ray is not installed.
+    """
+    if not _PARTS_RULE.accepts(n_parts):
+        raise ValueError(f"n_parts must be {_PARTS_RULE.describe()}, got {n_parts!r}")
+    with _cluster(address) as ray:
+        n_cpus = max(1, int(ray.cluster_resources().get("CPU", 1)))
+        todo = plan(estimator, X, Y, n_parts=n_parts or _PARTS_PER_CPU * n_cpus)
+        todo.estimator.set_params(n_jobs=1)
+        results = _train_parts(ray, todo, X, Y, verbose=verbose)
+        todo.estimator.set_params(n_jobs=estimator.n_jobs)
+        return join(todo, results)
+
+
+def _train_parts(
+    ray: Any, todo: Plan, X: MatrixLike, Y: LabelsLike, *, verbose: bool
+) -> list[PartResult]:
+    """Train all parts, the largest first; cancel them if this process is interrupted."""
+    task = ray.remote(num_cpus=1, max_retries=_RETRIES, scheduling_strategy="SPREAD")(fit_part)
+    shared = [ray.put(one) for one in (todo, X, Y)]
+    pending = [task.remote(shared[0], part.index, *shared[1:]) for part in todo.parts]
+    shares = {ref: part.share for ref, part in zip(pending, todo.parts, strict=True)}
+    results: list[PartResult] = []
+    try:
+        with progress_bar("training parts", enabled=verbose) as progress:
+            done = 0.0
+            while pending:
+                ready, pending = ray.wait(pending)
+                results += ray.get(ready)
+                done += sum(shares[ref] for ref in ready)
+                if progress is not None:
+                    progress(min(done, 1.0))
+    finally:
+        for ref in pending:  # none, unless a part failed or this process was interrupted
+            ray.cancel(ref, force=True)
+    return results
+
+
+@contextmanager
+def _cluster(address: str | None) -> Iterator[Any]:
+    """Yield Ray, connected to a cluster; a cluster that is started here is ended here."""
+    try:
+        import ray  # noqa: PLC0415 - an extra
+    except ImportError:
+        raise ImportError("fit_ray needs Ray: pip install 'defrag[ray]'") from None
+    if ray.is_initialized():
+        if address is not None:
+            raise ValueError(f"address must be None while Ray is connected, got {address!r}")
+        yield ray
+        return
+    if address is None:
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+        ray.init(
+            include_dashboard=False,
+            _node_ip_address="127.0.0.1",
+            log_to_driver=False,
+            logging_level=logging.WARNING,
+        )
+    else:
+        ray.init(address=address, log_to_driver=False, logging_level=logging.WARNING)
+    try:
+        yield ray
+    finally:
+        ray.shutdown()

@@ -1,0 +1,134 @@
+"""Training on Ray, on the loopback interface: the same bytes whatever happens to workers."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import sparse
+from typer.testing import CliRunner
+
+from defrag import DiSMEC, LabelTree
+from defrag.cli.app import app
+from defrag.distributed import _ray, fit_part, fit_ray
+from defrag.io import write_xmc
+
+ray = pytest.importorskip("ray", reason="Ray is not installed")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.xdist_group("ray"),
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::FutureWarning"),
+]
+
+MODELS = [LabelTree(2, random_state=1, n_jobs=2), DiSMEC(random_state=2)]
+
+
+@pytest.fixture(scope="module")
+def data():
+    rng = np.random.default_rng(0)
+    X = sparse.random_array((600, 300), density=0.05, rng=rng, dtype=np.float32, format="csr")
+    Y = sparse.random_array((600, 200), density=0.02, rng=rng, format="csr") > 0
+    return X, sparse.csr_array(Y.astype(np.float32))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def local_settings():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+        patch.setenv("RAY_AUTH_MODE", "disabled")
+        yield
+
+
+def bytes_of(model, folder):
+    path = folder / "model.safetensors"
+    model.save(path)
+    return path.read_bytes()
+
+
+def test_a_local_cluster_and_a_killed_worker(data, tmp_path, monkeypatch):
+    marker = str(tmp_path / "killed")
+
+    def fit_part_or_die(plan, index, X, Y):
+        if index == 1:
+            try:
+                os.close(os.open(marker, os.O_CREAT | os.O_EXCL))
+                os.kill(os.getpid(), signal.SIGKILL)
+            except FileExistsError:
+                pass  # the second try
+        return fit_part(plan, index, X, Y)
+
+    ray.init(num_cpus=2, include_dashboard=False, _node_ip_address="127.0.0.1",
+             log_to_driver=False)  # fmt: skip
+    try:
+        for model in MODELS:
+            found = fit_ray(model, *data, n_parts=5)
+            wanted = bytes_of(model.fit(*data), tmp_path)
+            assert bytes_of(found, tmp_path) == wanted
+            assert found.n_jobs == model.n_jobs
+        write_xmc(tmp_path / "train.txt", *data)
+        for flags in ([], ["--ray", "local"]):
+            arguments = ["train", str(tmp_path / "train.txt"), str(tmp_path / "m"), *flags]
+            assert CliRunner().invoke(app, arguments).exit_code == 0
+            wanted = wanted if flags else (tmp_path / "m").read_bytes()
+        assert (tmp_path / "m").read_bytes() == wanted
+        assert ray.is_initialized(), "a cluster of the caller must go on"
+        with pytest.raises(ValueError, match="address must be None while Ray is connected"):
+            fit_ray(DiSMEC(), *data, address="auto")
+        monkeypatch.setattr(_ray, "fit_part", fit_part_or_die)
+        found = fit_ray(MODELS[1], *data, n_parts=5)
+        assert Path(marker).exists()
+        assert bytes_of(found, tmp_path) == bytes_of(MODELS[1].fit(*data), tmp_path)
+    finally:
+        ray.shutdown()
+
+
+# In a process of its own, since the patch below must not outlive it.
+TWO_NODES = """
+import sys, threading
+import numpy as np
+from pathlib import Path
+from scipy import sparse
+import ray._private.services as services
+services.resolve_ip_for_localhost = lambda host: "127.0.0.1"  # or nodes listen on the network
+from ray.cluster_utils import Cluster
+from defrag import DiSMEC
+from defrag.distributed import fit_ray
+
+rng = np.random.default_rng(0)
+X = sparse.random_array((600, 300), density=0.05, rng=rng, dtype=np.float32, format="csr")
+Y = sparse.random_array((600, 200), density=0.02, rng=rng, format="csr") > 0
+Y = sparse.csr_array(Y.astype(np.float32))
+options = {"num_cpus": 1, "include_dashboard": False, "node_ip_address": "127.0.0.1"}
+cluster = Cluster(initialize_head=True, head_node_args=options)
+second = cluster.add_node(num_cpus=1, node_ip_address="127.0.0.1")
+model = DiSMEC("exact", random_state=2)
+model.fit(X, Y).save("wanted")
+fit_ray(model, X, Y, address=cluster.address, n_parts=6).save("two")
+threading.Timer(0.3, lambda: cluster.remove_node(second, allow_graceful=False)).start()
+fit_ray(model, X, Y, address=cluster.address, n_parts=13).save("one")
+cluster.shutdown()
+wanted = Path("wanted").read_bytes()
+assert Path("two").read_bytes() == wanted and Path("one").read_bytes() == wanted
+print("equal")
+"""
+
+
+def test_two_nodes_one_of_which_is_killed(tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-c", TWO_NODES],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path),
+             "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"},
+        capture_output=True,
+        text=True,
+        timeout=170,
+        check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert done.stdout.strip().endswith("equal")
