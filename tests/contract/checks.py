@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.contract import copies, explanations, hostile, inputs, refits, threads
+from tests.contract import copies, explanations, hostile, inputs, names, refits, threads
 
 CHECKS = [
     *copies.CHECKS,
@@ -11,6 +11,7 @@ CHECKS = [
     *threads.CHECKS,
     *hostile.CHECKS,
     *explanations.CHECKS,
+    *names.CHECKS,
 ]
 """The fast ones."""
 

@@ -19,11 +19,15 @@ from sklearn.utils.validation import check_array, validate_data
 from defrag import _native
 from defrag._validation._input_errors import explain_features
 from defrag._validation._label_forms import (
+    check_classes,
+    has_names,
     ids_of_lists,
     is_indicator,
     is_list_of_lists,
+    names_of_lists,
     plain_labels,
 )
+from defrag._validation._names import Names, NamesByArray, named_matrix
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,11 +39,14 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Labels",
+    "Names",
+    "NamesByArray",
     "canonical_csr",
     "check_features",
     "check_labels",
     "check_matrix",
     "check_seed",
+    "named_matrix",
 ]
 
 
@@ -167,17 +174,39 @@ class Labels:
     matrix : csr_array
         The labels as a 0/1 matrix.
     classes : ndarray or None
-        For 1-D input: the classes of its columns.
+        The classes of the columns of 1-D input, or the names of labels that were given by name.
     dense : bool
         Whether they were a dense indicator or classes.
+    multilabel : bool
+        Whether a point may have any number of labels; False for 1-D input.
     """
 
     matrix: Csr
     classes: NDArray[Any] | None = None
     dense: bool = False
+    multilabel: bool = True
+
+    def in_columns_of(self, classes: NDArray[Any]) -> Csr:
+        """Return the matrix with other columns: those of some classes, then those of the rest.
+
+        Parameters
+        ----------
+        classes : ndarray
+            Rising classes, or names of labels.
+        """
+        own = np.arange(self.matrix.shape[1]) if self.classes is None else self.classes
+        place = np.minimum(np.searchsorted(classes, own), max(0, len(classes) - 1))
+        known = classes[place] == own
+        columns = np.where(known, place, len(classes) + np.cumsum(~known) - 1)
+        indptr, indices, data = self.matrix.indptr, self.matrix.indices, self.matrix.data
+        shape = (self.matrix.shape[0], len(classes) + int(np.count_nonzero(~known)))
+        moved = sparse.csr_array((data, columns[indices].astype(np.int32), indptr), shape=shape)
+        return canonical_csr(moved, name="Y")
 
 
-def check_labels(Y: LabelsLike, *, n_rows: int, n_labels: int | None = None) -> Labels:
+def check_labels(
+    Y: LabelsLike, *, n_rows: int, n_labels: int | None = None, names: bool = False
+) -> Labels:
     """Return validated labels.
 
     Parameters
@@ -190,6 +219,8 @@ def check_labels(Y: LabelsLike, *, n_rows: int, n_labels: int | None = None) -> 
         Number of points.
     n_labels : int, optional
         Number of labels, for label lists; default: the largest id plus one.
+    names : bool, default=False
+        Whether lists of names are accepted, whose columns are the sorted names.
     """
     Y = plain_labels(Y)
     if sparse.issparse(Y) or (isinstance(Y, np.ndarray) and Y.ndim == 2 and Y.shape[1] != 1):
@@ -198,20 +229,24 @@ def check_labels(Y: LabelsLike, *, n_rows: int, n_labels: int | None = None) -> 
             bad = float(matrix.data[matrix.data != 1.0][0])
             raise ValueError(f"Y must contain only 0 and 1, got {bad:g}")
         labels = Labels(matrix, dense=not sparse.issparse(Y))
+    elif is_list_of_lists(Y) and has_names(Y):
+        if not names:
+            raise ValueError("Y must contain label ids here, got names of labels")
+        matrix, found = named_matrix(names_of_lists(Y))
+        labels = Labels(matrix, np.array([*found, None], dtype=object)[:-1])
     elif is_list_of_lists(Y) and not is_indicator(Y):
         labels = Labels(_from_lists(Y, n_labels))
     elif is_list_of_lists(Y):
         return check_labels(np.asarray(Y), n_rows=n_rows)
     else:
         classes = column_or_1d(Y, warn=True)
-        if classes.dtype.kind == "f" and not np.isfinite(classes).all():
-            raise ValueError("Y must be finite, got NaN or infinity")
+        check_classes(classes)
         check_classification_targets(classes)
-        names, codes = np.unique(classes, return_inverse=True)
+        distinct, codes = np.unique(classes, return_inverse=True)
         ones = np.ones(len(codes), dtype=np.float32)
         rows = np.arange(len(codes) + 1, dtype=np.int32)
-        matrix = sparse.csr_array((ones, codes.astype(np.int32), rows), (len(codes), len(names)))
-        labels = Labels(matrix, names, dense=True)
+        matrix = sparse.csr_array((ones, codes.astype(np.int32), rows), (len(codes), len(distinct)))
+        labels = Labels(matrix, distinct, dense=True, multilabel=False)
     if labels.matrix.shape[0] != n_rows:
         raise ValueError(
             "Found input variables with inconsistent numbers of samples: "

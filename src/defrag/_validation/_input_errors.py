@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 __all__ = ["explain_features", "look_swapped"]
 
-_HINT = "turn text into features first, for example with sklearn's TfidfVectorizer"
+_HINT = "turn text into features first with TextVectorizer, or use TextClassifier"
 
 
 def explain_features(X: MatrixLike, error: ValueError) -> ValueError:

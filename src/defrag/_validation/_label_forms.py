@@ -10,9 +10,19 @@ from scipy import sparse
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from numpy.typing import NDArray
+
     from defrag.typing import LabelsLike
 
-__all__ = ["ids_of_lists", "is_indicator", "is_list_of_lists", "plain_labels"]
+__all__ = [
+    "check_classes",
+    "has_names",
+    "ids_of_lists",
+    "is_indicator",
+    "is_list_of_lists",
+    "names_of_lists",
+    "plain_labels",
+]
 
 _LISTS = (list, tuple, set, frozenset, np.ndarray)
 
@@ -25,6 +35,8 @@ def plain_labels(Y: LabelsLike) -> LabelsLike:
         return Y.sparse.to_coo()
     if hasattr(Y, "to_numpy"):
         Y = Y.to_numpy()
+    if isinstance(Y, np.ndarray) and Y.ndim == 2 and Y.shape[1] != 1 and _is_text(Y):
+        return [list(row) for row in Y]
     if isinstance(Y, np.ndarray) and Y.dtype == object:
         if Y.ndim == 1 and len(Y) and all(isinstance(row, _LISTS) for row in Y):
             return list(Y)
@@ -35,6 +47,13 @@ def plain_labels(Y: LabelsLike) -> LabelsLike:
                 bad = next(v for v in Y.ravel() if not isinstance(v, (int, float, np.number)))
                 raise ValueError(f"Y must contain only 0 and 1, got {bad!r}") from None
     return Y
+
+
+def _is_text(Y: NDArray[Any]) -> bool:
+    """Return whether all values are strings."""
+    return Y.dtype.kind == "U" or (
+        Y.dtype == object and Y.size > 0 and all(isinstance(value, str) for value in Y.ravel())
+    )
 
 
 def _all_sparse(frame: Any) -> bool:
@@ -59,17 +78,53 @@ def is_indicator(Y: Sequence[Any]) -> bool:
     )
 
 
+def has_names(Y: Sequence[Any]) -> bool:
+    """Return whether lists contain a name."""
+    return any(isinstance(label, str) for row in Y for label in row)
+
+
+def names_of_lists(Y: Sequence[Any]) -> list[list[str]]:
+    """Return lists of names that were checked.
+
+    Raises
+    ------
+    ValueError
+        If one is no string, or empty.
+    """
+    for number, row in enumerate(Y):
+        for name in row:
+            if not isinstance(name, str):
+                raise ValueError(  # noqa: TRY004 - as every other bad value
+                    f"Y must contain either names or ids of labels, got {name!r} in row {number} "
+                    "besides names"
+                )
+            if not name:
+                raise ValueError(f"names of labels must not be empty, got one in row {number}")
+    return [[str(name) for name in row] for row in Y]
+
+
+def check_classes(classes: NDArray[Any]) -> None:
+    """Raise ValueError on a class that looks like several, or that is not finite."""
+    if classes.dtype.kind == "f" and not np.isfinite(classes).all():
+        raise ValueError("Y must be finite, got NaN or infinity")
+    if classes.dtype.kind in "UO":
+        for number, name in enumerate(classes):
+            if isinstance(name, str) and "," in name:
+                raise ValueError(
+                    f"Y must contain a list of names per point, got {str(name)!r} in row {number}: "
+                    'split it, as in name.split(","), or pass [name] if it is one label'
+                )
+
+
 def ids_of_lists(Y: Sequence[Any]) -> list[np.ndarray[Any, np.dtype[np.int64]]]:
     """Return the distinct label ids of each list, in increasing order."""
     rows = []
     for number, row in enumerate(Y):
         ids = np.asarray(list(row))
         if ids.size and ids.dtype.kind not in "iu":
-            if ids.dtype.kind != "f" or not np.all(ids == np.floor(ids)):
-                raise ValueError(
-                    f"Y must contain label ids, got {ids.tolist()[0]!r} in row {number}: names of "
-                    "labels become an indicator with MultiLabelBinarizer(sparse_output=True)"
-                )
-            ids = ids.astype(np.int64)
+            hint = ": turn ids into int, or pass names as str" if ids.dtype.kind == "f" else ""
+            raise ValueError(
+                f"Y must contain label ids, got {ids.tolist()[0]!r} in row {number}{hint}"
+            )
         rows.append(np.unique(ids.astype(np.int64)))
     return rows

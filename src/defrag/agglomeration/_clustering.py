@@ -128,7 +128,7 @@ class FeatureClustering(FeaturePooling):
                 f"This {type(self).__name__} estimator requires y to be passed, "
                 "but the target y is None."
             )
-        return check_labels(Y, n_rows=n_rows).matrix
+        return check_labels(Y, n_rows=n_rows, names=True).matrix
 
     def _vectors(self, X: Csr, Y: LabelsLike) -> Csr:
         """Return the vectors of the features, not scaled."""

@@ -17,12 +17,13 @@ from defrag import _native
 from defrag._estimator import all_or_nothing, on_snapshot, save_model
 from defrag._parameters import Choice, Float, Int
 from defrag._progress import logger
-from defrag._validation import check_features, check_labels, check_seed
+from defrag._validation import Names, check_features, check_labels, check_seed
 from defrag._validation._input_errors import look_swapped
 from defrag.classifiers._calibrated import Calibrated
 from defrag.classifiers._cost import LANES, Cost
 from defrag.classifiers._data_warnings import check_names, warn_of, warn_of_data
 from defrag.classifiers._explain import Explainable
+from defrag.classifiers._label_names import label_names, labels_of_model, names_by_score
 from defrag.classifiers._ranker import SCORES_AT_A_TIME, FilteredRanker
 
 if TYPE_CHECKING:
@@ -157,7 +158,8 @@ class Classifier(ClassifierMixin, Calibrated, Explainable):
             The points.
         Y : indicator matrix, label lists or classes
             Their labels: a sparse or dense 0/1 matrix or data frame, a sequence or series of
-            lists of label ids, or one class per point.
+            lists of label ids or of label names, or one class per point. The sorted names
+            become ``classes_``.
         **unsupported : dict
             Not supported; raises TypeError. Instead of ``sample_weight``, repeat points.
 
@@ -177,14 +179,17 @@ class Classifier(ClassifierMixin, Calibrated, Explainable):
             )
         X = check_features(self, X, reset=True)
         try:
-            labels = check_labels(Y, n_rows=X.shape[0])
+            labels = check_labels(Y, n_rows=X.shape[0], names=True)
         except ValueError as error:
             if look_swapped(X, Y):
                 raise ValueError(f"{error}: are X and Y swapped?") from None
             raise
         warn_of_data(X, labels)
         # scikit-learn requires dense predictions for dense labels.
-        return self._learn(X, labels.matrix, classes=labels.classes, dense_answers=labels.dense)
+        self._learn(X, labels.matrix)
+        self.set_labels(labels.matrix.shape[1], labels.classes, dense_answers=labels.dense,
+                        multilabel=labels.multilabel)  # fmt: skip
+        return self
 
     @all_or_nothing
     def fit_canonical(self, X: Csr, Y: Csr) -> Classifier:
@@ -199,14 +204,7 @@ class Classifier(ClassifierMixin, Calibrated, Explainable):
         self.n_features_in_: int = X.shape[1]
         return self._learn(X, Y)
 
-    def _learn(
-        self,
-        X: Csr,
-        Y: Csr,
-        *,
-        classes: NDArray[Any] | None = None,
-        dense_answers: bool = False,
-    ) -> Classifier:
+    def _learn(self, X: Csr, Y: Csr) -> Classifier:
         seed = check_seed(self.random_state)
         if Y.nnz == 0:
             raise ValueError("Y must have at least one label, got none for any point")
@@ -214,18 +212,23 @@ class Classifier(ClassifierMixin, Calibrated, Explainable):
         self._train(X, Y, seed)
         logger.info("%s: fitted %d points, %d features, %d labels in %.2f s", type(self).__name__,
                     *X.shape, Y.shape[1], time.perf_counter() - begin)  # fmt: skip
-        self.set_labels(Y.shape[1], classes=classes, dense_answers=dense_answers)
+        self.set_labels(Y.shape[1])
         return self
 
     def set_labels(
-        self, n_labels: int, *, classes: NDArray[Any] | None = None, dense_answers: bool = False
+        self,
+        n_labels: int,
+        classes: NDArray[Any] | None = None,
+        *,
+        dense_answers: bool = False,
+        multilabel: bool = True,
     ) -> None:
         """Set the number of labels and their classes; names and calibration are discarded."""
         self.n_labels_ = n_labels
         self.dense_answers_ = dense_answers
-        self.multilabel_ = classes is None
+        self.multilabel_ = multilabel
         self.class_names_ = classes
-        self.label_names_ = None
+        self.label_names_ = Names(classes) if multilabel and classes is not None else None
         self.vocabulary_ = None
         self.calibration_ = None
 
@@ -250,7 +253,7 @@ class Classifier(ClassifierMixin, Calibrated, Explainable):
 
     @property
     def classes_(self) -> NDArray[Any]:
-        """The classes, or the label ids."""
+        """The classes, the label names or the label ids."""
         if not hasattr(self, "n_labels_"):
             raise AttributeError(f"{type(self).__name__} is not fitted: it has no classes_ yet")
         # Computed on access: millions of ids are rarely needed.
@@ -294,7 +297,9 @@ class Classifier(ClassifierMixin, Calibrated, Explainable):
         save_model(named, path, weights=weights)
 
     @on_snapshot
-    def predict_topk(self, X: MatrixLike, k: int = 5, *, empty: str = "bias") -> tuple[Ids, Floats]:
+    def predict_topk(
+        self, X: MatrixLike, k: int = 5, *, empty: str = "bias", names: bool = False
+    ) -> tuple[Any, Floats]:
         """Return the best labels of each point.
 
         Parameters
@@ -306,11 +311,14 @@ class Classifier(ClassifierMixin, Calibrated, Explainable):
         empty : {"bias", "nothing"}, default="bias"
             Points without features, such as texts of unknown words, get the labels with the
             largest biases and a :class:`defrag.exceptions.DataWarning`, or no labels.
+        names : bool, default=False
+            Whether to return the names of labels instead of their ids.
 
         Returns
         -------
         labels : ndarray of int32, shape (n_points, min(k, ``n_labels_``))
-            Label ids by decreasing score, then increasing id, padded with -1.
+            Label ids by decreasing score, then increasing id, padded with -1. With ``names``,
+            an array of strings, padded with "".
         scores : ndarray of float32, of the same shape
             Their scores between 0 and 1, padded with 0.
         """
@@ -320,18 +328,20 @@ class Classifier(ClassifierMixin, Calibrated, Explainable):
             raise ValueError(f"k must be {_K_RULE.describe()}, got {k!r}")
         if empty != "bias" and not _EMPTY_RULE.accepts(empty):
             raise ValueError(f"empty must be {_EMPTY_RULE.describe()}, got {empty!r}")
+        known = label_names(self) if names else None
         X = check_features(self, X, reset=False)
         labels, scores = self.rank(X, min(int(k), self.n_labels_), exhaustive=False)
         without = X.indptr[1:] == X.indptr[:-1]
-        if not np.count_nonzero(without):  # for a single row faster than any()
-            return labels, scores
-        if empty == "nothing":
-            return np.where(without[:, None], -1, labels), np.where(without[:, None], 0, scores)
-        warn_of(
-            f"{np.count_nonzero(without):,} of {len(without):,} points have no features: their "
-            "labels are those of the biases (empty='nothing' gives none)"
-        )
-        return labels, scores
+        if np.count_nonzero(without):  # for a single row faster than any()
+            if empty == "nothing":
+                none = without[:, None]
+                labels, scores = np.where(none, -1, labels), np.where(none, 0, scores)
+            else:
+                warn_of(
+                    f"{np.count_nonzero(without):,} of {len(without):,} points have no features: "
+                    "their labels are those of the biases (empty='nothing' gives none)"
+                )
+        return (labels if known is None else known[labels]), scores
 
     @on_snapshot
     def decision_function(self, X: MatrixLike, k: int | None = None) -> Any:
@@ -381,7 +391,8 @@ class Classifier(ClassifierMixin, Calibrated, Explainable):
         -------
         Y : csr_array, shape (n_points, n_labels)
             1 for labels whose score is above the threshold; dense after ``fit`` with a dense Y.
-            After ``fit`` with classes: the best class of each point.
+            After ``fit`` with classes: the best class of each point. After ``fit`` with lists of
+            names: a list of lists of names, by decreasing score.
         """
         check_is_fitted(self)
         if not _THRESHOLD_RULE.accepts(threshold):
@@ -396,6 +407,8 @@ class Classifier(ClassifierMixin, Calibrated, Explainable):
             return self.classes_[np.maximum(labels[:, 0], 0)]
         above = _PREDICTED if threshold is None else float(threshold)
         scores = self.score_matrix(X, None, above=above)
+        if self.class_names_ is not None:
+            return names_by_score(scores, self.class_names_)
         scores.data = np.ones_like(scores.data)
         return scores.toarray().astype(np.int64) if self.dense_answers_ else scores
 
@@ -422,7 +435,7 @@ class Classifier(ClassifierMixin, Calibrated, Explainable):
         if not self.multilabel_:
             return float(super().score(X, y, sample_weight))
         best = self.predict_topk(X, k=1)[0][:, 0]
-        truth = check_labels(y, n_rows=len(best)).matrix
+        truth = labels_of_model(self, check_labels(y, n_rows=len(best), names=True))
         # Labels that are not in y, and absent labels, are wrong.
         known = np.flatnonzero((best >= 0) & (best < truth.shape[1]))
         hits = np.zeros(len(best))

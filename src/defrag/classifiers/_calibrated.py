@@ -7,19 +7,19 @@ from copy import copy
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy import sparse
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from defrag._estimator import Estimator, on_snapshot
 from defrag._validation import check_features, check_labels
 from defrag.classifiers._calibration import Calibration
+from defrag.classifiers._label_names import labels_of_model
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
     from typing_extensions import Self
 
-    from defrag.typing import Csr, Floats, Ids, LabelsLike, MatrixLike
+    from defrag.typing import Csr, Floats, LabelsLike, MatrixLike
 
 __all__ = ["Calibrated"]
 
@@ -45,7 +45,9 @@ class Calibrated(Estimator):
         """The classes, or the label ids."""
 
     @abstractmethod
-    def predict_topk(self, X: MatrixLike, k: int = 5, *, empty: str = "bias") -> tuple[Ids, Floats]:
+    def predict_topk(
+        self, X: MatrixLike, k: int = 5, *, empty: str = "bias", names: bool = False
+    ) -> tuple[Any, Floats]:
         """Return the best labels of each point."""
 
     @abstractmethod
@@ -75,25 +77,11 @@ class Calibrated(Estimator):
             The classifier, whose rankings are what they were.
         """
         labels, scores = self.predict_topk(X, k)
-        checked = check_labels(Y, n_rows=len(labels))
-        truth = checked.matrix
-        if checked.classes is not None:
-            truth = self._in_own_classes(checked.classes, truth)
+        truth = labels_of_model(self, check_labels(Y, n_rows=len(labels), names=True))
         calibrated = copy(self)
         calibrated.calibration_ = Calibration.of_ranking(labels, scores, truth)
         self.__dict__ = calibrated.__dict__
         return self
-
-    def _in_own_classes(self, classes: NDArray[Any], truth: Csr) -> Csr:
-        """Move the columns of 1-D labels to those of the classes that the model knows."""
-        unknown = np.setdiff1d(classes, self.classes_)
-        if self.multilabel_ or len(unknown):
-            got = "classes" if self.multilabel_ else repr(unknown.tolist()[0])
-            raise ValueError(f"Y must contain labels of the model, got {got}")
-        truth.indices = np.searchsorted(self.classes_, classes)[truth.indices].astype(np.int32)
-        return sparse.csr_array(
-            (truth.data, truth.indices, truth.indptr), shape=(truth.shape[0], self.n_labels_)
-        )
 
     @available_if(_is_calibrated)  # type: ignore[untyped-decorator] # of scikit-learn
     @on_snapshot

@@ -30,7 +30,7 @@ def warn_of_data(X: Csr, labels: Labels) -> None:
         warn_of("X has no features: all points get the same labels")
     n_labels = np.count_nonzero(np.bincount(labels.matrix.indices, minlength=1))
     if n_labels == 1:
-        noun = "label" if labels.classes is None else "class"
+        noun = "label" if labels.multilabel else "class"
         warn_of(f"Y has a single {noun}")
 
 

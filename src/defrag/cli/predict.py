@@ -11,6 +11,7 @@ import numpy as np
 import typer
 
 from defrag._progress import progress_bar
+from defrag.classifiers._label_names import label_names
 from defrag.cli._console import escaped, examples, print_message, print_next
 from defrag.cli._corpora import AnyFromFlag, corpus_flags, form_of_corpus, form_of_matrix
 from defrag.cli._data import (
@@ -169,10 +170,11 @@ class _Rows:
 
 
 def _label_names(path: str, classifier: Classifier) -> Sequence[str]:
-    names: Sequence[str] | None = getattr(classifier, "label_names_", None)
-    if names is None:
-        raise ValueError(f"{path}: has no label names: give 'defrag train' --label-names")
-    return names
+    try:
+        return label_names(classifier)
+    except ValueError:
+        hint = "give 'defrag train' --label-names"
+        raise ValueError(f"{path}: has no label names: {hint}") from None
 
 
 @contextmanager

@@ -174,7 +174,9 @@ class _Whole:
 
 
 def _finished(model: Classifier, sizes: Sizes) -> Classifier:
-    model.set_labels(sizes.n_labels, classes=sizes.classes, dense_answers=sizes.dense)
+    model.set_labels(
+        sizes.n_labels, sizes.classes, dense_answers=sizes.dense, multilabel=sizes.classes is None
+    )
     if sizes.feature_names is not None:
         model.feature_names_in_ = sizes.feature_names
     return model

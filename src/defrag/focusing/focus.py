@@ -122,7 +122,7 @@ class Focus(OneToOneFeatureMixin, TransformerMixin, Estimator):
                 "but the target y is None."
             )
         X = check_features(self, X, reset=True)
-        return self._learn(X, check_labels(Y, n_rows=X.shape[0]).matrix)
+        return self._learn(X, check_labels(Y, n_rows=X.shape[0], names=True).matrix)
 
     @all_or_nothing
     def fit_canonical(self, X: Csr, Y: Csr) -> Focus:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.pipeline import Pipeline
 
 from defrag._validation import check_labels
 from defrag.classifiers.pipeline import predict_topk
@@ -52,10 +53,10 @@ class RankingScorer:
         """Return the metric of a model on points X with true labels Y."""
         k = int(self.name.split("@")[1])
         labels, _scores = predict_topk(model, X, k)
-        Y = Y if sparse.issparse(Y) else check_labels(Y, n_rows=len(labels)).matrix
+        Y = Y if sparse.issparse(Y) else _in_columns_of(model, Y, len(labels))
         # A fold may lack labels that other folds have: they are columns of zeros.
         seen = self.train_labels
-        train = None if seen is None else check_labels(seen, n_rows=_n_rows(seen)).matrix
+        train = None if seen is None else _in_columns_of(model, seen, _n_rows(seen))
         width = max(Y.shape[1], int(labels.max(initial=-1)) + 1, 0 if train is None else
                     train.shape[1])  # fmt: skip
         train = None if train is None else _widen(train, width)
@@ -100,7 +101,7 @@ def scorers(*names: str, train_labels: LabelsLike | None = None) -> dict[str, Ra
 
 
 def label_lists(Y: LabelsLike) -> NDArray[np.object_]:
-    """Return labels as a 1-D array of arrays of label ids.
+    """Return labels as a 1-D array of arrays of label ids or names.
 
     scikit-learn's model selection refuses sparse Y and lists of lists; it accepts this form and
     can split it, and so does ``fit``.
@@ -113,7 +114,8 @@ def label_lists(Y: LabelsLike) -> NDArray[np.object_]:
     Returns
     -------
     lists : ndarray of object, shape (n_points,)
-        The label ids of each point, as arrays of int32.
+        The label ids of each point, as arrays of int32, or its label names, as arrays of str
+        objects.
 
     Examples
     --------
@@ -121,11 +123,23 @@ def label_lists(Y: LabelsLike) -> NDArray[np.object_]:
     >>> [ids.tolist() for ids in label_lists([[0, 2], [1]])]
     [[0, 2], [1]]
     """
-    matrix = check_labels(Y, n_rows=_n_rows(Y)).matrix
+    labels = check_labels(Y, n_rows=_n_rows(Y), names=True)
+    matrix = labels.matrix
+    values = matrix.indices
+    if labels.multilabel and labels.classes is not None:
+        values = labels.classes[values]
     result = np.empty(matrix.shape[0], dtype=object)
     for row, (begin, end) in enumerate(zip(matrix.indptr[:-1], matrix.indptr[1:], strict=True)):
-        result[row] = matrix.indices[begin:end]
+        result[row] = values[begin:end]
     return result
+
+
+def _in_columns_of(model: Any, Y: LabelsLike, n_rows: int) -> Csr:
+    """Return true labels with the columns of the labels of a model."""
+    labels = check_labels(Y, n_rows=n_rows, names=True)
+    last = model.steps[-1][1] if isinstance(model, Pipeline) else model
+    names = last.class_names_ if labels.multilabel and labels.classes is not None else None
+    return labels.matrix if names is None else labels.in_columns_of(names)
 
 
 def _n_rows(Y: LabelsLike) -> int:

@@ -6,15 +6,17 @@ Loading is lazy: only names that are used become Python strings.
 from __future__ import annotations
 
 import codecs
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from defrag._validation import NamesByArray
 from defrag.persistence._checks import BLOCK_ITEMS, check_length, check_offsets
 from defrag.persistence._schema import Array
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from defrag.persistence._schema import Part
@@ -23,8 +25,8 @@ if TYPE_CHECKING:
 __all__ = ["Strings", "pack_strings", "string_arrays", "unpack_strings"]
 
 
-class Strings(Sequence[str]):
-    """A list of strings stored in two arrays, which may be mapped.
+class Strings(NamesByArray):
+    """A list of strings stored in two arrays, which may be mapped; label ids may index it.
 
     Parameters
     ----------
@@ -48,25 +50,8 @@ class Strings(Sequence[str]):
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
-    @overload
-    def __getitem__(self, index: int, /) -> str: ...
-    @overload
-    def __getitem__(self, index: slice, /) -> list[str]: ...
-    def __getitem__(self, index: int | slice, /) -> str | list[str]:
-        places = range(len(self))[index]
-        if isinstance(places, range):
-            return [self[i] for i in places]
-        return self.data[self.offsets[places] : self.offsets[places + 1]].tobytes().decode("utf-8")
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Sequence):
-            return NotImplemented
-        return len(self) == len(other) and all(a == b for a, b in zip(self, other, strict=True))
-
-    __hash__ = None  # type: ignore[assignment] # like a list, which is mutable
-
-    def __repr__(self) -> str:
-        return f"<{len(self)} strings>"
+    def _name(self, index: int) -> str:
+        return self.data[self.offsets[index] : self.offsets[index + 1]].tobytes().decode("utf-8")
 
 
 def string_arrays(name: str, *, optional: bool = False) -> dict[str, Array]:

@@ -6,8 +6,7 @@ import re
 import unicodedata
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from scipy import sparse
+from defrag._validation import named_matrix
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -80,18 +79,15 @@ def check_label_names(labels: Any, n_texts: int) -> NamedLabels:
             "Found input variables with inconsistent numbers of samples: "
             f"{n_texts} texts, {len(labels)} lists of labels"
         )
-    rows = [sorted({*_names(number, given)}) for number, given in enumerate(labels)]
-    names = sorted({name for row in rows for name in row})
-    numbers = {name: number for number, name in enumerate(names)}
-    indptr = np.append(0, np.cumsum([len(row) for row in rows], dtype=np.int64))
-    indices = np.array([numbers[name] for row in rows for name in row], dtype=np.int32)
-    matrix = sparse.csr_array(
-        (np.ones(len(indices), dtype=np.float32), indices, indptr), shape=(len(rows), len(names))
-    )
-    return NamedLabels(matrix, names)
+    return NamedLabels(*named_matrix(_names(number, given) for number, given in enumerate(labels)))
 
 
 def _names(number: int, given: Any) -> Iterable[str]:
+    if isinstance(given, str) and "," in given:
+        raise ValueError(
+            f"labels of text {number} must be a list of names, got {_shown(given)}: split it, as "
+            'in name.split(","), or pass [name] if it is one label'
+        )
     names: Sequence[Any] = [given] if isinstance(given, str) else given
     if isinstance(names, (bytes, dict)) or not hasattr(names, "__iter__"):
         raise ValueError(f"labels of text {number} must be a list of names, got {_shown(given)}")

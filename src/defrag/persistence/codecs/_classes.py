@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 __all__ = ["CLASS_ARRAYS", "CLASS_KIND", "pack_classes", "unpack_classes"]
 
-CLASS_KIND = Choice(("ids", "numbers", "bools", "characters", "strings"))
-"""What the classes are."""
+CLASS_KIND = Choice(("ids", "numbers", "bools", "characters", "strings", "names"))
+"""What the classes are; ``names`` are those of labels, of which a point may have many."""
 
 _NUMBERS = tuple(
     f"{kind}{bits}" for kind in ("int", "uint", "float") for bits in (8, 16, 32, 64)
@@ -37,12 +37,22 @@ CLASS_ARRAYS = {
     "classes/bools": Array("uint8", group="bools"),
     "classes/characters": Array("uint32", 2, "characters"),
     **string_arrays("classes/strings", optional=True),
+    **string_arrays("classes/names", optional=True),
 }
 """The schema: at most one of these comes."""
 
 
-def pack_classes(classes: NDArray[Any] | None) -> tuple[str, dict[str, NDArray[Any]]]:
+def pack_classes(
+    classes: NDArray[Any] | None, *, multilabel: bool = False
+) -> tuple[str, dict[str, NDArray[Any]]]:
     """Return the kind of the classes, None for ids, and their arrays.
+
+    Parameters
+    ----------
+    classes : ndarray or None
+        The classes, or the names of labels.
+    multilabel : bool, default=False
+        Whether they are names of labels.
 
     Raises
     ------
@@ -51,6 +61,8 @@ def pack_classes(classes: NDArray[Any] | None) -> tuple[str, dict[str, NDArray[A
     """
     if classes is None:
         return "ids", {}
+    if multilabel:
+        return "names", pack_strings("classes/names", classes.tolist())
     kind = classes.dtype.kind
     if classes.dtype.name in _NUMBERS:
         return "numbers", {"classes/numbers": classes}
@@ -73,7 +85,7 @@ def unpack_classes(part: Part, n_labels: int) -> NDArray[Any] | None:
     if kind == "ids":
         return None
     name = f"classes/{kind}"
-    if kind == "strings":
+    if kind in {"strings", "names"}:
         if not part.has(f"{name}/bytes"):
             part.fail(f"{part.name(name)} is missing from classes that are {kind}")
         classes = np.array([*unpack_strings(part, name, n_labels), None], dtype=object)[:-1]

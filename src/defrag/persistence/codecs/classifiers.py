@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from defrag._parameters import Choice, Int
+from defrag._validation import Names
 from defrag.classifiers._calibration import Calibration
 from defrag.persistence._checks import check_finite, check_length
 from defrag.persistence._schema import Array, Child, Part, Schema
@@ -78,11 +79,12 @@ class ClassifierCodec(Codec):
 
     def encode(self, model: Classifier, options: SaveOptions) -> Part:  # noqa: ARG002 - of trees
         """Return the part with what all classifiers have."""
-        kind, arrays = pack_classes(None if model.multilabel_ else model.classes_)
+        kind, arrays = pack_classes(model.class_names_, multilabel=model.multilabel_)
         arrays |= pack_feature_names(model)
         names = {"label_names": model.label_names_, "vocabulary": model.vocabulary_}
         for name, strings in names.items():
-            if strings is not None:
+            # Names that labels were given by are stored as classes.
+            if strings is not None and not (name == "label_names" and _are_classes(model)):
                 arrays |= pack_strings(name, strings)
         calibration = getattr(model, "calibration_", None)
         if calibration is not None:
@@ -106,9 +108,11 @@ class ClassifierCodec(Codec):
         model = self.rebuild(part.parameters)
         model.n_labels_, model.n_features_in_ = n_labels, n_features
         model.dense_answers_ = part.state["dense_answers"]
-        model.multilabel_ = part.state["classes"] == "ids"
+        model.multilabel_ = part.state["classes"] in {"ids", "names"}
         model.class_names_ = unpack_classes(part, n_labels)
-        model.label_names_ = model.vocabulary_ = None
+        named = model.multilabel_ and model.class_names_ is not None
+        model.label_names_ = Names(model.class_names_) if named else None
+        model.vocabulary_ = None
         model.calibration_ = _unpack_calibration(part)
         if part.has("label_names/bytes"):
             model.label_names_ = unpack_strings(part, "label_names", n_labels)
@@ -116,6 +120,12 @@ class ClassifierCodec(Codec):
             model.vocabulary_ = unpack_strings(part, "vocabulary", n_features)
         unpack_feature_names(part, model)
         return model
+
+
+def _are_classes(model: Classifier) -> bool:
+    """Return whether the names of labels are those that labels were given by."""
+    names = model.label_names_
+    return isinstance(names, Names) and names.names is model.class_names_
 
 
 def _unpack_calibration(part: Part) -> Calibration | None:

@@ -1,0 +1,89 @@
+"""Labels by name: every classifier takes lists of names and answers with them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from defrag import load
+from tests.contract.subject import answer_bits, small_data
+
+NAMES = [f"{letter} {number}, é" for number in range(5) for letter in "xyz"][:14]
+
+
+def named_lists():
+    """Return the small data's labels as lists of names, the sorted names, and their ids."""
+    _, Y = small_data()
+    lists = [[NAMES[label] for label in row.indices.tolist()] for row in Y]
+    known = sorted({name for row in lists for name in row})
+    return lists, known, [NAMES.index(name) for name in known]
+
+
+def takes_names(subject, tmp_path):
+    """Fit lists of names; the ids are those of a fit on the matrix whose columns they name."""
+    if not subject.classifies:
+        return
+    X, Y = small_data()
+    lists, known, columns = named_lists()
+    model, twin = subject.fit(Y=lists), subject.fit(Y=Y[:, columns])
+    assert model.classes_.tolist() == known
+    assert list(model.label_names_) == known
+    ids, scores = twin.predict_topk(X[:20], k=4)
+    assert (model.predict_topk(X[:20], k=4)[0] == ids).all()
+    names, named_scores = model.predict_topk(X[:20], k=4, names=True)
+    assert (named_scores == scores).all()
+    assert names.tolist() == [[known[i] if i >= 0 else "" for i in row] for row in ids]
+    assert (model.label_names_[ids] == names).all()
+    decided = twin.decision_function(X[:20])
+    expected = [
+        [known[i] for i in sorted(row.indices, key=lambda i, row=row: (-row[i], i)) if row[i] > 0.5]
+        for row in decided
+    ]
+    assert model.predict(X[:20]) == expected
+    model.save(tmp_path / "named.safetensors")
+    loaded = load(tmp_path / "named.safetensors")
+    assert loaded.predict(X[:20]) == expected
+    assert list(loaded.label_names_) == known
+    assert answer_bits(loaded) == answer_bits(model)
+    model.save(tmp_path / "again.safetensors", label_names=known[::-1])
+    assert list(load(tmp_path / "again.safetensors").label_names_) == known[::-1]
+
+
+def scores_and_calibrates_by_name(subject, tmp_path):  # noqa: ARG001 - no file
+    """True labels by name are compared with the names of the model."""
+    if not subject.classifies:
+        return
+    X, Y = small_data()
+    lists, _, columns = named_lists()
+    model, twin = subject.fit(Y=lists), subject.fit(Y=Y[:, columns])
+    assert model.score(X, lists) == twin.score(X, Y[:, columns])
+    some = [[*row, "unheard of"] for row in lists[:30]]
+    assert model.score(X[:30], some) == twin.score(X[:30], Y[:30][:, columns])
+    model.calibrate(X, lists)
+    twin.calibrate(X, Y[:, columns])
+    assert (model.predict_proba(X) != twin.predict_proba(X)).nnz == 0
+    with pytest.raises(ValueError, match="Y must contain labels of the model, got names"):
+        twin.score(X, lists)
+
+
+def refuses_what_are_no_names(subject, tmp_path):  # noqa: ARG001 - no file
+    """What looks like labels but is neither names nor ids is refused in one sentence."""
+    if not subject.classifies:
+        return
+    X = np.eye(4)
+    for Y, message in (
+        (["a,b", "c", "a", "b"], r"got 'a,b' in row 0: split it, as in name.split\(\",\"\), or pa"),
+        ([["a"], ["b", 1], [], []], "either names or ids of labels, got 1 in row 1"),
+        ([["a"], [""], [], []], "names of labels must not be empty, got one in row 1"),
+        ([[0.0], [1.0], [], []], "got 0.0 in row 0: turn ids into int, or pass names as str"),
+        ([[0.5], [1], [], []], "got 0.5 in row 0: turn ids into int"),
+        ([["a"], ["b"]], "inconsistent numbers of samples"),
+    ):
+        with pytest.raises(ValueError, match=message) as error:
+            subject.new().fit(X, Y)
+        assert "\n" not in str(error.value)
+    with pytest.raises(ValueError, match="has no names of labels: fit it with lists of names"):
+        subject.fitted().predict_topk(small_data()[0], names=True)
+
+
+CHECKS = [takes_names, scores_and_calibrates_by_name, refuses_what_are_no_names]
