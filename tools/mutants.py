@@ -157,7 +157,8 @@ def mutants_of_table() -> list[tuple[Mutant, list[str]]]:
     for entry in tomllib.loads(TABLE.read_text(encoding="utf-8"))["mutant"]:
         source = (ROOT / entry["path"]).read_text(encoding="utf-8")
         if source.count(entry["old"]) != 1:
-            raise SystemExit(f"{TABLE.name}: {entry['old']!r} is not once in {entry['path']}")
+            print(f"stale      {entry['path']}: {entry['old']!r} is not there once", flush=True)
+            continue
         begin = source.index(entry["old"])
         line = source.count("\n", 0, begin) + 1
         end = begin + len(entry["old"])

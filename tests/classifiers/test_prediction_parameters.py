@@ -20,6 +20,7 @@ from defrag import (
     LabelTree,
     Parabel,
     Refrag,
+    _native,
 )
 from tests.data import make_data
 
@@ -94,6 +95,22 @@ def test_predict_of_classes_is_the_first_of_the_search(model):
     best, _ = model.predict_topk(X[:700], k=1)
     np.testing.assert_array_equal(model.predict(X[:700]), classes[best[:, 0]])
     assert (model.predict(X[:700]) == classes).mean() > 0.5
+
+
+@pytest.mark.parametrize("n_classes", [300, 3000])
+def test_predict_searches_a_beam_however_many_classes_there_are(n_classes, monkeypatch):
+    X, classes = _classes(n_classes)
+    X = sparse.csr_array(sparse.vstack([X] * 3))
+    model = Parabel(2, max_leaf_size=4, random_state=0).fit(X, np.tile(classes, 3))
+    asked, search = [], _native.beam_search
+
+    def watch(*arguments, **options):
+        asked.append((options["k"], options["beam_size"]))
+        return search(*arguments, **options)
+
+    monkeypatch.setattr(_native, "beam_search", watch)
+    assert len(model.predict(X[:50])) == 50
+    assert asked == [(model.labels_per_member, model.beam_size)] * 2
 
 
 def test_scores_of_all_labels_take_time_in_proportion():

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <doctest.h>
 
+#include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <stdexcept>
 #include <string>
+#include <thread>
 
 #include "core/arrays.hpp"
 #include "core/parallel.hpp"
@@ -39,6 +42,36 @@ TEST_CASE("the exception of the lowest block wins, whichever block throws") {
         CHECK_THROWS_WITH_AS(parallel_for(context, 64, 1, body),
                              ("block " + std::to_string(bad)).c_str(), std::invalid_argument);
     }
+}
+
+TEST_CASE("of two blocks that throw the lower one wins, though it throws later") {
+    const Context context(2);
+    std::atomic<bool> higher_throws{false};
+    const auto body = [&](std::int64_t begin, std::int64_t, unsigned) {
+        if (begin == 1) {
+            higher_throws = true;
+            throw std::invalid_argument("block 1");
+        }
+        for (int i = 0; i < 5000 && !higher_throws; ++i) {
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        }
+        std::this_thread::sleep_for(std::chrono::milliseconds(50));
+        throw std::invalid_argument("block 0");
+    };
+    CHECK_THROWS_WITH_AS(parallel_for(context, 2, 1, body), "block 0", std::invalid_argument);
+    CHECK(higher_throws);
+}
+
+TEST_CASE("after an exception no further block starts") {
+    const Context context(2);
+    std::atomic<std::int64_t> done{0};
+    const auto body = [&](std::int64_t begin, std::int64_t, unsigned) {
+        if (begin == 5) throw std::invalid_argument("block 5");
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        ++done;
+    };
+    CHECK_THROWS_WITH_AS(parallel_for(context, 2000, 1, body), "block 5", std::invalid_argument);
+    CHECK(done < 1000);
 }
 
 TEST_CASE("a hook that throws ends the work and its exception arrives") {

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import resource
 import subprocess
 import sys
+import zlib
 
 import numpy as np
 import pytest
@@ -168,6 +170,37 @@ def test_a_living_writer_keeps_its_file_whatever_its_process_number(tmp_path):
         assert before.exists()
     assert path.read_bytes() == b"first"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def leftover_of(path):
+    """Make a temporary file as a killed writer of this path leaves it."""
+    stem = f".{zlib.crc32(path.name.encode()):08x}-"
+    leftover = path.parent / f"{stem}0123456789abcdef.tmp"
+    leftover.write_bytes(b"half")
+    return leftover
+
+
+def test_leftovers_of_other_targets_are_left_alone(tmp_path):
+    path = tmp_path / "a.txt"
+    own = leftover_of(path)
+    others = [leftover_of(tmp_path / "b.txt"), tmp_path / "notes.tmp", tmp_path / f"x{own.name}"]
+    for other in others[1:]:
+        other.write_bytes(b"kept")
+    write_xmc(path, X, Y)
+    assert not own.exists()
+    assert all(other.exists() for other in others)
+
+
+def test_without_locks_the_files_of_others_are_left_alone(tmp_path, monkeypatch):
+    def refuse(_descriptor, _operation):
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    path = tmp_path / "a.txt"
+    leftover = leftover_of(path)
+    monkeypatch.setattr(atomic.fcntl, "flock", refuse)
+    write_xmc(path, X, Y)
+    assert sorted(tmp_path.iterdir()) == sorted([leftover, path])
+    assert read_xmc(path)[0].nnz == 2
 
 
 def test_a_file_that_is_taken_for_a_leftover_before_it_is_locked(tmp_path, monkeypatch):

@@ -208,6 +208,28 @@ def test_an_archive_that_expands_beyond_reason_is_refused(tmp_path):
         read_npz(path)
 
 
+def test_the_members_of_an_archive_are_bounded_together(tmp_path):
+    path = tmp_path / "a.npz"
+    write_npz(path, np.ones((10, 50)))  # two arrays of 2,000 and 2,000 bytes, and small ones
+    assert read_npz(path, limits=ReadLimits(max_bytes=6000))[0].nnz == 500
+    with pytest.raises(FormatError, match=r"a.npz: expands to more than 3000 bytes"):
+        read_npz(path, limits=ReadLimits(max_bytes=3000))
+
+
+def test_a_name_that_is_listed_twice_is_refused(tmp_path):
+    whole = npz_bytes()
+    end = whole.rindex(b"PK\x05\x06")
+    start = int.from_bytes(whole[end + 16 : end + 20], "little")
+    entry = whole[start : whole.index(b"PK\x01\x02", start + 4)]
+    tail = bytearray(whole[end:])
+    tail[8:12] = (5).to_bytes(2, "little") * 2
+    tail[12:16] = (end - start + len(entry)).to_bytes(4, "little")
+    (tmp_path / "a.npz").write_bytes(whole[:end] + entry + bytes(tail))
+    names = r"'X_data', 'X_indices', 'X_indptr', 'X_indptr', 'X_shape'"
+    with pytest.raises(FormatError, match=rf"expected the arrays of X and Y, got \[{names}\]"):
+        read_npz(tmp_path / "a.npz")
+
+
 def test_a_member_is_read_once(tmp_path):
     """A directory may list one member under many names, or one name many times."""
     whole = npz_bytes()

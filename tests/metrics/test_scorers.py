@@ -43,6 +43,13 @@ def test_cross_validation_in_one_line(name):
     assert found.tolist() == pytest.approx(list(folds(X, Y, name)))
 
 
+def test_names_of_metrics_are_none_of_scikit_learn():
+    # The day it lets others register names, the manual should say so.
+    X, Y = make_data()
+    with pytest.raises(ValueError, match="'P@3'"):
+        cross_val_score(LabelTree(), X, label_lists(Y), cv=3, scoring="P@3")
+
+
 def test_many_metrics_at_once_and_propensities():
     X, Y = make_data()
     lists = label_lists(Y)
