@@ -24,7 +24,7 @@ from defrag import (
     metrics,
 )
 from defrag.exceptions import DataWarning
-from defrag.reranking._candidates import Candidates
+from defrag.reranking._candidates import Candidates, add_nearest
 from defrag.reranking._trade_off import Tally, TradeOff
 from defrag.trees.seeds import member_seeds
 from tests.data import make_data
@@ -332,6 +332,23 @@ def test_rounds_are_as_many_as_asked_for():
     assert len(np.unique(np.concatenate(held))) == 120
 
 
+def test_no_label_is_lowered_by_its_propensity():
+    # Of two points the formula makes inverse propensities below 1.
+    Y = sparse.csr_array(np.float32([[1, 0, 1], [0, 1, 1]]))
+    assert (metrics.inverse_propensity(Y) < 1).all()
+    model = Refrag(LabelTree(), gamma=1.0, propensity_weight=1.0, random_state=0)
+    np.testing.assert_array_equal(model.fit(np.eye(2), Y).bonus_, 0)
+
+
+def test_prototypes_that_point_away_are_not_near():
+    labels, logs = np.int32([[4, -1], [0, 1]]), np.float32([[-1, 0], [-2, -3]])
+    nearest = sparse.csr_array(np.float32([[0, 0.5, 0, 0, 0.9], [-0.1, 0, 0.2, 0, 0]]))
+    found, scores = add_nearest(labels, logs, nearest, 3)
+    assert found.tolist() == [[4, -1, 1, -1, -1], [0, 1, -1, 2, -1]]
+    assert scores[0, 2] == -1  # the lowest of the row
+    assert scores[1, 3] == -3
+
+
 def test_bad_input():
     X, Y = make_data()
     for parameters, message in (
@@ -343,7 +360,8 @@ def test_bad_input():
     ):
         with pytest.raises(ValueError, match=message):
             Refrag(**{"base": BASE, **parameters}).fit(X, Y)
-    few = sparse.csr_array(np.float32([[1, 0]] + [[0, 0]] * 9))
-    with pytest.raises(ValueError, match=r"requires more than 2 labelled points .* n_samples = 1"):
-        Refrag(BASE).fit(np.eye(10), few)
+    for n_labelled in (2, 1):
+        few = sparse.csr_array(np.float32([[1, 0]] * n_labelled + [[0, 0]] * (10 - n_labelled)))
+        with pytest.raises(ValueError, match=rf"more than 2 labelled .* n_samples = {n_labelled}"):
+            Refrag(BASE).fit(np.eye(10), few)
     assert Refrag(BASE, **FIXED).fit(np.eye(10), few).predict_topk(np.eye(10), 2)[0].max() == 0
