@@ -79,6 +79,18 @@ def test_candidates_are_ranked_as_by_sorting(seed, k):
             assert found[row, w].tolist() == wanted
 
 
+def test_many_candidates_are_ranked_as_by_sorting():
+    # More than 128 are kept in a heap.
+    rng = np.random.default_rng(0)
+    labels = rng.permutation(400).astype(np.int32)[None, :]
+    logs, cosines = (np.float32(rng.integers(0, 40, (1, 400))) for _ in range(2))
+    found = Candidates(labels, logs, cosines, np.zeros(400, np.float32)).best(
+        np.float32([1]), np.float32([0]), 300, n_threads=1
+    )
+    order = np.lexsort((labels[0], -(logs + cosines)[0]))
+    np.testing.assert_array_equal(found[0, 0], order[:300])
+
+
 @pytest.mark.parametrize("n_features", [5, 400])
 def test_products_with_prototypes(n_features):
     # Prototypes of 300 entries are looked up, shorter ones are walked along.
