@@ -26,8 +26,9 @@ _STYLE = f"""<style>
 .defrag-why th, .defrag-why td {{ background: transparent; color: inherit; text-align: left;
   padding: 0.1em 0.6em 0.1em 0; border: 0; font-weight: normal; white-space: normal; }}
 .defrag-why th {{ opacity: 0.75; }}
-.defrag-why .n {{ text-align: right; font-variant-numeric: tabular-nums; width: 5.5em; }}
-.defrag-why .b {{ width: 35%; }}
+.defrag-why .n {{ text-align: right; font-variant-numeric: tabular-nums;
+  white-space: nowrap; overflow-wrap: normal; width: 4.8em; }}
+.defrag-why .b {{ width: clamp(3rem, 35vw - 5rem, 16rem); }}
 .defrag-why .b span {{ display: block; height: 0.8em; border-radius: 2px; }}
 .defrag-why .for {{ background: rgba({_FOR}, 0.75); }}
 .defrag-why .against {{ background: repeating-linear-gradient(135deg, rgba({_AGAINST}, 0.85) 0 3px,
@@ -76,7 +77,7 @@ def features_html(found: LabelFeatures) -> str:
     lines.append(_row("without features", f"{found.base:.4f}", None, ""))
     return (
         f'{_STYLE}<div class="defrag-why"><strong>{escape(str(found.label))}</strong><table>'
-        '<thead><tr><th>feature</th><th class="n">score alone</th><th class="b"></th></tr></thead>'
+        '<thead><tr><th>feature</th><th class="n">alone</th><th class="b"></th></tr></thead>'
         f"<tbody>{''.join(lines)}</tbody></table></div>"
     )
 
