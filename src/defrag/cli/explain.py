@@ -38,7 +38,7 @@ def explain(
     *,
     model: Annotated[str, typer.Argument(metavar="MODEL", help="The model file.")],
     data: Annotated[
-        str | None, typer.Argument(metavar="[DATA]", help="Texts or points, of which --row is one.")
+        str | None, typer.Argument(metavar="DATA", help="Texts or points, of which --row is one.")
     ] = None,
     row: Annotated[int, typer.Option(min=0, help="The point of DATA; the first is 0.")] = 0,
     text: Annotated[str | None, typer.Option(metavar="TEXT", help="A text.")] = None,

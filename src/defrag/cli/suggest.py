@@ -41,7 +41,7 @@ def suggest(
     *,
     model: Annotated[str, typer.Argument(metavar="MODEL", help="The model file.")],
     text: Annotated[
-        str, typer.Argument(metavar="[TEXT]", help="The text; - is stdin.", show_default=False)
+        str, typer.Argument(metavar="TEXT", help="The text; - is stdin.", show_default=False)
     ] = "-",
     top_k: Annotated[int, typer.Option(min=1, help="Number of labels.")] = 5,
     threshold: Annotated[
