@@ -7,6 +7,7 @@ import pytest
 from scipy import sparse
 
 from defrag import load
+from tests.contract.inputs import read_only, unsorted, wide_indices
 from tests.contract.subject import small_data
 from tests.helpers.bits import bits
 
@@ -28,6 +29,9 @@ def explanations_add_up_to_predicted_scores(subject, _folder):
             n_explained += 1
             check_explanation(one, row)
             assert one.score == pytest.approx(score, abs=1e-6)
+        for form in (wide_indices, unsorted, read_only):  # whatever the row is made of
+            other = model.explain(form(row), k=4)
+            assert [bits(one.as_dict()) for one in other] == [bits(one.as_dict()) for one in found]
         best = model.explain(row)
         assert bits(best.contributions) == bits(found[0].contributions)
         again = model.explain(row.toarray()[0], label=found[-1].label)

@@ -33,6 +33,11 @@ def label_paths(
     tree: LabelTreeArrays, weights: LabelTreeWeights, places: Ids, features: Ids
 ) -> LabelPaths:
     """Collect the weights of rising features on the paths to the labels at places of the order."""
-    parts = _core.label_paths(tree.parts(), weights.parts(), places, features)
+    parts = _core.label_paths(
+        tree.parts(),
+        weights.parts(),
+        np.ascontiguousarray(places, dtype=np.int32),
+        np.ascontiguousarray(features, dtype=np.int32),
+    )
     step_ptr, nodes, outputs, bias, values = (np.asarray(part) for part in parts)
     return LabelPaths(step_ptr, nodes, outputs, bias, values.reshape(len(nodes), len(features)))
