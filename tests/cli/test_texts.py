@@ -55,7 +55,7 @@ def fitted(base=None, **settings):
 
 def test_train_is_the_recommended_classifier_of_texts():
     said = run_well("train", "docs.jsonl", "m.safetensors")
-    assert said.startswith("24 points, ")
+    assert said.startswith("24 texts, ")
     assert " 4 labels: " in said
     model = load("m.safetensors")
     assert isinstance(model.base_, Focused)

@@ -195,7 +195,7 @@ def train(
         texts = read_corpus(data, corpus, found)
         trained = _train_texts(text_classifier, display_name(data), texts)
         _save(text_classifier, model, weights=weights.value)
-        _report(model, trained, as_json=as_json)
+        _report(model, trained, "texts", as_json=as_json)
         return
     refuse_flags("without texts", {flag_name(n): parameters.get(n) for n in VECTORIZER_FLAGS})
     estimator = build_over(
@@ -235,7 +235,7 @@ def train(
         estimator = fit_ray(estimator, X, Y, address=address, verbose=True)
     seconds = time.perf_counter() - begin
     _save(estimator, model, weights=weights.value, **names)
-    _report(model, _Trained(*X.shape, Y.shape[1], seconds), as_json=as_json)
+    _report(model, _Trained(*X.shape, Y.shape[1], seconds), "points", as_json=as_json)
 
 
 class _Trained(NamedTuple):
@@ -284,7 +284,7 @@ def _check_target(model: str) -> None:
         raise OSError(code, os.strerror(code), model)
 
 
-def _report(model: str, trained: _Trained, *, as_json: bool) -> None:
+def _report(model: str, trained: _Trained, noun: str, *, as_json: bool) -> None:
     if model == "-":
         return
     size = Path(model).stat().st_size
@@ -292,7 +292,7 @@ def _report(model: str, trained: _Trained, *, as_json: bool) -> None:
         print_json({"model": model, **trained._asdict(), "bytes": size})
     else:
         typer.echo(
-            f"{trained.points:,} points, {trained.features:,} features, {trained.labels:,} labels: "
+            f"{trained.points:,} {noun}, {trained.features:,} features, {trained.labels:,} labels: "
             f"{trained.seconds:.1f} s, {size / 1e6:.1f} MB in {escaped(model)}"
         )
         print_next(f"defrag predict {escaped(model)} TEST_DATA --output predictions.txt")
