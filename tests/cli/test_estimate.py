@@ -8,7 +8,9 @@ from scipy import sparse
 from defrag import (
     Agglomerated,
     DiSMEC,
+    Fiat,
     Hybrid,
+    Imputed,
     LabelTree,
     ProXML,
     Refrag,
@@ -66,6 +68,26 @@ def test_estimate_of_what_stands_over_each_other():
     assert both == pytest.approx(ranked + pooled - inner)
     assert _estimate.estimate(Agglomerated(), X, Y).seconds == pooled
     assert _estimate.estimate(Refrag(LabelTree()), X, Y).seconds > ranked
+
+
+def test_estimate_of_rounds_settings_and_clusterings():
+    X, Y = points()
+    n, one = X.shape[0], LabelTree(3).training_cost(X, Y).seconds
+
+    def cost(model):
+        return model.training_cost(X, Y).seconds
+
+    # Five rounds of four fifths; 8 x 41 settings of 50 candidates for every point.
+    assert cost(Refrag()) == pytest.approx(1.1 * 5 * one + n * 328 * 50 * 1.2e-8)
+    # One round, 41 settings.
+    some = Refrag(gamma=0.0, held_out=0.25, held_out_rows=1, candidates=9)
+    assert cost(some) == pytest.approx(1.1 * 1.75 * one + 0.25 * n * 41 * 9 * 1.2e-8)
+    plain = {"gamma": 1.0, "propensity_weight": 0.0}
+    blocks = Refrag(co_occurrence="block", n_clusterings=2, **plain)
+    assert cost(blocks) - cost(Refrag(**plain)) == pytest.approx(2 * X.nnz * 6e-7)
+    assert cost(Imputed()) == pytest.approx(1.1 * one)
+    grouped = Imputed(imputation=Fiat(companions=None, n_clusterings=4))
+    assert cost(grouped) - cost(Imputed()) == pytest.approx(4 * X.nnz * 2e-7)
 
 
 @pytest.mark.parametrize(

@@ -33,6 +33,32 @@ def test_of_equal_nodes_the_first_stay_in_the_beam():
     assert labels.tolist() == [[2, 3, 4, 5, -1, -1]]
 
 
+@pytest.mark.parametrize("search", [_native.beam_search, _native.best_first_search])
+def test_labels_are_ordered_by_the_scores_that_are_given(search):
+    # The better label has the larger number; the exponentials of both are 1.
+    tree = flat_tree([[5, 3], [4, 2], [1, 0]])
+    weights = zero_weights(tree, 1.0)
+    weights.bias[-2:] = 1.0, 1.0 - 1e-5
+    rows = sparse.csr_array((1, 7), dtype=np.float32)
+    labels, scores = search(tree, weights, rows, loss="squared_hinge", k=6)
+    assert scores.tolist() == [[1.0] * 6]
+    assert labels.tolist() == [[0, 1, 2, 3, 4, 5]]
+
+
+@pytest.mark.parametrize("search", [_native.beam_search, _native.best_first_search])
+@pytest.mark.parametrize("loss", ["logistic", "squared_hinge"])
+def test_margins_that_are_no_numbers_have_a_place(search, loss):
+    tree = flat_tree([[5, 3], [4, 2], [1, 0]])
+    weights = zero_weights(tree, 1.0)
+    weights.bias[[0, -1]] = np.nan
+    rows = sparse.csr_array((1, 7), dtype=np.float32)
+    labels, scores = search(tree, weights, rows, loss=loss, k=6)
+    assert sorted(labels[0].tolist()) == [0, 1, 2, 3, 4, 5]
+    assert np.isfinite(scores).all()
+    assert (np.diff(scores[0]) <= 0).all()
+    assert (scores[0][np.isin(labels[0], [0, 5, 3])] == 0).all() == (loss == "logistic")
+
+
 def test_of_equal_entries_imputation_keeps_those_of_smaller_features():
     lists = sparse.csr_array(np.float32(np.full((9, 9), 0.5)))
     row = sparse.csr_array(np.float32([[0, 0, 0, 0, 1, 0, 0, 0, 0]]))

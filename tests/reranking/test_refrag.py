@@ -109,6 +109,17 @@ def test_products_with_prototypes(n_features):
         np.testing.assert_array_equal(other, found[0])
 
 
+def test_a_prototype_ends_where_the_next_begins():
+    # The first is looked up, since it is long; the feature of the row is the first of the second.
+    prototypes = np.zeros((2, 400), dtype=np.float32)
+    prototypes[0, :300] = prototypes[1, 350:] = 1.0
+    row = sparse.csr_array((np.float32([3]), ([0], [350])), shape=(1, 400))
+    found = _native.candidate_products(
+        row, np.int32([[0, 1]]), sparse.csr_array(prototypes), n_threads=1
+    )
+    assert found.tolist() == [[0, 3]]
+
+
 @pytest.mark.parametrize("co_occurrence", ["identity", "cosine", "block"])
 def test_cosines_are_those_of_the_formula(co_occurrence):
     X, Y = make_data()

@@ -9,17 +9,20 @@ from sklearn.base import clone
 from defrag._parameters import Int
 from defrag.classifiers import LabelTree
 from defrag.classifiers._composite import check_part
+from defrag.classifiers._cost import Cost
 from defrag.classifiers._reducing import Reducing
 from defrag.explain.explainers import Transformed
 from defrag.imputation.fiat import Fiat
 
 if TYPE_CHECKING:
     from defrag.classifiers._base import Classifier
-    from defrag.classifiers._cost import Cost
     from defrag.explain.explainers import Explainer
     from defrag.typing import Csr, Floats, Ids, Seed
 
 __all__ = ["Imputed"]
+
+# Cost of a clustering of features on one thread, per entry of the points, for the estimate.
+_SECONDS_PER_CLUSTERED_ENTRY = 2e-7
 
 
 class Imputed(Reducing):
@@ -97,8 +100,11 @@ class Imputed(Reducing):
         return LabelTree(3)
 
     def training_cost(self, X: Csr, Y: Csr) -> Cost:
-        """Estimate the cost of the base and of the lists of companions."""
-        return self.unfitted_base().training_cost(X, Y).times(1.1)
+        """Estimate the cost of the base and of the co-occurrence of features."""
+        imputation = Fiat() if self.imputation is None else self.imputation
+        n_clusterings = 0 if imputation.uses_companions() else imputation.n_clusterings
+        clusterings = Cost(n_clusterings * X.nnz * _SECONDS_PER_CLUSTERED_ENTRY, 0.0)
+        return self.unfitted_base().training_cost(X, Y).times(1.1) + clusterings
 
     def rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:
         """Return the best labels of each row; see :meth:`Classifier.rank`."""

@@ -24,6 +24,7 @@ from defrag.agglomeration import Defrag
 from defrag.agglomeration.co_occurrence import CoOccurrence, find_groups
 from defrag.classifiers._base import Classifier, unit_rows
 from defrag.classifiers._composite import Composite
+from defrag.classifiers._cost import Cost
 from defrag.classifiers.label_trees.label_tree import LabelTree
 from defrag.exceptions import DataWarning
 from defrag.reranking._candidates import Candidates, add_nearest, factors, log_scores, ranked_labels
@@ -36,11 +37,15 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from defrag.classifiers._cost import Cost
     from defrag.explain.explainers import Explainer
     from defrag.typing import Csr, Floats, Ids, Seed
 
 __all__ = ["Refrag"]
+
+# Costs on one thread, for the estimate: ranking a candidate by one setting, and the clusterings of
+# the paper, per entry of the points.
+_SECONDS_PER_CANDIDATE = 1.2e-8
+_SECONDS_PER_CLUSTERED_ENTRY = 6e-7
 
 
 class Refrag(Composite):
@@ -366,13 +371,18 @@ class Refrag(Composite):
         return Candidates(labels, logs, cosines, bonus)
 
     def training_cost(self, X: Csr, Y: Csr) -> Cost:
-        """Return the cost of training the base, including the rounds of "auto"."""
-        trainings = 1.1
-        if "auto" in (self.alpha, self.gamma, self.propensity_weight):
+        """Return the cost of training the base, of the rounds of "auto" and of prototypes."""
+        trainings, n_ranked = 1.0, 0.0
+        n_settings = len(settings_to_try(self.alpha, self.gamma, self.propensity_weight)[0])
+        if n_settings > 1:
             n_held_out = max(1, int(self.held_out * X.shape[0]))
             n_rounds = min(int(1 / self.held_out), -(-self.held_out_rows // n_held_out))
             trainings += n_rounds * (1.0 - self.held_out)
-        return self.unfitted_base().training_cost(X, Y).times(trainings)
+            n_ranked = n_rounds * self.held_out * X.shape[0] * n_settings * self.candidates
+        n_clusterings = 0 if self.co_occurrence == "identity" else self.n_clusterings
+        seconds = trainings * n_clusterings * X.nnz * _SECONDS_PER_CLUSTERED_ENTRY
+        base = self.unfitted_base().training_cost(X, Y).times(1.1 * trainings)
+        return base + Cost(seconds + n_ranked * _SECONDS_PER_CANDIDATE, 0.0)
 
     def rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:
         """Return the best labels of each row; see :meth:`Classifier.rank`."""
