@@ -105,7 +105,7 @@ def test_train_without_trees_is_library(folder, base, groups, flags):
 def test_train_recommends(folder):
     X, Y = points()
     said = run_well("train", "train.txt", "out")
-    model = Focused(LabelTree(random_state=0), random_state=0).fit(X, Y)
+    model = Focused(LabelTree(random_state=0), Focus(), random_state=0).fit(X, Y)
     model.save(folder / "expected")
     assert (folder / "out").read_bytes() == (folder / "expected").read_bytes()
     assert re.fullmatch(

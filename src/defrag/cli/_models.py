@@ -131,8 +131,8 @@ def build_over(
         others.pop(name)
     model = inner(others, run)
     if focus:
-        kept = _checked(Focus(**taken["focus"])) if taken["focus"] else None
-        model = _checked(Focused(model, kept, **run))
+        # Not None for the default, so that the model file names what it does.
+        model = _checked(Focused(model, _checked(Focus(**taken["focus"])), **run))
     if "rerank" in used:
         model = _checked(Refrag(model, co_occurrence=rerank.value, **taken["rerank"], **run))
     if "impute" in used:
