@@ -35,11 +35,11 @@ DEBIAN = DATA / "debian-deps" / "train.raw.jsonl.xz"
 MAKUPALAT = DATA / "makupalat"
 
 SETTINGS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
-    "words": ({}, {}),
+    "words": ({}, {"ngram_range": (1, 1)}),
     "words and pairs": ({"ngrams": 2}, {"ngram_range": (1, 2)}),
-    "characters 4": ({"characters": 4}, {"analyzer": "char_wb", "ngram_range": (4, 4)}),
+    "characters 4": ({"characters": 4}, {"ngram_range": (4, 4), "analyzer": "char_wb"}),
 }
-"""Parameters of our vectoriser and of scikit-learn's."""
+"""Parameters of our vectoriser, and of scikit-learn's and PECOS's."""
 
 
 def rows(repeats: int) -> None:
@@ -53,13 +53,33 @@ def rows(repeats: int) -> None:
         again, _ = cpu_seconds(model.transform, texts, repeats=repeats)
         other = TfidfVectorizer(min_df=2, sublinear_tf=True, dtype=np.float32, **theirs)
         other_seconds, _ = cpu_seconds(other.fit_transform, texts)
-        print(
-            f"{name}: fit and transform {seconds:.2f} s, scikit-learn {other_seconds:.1f} s: "
-            f"{other_seconds / seconds:.1f} times; {n_bytes / seconds / 1e6:.0f} MB/s; transform "
-            f"{again:.2f} s; {X.shape[1]:,} features; one text {one_text(model, texts):.0f} us, "
-            f"scikit-learn {one_text(other, texts):.0f} us; peak {peak(name):.2f} matrices",
-            flush=True,
-        )
+        parts = [
+            f"fit and transform {seconds:.2f} s ({n_bytes / seconds / 1e6:.0f} MB/s)",
+            f"scikit-learn {other_seconds:.1f} s ({other_seconds / seconds:.1f} times)",
+            f"PECOS {pecos_seconds(texts, theirs)}",
+            f"transform {again:.2f} s",
+            f"{X.shape[1]:,} features",
+            f"one text {one_text(model, texts):.0f} us",
+            f"scikit-learn {one_text(other, texts):.0f} us",
+            f"peak {peak(name):.2f} matrices",
+        ]
+        print(f"{name}: {', '.join(parts)}", flush=True)
+
+
+def pecos_seconds(texts: list[str], options: dict[str, Any]) -> str:
+    """Return the time of PECOS, which splits at spaces; lower case is made beforehand."""
+    try:
+        from pecos.utils.featurization.text.vectorizers import Tfidf  # noqa: PLC0415 - optional
+    except ImportError:
+        return "not installed"
+    config = {"min_df_cnt": 2, "sublinear_tf": True, "threads": 1, **options}
+    config["ngram_range"] = tuple(config["ngram_range"])
+    lower = [text.lower() for text in texts]
+
+    def work() -> Any:
+        return Tfidf.train(lower, config).predict(lower, threads=1)
+
+    return f"{cpu_seconds(work)[0]:.1f} s"
 
 
 def one_text(model: Any, texts: list[str], n_texts: int = 300) -> float:

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 
@@ -14,6 +15,14 @@ struct GramLengths {
     std::int32_t least = 0;
     std::int32_t most = 0;
 };
+
+/// Throws std::invalid_argument unless there are no n-grams, or positive lengths that do not fall.
+inline void check_lengths(GramLengths lengths) {
+    const std::int32_t low = lengths.most == 0 ? 0 : 1;
+    if (lengths.least < low || lengths.least > lengths.most) {
+        throw std::invalid_argument("lengths of n-grams must be positive and must not fall");
+    }
+}
 
 /// The character n-grams of a word with a space before and behind it. A word that is shorter than
 /// an n-gram is one n-gram as a whole, and has no longer ones.

@@ -188,8 +188,7 @@ TextFeatures::TextFeatures(const Texts& words, Vector<std::int32_t> word_feature
       grams_(grams) {
     check(word_feature_.size() == words.size(), "words must have a feature each");
     check(pairs_.size() % 2 == 0, "pairs must have two words each");
-    check(grams.least >= (grams.most > 0 ? 1 : 0) && grams.least <= grams.most,
-          "lengths of n-grams must be positive and rise");
+    check_lengths(grams);
     check(grams.most == 0 || pairs_.empty(), "n-grams have no pairs");
     const std::int64_t n_pairs = pairs_.size() / 2;
     const std::int64_t n_single = idf_.size() - n_pairs;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <stdexcept>
 #include <utility>
 
 namespace defrag {
@@ -165,6 +166,8 @@ float idf(const TermTally& tally, std::int32_t n_texts) {
 
 Terms choose_terms(const Context& context, TextCorpus& corpus, const TermOptions& options) {
     const bool is_grams = options.grams.most > 0;
+    check_lengths(options.grams);
+    if (options.max_features < 0) throw std::invalid_argument("max_features must not be negative");
     StringList strings;
     Vector<TermTally> words;
     Vector<CountedPair> pairs;

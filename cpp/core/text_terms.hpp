@@ -26,6 +26,7 @@ struct Terms {
 
 /// Chooses the terms of at least `min_df` texts, of these the `max_features` that occur most
 /// often; ties go to the first. Drops the rare words of the corpus, unless the terms are n-grams.
+/// Throws std::invalid_argument for lengths that are not positive or fall.
 ///
 /// Both words of a pair occur in as many texts as the pair, so that pairs of rare words are not
 /// counted. Pairs are counted by ranges of their first words, which have a table of their own

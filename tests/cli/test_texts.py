@@ -59,7 +59,7 @@ def test_train_is_the_recommended_classifier_of_texts():
     assert " 4 labels: " in said
     model = load("m.safetensors")
     assert isinstance(model.base_, Focused)
-    assert model.base_.base_.n_trees == 3
+    assert model.base_.base_.n_trees == 1
     texts = read_texts("docs.jsonl").texts
     expected = fitted()
     assert model.vectorizer_.words_ == expected.vectorizer_.words_

@@ -96,10 +96,14 @@ class Names(NamesByArray):
 
 def named_matrix(rows: Iterable[Iterable[str]]) -> tuple[Csr, list[str]]:
     """Return a 0/1 matrix of the names in each row, and the sorted names of its columns."""
-    distinct = [sorted(set(row)) for row in rows]
-    names = sorted({name for row in distinct for name in row})
+    lists = [row if type(row) is list else list(row) for row in rows]
+    flat = [name for row in lists for name in row]
+    names = sorted(set(flat))
     numbers = {name: number for number, name in enumerate(names)}
-    indptr = np.append(0, np.cumsum([len(row) for row in distinct], dtype=np.int64))
-    indices = np.array([numbers[name] for row in distinct for name in row], dtype=np.int32)
-    ones = np.ones(len(indices), dtype=np.float32)
-    return sparse.csr_array((ones, indices, indptr), shape=(len(distinct), len(names))), names
+    indices = np.fromiter(map(numbers.__getitem__, flat), dtype=np.int32, count=len(flat))
+    indptr = np.append(0, np.cumsum([len(row) for row in lists], dtype=np.int64))
+    ones = np.ones(len(flat), dtype=np.float32)
+    matrix = sparse.csr_array((ones, indices, indptr), shape=(len(lists), len(names)))
+    matrix.sum_duplicates()  # a name may be given twice
+    matrix.data[:] = 1.0
+    return matrix, names

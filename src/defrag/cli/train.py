@@ -70,8 +70,8 @@ COMMAND = TrainCommand
 HELP = (
     "Train a classifier and write it to a model file.\n\n"
     "DATA are texts with label names (JSON lines) or points with label ids (matrices). The "
-    "default is the recommended setting: label trees on focused rows, three trees on words and "
-    "pairs of words for texts, one tree for matrices. A flag that the chosen "
+    "default is the recommended setting: a label tree on focused rows, those of texts with words "
+    "and pairs of words. A flag that the chosen "
     "classifier does not have is an error. Below are the flags that matter most; "
     "'defrag train --classifier NAME --help' shows all flags of a classifier and of reading data, "
     "and --focus, --agglomerate, --rerank, --impute or --from before --help show theirs. The same "

@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any
 from defrag._validation import named_matrix
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from defrag.typing import Csr
 
 __all__ = ["NamedLabels", "check_label_names", "check_texts"]
@@ -79,24 +77,36 @@ def check_label_names(labels: Any, n_texts: int) -> NamedLabels:
             "Found input variables with inconsistent numbers of samples: "
             f"{n_texts} texts, {len(labels)} lists of labels"
         )
-    return NamedLabels(*named_matrix(_names(number, given) for number, given in enumerate(labels)))
+    rows = [
+        given if type(given) is list else _name_list(number, given)
+        for number, given in enumerate(labels)
+    ]
+    if {type(name) for row in rows for name in row} - {str} or any("" in row for row in rows):
+        _check_names(rows)
+    return NamedLabels(*named_matrix(rows))
 
 
-def _names(number: int, given: Any) -> Iterable[str]:
+def _name_list(number: int, given: Any) -> list[Any]:
     if isinstance(given, str) and "," in given:
         raise ValueError(
             f"labels of text {number} must be a list of names, got {_shown(given)}: split it, as "
             'in name.split(","), or pass [name] if it is one label'
         )
-    names: Sequence[Any] = [given] if isinstance(given, str) else given
-    if isinstance(names, (bytes, dict)) or not hasattr(names, "__iter__"):
+    if isinstance(given, str):
+        return [given]
+    if isinstance(given, (bytes, dict)) or not hasattr(given, "__iter__"):
         raise ValueError(f"labels of text {number} must be a list of names, got {_shown(given)}")
-    for name in names:
-        if not isinstance(name, str) or not name:
-            raise ValueError(
-                f"labels of text {number} must be strings that are not empty, got {_shown(name)}"
-            )
-        yield name
+    return list(given)
+
+
+def _check_names(rows: list[list[Any]]) -> None:
+    for number, row in enumerate(rows):
+        for name in row:
+            if not isinstance(name, str) or not name:
+                raise ValueError(
+                    f"labels of text {number} must be strings that are not empty, got "
+                    f"{_shown(name)}"
+                )
 
 
 def _shown(value: Any) -> str:

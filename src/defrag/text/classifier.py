@@ -38,7 +38,7 @@ _THRESHOLD_RULE = Float(0.0, 1.0)
 
 def default_base() -> Classifier:
     """Return the classifier that is trained where none is given."""
-    return Focused(LabelTree(3))
+    return Focused(LabelTree())
 
 
 def default_vectorizer() -> TextVectorizer:
@@ -55,7 +55,7 @@ class TextClassifier(ExplainableTexts):
 
     Parameters
     ----------
-    base : classifier, default=Focused(LabelTree(n_trees=3))
+    base : classifier, default=Focused(LabelTree())
         Any classifier of this library.
     vectorizer : TextVectorizer, default=TextVectorizer(ngrams=2)
         How texts become rows.

@@ -1,0 +1,69 @@
+"""The kernels of texts refuse arguments by which they would read memory that is not there."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from defrag import _core
+
+NO_PAIRS = np.zeros(0, dtype=np.int32)
+
+
+def corpus():
+    return _core.TextCorpus(["two words", "two other words"], n_threads=1, progress=None)
+
+
+@pytest.mark.parametrize(("least", "most"), [(-1, 3), (0, 3), (4, 3), (1, 0), (-3, -2)])
+def test_lengths_of_n_grams(least, most):
+    with pytest.raises(ValueError, match="lengths of n-grams must be positive and must not fall"):
+        corpus().choose_terms(
+            pairs=False, least=least, most=most, min_df=1, max_features=None, n_threads=1
+        )
+    with pytest.raises(ValueError, match="lengths of n-grams"):
+        _core.TextFeatures(
+            ["ab"], np.zeros(1, np.int32), NO_PAIRS, np.ones(1, np.float32), least=least, most=most
+        )
+
+
+def test_fewer_than_no_features():
+    with pytest.raises(ValueError, match="max_features must not be negative"):
+        corpus().choose_terms(pairs=True, least=0, most=0, min_df=1, max_features=-1, n_threads=1)
+
+
+@pytest.mark.parametrize(
+    ("words", "word_feature", "pairs", "n_idf", "message"),
+    [
+        (["ab", "cd"], [0], [], 1, "words must have a feature each"),
+        (["ab", "cd"], [0, 2], [], 2, "features of words must be numbers of features or -1"),
+        (["ab", "cd"], [0, -2], [], 2, "features of words must be numbers of features or -1"),
+        (["ab", "ab"], [0, 1], [], 2, "words of a vocabulary must differ"),
+        (["ab", "cd"], [0, 1], [0], 2, "pairs must have two words each"),
+        (["ab", "cd"], [0, 1], [0, 2], 3, "pairs must be numbers of words"),
+        (["ab", "cd"], [0, 1], [-1, 0], 3, "pairs must be numbers of words"),
+        (["ab", "cd"], [0, 1], [0, 1, 0, 1], 4, "pairs of a vocabulary must differ"),
+        (["ab"], [-1], [0, 0], 0, "features must have an idf each"),
+    ],
+)
+def test_features(words, word_feature, pairs, n_idf, message):
+    with pytest.raises(ValueError, match=message):
+        _core.TextFeatures(
+            words,
+            np.array(word_feature, dtype=np.int32),
+            np.array(pairs, dtype=np.int32),
+            np.ones(n_idf, dtype=np.float32),
+            least=0,
+            most=0,
+        )
+
+
+def test_as_many_stems_as_words():
+    with pytest.raises(ValueError, match="as many new words as words"):
+        corpus().replace_words(["one"], n_threads=1)
+
+
+def test_words_that_are_no_strings():
+    with pytest.raises(TypeError, match="bad argument type"):
+        _core.TextCorpus(["good", 3], n_threads=1, progress=None)
+    with pytest.raises(UnicodeEncodeError, match="surrogates not allowed"):
+        _core.TextCorpus(["\ud800"], n_threads=1, progress=None)
