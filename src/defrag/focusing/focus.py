@@ -140,7 +140,8 @@ class Focus(OneToOneFeatureMixin, TransformerMixin, Estimator):
         importance = feature_importance(rows, Y, seed=seed, n_threads=threads)
         self.importance_: Floats = importance
         self.factor_: Floats = self._factors(importance)
-        self.auto_budget_: int = auto_budget(X)
+        # A feature with entries has a weight in the pilot.
+        self.auto_budget_: int = auto_budget(int(X.nnz), int(np.count_nonzero(importance)))
         return self
 
     def _factors(self, importance: Floats) -> Floats:
@@ -188,17 +189,14 @@ class Focus(OneToOneFeatureMixin, TransformerMixin, Estimator):
         return tags
 
 
-def auto_budget(X: Csr) -> int:
-    """Return the budget of "auto" for training points.
+def auto_budget(n_entries: int, n_features: int) -> int:
+    """Return the budget of "auto" for training points of so many entries of so many features.
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from scipy import sparse
     >>> from defrag.focusing.focus import auto_budget
-    >>> [auto_budget(sparse.csr_array(np.ones((n, 3)))) for n in (1, 63, 64, 300, 10_000)]
+    >>> [auto_budget(3 * n, 3) for n in (1, 63, 64, 300, 10_000)]
     [4, 4, 5, 7, 8]
     """
-    n_used = int(np.count_nonzero(np.bincount(X.indices, minlength=1)))
-    digits = (int(X.nnz) // max(1, n_used)).bit_length()
+    digits = (n_entries // max(1, n_features)).bit_length()
     return min(max(digits - 2, LEAST_AUTO), MOST_AUTO)
