@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import time
-from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
@@ -16,7 +15,7 @@ from scipy import sparse
 
 from common import precision, unit
 from defrag import LabelTree, _native, load_dataset
-from defrag._native import SolverOptions
+from defrag._native import Instructions, SolverOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -48,7 +47,7 @@ def time_search(
     tree: _native.LabelTreeArrays,
     weights: _native.LabelTreeWeights,
     X: sparse.csr_array,
-    instructions: str,
+    instructions: Instructions,
 ) -> tuple[np.ndarray, float, float]:
     """Give the labels, and the milliseconds per row in one batch and row by row."""
     batch, alone = [], []
@@ -57,7 +56,7 @@ def time_search(
             lambda: _native.beam_search(tree, weights, X, instructions=instructions)
         )
         batch.append(1e3 * cpu / X.shape[0])
-    index = _native.feature_index(weights)
+    index = _native.FeatureIndex(weights)
     rows = [X[[i]] for i in range(min(1000, X.shape[0]))]
     for _ in range(3):
         _, cpu = timed(
@@ -67,7 +66,7 @@ def time_search(
     return labels, min(batch), min(alone)
 
 
-def bench_tree(name: str, seed: int, instructions: str) -> None:
+def bench_tree(name: str, seed: int, instructions: Instructions) -> None:
     X, Y, X_test, Y_test = load(name)
     model, seconds = timed(lambda: LabelTree(random_state=seed).fit(X, Y))
     tree, positives = model.trees_[0].tree, sparse.csr_array(Y.T)
@@ -85,16 +84,16 @@ def bench_tree(name: str, seed: int, instructions: str) -> None:
         )
 
 
-def bench_flat(name: str, seed: int, instructions: str) -> None:
+def bench_flat(name: str, seed: int, instructions: Instructions) -> None:
     X, Y, X_test, Y_test = load(name)
     positives = sparse.csr_array(Y.T)
     print(f"{name}, flat one-vs-rest\npasses  train s  weights   P@1/3/5            gap")
     for passes in (5, 8):
-        options = replace(FLAT, max_passes=passes, seed=seed, instructions=instructions)
+        options = FLAT.replace(max_passes=passes, seed=seed, instructions=instructions)
         solution, seconds = timed(
             lambda o=options: _native.solve_blocks(X, positives, o, n_threads=1)
         )
-        measured = _native.solve_blocks(X, positives, replace(options, measure=True), n_threads=1)
+        measured = _native.solve_blocks(X, positives, options.replace(measure=True), n_threads=1)
         gap = 1.0 - measured.dual.sum() / measured.primal.sum()
         top = flat_top(solution, X_test)
         print(
@@ -117,7 +116,7 @@ def main() -> None:
     parser.add_argument("--flat", action="store_true", help="flat one-vs-rest instead of a tree")
     arguments = parser.parse_args()
     bench = bench_flat if arguments.flat else bench_tree
-    bench(arguments.data, arguments.seed, arguments.instructions)
+    bench(arguments.data, arguments.seed, Instructions[arguments.instructions])
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from defrag import _native
-from defrag._native import LabelTreeWeights, SolverOptions
+from defrag._native import LabelTreeWeights, Loss, SolverOptions
 from defrag._validation import canonical_csr
 from tests.oracles.label_trees import flat_tree, random_tree
 
@@ -48,7 +48,7 @@ def trained_tree(seed, *, n_labels=30, loss="squared_hinge", **shape):
     X, Y = random_problem(seed, n_labels=n_labels, per_row=3, **shape)
     draw = np.random.default_rng(seed)
     tree = flat_tree(random_tree(draw.permutation(n_labels), draw))
-    options = SolverOptions(threshold=0.05, loss=loss)
+    options = SolverOptions(threshold=0.05, loss=Loss[loss])
     return tree, _native.train_label_tree(X, sparse.csr_array(Y.T), tree, options, n_threads=1), X
 
 

@@ -30,9 +30,7 @@ def bibtex(data_folder):
 def test_agglomeration_equals_the_official_output(bibtex, part):
     X = read_features(bibtex["folder"] / f"bibtex_{part}X.txt")
     expected = read_features(bibtex["folder"] / f"bibtex_{part}X_defrag.txt")
-    result = _native.agglomerate(
-        X, bibtex["groups"], n_groups=256, mean_nonzero=False, scale=None, n_threads=2
-    )
+    result = _native.agglomerate(X, bibtex["groups"], n_groups=256, n_threads=2)
     assert result.shape == expected.shape
     assert result.nnz == expected.nnz
     assert abs(result - expected).max() == 0.0

@@ -4,18 +4,17 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/tuple.h>
 
 #include <algorithm>
-#include <limits>
 #include <optional>
 #include <tuple>
 #include <utility>
 #include <vector>
 
-#include "bindings/gil.hpp"
-#include "core/csr.hpp"
-#include "core/parallel.hpp"
+#include "core/arrays.hpp"
+#include "core/ranking.hpp"
 
 namespace defrag {
 
@@ -25,66 +24,41 @@ namespace nb = nanobind;
 template <class T>
 using Array = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-/// Gives a vector to numpy without copying it.
+/// The same in two dimensions.
 template <class T>
-nb::object to_numpy(Vector<T>&& values) {
-    auto* owned = new Vector<T>(std::move(values));
-    nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<Vector<T>*>(p); });
-    return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(
-        owned->data(), {static_cast<std::size_t>(owned->size())}, owner));
+using Matrix = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+/// An array that is given to Python.
+template <class T, int n_dimensions>
+using Numpy = nb::ndarray<nb::numpy, T, nb::ndim<n_dimensions>>;
+
+/// The size of an array as the kernels count.
+template <class Sized>
+std::int64_t n_items(const Sized& array) {
+    return static_cast<std::int64_t>(array.size());
 }
-
-template <class T>
-nb::object to_numpy(std::vector<T>&& values) {
-    return to_numpy(Vector<T>(std::move(values)));
-}
-
-/// Gives a matrix to Python as the triple (indptr, indices, data).
-inline nb::tuple to_numpy(Csr&& matrix) {
-    return nb::make_tuple(to_numpy(std::move(matrix.indptr)), to_numpy(std::move(matrix.indices)),
-                          to_numpy(std::move(matrix.data)));
-}
-
-/// A matrix as Python passes it: the triple (indptr, indices, data).
-using CsrArrays = std::tuple<Array<std::int64_t>, Array<std::int32_t>, Array<float>>;
-
-/// The number of columns where a kernel does not read memory by them.
-constexpr std::int64_t kAnyWidth = std::numeric_limits<std::int32_t>::max();
 
 /// Throws a ValueError unless `holds`.
 inline void require(bool holds, const char* rule) {
     if (!holds) throw nb::value_error(rule);
 }
 
-/// A part of a model as a view; its numbers were checked when the model was loaded, and only
-/// the sizes of its arrays are checked here, because a call may be for a single row.
-inline CsrView model_view(const CsrArrays& matrix, std::int64_t n_cols) {
-    const auto& [indptr, indices, data] = matrix;
-    require(indptr.size() > 0, "the row pointers of a matrix are empty");
-    require(indices.size() == data.size(), "a matrix must have as many values as columns");
-    const auto n_rows = static_cast<std::int64_t>(indptr.size()) - 1;
-    require(indptr.data()[n_rows] <= static_cast<std::int64_t>(indices.size()),
-            "the row pointers of a matrix go beyond its entries");
-    return {n_rows, n_cols, indptr.data(), indices.data(), data.data()};
-}
-
-/// A matrix as a view, every number checked by which a kernel reads memory.
-inline CsrView csr_view(const CsrArrays& matrix, std::int64_t n_cols) {
-    const CsrView view = model_view(matrix, n_cols);
-    check_csr(view, static_cast<std::int64_t>(std::get<1>(matrix).size()));
-    return view;
-}
-
 /// Throws a ValueError unless an array, if there is one, has this size.
 template <class T>
 void check_size(const std::optional<Array<T>>& array, std::int64_t size, const char* rule) {
-    require(!array || static_cast<std::int64_t>(array->size()) == size, rule);
+    require(!array || n_items(*array) == size, rule);
 }
 
 /// Throws a ValueError unless all ids are below `limit`.
 inline void check_below(const Array<std::int32_t>& ids, std::int64_t limit, const char* rule) {
     const std::int32_t* end = ids.data() + ids.size();
     require(ids.size() == 0 || *std::max_element(ids.data(), end) < limit, rule);
+}
+
+/// The memory of an array that may be absent.
+template <class T>
+const T* pointer(const std::optional<Array<T>>& array) {
+    return array ? array->data() : nullptr;
 }
 
 /// The items of a list. To be called in the body of a function: nanobind converts arguments in
@@ -98,30 +72,51 @@ Vector<T> items_of(const nb::list& list) {
     return items;
 }
 
-/// A context whose hook lets Python answer Ctrl-C, and tells `progress` (a callable that
-/// takes the share done, or None) how far the work is. To be made while holding the GIL.
-inline Context make_context(unsigned n_threads, const nb::object& progress) {
-    PyObject* callable = progress.is_none() ? nullptr : progress.ptr();
-    return Context(n_threads, [callable](double share) {
-        const Crossing crossing;
-        const nb::gil_scoped_acquire gil;
-        if (PyErr_CheckSignals() != 0) throw nb::python_error();
-        if (callable != nullptr) nb::borrow<nb::object>(callable)(share);
-    });
+/// Loads an array inside a type caster; returns false if it is of another type.
+template <class Loaded>
+bool load_array(const nb::object& array, std::uint32_t flags, nb::detail::cleanup_list* cleanup,
+                Loaded& out) {
+    nb::detail::make_caster<Loaded> caster;
+    if (!caster.from_python(array, flags, cleanup)) return false;
+    out = std::move(caster.value);
+    return true;
 }
 
-/// Runs kernel(context) without the GIL and gives back what it returns.
-template <class Kernel>
-auto run(unsigned n_threads, const nb::object& progress, Kernel kernel) {
-    const Context context = make_context(n_threads, progress);
-    const ReleasedGil released;
-    return kernel(context);
+/// Gives a vector to numpy without copying it, in this shape.
+template <class T, class... Extent>
+auto to_numpy(Vector<T>&& values, Extent... extents) {
+    auto* owned = new Vector<T>(std::move(values));
+    nb::capsule owner(owned, [](void* p) noexcept { delete static_cast<Vector<T>*>(p); });
+    return Numpy<T, sizeof...(extents)>(owned->data(), {static_cast<std::size_t>(extents)...},
+                                        owner);
 }
 
-/// The memory of an array that may be absent.
 template <class T>
-const T* pointer(const std::optional<Array<T>>& array) {
-    return array ? array->data() : nullptr;
+Numpy<T, 1> to_numpy(Vector<T>&& values) {
+    const std::int64_t size = values.size();
+    return to_numpy(std::move(values), size);
+}
+
+template <class T>
+Numpy<T, 1> to_numpy(std::vector<T>&& values) {
+    return to_numpy(Vector<T>(std::move(values)));
+}
+
+/// A matrix whose entries a kernel has yet to write.
+template <class T>
+Numpy<T, 2> empty_matrix(std::int64_t n_rows, std::int64_t n_cols) {
+    auto* owned = new T[static_cast<std::size_t>(checked_product(n_rows, n_cols))];
+    nb::capsule owner(owned, [](void* p) noexcept { delete[] static_cast<T*>(p); });
+    return Numpy<T, 2>(owned, {static_cast<std::size_t>(n_rows), static_cast<std::size_t>(n_cols)},
+                       owner);
+}
+
+/// The labels and scores of `n_rows` rows, as two matrices.
+using TopArrays = std::pair<Numpy<std::int32_t, 2>, Numpy<float, 2>>;
+
+inline TopArrays to_numpy(TopLabels&& top, std::int64_t n_rows) {
+    const std::int64_t k = top.k;
+    return {to_numpy(std::move(top.labels), n_rows, k), to_numpy(std::move(top.scores), n_rows, k)};
 }
 
 }  // namespace defrag

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <nanobind/stl/pair.h>
-#include <nanobind/stl/string.h>
-
-#include "bindings/label_tree_arrays.hpp"
-#include "bindings/solver_options.hpp"
 #include "core/beam_search.hpp"
+
+#include "bindings/csr_caster.hpp"
+#include "bindings/label_tree_arrays.hpp"
+#include "bindings/run.hpp"
 
 using namespace nanobind::literals;
 using namespace defrag;
@@ -14,42 +13,46 @@ namespace {
 void bind_average_trees(nb::module_& m) {
     m.def(
         "average_trees",
-        [](const nb::list& answers, std::int64_t n_rows, std::int64_t k, unsigned n_threads) {
+        [](const nb::list& answers, std::int64_t k, unsigned n_threads) {
             Vector<TopLabels> trees;
+            std::int64_t n_rows = 0;
             for (const auto& [labels, scores] :
-                 items_of<std::pair<Array<std::int32_t>, Array<float>>>(answers)) {
-                require(labels.size() == scores.size() && n_rows >= 0 && k >= 0 &&
-                            labels.size() %
-                                    static_cast<std::size_t>(std::max<std::int64_t>(n_rows, 1)) ==
-                                0,
-                        "labels and scores of a tree must have the same number of entries per row");
+                 items_of<std::pair<Matrix<std::int32_t>, Matrix<float>>>(answers)) {
+                if (trees.empty()) n_rows = static_cast<std::int64_t>(labels.shape(0));
+                require(static_cast<std::int64_t>(labels.shape(0)) == n_rows &&
+                            labels.shape(0) == scores.shape(0) &&
+                            labels.shape(1) == scores.shape(1),
+                        "the labels and scores of all trees must be of the same rows");
                 TopLabels& tree = trees.emplace_back();
-                tree.k =
-                    static_cast<std::int64_t>(labels.size()) / std::max<std::int64_t>(n_rows, 1);
+                tree.k = static_cast<std::int64_t>(labels.shape(1));
                 tree.labels.assign(labels.data(), labels.data() + labels.size());
                 tree.scores.assign(scores.data(), scores.data() + scores.size());
             }
-            return to_numpy(run(n_threads, nb::none(), [&](const Context& context) {
-                return average_trees(context, trees, n_rows, k);
-            }));
+            return to_numpy(run(n_threads, nb::none(),
+                                [&](const Context& context) {
+                                    return average_trees(context, trees, n_rows, k);
+                                }),
+                            n_rows);
         },
-        "answers"_a, nb::kw_only(), "n_rows"_a, "k"_a, "n_threads"_a);
+        "answers"_a, nb::kw_only(), "k"_a, "n_threads"_a = 1);
 }
 
 void bind_feature_index(nb::module_& m) {
     nb::class_<FeatureIndex>(m, "FeatureIndex")
         .def(
             "__init__",
-            [](FeatureIndex* self, Array<std::int64_t> feature_ptr, Array<std::int32_t> features,
-               Array<std::int64_t> entry_ptr) {
-                const auto n_features = static_cast<std::int64_t>(features.size());
-                require(feature_ptr.size() > 0 && entry_ptr.size() == features.size() + 1 &&
-                            feature_ptr.data()[feature_ptr.size() - 1] == n_features,
+            [](FeatureIndex* self, const TreeWeightArrays& weights) {
+                const auto& feature_ptr = std::get<0>(weights.arrays);
+                const auto& features = std::get<1>(weights.arrays);
+                const auto& entry_ptr = std::get<2>(weights.arrays);
+                const std::int64_t n_nodes = n_items(feature_ptr) - 1;
+                require(n_nodes >= 0 && entry_ptr.size() == features.size() + 1 &&
+                            feature_ptr.data()[n_nodes] == n_items(features),
                         "feature_ptr, features and entry_ptr must fit each other");
-                new (self) FeatureIndex(feature_ptr.data(), features.data(), entry_ptr.data(),
-                                        static_cast<std::int64_t>(feature_ptr.size()) - 1);
+                new (self)
+                    FeatureIndex(feature_ptr.data(), features.data(), entry_ptr.data(), n_nodes);
             },
-            "feature_ptr"_a.noconvert(), "features"_a.noconvert(), "entry_ptr"_a.noconvert());
+            "weights"_a);
 }
 
 }  // namespace
@@ -57,21 +60,23 @@ void bind_feature_index(nb::module_& m) {
 void bind_beam_search(nb::module_& m) {
     bind_average_trees(m);
     bind_feature_index(m);
+    const BeamOptions defaults;
     m.def(
         "beam_search",
-        [](const TreeArrays& tree, const WeightArrays& weights, const CsrArrays& X,
-           std::int64_t n_features, const std::string& loss, std::int64_t beam_size, std::int64_t k,
-           float discount, int power, const std::string& instructions, const FeatureIndex* index,
-           unsigned n_threads, const nb::object& progress) {
-            const LabelTreeModel model = make_model(tree, weights, n_features, index);
-            const CsrView rows = csr_view(X, n_features);
-            const BeamOptions options{
-                parse_loss(loss), beam_size, k, discount, power, parse_instructions(instructions)};
-            return to_numpy(run(n_threads, progress, [&](const Context& context) {
-                return beam_search(context, model, rows, options);
-            }));
+        [](const TreeArrays& tree, const TreeWeightArrays& weights, const CsrView& X, Loss loss,
+           std::int64_t beam_size, std::int64_t k, float discount, int power,
+           Instructions instructions, const FeatureIndex* index, unsigned n_threads,
+           const nb::object& progress) {
+            const LabelTreeModel model = make_model(tree, weights, X.n_cols, index);
+            const BeamOptions options{loss, beam_size, k, discount, power, instructions};
+            return to_numpy(run(n_threads, progress,
+                                [&](const Context& context) {
+                                    return beam_search(context, model, X, options);
+                                }),
+                            X.n_rows);
         },
-        "tree"_a.noconvert(), "weights"_a.noconvert(), "X"_a.noconvert(), nb::kw_only(),
-        "n_features"_a, "loss"_a, "beam_size"_a, "k"_a, "discount"_a, "power"_a, "instructions"_a,
-        "index"_a.none(), "n_threads"_a, "progress"_a.none());
+        "tree"_a, "weights"_a, "X"_a, nb::kw_only(), "loss"_a = defaults.loss,
+        "beam_size"_a = defaults.beam_size, "k"_a = defaults.k, "discount"_a = defaults.discount,
+        "power"_a = defaults.power, "instructions"_a = defaults.instructions,
+        "index"_a = nb::none(), "n_threads"_a = 1, "progress"_a = nb::none());
 }

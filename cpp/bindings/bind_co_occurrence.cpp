@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "bindings/layout_arrays.hpp"
+#include "bindings/csr_caster.hpp"
+#include "bindings/group_layout_arrays.hpp"
+#include "bindings/run.hpp"
 
 using namespace nanobind::literals;
 using namespace defrag;
@@ -7,12 +9,12 @@ using namespace defrag;
 void bind_co_occurrence(nb::module_& m) {
     m.def(
         "co_occurrence",
-        [](const CsrArrays& matrix, const LayoutArrays& layout, bool cosine, unsigned n_threads) {
-            const CsrView view =
-                csr_view(matrix, static_cast<std::int64_t>(std::get<0>(layout).size()));
+        [](const CsrView& X, const GroupLayoutArrays& layout, bool cosine, unsigned n_threads) {
+            require(layout.n_features() == X.n_cols, "a layout must have one group per feature");
+            const GroupLayout view = layout.view();
             return to_numpy(run(n_threads, nb::none(), [&](const Context& context) {
-                return co_occurrence(context, view, layout_view(layout), cosine);
+                return co_occurrence(context, X, view, cosine);
             }));
         },
-        "matrix"_a.noconvert(), "layout"_a.noconvert(), nb::kw_only(), "cosine"_a, "n_threads"_a);
+        "X"_a, "layout"_a, nb::kw_only(), "cosine"_a, "n_threads"_a);
 }

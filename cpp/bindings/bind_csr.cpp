@@ -1,17 +1,47 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "bindings/arrays.hpp"
+#include "bindings/csr_caster.hpp"
+#include "bindings/run.hpp"
 
 using namespace nanobind::literals;
 using namespace defrag;
 
+namespace {
+
+/// The getter of a property that shows an array of rows, without copying it.
+template <class T>
+auto array_of(Vector<T> Csr::* member) {
+    return [member](KernelRows& self) {
+        Vector<T>& values = self.matrix.*member;
+        return Numpy<T, 1>(values.data(), {static_cast<std::size_t>(values.size())},
+                           nb::find(self));
+    };
+}
+
+}  // namespace
+
 void bind_csr(nb::module_& m) {
+    nb::class_<KernelRows>(m, "KernelRows")
+        .def_prop_ro("shape",
+                     [](const KernelRows& self) {
+                         return std::pair(self.matrix.n_rows(), self.matrix.n_cols);
+                     })
+        .def_prop_ro("indptr", array_of(&Csr::indptr))
+        .def_prop_ro("indices", array_of(&Csr::indices))
+        .def_prop_ro("data", array_of(&Csr::data));
+    nb::enum_<CsrState>(m, "CsrState")
+        .value("canonical", CsrState::kCanonical)
+        .value("unsorted", CsrState::kUnsorted)
+        .value("bad_pointers", CsrState::kBadPointers)
+        .value("bad_indices", CsrState::kBadIndices);
     m.def(
         "inspect_csr",
-        [](Array<std::int64_t> indptr, Array<std::int32_t> indices, std::int64_t n_cols) {
+        [](const Array<std::int64_t>& indptr, const Array<std::int32_t>& indices,
+           std::int64_t n_cols) {
+            require(indptr.size() > 0, "the row pointers of a matrix are empty");
             const ReleasedGil released;
-            const CsrView matrix{static_cast<std::int64_t>(indptr.size()) - 1, n_cols,
-                                 indptr.data(), indices.data(), nullptr};
-            return static_cast<int>(inspect(matrix, static_cast<std::int64_t>(indices.size())));
+            const CsrView matrix{n_items(indptr) - 1, n_cols, indptr.data(), indices.data(),
+                                 nullptr};
+            return inspect(matrix, n_items(indices));
         },
         "indptr"_a.noconvert(), "indices"_a.noconvert(), nb::kw_only(), "n_cols"_a);
 }

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "bindings/label_tree_arrays.hpp"
 #include "core/label_paths.hpp"
+
+#include <limits>
+
+#include "bindings/label_tree_arrays.hpp"
+#include "bindings/run.hpp"
 
 using namespace nanobind::literals;
 using namespace defrag;
@@ -8,18 +12,18 @@ using namespace defrag;
 void bind_label_paths(nb::module_& m) {
     m.def(
         "label_paths",
-        [](const TreeArrays& tree, const WeightArrays& weights, Array<std::int32_t> places,
-           Array<std::int32_t> features) {
-            const LabelTreeModel model = make_model(tree, weights, kAnyWidth, nullptr);
+        [](const TreeArrays& tree, const TreeWeightArrays& weights,
+           const Array<std::int32_t>& places, const Array<std::int32_t>& features) {
+            constexpr std::int64_t any_width = std::numeric_limits<std::int32_t>::max();
+            const LabelTreeModel model = make_model(tree, weights, any_width, nullptr);
             LabelPaths paths = run(1, nb::none(), [&](const Context&) {
-                return label_paths(model, places.data(), static_cast<std::int64_t>(places.size()),
-                                   features.data(), static_cast<std::int64_t>(features.size()));
+                return label_paths(model, places.data(), n_items(places), features.data(),
+                                   n_items(features));
             });
-            return nb::make_tuple(
-                to_numpy(std::move(paths.step_ptr)), to_numpy(std::move(paths.nodes)),
-                to_numpy(std::move(paths.outputs)), to_numpy(std::move(paths.bias)),
-                to_numpy(std::move(paths.weights)));
+            const std::int64_t n_steps = paths.nodes.size();
+            return std::tuple(to_numpy(std::move(paths.step_ptr)), to_numpy(std::move(paths.nodes)),
+                              to_numpy(std::move(paths.outputs)), to_numpy(std::move(paths.bias)),
+                              to_numpy(std::move(paths.weights), n_steps, n_items(features)));
         },
-        "tree"_a.noconvert(), "weights"_a.noconvert(), "places"_a.noconvert(),
-        "features"_a.noconvert());
+        "tree"_a, "weights"_a, "places"_a.noconvert(), "features"_a.noconvert());
 }

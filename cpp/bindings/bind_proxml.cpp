@@ -1,39 +1,33 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "bindings/arrays.hpp"
 #include "core/proxml.hpp"
+
+#include "bindings/csr_caster.hpp"
+#include "bindings/options.hpp"
+#include "bindings/results.hpp"
+#include "bindings/run.hpp"
 
 using namespace nanobind::literals;
 using namespace defrag;
 
 void bind_proxml(nb::module_& m) {
-    nb::class_<ProxmlOptions>(m, "ProxmlOptions")
-        .def(nb::init<>())
-        .def_rw("cost", &ProxmlOptions::cost)
-        .def_rw("l1", &ProxmlOptions::l1)
-        .def_rw("max_rounds", &ProxmlOptions::max_rounds)
-        .def_rw("max_sweeps", &ProxmlOptions::max_sweeps)
-        .def_rw("tolerance", &ProxmlOptions::tolerance);
+    using Options = ProxmlOptions;
+    bind_options<Options>(m, "ProxmlOptions", option("cost", &Options::cost),
+                          option("l1", &Options::l1), option("max_rounds", &Options::max_rounds),
+                          option("max_sweeps", &Options::max_sweeps),
+                          option("tolerance", &Options::tolerance));
     m.def(
         "train_proxml",
-        [](const CsrArrays& X, const CsrArrays& positives, std::int64_t n_features,
-           const ProxmlOptions& options, unsigned n_threads, const nb::object& progress) {
-            const CsrView rows = csr_view(X, n_features);
-            const CsrView points_of_label = csr_view(positives, rows.n_rows);
+        [](const CsrView& X, const CsrView& positives, const Options& options, unsigned n_threads,
+           const nb::object& progress) {
+            require(positives.n_cols == X.n_rows, "positives must have one column per row of X");
             ProxmlSolution solution = run(n_threads, progress, [&](const Context& context) {
-                return train_proxml(context, rows, points_of_label, options);
+                return train_proxml(context, X, positives, options);
             });
-            Vector<std::int64_t> rounds;
-            Vector<std::uint8_t> converged;
-            Vector<double> objective;
-            for (const ProxmlReport& report : solution.reports) {
-                rounds.push_back(report.rounds);
-                converged.push_back(report.converged ? 1 : 0);
-                objective.push_back(report.objective);
-            }
-            return nb::make_tuple(to_numpy(std::move(solution.weights)),
-                                  to_numpy(std::move(rounds)), to_numpy(std::move(converged)),
-                                  to_numpy(std::move(objective)));
+            const Vector<ProxmlReport>& reports = solution.reports;
+            return std::tuple(std::move(solution.weights), column(reports, &ProxmlReport::rounds),
+                              column(reports, &ProxmlReport::converged),
+                              column(reports, &ProxmlReport::objective));
         },
-        "X"_a.noconvert(), "positives"_a.noconvert(), nb::kw_only(), "n_features"_a, "options"_a,
-        "n_threads"_a, "progress"_a.none());
+        "X"_a, "positives"_a, "options"_a, nb::kw_only(), "n_threads"_a = 1,
+        "progress"_a = nb::none());
 }

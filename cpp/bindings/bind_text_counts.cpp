@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "bindings/arrays.hpp"
 #include "core/text_counts.hpp"
+
+#include "bindings/csr_caster.hpp"
+#include "bindings/run.hpp"
 
 using namespace nanobind::literals;
 using namespace defrag;
@@ -35,7 +37,7 @@ Vector<T> to_vector(const Array<T>& array) {
 }
 
 /// The words of a text, and the code points where they begin and end.
-nb::tuple split_words(std::string_view text) {
+auto split_words(std::string_view text) {
     Words words;
     words.split_with_places(text);
     StringList strings;
@@ -46,8 +48,8 @@ nb::tuple split_words(std::string_view text) {
         begins.push_back(words.place(w).begin);
         ends.push_back(words.place(w).end);
     }
-    return nb::make_tuple(to_strings(strings), to_numpy(code_points_before(text, begins)),
-                          to_numpy(code_points_before(text, ends)));
+    return std::tuple(to_strings(strings), to_numpy(code_points_before(text, begins)),
+                      to_numpy(code_points_before(text, ends)));
 }
 
 void bind_corpus(nb::module_& m) {
@@ -61,7 +63,7 @@ void bind_corpus(nb::module_& m) {
                     return split_texts(context, views);
                 }));
             },
-            "texts"_a, nb::kw_only(), "n_threads"_a, "progress"_a.none())
+            "texts"_a, nb::kw_only(), "n_threads"_a, "progress"_a = nb::none())
         .def("words", [](const TextCorpus& self) { return to_strings(self.words); })
         .def(
             "replace_words",
@@ -80,9 +82,8 @@ void bind_corpus(nb::module_& m) {
                 Terms terms = run(n_threads, nb::none(), [&](const Context& context) {
                     return choose_terms(context, self, options);
                 });
-                return nb::make_tuple(
-                    to_strings(terms.words), to_numpy(std::move(terms.word_feature)),
-                    to_numpy(std::move(terms.pairs)), to_numpy(std::move(terms.idf)));
+                return std::tuple(to_strings(terms.words), to_numpy(std::move(terms.word_feature)),
+                                  to_numpy(std::move(terms.pairs)), to_numpy(std::move(terms.idf)));
             },
             nb::kw_only(), "pairs"_a, "least"_a, "most"_a, "min_df"_a, "max_features"_a.none(),
             "n_threads"_a);
@@ -104,27 +105,26 @@ void bind_features(nb::module_& m) {
             "weigh",
             [](const TextFeatures& self, const nb::list& texts, unsigned n_threads) {
                 const Texts views = text_views(texts);
-                return to_numpy(run(n_threads, nb::none(), [&](const Context& context) {
+                return run(n_threads, nb::none(), [&](const Context& context) {
                     return weigh_features(context, views, self);
-                }));
+                });
             },
             "texts"_a, nb::kw_only(), "n_threads"_a)
         .def(
             "weigh_corpus",
             [](const TextFeatures& self, const TextCorpus& corpus, unsigned n_threads) {
-                return to_numpy(run(n_threads, nb::none(), [&](const Context& context) {
+                return run(n_threads, nb::none(), [&](const Context& context) {
                     return weigh_features(context, corpus, self);
-                }));
+                });
             },
             "corpus"_a, nb::kw_only(), "n_threads"_a)
         .def(
             "find",
             [](const TextFeatures& self, const nb::list& words) {
                 Occurrences found = find_features(text_views(words), self);
-                return nb::make_tuple(
-                    to_numpy(std::move(found.feature)), to_numpy(std::move(found.first)),
-                    to_numpy(std::move(found.last)), to_numpy(std::move(found.begin)),
-                    to_numpy(std::move(found.end)));
+                return std::tuple(to_numpy(std::move(found.feature)),
+                                  to_numpy(std::move(found.first)), to_numpy(std::move(found.last)),
+                                  to_numpy(std::move(found.begin)), to_numpy(std::move(found.end)));
             },
             "words"_a);
 }

@@ -5,7 +5,8 @@
 #include <string>
 #include <string_view>
 
-#include "bindings/arrays.hpp"
+#include "bindings/csr_caster.hpp"
+#include "bindings/run.hpp"
 #include "core/xmc_parser.hpp"
 #include "core/xmc_writer.hpp"
 
@@ -16,20 +17,16 @@ namespace {
 
 std::string_view view_of(const nb::bytes& text) { return {text.c_str(), text.size()}; }
 
-nb::tuple to_python(const Tally& tally) { return nb::make_tuple(tally.count, tally.first_line); }
-
-nb::dict to_python(ParsedText&& parsed) {
-    nb::dict result;
-    result["declared_rows"] = parsed.declared_rows;
-    result["n_pairs"] = parsed.pairs.n_cols;
-    result["n_labels"] = parsed.labels.n_cols;
-    result["repeated_features"] = to_python(parsed.repeated_features);
-    result["repeated_labels"] = to_python(parsed.repeated_labels);
-    result["non_finite"] = to_python(parsed.non_finite);
-    result["skipped_lines"] = to_python(parsed.skipped_lines);
-    result["pairs"] = to_numpy(std::move(parsed.pairs));
-    result["labels"] = to_numpy(std::move(parsed.labels));
-    return result;
+/// Throws a ValueError unless a matrix has the rows [begin, end). Only these are checked: a large
+/// matrix is written in many calls.
+void check_rows(const ModelCsr& matrix, std::int64_t begin, std::int64_t end) {
+    const CsrView& view = matrix.view;
+    bool fit = begin >= 0 && begin <= end && end <= view.n_rows;
+    for (std::int64_t row = begin; fit && row < end; ++row) {
+        fit = view.begin(row) >= 0 && view.begin(row) <= view.end(row) &&
+              view.end(row) <= matrix.n_stored;
+    }
+    require(fit, "rows to be written must be rows of the matrix");
 }
 
 /// Raises core/error.hpp's ParseError as `_core.ParseError(line, message)`.
@@ -43,21 +40,40 @@ void translate_parse_error(const std::exception_ptr& pointer, void* type) {
 }
 
 void bind_parser(nb::module_& m) {
+    nb::enum_<TextLayout>(m, "TextLayout")
+        .value("combined", TextLayout::kCombined)
+        .value("features", TextLayout::kFeatures)
+        .value("labels", TextLayout::kLabels)
+        .value("svmlight", TextLayout::kSvmlight)
+        .value("scores", TextLayout::kScores);
+    nb::class_<Tally>(m, "Tally")
+        .def(
+            "__init__",
+            [](Tally* self, std::int64_t count, std::int64_t first_line) {
+                new (self) Tally{count, first_line};
+            },
+            "count"_a, "first_line"_a)
+        .def_ro("count", &Tally::count)
+        .def_ro("first_line", &Tally::first_line);
     nb::class_<TextParser>(m, "TextParser")
         .def(
             "__init__",
-            [](TextParser* self, int layout, std::int64_t n_features, std::int64_t n_labels,
-               std::int64_t first_feature, std::int64_t first_label, bool drop_non_finite) {
-                const ParseOptions options{static_cast<TextLayout>(layout),
-                                           n_features,
-                                           n_labels,
+            [](TextParser* self, TextLayout layout, std::optional<std::int64_t> n_features,
+               std::optional<std::int64_t> n_labels, std::int64_t first_feature,
+               std::int64_t first_label, bool drop_non_finite) {
+                const ParseOptions unknown;
+                const ParseOptions options{layout,
+                                           n_features.value_or(unknown.n_features),
+                                           n_labels.value_or(unknown.n_labels),
                                            first_feature,
                                            first_label,
                                            drop_non_finite};
                 new (self) TextParser(options);
             },
-            nb::kw_only(), "layout"_a, "n_features"_a, "n_labels"_a, "first_feature"_a,
-            "first_label"_a, "drop_non_finite"_a)
+            "layout"_a, nb::kw_only(), "n_features"_a = nb::none(), "n_labels"_a = nb::none(),
+            "first_feature"_a = ParseOptions().first_feature,
+            "first_label"_a = ParseOptions().first_label,
+            "drop_non_finite"_a = ParseOptions().drop_non_finite)
         .def(
             "feed",
             [](TextParser& self, const nb::bytes& text) {
@@ -75,7 +91,11 @@ void bind_parser(nb::module_& m) {
                 const ReleasedGil released;
                 parsed = self.finish();
             }
-            return to_python(std::move(parsed));
+            const std::int64_t declared = parsed.declared_rows;
+            return std::tuple(std::move(parsed.pairs), std::move(parsed.labels),
+                              declared >= 0 ? std::optional(declared) : std::nullopt,
+                              parsed.repeated_features, parsed.repeated_labels, parsed.non_finite,
+                              parsed.skipped_lines);
         });
 }
 
@@ -99,38 +119,23 @@ void bind_xmc_parser(nb::module_& m) {
             return to_numpy(std::move(values));
         },
         "text"_a);
+    const FormatOptions defaults;
     m.def(
         "format_rows",
-        [](const CsrArrays& features, const CsrArrays& labels, int layout,
+        [](const ModelCsr& features, const ModelCsr& labels, TextLayout layout,
            std::int64_t first_feature, std::int64_t first_label, std::int64_t begin,
            std::int64_t end) {
-            const CsrView feature_view = model_view(features, kAnyWidth);
-            const CsrView label_view = model_view(labels, kAnyWidth);
-            const auto with_rows = [&](const CsrView& matrix, std::size_t n_stored) {
-                CsrView part = matrix;
-                part.n_rows = end - begin;
-                part.indptr += begin;
-                bool rises = begin >= 0 && begin <= end && end <= matrix.n_rows;
-                for (std::int64_t row = 0; rises && row < part.n_rows; ++row) {
-                    rises = part.begin(row) >= 0 && part.begin(row) <= part.end(row) &&
-                            part.end(row) <= static_cast<std::int64_t>(n_stored);
-                }
-                require(rises, "rows to be written must be rows of the matrix");
-            };
-            const auto text_layout = static_cast<TextLayout>(layout);
-            if (text_layout != TextLayout::kLabels)
-                with_rows(feature_view, std::get<1>(features).size());
-            if (text_layout != TextLayout::kFeatures)
-                with_rows(label_view, std::get<1>(labels).size());
-            const FormatOptions options{static_cast<TextLayout>(layout), first_feature,
-                                        first_label};
+            if (layout != TextLayout::kLabels) check_rows(features, begin, end);
+            if (layout != TextLayout::kFeatures) check_rows(labels, begin, end);
+            const FormatOptions options{layout, first_feature, first_label};
             std::string text;
             {
                 const ReleasedGil released;
-                text = format_rows(feature_view, label_view, options, begin, end);
+                text = format_rows(features.view, labels.view, options, begin, end);
             }
             return nb::bytes(text.data(), text.size());
         },
-        "features"_a.noconvert(), "labels"_a.noconvert(), nb::kw_only(), "layout"_a,
-        "first_feature"_a, "first_label"_a, "begin"_a, "end"_a);
+        "features"_a, "labels"_a, nb::kw_only(), "layout"_a,
+        "first_feature"_a = defaults.first_feature, "first_label"_a = defaults.first_label,
+        "begin"_a, "end"_a);
 }

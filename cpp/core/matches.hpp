@@ -16,6 +16,10 @@ struct Matches {
     Vector<float> own;  // the score of each row's own column, where such were named
 };
 
+/// Defaults of the dense lines of best_matches.
+constexpr std::int64_t kDenseShare = 8;
+constexpr std::int64_t kDenseBytes = std::int64_t{1} << 29;
+
 /// For every row of `left` the at most `n_best` columns of left * right with the highest
 /// scores above zero, ties to the smaller column. The product itself is never stored.
 /// `right` is the inverted index from coordinates to columns: only columns that share a

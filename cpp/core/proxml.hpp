@@ -18,7 +18,7 @@ struct ProxmlOptions {
     /// Steps over all chosen weights in a round.
     std::int64_t max_sweeps = 10;
     /// A label is done when two rounds in a row lower the objective by less than this share.
-    double tolerance = 1e-3;
+    double tolerance = 1e-2;
 };
 
 /// How the solution of one label came about.

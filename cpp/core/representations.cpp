@@ -142,13 +142,13 @@ Vector<float> row_norms(const Context& context, const CsrView& matrix, Norm norm
 }
 
 Csr feature_rows(const Context& context, const CsrView& matrix, const std::int32_t* coordinate,
-                 std::int64_t n_coords, const std::uint8_t* wanted, const float* row_scale) {
+                 std::int64_t n_coords, const bool* wanted, const float* row_scale) {
     const auto visit_kept = [&](std::int64_t low, std::int64_t high, auto visit) {
         for (std::int64_t row = 0; row < matrix.n_rows; ++row) {
             if (row % kRowsPerBlock == 0) context.check();
             if (coordinate[row] < 0) continue;
             visit_range(matrix, row, low, high, [&](std::int64_t p) {
-                if (wanted[matrix.indices[p]] != 0) visit(row, p);
+                if (wanted[matrix.indices[p]]) visit(row, p);
             });
         }
     };

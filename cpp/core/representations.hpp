@@ -23,10 +23,10 @@ enum class Norm { kL1, kL2 };
 Vector<float> row_norms(const Context& context, const CsrView& matrix, Norm norm);
 
 /// Columns of `matrix` as rows: entry (i, j) becomes (j, coordinate[i]), times row_scale[i] if
-/// there is one. Rows with coordinate -1 and features with wanted[j] = 0 are left out; the
+/// there is one. Rows with coordinate -1 and features with wanted[j] = false are left out; the
 /// coordinates must rise with i. O(nnz), one sorted row per feature.
 Csr feature_rows(const Context& context, const CsrView& matrix, const std::int32_t* coordinate,
-                 std::int64_t n_coords, const std::uint8_t* wanted, const float* row_scale);
+                 std::int64_t n_coords, const bool* wanted, const float* row_scale);
 
 /// The product of two sparse matrices; used for X^T Y, so the cost is the sum over points of
 /// (features x labels). Of each row only the `max_entries` largest (by absolute value, then by

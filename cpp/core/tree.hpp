@@ -26,8 +26,8 @@ struct TreeShape {
 
 struct SplitOptions {
     SplitRule rule = SplitRule::kKMeans;
-    double tolerance = 1e-4;  // stop when the objective rises by less than this share of itself
-    int max_iterations = 50;
+    double tolerance = 0.0;  // stop when the objective rises by less than this share of itself
+    int max_iterations = 0;
     std::uint64_t seed = 0;
     // Two positions per node that start its split; nullptr: random ones.
     const std::int64_t* starts = nullptr;

@@ -37,7 +37,11 @@ Csr join_blocks(Vector<RowBlock>& blocks, std::int64_t n_cols, bool with_data) {
     }
     result.indptr.reserve(n_rows + 1);
     result.indices.reserve(n_entries);
-    if (with_data) result.data.reserve(n_entries);
+    if (with_data) {
+        result.data.reserve(n_entries);
+    } else {
+        result.data.assign(n_entries, 1.0F);
+    }
     for (RowBlock& block : blocks) {
         for (const std::int64_t size : block.row_sizes) {
             result.indptr.push_back(result.indptr.back() + size);

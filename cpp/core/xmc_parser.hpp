@@ -77,8 +77,7 @@ struct Tally {
 };
 
 /// Everything a text held. `pairs` are the features, or the scores; it has no rows in the
-/// label layout. `labels` has no rows in the layouts of features and scores, and never values:
-/// they are all one.
+/// label layout. `labels` has no rows in the layouts of features and scores; its values are one.
 struct ParsedText {
     std::int64_t declared_rows = -1;
     Csr pairs;

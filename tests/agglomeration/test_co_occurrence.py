@@ -78,7 +78,7 @@ def test_imputed_rows(seed, beta, growth, scale):
     groups = [rng.integers(-1, 3, 6).astype(np.int32) for _ in range(2)]
     blocks = CoOccurrence.of_rows(X, groups, scale=scale, n_threads=1).blocks
     C = sum(co_occurrence(X, one, scale=scale) for one in groups) / 2
-    rows = _native.scale_rows(X, ideal=False, threshold=0.0, n_threads=1)
+    rows = _native.scale_rows(X, n_threads=1)
     betas = None if beta is None else np.full(20, beta, np.float32)
     found = _native.impute(rows, blocks, betas, max_growth=growth, n_threads=1)
     for i, u in enumerate(rows.toarray().astype(np.float64)):
@@ -92,7 +92,7 @@ def test_imputed_rows(seed, beta, growth, scale):
 def test_groups_of_one_are_the_identity():
     X = random_rows(3)
     X = X[np.diff(X.indptr) > 0]
-    rows = _native.scale_rows(X, ideal=False, threshold=0.0, n_threads=1)
+    rows = _native.scale_rows(X, n_threads=1)
     blocks = CoOccurrence.of_rows(rows, [np.arange(6, dtype=np.int32)], scale="cosine", n_threads=1)
     found = blocks.multiply(rows, max_entries=0, n_threads=1)
     np.testing.assert_allclose(found.toarray(), rows.toarray(), atol=1e-6)

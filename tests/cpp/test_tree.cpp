@@ -50,8 +50,7 @@ TEST_CASE("leaves partition the items, the same way for any number of threads") 
     const Csr items = random_items(4000, 300, 1);
     const Shape shape(4000);
     for (const SplitRule rule : {SplitRule::kKMeans, SplitRule::kNdcg}) {
-        SplitOptions options;
-        options.rule = rule;
+        const SplitOptions options{rule, 1e-4, 50};
         const TreeResult first = split_items(Context(1), items.view(), shape.view(), options);
         Vector<std::int32_t> sorted = first.order;
         std::sort(sorted.begin(), sorted.end());
@@ -77,8 +76,7 @@ TEST_CASE("two kinds of items are told apart") {
     const Vector<std::int64_t> begin{0, 0, 4};
     const Vector<std::int64_t> end{8, 4, 8};
     for (std::uint64_t seed = 0; seed < 50; ++seed) {
-        SplitOptions options;
-        options.seed = seed;
+        const SplitOptions options{SplitRule::kKMeans, 1e-4, 50, seed};
         const TreeResult tree =
             split_items(Context(1), items.view(),
                         TreeShape{3, first_child.data(), begin.data(), end.data()}, options);

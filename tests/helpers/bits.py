@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields, is_dataclass
+from enum import Enum
 
 import numpy as np
 from scipy import sparse
@@ -22,6 +23,10 @@ def bits(value):  # noqa: PLR0911 - one per type
         return type(value).__name__, bits(vars(value))
     if is_dataclass(value):
         return type(value).__name__, [bits(getattr(value, one.name)) for one in fields(value)]
+    if type(value).__module__ == "defrag._core" and not isinstance(value, Enum):
+        names = [name for name in dir(value) if not name.startswith("_")]
+        found = {name: getattr(value, name) for name in names}
+        return type(value).__name__, bits({n: one for n, one in found.items() if not callable(one)})
     if isinstance(value, dict):
         return {name: bits(one) for name, one in value.items()}
     if isinstance(value, (list, tuple)):

@@ -18,9 +18,9 @@ from inspect import isclass
 from pathlib import Path
 
 import numpy as np
+from scipy import sparse
 
 from defrag import Defrag, Fiat, LabelTree, ProXML, Refrag, TextClassifier, _core, _native
-from defrag._native.arrays import csr_parts
 from defrag.io import read_xmc, write_xmc
 from defrag.registry import entries
 from tests.contract.subject import TEXT_ROLES, Subject, answers, small_data
@@ -65,7 +65,9 @@ def record(calls):
                 known.append(functools.partial(kernel, *arguments, **{**options, **several}))
             return kernel(*arguments, **options)
 
-        setattr(_core, name, remember)
+        for module in (_core, _native):
+            if getattr(module, name, None) is kernel:
+                setattr(module, name, remember)
 
 
 def call_all(folder):
@@ -78,17 +80,22 @@ def call_all(folder):
     Fiat(agglomeration=Defrag(), random_state=0).fit(X, Y).transform(X[:6])
     model = TextClassifier(random_state=0).fit(TEXTS * 3, [["fox"], ["fox"], ["hen"], ["hen"]] * 3)
     model.predict_topk(["a red hen"])
-    weights = LabelTree(random_state=0).fit(X, Y).trees_[0].weights
+    model.vectorizer_.spans("a red hen")
+    member = LabelTree(random_state=0).fit(X, Y).trees_[0]
+    weights = member.weights
+    options, positives = _native.SolverOptions(), sparse.csr_array(Y.T)
+    _native.train_label_tree(X, positives, member.tree, options, n_threads=1)
+    _native.label_paths(member.tree, weights, member.tree.begin[:1], np.arange(3, dtype=np.int32))
     ProXML(solution="minimum", random_state=0).fit(X, Y)
     _native.parse_values(b"1 2.5 -3")
     side = np.arange(X.shape[0], dtype=np.uint8) % 2
-    _core.label_sides(csr_parts(Y), np.ones(Y.shape[1], np.float32), key=1, normalized=True)
-    _core.sparse_logistic(csr_parts(X), side, n_features=X.shape[1], positive_cost=1.0,
+    _core.label_sides(Y, np.ones(Y.shape[1], np.float32), key=1, normalized=True)
+    _core.sparse_logistic(X, side, positive_cost=1.0,
                           negative_cost=1.0, bias=1.0, max_rounds=9, tolerance=0.1)  # fmt: skip
     path = folder / "some.txt"
     write_xmc(path, X, Y)
     yield "TextParser", lambda: read_xmc(path)
-    yield "FeatureIndex", lambda: bool(_native.feature_index(weights))
+    yield "FeatureIndex", lambda: bool(_native.FeatureIndex(weights))
     yield "TextFeatures", lambda: bool(model.vectorizer_.make_features())
     yield "TextFeatures.count", lambda: model.vectorizer_.transform(TEXTS)
 

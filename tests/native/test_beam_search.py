@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from defrag import _native
+from defrag._native import Instructions, Loss
 from tests.data import trained_tree, zero_weights
 from tests.oracles.label_trees import flat_tree, search
 
@@ -24,11 +25,13 @@ from tests.oracles.label_trees import flat_tree, search
 )
 def test_finds_what_the_slow_search_finds(*, seed, n_labels, beam_size, k, loss, discount):
     tree, weights, X = trained_tree(seed, n_labels=n_labels, loss=loss, n_rows=40)
-    settings_ = {"loss": loss, "beam_size": beam_size, "k": k}
-    labels, scores = _native.beam_search(tree, weights, X, discount=discount, **settings_)
+    sizes = {"beam_size": beam_size, "k": k}
+    labels, scores = _native.beam_search(
+        tree, weights, X, loss=Loss[loss], discount=discount, **sizes
+    )
     for row in range(0, X.shape[0], 4):
         x = X[[row]].toarray()[0]
-        expected = search(tree, weights, x, discount=np.float32(discount), **settings_)
+        expected = search(tree, weights, x, loss=loss, discount=np.float32(discount), **sizes)
         found = labels[row][labels[row] >= 0]
         assert len(found) == len(expected)
         logs = [score for score, _ in expected]
@@ -49,7 +52,7 @@ def test_one_row_alone_and_in_a_batch_have_the_same_bits():
 @pytest.mark.parametrize("seed", range(5))
 def test_the_index_changes_no_result(seed):
     tree, weights, X = trained_tree(seed, n_labels=60, n_rows=100)
-    index = _native.feature_index(weights)
+    index = _native.FeatureIndex(weights)
     expected = _native.beam_search(tree, weights, X)
     for rows in ([3], range(5), range(100)):
         labels, scores = _native.beam_search(tree, weights, X[list(rows)], index=index)
@@ -57,11 +60,11 @@ def test_the_index_changes_no_result(seed):
         np.testing.assert_array_equal(scores, expected[1][list(rows)])
 
 
-@pytest.mark.parametrize("instructions", ["baseline", "avx2", "avx512"])
+@pytest.mark.parametrize("instructions", list(Instructions)[1:])
 @pytest.mark.parametrize("n_threads", [1, 3])
 def test_threads_and_instructions_cannot_be_seen(instructions, n_threads):
     if not _native.can_run(instructions):
-        pytest.skip(f"this processor has no {instructions}")
+        pytest.skip(f"this processor has no {instructions.name}")
     tree, weights, X = trained_tree(2, n_labels=60, n_rows=2000)
     expected = _native.beam_search(tree, weights, X)
     found = _native.beam_search(tree, weights, X, instructions=instructions, n_threads=n_threads)

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from defrag import _native
+from defrag._native import Instructions, Loss
 from tests.data import trained_tree, zero_weights
 from tests.oracles.label_trees import flat_tree, search
 
@@ -27,7 +28,7 @@ def everything(tree, weights, x, *, loss, k):
 )
 def test_finds_what_scoring_all_labels_finds(*, seed, n_labels, k, loss):
     tree, weights, X = trained_tree(seed, n_labels=n_labels, loss=loss, n_rows=40)
-    labels, scores = _native.best_first_search(tree, weights, X, loss=loss, k=k)
+    labels, scores = _native.best_first_search(tree, weights, X, loss=Loss[loss], k=k)
     for row in range(0, X.shape[0], 4):
         expected = everything(tree, weights, X[[row]].toarray()[0], loss=loss, k=k)
         found = labels[row][labels[row] >= 0]
@@ -43,8 +44,9 @@ def test_finds_what_scoring_all_labels_finds(*, seed, n_labels, k, loss):
 def test_equals_a_beam_without_bounds_to_the_bit(seed, loss):
     tree, weights, X = trained_tree(seed, n_labels=80, loss=loss, n_rows=200)
     for k in (1, 5, 80):
-        exact = _native.best_first_search(tree, weights, X, loss=loss, k=k)
-        beam = _native.beam_search(tree, weights, X, loss=loss, k=k, beam_size=len(tree.begin))
+        exact = _native.best_first_search(tree, weights, X, loss=Loss[loss], k=k)
+        everywhere = len(tree.begin)
+        beam = _native.beam_search(tree, weights, X, loss=Loss[loss], k=k, beam_size=everywhere)
         np.testing.assert_array_equal(exact[0], beam[0])
         np.testing.assert_array_equal(exact[1], beam[1])
 
@@ -58,10 +60,10 @@ def test_the_number_of_threads_cannot_be_seen(n_threads):
     assert found[1].tobytes() == expected[1].tobytes()
 
 
-@pytest.mark.parametrize("instructions", ["baseline", "avx2", "avx512"])
+@pytest.mark.parametrize("instructions", list(Instructions)[1:])
 def test_instructions_cannot_be_seen(instructions):
     if not _native.can_run(instructions):
-        pytest.skip(f"this processor has no {instructions}")
+        pytest.skip(f"this processor has no {instructions.name}")
     tree, weights, X = trained_tree(3, n_labels=60, loss="logistic", n_rows=500)
     expected = _native.best_first_search(tree, weights, X)
     found = _native.best_first_search(tree, weights, X, instructions=instructions)
@@ -70,7 +72,7 @@ def test_instructions_cannot_be_seen(instructions):
 
 def test_one_row_alone_with_an_index_has_the_same_bits():
     tree, weights, X = trained_tree(1, n_labels=60, loss="logistic", n_rows=300)
-    index = _native.feature_index(weights)
+    index = _native.FeatureIndex(weights)
     labels, scores = _native.best_first_search(tree, weights, X)
     for row in range(0, X.shape[0], 10):
         alone = _native.best_first_search(tree, weights, X[[row]], index=index)
@@ -99,7 +101,7 @@ def test_a_path_that_starts_badly_can_still_win():
     labels, scores = _native.best_first_search(tree, weights, row, k=1)
     assert labels.tolist() == [[2]]
     assert scores[0, 0] == pytest.approx(0.36)
-    narrow, _ = _native.beam_search(tree, weights, row, loss="logistic", k=1, beam_size=1)
+    narrow, _ = _native.beam_search(tree, weights, row, loss=Loss.logistic, k=1, beam_size=1)
     assert narrow.tolist() == [[0]]
 
 

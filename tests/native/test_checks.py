@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -23,8 +25,8 @@ def fitted():
 
 def rows(indptr, indices, shape):
     data = np.ones(len(indices), dtype=np.float32)
-    return _native.KernelRows(
-        np.array(indptr, dtype=np.int64), np.array(indices, dtype=np.int32), data, shape
+    return SimpleNamespace(
+        indptr=np.array(indptr), indices=np.array(indices, dtype=np.int32), data=data, shape=shape
     )
 
 
@@ -48,10 +50,9 @@ def test_broken_matrices_are_refused(indptr, indices, message):
 def test_groups_out_of_range_are_refused():
     groups = np.array([0, 1, 2, 7, -1], dtype=np.int32)
     full = sparse.csr_array(np.ones((2, 5), dtype=np.float32))
-    options = {"mean_nonzero": False, "scale": None, "n_threads": 2}
     with pytest.raises(ValueError, match="feature 3 is in group 7, but there are 3"):
-        _native.agglomerate(full, groups, n_groups=3, **options)
-    pooled = _native.agglomerate(full, groups, n_groups=2**31 - 1, **options)  # declared, not used
+        _native.agglomerate(full, groups, n_groups=3, n_threads=2)
+    pooled = _native.agglomerate(full, groups, n_groups=2**31 - 1, n_threads=2)
     assert pooled.nnz == 8
 
 
@@ -59,7 +60,7 @@ def test_sums_beyond_float32_are_an_error():
     huge = sparse.csr_array(np.full((2, 4), 3e38, dtype=np.float32))
     groups = np.zeros(4, dtype=np.int32)
     with pytest.raises(ValueError, match="row 0: the features of group 0 add up to more than"):
-        _native.agglomerate(huge, groups, n_groups=1, mean_nonzero=False, scale=None, n_threads=1)
+        _native.agglomerate(huge, groups, n_groups=1, n_threads=1)
 
 
 @pytest.mark.parametrize("beam_size", [0, -3])

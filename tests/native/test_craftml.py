@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -10,7 +11,6 @@ from scipy import sparse
 
 from defrag import _core, _native
 from defrag._native import FULL_HASH, CraftmlOptions
-from defrag._native.arrays import csr_parts
 from tests.data import make_data, random_problem, unit_items
 from tests.oracles.forests import (
     clusters_of_points,
@@ -34,7 +34,7 @@ def grown(seed=0, *, n_threads=1, keys=KEYS, **options):
 
 
 def bits(forest):
-    return [array.tobytes() for part in forest.parts()[:3] for array in part]
+    return [array.tobytes() for array in vars(forest).values() if isinstance(array, np.ndarray)]
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -44,7 +44,7 @@ def test_clusters_of_labels_are_those_of_the_slow_twin(seed, n_buckets):
     lists = [Y.indices[Y.indptr[i] : Y.indptr[i + 1]].tolist() for i in range(60)]
     kept = [i for i, labels in enumerate(lists) if labels]
     settings = {"n_clusters": 5, "n_buckets": n_buckets, "max_rounds": 3}
-    found, cluster = _core.label_clusters(csr_parts(Y[kept]), n_labels=12, key=seed, **settings)
+    found, cluster = _core.label_clusters(Y[kept], key=seed, **settings)
     starts, wanted, _ = clusters_of_points([lists[i] for i in kept], seed, **settings)
     assert found == len(starts)
     # Similarities that are equal but for their rounding may fall either way.
@@ -53,9 +53,7 @@ def test_clusters_of_labels_are_those_of_the_slow_twin(seed, n_buckets):
 
 def test_points_alike_in_their_labels_are_no_clusters():
     Y = sparse.csr_array(np.ones((9, 2), dtype=np.float32))
-    found, _ = _core.label_clusters(
-        csr_parts(Y), n_labels=2, key=1, n_clusters=3, n_buckets=100, max_rounds=3
-    )
+    found, _ = _core.label_clusters(Y, key=1, n_clusters=3, n_buckets=100, max_rounds=3)
     assert found == 0
     forest = _native.train_craftml(
         unit_items(1, n=9, n_coords=8), Y, np.ones(2, dtype=np.float32), KEYS,
@@ -96,9 +94,7 @@ def test_a_centroid_is_the_mean_of_its_cluster_cut_and_scaled():
     hashed = forest.hash
     for tree, key in enumerate(KEYS):
         settings = {"n_clusters": 4, "n_buckets": 10_000, "max_rounds": 3}
-        n_clusters, cluster = _core.label_clusters(
-            csr_parts(Y), n_labels=Y.shape[1], key=int(key), **settings
-        )
+        n_clusters, cluster = _core.label_clusters(Y, key=int(key), **settings)
         root = int(forest.tree_ptr[tree])
         # Clusters that no point goes to are no children, which these data have none of.
         assert forest.n_children[root] == n_clusters
@@ -152,32 +148,20 @@ def test_search_is_that_of_the_slow_twin(seed, n_rows):
 
 def test_wide_slots_give_the_same_answers():
     X, _, forest = grown()
-    shape, routing, leaves, hashed = forest.parts()
-    wide = list(routing)
-    wide[2] = wide[2].astype(np.int32)
-    labels, scores = _core.forest_search(
-        shape, tuple(wide), leaves, hashed, None, csr_parts(X), alpha=1.0, gamma=0.0,
-        n_features=90, k=4, n_threads=2, progress=None,
-    )  # fmt: skip
+    wide = replace(forest, slots=forest.slots.astype(np.int32))
+    labels, scores = _native.forest_search(wide, X, k=4, n_threads=2)
     wanted = _native.forest_search(forest, X, k=4)
     assert labels.tobytes() == wanted[0].tobytes()
     assert scores.tobytes() == wanted[1].tobytes()
 
 
-@pytest.mark.parametrize(
-    ("place", "name"), [(0, "entry_ptr"), (3, "children"), (4, "weights"), (5, "bias")]
-)
-def test_arrays_of_the_wrong_size_are_refused(place, name):
+@pytest.mark.parametrize("name", ["entry_ptr", "children", "weights", "bias"])
+def test_arrays_of_the_wrong_size_are_refused(name):
     X, _, forest = grown()
-    shape, routing, leaves, hashed = forest.parts()
-    wrong = list(routing)
-    wrong[place] = np.append(wrong[place], wrong[place][:1] if len(wrong[place]) else [0.0])
-    wrong[place] = wrong[place].astype(routing[place].dtype)
+    array = getattr(forest, name)
+    wrong = np.append(array, array[:1] if len(array) else [0.0]).astype(array.dtype)
     with pytest.raises(ValueError, match=f"{name} of a forest must have"):
-        _core.forest_search(
-            shape, tuple(wrong), leaves, hashed, None, csr_parts(X), alpha=1.0, gamma=0.0,
-            n_features=90, k=1, n_threads=1, progress=None,
-        )  # fmt: skip
+        _native.forest_search(replace(forest, **{name: wrong}), X, k=1)
 
 
 @pytest.mark.parametrize(

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from defrag import _core, _native
-from defrag._native import RowPanels
+from defrag import _native
+from defrag._native import Instructions, RowPanels
 from tests.data import unit_items
 from tests.oracles.embeddings import best_rows, pair_dots, votes
 
-VERSIONS = [v for v in ("baseline", "avx2", "avx512") if _native.can_run(v)]
+VERSIONS = [v for v in list(Instructions)[1:] if _native.can_run(v)]
 
 
 def dense(seed, n_rows, n_cols):
@@ -114,7 +116,7 @@ def bad_csr(**changes):
         "data": np.ones(2, dtype=np.float32),
     }
     arrays.update({name: np.array(value, arrays[name].dtype) for name, value in changes.items()})
-    return tuple(arrays.values())
+    return SimpleNamespace(**arrays, shape=(2, 2))
 
 
 @pytest.mark.parametrize(
@@ -130,30 +132,20 @@ def bad_csr(**changes):
     ],
 )
 def test_broken_matrices_never_reach_a_kernel(changes):
-    out = np.empty((2, 3), dtype=np.float32)
-    run = {"instructions": "best", "n_threads": 1, "progress": None}
-    with pytest.raises(ValueError, match=r"must|row pointers|column index"):
-        _core.sparse_dense(bad_csr(**changes), dense(0, 2, 3), out, **run)
-    with pytest.raises(ValueError, match=r"must|row pointers|column index"):
-        _core.pair_products(
-            bad_csr(**changes), dense(0, 2, 3), dense(0, 2, 3), np.empty(2, dtype=np.float32), **run
-        )
-    with pytest.raises(ValueError, match=r"must|row pointers|column index"):
-        _core.rank_votes(
-            np.zeros((1, 1), dtype=np.int32), np.ones((1, 1), dtype=np.float32), bad_csr(**changes),
-            n_labels=2, labels=np.empty((1, 1), dtype=np.int32),
-            scores=np.empty((1, 1), dtype=np.float32), n_threads=1, progress=None,
-        )  # fmt: skip
+    broken, message = bad_csr(**changes), r"must|row pointers|column index"
+    with pytest.raises(ValueError, match=message):
+        _native.sparse_dense(broken, dense(0, 2, 3), n_threads=1)
+    with pytest.raises(ValueError, match=message):
+        _native.pair_products(broken, dense(0, 2, 3), dense(0, 2, 3), n_threads=1)
+    with pytest.raises(ValueError, match=message):
+        _native.rank_votes(np.zeros((1, 1)), np.ones((1, 1)), broken, k=1, n_threads=1)
 
 
 def test_shapes_that_do_not_fit_never_reach_a_kernel():
-    run = {"instructions": "best", "n_threads": 1, "progress": None}
-    with pytest.raises(ValueError, match="rows of A"):
-        _core.sparse_dense(bad_csr(), dense(0, 2, 3), np.empty((2, 4), dtype=np.float32), **run)
+    with pytest.raises(ValueError, match="as many columns as B has rows"):
+        _native.sparse_dense(bad_csr(), dense(0, 3, 3), n_threads=1)
     with pytest.raises(ValueError, match="equal columns"):
-        _core.pair_products(
-            bad_csr(), dense(0, 2, 3), dense(0, 2, 4), np.empty(2, dtype=np.float32), **run
-        )
+        _native.pair_products(bad_csr(), dense(0, 2, 3), dense(0, 2, 4), n_threads=1)
     panels = RowPanels.pack(dense(0, 20, 3))
     for bad in (
         RowPanels(panels.lines, 33),

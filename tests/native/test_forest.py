@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -12,7 +13,6 @@ from scipy import sparse
 
 from defrag import _core, _native
 from defrag._native import FastxmlOptions
-from defrag._native.arrays import csr_parts
 from tests.data import make_data, random_problem, unit_items
 from tests.oracles.forests import (
     forest_scores,
@@ -28,7 +28,7 @@ KEYS = np.array([3, 5, 7], dtype=np.uint64)
 
 
 def bits(forest):
-    return [array.tobytes() for part in forest.parts()[:3] for array in part]
+    return [array.tobytes() for array in vars(forest).values() if isinstance(array, np.ndarray)]
 
 
 def label_lists(Y):
@@ -40,7 +40,7 @@ def label_lists(Y):
 def test_sides_are_those_of_the_slow_twin(seed, normalized):
     _, Y = random_problem(seed, n_rows=50, n_labels=9, per_row=4)
     weights = np.float32(1.0 + np.arange(9) / 3) if seed % 2 else np.ones(9, dtype=np.float32)
-    found = _core.label_sides(csr_parts(Y), weights, key=seed, normalized=normalized)
+    found = _core.label_sides(Y, weights, key=seed, normalized=normalized)
     wanted = sides_of_points(label_lists(Y), weights, seed, normalized=normalized)
     np.testing.assert_array_equal(found, wanted)
 
@@ -49,7 +49,7 @@ def test_sides_are_those_of_the_slow_twin(seed, normalized):
 def test_sides_rank_labels_better_than_random_sides(normalized):
     _, Y = make_data(seed=4)
     lists, weights = label_lists(Y), np.ones(Y.shape[1], dtype=np.float32)
-    side = _core.label_sides(csr_parts(Y), weights, key=1, normalized=normalized)
+    side = _core.label_sides(Y, weights, key=1, normalized=normalized)
     gain = mean_gain(lists, weights, side, normalized=normalized)
     draw = np.random.default_rng(0)
     for _ in range(5):
@@ -65,7 +65,7 @@ def test_separators_reach_the_minimum_of_the_slow_twin(signed, cost):
     side = (X.toarray() @ draw.normal(size=30) + 0.2 * draw.normal(size=80) > 0).astype(np.uint8)
     costs = np.where(side, cost * 80 / side.sum(), cost * 80 / (80 - side.sum()))
     features, weights, bias, converged = _core.sparse_logistic(
-        csr_parts(X), side, n_features=30, positive_cost=costs[side > 0][0],
+        X, side, positive_cost=costs[side > 0][0],
         negative_cost=costs[side == 0][0], bias=1.0, max_rounds=100, tolerance=1e-4,
     )  # fmt: skip
     assert converged
@@ -82,7 +82,7 @@ def test_a_strong_penalty_leaves_no_weight():
     X = unit_items(3, n=20, n_coords=8)
     side = np.uint8([0, 1] * 10)
     features, weights, bias, converged = _core.sparse_logistic(
-        csr_parts(X), side, n_features=8, positive_cost=0.01, negative_cost=0.01, bias=1.0,
+        X, side, positive_cost=0.01, negative_cost=0.01, bias=1.0,
         max_rounds=10, tolerance=0.01,
     )  # fmt: skip
     assert converged
@@ -243,56 +243,31 @@ def test_labels_without_difference_are_ranked_by_id():
 def test_prototypes_of_the_wrong_size_are_refused():
     X, _, forest = grown()
     prototypes, _ = prototypes_of(forest, len(forest.features))
-    shape, routing, leaves, _ = forest.parts()
-    for place, name in (
-        (0, "prototype_ptr"),
-        (2, "prototypes"),
-        (3, "norms"),
-        (4, "label_weights"),
+    for field, name in (
+        ("prototype_ptr", "prototype_ptr"),
+        ("values", "prototypes"),
+        ("norms", "norms"),
+        ("label_weights", "label_weights"),
     ):
-        parts = list(prototypes.parts())
-        parts[place] = parts[place][:-1]
+        short = replace(prototypes, **{field: getattr(prototypes, field)[:-1]})
         with pytest.raises(ValueError, match=f"{name} of a forest must have"):
-            _core.forest_search(
-                shape, routing, leaves, None, tuple(parts), csr_parts(X), alpha=0.8, gamma=30.0,
-                n_features=90, k=1, n_threads=1, progress=None,
-            )  # fmt: skip
+            _native.forest_search(forest, X, k=1, prototypes=short)
 
 
 def test_wide_slots_and_outputs_give_the_same_answers():
     X, _, forest = grown()
-    parts = list(forest.parts())
-    routing, leaves = list(parts[1]), list(parts[2])
-    routing[2], leaves[2] = routing[2].astype(np.int32), leaves[2].astype(np.int32)
+    slots, outputs = forest.slots.astype(np.int32), forest.outputs.astype(np.int32)
     wanted = _native.forest_search(forest, X, k=4)
-    for r, leaf in ((routing, parts[2]), (parts[1], leaves), (routing, leaves)):
-        labels, scores = _core.forest_search(
-            parts[0], tuple(r), tuple(leaf), None, None, csr_parts(X), alpha=1.0, gamma=0.0,
-            n_features=90, k=4, n_threads=2, progress=None,
-        )  # fmt: skip
+    for wide in ({"slots": slots}, {"outputs": outputs}, {"slots": slots, "outputs": outputs}):
+        labels, scores = _native.forest_search(replace(forest, **wide), X, k=4, n_threads=2)
         assert labels.tobytes() == wanted[0].tobytes()
         assert scores.tobytes() == wanted[1].tobytes()
 
 
 def test_arrays_of_the_wrong_size_are_refused():
     X, _, forest = grown()
-    shape, routing, leaves, _ = forest.parts()
-    short = (*routing[:-1], routing[-1][:-1])
     with pytest.raises(ValueError, match="bias of a forest must have"):
-        _core.forest_search(
-            shape,
-            short,
-            leaves,
-            None,
-            None,
-            csr_parts(X),
-            alpha=1.0,
-            gamma=0.0,
-            n_features=90,
-            k=1,
-            n_threads=1,
-            progress=None,
-        )
+        _native.forest_search(replace(forest, bias=forest.bias[:-1]), X, k=1)
 
 
 def test_points_alike_in_their_labels_are_one_leaf():

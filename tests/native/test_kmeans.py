@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from defrag import _native
+from defrag._native import Instructions
 from tests.data import unit_items
 from tests.oracles.kmeans import assign_to_centres, centres_of, kmeans
 
@@ -61,10 +62,10 @@ def test_threads_and_parts_cannot_be_seen(n_threads, panel_bytes):
     assert bits(found) == bits(expected)
 
 
-@pytest.mark.parametrize("instructions", ["baseline", "avx2", "avx512"])
+@pytest.mark.parametrize("instructions", list(Instructions)[1:])
 def test_instructions_cannot_be_seen(instructions):
     if not _native.can_run(instructions):
-        pytest.skip(f"this processor has no {instructions}")
+        pytest.skip(f"this processor has no {instructions.name}")
     items = unit_items(8, n=300)
     expected = _native.spherical_kmeans(items, n_clusters=40)
     assert bits(_native.spherical_kmeans(items, n_clusters=40, instructions=instructions)) == bits(

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import fields
 from itertools import pairwise
 
 import numpy as np
@@ -8,7 +8,7 @@ import pytest
 from scipy import sparse
 
 from defrag import _native
-from defrag._native import SolverOptions
+from defrag._native import Loss, SolverOptions
 from defrag._validation import canonical_csr
 from tests.data import random_problem
 from tests.oracles.label_trees import dense_classifiers, flat_tree, node_problem, random_tree
@@ -31,7 +31,7 @@ def bits(weights):
 def test_every_node_is_solved_on_its_own_points(seed, loss):
     X, Y = random_problem(seed)
     tree = flat_tree(random_tree(range(Y.shape[1]), np.random.default_rng(seed)))
-    weights = train(X, Y, tree, replace(TIGHT, loss=loss))
+    weights = train(X, Y, tree, TIGHT.replace(loss=Loss[loss]))
     dense_X, dense_Y = X.toarray(), Y.toarray() > 0
     for node in range(len(tree.n_children)):
         rows, targets = node_problem(tree, node, dense_X, dense_Y)
@@ -94,7 +94,7 @@ def test_labels_and_nodes_without_points():
 def test_the_cost_can_grow_with_the_points_a_node_does_not_see():
     X, Y = random_problem(9)
     tree = flat_tree([[0, 1, 2], [3, 4, 5, 6]])
-    options = replace(TIGHT, loss="logistic", cost=2.0)
+    options = TIGHT.replace(loss=Loss.logistic, cost=2.0)
     weights = train(X, Y, tree, options, scale_cost=True)
     rows, targets = node_problem(tree, 2, X.toarray(), Y.toarray() > 0)
     cost = 2.0 * X.shape[0] / len(rows)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,7 +12,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from defrag import PPDSparse, ProXML, _native, load
-from defrag._native import PpdSparseOptions, ProxmlOptions
+from defrag._native import Instructions, PpdSparseOptions, ProxmlOptions
 from tests.oracles.sparse_learners import (
     elastic_minimum,
     elastic_objective,
@@ -52,7 +51,7 @@ def bits(W):
 @pytest.mark.parametrize("signed", [False, True])
 def test_ppd_sparse_reaches_the_minimum_of_the_slow_twin(signed, l1):
     X, P = random_problem(3, signed=signed)
-    W = _native.train_ppd_sparse(X, P, replace(TIGHT_PPD, l1=l1)).toarray()
+    W = _native.train_ppd_sparse(X, P, TIGHT_PPD.replace(l1=l1)).toarray()
     rows = with_bias(X.toarray(), 0.3)
     for label in range(0, 20, 4):
         positive = P[[label]].toarray().ravel() > 0
@@ -70,7 +69,7 @@ def test_ppd_sparse_reaches_the_minimum_of_the_slow_twin(signed, l1):
 @pytest.mark.parametrize("signed", [False, True])
 def test_proxml_reaches_the_minimum_of_the_slow_twin(signed, l1):
     X, P = random_problem(4, signed=signed)
-    solution = _native.train_proxml(X, P, replace(TIGHT_PROXML, l1=l1))
+    solution = _native.train_proxml(X, P, TIGHT_PROXML.replace(l1=l1))
     assert solution.converged.all()
     W = solution.weights.toarray().astype(np.float64)
     rows = with_bias(X.toarray(), 1.0)
@@ -86,9 +85,9 @@ def test_proxml_reaches_the_minimum_of_the_slow_twin(signed, l1):
 
 def test_final_passes_keep_the_support_and_free_it_of_l1():
     X, P = random_problem(5)
-    options = replace(TIGHT_PPD, l1=0.3)
+    options = TIGHT_PPD.replace(l1=0.3)
     before = _native.train_ppd_sparse(X, P, options).toarray()[:, :-1]
-    after = _native.train_ppd_sparse(X, P, replace(options, final_passes=40)).toarray()[:, :-1]
+    after = _native.train_ppd_sparse(X, P, options.replace(final_passes=40)).toarray()[:, :-1]
     assert not np.any((before == 0) & (after != 0))
     assert np.abs(after).sum() > np.abs(before).sum()
 
@@ -104,14 +103,14 @@ def test_a_higher_penalty_leaves_fewer_weights():
         assert sizes[3] <= 20  # the biases
 
 
-@pytest.mark.parametrize("instructions", ["baseline", "avx2", "avx512"])
+@pytest.mark.parametrize("instructions", list(Instructions)[1:])
 def test_instructions_cannot_be_seen(instructions):
     if not _native.can_run(instructions):
-        pytest.skip(f"this processor has no {instructions}")
+        pytest.skip(f"this processor has no {instructions.name}")
     X, P = random_problem(7, n=200)
     options = PpdSparseOptions(seed=3)
     wanted = bits(_native.train_ppd_sparse(X, P, options))
-    found = _native.train_ppd_sparse(X, P, replace(options, instructions=instructions))
+    found = _native.train_ppd_sparse(X, P, options.replace(instructions=instructions))
     assert bits(found) == wanted
 
 

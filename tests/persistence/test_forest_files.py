@@ -35,7 +35,11 @@ def stored(tmp_path_factory):
 def arrays_of(model):
     """Return all arrays of a forest; weights, which a file may round, by themselves."""
     forest = model.forest_
-    arrays = [array for part in forest.parts()[:3] for array in part if array is not forest.weights]
+    arrays = [
+        array
+        for array in vars(forest).values()
+        if isinstance(array, np.ndarray) and array is not forest.weights
+    ]
     rounded = [forest.weights]
     if forest.hash is not None:
         arrays += [forest.hash.keys, np.array([forest.hash.n_buckets, forest.hash.n_kept])]

@@ -1,103 +1,102 @@
 """The only importer of the compiled module: scipy matrices in, scipy matrices out.
 
-Kernels trust their input; whoever calls a function here has been through
-``_validation``.
+Kernels are called directly where the binding has the right types; a module here adds what a
+binding cannot express, and has the name of its header in ``cpp/core``. Callers have validated
+their input (``_validation``); kernels check sizes and indices only.
 """
 
 from __future__ import annotations
 
-from defrag._native.arrays import KernelRows, csr_from_parts, csr_parts, inspect_csr, n_threads
-from defrag._native.co_occurrence import (
-    GroupLayout,
-    co_occurrence,
-    impute,
-)
-from defrag._native.companions import companions
-from defrag._native.embeddings import (
-    RowPanels,
-    nearest_rows,
-    pair_products,
-    rank_votes,
-    sparse_dense,
-)
-from defrag._native.features import (
-    KMeansClusters,
+from defrag._core import (
+    CraftmlOptions,
+    CsrState,
+    FastxmlOptions,
+    FeatureIndex,
+    Instructions,
+    KernelRows,
+    KMeansResult,
+    Loss,
     Matches,
+    Norm,
+    ParseError,
+    Pooling,
+    PpdSparseOptions,
+    ProxmlOptions,
+    RowScale,
+    SolverOptions,
+    SplitRule,
+    Tally,
+    TextCorpus,
+    TextFeatures,
+    TextLayout,
     agglomerate,
+    average_trees,
+    beam_search,
+    best_first_search,
     best_matches,
+    can_run,
+    candidate_products,
     column_statistics,
+    companions,
     feature_rows,
     fill_empty_rows,
+    focus_rows,
+    forest_search,
+    impute,
+    inspect_csr,
     min_hash_order,
     multiply,
+    pair_products,
+    parse_values,
+    rank_candidates,
+    rank_votes,
     row_norms,
     scale_rows,
+    sparse_dense,
     spherical_kmeans,
     split_items,
+    train_ppd_sparse,
     unit_rows,
 )
-from defrag._native.flat import FlatWeights, flat_search
-from defrag._native.focus import focus_rows
+from defrag._native.co_occurrence import GroupLayout, co_occurrence
+from defrag._native.csr import csr_from_parts
+from defrag._native.flat_search import FlatWeights, flat_search
 from defrag._native.forest import (
     FULL_HASH,
-    CraftmlOptions,
-    FastxmlOptions,
     FeatureHash,
     Forest,
     Prototypes,
-    forest_search,
     narrow,
     train_craftml,
     train_fastxml,
 )
 from defrag._native.label_paths import LabelPaths, label_paths
-from defrag._native.label_trees import (
-    FeatureIndex,
+from defrag._native.label_tree import (
     LabelTreeArrays,
     LabelTreeWeights,
-    average_trees,
-    beam_search,
-    best_first_search,
-    feature_index,
     train_label_tree,
     train_node_blocks,
 )
-from defrag._native.rerank import candidate_products, rank_candidates
-from defrag._native.solver import FlatSolution, SolverOptions, can_run, solve_blocks
-from defrag._native.sparse_learners import (
-    PpdSparseOptions,
-    ProxmlOptions,
-    ProxmlSolution,
-    train_ppd_sparse,
-    train_proxml,
-)
-from defrag._native.text import (
-    TEXT_LAYOUTS,
-    ParsedText,
-    ParseError,
-    Tally,
-    TextParser,
-    format_rows,
-    parse_values,
-)
+from defrag._native.nearest_rows import RowPanels, nearest_rows
+from defrag._native.parallel import n_threads
+from defrag._native.proxml import ProxmlSolution, train_proxml
+from defrag._native.solver import FlatSolution, solve_blocks
 from defrag._native.text_counts import (
     Occurrences,
     PlacedWords,
     Terms,
-    TextCorpus,
-    TextFeatures,
     choose_terms,
     find_features,
     split_words,
     text_features,
-    weigh_corpus,
-    weigh_texts,
 )
+from defrag._native.xmc_parser import ParsedText, TextParser
+from defrag._native.xmc_writer import format_rows
 
 __all__ = [
     "FULL_HASH",
-    "TEXT_LAYOUTS",
     "CraftmlOptions",
+    "CsrState",
     "FastxmlOptions",
     "FeatureHash",
     "FeatureIndex",
@@ -105,26 +104,33 @@ __all__ = [
     "FlatWeights",
     "Forest",
     "GroupLayout",
-    "KMeansClusters",
+    "Instructions",
+    "KMeansResult",
     "KernelRows",
     "LabelPaths",
     "LabelTreeArrays",
     "LabelTreeWeights",
+    "Loss",
     "Matches",
+    "Norm",
     "Occurrences",
     "ParseError",
     "ParsedText",
     "PlacedWords",
+    "Pooling",
     "PpdSparseOptions",
     "Prototypes",
     "ProxmlOptions",
     "ProxmlSolution",
     "RowPanels",
+    "RowScale",
     "SolverOptions",
+    "SplitRule",
     "Tally",
     "Terms",
     "TextCorpus",
     "TextFeatures",
+    "TextLayout",
     "TextParser",
     "agglomerate",
     "average_trees",
@@ -138,8 +144,6 @@ __all__ = [
     "column_statistics",
     "companions",
     "csr_from_parts",
-    "csr_parts",
-    "feature_index",
     "feature_rows",
     "fill_empty_rows",
     "find_features",
@@ -167,7 +171,6 @@ __all__ = [
     "split_items",
     "split_words",
     "text_features",
-    "tokenize",
     "train_craftml",
     "train_fastxml",
     "train_label_tree",
@@ -175,6 +178,4 @@ __all__ = [
     "train_ppd_sparse",
     "train_proxml",
     "unit_rows",
-    "weigh_corpus",
-    "weigh_texts",
 ]

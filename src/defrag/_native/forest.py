@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from defrag import _core
-from defrag._native.arrays import KernelRows, csr_parts
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -17,12 +16,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FULL_HASH",
-    "CraftmlOptions",
-    "FastxmlOptions",
     "FeatureHash",
     "Forest",
     "Prototypes",
-    "forest_search",
     "narrow",
     "train_craftml",
     "train_fastxml",
@@ -32,36 +28,6 @@ _NARROW = 2**16
 
 FULL_HASH = 65536
 """The ``n_kept`` of a hash that keeps all features."""
-
-
-@dataclass(frozen=True)
-class FastxmlOptions:
-    """How FastXML trees are grown; see ``cpp/core/fastxml.hpp``."""
-
-    max_leaf_size: int = 10
-    leaf_labels: int = 100
-    normalized: bool = True
-    cost: float = 1.0
-    bias: float = 1.0
-    max_rounds: int = 10
-    tolerance: float = 0.01
-
-
-@dataclass(frozen=True)
-class CraftmlOptions:
-    """How CRAFTML trees are grown; see ``cpp/core/craftml.hpp``."""
-
-    n_clusters: int = 10
-    max_leaf_size: int = 10
-    leaf_labels: int = 100
-    max_depth: int = 1000
-    label_buckets: int = 10_000
-    max_rounds: int = 3
-    sample: int = 20_000
-    n_buckets: int = 10_000
-    n_kept: int = FULL_HASH // 2
-    kept_share: float = 0.1
-    kept_least: int = 10
 
 
 @dataclass(frozen=True)
@@ -107,15 +73,6 @@ class Forest:
         """How many trees there are."""
         return len(self.tree_ptr) - 1
 
-    def parts(self) -> Any:
-        """Return the arrays in the order in which the kernels take them."""
-        return (
-            (self.tree_ptr, self.first_child, self.n_children),
-            (self.entry_ptr, self.features, self.slots, self.children, self.weights, self.bias),
-            (self.leaf_ptr, self.labels, self.outputs, self.values),
-            None if self.hash is None else (self.hash.keys, self.hash.n_buckets, self.hash.n_kept),
-        )
-
 
 @dataclass(frozen=True)
 class Prototypes:
@@ -144,28 +101,22 @@ class Prototypes:
         norms = np.diff(sums[prototype_ptr]).astype(np.float32)
         return cls(prototype_ptr, slots, values, norms, label_weights)
 
-    def parts(self) -> Any:
-        """Return the arrays in the order in which the kernel takes them."""
-        return (self.prototype_ptr, self.slots, self.values, self.norms, self.label_weights)
-
 
 def train_fastxml(
     X: Csr,
     Y: Csr,
     label_weights: Floats,
     keys: NDArray[np.uint64],
-    options: FastxmlOptions,
+    options: _core.FastxmlOptions,
     *,
     n_threads: int = 1,
     progress: Progress | None = None,
 ) -> Forest:
     """Grow a tree of FastXML per key; a point's label counts as much as its weight."""
-    core = _core_options(_core.FastxmlOptions(), options)
-    parts = _core.train_fastxml(
-        csr_parts(X), csr_parts(Y), label_weights, keys,
-        options=core, n_features=X.shape[1], n_threads=n_threads, progress=progress,
-    )  # fmt: skip
-    return _forest(parts)
+    arrays = _core.train_fastxml(
+        X, Y, label_weights, keys, options, n_threads=n_threads, progress=progress
+    )
+    return _forest(Forest(*arrays))
 
 
 def train_craftml(
@@ -173,62 +124,23 @@ def train_craftml(
     Y: Csr,
     label_weights: Floats,
     keys: NDArray[np.uint64],
-    options: CraftmlOptions,
+    options: _core.CraftmlOptions,
     *,
     n_threads: int = 1,
     progress: Progress | None = None,
 ) -> Forest:
     """Grow a tree of CRAFTML per key; label weights rank the labels of leaves."""
-    core = _core_options(_core.CraftmlOptions(), options)
-    parts = _core.train_craftml(
-        csr_parts(X), csr_parts(Y), label_weights, keys,
-        options=core, n_features=X.shape[1], n_threads=n_threads, progress=progress,
-    )  # fmt: skip
-    return _forest(parts, FeatureHash(keys, options.n_buckets, options.n_kept))
+    arrays = _core.train_craftml(
+        X, Y, label_weights, keys, options, n_threads=n_threads, progress=progress
+    )
+    return _forest(Forest(*arrays, FeatureHash(keys, options.n_buckets, options.n_kept)))
 
 
-def forest_search(
-    forest: Forest,
-    X: Csr | KernelRows,
-    *,
-    k: int,
-    prototypes: Prototypes | None = None,
-    alpha: float = 1.0,
-    gamma: float = 0.0,
-    n_threads: int = 1,
-    progress: Progress | None = None,
-) -> tuple[Ids, Floats]:
-    """Find the best labels of every row of X, scaled as in training, and their scores.
-
-    The score is the mean over the trees of the value in the leaf that the row reaches, or what
-    prototypes make of it. Both arrays are ``(n, k)``, by decreasing score and increasing label;
-    -1 with score 0 where there are fewer.
-    """
-    shape, routing, leaves, hashed = forest.parts()
-    reranking = None if prototypes is None else prototypes.parts()
-    labels, scores = _core.forest_search(
-        shape, routing, leaves, hashed, reranking, csr_parts(X),
-        alpha=alpha, gamma=gamma, n_features=X.shape[1], k=k, n_threads=n_threads,
-        progress=progress,
-    )  # fmt: skip
-    return labels.reshape(-1, k), scores.reshape(-1, k)
-
-
-def _core_options(core: Any, options: Any) -> Any:
-    for name, value in asdict(options).items():
-        setattr(core, name, value)
-    return core
-
-
-def _forest(parts: Any, feature_hash: FeatureHash | None = None) -> Forest:
-    (tree_ptr, first_child, n_children), routing, (leaf_ptr, labels, outputs, values) = parts
-    entry_ptr, features, slots, children, weights, bias = routing
-    n_slots = len(features) if feature_hash is None else feature_hash.n_buckets
-    return Forest(
-        tree_ptr, first_child, n_children, entry_ptr, features,
-        narrow(slots, n_slots), children, weights, bias, leaf_ptr,
-        labels, narrow(outputs, len(labels)), values, feature_hash,
-    )  # fmt: skip
+def _forest(wide: Forest) -> Forest:
+    """Return a forest with slots and outputs of 16 bits where these suffice."""
+    n_slots = len(wide.features) if wide.hash is None else wide.hash.n_buckets
+    outputs = narrow(wide.outputs, len(wide.labels))
+    return replace(wide, slots=narrow(wide.slots, n_slots), outputs=outputs)
 
 
 def narrow(ids: NDArray[Any], n_ids: int) -> NDArray[np.uint16] | Ids:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
-
 from defrag import _core
 
 if TYPE_CHECKING:
-    from defrag._native.label_trees import LabelTreeArrays, LabelTreeWeights
+    from defrag._native.label_tree import LabelTreeArrays, LabelTreeWeights
     from defrag.typing import Floats, Ids, Offsets
 
 __all__ = ["LabelPaths", "label_paths"]
@@ -33,11 +31,4 @@ def label_paths(
     tree: LabelTreeArrays, weights: LabelTreeWeights, places: Ids, features: Ids
 ) -> LabelPaths:
     """Collect the weights of rising features on the paths to the labels at places of the order."""
-    parts = _core.label_paths(
-        tree.parts(),
-        weights.parts(),
-        np.ascontiguousarray(places, dtype=np.int32),
-        np.ascontiguousarray(features, dtype=np.int32),
-    )
-    step_ptr, nodes, outputs, bias, values = (np.asarray(part) for part in parts)
-    return LabelPaths(step_ptr, nodes, outputs, bias, values.reshape(len(nodes), len(features)))
+    return LabelPaths(*_core.label_paths(tree, weights, places, features))

@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from defrag import _core
 from defrag._core import TextCorpus, TextFeatures
-from defrag._native.arrays import csr_from_parts
 
 if TYPE_CHECKING:
-    from defrag.typing import Csr, Floats, Ids, Offsets
+    from defrag.typing import Floats, Ids, Offsets
 
 __all__ = [
     "Occurrences",
@@ -21,8 +20,6 @@ __all__ = [
     "find_features",
     "split_words",
     "text_features",
-    "weigh_corpus",
-    "weigh_texts",
 ]
 
 
@@ -123,18 +120,6 @@ def text_features(terms: Terms, characters: tuple[int, int]) -> TextFeatures:
 def split_words(text: str) -> PlacedWords:
     """Return the words of a text in Unicode's normal form C."""
     return PlacedWords(*_core.split_words(text))
-
-
-def weigh_texts(features: TextFeatures, texts: list[str], n_features: int, n_threads: int) -> Csr:
-    """Return the L2-normalised tf-idf values of texts."""
-    return csr_from_parts(features.weigh(texts, n_threads=n_threads), (len(texts), n_features))
-
-
-def weigh_corpus(
-    features: TextFeatures, corpus: TextCorpus, shape: tuple[int, int], n_threads: int
-) -> Csr:
-    """Return the L2-normalised tf-idf values of a corpus."""
-    return csr_from_parts(features.weigh_corpus(corpus, n_threads=n_threads), shape)
 
 
 def find_features(features: TextFeatures, words: list[str]) -> Occurrences:

@@ -106,7 +106,7 @@ def _is_ready(estimator: BaseEstimator, X: MatrixLike) -> bool:
             np.ascontiguousarray(indices),
             n_cols=X.shape[1],
         )
-        == "canonical"
+        == _native.CsrState.canonical
     )
 
 
@@ -144,21 +144,21 @@ def canonical_csr(X: Any, *, name: str) -> Csr:
     state = _native.inspect_csr(
         indptr, np.ascontiguousarray(indices, dtype=np.int32), n_cols=matrix.shape[1]
     )
-    if state == "bad pointers":
+    if state == _native.CsrState.bad_pointers:
         raise ValueError(
             f"{name} is a broken sparse matrix: its row pointers do not increase to nnz"
         )
-    if state == "bad indices":
+    if state == _native.CsrState.bad_indices:
         raise ValueError(
             f"{name} is a broken sparse matrix: a column index is outside [0, {matrix.shape[1]})"
         )
-    if state == "unsorted":
+    if state == _native.CsrState.unsorted:
         matrix = matrix.copy()
         matrix.has_sorted_indices = False
         matrix.has_canonical_format = False
         matrix.sum_duplicates()
     if matrix.nnz and not np.all(matrix.data):
-        matrix = matrix.copy() if state == "canonical" else matrix
+        matrix = matrix.copy() if state == _native.CsrState.canonical else matrix
         matrix.eliminate_zeros()
     if matrix.data.dtype != np.float32:
         matrix = matrix.astype(np.float32)

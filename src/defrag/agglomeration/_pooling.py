@@ -11,6 +11,7 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from defrag import _native
 from defrag._estimator import Estimator, on_snapshot
+from defrag._native import Pooling
 from defrag._validation import check_features, check_matrix
 from defrag.agglomeration.certificate import certificate, tie_weights
 
@@ -198,7 +199,7 @@ class FeaturePooling(TransformerMixin, Estimator):
     def _find_scale(self, X: Csr) -> Floats:
         """Return factors that give every group the energy of its features on unit rows."""
         threads = _native.n_threads(self.n_jobs)
-        lengths = _native.row_norms(X, l1=False, n_threads=threads)
+        lengths = _native.row_norms(X, norm=_native.Norm.l2, n_threads=threads)
         _, energy = _native.column_statistics(self.pool(X), row_lengths=lengths, n_threads=threads)
         kept = self.labels_ >= 0
         wanted = np.bincount(self.labels_[kept], self.energy_[kept], minlength=self.n_clusters_)
@@ -211,7 +212,7 @@ class FeaturePooling(TransformerMixin, Estimator):
             X,
             self.labels_,
             n_groups=self.n_clusters_,
-            mean_nonzero=self._pooling() == "mean_nonzero",
+            pooling=Pooling.mean_nonzero if self._pooling() == "mean_nonzero" else Pooling.sum,
             scale=self._factor(),
             n_threads=_native.n_threads(self.n_jobs),
         )

@@ -52,7 +52,7 @@ _THRESHOLD_RULE = Float(0.0, 1.0, none=True)
 
 def unit_rows(X: Csr, n_threads: int) -> Csr:
     """Return L2-normalised rows; empty rows stay empty."""
-    return _native.scale_rows(X, ideal=False, threshold=0.0, n_threads=n_threads)
+    return _native.scale_rows(X, n_threads=n_threads)
 
 
 def labels_with_points(Y: Csr) -> Ids:

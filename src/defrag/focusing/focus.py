@@ -136,7 +136,7 @@ class Focus(OneToOneFeatureMixin, TransformerMixin, Estimator):
         if Y.nnz == 0:
             raise ValueError("Y must have at least one label, got none for any point")
         threads = _native.n_threads(self.n_jobs)
-        rows = _native.scale_rows(X, ideal=False, threshold=0.0, n_threads=threads)
+        rows = _native.scale_rows(X, n_threads=threads)
         importance = feature_importance(rows, Y, seed=seed, n_threads=threads)
         self.importance_: Floats = importance
         self.factor_: Floats = self._factors(importance)

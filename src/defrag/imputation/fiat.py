@@ -244,7 +244,7 @@ class Fiat(OneToOneFeatureMixin, TransformerMixin, Estimator):
             rows, betas, max_growth=growth, usual_size=self.usual_size_, n_threads=threads
         )
         if not self.check_parameter("row_norm"):
-            lengths = _native.row_norms(X, l1=False, n_threads=threads)
+            lengths = _native.row_norms(X, norm=_native.Norm.l2, n_threads=threads)
             result.data *= np.repeat(lengths, np.diff(result.indptr))
         return result
 

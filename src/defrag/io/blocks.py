@@ -114,8 +114,8 @@ class RowBlocks:
         except _native.ParseError as error:
             line, message = error.args
             raise FormatError(self.name, message, line + offset if line else None) from None
-        tallies = {
-            name: replace(tally, first_line=tally.first_line + offset)
+        tallies: dict[str, Any] = {
+            name: _native.Tally(tally.count, tally.first_line + offset)
             for name in _TALLIES
             if (tally := getattr(parsed, name)).count
         }
@@ -147,5 +147,5 @@ def _added(total: ParsedText, parsed: ParsedText) -> ParsedText:
     for name in _TALLIES:
         before, now = getattr(total, name), getattr(parsed, name)
         first = before.first_line if before.count else now.first_line
-        sums[name] = replace(now, count=before.count + now.count, first_line=first)
+        sums[name] = _native.Tally(before.count + now.count, first)
     return replace(parsed, **sums)

@@ -145,4 +145,6 @@ def _widen(name: str, noun: str, matrix: Csr, width: int | None) -> Csr:
     if matrix.nnz and matrix.indices.max() >= width:
         message = f"{noun} index {matrix.indices.max()}, but n_{noun}s is {width}"
         raise FormatError(name, message)
-    return _native.csr_from_parts(_native.csr_parts(matrix), (matrix.shape[0], width))
+    return _native.csr_from_parts(
+        (matrix.indptr, matrix.indices, matrix.data), (matrix.shape[0], width)
+    )

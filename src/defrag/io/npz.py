@@ -18,7 +18,6 @@ import numpy as np
 from numpy.lib import format as npy_format
 from scipy import sparse
 
-from defrag import _native
 from defrag._validation import canonical_csr, check_labels, check_matrix
 from defrag.exceptions import FormatError
 from defrag.io.atomic import atomic_writer
@@ -153,8 +152,12 @@ def write_npz(path: PathLike, X: MatrixLike, Y: LabelsLike | None = None) -> Non
         matrices["Y"] = check_labels(Y, n_rows=matrices["X"].shape[0]).matrix
     with atomic_writer(path) as file, zipfile.ZipFile(file, "w") as archive:
         for name, matrix in matrices.items():
-            shape = np.array(matrix.shape, dtype=np.int64)
-            arrays: list[NDArray[Any]] = [*_native.csr_parts(matrix), shape]
+            arrays: list[NDArray[Any]] = [
+                matrix.indptr.astype(np.int64),
+                matrix.indices.astype(np.int32),
+                matrix.data.astype(np.float32),
+                np.array(matrix.shape, dtype=np.int64),
+            ]
             for part, array in zip(_PARTS, arrays, strict=True):
                 # A fixed time stamp, so that equal data give equal bytes.
                 member = zipfile.ZipInfo(f"{name}_{part}.npy", (1980, 1, 1, 0, 0, 0))

@@ -148,10 +148,13 @@ def _check_scores(scores: MatrixLike) -> Csr:
     if not np.isfinite(checked.data).all():
         bad = checked.data[~np.isfinite(checked.data)][0]
         raise ValueError(f"scores must be finite, got {bad}")
-    indptr, indices, _ = _native.csr_parts(checked)
-    state = _native.inspect_csr(indptr, indices, n_cols=checked.shape[1])
-    if state == "unsorted":
+    state = _native.inspect_csr(
+        np.ascontiguousarray(checked.indptr, dtype=np.int64),
+        np.ascontiguousarray(checked.indices, dtype=np.int32),
+        n_cols=checked.shape[1],
+    )
+    if state == _native.CsrState.unsorted:
         raise ValueError("scores must not repeat a label in a row")
-    if state != "canonical":
-        raise ValueError(f"scores is a broken sparse matrix: {state}")
+    if state != _native.CsrState.canonical:
+        raise ValueError(f"scores is a broken sparse matrix: {state.name}")
     return checked

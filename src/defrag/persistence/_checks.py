@@ -118,11 +118,11 @@ def check_csr(part: Part, indptr: str, indices: str, *, n_rows: int, n_cols: int
     check_offsets(part, indptr, len(columns))
     # An unsigned index beyond 2^31 is negative as a signed one, which the check refuses.
     state = _native.inspect_csr(part.arrays[indptr], columns.view(np.int32), n_cols=n_cols)
-    if state == "bad indices":
+    if state == _native.CsrState.bad_indices:
         check_ints(part, indices, 0, n_cols)
-    if state != "canonical":
+    if state != _native.CsrState.canonical:
         part.fail(f"{part.name(indices)} must rise inside each row of {part.name(indptr)}, "
-                  f"got {state}")  # fmt: skip
+                  f"got {state.name}")  # fmt: skip
 
 
 def check_permutation(part: Part, name: str) -> None:

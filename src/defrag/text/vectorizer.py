@@ -177,8 +177,7 @@ class TextVectorizer(TransformerMixin, Estimator):
         self.pairs_: Ids = terms.pairs.reshape(-1, 2)
         self.idf_: Floats = terms.idf
         self.features_: TextFeatures = self.make_features()
-        shape = len(texts), len(self.idf_)
-        rows.append(_native.weigh_corpus(self.features_, corpus, shape, threads))
+        rows.append(self.features_.weigh_corpus(corpus, n_threads=threads))
 
     def _read(self, texts: list[str], n_threads: int) -> TextCorpus:
         with progress_bar("reading texts", enabled=self.verbose > 0) as progress:
@@ -220,10 +219,9 @@ class TextVectorizer(TransformerMixin, Estimator):
         """Turn texts that were checked into rows; see :meth:`transform`."""
         threads = _native.n_threads(self.n_jobs)
         if self.stemmer is None:
-            return _native.weigh_texts(self.features_, texts, len(self.idf_), threads)
+            return self.features_.weigh(texts, n_threads=threads)
         corpus = self._read(texts, threads)
-        shape = len(texts), len(self.idf_)
-        return _native.weigh_corpus(self.features_, corpus, shape, threads)
+        return self.features_.weigh_corpus(corpus, n_threads=threads)
 
     @on_snapshot
     def spans(self, text: str) -> TextSpans:

@@ -164,7 +164,7 @@ def build_tree(
         first_child=shape.first_child,
         begin=shape.begin,
         end=shape.end,
-        ndcg=split == "ndcg",
+        rule=_native.SplitRule[split],
         tolerance=tol,
         max_iterations=max_iter,
         seed=seed,

@@ -108,13 +108,13 @@ class FeatureVectors:
             return np.arange(n, dtype=np.int32)
         if volume == "l0":
             return largest_ids(np.diff(self.X.indptr), n_kept)
-        norms = _native.row_norms(self.X, l1=True, n_threads=self.n_threads)
+        norms = _native.row_norms(self.X, norm=_native.Norm.l1, n_threads=self.n_threads)
         return largest_ids(norms, n_kept)
 
     def _row_scale(self, row_norm: str | None) -> Floats | None:
         if row_norm is None:
             return None
-        norms = _native.row_norms(self.X, l1=False, n_threads=self.n_threads)
+        norms = _native.row_norms(self.X, norm=_native.Norm.l2, n_threads=self.n_threads)
         return np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > 0)
 
     def _all_features(self) -> NDArray[np.bool_]:
@@ -215,7 +215,8 @@ def scale_vectors(Z: Csr, *, split: str, threshold: float, n_threads: int) -> Cs
             'Negative values in data passed to split="ndcg", which requires values >= 0, '
             f"got {float(Z.data.min()):g}"
         )
-    return _native.scale_rows(Z, ideal=split == "ndcg", threshold=threshold, n_threads=n_threads)
+    scale = _native.RowScale.ideal if split == "ndcg" else _native.RowScale.unit
+    return _native.scale_rows(Z, scale=scale, threshold=threshold, n_threads=n_threads)
 
 
 def _empty_rows(Z: Csr) -> NDArray[np.bool_]:

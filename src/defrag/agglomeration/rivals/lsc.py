@@ -191,7 +191,7 @@ class LSC(VectorRival):
 
     def _cluster_rows(
         self, rows: NDArray[np.float32], n_clusters: int, seed: int
-    ) -> _native.KMeansClusters:
+    ) -> _native.KMeansResult:
         items = canonical_csr(rows, name="singular vectors")
         runs = [
             _native.spherical_kmeans(

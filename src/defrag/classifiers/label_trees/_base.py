@@ -13,7 +13,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 from defrag import _native
-from defrag._native import LabelTreeArrays, LabelTreeWeights
+from defrag._native import LabelTreeArrays, LabelTreeWeights, Loss
 from defrag._progress import progress_bar
 from defrag.classifiers._base import labels_with_points, unit_rows
 from defrag.classifiers._cost import LANES, Cost
@@ -60,7 +60,7 @@ class TrainedTree:
 
         Concurrent threads may each build one; they are equal, and one is kept.
         """
-        return _native.feature_index(self.weights)
+        return _native.FeatureIndex(self.weights)
 
     @cached_property
     def _place_of_label(self) -> Ids:
@@ -121,8 +121,8 @@ class TreeClassifier(Divisible):
     def _solver(self, seed: int) -> SolverOptions:
         """Return the options of the solver."""
 
-    def _loss(self) -> str:
-        return "squared_hinge"
+    def _loss(self) -> Loss:
+        return Loss.squared_hinge
 
     def prepare(self, X: Csr, Y: Csr) -> TreeData:
         """Return unit rows and the points of each label."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from defrag import _native
+from defrag._native import Loss
 from defrag.explain.explainers import Explainer, own_features, search_notes
 from defrag.explain.formulas import logarithmic_mean, secant
 from defrag.explain.leaving_out import sums_without
@@ -35,7 +36,7 @@ class TreeScore:
 
     Attributes
     ----------
-    loss : {"squared_hinge", "logistic"}
+    loss : Loss
         Whether ``L(m)`` is ``-max(0, 1 - m) ** power`` or ``-log(1 + exp(-m))``.
     discount : float
         The factor of the log score of a node in that of its children.
@@ -43,13 +44,13 @@ class TreeScore:
         The exponent of the hinge.
     """
 
-    loss: str
+    loss: Loss
     discount: float
     power: int
 
     def gain(self, margins: Values) -> Values:
         """Return L of margins."""
-        if self.loss == "logistic":
+        if self.loss == Loss.logistic:
             return -np.logaddexp(0.0, -margins)
         return np.asarray(-(np.maximum(0.0, 1.0 - margins) ** self.power))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from defrag import _native
-from defrag._native import SolverOptions
+from defrag._native import Loss, SolverOptions
 from defrag._parameters import VERBOSE, Choice, Float, Int
 from defrag.classifiers.label_trees._base import TreeClassifier, cluster_labels
 from defrag.trees.balanced import widen_tree
@@ -137,7 +137,7 @@ class PLT(TreeClassifier):
 
     def _solver(self, seed: int) -> SolverOptions:
         return SolverOptions(
-            loss="logistic",
+            loss=Loss.logistic,
             cost=self.C,
             bias=1.0,
             offset=False,
@@ -147,8 +147,8 @@ class PLT(TreeClassifier):
             seed=seed,
         )
 
-    def _loss(self) -> str:
-        return "logistic"
+    def _loss(self) -> Loss:
+        return Loss.logistic
 
     def _search(
         self, member: TrainedTree, rows: KernelRows, k: int, *, few: bool, exhaustive: bool

@@ -24,7 +24,7 @@ MOST_FEATURES = 2**26 - 1
 
 
 class TreeCodec(Codec):
-    """Codec of one tree of an ensemble."""
+    """Writes and reads one tree of an ensemble."""
 
     def __init__(self) -> None:
         shape = {field.name: Array("int32") for field in fields(LabelTreeArrays)}
@@ -32,13 +32,12 @@ class TreeCodec(Codec):
 
     def encode(self, model: TrainedTree, options: SaveOptions) -> Part:
         """Return the part of a trained tree."""
-        names = (field.name for field in fields(LabelTreeArrays))
-        shape = dict(zip(names, model.tree.parts(), strict=True))
+        shape = {field.name: getattr(model.tree, field.name) for field in fields(LabelTreeArrays)}
         weights = pack_weights(model.tree, model.weights, options.weights)
         return Part(arrays={**shape, **weights})
 
     def decode(self, part: Part) -> TrainedTree:
-        """Check and return the tree; the ensemble checks its labels and features."""
+        """Check the tree and give it; the ensemble knows how many labels and features it has."""
         check_label_tree(part, MOST)
         entry_ptr = check_label_tree_weights(part, MOST)
         tree = LabelTreeArrays(**{name.name: part.arrays[name.name]
@@ -48,7 +47,7 @@ class TreeCodec(Codec):
 
 
 class TreesCodec(ClassifierCodec):
-    """Codec of ensembles of label trees."""
+    """Writes and reads any ensemble of label trees."""
 
     parts: ClassVar[dict[str, Codec]] = {"tree": TreeCodec()}
 
@@ -56,13 +55,13 @@ class TreesCodec(ClassifierCodec):
         super().__init__(estimator, children={"trees": Child(part="tree", many=True)})
 
     def encode(self, model: TreeClassifier, options: SaveOptions) -> Part:
-        """Return the part of a fitted ensemble."""
+        """Turn a fitted ensemble into a part."""
         part = super().encode(model, options)
         part.children = {"trees": list(model.trees_)}
         return part
 
     def decode(self, part: Part) -> Any:
-        """Check that the trees match the labels and features, and return the ensemble."""
+        """Check that the trees are about these labels and features, and give the ensemble."""
         trees: list[TrainedTree] = part.children["trees"]
         if not trees:
             part.fail(f"children '{part.prefix}trees' must be at least one, got none")

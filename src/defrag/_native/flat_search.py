@@ -1,4 +1,4 @@
-"""One-vs-rest models side by side, and the search through them."""
+"""One-vs-rest models as ``cpp/core/flat_search.hpp`` searches them."""
 
 from __future__ import annotations
 
@@ -9,24 +9,23 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
-from defrag import _core
-from defrag._native.arrays import KernelRows, csr_parts
+from defrag._core import flat_search
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from defrag.typing import Csr, Floats, Ids, Offsets, Progress
+    from defrag.typing import Csr, Floats, Ids, Offsets
 
 __all__ = ["FlatWeights", "flat_search"]
 
 
 @dataclass(frozen=True)
 class FlatWeights:
-    """The linear classifiers of all labels that have one; see ``cpp/core/flat_search.hpp``.
+    """The linear classifiers of all labels that have one.
 
-    Output ``o`` is the classifier of ``labels[o]``; labels rise. Feature ``j`` has the weights
+    Output ``o`` is the classifier of ``labels[o]``; labels increase. Feature ``j`` has the weights
     ``weights[feature_ptr[j]:feature_ptr[j + 1]]``, which belong to the ``outputs`` at the same
-    places; these rise within a feature.
+    places; these increase within a feature.
     """
 
     labels: Ids
@@ -37,7 +36,7 @@ class FlatWeights:
 
     @cached_property
     def by_bias(self) -> Ids:
-        """All outputs by falling bias, then rising: the ranking of a point without features."""
+        """All outputs by decreasing bias, then number: the ranking of a point without features."""
         return np.argsort(-self.bias, kind="stable").astype(np.int32)
 
     @cached_property
@@ -51,34 +50,6 @@ class FlatWeights:
         return sparse.csr_array(by_feature.T)
 
     def __getstate__(self) -> dict[str, Any]:
-        # What is computed on demand is no part of the model.
+        # What is computed on demand is not part of the model.
         computed = {"by_bias", "by_output"}
         return {name: array for name, array in vars(self).items() if name not in computed}
-
-
-def flat_search(
-    model: FlatWeights,
-    X: Csr | KernelRows,
-    *,
-    k: int,
-    n_threads: int = 1,
-    progress: Progress | None = None,
-) -> tuple[Ids, Floats]:
-    """Find the best labels of every row of X, scaled as in training, and their scores.
-
-    The score of a margin z is 1 / (1 + exp(-z)). Both arrays are ``(n, k)``, by falling
-    score and rising label; -1 with score 0 where there are fewer.
-    """
-    labels, scores = _core.flat_search(
-        model.feature_ptr,
-        model.outputs,
-        model.weights,
-        model.bias,
-        model.labels,
-        model.by_bias,
-        csr_parts(X),
-        k=k,
-        n_threads=n_threads,
-        progress=progress,
-    )
-    return labels.reshape(-1, k), scores.reshape(-1, k)

@@ -1,0 +1,24 @@
+"""Sparse matrices from arrays."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import sparse
+
+if TYPE_CHECKING:
+    from defrag.typing import Csr
+
+__all__ = ["csr_from_parts"]
+
+
+def csr_from_parts(parts: tuple[Any, Any, Any], shape: tuple[int, int]) -> Csr:
+    """Return a matrix of (indptr, indices, data), whose rows are sorted and have no duplicates."""
+    indptr, indices, data = parts
+    if indptr[-1] <= np.iinfo(np.int32).max:
+        # scipy uses one integer type for both arrays and converts the narrower one otherwise.
+        indptr = indptr.astype(np.int32)
+    result = sparse.csr_array((data, indices, indptr), shape=shape)
+    result.has_canonical_format = True
+    return result

@@ -1,0 +1,93 @@
+"""Label trees as arrays, and their training; see ``cpp/core/label_tree.hpp``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from defrag import _core
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from defrag.typing import Csr, Floats, Ids, Offsets, Progress
+
+__all__ = ["LabelTreeArrays", "LabelTreeWeights", "train_label_tree", "train_node_blocks"]
+
+
+@dataclass(frozen=True)
+class LabelTreeArrays:
+    """A tree over labels in breadth-first order.
+
+    Node ``v`` holds the labels ``order[begin[v]:end[v]]``. Its children are the
+    ``n_children[v]`` nodes from ``first_child[v]`` on and hold consecutive parts of that
+    range; a node without children is a leaf. Node 0 is the root.
+    """
+
+    first_child: Ids
+    n_children: Ids
+    begin: Ids
+    end: Ids
+    order: Ids
+
+
+@dataclass(frozen=True)
+class LabelTreeWeights:
+    """The classifiers of all nodes of a label tree."""
+
+    feature_ptr: Offsets
+    features: Ids
+    entry_ptr: Offsets
+    outputs: NDArray[np.uint16]
+    weights: Floats
+    bias_ptr: Offsets
+    bias: Floats
+
+
+def train_label_tree(
+    X: Csr,
+    positives: Csr,
+    tree: LabelTreeArrays,
+    options: _core.SolverOptions,
+    *,
+    scale_cost: bool = False,
+    n_threads: int,
+    progress: Progress | None = None,
+) -> LabelTreeWeights:
+    """Train the classifiers of every node; row l of ``positives`` has the points of label l.
+
+    Rows of X are used as they are.
+    """
+    arrays = _core.train_label_tree(
+        X, positives, tree, options, scale_cost=scale_cost, n_threads=n_threads, progress=progress
+    )
+    return LabelTreeWeights(*arrays)
+
+
+def train_node_blocks(
+    X: Csr,
+    positives: Csr,
+    tree: LabelTreeArrays,
+    blocks: Offsets,
+    options: _core.SolverOptions,
+    *,
+    scale_cost: bool = False,
+    n_threads: int,
+    progress: Progress | None = None,
+) -> LabelTreeWeights:
+    """Train some blocks of sixteen outputs, rows ``(node, first block, last block)``.
+
+    Node i of the result is row i of ``blocks``.
+    """
+    arrays = _core.train_node_blocks(
+        X,
+        positives,
+        tree,
+        blocks,
+        options,
+        scale_cost=scale_cost,
+        n_threads=n_threads,
+        progress=progress,
+    )
+    return LabelTreeWeights(*arrays)

@@ -1,0 +1,41 @@
+"""Parsing of text; see ``cpp/core/xmc_parser.hpp``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from defrag import _core
+
+if TYPE_CHECKING:
+    from defrag.typing import Csr
+
+__all__ = ["ParsedText", "TextParser"]
+
+
+@dataclass(frozen=True)
+class ParsedText:
+    """The contents of a text: features or scores, and labels; what it lacks has no rows."""
+
+    pairs: Csr
+    labels: Csr
+    declared_rows: int | None
+    repeated_features: _core.Tally
+    repeated_labels: _core.Tally
+    non_finite: _core.Tally
+    skipped_lines: _core.Tally
+
+
+class TextParser:
+    """Parse text that comes as runs of whole lines."""
+
+    def __init__(self, layout: str, **options: Any) -> None:
+        self._parser = _core.TextParser(_core.TextLayout[layout], **options)
+
+    def feed(self, text: bytes) -> None:
+        """Parse the next lines; the last one may lack its line feed only at the end."""
+        self._parser.feed(text if text.endswith(b"\n") else text + b"\n")
+
+    def finish(self) -> ParsedText:
+        """Return the result, once."""
+        return ParsedText(*self._parser.finish())
