@@ -25,5 +25,5 @@ void bind_label_paths(nb::module_& m) {
                               to_numpy(std::move(paths.outputs)), to_numpy(std::move(paths.bias)),
                               to_numpy(std::move(paths.weights), n_steps, n_items(features)));
         },
-        "tree"_a, "weights"_a, "places"_a.noconvert(), "features"_a.noconvert());
+        "tree"_a, "weights"_a, "places"_a, "features"_a);
 }

@@ -27,7 +27,7 @@ def grown(seed=0, *, n_threads=1, keys=KEYS, **options):
     X, Y = make_data(seed=seed)
     kept = np.diff(Y.indptr) > 0
     X, Y = X[kept], Y[kept]
-    X = _native.scale_rows(X, ideal=False, threshold=0.0, n_threads=1)
+    X = _native.scale_rows(X, n_threads=1)
     weights = np.ones(Y.shape[1], dtype=np.float32)
     chosen = CraftmlOptions(**{"n_clusters": 4, "n_buckets": 50, "kept_share": 0.5, **options})
     return X, Y, _native.train_craftml(X, Y, weights, keys, chosen, n_threads=n_threads)

@@ -93,7 +93,7 @@ def test_a_strong_penalty_leaves_no_weight():
 
 def grown(seed=0, *, n_threads=1, keys=KEYS, cost=3.0, **options):
     X, Y = make_data(seed=seed)
-    X = _native.scale_rows(X, ideal=False, threshold=0.0, n_threads=1)
+    X = _native.scale_rows(X, n_threads=1)
     weights = np.ones(Y.shape[1], dtype=np.float32)
     chosen = FastxmlOptions(cost=cost, **options)
     return X, Y, _native.train_fastxml(X, Y, weights, keys, chosen, n_threads=n_threads)
