@@ -90,6 +90,7 @@ def call_all(folder):
     _native.parse_values(b"1 2.5 -3")
     side = np.arange(X.shape[0], dtype=np.uint8) % 2
     _core.label_sides(Y, np.ones(Y.shape[1], np.float32), key=1, normalized=True)
+    _core.label_clusters(Y, key=1, n_clusters=3, n_buckets=50, max_rounds=3)
     _core.sparse_logistic(X, side, positive_cost=1.0,
                           negative_cost=1.0, bias=1.0, max_rounds=9, tolerance=0.1)  # fmt: skip
     path = folder / "some.txt"
