@@ -11,6 +11,8 @@ namespace {
 
 // Rows that pass a hashed tree one after the other: its nodes stay in the cache.
 constexpr std::int64_t kRowsPerBlock = 64;
+// A look-up in the centroids of a node costs about as much as so many of their entries.
+constexpr std::int64_t kStepsPerLookUp = 12;
 // Logarithms are ranked in steps of 2^-18 down to -63: whole numbers that a float holds, and
 // whose exponentials differ in single precision.
 constexpr double kStepsPerUnit = 262144.0;
@@ -39,14 +41,14 @@ class DenseRow {
         touched_.clear();
     }
 
-    float operator[](std::int64_t slot) const { return values_[slot]; }
-
- private:
     void add(std::int64_t slot, float value) {
         values_[slot] += value;
         touched_.push_back(static_cast<std::int32_t>(slot));
     }
 
+    float operator[](std::int64_t slot) const { return values_[slot]; }
+
+ private:
     Vector<float> values_;
     Vector<std::int32_t> touched_;
 };
@@ -124,7 +126,10 @@ class Searcher {
  public:
     Searcher(const ForestView<Slot, Output>& forest, const PrototypesView<Slot>* prototypes,
              std::int64_t k)
-        : forest_(forest), row_(forest.n_features), sums_(forest.n_labels), found_(k) {
+        : forest_(forest),
+          row_(forest.is_hashed() ? forest.n_buckets : forest.n_features),
+          sums_(forest.n_labels),
+          found_(k) {
         if (prototypes != nullptr) rerankers_.emplace_back(*prototypes);
     }
 
@@ -132,7 +137,7 @@ class Searcher {
     void search(const CsrView& X, std::int64_t begin, std::int64_t end, TopLabels& out) {
         if (forest_.is_hashed()) route_hashed(X, begin, end);
         for (std::int64_t row = begin; row < end; ++row) {
-            row_.spread(X, row, forest_.features, forest_.n_features);
+            if (!forest_.is_hashed()) row_.spread(X, row, forest_.features, forest_.n_features);
             for (std::int64_t tree = 0; tree < forest_.n_trees; ++tree) {
                 add_leaf(forest_.is_hashed() ? leaves_[tree * (end - begin) + row - begin]
                                              : find_leaf(tree));
@@ -174,10 +179,12 @@ class Searcher {
     }
 
     void hash_row(const CsrView& X, std::int64_t row, const ItemHash& hash) {
+        row_.clear();
         hashed_.clear();
         for (auto p = X.begin(row); p < X.end(row); ++p) {
             hash.apply(X.indices[p], [&](std::int32_t bucket, float sign) {
                 hashed_.push_back({sign * X.data[p], bucket});
+                row_.add(bucket, sign * X.data[p]);
             });
         }
     }
@@ -203,15 +210,22 @@ class Searcher {
     }
 
     /// The child whose centroid has the largest product with the hashed row. Rows have far fewer
-    /// entries than the centroids of a large node: each is looked up.
+    /// entries than the centroids of a large node: there, each is looked up.
     std::int64_t nearest_child(std::int64_t node) {
+        const std::int64_t begin = forest_.entry_ptr[node];
         const std::int64_t end = forest_.entry_ptr[node + 1];
-        look_up(forest_.entry_ptr[node], end);
         products_.assign(kMostChildren, 0.0F);
-        for (std::int64_t i = 0; i < hashed_.size(); ++i) {
-            const auto bucket = static_cast<Slot>(hashed_[i].id);
-            for (auto e = places_[i]; e < end && forest_.slots[e] == bucket; ++e) {
-                products_[forest_.children[e]] += forest_.weights[e] * hashed_[i].score;
+        if (end - begin <= kStepsPerLookUp * hashed_.size()) {
+            for (auto e = begin; e < end; ++e) {
+                products_[forest_.children[e]] += forest_.weights[e] * row_[forest_.slots[e]];
+            }
+        } else {
+            look_up(begin, end);
+            for (std::int64_t i = 0; i < hashed_.size(); ++i) {
+                const auto bucket = static_cast<Slot>(hashed_[i].id);
+                for (auto e = places_[i]; e < end && forest_.slots[e] == bucket; ++e) {
+                    products_[forest_.children[e]] += forest_.weights[e] * hashed_[i].score;
+                }
             }
         }
         const auto last = products_.begin() + forest_.n_children[node];
