@@ -34,7 +34,7 @@ help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' Makefile | expand -t 16
 
 demo: $(VENV)/.demo ## build, install into .venv and run `defrag demo` on the bundled data
-	$(BIN)/defrag demo
+	$(BIN)/defrag demo --report build/demo.html
 
 test: lint check-cpp check-python ## everything that must pass before a change lands
 
@@ -83,6 +83,7 @@ $(VENV)/.installed: $(VENV)/.build $(SOURCES)
 $(VENV)/.demo: $(VENV)/.build $(SOURCES)
 	$(MAKE) --no-print-directory $(VENV)/.installed || \
 	  $(MAKE) --no-print-directory WERROR=OFF $(VENV)/.installed
+	$(PIP) "$$(ls build/dev/dist/*.whl)[report]"
 	@touch $@
 
 $(VENV)/.test: $(VENV)/.installed $(VENV)/.dev

@@ -8,11 +8,14 @@ from rich.table import Table
 from rich.text import Text
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from defrag.experiments.summary import Result
     from defrag.io.datasets import Dataset
+    from defrag.report.demo import Example
 
-__all__ = ["accuracy_table", "clustering_table", "example_table"]
+__all__ = ["best_table", "clustering_table", "erasure_table", "example_table"]
 
-_DEPTHS = (1, 3, 5)
 # The signs are readable without colour.
 _RIGHT, _WRONG = ("+", "green"), ("-", "red")
 
@@ -42,31 +45,28 @@ def clustering_table(data: Dataset, rows: list[dict[str, Any]]) -> Table:
     return table
 
 
-def accuracy_table(rows: list[dict[str, Any]], n_trees: int) -> Table:
-    """Return the table of classifiers."""
-    members = "one tree" if n_trees == 1 else f"{n_trees} trees"
-    table = Table(
-        title=f"Classifiers of {members} each on test packages",
-        caption="P: precision of the top 1, 3, 5 labels, in percent.\n"
-        "PSP: propensity-scored precision, which weights rare labels more.",
-        padding=(0, 0),
-    )
-    table.add_column("method")
-    names = [f"{metric}@{k}" for metric in ("P", "PSP") for k in _DEPTHS]
-    for name in (*names, "train s", "predict s", "MB"):
-        table.add_column(name.replace("@", "\n@").replace(" ", "\n"), justify="right")
-    for row in rows:
-        table.add_row(
-            row["method"],
-            *(f"{row[name]:.1f}" for name in names),
-            f"{row['training seconds']:.1f}",
-            f"{row['prediction seconds']:.2f}",
-            f"{row['bytes'] / 1e6:.1f}",
-        )
+def best_table(winners: dict[str, str]) -> Table:
+    """Return the table of what is best at what."""
+    table = Table(title="Best at what", show_header=False)
+    for question, answer in winners.items():
+        table.add_row(question, Text(answer))
     return table
 
 
-def example_table(rows: list[dict[str, Any]], method: str) -> Table:
+def erasure_table(results: Sequence[Result]) -> Table:
+    """Return P@1 of the methods that were tried on points with missing features."""
+    tried = [(result.method, result.records[0].get("erasure")) for result in results]
+    found = [(name, erasure) for name, erasure in tried if erasure]
+    table = Table(title="P@1 when words are missing from test packages")
+    table.add_column("method")
+    for share in found[0][1]["shares"] if found else ():
+        table.add_column(f"{share:.0%} missing", justify="right")
+    for name, erasure in found:
+        table.add_row(name, *(f"{value:.1f}" for value in erasure["P@1"]))
+    return table
+
+
+def example_table(examples: Sequence[Example], method: str) -> Table:
     """Return the table of packages and their predicted labels."""
     table = Table(
         title=f"Dependencies predicted by {method}",
@@ -75,10 +75,11 @@ def example_table(rows: list[dict[str, Any]], method: str) -> Table:
     )
     table.add_column("package")
     table.add_column("predicted dependencies, best first")
-    for row in rows:
+    table.add_column("the first because of")
+    for one in examples:
         predicted = Text()
-        for name, right in zip(row["predicted"], row["right"], strict=True):
+        for name, right in zip(one.predicted, one.right, strict=True):
             sign, colour = _RIGHT if right else _WRONG
             predicted.append(f"{sign}{name} ", style=colour)
-        table.add_row(Text(" ".join(row["words"])), predicted)
+        table.add_row(Text(" ".join(one.words)), predicted, Text(", ".join(one.because)))
     return table

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import tempfile
+import os
 import time
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,33 +13,40 @@ import typer
 from rich.console import Console
 
 from defrag._progress import progress_pulse
-from defrag.classifiers import Agglomerated, LabelTree, Parabel
-from defrag.cli._console import JsonFlag, examples, print_json, print_message
-from defrag.cli._demo_tables import accuracy_table, clustering_table, example_table
+from defrag.cli._console import JsonFlag, escaped, examples, print_json, print_message
+from defrag.cli._demo_tables import best_table, clustering_table, erasure_table, example_table
 from defrag.cli._models import PRESETS, Preset
-from defrag.focusing import Focused
+from defrag.cli.compare import command_line, write_text
+from defrag.experiments import Corpus, Job
+from defrag.experiments.attempt import attempt, now
+from defrag.experiments.studies import Line
+from defrag.experiments.summary import Result
 from defrag.io import load_dataset
 from defrag.io.datasets import Split
-from defrag.metrics import balance, evaluate, loss_of_mutual_information
+from defrag.metrics import balance, loss_of_mutual_information
+from defrag.report.comparison import winners
+from defrag.report.demo import Example, demo_page
+from defrag.report.table import table_of
 
 if TYPE_CHECKING:
     from defrag.agglomeration import Defrag
-    from defrag.classifiers._base import Classifier
+    from defrag.experiments.attempt import Attempt
     from defrag.io.datasets import Dataset
     from defrag.typing import Ids
 
 __all__ = ["HELP", "demo"]
 
 HELP = (
-    "Compare the methods on the bundled data.\n\n"
+    "Compare the methods on the bundled data and write a report.\n\n"
     "The data are Debian packages: the words of their descriptions, and the packages they "
-    "depend on. The demo groups words, trains classifiers on all words, on groups and on the "
-    "words that matter, and shows some predictions. It takes less than two minutes."
+    "depend on. The demo groups words, trains classifiers on all words and on groups, re-ranks "
+    "labels in favour of rare ones, imputes missing words, shows some predictions and writes an "
+    "HTML page. It takes less than two minutes."
 ) + examples(
     "defrag demo",
     "defrag demo --quick",
     "defrag demo --max-cluster-size 16 --n-trees 3 --seed 7",
-    "defrag demo --json",
+    "defrag demo --report none --json",
 )
 
 _NAMES = {
@@ -48,17 +55,18 @@ _NAMES = {
     Preset.n: "DEFRAG-N",
     Preset.hybrid: "Hybrid",
 }
-# Each of them costs a training.
-_COMPARED = (Preset.x, Preset.xy, Preset.hybrid)
+_NO_REPORT = "none"
+_GROUPED, _SHOWN = "LabelTree, DEFRAG-X", "LabelTree, Hybrid"
 _QUICK_TRAIN, _QUICK_TEST = 4000, 1000
-_TOP_K = 5
-_N_EXAMPLES, _N_WORDS = 10, 4
+_SHARES = (0.0, 0.4, 0.8)
+_N_EXAMPLES, _N_WORDS, _N_GROUPS = 10, 4, 8
+_COLUMNS = ("P@1", "P@3", "P@5", "PSP@1", "PSP@5", "train_wall", "predict_ms", "model_bytes")
 
 
 def demo(
     *,
     max_cluster_size: Annotated[
-        int, typer.Option(help="Maximum number of features in a group.")
+        int, typer.Option(min=1, help="Maximum number of features in a group.")
     ] = 8,
     n_trees: Annotated[int, typer.Option(min=1, help="Number of trees.")] = 2,
     random_state: Annotated[int, typer.Option("--random-state", "--seed", help="Seed.")] = 0,
@@ -66,9 +74,14 @@ def demo(
     quick: Annotated[
         bool, typer.Option("--quick", help="Use a part of the data; takes seconds.")
     ] = False,
+    report: Annotated[
+        str, typer.Option(metavar="FILE", help="The HTML page to write, or none.")
+    ] = "defrag-demo.html",
     as_json: JsonFlag = False,
 ) -> None:
     """Compare the methods on the bundled data."""
+    if report != _NO_REPORT:
+        _check_writable(Path(report))
     with progress_pulse("loading the bundled data"):
         data = load_dataset("debian")
     if quick:
@@ -79,18 +92,69 @@ def demo(
     groups = [_measure_groups(preset, data, pooled) for preset in Preset]
     if not as_json:
         console.print(clustering_table(data, groups))
-    rows, best = [], np.empty((0, 0), np.int32)
-    for name, model in _classifiers(max_cluster_size, n_trees, settings).items():
-        row, best = _measure(name, model, data)
-        rows.append(row)
-    examples_ = _examples(data, best, random_state)
+    corpus = Corpus(data.name, data.train, data.test)
+    results, models = [], {}
+    for line, measures in _lines(max_cluster_size, n_trees):
+        result, made = _run(line, measures, corpus, settings)
+        results.append(result)
+        if line.name in {_GROUPED, _SHOWN}:
+            models[line.name] = made
+    table = table_of("Methods compared on test packages", results, _COLUMNS)
+    shown = _examples(data, models[_SHOWN], random_state)
+    if report != _NO_REPORT:
+        page = demo_page(results, _groups_in_words(data, models[_GROUPED], random_state), shown,
+                         shown_method=_SHOWN, command=command_line())  # fmt: skip
+        write_text(report, page.to_html)
     if as_json:
-        print_json(
-            {"data": data.name, "methods": groups, "classifiers": rows, "examples": examples_}
-        )
+        print_json({"data": data.name, "methods": groups, "classifiers": table.to_json(),
+                    "examples": [asdict(one) for one in shown]})  # fmt: skip
         return
-    console.print(accuracy_table(rows, n_trees))
-    console.print(example_table(examples_, rows[-1]["method"]))
+    console.print(table.to_rich())
+    console.print(best_table(winners(table, ["peak_memory"])))
+    console.print(erasure_table(results))
+    console.print(example_table(shown, _SHOWN))
+    if report != _NO_REPORT:
+        typer.echo(f"report: {escaped(str(Path(report).resolve()))}")
+
+
+def _lines(max_cluster_size: int, n_trees: int) -> list[tuple[Line, tuple[str, ...]]]:
+    """Return the methods to compare, and what is measured of each."""
+    tree, size = f"label-tree:n_trees={n_trees}", f"max_cluster_size={max_cluster_size}"
+    return [
+        (Line("Parabel", f"parabel:n_trees={n_trees}"), ("rare",)),
+        (Line("LabelTree", tree), ("rare", "erasure")),
+        (Line(_GROUPED, tree, f"defrag:{size}"), ("groups",)),
+        (Line("LabelTree, DEFRAG-XY", tree, f"defrag:representation=xy,{size}"), ("groups",)),
+        (Line(_SHOWN, tree, f"hybrid:{size}"), ("groups",)),
+        (Line("LabelTree, REFRAG", tree, rerank="identity"), ("rare",)),
+        (Line("LabelTree, FIAT", tree, impute="blend"), ("erasure",)),
+    ]
+
+
+def _run(
+    line: Line, measures: tuple[str, ...], corpus: Corpus, settings: dict[str, int]
+) -> tuple[Result, Attempt]:
+    """Train and measure a method in this process, with bars on a terminal."""
+    print_message(line.name)
+    method = line.method()
+    job = Job(line.name, corpus.facts, method.spec, settings["random_state"],
+              settings["n_jobs"], ("ranking", *measures)).to_json()  # fmt: skip
+    begin = time.perf_counter()
+    made = attempt({**job, "shares": _SHARES}, corpus.train, corpus.test)
+    record = {**job, **made[0], "finished": now()}
+    print_message(f"{line.name}: {time.perf_counter() - begin:.1f} s")
+    return Result(line.name, corpus.facts.name, [record]), made
+
+
+def _check_writable(path: Path) -> None:
+    """Raise an OSError before any work if the report cannot be written."""
+    if path.is_dir():
+        raise IsADirectoryError(f"{path}: is a folder")
+    folder = path.resolve().parent
+    if not folder.is_dir():
+        raise FileNotFoundError(f"{path}: there is no folder {folder}")
+    if not os.access(path if path.exists() else folder, os.W_OK):
+        raise PermissionError(f"{path}: cannot be written; --report names another file, or none")
 
 
 def _slice(data: Dataset) -> Dataset:
@@ -102,15 +166,11 @@ def _slice(data: Dataset) -> Dataset:
     )
 
 
-def _groups(preset: Preset, **settings: Any) -> Defrag:
-    kind, fixed = PRESETS[preset]
-    return kind(**fixed, **settings, verbose=1)
-
-
 def _measure_groups(preset: Preset, data: Dataset, settings: dict[str, Any]) -> dict[str, Any]:
     X, Y = data.train.X, data.train.Y
+    kind, fixed = PRESETS[preset]
     begin = time.process_time()
-    method = _groups(preset, **settings).fit(X, Y)
+    method: Defrag = kind(**fixed, **settings, verbose=1).fit(X, Y)
     small = method.transform(X)
     seconds = time.process_time() - begin
     with progress_pulse(f"information of {_NAMES[preset]}"):
@@ -126,46 +186,29 @@ def _measure_groups(preset: Preset, data: Dataset, settings: dict[str, Any]) -> 
     }
 
 
-def _classifiers(
-    max_cluster_size: int, n_trees: int, settings: dict[str, Any]
-) -> dict[str, Classifier]:
-    """Return the classifiers to compare; predictions of the last are shown."""
-    plain: dict[str, Classifier] = {
-        "Parabel, all words": Parabel(n_trees, **settings, verbose=1),
-        "LabelTree, all words": LabelTree(n_trees, **settings, verbose=1),
-    }
-    for preset in _COMPARED:
-        groups = _groups(preset, max_cluster_size=max_cluster_size)
-        base = LabelTree(n_trees, verbose=1)
-        plain[f"LabelTree, {_NAMES[preset]}"] = Agglomerated(base, groups, **settings)
-    plain["LabelTree, focused"] = Focused(LabelTree(n_trees, verbose=1), **settings)
-    return plain
+def _groups_in_words(data: Dataset, made: Attempt, seed: int) -> list[list[str]]:
+    """Return the words of some groups, all of which occur now and then."""
+    model = made[1]
+    if model is None:
+        return []
+    groups: Ids = model.members_[0][0].labels_
+    seen = np.bincount(data.train.X.indices, minlength=len(groups))
+    least = np.full(int(groups.max()) + 1, np.iinfo(np.int64).max)
+    np.minimum.at(least, groups[groups >= 0], seen[groups >= 0])
+    sizes = np.bincount(groups[groups >= 0], minlength=len(least))
+    known = np.flatnonzero((sizes >= 3) & (least >= np.quantile(least, 0.9)))
+    chosen = np.sort(np.random.default_rng(seed).permutation(known)[:_N_GROUPS])
+    return [
+        [_name(data.feature_names, word) for word in np.flatnonzero(groups == group).tolist()]
+        for group in chosen
+    ]
 
 
-def _measure(name: str, model: Classifier, data: Dataset) -> tuple[dict[str, Any], Ids]:
-    print_message(name)
-    begin = time.perf_counter()
-    model.fit(data.train.X, data.train.Y)
-    trained = time.perf_counter()
-    with progress_pulse(f"predicting with {name}"):
-        labels, _ = model.predict_topk(data.test.X, k=_TOP_K)
-    predicted = time.perf_counter()
-    with tempfile.TemporaryDirectory() as folder, progress_pulse(f"measuring {name}"):
-        path = Path(folder) / "model.safetensors"
-        model.save(path)
-        size = path.stat().st_size
-        values = evaluate(data.test.Y, labels, data.train.Y)
-    return {
-        "method": name,
-        **{key: values[key] for key in values if key.startswith(("P@", "PSP@"))},
-        "training seconds": trained - begin,
-        "prediction seconds": predicted - trained,
-        "bytes": size,
-    }, labels
-
-
-def _examples(data: Dataset, labels: Ids, seed: int) -> list[dict[str, Any]]:
+def _examples(data: Dataset, made: Attempt, seed: int) -> list[Example]:
     """Return some labelled test points with their main words and predictions."""
+    _, model, found = made
+    if model is None:
+        return []
     X, Y = data.test.X, data.test.Y
     labelled = np.flatnonzero(np.diff(Y.indptr))
     chosen = np.random.default_rng(seed).permutation(labelled)[:_N_EXAMPLES]
@@ -175,14 +218,16 @@ def _examples(data: Dataset, labels: Ids, seed: int) -> list[dict[str, Any]]:
         weights = X.data[X.indptr[row] : X.indptr[row + 1]]
         true = set(Y.indices[Y.indptr[row] : Y.indptr[row + 1]].tolist())
         heaviest = words[np.argsort(-weights, kind="stable")[:_N_WORDS]]
-        found = [label for label in labels[row].tolist() if label >= 0]
+        labels = [label for label in found[0][row].tolist() if label >= 0]
+        reasons = model.explain(X[[row]], labels[0]).top(_N_WORDS) if labels else []
         result.append(
-            {
-                "words": [_name(data.feature_names, word) for word in heaviest],
-                "predicted": [_name(data.label_names, label) for label in found],
-                "right": [label in true for label in found],
-                "labels": len(true),
-            }
+            Example(
+                [_name(data.feature_names, word) for word in heaviest],
+                [_name(data.label_names, label) for label in labels],
+                [label in true for label in labels],
+                [_name(data.feature_names, one.feature) for one in reasons if one.contribution > 0],
+                len(true),
+            )
         )
     return result
 

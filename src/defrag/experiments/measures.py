@@ -17,11 +17,11 @@ from defrag.experiments.specs import build
 from defrag.metrics import erasure_curve, evaluate, evaluate_clustering, macro_precision
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from defrag.io import Split
 
-__all__ = ["SHARES", "measure"]
+__all__ = ["SHARES", "measure", "run"]
 
 K = (1, 3, 5)
 SHARES = (0.0, 0.2, 0.4, 0.6, 0.8, 0.9)
@@ -45,6 +45,11 @@ def measure(job: dict[str, Any], train: Split, test: Split) -> dict[str, Any]:
     result : dict
         The fields of a record that are known after the run.
     """
+    return run(job, train, test)[0]
+
+
+def run(job: dict[str, Any], train: Split, test: Split) -> tuple[dict[str, Any], Any, Any]:
+    """Do as :func:`measure`; return the model and what it has predicted, too."""
     model = build(job["estimator"])
     seeded = {"random_state": job["seed"], "n_jobs": job["n_jobs"]}
     bars = {name: 1 for name in model.get_params() if name.split("__")[-1] == "verbose"}
@@ -64,12 +69,12 @@ def measure(job: dict[str, Any], train: Split, test: Split) -> dict[str, Any]:
     if "rare" in job["measures"]:
         result["rare"] = _rare(found[0], train, test)
     if "erasure" in job["measures"]:
-        result["erasure"] = _erasure(model, test, job["seed"])
+        result["erasure"] = _erasure(model, test, job["seed"], job.get("shares", SHARES))
     if "groups" in job["measures"]:
         result["groups"] = _groups(model, group_seconds)
         if result["groups"] is not None and "quality" in job["measures"]:
             result["groups"]["quality"] = _quality(model, train)
-    return result
+    return result, model, found
 
 
 def _timed(work: Callable[..., Any], *arguments: Any) -> tuple[dict[str, float], Any]:
@@ -102,10 +107,10 @@ def _rare(labels: Any, train: Split, test: Split) -> dict[str, Any]:
     }
 
 
-def _erasure(model: Any, test: Split, seed: int) -> dict[str, Any]:
-    curve = erasure_curve(model, test.X, test.Y, shares=SHARES, seeds=(seed,), k=K)
+def _erasure(model: Any, test: Split, seed: int, shares: Sequence[float]) -> dict[str, Any]:
+    curve = erasure_curve(model, test.X, test.Y, shares=shares, seeds=(seed,), k=K)
     names = [f"P@{k}" for k in K]
-    return {"shares": list(SHARES), **{name: curve.mean(name).tolist() for name in names}}
+    return {"shares": list(shares), **{name: curve.mean(name).tolist() for name in names}}
 
 
 def _clusterings(model: Any) -> list[Any]:

@@ -7,8 +7,9 @@ import os
 import signal
 import subprocess
 import sys
-from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
+
+from defrag.experiments.attempt import now
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -108,7 +109,7 @@ def _run(job: Job, folder: Path, limit: float | None) -> dict[str, Any]:
         # Also after Ctrl-C: no run goes on without anybody to keep its result.
         process.kill()
         process.communicate()
-    return {**result, "finished": datetime.now(timezone.utc).isoformat(timespec="seconds")}
+    return {**result, "finished": now()}
 
 
 def _result(code: int, out: str, err: str | None) -> dict[str, Any]:

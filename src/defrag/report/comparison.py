@@ -62,11 +62,19 @@ def comparison_page(title: str, results: Sequence[Result], command: str) -> Page
     )
 
 
-def winners(table: Table) -> dict[str, str]:
-    """Return which methods are best at what, with their numbers."""
+def winners(table: Table, without: Sequence[str] = ()) -> dict[str, str]:
+    """Return which methods are best at what, with their numbers.
+
+    Parameters
+    ----------
+    table : Table
+        The methods; columns that it does not show count, too.
+    without : sequence of str
+        Keys of columns that do not count.
+    """
     found = {}
-    for key, question in _QUESTIONS.items():
-        column = COLUMNS[key]
+    for key in [key for key in _QUESTIONS if key not in without]:
+        column, question = COLUMNS[key], _QUESTIONS[key]
         places = sorted(table.best(column))
         if not places:
             continue
