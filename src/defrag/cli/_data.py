@@ -28,14 +28,17 @@ __all__ = [
     "Data",
     "Form",
     "FromFlag",
+    "LabelNamesFlag",
     "LabelsFlag",
     "StrictFlag",
     "TruncatedFlag",
+    "VocabularyFlag",
     "check_base",
     "form_of_name",
     "form_of_output",
     "parse",
     "read",
+    "read_all_names",
     "read_names",
     "write",
 ]
@@ -43,6 +46,14 @@ __all__ = [
 LabelsFlag = Annotated[
     str | None,
     typer.Option(metavar="FILE", help="The label file, if DATA has features only."),
+]
+LabelNamesFlag = Annotated[
+    str | None,
+    typer.Option(metavar="FILE", help="Names of the labels, one per line, stored in the model."),
+]
+VocabularyFlag = Annotated[
+    str | None,
+    typer.Option(metavar="FILE", help="Names of the features, one per line, stored in the model."),
 ]
 StrictFlag = Annotated[bool, typer.Option("--strict", help="Treat warnings as errors.")]
 
@@ -175,6 +186,18 @@ def parse(stream: InputStream, form: Form | None = None, **options: Any) -> Data
     if form is not None and form is not found:
         raise ValueError(f"{stream.name}: expected {form.value}, found {found.value}")
     return Data(*parse_data(stream, **options), found)
+
+
+def read_all_names(
+    label_names: str | None, vocabulary: str | None, *, n_labels: int, n_features: int
+) -> dict[str, list[str]]:
+    """Return the names in the files that were given, as arguments of ``save``."""
+    names = {}
+    if label_names is not None:
+        names["label_names"] = read_names(label_names, n_labels, "name", "label")
+    if vocabulary is not None:
+        names["vocabulary"] = read_names(vocabulary, n_features, "word", "feature")
+    return names
 
 
 def read_names(path: str, expected: int | None, noun: str, column: str) -> list[str]:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from defrag.cli._console import escaped, examples, print_next
-from defrag.cli._data import read_names
+from defrag.cli._data import LabelNamesFlag, VocabularyFlag, read_all_names
 from defrag.cli._targets import check_targets
 from defrag.cli._weights import Weights
 from defrag.distributed import join as join_parts
@@ -37,18 +37,8 @@ def join(
     weights: Annotated[
         Weights, typer.Option(help="Type of stored weights; smaller types round them.")
     ] = Weights.float32,
-    label_names: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE", help="Names of the labels, one per line, stored in the model."
-        ),
-    ] = None,
-    vocabulary: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE", help="Names of the features, one per line, stored in the model."
-        ),
-    ] = None,
+    label_names: LabelNamesFlag = None,
+    vocabulary: VocabularyFlag = None,
 ) -> None:
     """Join the parts of a plan to a model."""
     check_targets(
@@ -63,11 +53,9 @@ def join(
         raise ValueError(
             f"{display_name(plan)}: {len(missing)} of {len(paths)} parts are missing: {shown}"
         )
-    names = {}
-    if label_names is not None:
-        names["label_names"] = read_names(label_names, todo.sizes.n_labels, "name", "label")
-    if vocabulary is not None:
-        names["vocabulary"] = read_names(vocabulary, todo.sizes.n_features, "word", "feature")
+    names = read_all_names(
+        label_names, vocabulary, n_labels=todo.sizes.n_labels, n_features=todo.sizes.n_features
+    )
     fitted = join_parts(todo, (load_part(path) for path in paths))
     fitted.save(model, weights=weights.value, **names)
     typer.echo(f"{len(paths)} parts, {Path(model).stat().st_size / 1e6:.1f} MB in {escaped(model)}")

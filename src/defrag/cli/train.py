@@ -31,7 +31,16 @@ from defrag.cli._corpora import (
     read_corpus,
     text_options,
 )
-from defrag.cli._data import BaseFlag, LabelsFlag, StrictFlag, TruncatedFlag, read, read_names
+from defrag.cli._data import (
+    BaseFlag,
+    LabelNamesFlag,
+    LabelsFlag,
+    StrictFlag,
+    TruncatedFlag,
+    VocabularyFlag,
+    read,
+    read_all_names,
+)
 from defrag.cli._estimate import estimate
 from defrag.cli._flags import estimator_flags, flag_name, refuse_flags
 from defrag.cli._help import TrainCommand
@@ -130,18 +139,8 @@ def train(
     weights: Annotated[
         Weights, typer.Option(help="Type of stored weights; smaller types round them.")
     ] = Weights.float32,
-    label_names: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE", help="Names of the labels, one per line, stored in the model."
-        ),
-    ] = None,
-    vocabulary: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE", help="Names of the features, one per line, stored in the model."
-        ),
-    ] = None,
+    label_names: LabelNamesFlag = None,
+    vocabulary: VocabularyFlag = None,
     form: AnyFromFlag = None,
     zero_based: BaseFlag = None,
     labels: LabelsFlag = None,
@@ -220,11 +219,7 @@ def train(
         refuse_flags("with --parts: join takes it", given)
         write_plan(estimator, X, Y, parts, model, data)
         return
-    names = {}
-    if label_names is not None:
-        names["label_names"] = read_names(label_names, Y.shape[1], "name", "label")
-    if vocabulary is not None:
-        names["vocabulary"] = read_names(vocabulary, X.shape[1], "word", "feature")
+    names = read_all_names(label_names, vocabulary, n_labels=Y.shape[1], n_features=X.shape[1])
     _announce(estimator, X, Y)
     begin = time.perf_counter()
     if ray is None:
