@@ -181,16 +181,13 @@ struct Counter {
 }  // namespace
 
 TextFeatures::TextFeatures(const Texts& words, Vector<std::int32_t> word_feature,
-                           Vector<std::int32_t> pairs, Vector<float> idf, GramLengths grams)
-    : word_feature_(std::move(word_feature)),
-      pairs_(std::move(pairs)),
-      idf_(std::move(idf)),
-      grams_(grams) {
+                           const Vector<std::int32_t>& pairs, Vector<float> idf, GramLengths grams)
+    : word_feature_(std::move(word_feature)), idf_(std::move(idf)), grams_(grams) {
     check(word_feature_.size() == words.size(), "words must have a feature each");
-    check(pairs_.size() % 2 == 0, "pairs must have two words each");
+    check(pairs.size() % 2 == 0, "pairs must have two words each");
     check_lengths(grams);
-    check(grams.most == 0 || pairs_.empty(), "n-grams have no pairs");
-    const std::int64_t n_pairs = pairs_.size() / 2;
+    check(grams.most == 0 || pairs.empty(), "n-grams have no pairs");
+    const std::int64_t n_pairs = pairs.size() / 2;
     const std::int64_t n_single = idf_.size() - n_pairs;
     check(n_single >= 0 && idf_.size() <= INT32_MAX, "features must have an idf each");
     for (std::int32_t i = 0; i < words.size(); ++i) {
@@ -199,39 +196,20 @@ TextFeatures::TextFeatures(const Texts& words, Vector<std::int32_t> word_feature
               "features of words must be numbers of features or -1");
     }
     for (std::int64_t n = 1; n < kTabulatedCounts; ++n) tf_.push_back(sublinear(n));
-    first_pair_feature_ = static_cast<std::int32_t>(n_single);
     if (n_pairs == 0) return;
     std::int64_t n_slots = 1024;
-    while (n_slots < 2 * n_pairs) n_slots *= 2;
+    while (2 * n_slots < 3 * n_pairs) n_slots *= 2;
     slots_.resize(n_slots);
     for (std::int32_t p = 0; p < n_pairs; ++p) {
-        const std::int32_t first = pairs_[2 * std::int64_t{p}];
-        const std::int32_t second = pairs_[2 * std::int64_t{p} + 1];
+        const std::int32_t first = pairs[2 * std::int64_t{p}];
+        const std::int32_t second = pairs[2 * std::int64_t{p} + 1];
         check(first >= 0 && first < words.size() && second >= 0 && second < words.size(),
               "pairs must be numbers of words");
         const std::uint64_t hash = hash_pair(first, second);
         Slot& slot = slots_[probe(first, second, hash)];
-        check(slot.pair < 0, "pairs of a vocabulary must differ");
-        slot = {static_cast<std::uint32_t>(hash >> 32), p};
+        check(slot.feature < 0, "pairs of a vocabulary must differ");
+        slot = {first, second, static_cast<std::int32_t>(n_single) + p};
     }
-}
-
-std::int64_t TextFeatures::probe(std::int32_t first, std::int32_t second,
-                                 std::uint64_t hash) const {
-    const std::int64_t mask = slots_.size() - 1;
-    const auto tag = static_cast<std::uint32_t>(hash >> 32);
-    auto at = static_cast<std::int64_t>(hash) & mask;
-    for (; slots_[at].pair >= 0; at = (at + 1) & mask) {
-        const std::int64_t pair = 2 * std::int64_t{slots_[at].pair};
-        if (slots_[at].tag == tag && pairs_[pair] == first && pairs_[pair + 1] == second) break;
-    }
-    return at;
-}
-
-std::int32_t TextFeatures::pair_feature(std::int32_t first, std::int32_t second,
-                                        std::uint64_t hash) const {
-    const std::int32_t pair = slots_[probe(first, second, hash)].pair;
-    return pair < 0 ? -1 : first_pair_feature_ + pair;
 }
 
 float TextFeatures::value(std::int32_t feature, std::int64_t n_times) const {

@@ -28,8 +28,8 @@ class TextFeatures {
     /// `pairs`, follow those of words. `idf` has one value per feature. With `grams`, the words
     /// are n-grams. Throws std::invalid_argument if words or pairs repeat, or if a number is out
     /// of range. O(words + pairs).
-    TextFeatures(const Texts& words, Vector<std::int32_t> word_feature, Vector<std::int32_t> pairs,
-                 Vector<float> idf, GramLengths grams);
+    TextFeatures(const Texts& words, Vector<std::int32_t> word_feature,
+                 const Vector<std::int32_t>& pairs, Vector<float> idf, GramLengths grams);
 
     std::int64_t n_features() const { return idf_.size(); }
     bool has_pairs() const { return !slots_.empty(); }
@@ -44,7 +44,9 @@ class TextFeatures {
     /// The feature of a word, or -1.
     std::int32_t word_feature(std::int32_t word) const { return word_feature_[word]; }
     /// The feature of a pair of words, or -1. `hash` is their hash_pair.
-    std::int32_t pair_feature(std::int32_t first, std::int32_t second, std::uint64_t hash) const;
+    std::int32_t pair_feature(std::int32_t first, std::int32_t second, std::uint64_t hash) const {
+        return slots_[probe(first, second, hash)].feature;
+    }
     void prefetch_pair(std::uint64_t hash) const {
         __builtin_prefetch(&slots_[static_cast<std::int64_t>(hash) & (slots_.size() - 1)]);
     }
@@ -53,16 +55,24 @@ class TextFeatures {
     float value(std::int32_t feature, std::int64_t n_times) const;
 
  private:
+    /// A pair in a table of open addressing, at most two thirds full.
     struct Slot {
-        std::uint32_t tag = 0;
-        std::int32_t pair = -1;
+        std::int32_t first = -1;
+        std::int32_t second = -1;
+        std::int32_t feature = -1;
     };
-    std::int64_t probe(std::int32_t first, std::int32_t second, std::uint64_t hash) const;
+    std::int64_t probe(std::int32_t first, std::int32_t second, std::uint64_t hash) const {
+        const std::int64_t mask = slots_.size() - 1;
+        auto at = static_cast<std::int64_t>(hash) & mask;
+        while (slots_[at].feature >= 0 &&
+               (slots_[at].first != first || slots_[at].second != second)) {
+            at = (at + 1) & mask;
+        }
+        return at;
+    }
 
     Vocabulary vocabulary_;
     Vector<std::int32_t> word_feature_;
-    Vector<std::int32_t> pairs_;
-    std::int32_t first_pair_feature_ = 0;
     Vector<Slot> slots_;
     Vector<float> idf_;
     Vector<float> tf_;  ///< 1 + ln t of small counts
