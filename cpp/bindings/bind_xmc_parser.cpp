@@ -39,6 +39,22 @@ void translate_parse_error(const std::exception_ptr& pointer, void* type) {
     }
 }
 
+/// Calls a method that returns rows: pairs, labels, the declared number of rows if there is one,
+/// and the tallies.
+template <ParsedText (TextParser::*method)()>
+auto take(TextParser& self) {
+    ParsedText parsed;
+    {
+        const ReleasedGil released;
+        parsed = (self.*method)();
+    }
+    const std::int64_t declared = parsed.declared_rows;
+    return std::tuple(std::move(parsed.pairs), std::move(parsed.labels),
+                      declared >= 0 ? std::optional(declared) : std::nullopt,
+                      parsed.repeated_features, parsed.repeated_labels, parsed.non_finite,
+                      parsed.skipped_lines);
+}
+
 void bind_parser(nb::module_& m) {
     nb::enum_<TextLayout>(m, "TextLayout")
         .value("combined", TextLayout::kCombined)
@@ -47,12 +63,6 @@ void bind_parser(nb::module_& m) {
         .value("svmlight", TextLayout::kSvmlight)
         .value("scores", TextLayout::kScores);
     nb::class_<Tally>(m, "Tally")
-        .def(
-            "__init__",
-            [](Tally* self, std::int64_t count, std::int64_t first_line) {
-                new (self) Tally{count, first_line};
-            },
-            "count"_a, "first_line"_a)
         .def_ro("count", &Tally::count)
         .def_ro("first_line", &Tally::first_line);
     nb::class_<TextParser>(m, "TextParser")
@@ -85,18 +95,8 @@ void bind_parser(nb::module_& m) {
                 self.feed(view);
             },
             "text"_a)
-        .def("finish", [](TextParser& self) {
-            ParsedText parsed;
-            {
-                const ReleasedGil released;
-                parsed = self.finish();
-            }
-            const std::int64_t declared = parsed.declared_rows;
-            return std::tuple(std::move(parsed.pairs), std::move(parsed.labels),
-                              declared >= 0 ? std::optional(declared) : std::nullopt,
-                              parsed.repeated_features, parsed.repeated_labels, parsed.non_finite,
-                              parsed.skipped_lines);
-        });
+        .def("take_rows", take<&TextParser::take_rows>)
+        .def("finish", take<&TextParser::finish>);
 }
 
 }  // namespace

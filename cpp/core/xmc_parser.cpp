@@ -270,11 +270,17 @@ std::int32_t TextParser::check_id(IdRule& rule, std::int64_t index, const char* 
     fail(message);
 }
 
+ParsedText TextParser::take_rows() { return take(false); }
+
 ParsedText TextParser::finish() {
     if (!has_header_ || !started_) {
         line_ = 0;
         fail(started_ ? "there is no header, only comments" : "the file is empty");
     }
+    return take(true);
+}
+
+ParsedText TextParser::take(bool finished) {
     std::int64_t n_extra = result_.declared_rows < 0 ? 0 : n_rows_ - result_.declared_rows;
     n_extra = std::clamp<std::int64_t>(n_extra, 0, n_blank_at_end_);
     for (auto* blocks : {&pair_blocks_, &label_blocks_}) {
@@ -286,15 +292,20 @@ ParsedText TextParser::finish() {
     const auto width = [](const IdRule& rule) {
         return rule.limit >= 0 ? rule.limit : rule.largest + 1;
     };
+    ParsedText taken = result_;
     if (has(TextLayout::kLabels)) {
-        result_.labels = join_blocks(pair_blocks_, width(label_rule_), false);
+        taken.labels = join_blocks(pair_blocks_, width(label_rule_), false);
     } else {
-        result_.pairs = join_blocks(pair_blocks_, width(pair_rule()), true);
+        taken.pairs = join_blocks(pair_blocks_, width(pair_rule()), true);
         if (has(TextLayout::kCombined) || has(TextLayout::kSvmlight)) {
-            result_.labels = join_blocks(label_blocks_, width(label_rule_), false);
+            taken.labels = join_blocks(label_blocks_, width(label_rule_), false);
         }
     }
-    return std::move(result_);
+    for (auto* blocks : {&pair_blocks_, &label_blocks_}) {
+        blocks->clear();
+        if (!finished) blocks->emplace_back().row_sizes.assign(n_extra, 0);
+    }
+    return taken;
 }
 
 Vector<float> parse_values(std::string_view text) {

@@ -76,7 +76,7 @@ struct Tally {
     }
 };
 
-/// Everything a text held. `pairs` are the features, or the scores; it has no rows in the
+/// The contents of a text. `pairs` are the features, or the scores; it has no rows in the
 /// label layout. `labels` has no rows in the layouts of features and scores; its values are one.
 struct ParsedText {
     std::int64_t declared_rows = -1;
@@ -88,8 +88,8 @@ struct ParsedText {
     Tally skipped_lines;
 };
 
-/// A parser that is fed with runs of whole lines. One pass, at most twice the memory of the
-/// result (in `finish`, where the runs are joined); no run is looked at again.
+/// A parser that is fed runs of whole lines and returns their rows at once or block by block. One
+/// pass, O(bytes). Memory: twice that of the rows that are returned together.
 class TextParser {
  public:
     explicit TextParser(const ParseOptions& options);
@@ -98,7 +98,13 @@ class TextParser {
     /// is of no use any more.
     void feed(std::string_view text);
 
-    /// Gives the result away, after the last line.
+    /// Returns the rows read since the last call, and the tallies of all rows so far. An empty line
+    /// beyond the declared number of points is held back: unless a point follows, it is nothing.
+    /// The header is unknown, and declared_rows is -1, until its line was read.
+    ParsedText take_rows();
+
+    /// Returns what `take_rows` has not, after the last line. Throws ParseError if there is no
+    /// header.
     ParsedText finish();
 
  private:
@@ -111,6 +117,7 @@ class TextParser {
         std::int64_t largest = -1;
     };
 
+    ParsedText take(bool finished);
     const char* read_header(const char* here);
     const char* read_row(const char* here);
     const char* read_label_list(const char* here);

@@ -57,6 +57,24 @@ TEST_CASE("the cuts between runs of lines do not matter") {
     CHECK(parsed.repeated_labels.first_line == 4);
 }
 
+TEST_CASE("rows are taken while text is fed; empty lines at the end are held back") {
+    TextParser parser(ParseOptions{});
+    parser.feed("# c\n");
+    CHECK(parser.take_rows().declared_rows == -1);
+    parser.feed("2 3 3\n1 0:1\n");
+    const ParsedText first = parser.take_rows();
+    CHECK(first.declared_rows == 2);
+    CHECK(first.pairs.n_rows() == 1);
+    CHECK(first.pairs.n_cols == 3);
+    parser.feed("\n\n");
+    CHECK(parser.take_rows().pairs.n_rows() == 1);
+    parser.feed("2 1:1\n\n");
+    const ParsedText last = parser.take_rows();
+    CHECK(last.pairs.indptr == Vector<std::int64_t>{0, 0, 1});
+    CHECK(last.labels.indices == Vector<std::int32_t>{2});
+    CHECK(parser.finish().pairs.n_rows() == 0);
+}
+
 TEST_CASE("an error has the number of its line") {
     try {
         parse("2 3 3\n1 0:1\n1 7:1\n");

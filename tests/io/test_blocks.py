@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import warnings
+
+import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from scipy import sparse
 
+from defrag.exceptions import FormatError
 from defrag.io import (
     blocks,
+    read_xmc,
     write_features,
     write_xmc,
 )
@@ -53,3 +60,57 @@ def test_blocks_name_the_line(tmp_path, size, monkeypatch):
     assert found.shape == (3, 3)
     with pytest.raises(ValueError, match=r"blocks.txt:2: "):
         read_blocks(text.replace(b"3 3 2", b"3 x 2"), tmp_path)
+
+
+ROWS = [b"0 0:1 2:0.5", b" 1:1", b"1,0 2:1 2:2", b"", b" ", b"# a note", b"1,1", b"0 3:1", b"0 1:x"]
+
+
+def outcome(read):
+    """Return the rows of a file and the warnings about it, or the error."""
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        try:
+            rows = read()
+        except FormatError as error:
+            return str(error)
+    arrays = [array.tolist() for array in (rows.indptr, rows.indices, rows.data)]
+    return rows.shape, arrays, sorted(str(warning.message) for warning in found)
+
+
+@settings(
+    max_examples=150, deadline=None, derandomize=True,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)  # fmt: skip
+@given(
+    lines=st.lists(st.sampled_from(ROWS[:7]), max_size=12),
+    last=st.lists(st.sampled_from(ROWS), max_size=2),
+    declared=st.integers(0, 9),
+    notes=st.integers(0, 2),
+    size=st.sampled_from([1, 5, 12, 30]),
+)
+def test_rows_in_blocks_are_the_rows_at_once(
+    tmp_path, monkeypatch, *, lines, last, declared, notes, size
+):
+    text = b"\n".join([b"# first"] * notes + [b"%d 3 2" % declared] + lines + last)
+    path = tmp_path / "blocks.txt"
+    path.write_bytes(text)
+
+    def in_blocks():
+        with open_input(path) as stream:
+            rows = list(blocks.RowBlocks(stream, allow_truncated=True))
+        return sparse.vstack([sparse.csr_array((0, 3), dtype=np.float32), *rows], format="csr")
+
+    wanted = outcome(lambda: read_xmc(path, allow_truncated=True)[0])
+    with monkeypatch.context() as patch:
+        patch.setattr("defrag.io.files.BLOCK_BYTES", size)
+        assert outcome(in_blocks) == wanted
+
+
+def test_the_outcomes_of_random_texts_are_of_all_kinds(tmp_path):
+    kinds = set()
+    for last in ROWS:
+        path = tmp_path / "a.txt"
+        path.write_bytes(b"2 3 2\n" + b"0 0:1\n" * 2 + last)
+        found = outcome(lambda path=path: read_xmc(path, allow_truncated=True)[0])
+        kinds.add("error" if isinstance(found, str) else (found[0][0], bool(found[2])))
+    assert kinds == {"error", (2, False), (3, True)}

@@ -36,6 +36,13 @@ class TextParser:
         """Parse the next lines; the last one may lack its line feed only at the end."""
         self._parser.feed(text if text.endswith(b"\n") else text + b"\n")
 
+    def take_rows(self) -> ParsedText:
+        """Return the rows read since the last call, with the tallies of all rows so far.
+
+        ``declared_rows`` is None until the header was read.
+        """
+        return ParsedText(*self._parser.take_rows())
+
     def finish(self) -> ParsedText:
-        """Return the result, once."""
+        """Return the rows that were not taken, after the last line."""
         return ParsedText(*self._parser.finish())

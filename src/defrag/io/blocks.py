@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from defrag import _native
 from defrag.exceptions import FormatError
@@ -63,89 +62,56 @@ class RowBlocks:
         self.name = stream.name
         self._strict = strict
         self._allow_truncated = allow_truncated
+        self._finished = False
         form = data_form(stream)
         if form == "npz":
             X, _ = parse_npz(stream)
             self.n_rows, self.n_features = X.shape
             self._blocks = cut_rows(X)
             return
-        self._layout = form
-        text = stream.lines()
-        head, first = _cut_header(next(text, b""))
+        self._parser = _native.TextParser(form)
+        self._lines = stream.lines()
         # An empty file or a wrong header fails here, before any output is written.
-        parsed = self._parse(head, 0)
-        self._width = (parsed.pairs.shape[1], parsed.labels.shape[1])
-        self.n_rows = parsed.declared_rows or 0
-        self.n_features = self._width[0]
-        self._blocks = self._parse_all(first, head.count(b"\n"), text)
+        first = self._take()
+        while first.declared_rows is None:
+            first = self._take()
+        self.n_rows = first.declared_rows
+        self.n_features = first.pairs.shape[1]
+        self._blocks = self._parse_all(first)
 
     def __iter__(self) -> Iterator[Csr]:
         return self._blocks
 
-    def _parse_all(self, first: bytes, n_lines: int, rest: Iterator[bytes]) -> Iterator[Csr]:
+    def _parse_all(self, parsed: ParsedText) -> Iterator[Csr]:
         declared, found = self.n_rows, 0
-        total: ParsedText | None = None
-        n_columns = self._width[: 2 if self._layout == "combined" else 1]
-        block: bytes | None = first
-        while block is not None:
-            if block:
-                # Each block is parsed with a header that declares the remaining points.
-                sizes = (max(0, declared - found), *n_columns)
-                head = b" ".join(b"%d" % size for size in sizes) + b"\n"
-                parsed = self._parse(head + block, n_lines - 1)
-                n_lines += block.count(b"\n")
+        while True:
+            if parsed.pairs.shape[0]:
                 found += parsed.pairs.shape[0]
-                total = parsed if total is None else _added(total, parsed)
                 yield parsed.pairs
-            block = next(rest, None)
+            if self._finished:
+                break
+            parsed = self._take()
         self.n_rows = found
         file_warnings = FileWarnings(self.name, strict=self._strict)
         check_declared(file_warnings, declared, found, allow_truncated=self._allow_truncated)
-        if total is not None:
-            for message, line in parser_warnings(total):
-                file_warnings.add(message, line)
+        for message, line in parser_warnings(parsed):
+            file_warnings.add(message, line)
 
-    def _parse(self, text: bytes, offset: int) -> ParsedText:
-        """Parse text that begins ``offset`` lines further down in the file."""
-        parser = _native.TextParser(self._layout)
+    def _take(self) -> ParsedText:
+        """Return the rows of the next lines, or, after the last ones, those left."""
+        text = next(self._lines, None)
         try:
-            parser.feed(text)
-            parsed = parser.finish()
+            if text is None:
+                self._finished = True
+                return self._parser.finish()
+            self._parser.feed(text)
+            return self._parser.take_rows()
         except _native.ParseError as error:
             line, message = error.args
-            raise FormatError(self.name, message, line + offset if line else None) from None
-        tallies: dict[str, Any] = {
-            name: _native.Tally(tally.count, tally.first_line + offset)
-            for name in _TALLIES
-            if (tally := getattr(parsed, name)).count
-        }
-        return replace(parsed, **tallies)
-
-
-_TALLIES = ("repeated_features", "repeated_labels", "non_finite", "skipped_lines")
+            raise FormatError(self.name, message, line or None) from None
 
 
 def cut_rows(X: Csr) -> Iterator[Csr]:
     """Yield a matrix in blocks of rows."""
     for start in range(0, X.shape[0], ROWS_AT_A_TIME):
         yield X[start : start + ROWS_AT_A_TIME]
-
-
-def _cut_header(text: bytes) -> tuple[bytes, bytes]:
-    """Split text after its first line that is not a comment."""
-    end = 0
-    while end < len(text):
-        begin, end = end, text.find(b"\n", end) + 1 or len(text)
-        if not text.startswith(b"#", begin):
-            break
-    return text[:end], text[end:]
-
-
-def _added(total: ParsedText, parsed: ParsedText) -> ParsedText:
-    """Return the sums of both tallies."""
-    sums: dict[str, Any] = {}
-    for name in _TALLIES:
-        before, now = getattr(total, name), getattr(parsed, name)
-        first = before.first_line if before.count else now.first_line
-        sums[name] = _native.Tally(before.count + now.count, first)
-    return replace(parsed, **sums)
