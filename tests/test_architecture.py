@@ -29,7 +29,7 @@ def test_the_picture_has_the_steps_of_the_contract():
     picture = PAGE.split("```")[1].replace(" > ", "\n")
     lines = [line for line in picture.strip().splitlines() if line.strip() != "|"]
     drawn = [set(re.match(r"[a-z_]+( \| [a-z_]+)*", line).group().split(" | ")) for line in lines]
-    to_come = {"serving", "rivals"}
+    to_come = {"rivals"}  # the public name of agglomeration.rivals
     assert [step - to_come for step in steps if step - to_come] == drawn
 
 

@@ -233,3 +233,10 @@ def test_means_and_slopes_have_their_limits():
     others = np.log([1.0, 3.0, 3.0 + 1e-13])
     np.testing.assert_allclose(logarithmic_mean(logs, others), [3 / np.log(4), 3, 3], rtol=1e-9)
     assert logarithmic_mean(np.array(-1.0), np.array(-5000.0)) == pytest.approx(np.exp(-1) / 4999)
+
+
+def test_the_score_without_is_computed_for_the_largest_of_many_features(monkeypatch):
+    monkeypatch.setattr("defrag.explain.explainers._MOST_ENTRIES", 3 * ROW.nnz)
+    one = FastXML(3, random_state=0).fit(X, Y).explain(ROW)
+    assert np.isnan(one.without).tolist() == [False] * 3 + [True] * (ROW.nnz - 3)
+    assert "nan" not in str(one)

@@ -36,8 +36,10 @@ __all__ = [
 ]
 
 
-# The score without it is computed for this many entries of a row where that takes a prediction.
+# The score without it is computed for this many entries of a row where that takes a prediction,
+# and for fewer of a long row: the rows that are predicted have at most so many entries in all.
 _MOST_LEFT_OUT = 1000
+_MOST_ENTRIES = 1 << 22
 # Rows by features, up to which a product is dense.
 _DENSE_CELLS = 1 << 20
 
@@ -79,7 +81,8 @@ class Explainer(ABC):
         """
         found = self.attribute(row)
         largest = np.abs(found.contributions).max(axis=0, initial=0.0)
-        entries = np.argsort(-largest, kind="stable")[:_MOST_LEFT_OUT]
+        most = min(_MOST_LEFT_OUT, max(1, _MOST_ENTRIES // max(1, row.nnz)))
+        entries = np.argsort(-largest, kind="stable")[:most]
         scores = scores_without(self.scores, row, entries)
         without = np.full((row.nnz, scores.shape[1]), np.nan)
         without[entries] = scores[2:]

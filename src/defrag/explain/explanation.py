@@ -61,7 +61,8 @@ class Explanation:
         What they contribute: ``base + contributions.sum()`` is the score.
     without : ndarray of float64
         The score of the point without each feature, the search held fixed. Where it takes a
-        prediction each, NaN beyond the 1,000 features with the largest contributions.
+        prediction each, NaN beyond the 1,000 features with the largest contributions, and fewer
+        of a point of many thousands.
     path : tuple of Step
         The path to the label in each tree; empty for methods without label trees.
     how : str

@@ -1,0 +1,85 @@
+"""``defrag serve``: models behind HTTP."""
+
+from __future__ import annotations
+
+import ipaddress
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from defrag.cli._console import escaped, examples
+from defrag.cli._loading import load_classifier
+
+__all__ = ["HELP", "serve"]
+
+HELP = (
+    "Serve models over HTTP.\n\n"
+    "POST /v1/suggest and /v1/explain take and return JSON; /openapi.json describes them, /healthz "
+    "and /readyz are for supervisors. Listens on this machine alone; another --host requires "
+    "--token-file or --no-auth. SIGTERM ends the server after open requests are answered. "
+    "Requires 'pip install defrag[serve]'."
+) + examples(
+    "defrag serve model.safetensors",
+    "defrag serve texts.safetensors rows.safetensors --port 9000",
+    'curl -d \'{"text": "a text"}\' http://127.0.0.1:8765/v1/suggest',
+)
+
+
+def serve(
+    *,
+    models: Annotated[list[str], typer.Argument(metavar="MODEL...", help="The model files.")],
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 is any free one.")] = 8765,
+    token_file: Annotated[
+        str | None, typer.Option(metavar="FILE", help="File with the token that clients must send.")
+    ] = None,
+    no_auth: Annotated[
+        bool, typer.Option("--no-auth", help="Allow another --host without a token.")
+    ] = False,
+    max_body: Annotated[int, typer.Option(min=1, help="Bytes of a request.")] = 1 << 20,
+    max_batch: Annotated[int, typer.Option(min=1, help="Texts or rows of a request.")] = 32,
+) -> None:
+    """Serve models over HTTP."""
+    if token_file is None and not no_auth and not _is_loopback(host):
+        raise ValueError(f"--host {host} is not this machine: give --token-file or --no-auth")
+    token = None if token_file is None else _token(token_file)
+    try:
+        from defrag.serving import Limits, ServedModel, make_app  # noqa: PLC0415 - an extra
+        from defrag.serving.server import serve as run  # noqa: PLC0415 - as above
+    except ModuleNotFoundError as error:
+        missing = str(error.name).partition(".")[0]
+        if missing not in {"starlette", "uvicorn"}:
+            raise
+        raise ValueError(f"{missing} is not installed: pip install 'defrag[serve]'") from error
+    names = [Path(path).name.removesuffix(".safetensors") for path in models]
+    for name in names:
+        if names.count(name) > 1:
+            raise ValueError(f"two models have the name {escaped(name)}")
+    served = [
+        ServedModel(name, load_classifier(path)) for name, path in zip(names, models, strict=True)
+    ]
+    limits = Limits(max_body=max_body, max_batch=max_batch)
+    app = make_app(served, limits=limits, token=token)
+
+    def announce(number: int) -> None:
+        shown = f"[{host}]" if ":" in host else host
+        typer.echo(f"serving {', '.join(map(escaped, names))} at http://{shown}:{number}")
+
+    run(app, host=host, port=port, limits=limits, announce=announce)
+
+
+def _is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _token(path: str) -> str:
+    token = Path(path).read_text(encoding="ascii", errors="replace").strip()
+    if not token or not token.isprintable() or " " in token or not token.isascii():
+        raise ValueError(f"{path}: a token must be one printable ASCII word")
+    return token

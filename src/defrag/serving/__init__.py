@@ -1,0 +1,9 @@
+"""Models behind HTTP: suggestions and explanations as JSON."""
+
+from __future__ import annotations
+
+from defrag.serving.app import make_app
+from defrag.serving.limits import Limits
+from defrag.serving.models import ServedModel
+
+__all__ = ["Limits", "ServedModel", "make_app"]

@@ -1,0 +1,94 @@
+"""``defrag serve`` as a process: it listens on this machine, answers, and ends in order."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+
+import pytest
+
+from defrag import LabelTree, TextClassifier
+from tests.helpers.cli_running import check_refusal
+from tests.helpers.processes import environment
+
+pytest.importorskip("starlette", reason="starlette is not installed (extra 'serve')")
+pytest.importorskip("uvicorn", reason="uvicorn is not installed (extra 'serve')")
+
+SECONDS = 60
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    model = TextClassifier(LabelTree(), random_state=0)
+    model.fit(["large files", "copy files", "merge sorting", "quick sorting"], list("ffss"))
+    model.save(tmp_path / "model.safetensors")
+    (tmp_path / "token").write_text("secret\n")
+    (tmp_path / "empty").write_text("\n")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def server(folder):  # noqa: ARG001 - the current folder
+    command = [sys.executable, "-m", "defrag", "serve", "model.safetensors", "--port", "0"]
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment()
+    )
+    try:
+        line = process.stdout.readline()
+        found = re.fullmatch(r"serving model at (http://127\.0\.0\.1:\d+)\n", line)
+        assert found, line + process.stderr.read()
+        yield process, found.group(1)
+    finally:
+        process.kill()
+        process.communicate(timeout=SECONDS)
+
+
+def ask(url, body):
+    request = urllib.request.Request(url, json.dumps(body).encode(),  # noqa: S310 - on loopback
+                                     {"content-type": "application/json"})  # fmt: skip
+    with urllib.request.urlopen(request, timeout=SECONDS) as answer:  # noqa: S310 - on loopback
+        return json.load(answer)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_the_server_answers_and_ends_in_order(server, number):
+    process, url = server
+    assert ask(f"{url}/v1/suggest", {"text": "large files", "k": 1})["labels"][0]["label"] == "f"
+    why = ask(f"{url}/v1/explain", {"text": "quick sorting"})["explanations"][0]
+    assert why["features"][0]["name"] == "sorting"
+    with pytest.raises(urllib.error.HTTPError, match="422"):
+        ask(f"{url}/v1/suggest", {"texts": 3})
+    process.send_signal(number)
+    _, errors = process.communicate(timeout=SECONDS)
+    assert process.returncode == 0, errors
+    assert errors == ""
+
+
+REFUSED = {
+    "other host": ("serve model.safetensors --host 0.0.0.0", "--host 0.0.0.0 is not this machine"),
+    "other name": ("serve model.safetensors --host example.org", "give --token-file or --no-auth"),
+    "no token": ("serve model.safetensors --token-file nothing", "nothing: No such file"),
+    "empty token": ("serve model.safetensors --token-file empty", "one printable ASCII word"),
+    "no model": ("serve nothing", "nothing: No such file"),
+    "same name": ("serve model.safetensors ./model.safetensors", "two models have the name model"),
+    "no port": ("serve model.safetensors --port 70000", "'--port'"),
+}
+
+
+@pytest.mark.parametrize(("line", "expected"), REFUSED.values(), ids=REFUSED)
+def test_what_is_refused_is_refused_in_one_line(folder, line, expected):
+    check_refusal(folder, line, expected)
+
+
+def test_without_the_extra_the_message_names_it(folder, monkeypatch):
+    for name in [name for name in sys.modules if name.startswith("defrag.serving")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "starlette", None)
+    monkeypatch.setitem(sys.modules, "starlette.applications", None)
+    check_refusal(folder, "serve model.safetensors", r"pip install 'defrag\[serve\]'")
