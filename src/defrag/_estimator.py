@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     E = TypeVar("E", bound="Estimator")
     R = TypeVar("R")
 
-__all__ = ["Estimator", "all_or_nothing", "on_snapshot", "save_model", "snapshot"]
+__all__ = ["Estimator", "all_or_nothing", "load_model", "on_snapshot", "save_model", "snapshot"]
 
 
 class Estimator(BaseEstimator, ABC):
@@ -67,6 +67,13 @@ def save_model(estimator: Estimator, path: PathLike, **options: Any) -> None:
     from defrag import persistence  # noqa: PLC0415
 
     persistence.save(snapshot(estimator), path, **options)
+
+
+def load_model(path: PathLike) -> Any:
+    """Read an estimator from a model file; see :func:`defrag.load`."""
+    from defrag import persistence  # noqa: PLC0415 - as above
+
+    return persistence.load(path)
 
 
 def all_or_nothing(learn: Callable[Concatenate[E, P], Any]) -> Callable[Concatenate[E, P], E]:

@@ -370,3 +370,23 @@ def test_models_of_texts_and_of_matrices_refuse_each_other(folder):
         ("convert docs.jsonl t.txt --like texts.safetensors --ngrams 1", "--ngrams changes nothi"),
     ):
         check_refusal(folder, line, message)
+
+
+def test_the_shape_of_an_older_model(folder):
+    write_lines(folder / "old.jsonl", documents(20))
+    run_well("train", "old.jsonl", "old.safetensors")
+    run_well("train", "docs.jsonl", "new.safetensors", "--shape-of", "old.safetensors")
+    texts, labels = read_texts("docs.jsonl")
+    old = load("old.safetensors")
+    expected = TextClassifier(random_state=0).fit(texts, labels, shape=old).predict_topk(texts)
+    assert (load("new.safetensors").predict_topk(texts)[1] == expected[1]).all()
+    run_well("train", "train.txt", "a.safetensors")
+    run_well("train", "train.txt", "b.safetensors", "--shape-of", "a.safetensors")
+    assert (folder / "a.safetensors").read_bytes() == (folder / "b.safetensors").read_bytes()
+    for line, message in (
+        ("train docs.jsonl m --shape-of a.safetensors", "shape must be a fitted TextClassifier or"),
+        ("train docs.jsonl m --shape-of absent", "absent: No such file"),
+        ("train train.txt m --parts 2 --shape-of a.safetensors", "--shape-of changes nothing with"),
+        ("train docs.jsonl old.safetensors --shape-of old.safetensors", "is the same file as --sh"),
+    ):
+        check_refusal(folder, line, message)

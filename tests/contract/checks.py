@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.contract import copies, explanations, hostile, inputs, names, refits, threads
+from tests.contract import copies, explanations, hostile, inputs, names, refits, shapes, threads
 
 CHECKS = [
     *copies.CHECKS,
@@ -12,6 +12,7 @@ CHECKS = [
     *hostile.CHECKS,
     *explanations.CHECKS,
     *names.CHECKS,
+    *shapes.CHECKS,
 ]
 """The fast ones."""
 

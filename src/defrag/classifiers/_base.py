@@ -23,6 +23,7 @@ from defrag.classifiers._calibrated import Calibrated
 from defrag.classifiers._cost import LANES, Cost
 from defrag.classifiers._data_warnings import check_names, warn_of, warn_of_data
 from defrag.classifiers._explain import Explainable
+from defrag.classifiers._following import following, match_labels, previous_model
 from defrag.classifiers._label_names import label_names, labels_of_model, names_by_score
 from defrag.classifiers._ranker import SCORES_AT_A_TIME, FilteredRanker
 
@@ -149,7 +150,15 @@ class Classifier(ClassifierMixin, Calibrated, Explainable):
         return Cost(n_steps * self.seconds_per_step, 8.0 * X.nnz)
 
     @all_or_nothing
-    def fit(self, /, X: MatrixLike, Y: LabelsLike, **unsupported: Any) -> Classifier:
+    def fit(
+        self,
+        /,
+        X: MatrixLike,
+        Y: LabelsLike,
+        *,
+        shape: Classifier | PathLike | None = None,
+        **unsupported: Any,
+    ) -> Classifier:
         """Train on labelled points.
 
         Parameters
@@ -160,6 +169,11 @@ class Classifier(ClassifierMixin, Calibrated, Explainable):
             Their labels: a sparse or dense 0/1 matrix or data frame, a sequence or series of
             lists of label ids or of label names, or one class per point. The sorted names
             become ``classes_``.
+        shape : classifier or path, optional
+            A model that was trained on similar data, or its file, whose label trees are kept:
+            labels stay where they are in the trees, new ones join the leaf with the most
+            similar labels, and all weights are learnt from X and Y. Half as many predictions
+            change as with new trees. Labels are matched by id, or by name if Y has names.
         **unsupported : dict
             Not supported; raises TypeError. Instead of ``sample_weight``, repeat points.
 
@@ -186,7 +200,13 @@ class Classifier(ClassifierMixin, Calibrated, Explainable):
             raise
         warn_of_data(X, labels)
         # scikit-learn requires dense predictions for dense labels.
-        self._learn(X, labels.matrix)
+        if shape is None:
+            self._learn(X, labels.matrix)
+        else:
+            previous = previous_model(shape, type(self))
+            known = previous.class_names_, previous.n_labels_
+            with following(previous, match_labels(*known, labels.classes, labels.matrix.shape[1])):
+                self._learn(X, labels.matrix)
         self.set_labels(labels.matrix.shape[1], labels.classes, dense_answers=labels.dense,
                         multilabel=labels.multilabel)  # fmt: skip
         return self

@@ -87,6 +87,7 @@ HELP = (
     "data and seed give the same bytes for any number of threads."
 ) + examples(
     "defrag train docs.jsonl model.safetensors",
+    "defrag train docs.jsonl new.safetensors --shape-of model.safetensors",
     "defrag train docs.csv model.safetensors --text-column body --label-separator ';'",
     "defrag train train.txt model.safetensors",
     "defrag train train.txt model.safetensors --n-trees 3 --label-names labels.txt",
@@ -146,6 +147,13 @@ def train(
     labels: LabelsFlag = None,
     random_state: Annotated[int, typer.Option("--random-state", "--seed", help="Seed.")] = 0,
     n_jobs: Annotated[int, typer.Option(help="Number of threads; -1 for all.")] = -1,
+    shape_of: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MODEL",
+            help="Keep the label trees of a model of older data, so that fewer predictions change.",
+        ),
+    ] = None,
     strict: StrictFlag = False,
     allow_truncated: TruncatedFlag = False,
     parts: Annotated[
@@ -176,6 +184,7 @@ def train(
             "--labels": labels,
             "--label-names": label_names,
             "--vocabulary": vocabulary,
+            "--shape-of": shape_of,
         },
     )
     composed: dict[str, Any] = {
@@ -186,13 +195,13 @@ def train(
     }
     corpus = form_of_corpus(data, form, options)
     if corpus is not None:
-        refuse_flags("on texts", {"--vocabulary": vocabulary, "--parts": parts})
+        refuse_flags("on texts", {"--vocabulary": vocabulary, "--parts": parts, "--ray": ray})
         found = text_options(options, corpus, labels, label_names)
         text_classifier = build_text_classifier(
             classifier.value, agglomerate.value, parameters, focus=focus, **composed
         )
         texts = read_corpus(data, corpus, found)
-        trained = _train_texts(text_classifier, display_name(data), texts)
+        trained = _train_texts(text_classifier, display_name(data), texts, shape_of)
         _save(text_classifier, model, weights=weights.value)
         _report(model, trained, "texts", as_json=as_json)
         return
@@ -214,6 +223,9 @@ def train(
     X, Y = points.X, points.Y
     if Y is None:
         raise ValueError(f"{display_name(data)}: has no labels: give --labels")
+    if parts is not None or ray is not None:
+        where = "with --parts" if ray is None else "with --ray"
+        refuse_flags(where, {"--shape-of": shape_of})
     if parts is not None:
         given = {"--label-names": label_names, "--vocabulary": vocabulary}
         refuse_flags("with --parts: join takes it", given)
@@ -223,7 +235,7 @@ def train(
     _announce(estimator, X, Y)
     begin = time.perf_counter()
     if ray is None:
-        estimator.fit(X, Y)
+        estimator.fit(X, Y, shape=shape_of)
     else:
         refuse_flags("with --ray", {"--parts": parts})
         address = None if ray == "local" else ray
@@ -242,11 +254,13 @@ class _Trained(NamedTuple):
     seconds: float
 
 
-def _train_texts(estimator: TextClassifier, name: str, corpus: LabelledTexts) -> _Trained:
+def _train_texts(
+    estimator: TextClassifier, name: str, corpus: LabelledTexts, shape: str | None
+) -> _Trained:
     if corpus.labels is None:
         raise ValueError(f"{name}: has no labels")
     begin = time.perf_counter()
-    estimator.fit_announced(corpus.texts, corpus.labels, _announce)
+    estimator.fit_announced(corpus.texts, corpus.labels, _announce, shape=shape)
     seconds = time.perf_counter() - begin
     n_features = len(estimator.vectorizer_.idf_)
     return _Trained(len(corpus.texts), n_features, len(estimator.classes_), seconds)

@@ -25,6 +25,7 @@ from defrag.agglomeration.co_occurrence import CoOccurrence, find_groups
 from defrag.classifiers._base import Classifier, unit_rows
 from defrag.classifiers._composite import Composite
 from defrag.classifiers._cost import Cost
+from defrag.classifiers._following import following_nothing
 from defrag.classifiers.label_trees.label_tree import LabelTree
 from defrag.exceptions import DataWarning
 from defrag.reranking._candidates import Candidates, add_nearest, factors, log_scores, ranked_labels
@@ -283,7 +284,8 @@ class Refrag(Composite):
         rows = unit_rows(X, _native.n_threads(self.n_jobs))
         rounds = list(self._rounds(Y, seed))
         for number, (held, rest) in enumerate(rounds):
-            with progress_stage(f"round {number + 1} of {len(rounds)}"):
+            # The models of the rounds are not part of the result, so nothing is kept of a shape.
+            with progress_stage(f"round {number + 1} of {len(rounds)}"), following_nothing():
                 model = self.fit_base(X[rest], Y[rest], seed)
             prototypes = self._find_prototypes(rows[rest], Y[rest], seed)
             found = self._propose(

@@ -14,6 +14,7 @@ from defrag._validation import check_seed
 from defrag.classifiers import LabelTree
 from defrag.classifiers._base import WEIGHTS_RULE, Classifier
 from defrag.classifiers._composite import check_part
+from defrag.classifiers._following import following, match_labels, previous_model
 from defrag.focusing import Focused
 from defrag.text._explain import ExplainableTexts
 from defrag.text._extra import append_columns, extra_rows
@@ -114,7 +115,9 @@ class TextClassifier(ExplainableTexts):
         "n_jobs": Int(none=True),
     }
 
-    def fit(self, texts: Sequence[str], labels: Any) -> TextClassifier:
+    def fit(
+        self, texts: Sequence[str], labels: Any, *, shape: TextClassifier | PathLike | None = None
+    ) -> TextClassifier:
         """Learn from texts and the names of their labels.
 
         Parameters
@@ -123,17 +126,26 @@ class TextClassifier(ExplainableTexts):
             The texts.
         labels : sequence of lists of str, or of str
             The names of the labels of each text, or its one label.
+        shape : TextClassifier or path, optional
+            A model that was trained on similar texts, or its file, whose label trees are kept;
+            see ``fit`` of :class:`LabelTree`. Labels are matched by name. Words are those of
+            these texts.
 
         Returns
         -------
         self : TextClassifier
             The fitted classifier.
         """
-        return self.fit_announced(texts, labels, lambda *_: None)
+        return self.fit_announced(texts, labels, lambda *_: None, shape=shape)
 
     @all_or_nothing
     def fit_announced(
-        self, texts: Sequence[str], labels: Any, announce: Callable[[Classifier, Csr, Csr], None]
+        self,
+        texts: Sequence[str],
+        labels: Any,
+        announce: Callable[[Classifier, Csr, Csr], None],
+        *,
+        shape: TextClassifier | PathLike | None = None,
     ) -> None:
         """Learn as ``fit`` does, and say what before it takes long.
 
@@ -145,7 +157,10 @@ class TextClassifier(ExplainableTexts):
             The names of the labels of each text, or its one label.
         announce : callable
             Called with the classifier that is going to be trained, its points and its labels.
+        shape : TextClassifier or path, optional
+            As in ``fit``.
         """
+        previous = None if shape is None else previous_model(shape, TextClassifier)
         self.check_parameters()
         seed = check_seed(self.random_state)
         base = default_base() if self.base is None else self.base
@@ -164,8 +179,13 @@ class TextClassifier(ExplainableTexts):
         settings = {"random_state": seed, "n_jobs": self.n_jobs}
         blank: Classifier = clone(base).set_params(**settings)
         announce(blank, X, named.matrix)
-        self.base_: Classifier = blank.fit_canonical(X, named.matrix)
         self.classes_: NDArray[Any] = np.array(named.names, dtype=object)
+        if previous is None:
+            self.base_: Classifier = blank.fit_canonical(X, named.matrix)
+            return
+        known = previous.classes_, len(previous.classes_)
+        with following(previous.base_, match_labels(*known, self.classes_, len(named.names))):
+            self.base_ = blank.fit_canonical(X, named.matrix)
 
     def save(self, path: PathLike, *, weights: str = "float32") -> None:
         """Write the fitted model to one file; :func:`defrag.load` reads it.

@@ -18,6 +18,7 @@ from defrag._progress import progress_bar
 from defrag.classifiers._base import labels_with_points, unit_rows
 from defrag.classifiers._cost import LANES, Cost
 from defrag.classifiers._division import Divisible, Division
+from defrag.classifiers._following import take_followed
 from defrag.classifiers.label_trees._blocks import (
     block_costs,
     blocks_of_nodes,
@@ -27,6 +28,7 @@ from defrag.classifiers.label_trees._blocks import (
 from defrag.classifiers.label_trees._explain import TreeScore, TreesExplainer
 from defrag.explain.explainers import members_that_found
 from defrag.trees.balanced import build_tree
+from defrag.trees.following import follow_tree
 from defrag.trees.seeds import member_seeds
 from defrag.trees.vectors import label_vectors
 
@@ -135,11 +137,23 @@ class TreeClassifier(Divisible):
         vectors = self._label_vectors(
             data.X, data.Y if len(seen) == data.Y.shape[1] else data.Y[:, seen]
         )
+        followed = take_followed(type(self), self.n_trees)
         outline: Arrays = {}
         costs = []
         points = np.diff(data.positives.indptr).astype(np.int64)
         for number, tree_seed in enumerate(member_seeds(seed, self.n_trees)):
-            tree = self._shape(vectors, seen, tree_seed)
+            if followed is None:
+                tree = self._shape(vectors, seen, tree_seed)
+            else:
+                tree = follow_tree(
+                    followed.model.trees_[number].tree,
+                    followed.numbers,
+                    vectors,
+                    seen,
+                    max_leaf_size=self._widths()[2],
+                    seed=tree_seed,
+                    n_jobs=self.n_jobs,
+                )
             outline |= {f"{number}/{name}": array for name, array in vars(tree).items()}
             costs.append(block_costs(tree, points))
         return Division(outline, np.concatenate(costs))
