@@ -27,7 +27,7 @@ instrumented = $(call wheel,$(1),-C cmake.build-type=RelWithDebInfo \
   $(PIP) --no-deps --target build/$(1)/site build/$(1)/dist/*.whl
 with = PYTHONPATH="$(abspath build/$(1)/site)"
 
-.PHONY: help demo test check lint check-cpp check-python bench docs format tidy wheel oldest \
+.PHONY: help demo test check lint check-cpp check-python bench results docs format tidy wheel oldest \
   sanitize sanitize-quick tsan coverage torture clean
 
 help: ## list the targets
@@ -91,6 +91,9 @@ $(VENV)/.test: $(VENV)/.installed $(VENV)/.dev
 
 bench: $(VENV)/.test ## the benchmarks behind the README's numbers
 	for script in benchmarks/bench_*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+
+results: $(VENV)/.installed ## the results pages of the manual, from docs/results/records
+	$(BIN)/python tools/build_results.py
 
 docs: $(VENV)/.installed ## the manual, into docs/build
 	$(PIP) --group docs

@@ -77,6 +77,24 @@ def test_data_are_checked_before_anything_is_trained(folder):
     assert "records.jsonl:1: not a record" in result.stderr
 
 
+@pytest.mark.slow
+def test_compare_reads_texts(folder):
+    words = {"a": "red apple tree", "b": "blue sea water", "c": "green grass field"}
+    lines = [json.dumps({"text": f"{text} {place}", "labels": [name]}) + "\n"
+             for place in range(9) for name, text in words.items()]  # fmt: skip
+    (folder / "train.jsonl").write_text("".join(lines[:18]))
+    extra = json.dumps({"text": "blue sea", "labels": ["b", "new"]}) + "\n"
+    (folder / "test.jsonl").write_text("".join([*lines[18:], extra]))
+    said = json.loads(run_well("compare", "train.jsonl", "test.jsonl", "--agglomerate", "none",
+                               "--records", "kept", "--json"))  # fmt: skip
+    assert said["data"]["labels"] == 4
+    assert said["data"]["test_points"] == 10
+    assert said["methods"][0]["mean"]["P@1"] == 100.0
+    result = run("compare", "train.jsonl", "train.txt", "--records", "kept")
+    assert result.exit_code == 2
+    assert "train.jsonl has texts, but train.txt a matrix" in result.stderr
+
+
 def test_commas_of_parameters_belong_to_them():
     assert _words("none,x,itdc:n_clusters=3,max_iter=5,xy") == [
         "none", "x", "itdc:n_clusters=3,max_iter=5", "xy",

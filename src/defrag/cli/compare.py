@@ -12,34 +12,28 @@ from rich.console import Console
 
 from defrag._progress import progress_pulse
 from defrag.cli._console import JsonFlag, escaped, examples, print_json, print_message
-from defrag.cli._data import (
-    BaseFlag,
-    FromFlag,
-    StrictFlag,
-    TruncatedFlag,
-    read,
-)
+from defrag.cli._corpora import AnyFromFlag, corpus_flags
+from defrag.cli._data import BaseFlag, StrictFlag, TruncatedFlag  # noqa: TC001 - read by typer
+from defrag.cli._halves import read_halves
 from defrag.cli._targets import check_targets
 from defrag.experiments import Corpus, Job, Store
 from defrag.experiments.methods import NONE, combine
 from defrag.experiments.runner import is_stored, run_jobs
 from defrag.experiments.summary import collect
-from defrag.io import Split
 from defrag.io.atomic import atomic_writer
-from defrag.io.files import display_name
+from defrag.io.corpora import CorpusOptions  # noqa: TC001 - read by corpus_flags
 from defrag.report.comparison import ACCURACY, comparison_page
 from defrag.report.table import table_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from defrag.cli._data import Data
     from defrag.experiments.store import Record
 
 __all__ = ["HELP", "compare", "run_and_tell"]
 
 HELP = (
-    "Train, evaluate and compare methods on your data.\n\n"
+    "Train, evaluate and compare methods on your data: matrices, or texts with label names.\n\n"
     "Every classifier is trained with every grouping of features, re-ranking and imputation that "
     "is listed, once per seed, each run in a process of its own. Runs are kept as records in a "
     "folder: a run that is there is not run again, and an interrupted comparison continues where "
@@ -48,12 +42,14 @@ HELP = (
     "defrag compare train.txt test.txt",
     "defrag compare train.txt test.txt --classifier label-tree --classifier dismec:C=2",
     "defrag compare train.txt test.txt --agglomerate none,x,xy,hybrid --seeds 3 --report out.html",
+    "defrag compare train.jsonl test.jsonl --agglomerate none --seeds 3",
     "defrag compare train.txt test.txt --rerank none,identity --impute none,blend --json",
 )
 
 _COLUMNS = ("P@1", "P@3", "P@5", "PSP@5", "train_cpu", "predict_ms", "model_bytes")
 
 
+@corpus_flags
 def compare(
     *,
     train: Annotated[str, typer.Argument(metavar="TRAIN", help="Training data.")],
@@ -96,7 +92,8 @@ def compare(
     test_labels: Annotated[
         str | None, typer.Option(metavar="FILE", help="Labels of TEST, if it has features only.")
     ] = None,
-    form: FromFlag = None,
+    options: CorpusOptions,
+    form: AnyFromFlag = None,
     zero_based: BaseFlag = None,
     strict: StrictFlag = False,
     allow_truncated: TruncatedFlag = False,
@@ -116,18 +113,18 @@ def compare(
         classifier or ["label-tree"], _words(agglomerate), _words(rerank), _words(impute)
     )
     store = Store(records)
-    options = {"form": form, "zero_based": zero_based, "strict": strict,
-               "allow_truncated": allow_truncated}  # fmt: skip
-
-    def half(path: str, labels: str | None, sizes: dict[str, int]) -> Split:
-        found: Data = read(path, labels=labels, **sizes, **options)  # type: ignore[arg-type]
-        if found.Y is None:
-            raise ValueError(f"{display_name(path)}: has no labels")
-        return Split(found.X, found.Y)
-
-    first = half(train, train_labels, {})
-    sizes = {"n_features": first.X.shape[1], "n_labels": first.Y.shape[1]}
-    corpus = Corpus(Path(train).name, first, half(test, test_labels, sizes))
+    halves = read_halves(
+        train,
+        test,
+        train_labels=train_labels,
+        test_labels=test_labels,
+        form=form,
+        options=options,
+        zero_based=zero_based,
+        strict=strict,
+        allow_truncated=allow_truncated,
+    )
+    corpus = Corpus(Path(train).name, *halves)
     jobs = [
         Job(method.name, corpus.facts, method.spec, seed, n_jobs, ("ranking", "rare"))
         for method in methods

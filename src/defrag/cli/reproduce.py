@@ -17,6 +17,7 @@ from defrag.experiments.planning import plan
 from defrag.experiments.studies import STUDIES, Study
 from defrag.experiments.summary import collect
 from defrag.io import load_dataset
+from defrag.report.results import write_pages, write_records
 from defrag.report.study import Findings, checks, study_page, study_tables
 
 if TYPE_CHECKING:
@@ -67,6 +68,12 @@ def reproduce(
     markdown: Annotated[
         str | None, typer.Option(metavar="FILE", help="Write the report as Markdown.")
     ] = None,
+    results: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FOLDER", help="Write records and pages of results, as in the manual."
+        ),
+    ] = None,
     retry: Annotated[bool, typer.Option("--retry", help="Run again what has failed.")] = False,
     as_json: JsonFlag = False,
 ) -> None:
@@ -86,9 +93,18 @@ def reproduce(
     page = study_page(f"Reproduced: {name}", command_line(), findings)
     write_text(report, page.to_html)
     write_text(markdown, page.to_markdown)
+    if results is not None:
+        _write_results(Path(results), findings)
     if as_json:
         print_json({one.study.name: _to_json(one) for one in findings})
         return
+    _show(findings)
+    if report is not None:
+        typer.echo(f"report: {escaped(str(Path(report).resolve()))}")
+
+
+def _show(findings: list[Findings]) -> None:
+    """Print tables, what differs from published numbers, and what was left out."""
     console = Console()
     for one in findings:
         for table in study_tables(one):
@@ -97,8 +113,13 @@ def reproduce(
             typer.echo(check.sentence())
         for remark in one.remarks:
             typer.echo(escaped(remark))
-    if report is not None:
-        typer.echo(f"report: {escaped(str(Path(report).resolve()))}")
+
+
+def _write_results(folder: Path, findings: list[Findings]) -> None:
+    for one in findings:
+        if one.results:
+            write_records(folder, one)
+    write_pages(folder)
 
 
 def _to_json(findings: Findings) -> dict[str, Any]:

@@ -191,7 +191,12 @@ _ALL = [
             Line("Parabel", "parabel"),
             *(Line(f"REFRAG {kind}", "parabel", rerank=kind)
               for kind in ("block", "cosine", "identity")),
+            Line("REFRAG identity, prototypes alone", "parabel",
+                 rerank="identity:propensity_weight=0"),
+            Line("REFRAG, propensities alone", "parabel", rerank="identity:gamma=0"),
             Line("REFRAG identity, loss up to 1.5", "parabel", rerank="identity:max_loss=1.5"),
+            Line("REFRAG, propensities alone, loss up to 1.5", "parabel",
+                 rerank="identity:gamma=0,max_loss=1.5"),
             Line("REFRAG identity, gamma 30", "parabel",
                  rerank="identity:gamma=30,alpha=0.8,propensity_weight=0"),
         ],
@@ -235,6 +240,8 @@ _ALL = [
         [
             Line("Parabel", "parabel"),
             Line("FIAT", "parabel", impute="blend"),
+            Line("FIAT, beta 0.3", "parabel", impute="blend:beta=0.3"),
+            Line("FIAT, from groups", "parabel", impute="blend:companions=none"),
             Line("FIAT cosine", "parabel", impute="cosine"),
             Line("FIAT as printed", "parabel", impute="paper"),
         ],

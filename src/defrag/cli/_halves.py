@@ -1,0 +1,97 @@
+"""Training and test points of a comparison, from matrices or from texts."""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import sparse
+
+from defrag._progress import progress_pulse
+from defrag.cli._corpora import form_of_corpus, form_of_matrix, read_corpus, text_options
+from defrag.cli._data import read
+from defrag.io import Split
+from defrag.io.files import display_name
+from defrag.text.classifier import default_vectorizer
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from defrag.cli._corpora import AnyForm
+    from defrag.io.corpora import CorpusOptions
+    from defrag.typing import Csr
+
+__all__ = ["read_halves"]
+
+
+def read_halves(
+    train: str,
+    test: str,
+    *,
+    train_labels: str | None,
+    test_labels: str | None,
+    form: AnyForm | None,
+    options: CorpusOptions,
+    **reading: Any,
+) -> tuple[Split, Split]:
+    """Read training and test points.
+
+    Texts become rows by the default vectoriser, fitted on the training texts. Labels that only
+    the test texts have are labels that cannot be found, and count as such.
+
+    Parameters
+    ----------
+    train, test : str
+        The files, both matrices or both texts.
+    train_labels, test_labels : str, optional
+        Their label files, if they have none inside.
+    form : AnyForm, optional
+        Their format.
+    options : CorpusOptions
+        How tables of texts are read.
+    **reading : Any
+        How matrices are read; see :func:`defrag.cli._data.read`.
+    """
+    forms = [form_of_corpus(path, form, options) for path in (train, test)]
+    if (forms[0] is None) != (forms[1] is None):
+        texts, matrix = (train, test) if forms[0] is not None else (test, train)
+        raise ValueError(f"{display_name(texts)} has texts, but {display_name(matrix)} a matrix")
+    if forms[0] is None or forms[1] is None:
+        first = _read_matrix(train, train_labels, form, reading)
+        sizes = {"n_features": first.X.shape[1], "n_labels": first.Y.shape[1]}
+        return first, _read_matrix(test, test_labels, form, {**reading, **sizes})
+    halves = [
+        read_corpus(path, found, text_options(options, found, labels, None))
+        for path, found, labels in zip(
+            (train, test), (forms[0], forms[1]), (train_labels, test_labels), strict=True
+        )
+    ]
+    named = []
+    for path, half in zip((train, test), halves, strict=True):
+        if half.labels is None:
+            raise ValueError(f"{display_name(path)}: has no labels")
+        named.append(half.labels)
+    vectorizer = default_vectorizer().set_params(verbose=1)
+    X = vectorizer.fit_transform(halves[0].texts)
+    with progress_pulse("vectorising the test texts"):
+        X_test = vectorizer.transform(halves[1].texts)
+    columns = {name: place for place, name in enumerate(sorted(set(chain(*named[0], *named[1]))))}
+    return Split(X, _indicators(named[0], columns)), Split(X_test, _indicators(named[1], columns))
+
+
+def _read_matrix(
+    path: str, labels: str | None, form: AnyForm | None, reading: Mapping[str, Any]
+) -> Split:
+    found = read(path, labels=labels, form=form_of_matrix(form), **reading)
+    if found.Y is None:
+        raise ValueError(f"{display_name(path)}: has no labels")
+    return Split(found.X, found.Y)
+
+
+def _indicators(labels: Sequence[Sequence[str]], columns: Mapping[str, int]) -> Csr:
+    rows = [sorted({columns[name] for name in names}) for names in labels]
+    indptr = np.cumsum([0, *map(len, rows)])
+    indices = np.fromiter(chain.from_iterable(rows), dtype=np.int32, count=int(indptr[-1]))
+    ones = np.ones(len(indices), dtype=np.float32)
+    return sparse.csr_array((ones, indices, indptr), shape=(len(rows), len(columns)))

@@ -1,0 +1,88 @@
+"""Results pages of the manual: Markdown from committed records, never typed."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from defrag.experiments.store import read_records
+from defrag.experiments.studies import STUDIES
+from defrag.experiments.summary import Result
+from defrag.report.comparison import run_facts
+from defrag.report.page import Facts
+from defrag.report.study import Findings, checks, study_tables
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from defrag.experiments.store import Record
+    from defrag.experiments.studies import Study
+
+__all__ = ["findings_of", "results_page", "write_pages", "write_records"]
+
+_RECORDS = "records"
+
+
+def findings_of(study: Study, records: Sequence[Record]) -> Findings:
+    """Return what records say about a study, in its order.
+
+    Parameters
+    ----------
+    study : Study
+        The study; methods are found by their names.
+    records : sequence of dict
+        Its records.
+    """
+    order = {line.name: place for place, line in enumerate(study.lines)}
+    results: dict[tuple[str, str], Result] = {}
+    for record in records:
+        key = (record["data"]["name"], record["method"])
+        results.setdefault(key, Result(key[1], key[0], [])).records.append(record)
+    data = list(dict.fromkeys(name for name, _ in results))
+    found = sorted(
+        results.values(), key=lambda one: (data.index(one.data), order.get(one.method, len(order)))
+    )
+    return Findings(study, found)
+
+
+def results_page(study: Study, records: Sequence[Record]) -> str:
+    """Return the page of a study as Markdown."""
+    findings = findings_of(study, records)
+    parts = [f"# {study.title}\n", f"{study.text}\n"]
+    legend: dict[str, None] = {}
+    for table in study_tables(findings):
+        parts += [f"## {table.title.rpartition(': ')[2]}\n", table.to_markdown()]
+        legend |= dict.fromkeys(table.legend)
+    parts.append("Bold: best of our own numbers in a column. " + " ".join(legend) + "\n")
+    compared = [f"- {check.sentence()}\n" for check in checks(findings.results)]
+    if compared:
+        parts += ["## Beside published numbers\n", "".join(compared)]
+    command = f"`defrag reproduce {study.name} --data DIR`"
+    facts = Facts({"command": command, **run_facts(findings.results)})
+    parts += ["## What was run\n", facts.to_markdown()]
+    return "\n".join(parts)
+
+
+def write_records(folder: Path, findings: Findings) -> None:
+    """Write the records behind some findings to the folder of results."""
+    place = folder / _RECORDS
+    place.mkdir(parents=True, exist_ok=True)
+    lines = [
+        json.dumps({**record, "method": result.method}, sort_keys=True)
+        for result in findings.results
+        for record in result.records
+    ]
+    text = "".join(f"{line}\n" for line in lines)
+    (place / f"{findings.study.name}.jsonl").write_text(text, encoding="utf-8")
+
+
+def write_pages(folder: Path) -> list[Path]:
+    """Write the page of every study that the folder has records of, and return the pages."""
+    pages = []
+    for name, study in STUDIES.items():
+        path = folder / _RECORDS / f"{name}.jsonl"
+        if path.exists():
+            pages.append(folder / f"{name}.md")
+            pages[-1].write_text(results_page(study, read_records(path)), encoding="utf-8")
+    return pages

@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from defrag.experiments.store import read_records
+from defrag.experiments.studies import STUDIES
+from defrag.report.results import findings_of, results_page, write_pages, write_records
+from tests.report.made_up import record
+
+FOLDER = Path(__file__).resolve().parents[2] / "docs" / "results"
+RECORDS = sorted((FOLDER / "records").glob("*.jsonl"))
+
+
+def test_there_are_results():
+    assert RECORDS
+    assert {path.stem for path in RECORDS} <= set(STUDIES)
+
+
+def test_pages_say_what_the_records_say(tmp_path):
+    shutil.copytree(FOLDER / "records", tmp_path / "records")
+    pages = write_pages(tmp_path)
+    assert {page.stem for page in pages} == {path.stem for path in RECORDS}
+    for page in pages:
+        committed = (FOLDER / page.name).read_text(encoding="utf-8")
+        assert committed == page.read_text(encoding="utf-8"), f"{page.name}: run make results"
+    generated = {page.name for page in pages} | {"index.md"}
+    assert {path.name for path in FOLDER.glob("*.md")} == generated
+
+
+@pytest.mark.parametrize("path", RECORDS, ids=lambda path: path.stem)
+def test_records_are_of_runs_that_ended_and_of_the_data_they_name(path):
+    records = read_records(path)
+    names = {line.name for line in STUDIES[path.stem].lines}
+    assert {one["method"] for one in records} <= names
+    fingerprints = {(one["data"]["name"], one["data"]["fingerprint"]) for one in records}
+    assert len(dict(fingerprints)) == len(fingerprints)
+    assert any(one["status"] == "done" for one in records)
+
+
+def test_methods_stand_in_the_order_of_the_study(tmp_path):
+    study = STUDIES["table3"]
+    kept = [record(name, data="debian") for name in ("REFRAG block", "Parabel")]
+    findings = findings_of(study, kept)
+    assert [one.method for one in findings.results] == ["Parabel", "REFRAG block"]
+    write_records(tmp_path, findings)
+    again = read_records(tmp_path / "records" / "table3.jsonl")
+    assert [one["method"] for one in again] == ["Parabel", "REFRAG block"]
+    page = results_page(study, again)
+    assert page.startswith("# Re-ranking for rare labels\n")
+    assert page.index("| Parabel |") < page.index("| REFRAG block |")
+    assert "defrag reproduce table3" in page
