@@ -55,10 +55,13 @@ def test_only_what_is_missing_is_run(corpus, tmp_path, monkeypatch):
     lines = path.read_text().splitlines()
     path.write_text("\n".join([lines[0], lines[2]]) + "\n")
     started = []
-    real = runner_module._run
-    monkeypatch.setattr(
-        runner_module, "_run", lambda job, *rest: started.append(job.seed) or real(job, *rest)
-    )
+    real = runner_module._start
+
+    def start(job, *rest, **options):
+        started.append(job.seed)
+        return real(job, *rest, **options)
+
+    monkeypatch.setattr(runner_module, "_start", start)
     again = run(jobs, corpus, Store(tmp_path))
     assert started == [1]
     assert [one["metrics"] for one in again] == [one["metrics"] for one in first]
@@ -106,6 +109,35 @@ def test_a_process_that_dies_is_told(code, err, expected):
 def test_ctrl_c_is_not_a_result():
     with pytest.raises(KeyboardInterrupt):
         runner_module._result(130, "", "")
+
+
+@pytest.mark.slow
+def test_several_runs_at_a_time_give_the_same_records(corpus, tmp_path):
+    jobs = [job_of(corpus, LabelTree(), seed) for seed in range(3)]
+    jobs.insert(1, job_of(corpus, Parabel(-1)))
+    found = run(jobs, corpus, Store(tmp_path / "two"), workers=2)
+    assert [one["status"] for one in found] == ["done", "failed", "done", "done"]
+    assert [one["seed"] for one in found] == [0, 0, 1, 2]
+    (alone,) = run(jobs[:1], corpus, Store(tmp_path / "one"))
+    assert alone["metrics"] == found[0]["metrics"]
+
+
+@pytest.mark.slow
+def test_stopping_ends_the_processes_and_records_nothing_of_them(corpus, tmp_path, monkeypatch):
+    made = []
+    real = runner_module._start
+    monkeypatch.setattr(
+        runner_module, "_start", lambda *a, **o: made.append(real(*a, **o)) or made[-1]
+    )
+    jobs = [job_of(corpus, LabelTree(), seed) for seed in range(20)]
+    running = run_jobs(jobs, corpus, Store(tmp_path), workers=2)
+    next(running)
+    running.close()
+    assert all(process.poll() is not None for process in made)
+    assert len(made) < 8
+    store = Store(tmp_path)
+    assert 1 <= len(store) < 8
+    assert all(store.get(job.key) is None or store.get(job.key)["status"] == "done" for job in jobs)
 
 
 @pytest.mark.slow

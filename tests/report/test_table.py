@@ -29,7 +29,7 @@ def test_equal_as_written_is_equally_good():
 
 
 def test_published_numbers_do_not_compete():
-    paper = Row.of_paper("theirs", P_1=99.0)
+    paper = Row("theirs", {"P@1": Statistic(99.0, None, 1)}, published=True)
     ours = [Row(name, {"P@1": Statistic(value, None, 1)}) for name, value in (("a", 1), ("b", 2))]
     table = Table("t", [COLUMNS["P@1"]], [paper, *ours])
     assert table.best(COLUMNS["P@1"]) == {2}

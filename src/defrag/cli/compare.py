@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from defrag.experiments.store import Record
 
-__all__ = ["HELP", "compare", "run_and_tell"]
+__all__ = ["HELP", "WorkersFlag", "command_line", "compare", "run_and_tell", "write_text"]
 
 HELP = (
     "Train, evaluate and compare methods on your data: matrices, or texts with label names.\n\n"
@@ -45,6 +45,8 @@ HELP = (
     "defrag compare train.jsonl test.jsonl --agglomerate none --seeds 3",
     "defrag compare train.txt test.txt --rerank none,identity --impute none,blend --json",
 )
+
+WorkersFlag = Annotated[int, typer.Option(min=1, help="Number of runs at a time.")]
 
 _COLUMNS = ("P@1", "P@3", "P@5", "PSP@5", "train_cpu", "predict_ms", "model_bytes")
 
@@ -86,6 +88,7 @@ def compare(
     ] = None,
     retry: Annotated[bool, typer.Option("--retry", help="Run again what has failed.")] = False,
     n_jobs: Annotated[int, typer.Option(min=1, help="Number of threads of each run.")] = 1,
+    workers: WorkersFlag = 1,
     train_labels: Annotated[
         str | None, typer.Option(metavar="FILE", help="Labels of TRAIN, if it has features only.")
     ] = None,
@@ -130,7 +133,7 @@ def compare(
         for method in methods
         for seed in range(seeds)
     ]
-    pairs = run_and_tell(jobs, corpus, store, limit=limit, retry=retry)
+    pairs = run_and_tell(jobs, corpus, store, limit=limit, retry=retry, workers=workers)
     results = collect(pairs)
     page = comparison_page(f"Methods compared on {corpus.facts.name}", results, command_line())
     write_text(report, page.to_html)
@@ -145,13 +148,19 @@ def compare(
 
 
 def run_and_tell(
-    jobs: list[Job], corpus: Corpus, store: Store, *, limit: float | None, retry: bool
+    jobs: list[Job],
+    corpus: Corpus,
+    store: Store,
+    *,
+    limit: float | None,
+    retry: bool,
+    workers: int,
 ) -> list[tuple[Job, Record]]:
     """Run jobs and print on a terminal what is run, what is known and what fails."""
     pairs = []
     to_run = [job for job in jobs if not is_stored(job, store, limit=limit, retry=retry)]
     print_message(f"{len(jobs)} runs, {len(jobs) - len(to_run)} of them in {store.folder} already")
-    running = iter(run_jobs(jobs, corpus, store, limit=limit, retry=retry))
+    running = run_jobs(jobs, corpus, store, limit=limit, retry=retry, workers=workers)
     for place, job in enumerate(jobs, 1):
         with progress_pulse(f"[{place}/{len(jobs)}] {job.method}, seed {job.seed}"):
             pair = next(running)

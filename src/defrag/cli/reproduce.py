@@ -11,7 +11,7 @@ from rich.console import Console
 
 from defrag._progress import progress_pulse
 from defrag.cli._console import JsonFlag, escaped, examples, print_json, print_message
-from defrag.cli.compare import command_line, run_and_tell, write_text
+from defrag.cli.compare import WorkersFlag, command_line, run_and_tell, write_text
 from defrag.experiments import Corpus, Store
 from defrag.experiments.planning import plan
 from defrag.experiments.studies import STUDIES, Study
@@ -75,6 +75,7 @@ def reproduce(
         ),
     ] = None,
     retry: Annotated[bool, typer.Option("--retry", help="Run again what has failed.")] = False,
+    workers: WorkersFlag = 2,
     as_json: JsonFlag = False,
 ) -> None:
     """Run tables and figures of the paper."""
@@ -88,7 +89,9 @@ def reproduce(
     store = Store(records)
     found = {study.name: Findings(study, [], []) for study in studies}
     for place in wanted:
-        _run_on(place, studies, found, store, budget=seconds, seeds=seeds, retry=retry)
+        _run_on(
+            place, studies, found, store, budget=seconds, seeds=seeds, retry=retry, workers=workers
+        )
     findings = [one for one in found.values() if one.results or one.remarks]
     page = study_page(f"Reproduced: {name}", command_line(), findings)
     write_text(report, page.to_html)
@@ -136,6 +139,7 @@ def _run_on(
     budget: float | None,
     seeds: int | None,
     retry: bool,
+    workers: int,
 ) -> None:
     """Run all studies that are about a data set, and add what came out."""
     mine = [study for study in studies if place in study.data]
@@ -152,7 +156,9 @@ def _run_on(
         print_message(f"{study.name} on {place}: {study.title}")
         planned = plan(study, corpus, budget=budget, seeds=seeds, store=store)
         limit = None if budget is None else 4 * budget
-        pairs = run_and_tell(planned.jobs, planned.corpus, store, limit=limit, retry=retry)
+        pairs = run_and_tell(
+            planned.jobs, planned.corpus, store, limit=limit, retry=retry, workers=workers
+        )
         found[study.name] = _extended(found[study.name], collect(pairs), planned.remarks)
 
 

@@ -74,7 +74,7 @@ PUBLISHED: list[Published] = [
         "Parabel": "81.73/68.78/57.44",
         "Bonsai": "82.30/69.55/58.35",
         "DiSMEC": "82.40/68.50/57.70",
-    }, "The page of 2019; later releases of the same programs differ from it by as much."),
+    }, "Later runs of the same programs, the paper's too, differ from that page by as much."),
     *_rows(_PAGE, 0.7, {"FastXML": "71.36/59.90/50.39"}),
     *_rows(_PAGE, None, {
         "PPDSparse": "83.83/70.72/59.21",

@@ -1,4 +1,4 @@
-"""Running jobs: one process after the other, and only what the store does not have."""
+"""Running jobs: each in a process, and only what the store does not have."""
 
 from __future__ import annotations
 
@@ -7,12 +7,16 @@ import os
 import signal
 import subprocess
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from defrag.experiments.attempt import now
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from concurrent.futures import Future
     from pathlib import Path
 
     from defrag.experiments.corpus import Corpus
@@ -31,6 +35,7 @@ def run_jobs(
     *,
     limit: float | None = None,
     retry: bool = False,
+    workers: int = 1,
 ) -> Iterator[tuple[Job, Record]]:
     """Run the jobs on a corpus that the store does not have, and yield all records.
 
@@ -47,6 +52,8 @@ def run_jobs(
     retry : bool, default=False
         Whether runs that have failed are run again. Those that were ended by a lower limit
         always are.
+    workers : int, default=1
+        Number of runs at a time. Runs disturb each other's times a little.
 
     Yields
     ------
@@ -58,14 +65,16 @@ def run_jobs(
         if job.data.fingerprint != corpus.facts.fingerprint:
             raise ValueError(f"the job {job.method!r} is about {job.data.name}, "
                              f"not about {corpus.facts.name}")  # fmt: skip
-    if all(is_stored(job, store, limit=limit, retry=retry) for job in wanted):
+    missing = [job for job in wanted if not is_stored(job, store, limit=limit, retry=retry)]
+    if not missing:  # the processes' files need not be written
         for job in wanted:
             yield job, _of(store, job)
         return
-    with corpus.shared() as folder:
+    with corpus.shared() as folder, closing(_Crew(folder, store, limit, workers)) as crew:
+        running = {job.key: crew.submit(job) for job in missing}
         for job in wanted:
-            if not is_stored(job, store, limit=limit, retry=retry):
-                store.append({**job.to_json(), **_run(job, folder, limit)})
+            if job.key in running:
+                running[job.key].result()
             yield job, _of(store, job)
 
 
@@ -88,11 +97,47 @@ def _of(store: Store, job: Job) -> Record:
     return record
 
 
-def _run(job: Job, folder: Path, limit: float | None) -> dict[str, Any]:
-    """Run a job in a process and return the rest of its record."""
-    shown = sys.stderr.isatty()
+class _Crew:
+    """Threads that wait for processes; closing ends what still runs, and records nothing of it."""
+
+    def __init__(self, folder: Path, store: Store, limit: float | None, workers: int) -> None:
+        self._folder, self._store, self._limit = folder, store, limit
+        self._threads = ThreadPoolExecutor(workers)
+        self._lock, self._stopped = threading.Lock(), threading.Event()
+        self._processes: set[subprocess.Popen[str]] = set()
+        # Bars of several runs would be drawn over each other.
+        self._shown = workers == 1 and sys.stderr.isatty()
+
+    def close(self) -> None:
+        """End all processes and threads."""
+        self._stopped.set()
+        self._threads.shutdown(wait=False, cancel_futures=True)
+        with self._lock:
+            for process in self._processes:
+                process.kill()
+        self._threads.shutdown(wait=True)
+
+    def submit(self, job: Job) -> Future[None]:
+        """Run a job when a thread is free, and keep its record."""
+        return self._threads.submit(self._work, job)
+
+    def _work(self, job: Job) -> None:
+        process = _start(job, self._folder, shown=self._shown)
+        with self._lock:
+            self._processes.add(process)
+            if self._stopped.is_set():
+                process.kill()
+        result = _wait(process, job, self._limit)
+        with self._lock:
+            self._processes.discard(process)
+            if not self._stopped.is_set():
+                self._store.append({**job.to_json(), **result, "finished": now()})
+
+
+def _start(job: Job, folder: Path, *, shown: bool) -> subprocess.Popen[str]:
+    """Start the process of a job."""
     environment = {**os.environ, **dict.fromkeys(_THREADS, str(max(1, job.n_jobs)))}
-    process = subprocess.Popen(  # noqa: S603 - this program itself
+    return subprocess.Popen(  # noqa: S603 - this program itself
         [sys.executable, "-m", "defrag.experiments.worker", os.fspath(folder)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -100,16 +145,17 @@ def _run(job: Job, folder: Path, limit: float | None) -> dict[str, Any]:
         env=environment,
         text=True,
     )
+
+
+def _wait(process: subprocess.Popen[str], job: Job, limit: float | None) -> dict[str, Any]:
+    """Return the result of a process, or why there is none."""
     try:
         out, err = process.communicate(json.dumps(job.to_json()), timeout=limit)
-        result = _result(process.returncode, out, err)
+        return _result(process.returncode, out, err)
     except subprocess.TimeoutExpired:
-        result = {"status": "failed", "error": f"took longer than {limit:g} s", "limit": limit}
-    finally:
-        # Also after Ctrl-C: no run goes on without anybody to keep its result.
         process.kill()
         process.communicate()
-    return {**result, "finished": now()}
+        return {"status": "failed", "error": f"took longer than {limit:g} s", "limit": limit}
 
 
 def _result(code: int, out: str, err: str | None) -> dict[str, Any]:

@@ -87,8 +87,7 @@ class Section:
         for block in self.blocks:
             parts.append(block.to_html())
             if isinstance(block, Table):
-                items = [*block.notes, "★ best of our own numbers in a column.", *block.legend]
-                parts.append(_list(items))
+                parts.append(_list(["★ best of our own numbers in a column.", *block.legend]))
         if self.plots:
             parts.append(f'<div class="figures">{"".join(p.to_html() for p in self.plots)}</div>')
         return "\n".join([*parts, "</section>"])
@@ -101,7 +100,7 @@ class Section:
                 parts.append(f"**{block.title}**\n")
             parts.append(block.to_markdown())
             if isinstance(block, Table):
-                parts += ["".join(f"{line}\n" for line in [*block.notes, *block.legend])]
+                parts.append("".join(f"{line}\n" for line in block.legend))
         return "\n".join(part for part in parts if part)
 
 

@@ -52,7 +52,7 @@ def results_page(study: Study, records: Sequence[Record]) -> str:
     parts = [f"# {study.title}\n", f"{study.text}\n"]
     legend: dict[str, None] = {}
     for table in study_tables(findings):
-        parts += [f"## {table.title.rpartition(': ')[2]}\n", table.to_markdown()]
+        parts += [f"## {table.title.removeprefix(f'{study.title}: ')}\n", table.to_markdown()]
         legend |= dict.fromkeys(table.legend)
     parts.append("Bold: best of our own numbers in a column. " + " ".join(legend) + "\n")
     compared = [f"- {check.sentence()}\n" for check in checks(findings.results)]

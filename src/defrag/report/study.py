@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from html import escape
-from typing import TYPE_CHECKING
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
 
 from defrag.experiments.published import PUBLISHED
 from defrag.experiments.summary import Statistic
-from defrag.report.columns import COLUMNS
+from defrag.report.columns import COLUMNS, Column
 from defrag.report.comparison import run_facts
 from defrag.report.figures import FIGURES
 from defrag.report.page import Facts, Html, Page, Section
@@ -104,7 +105,50 @@ def study_tables(findings: Findings) -> list[Table]:
                 if (one.data, one.method) == (data, row.name) and _shows(one, plain)
             ]
         tables.append(Table(plain.title, plain.columns, rows))
+        tables += [
+            Table(f"{plain.title}, {title}", columns, list(numbers))
+            for title, columns, numbers in (_by_share(mine), _by_frequency(mine))
+            if numbers
+        ]
     return tables
+
+
+def _by_share(results: Sequence[Result]) -> tuple[str, list[Column], list[Row]]:
+    """Return P@1 by the fraction of features that is missing, if it was measured."""
+    found = [(result, _field(result, "erasure")) for result in results]
+    names = [f"{share:.0%}" for _, values in found[:1] for share in values.get("shares", ())]
+    columns = [Column(f"missing {name}", f"{name} missing", 1, "most") for name in names]
+    rows = [
+        Row(result.method, _numbers(columns, values["P@1"])) for result, values in found if values
+    ]
+    return "P@1 when features are missing", columns, rows
+
+
+def _by_frequency(results: Sequence[Result]) -> tuple[str, list[Column], list[Row]]:
+    """Return macro precision by the frequency of labels, if it was measured."""
+    found = [(result, _field(result, "rare")) for result in results]
+    edges = [edge for _, values in found[:1] for edge in values.get("edges", ())]
+    columns = [Column(f"to {high}", f"{low}-{high}%", 1, "most") for low, high in pairwise(edges)]
+    rows = [
+        Row(result.method, _numbers(columns, values["precision"]))
+        for result, values in found
+        if values
+    ]
+    return "macro P@1 from frequent to rare labels", columns, rows
+
+
+def _field(result: Result, name: str) -> dict[str, Any]:
+    """Return what the first run that did not fail has measured, or nothing."""
+    found = [record.get(name) for record in result.records if record["status"] == "done"]
+    return next((values for values in found if values), {})
+
+
+def _numbers(columns: Sequence[Column], values: Sequence[float | None]) -> dict[str, Statistic]:
+    return {
+        column.key: Statistic(value, None, 1)
+        for column, value in zip(columns, values, strict=True)
+        if value is not None
+    }
 
 
 def study_page(title: str, command: str, all_findings: Sequence[Findings]) -> Page:

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from defrag.experiments.summary import Statistic
 from defrag.report.columns import COLUMNS
 
 if TYPE_CHECKING:
@@ -14,7 +13,7 @@ if TYPE_CHECKING:
 
     from rich.table import Table as RichTable
 
-    from defrag.experiments.summary import Result
+    from defrag.experiments.summary import Result, Statistic
     from defrag.report.columns import Column
 
 __all__ = ["Row", "Table", "table_of"]
@@ -41,14 +40,6 @@ class Row:
     note: str | None = None
     published: bool = False
 
-    @staticmethod
-    def of_paper(name: str, **values: float) -> Row:
-        """Return a row of published numbers; ``P_1`` stands for P@1."""
-        named = {
-            key.replace("_", "@", 1): Statistic(value, None, 1) for key, value in values.items()
-        }
-        return Row(name, named, published=True)
-
 
 @dataclass(frozen=True)
 class Table:
@@ -62,14 +53,11 @@ class Table:
         Numbers to show.
     rows : sequence of Row
         Methods, in order.
-    notes : sequence of str
-        Sentences below the table.
     """
 
     title: str
     columns: Sequence[Column]
     rows: Sequence[Row]
-    notes: Sequence[str] = ()
 
     def cell(self, row: Row, column: Column) -> str:
         """Return a number and its deviation as text, or nothing."""
@@ -190,9 +178,7 @@ class Table:
         ]
 
 
-def table_of(
-    title: str, results: Iterable[Result], columns: Sequence[str], notes: Sequence[str] = ()
-) -> Table:
+def table_of(title: str, results: Iterable[Result], columns: Sequence[str]) -> Table:
     """Return the table of some results.
 
     Parameters
@@ -203,15 +189,13 @@ def table_of(
         Methods, in order.
     columns : sequence of str
         Keys of ``COLUMNS``.
-    notes : sequence of str
-        Sentences below the table.
     """
     rows = []
     for result in results:
         numbers = result.statistics
         note = None if numbers else "failed: " + "; ".join(result.errors)
         rows.append(Row(result.method, numbers, note))
-    return Table(title, [COLUMNS[key] for key in columns], rows, notes)
+    return Table(title, [COLUMNS[key] for key in columns], rows)
 
 
 def _cells(texts: list[str]) -> list[str]:
