@@ -60,7 +60,6 @@ class Vocabulary {
     std::int32_t find(std::string_view word, std::uint64_t hash) const {
         return slots_.empty() ? kNone : slots_[probe(word, hash)].id;
     }
-    std::int32_t find(std::string_view word) const { return find(word, hash_bytes(word)); }
 
     /// The number of a string, which is added if it is new.
     std::int32_t intern(std::string_view word, std::uint64_t hash);
