@@ -67,7 +67,7 @@ def read(name: str) -> tuple[sparse.csr_array, ...]:
     if name == "bibtex":
         parts = [
             read_xmc(folder / "fixtures" / f"bibtex_{part}X.txt",
-                     labels=folder / "fixtures" / f"bibtex_{part}Y.txt")
+                     labels_path=folder / "fixtures" / f"bibtex_{part}Y.txt")
             for part in ("train", "test")
         ]  # fmt: skip
         return (*parts[0], *parts[1])

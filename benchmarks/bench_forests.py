@@ -16,7 +16,6 @@ Data are `eurlex-4k`, `bibtex` and `debian`; the first two are read from the fol
 from __future__ import annotations
 
 import argparse
-import os
 import resource
 import tempfile
 import time
@@ -25,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bench_embeddings import read
 from common import cpu_seconds
 from defrag import (
     CRAFTML,
@@ -35,9 +35,7 @@ from defrag import (
     LabelTree,
     PfastreXML,
     load,
-    load_dataset,
     metrics,
-    read_xmc,
 )
 from focus_runs import model_bytes, single_row_ms
 
@@ -61,19 +59,6 @@ GROUPS: dict[str, Any] = {
 }
 PAPER = {"none": "70.41/59.22/50.56, 0.26 GB", "table": "68.50/56.57/47.78, 0.19 GB"}
 MEASURES = ("P@1", "P@3", "P@5", "PSP@1", "PSP@3", "PSP@5")
-
-
-def read(name: str) -> Data:
-    """Return points and labels, first those to train on."""
-    if name != "bibtex":
-        data = load_dataset(name)
-        return data.train.X, data.train.Y, data.test.X, data.test.Y
-    folder = Path(os.environ["DEFRAG_DATA"]) / "fixtures"
-    train, test = (
-        read_xmc(folder / f"bibtex_{part}X.txt", labels_path=folder / f"bibtex_{part}Y.txt")
-        for part in ("train", "test")
-    )
-    return (*train, *test)
 
 
 def print_row(title: str, model: Any, data: Data, seeds: list[int]) -> None:

@@ -20,6 +20,7 @@ __all__ = [
     "reranked_scores",
     "sides_of_points",
     "stream",
+    "wrong_leaves",
 ]
 
 MASK = 2**64 - 1
@@ -204,6 +205,23 @@ def leaf_of(forest, tree, row):
             child = products.index(max(products))
         node = int(forest.first_child[node]) + child
     return node
+
+
+def wrong_leaves(forest, rows, labels):
+    """Return the leaves that are not the mean of the rows that reach them, and those that are."""
+    wrong, right = [], []
+    for tree in range(forest.n_trees):
+        leaves = np.array([leaf_of(forest, tree, row) for row in rows])
+        for leaf in range(forest.tree_ptr[tree], forest.tree_ptr[tree + 1]):
+            if forest.n_children[leaf]:
+                continue
+            found = np.zeros(labels.shape[1])
+            part = slice(forest.leaf_ptr[leaf], forest.leaf_ptr[leaf + 1])
+            found[forest.labels[forest.outputs[part]]] = forest.values[part]
+            reached = labels[leaves == leaf]
+            same = len(reached) and np.allclose(found, reached.mean(axis=0), rtol=1e-6)
+            (right if same else wrong).append(leaf)
+    return wrong, right
 
 
 def forest_scores(forest, rows, n_labels):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from sklearn.base import clone
@@ -16,10 +16,10 @@ from defrag.classifiers._cost import Cost
 from defrag.trees.seeds import member_seeds
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from collections.abc import Callable
 
-    from defrag._native import Forest
-    from defrag.typing import Csr, Floats, Ids, Progress
+    from defrag._native import CraftmlOptions, FastxmlOptions, Forest
+    from defrag.typing import Csr, Floats, Ids
 
 __all__ = ["ForestClassifier"]
 
@@ -39,16 +39,12 @@ class ForestClassifier(Classifier):
     verbose: int
     forest_: Forest
 
+    train_trees: ClassVar[Callable[..., Forest]]
+    """The kernel that grows a tree per key."""
+
     @abstractmethod
-    def _grow(
-        self,
-        X: Csr,
-        Y: Csr,
-        label_weights: Floats,
-        keys: NDArray[np.uint64],
-        progress: Progress | None,
-    ) -> Forest:
-        """Grow a tree per key on points, unit rows that have labels."""
+    def _options(self, X: Csr) -> FastxmlOptions | CraftmlOptions:
+        """Return the options of the kernel for points X, unit rows that have labels."""
 
     def _label_weights(self, Y: Csr) -> Floats:
         """Return the weight of each label when labels are ranked."""
@@ -63,7 +59,15 @@ class ForestClassifier(Classifier):
             X, Y = X[labelled], Y[labelled]
         keys = np.array(member_seeds(seed, self.n_trees), dtype=np.uint64)
         with progress_bar("growing trees", enabled=self.verbose > 0) as progress:
-            self.forest_ = self._grow(X, Y, label_weights, keys, progress)
+            self.forest_ = type(self).train_trees(
+                X,
+                Y,
+                label_weights,
+                keys,
+                self._options(X),
+                n_threads=_native.n_threads(self.n_jobs),
+                progress=progress,
+            )
 
     def rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:  # noqa: ARG002 - always is
         """Return the best labels of each row; see :meth:`Classifier.rank`."""

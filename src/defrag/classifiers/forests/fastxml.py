@@ -11,11 +11,7 @@ from defrag._parameters import Float, Int
 from defrag.classifiers.forests._base import ForestClassifier
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from defrag._native import Forest
-    from defrag.typing import Csr, Floats, Progress, Seed
+    from defrag.typing import Csr, Seed
 
 __all__ = ["FastXML"]
 
@@ -79,6 +75,7 @@ class FastXML(ForestClassifier):
     """
 
     seconds_per_step: ClassVar[float] = 2.5e-8
+    train_trees = staticmethod(_native.train_fastxml)
     normalized_gains: ClassVar[bool] = True
     """Whether the sides of a node maximise the nDCG of a point, or its DCG."""
 
@@ -110,23 +107,12 @@ class FastXML(ForestClassifier):
         "verbose": Int(0),
     }
 
-    def _grow(
-        self,
-        X: Csr,
-        Y: Csr,
-        label_weights: Floats,
-        keys: NDArray[np.uint64],
-        progress: Progress | None,
-    ) -> Forest:
-        options = FastxmlOptions(
+    def _options(self, X: Csr) -> FastxmlOptions:  # noqa: ARG002 - the same for all points
+        return FastxmlOptions(
             max_leaf_size=self.max_leaf_size,
             leaf_labels=self.leaf_labels,
             cost=self.C,
             normalized=self.normalized_gains,
-        )
-        threads = _native.n_threads(self.n_jobs)
-        return _native.train_fastxml(
-            X, Y, label_weights, keys, options, n_threads=threads, progress=progress
         )
 
     def _levels(self, n_leaves: float) -> float:
