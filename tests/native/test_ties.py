@@ -66,6 +66,38 @@ def test_of_equal_entries_imputation_keeps_those_of_smaller_features():
     assert found.indices.tolist() == [0, 1, 2]
 
 
+@pytest.mark.parametrize(
+    ("room", "n_kept"),
+    [
+        ({"max_growth": 1}, 1),
+        ({"max_growth": 1, "usual_size": 5}, 5),
+        ({"max_growth": 3, "usual_size": 2}, 3),
+        ({"max_growth": 3, "max_entries": 2}, 2),
+        ({"max_growth": 0}, 9),
+    ],
+)
+def test_entries_that_imputation_keeps(room, n_kept):
+    lists = sparse.csr_array(np.float32(np.full((9, 9), 0.5)))
+    row = sparse.csr_array(np.float32([[0, 0, 0, 0, 1, 0, 0, 0, 0]]))
+    assert Companions(lists).impute(row, None, n_threads=1, **room).nnz == n_kept
+
+
+def test_companions_met_late_and_features_never_met():
+    # All are equally strong; those of small numbers come after a first cut, in another row.
+    rows = np.zeros((2, 100), dtype=np.float32)
+    rows[0, [9, *range(20, 40)]] = rows[1, [*range(6), 9, *range(40, 54)]] = 1.0
+    lists = Companions.of_rows(sparse.csr_array(rows), 2, seed=0, n_threads=1).lists
+    assert lists[[9]].indices.tolist() == [0, 1, 9]
+    assert lists[[60]].nnz == 0
+
+
+@pytest.mark.parametrize(
+    "text", [b"18446744073709551617", b"18446744073709551617e-3", b"0.18446744073709551617"]
+)
+def test_digits_beyond_64_bits_count(text):
+    assert _native.parse_values(text)[0] == np.float32(float(text))
+
+
 def test_equal_items_are_split_by_id_however_many_there_are():
     # More than 65,536 items are counted by the leading bits of their scores.
     for n_items in (7, 70_001):

@@ -1,0 +1,64 @@
+"""Properties of whole processes: equal bits, forks, memory."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from defrag import LabelTree, load
+from tests.contract.subject import answer_bits, small_data
+from tests.helpers.isolation import SANITIZED, run_in_child
+
+DIGEST = """
+import hashlib, pathlib, sys, warnings
+warnings.simplefilter("ignore")
+from tests.contract.subject import file_bytes, subjects
+whole = hashlib.sha256()
+for subject in subjects():
+    whole.update(file_bytes(subject.fitted(), pathlib.Path(sys.argv[1])))
+print(whole.hexdigest())
+"""
+
+
+@pytest.mark.slow
+def test_models_have_the_same_bits_in_every_process(tmp_path):
+    digests = set()
+    for hash_seed in ("0", "1", "random"):
+        done = subprocess.run(
+            [sys.executable, "-c", DIGEST, tmp_path], check=True, capture_output=True, text=True,
+            env={**os.environ, "PYTHONHASHSEED": hash_seed}, cwd=Path(__file__).parents[1],
+        )  # fmt: skip
+        assert "leak" not in done.stderr  # what nanobind says at the end of a process
+        digests.add(done.stdout)
+    assert len(digests) == 1
+
+
+def test_forked_children_fit_and_predict():
+    X, Y = small_data()
+    model = LabelTree(2, random_state=0, n_jobs=3).fit(X, Y)
+    wanted = answer_bits(model)
+
+    def child(_step):
+        assert answer_bits(model) == wanted
+        assert answer_bits(LabelTree(2, random_state=0, n_jobs=3).fit(X, Y)) == wanted
+
+    for _ in range(20):
+        run_in_child(child, seconds=60)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(SANITIZED, reason="a sanitizer keeps freed memory")
+def test_memory_does_not_grow(tmp_path):
+    X, Y = small_data()
+    path, sizes = tmp_path / "model.safetensors", []
+    for _ in range(200):
+        LabelTree(random_state=0, n_jobs=2).fit(X, Y).save(path)
+        load(path).predict_topk(X)
+        pages = int(Path("/proc/self/statm").read_text().split()[1])
+        sizes.append(pages * os.sysconf("SC_PAGESIZE"))
+    assert np.median(sizes[-20:]) - np.median(sizes[20:40]) < 2 << 20
