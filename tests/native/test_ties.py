@@ -12,7 +12,7 @@ from defrag import _native
 from defrag._validation import canonical_csr
 from defrag.imputation._companions import Companions
 from defrag.trees.balanced import build_tree
-from tests.data import zero_weights
+from tests.data import unit_items, zero_weights
 from tests.oracles.kmeans import kmeans
 from tests.oracles.label_trees import flat_tree
 from tests.oracles.text import assert_same, nearest_float
@@ -106,6 +106,34 @@ def test_equal_items_are_split_by_id_however_many_there_are():
         np.testing.assert_array_equal(tree.order, np.arange(n_items))
 
 
+def test_equal_items_on_both_sides_of_a_cut_are_split_by_id():
+    items = canonical_csr(np.eye(2, dtype=np.float32)[[0, 1, 1, 1, 1, 1]], name="Z")
+    tree, _ = build_tree(items, max_leaf_size=3, starts=np.array([0, 1, 0, 0, 0, 0]))
+    assert tree.order.tolist() == [0, 1, 2, 3, 4, 5]
+
+
+def test_a_split_ends_when_it_gains_too_little():
+    items = unit_items(3, n=400, n_coords=40)
+    rounds = [build_tree(items, max_leaf_size=200, tol=tol)[0].n_rounds[0] for tol in (1.0, 0.0)]
+    assert rounds[0] == 2
+    assert rounds[1] > 2
+
+
+def test_an_empty_item_starts_no_half():
+    items = canonical_csr(np.float32([[1, 0], [1, 0], [1, 0], [0, 0]]), name="Z")
+    for seed in range(8):
+        tree, _ = build_tree(items, max_leaf_size=2, seed=seed)
+        assert tree.order.tolist() == [0, 1, 2, 3]
+        assert tree.n_rounds[0] == 0
+
+
+def test_of_equal_centres_the_first_is_the_nearest():
+    items = canonical_csr(np.ones((5, 2), dtype=np.float32) / np.sqrt(np.float32(2)), name="items")
+    found = _native.spherical_kmeans(items, n_clusters=2, max_rounds=1)
+    assert found.cluster.tolist() == [0] * 5
+    assert found.second.tolist() == [1] * 5
+
+
 def test_clusters_without_items_are_nobodys():
     # Every item twice, and as many clusters as items: half of the clusters become empty.
     items = canonical_csr(np.repeat(np.eye(6, dtype=np.float32), 2, axis=0), name="items")
@@ -137,6 +165,40 @@ def decimals_near_midpoints(n, seed=0):
         digits = round(middle * 10**shift)
         yield f"{digits}e-{shift}".encode()
         yield f"{digits + 1}e-{shift}".encode()
+
+
+def decimals_beside_midpoints(n, seed=1):
+    """Yield decimals of 18 digits, too many for a double, about one of its steps from a middle."""
+    draw = np.random.default_rng(seed)
+    for _ in range(n):
+        low = np.float32(draw.uniform(1, 2) * 2.0 ** draw.integers(-10, 20))
+        middle = (Fraction(float(low)) + Fraction(float(np.nextafter(low, np.float32(3e38))))) / 2
+        shift = 0
+        while middle * 10**shift < 10**17:
+            shift += 1
+        for step in (-0.9, -0.6, 0.6, 0.9):
+            digits = round(middle * (1 + Fraction(step) / 2**52) * 10**shift)
+            yield digits, shift
+
+
+def test_mantissas_that_no_double_holds_are_read_exactly():
+    n_wrong = 0
+    for digits, shift in decimals_beside_midpoints(300):
+        text = f"{digits}e-{shift}".encode()
+        assert _native.parse_values(text)[0] == nearest_float(text)
+        n_wrong += np.float32(float(digits) / 10.0**shift) != nearest_float(text)
+    assert n_wrong > 10  # or nothing would have been tried
+
+
+@pytest.mark.parametrize("text", [b"1" + b"0" * 50, b"0.1e40", b"1" + b"0" * 60 + b"e-5"])
+def test_overflow_is_seen_without_and_with_an_exponent(text):
+    with pytest.raises(_native.ParseError, match="expected a finite number, got"):
+        _native.parse_values(text)
+
+
+@pytest.mark.parametrize("text", [b"0." + b"0" * 60 + b"1", b"0." + b"0" * 70 + b"1e9", b"1e-99"])
+def test_underflow_is_zero_without_and_with_an_exponent(text):
+    assert _native.parse_values(text).tolist() == [0.0]
 
 
 def test_numbers_near_the_middle_of_two_floats_are_rounded_once():
