@@ -232,6 +232,30 @@ def test_nothing_converges_without_a_tolerance_or_on_part_of_the_rows():
         assert (found.violation[found.converged] <= TIGHT.tolerance).all()
 
 
+def test_a_pass_over_the_positives_alone_proves_nothing():
+    X, Y = random_problem(11, n_labels=3)
+    Y = Y.toarray() * (np.arange(60) < 20)[:, None]  # so few have a label that these come first
+    for max_passes in (1, 2):
+        found = solve(X, Y, TIGHT.replace(tolerance=1e9, max_passes=max_passes))
+        assert (found.passes == max_passes).all()
+        assert (found.converged == (max_passes == 2)).all()
+
+
+def test_a_label_that_is_done_at_once_is_not_converged_without_a_tolerance():
+    X, Y = random_problem(11, n_labels=1)
+    nothing = sparse.csr_array(Y.shape, dtype=np.float32)
+    options = TIGHT.replace(offset=True, max_passes=3)
+    assert solve(X, nothing, options).violation.tolist() == [0.0]
+    assert solve(X, nothing, options).converged.all()
+    assert not solve(X, nothing, options.replace(tolerance=0.0)).converged.any()
+
+
+def test_the_work_goes_on_until_every_label_is_done():
+    X, Y = random_problem(11)
+    Y = sparse.csr_array(sparse.hstack([Y, sparse.csr_array((Y.shape[0], 1), dtype=np.float32)]))
+    assert solve(X, Y, TIGHT.replace(offset=True)).converged.all()
+
+
 def test_unknown_names_and_values_are_refused():
     with pytest.raises(TypeError, match="incompatible function arguments"):
         SolverOptions(loss="logistic")
