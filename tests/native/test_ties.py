@@ -82,6 +82,17 @@ def test_entries_that_imputation_keeps(room, n_kept):
     assert Companions(lists).impute(row, None, n_threads=1, **room).nnz == n_kept
 
 
+def test_the_first_group_and_label_out_of_range_are_refused():
+    X = sparse.csr_array(np.ones((2, 3), dtype=np.float32))
+    groups = np.arange(3, dtype=np.int32)
+    with pytest.raises(ValueError, match="feature 2 is in group 2, but there are 2"):
+        _native.agglomerate(X, groups, n_groups=2, mean_nonzero=False, scale=None, n_threads=1)
+    positives = sparse.csr_array(np.ones((3, 2), dtype=np.float32))
+    tree = flat_tree([[0, 1], [2, 3]])
+    with pytest.raises(ValueError, match="a label tree holds label 3, but there are 3"):
+        _native.train_label_tree(X, positives, tree, _native.SolverOptions(), n_threads=1)
+
+
 def test_companions_met_late_and_features_never_met():
     # All are equally strong; those of small numbers come after a first cut, in another row.
     rows = np.zeros((2, 100), dtype=np.float32)
