@@ -40,13 +40,13 @@ def test_labels_are_ordered_by_the_scores_that_are_given(search):
     weights = zero_weights(tree, 1.0)
     weights.bias[-2:] = 1.0, 1.0 - 1e-5
     rows = sparse.csr_array((1, 7), dtype=np.float32)
-    labels, scores = search(tree, weights, rows, loss="squared_hinge", k=6)
+    labels, scores = search(tree, weights, rows, loss=_native.Loss.squared_hinge, k=6)
     assert scores.tolist() == [[1.0] * 6]
     assert labels.tolist() == [[0, 1, 2, 3, 4, 5]]
 
 
 @pytest.mark.parametrize("search", [_native.beam_search, _native.best_first_search])
-@pytest.mark.parametrize("loss", ["logistic", "squared_hinge"])
+@pytest.mark.parametrize("loss", [_native.Loss.logistic, _native.Loss.squared_hinge])
 def test_margins_that_are_no_numbers_have_a_place(search, loss):
     tree = flat_tree([[5, 3], [4, 2], [1, 0]])
     weights = zero_weights(tree, 1.0)
@@ -56,7 +56,7 @@ def test_margins_that_are_no_numbers_have_a_place(search, loss):
     assert sorted(labels[0].tolist()) == [0, 1, 2, 3, 4, 5]
     assert np.isfinite(scores).all()
     assert (np.diff(scores[0]) <= 0).all()
-    assert (scores[0][np.isin(labels[0], [0, 5, 3])] == 0).all() == (loss == "logistic")
+    assert (scores[0][np.isin(labels[0], [0, 5, 3])] == 0).all() == (loss == _native.Loss.logistic)
 
 
 def test_of_equal_entries_imputation_keeps_those_of_smaller_features():
@@ -86,7 +86,7 @@ def test_the_first_group_and_label_out_of_range_are_refused():
     X = sparse.csr_array(np.ones((2, 3), dtype=np.float32))
     groups = np.arange(3, dtype=np.int32)
     with pytest.raises(ValueError, match="feature 2 is in group 2, but there are 2"):
-        _native.agglomerate(X, groups, n_groups=2, mean_nonzero=False, scale=None, n_threads=1)
+        _native.agglomerate(X, groups, n_groups=2, n_threads=1)
     positives = sparse.csr_array(np.ones((3, 2), dtype=np.float32))
     tree = flat_tree([[0, 1], [2, 3]])
     with pytest.raises(ValueError, match="a label tree holds label 3, but there are 3"):
