@@ -93,6 +93,22 @@ def test_the_first_group_and_label_out_of_range_are_refused():
         _native.train_label_tree(X, positives, tree, _native.SolverOptions(), n_threads=1)
 
 
+def test_of_equal_entries_a_product_keeps_the_first():
+    one, many = (sparse.csr_array(np.ones((1, n), dtype=np.float32)) for n in (1, 9))
+    assert _native.multiply(one, many, max_entries=4, n_threads=1).indices.tolist() == [0, 1, 2, 3]
+
+
+def test_entries_as_small_as_the_threshold_are_dropped():
+    row = sparse.csr_array(np.float32([[3, 4]]))
+    for threshold, kept in ((0.6, [1]), (0.59, [0, 1]), (0.8, [])):
+        found = _native.scale_rows(row, threshold=np.float32(threshold), n_threads=1)
+        assert found.indices.tolist() == kept
+
+
+def test_labels_side_by_side_are_one():
+    assert_same(b"1 1 4\n1,2,2,3,3,3 0:1\n", "combined")
+
+
 def test_companions_met_late_and_features_never_met():
     # All are equally strong; those of small numbers come after a first cut, in another row.
     rows = np.zeros((2, 100), dtype=np.float32)
