@@ -20,6 +20,7 @@ SMALL = {"cluster_size": 40, "labels_per_cluster": 8, "random_state": 0}
 BASES = [DiSMEC(), LEML(10), LabelTree(1, max_leaf_size=4)]
 
 
+@pytest.mark.slow  # one configuration of each is in the contract
 @parametrize_with_checks([LPSR(cluster_size=20), LPSR(LabelTree(), cluster_size=20)])
 def test_scikit_learn_contract(estimator, check):
     check(estimator)

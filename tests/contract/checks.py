@@ -9,7 +9,6 @@ CHECKS = [
     *inputs.CHECKS,
     *refits.CHECKS,
     *threads.CHECKS,
-    *hostile.CHECKS,
     *explanations.CHECKS,
     *names.CHECKS,
     *shapes.CHECKS,

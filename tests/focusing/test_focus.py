@@ -142,6 +142,7 @@ def test_bad_parts():
         Focus().fit(X, None)
 
 
+@pytest.mark.slow  # one configuration of each is in the contract
 @parametrize_with_checks([Focus(), Focused()])
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
