@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 
 #include "core/arrays.hpp"
@@ -44,11 +43,5 @@ CsrState inspect(const CsrView& matrix, std::int64_t n_stored);
 /// from 0 to at most `n_stored` entries, and every column that they name is in [0, n_cols).
 /// Kernels read memory by these numbers. O(rows + entries), at the speed of memory.
 void check_csr(const CsrView& matrix, std::int64_t n_stored);
-
-/// Index helper for containers of the standard library, which count in size_t.
-template <class Integer>
-constexpr std::size_t at(Integer i) {
-    return static_cast<std::size_t>(i);
-}
 
 }  // namespace defrag

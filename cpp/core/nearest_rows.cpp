@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <vector>
 
 #include "core/ranking.hpp"
 
@@ -18,63 +17,59 @@ constexpr std::int64_t kVoteGrain = 64;
 constexpr std::int64_t kSpare = 32;
 constexpr std::int64_t kRoom = std::int64_t{1} << 18;
 
-std::size_t size_of(std::int64_t n) { return static_cast<std::size_t>(n); }
-
-/// The n_best best of what is offered, in room for twice as many: what is surely not among them
-/// is turned away by one comparison, the rest is thrown out whenever the room is full.
+/// The n_best best candidates, in room for twice as many: a candidate that is surely not among
+/// them costs one comparison, and the others are thinned out whenever the room is full.
 class TopBuffer {
  public:
-    TopBuffer(Scored* room, std::int64_t n_best, std::int64_t capacity)
-        : room_(room), n_best_(n_best), capacity_(capacity) {}
+    TopBuffer(std::int64_t n_best, std::int64_t capacity) : n_best_(n_best), capacity_(capacity) {
+        items_.reserve(capacity);
+    }
 
     /// Whether a score can still be among the best; of equal scores the first offered ids win,
-    /// since ids rise.
+    /// since ids increase.
     bool admits(float score) const { return !bounded_ || score > bound_; }
 
     void offer(float score, std::int32_t id) {
-        // What is no number cannot be put in order, and is nobody's neighbour.
+        // NaN cannot be ordered.
         if (!admits(score) || std::isnan(score)) return;
-        room_[size_++] = {score, id};
-        if (size_ == capacity_) shrink();
+        items_.push_back({score, id});
+        if (items_.size() == capacity_) shrink();
     }
 
-    /// Puts the best in order and returns how many there are.
-    std::int64_t finish() {
-        if (size_ > n_best_) shrink();
-        std::sort(room_, room_ + size_, better);
-        return size_;
+    /// Returns the best, in order.
+    const Vector<Scored>& finish() {
+        top_n(items_, n_best_, better);
+        std::sort(items_.begin(), items_.end(), better);
+        return items_;
     }
 
  private:
     void shrink() {
-        if (n_best_ < size_) std::nth_element(room_, room_ + n_best_ - 1, room_ + size_, better);
-        size_ = std::min(size_, n_best_);
-        bound_ = room_[n_best_ - 1].score;
+        top_n(items_, n_best_, better);
+        bound_ = std::max_element(items_.begin(), items_.end(), better)->score;
         bounded_ = true;
     }
 
-    Scored* room_;
+    Vector<Scored> items_;
     std::int64_t n_best_;
     std::int64_t capacity_;
-    std::int64_t size_ = 0;
     float bound_ = 0.0F;
     bool bounded_ = false;
 };
 
 /// Copies what was found and fills up the rest of the line.
-void write_line(const Scored* found, std::int64_t n_found, std::int64_t width, std::int32_t* ids,
-                float* scores) {
+void write_line(const Vector<Scored>& found, std::int64_t width, std::int32_t* ids, float* scores) {
     for (std::int64_t i = 0; i < width; ++i) {
-        ids[i] = i < n_found ? found[i].id : -1;
-        scores[i] = i < n_found ? found[i].score : 0.0F;
+        ids[i] = i < found.size() ? found[i].id : -1;
+        scores[i] = i < found.size() ? found[i].score : 0.0F;
     }
 }
 
-/// Adds up the votes of each label, in their order, and returns how many labels there are.
-std::size_t add_up_votes(std::vector<Scored>& votes) {
+/// Replaces the votes of each label by their sum, added in their order.
+void add_up_votes(Vector<Scored>& votes) {
     std::stable_sort(votes.begin(), votes.end(),
                      [](const Scored& a, const Scored& b) { return a.id < b.id; });
-    std::size_t n_labels = 0;
+    std::int64_t n_labels = 0;
     for (const Scored& vote : votes) {
         if (n_labels > 0 && votes[n_labels - 1].id == vote.id) {
             votes[n_labels - 1].score += vote.score;
@@ -83,7 +78,6 @@ std::size_t add_up_votes(std::vector<Scored>& votes) {
         }
     }
     votes.resize(n_labels);
-    return n_labels;
 }
 
 /// Compares queries with all rows.
@@ -111,11 +105,9 @@ class Comparison {
 
     void run(std::int64_t first, std::int64_t last, std::int64_t width, std::int32_t* ids,
              float* scores) const {
-        std::vector<Scored> room(size_of((last - first) * capacity_));
-        std::vector<TopBuffer> tops;
-        for (std::int64_t q = 0; q < last - first; ++q) {
-            tops.emplace_back(room.data() + q * capacity_, n_best_, capacity_);
-        }
+        Vector<TopBuffer> tops;
+        tops.reserve(last - first);
+        for (std::int64_t q = first; q < last; ++q) tops.emplace_back(n_best_, capacity_);
         for (std::int64_t p = 0; p < rows_.n_panels(); p += panels_at_once_) {
             const std::int64_t end = std::min(p + panels_at_once_, rows_.n_panels());
             for (std::int64_t q = first; q < last; q += kQueriesAtOnce) {
@@ -127,9 +119,7 @@ class Comparison {
             context_.advance((end - p) * (last - first));
         }
         for (std::int64_t q = first; q < last; ++q) {
-            const std::int64_t n_found = tops[size_of(q - first)].finish();
-            write_line(room.data() + (q - first) * capacity_, n_found, width, ids + q * width,
-                       scores + q * width);
+            write_line(tops[q - first].finish(), width, ids + q * width, scores + q * width);
         }
     }
 
@@ -191,7 +181,7 @@ void rank_votes(const Context& context, std::int64_t n_rows, std::int64_t n_neig
     context.expect(n_rows);
     parallel_for(context, n_rows, kVoteGrain, [&](std::int64_t first, std::int64_t last, unsigned) {
         // Sorted rather than counted: a model may have any number of labels.
-        std::vector<Scored> found;
+        Vector<Scored> found;
         for (std::int64_t row = first; row < last; ++row) {
             found.clear();
             for (std::int64_t i = row * n_neighbours; i < (row + 1) * n_neighbours; ++i) {
@@ -200,10 +190,10 @@ void rank_votes(const Context& context, std::int64_t n_rows, std::int64_t n_neig
                     found.push_back({weights[i], Y.indices[e]});
                 }
             }
-            const auto n_labels = static_cast<std::int64_t>(add_up_votes(found));
-            const std::int64_t n_found = std::min(top_k, n_labels);
-            std::partial_sort(found.begin(), found.begin() + n_found, found.end(), better);
-            write_line(found.data(), n_found, top_k, labels + row * top_k, scores + row * top_k);
+            add_up_votes(found);
+            top_n(found, top_k, better);
+            std::sort(found.begin(), found.end(), better);
+            write_line(found, top_k, labels + row * top_k, scores + row * top_k);
         }
         context.advance(last - first);
     });
