@@ -34,6 +34,21 @@ void bind_csr(nb::module_& m) {
         .value("bad_pointers", CsrState::kBadPointers)
         .value("bad_indices", CsrState::kBadIndices);
     m.def(
+        "is_clean",
+        [](const nb::object& X) {
+            CsrArgument argument;
+            if (!argument.load(X, 0, nullptr)) return false;
+            try {
+                const ModelCsr matrix = argument.sized();
+                return is_clean(matrix.view, matrix.n_stored);
+            } catch (const nb::builtin_exception&) {
+                return false;
+            }
+        },
+        "X"_a,
+        "Return whether X is canonical float32 with values that are finite and not zero; any "
+        "other matrix, broken or not, is not clean.");
+    m.def(
         "inspect_csr",
         [](const Array<std::int64_t>& indptr, const Array<std::int32_t>& indices,
            std::int64_t n_cols) {

@@ -2,6 +2,7 @@
 #include "core/csr.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <stdexcept>
 #include <string>
@@ -28,6 +29,16 @@ CsrState inspect(const CsrView& matrix, std::int64_t n_stored) {
         }
     }
     return sorted ? CsrState::kCanonical : CsrState::kUnsorted;
+}
+
+bool is_clean(const CsrView& matrix, std::int64_t n_stored) {
+    if (inspect(matrix, n_stored) != CsrState::kCanonical) return false;
+    bool clean = true;
+    for (std::int64_t p = 0; p < n_stored; ++p) {
+        const float size = std::fabs(matrix.data[p]);
+        clean &= size > 0.0F && size <= std::numeric_limits<float>::max();
+    }
+    return clean;
 }
 
 void check_csr(const CsrView& matrix, std::int64_t n_stored) {

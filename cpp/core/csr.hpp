@@ -39,6 +39,10 @@ enum class CsrState { kCanonical = 0, kUnsorted = 1, kBadPointers = 2, kBadIndic
 /// kernel that believes a wrong one reads memory that is not there.
 CsrState inspect(const CsrView& matrix, std::int64_t n_stored);
 
+/// Returns whether a matrix is canonical and its values are finite and not zero. O(rows +
+/// entries).
+bool is_clean(const CsrView& matrix, std::int64_t n_stored);
+
 /// Throws std::invalid_argument unless the arrays of a matrix fit each other: row pointers rise
 /// from 0 to at most `n_stored` entries, and every column that they name is in [0, n_cols).
 /// Kernels read memory by these numbers. O(rows + entries), at the speed of memory.

@@ -107,3 +107,17 @@ def test_candidates_without_prototype_are_refused():
     X, prototypes = matrix(2, 5), matrix(3, 5)
     with pytest.raises(ValueError, match="a candidate must have a prototype"):
         _native.candidate_products(X, np.array([[0, 3], [1, -1]]), prototypes, n_threads=1)
+
+
+def test_clean_matrices_are_told_from_all_others():
+    clean = matrix()
+    assert _native.is_clean(clean)
+    assert not _native.is_clean(clean.toarray())
+    assert not _native.is_clean(clean.astype(np.float64))
+    assert not _native.is_clean(rows([0, 2, 2, 3], [1, 0, 2], (3, 5)))
+    assert not _native.is_clean(rows([0, 1, 2, 9], [0, 1, 2], (3, 5)))
+    assert not _native.is_clean(rows([0, 1, 3], [0, 1, 2], (3, 5)))
+    for value in (0.0, -0.0, np.nan, np.inf, -np.inf):
+        bad = clean.copy()
+        bad.data[3] = value
+        assert not _native.is_clean(bad)

@@ -86,27 +86,12 @@ def _is_ready(estimator: BaseEstimator, X: MatrixLike) -> bool:
         estimator, "feature_names_in_"
     ):
         return False
-    data, indices, indptr = X.data, X.indices, X.indptr
-    if indices.dtype == np.int64:
-        wide, indices = indices, indices.astype(np.int32)
-        if not np.array_equal(wide, indices):
-            return False
+    shape = X.shape
     return (
-        data.dtype == np.float32
-        and indices.dtype == np.int32
-        and len(X.shape) == 2
-        and X.shape[0] > 0
-        and X.shape[1] == getattr(estimator, "n_features_in_", None)
-        and data.shape == indices.shape
-        and indptr.shape == (X.shape[0] + 1,)
-        and np.count_nonzero(data) == len(data)
-        and bool(np.isfinite(data).all())
-        and _native.inspect_csr(
-            np.ascontiguousarray(indptr, dtype=np.int64),
-            np.ascontiguousarray(indices),
-            n_cols=X.shape[1],
-        )
-        == _native.CsrState.canonical
+        len(shape) == 2
+        and shape[0] > 0
+        and shape[1] == getattr(estimator, "n_features_in_", None)
+        and _native.is_clean(X)
     )
 
 
