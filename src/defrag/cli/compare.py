@@ -135,9 +135,10 @@ def compare(
     ]
     pairs = run_and_tell(jobs, corpus, store, limit=limit, retry=retry, workers=workers)
     results = collect(pairs)
-    page = comparison_page(f"Methods compared on {corpus.facts.name}", results, command_line())
-    write_text(report, page.to_html)
-    write_text(markdown, page.to_markdown)
+    if report is not None or markdown is not None:
+        page = comparison_page(f"Methods compared on {corpus.facts.name}", results, command_line())
+        write_text(report, page.to_html)
+        write_text(markdown, page.to_markdown)
     if as_json:
         table = table_of("", results, ACCURACY)
         print_json({"data": corpus.facts.to_json(), "methods": table.to_json()})

@@ -93,9 +93,10 @@ def reproduce(
             place, studies, found, store, budget=seconds, seeds=seeds, retry=retry, workers=workers
         )
     findings = [one for one in found.values() if one.results or one.remarks]
-    page = study_page(f"Reproduced: {name}", command_line(), findings)
-    write_text(report, page.to_html)
-    write_text(markdown, page.to_markdown)
+    if report is not None or markdown is not None:
+        page = study_page(f"Reproduced: {name}", command_line(), findings)
+        write_text(report, page.to_html)
+        write_text(markdown, page.to_markdown)
     if results is not None:
         _write_results(Path(results), findings)
     if as_json:
