@@ -14,7 +14,7 @@ from defrag import Agglomerated, Defrag, LabelTree, Parabel
 from defrag.experiments import Corpus, Store, run_jobs, summarise
 from defrag.experiments import runner as runner_module
 from defrag.experiments.corpus import read_shared
-from defrag.experiments.measures import measure
+from defrag.experiments.measures import run as measure
 from defrag.io import Split
 from defrag.metrics import evaluate
 from tests.experiments.small import job_of, small_corpus
@@ -171,8 +171,8 @@ def test_two_runs_of_a_job_differ_in_times_only(corpus):
     job = job_of(corpus, Agglomerated(LabelTree(2), Defrag(max_cluster_size=4)), seed=3,
                  measures=("ranking", "rare", "erasure", "groups")).to_json()  # fmt: skip
     with corpus.shared() as folder:
-        first = measure(job, *read_shared(folder))
-    second = measure({**job, "n_jobs": 2}, corpus.train, corpus.test)
+        first, _, _ = measure(job, *read_shared(folder))
+    second, _, _ = measure({**job, "n_jobs": 2}, corpus.train, corpus.test)
     for result in (first, second):
         del result["training"], result["prediction"], result["peak_memory"], result["groups"]["cpu"]
     assert json.dumps(first) == json.dumps(second)

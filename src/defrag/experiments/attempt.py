@@ -24,7 +24,7 @@ def attempt(job: dict[str, Any], train: Split, test: Split) -> Attempt:
     Parameters
     ----------
     job : dict
-        See :func:`defrag.experiments.measures.measure`.
+        See :func:`defrag.experiments.measures.run`.
     train, test : Split
         The data.
 

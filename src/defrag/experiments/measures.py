@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
     from defrag.io import Split
 
-__all__ = ["SHARES", "measure", "run"]
+__all__ = ["SHARES", "run"]
 
 K = (1, 3, 5)
 SHARES = (0.0, 0.2, 0.4, 0.6, 0.8, 0.9)
 """Fractions of the features that the measure "erasure" erases."""
 
 
-def measure(job: dict[str, Any], train: Split, test: Split) -> dict[str, Any]:
+def run(job: dict[str, Any], train: Split, test: Split) -> tuple[dict[str, Any], Any, Any]:
     """Train, predict and measure; the result is a function of the data and the job.
 
     Times, memory and nothing else differ between two runs of a job.
@@ -36,7 +36,8 @@ def measure(job: dict[str, Any], train: Split, test: Split) -> dict[str, Any]:
     Parameters
     ----------
     job : dict
-        ``estimator``, ``seed``, ``n_jobs`` and ``measures`` of :class:`defrag.experiments.Job`.
+        ``estimator``, ``seed``, ``n_jobs`` and ``measures`` of :class:`defrag.experiments.Job`;
+        ``shares`` replaces ``SHARES``.
     train, test : Split
         The data.
 
@@ -44,12 +45,11 @@ def measure(job: dict[str, Any], train: Split, test: Split) -> dict[str, Any]:
     -------
     result : dict
         The fields of a record that are known after the run.
+    model : estimator
+        The trained model.
+    found : Any
+        What it has predicted for the test points, or their groups.
     """
-    return run(job, train, test)[0]
-
-
-def run(job: dict[str, Any], train: Split, test: Split) -> tuple[dict[str, Any], Any, Any]:
-    """Do as :func:`measure`; return the model and what it has predicted, too."""
     model = build(job["estimator"])
     seeded = {"random_state": job["seed"], "n_jobs": job["n_jobs"]}
     bars = {name: 1 for name in model.get_params() if name.split("__")[-1] == "verbose"}
