@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 
-from defrag import DiSMEC, LabelTree
+from defrag import DiSMEC, LabelTree, registry
 from defrag.experiments import Store
 from defrag.experiments.job import MEASURES
 from defrag.experiments.planning import plan
@@ -29,6 +29,11 @@ def test_studies_are_well_formed(study):
     assert set(study.measures) <= set(MEASURES)
     assert set(study.data) <= {"debian", *_FOLDERS}
     assert "d0 = 8" in " ".join(names) or study.name not in {"tradeoffs", "ndcg"}
+
+
+def test_table2_has_every_classifier():
+    words = {line.classifier.partition(":")[0] for line in STUDIES["table2"].lines}
+    assert words == {entry.word for entry in registry.entries("classifier")}
 
 
 def test_published_numbers_are_about_methods_that_are_run():

@@ -82,8 +82,10 @@ PUBLISHED: list[Published] = [
         "SLEEC": "79.26/64.30/52.33",
         "AnnexML": "79.66/64.94/53.52",
         "LEML": "63.40/50.35/41.28",
+        "LPSR": "76.37/63.36/52.03",
         "ProXML": "83.40/70.90/59.10",
     }),
+    *_rows("craftml-rs", None, {"CRAFTML": "79.52/66.42/55.25"}),
     *_rows(_PAPER, 0.4, {"Parabel": "82.28/68.81/57.58", "DiSMEC": "82.85/70.37/58.69"}),
     *_rows(_PAPER, None, {
         "PPDSparse": "72.90/57.10/45.80",

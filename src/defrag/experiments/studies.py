@@ -95,9 +95,11 @@ _CLASSIFIERS = {
     "ProXML": "proxml",
     "FastXML": "fastxml",
     "PfastreXML": "pfastrexml",
+    "CRAFTML": "craftml",
     "SLEEC": "sleec",
     "AnnexML": "annexml",
     "LEML": "leml",
+    "LPSR": "lpsr",
 }
 _TABLE_RULE = "stop=leaf<2*d0"
 
