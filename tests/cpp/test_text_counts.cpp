@@ -24,7 +24,7 @@ constexpr std::array<const char*, 14> kPieces = {"a",
                                                  "\xF0\x9F\x98\x80",
                                                  "_1",
                                                  "c",
-                                                 "\0",
+                                                 "-",
                                                  "\xC8\xBA",
                                                  "\xC4\xB0"};
 
