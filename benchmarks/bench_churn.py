@@ -2,7 +2,8 @@
 
 A model is trained on a part of the points, and again on all of them: with new trees, with the
 trees of the first model (``fit(..., shape=previous)``), and with new trees and another seed. Each
-new model is compared with the first one on the test points.
+new model is compared with the first one on the test points. ``--affected`` prints instead which
+share of the training of a tree a few new points touch: the nodes that contain their labels.
 """
 
 from __future__ import annotations
@@ -57,13 +58,41 @@ def bench(data: str, name: str, more: float, seeds: int) -> None:
         print(f"  {what:14s} top-1 {one:6.1%}  top-5 {five:6.1%}  {seconds:5.1f} s")
 
 
+def affected(data: str) -> None:
+    train = load_dataset(data).train
+    tree = LabelTree(random_state=0).fit(train.X, train.Y).trees_[0].tree
+    labels = np.diff(train.Y.indptr)
+    rows = np.repeat(np.arange(train.Y.shape[0]), labels)
+    place = np.full(train.Y.shape[1], -1)
+    place[tree.order] = np.arange(len(tree.order))
+    positions = place[train.Y.indices]
+    outputs = np.where(tree.n_children > 0, tree.n_children, tree.end - tree.begin)
+    n_points = np.array([
+        len(np.unique(rows[(positions >= begin) & (positions < end)]))
+        for begin, end in zip(tree.begin, tree.end, strict=True)
+    ])  # fmt: skip
+    work = n_points * -(-outputs // 16)
+    for n_new in (1, 10, 100, 570):
+        shares = []
+        for seed in range(20):
+            new = np.random.default_rng(seed).choice(train.X.shape[0], n_new, replace=False)
+            places = np.sort(positions[np.isin(rows, new)])
+            touched = np.searchsorted(places, tree.begin) < np.searchsorted(places, tree.end)
+            shares.append(work[touched].sum() / work.sum())
+        print(f"{n_new:4d} new points touch {np.mean(shares):.0%} of the work")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", default="debian")
     parser.add_argument("--models", nargs="+", default=list(MODELS), choices=list(MODELS))
     parser.add_argument("--more", type=float, default=0.05, help="Share of points that are added.")
     parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--affected", action="store_true")
     arguments = parser.parse_args()
+    if arguments.affected:
+        affected(arguments.data)
+        return
     for name in arguments.models:
         bench(arguments.data, name, arguments.more, arguments.seeds)
 

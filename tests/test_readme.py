@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -28,6 +29,11 @@ def folder(tmp_path):
     data = load_dataset("debian")
     write_xmc(tmp_path / "train.txt", data.train.X[:4000], data.train.Y[:4000])
     write_xmc(tmp_path / "test.txt", data.test.X[:500], data.test.Y[:500])
+    for name, part, n_texts in (("docs", data.train, 2000), ("test", data.test, 300)):
+        with (tmp_path / f"{name}.jsonl").open("w", encoding="utf-8") as file:
+            for x, y in zip(part.X[:n_texts], part.Y[:n_texts], strict=True):
+                text, labels = " ".join(data.feature_names[x.indices]), data.label_names[y.indices]
+                file.write(json.dumps({"text": text, "labels": labels.tolist()}) + "\n")
     return tmp_path
 
 
