@@ -8,7 +8,7 @@ import io
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from defrag.exceptions import FormatError
@@ -112,6 +112,7 @@ def test_folders(tmp_path):
         ("a.csv", 'text,labels\n"a,b\n', {}, r"a\.csv:2: a quoted field does not end"),
         ("a.csv", 'text,labels\na"b",c\n', {}, r"a\.csv:2: a quote inside a field that is not"),
         ("a.csv", 'text,labels\n"a"b,c\n', {}, r"a\.csv:2: a quote inside a field that is not"),
+        ("a.csv", "text,subject_uris\na,<>\n", {}, r"a\.csv:2: an empty URI in <>"),
         ("a.csv", "", {}, r"a\.csv: has no texts"),
         ("a.csv", "text,labels\n", {}, r"a\.csv: has no texts"),
         ("a.tsv", "one\ttwo\n", {}, r"a\.tsv:1: no header .* looks like no format with tabs: giv"),
@@ -156,6 +157,7 @@ def test_documents_are_read_as_they_are_asked_for(tmp_path):
 FIELDS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r\0"), max_size=8)
 
 
+@settings(deadline=None, derandomize=True)
 @given(st.lists(st.tuples(FIELDS, FIELDS), min_size=1, max_size=6), st.booleans())
 def test_csv_is_that_of_python(tmp_path_factory, rows, quoted):
     written = io.StringIO()
@@ -171,6 +173,7 @@ def test_csv_is_that_of_python(tmp_path_factory, rows, quoted):
 WORDS = st.text(st.characters(codec="utf-8", categories=["L", "N"]), min_size=1, max_size=5)
 
 
+@settings(deadline=None, derandomize=True)
 @given(st.lists(st.tuples(st.lists(WORDS, min_size=1), st.lists(WORDS, min_size=1)), min_size=1))
 def test_every_format_says_the_same(tmp_path_factory, documents):
     texts = [" ".join(words) for words, _ in documents]
@@ -202,6 +205,7 @@ PIECES = [
 ]  # fmt: skip
 
 
+@settings(deadline=None, derandomize=True)
 @given(
     st.sampled_from(CORPUS_FORMS),
     st.lists(st.sampled_from(PIECES) | st.binary(max_size=4), max_size=8),

@@ -47,9 +47,10 @@ def read_annif(stream: InputStream, options: CorpusOptions) -> Iterator[Document
         if not tab or "\t" in uris:
             rule = f"expected text<TAB><uri> <uri>, got {line.count(chr(9)) + 1} columns"
             raise FormatError(stream.name, rule, number)
-        labels = split_uris(uris)
-        if not all(labels):
-            raise FormatError(stream.name, f"an empty URI in {shown(uris)}", number)
+        try:
+            labels = split_uris(uris)
+        except ValueError as error:
+            raise FormatError(stream.name, str(error), number) from None
         yield Document(number, text, labels)
 
 

@@ -8,6 +8,7 @@ The columns ``text`` (or ``title`` and ``content``) and ``labels`` are read, or 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from defrag.exceptions import FormatError
@@ -60,7 +61,8 @@ def _read(
 
 
 def _text_columns(name: str, line: int, header: list[str], options: CorpusOptions) -> list[int]:
-    for column in {column for column in header if header.count(column) > 1}:
+    column, count = Counter(header).most_common(1)[0]
+    if count > 1:
         raise FormatError(name, f"the header has {shown(column)!r} more than once", line)
     if options.text_column is not None:
         return [_find(name, line, header, options.text_column)]
@@ -103,8 +105,17 @@ def _splitter(column: str | None, options: CorpusOptions) -> Callable[[str], lis
 
 
 def split_uris(field: str) -> list[str]:
-    """Return URIs with spaces between them, without the angle brackets of Annif."""
-    return [word.removeprefix("<").removesuffix(">") for word in field.split()]
+    """Return URIs with spaces between them, without the angle brackets of Annif.
+
+    Raises
+    ------
+    ValueError
+        If one is empty.
+    """
+    uris = [word.removeprefix("<").removesuffix(">") for word in field.split()]
+    if not all(uris):
+        raise ValueError(f"an empty URI in {shown(field)}")
+    return uris
 
 
 def _only_name(field: str) -> list[str]:
