@@ -37,6 +37,13 @@ def test_a_label_is_predicted_above_one_half_and_not_at_it(dense):
     np.testing.assert_array_equal(found, [[1, 1, 0, 0]] * 2)
 
 
+def test_a_point_without_an_answer_is_wrong_whatever_its_labels(monkeypatch):
+    model = Fixed().fit(np.eye(2), sparse.csr_array(np.ones((2, 4), dtype=np.float32)))
+    nothing = np.full((2, 1), -1, dtype=np.int32), np.zeros((2, 1), dtype=np.float32)
+    monkeypatch.setattr(Fixed, "rank", lambda *_, **__: nothing)
+    assert model.score(np.eye(2), np.ones((2, 4))) == 0.0
+
+
 def asked_of_base(model, X, k, monkeypatch):
     """Return how many labels a re-ranking asks its base for."""
     seen = []

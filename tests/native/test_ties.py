@@ -93,6 +93,23 @@ def test_the_first_group_and_label_out_of_range_are_refused():
         _native.train_label_tree(X, positives, tree, _native.SolverOptions(), n_threads=1)
 
 
+@pytest.mark.parametrize("search", [_native.beam_search, _native.best_first_search])
+def test_no_search_for_less_than_one_label(search):
+    tree = flat_tree([[5, 3], [4, 2], [1, 0]])
+    rows = sparse.csr_array((1, 7), dtype=np.float32)
+    for k in (0, -1):
+        with pytest.raises(ValueError, match=f"k must be at least 1, got {k}"):
+            search(tree, zero_weights(tree, 1.0), rows, k=k)
+
+
+def test_scores_of_a_label_are_added_in_the_order_of_the_trees():
+    # In the opposite order the sum would be the next larger float.
+    label = np.zeros((1, 1), dtype=np.int32)
+    trees = [(label, np.float32([[score]])) for score in (1.0, 5e-8, 5e-8)]
+    _, scores = _native.average_trees(trees, k=1, n_threads=1)
+    assert scores.tolist() == [[float(np.float32(1) / np.float32(3))]]
+
+
 def test_of_equal_entries_a_product_keeps_the_first():
     one, many = (sparse.csr_array(np.ones((1, n), dtype=np.float32)) for n in (1, 9))
     assert _native.multiply(one, many, max_entries=4, n_threads=1).indices.tolist() == [0, 1, 2, 3]

@@ -459,7 +459,8 @@ class Classifier(ClassifierMixin, Calibrated, Explainable):
         # Labels that are not in y, and absent labels, are wrong.
         known = np.flatnonzero((best >= 0) & (best < truth.shape[1]))
         hits = np.zeros(len(best))
-        hits[known] = np.asarray(truth[known, best[known]]).ravel() > 0
+        if len(known):  # scipy returns no array for no entries
+            hits[known] = np.asarray(truth[known, best[known]]).ravel() > 0
         return float(np.average(hits, weights=sample_weight))
 
     def score_matrix(self, X: Csr, k: int | None, *, above: float = -1.0) -> Csr:
