@@ -234,6 +234,11 @@ def test_mantissas_that_no_double_holds_are_read_exactly():
     assert n_wrong > 10  # or nothing would have been tried
 
 
+@pytest.mark.parametrize("text", [b"1e" + b"0" * 30 + b"1", b"-2.5e-" + b"0" * 5000 + b"3"])
+def test_zeros_before_the_digits_of_an_exponent_do_not_count(text):
+    assert _native.parse_values(text)[0] == nearest_float(text) == np.float32(float(text))
+
+
 @pytest.mark.parametrize("text", [b"1" + b"0" * 50, b"0.1e40", b"1" + b"0" * 60 + b"e-5"])
 def test_overflow_is_seen_without_and_with_an_exponent(text):
     with pytest.raises(_native.ParseError, match="expected a finite number, got"):

@@ -51,7 +51,8 @@ def nearest_float(text):
     """Round a decimal number to the nearest float32 by exact arithmetic; None if too large."""
     sign = -1.0 if text.startswith(b"-") else 1.0
     mantissa, _, exponent = text.lstrip(b"+-").lower().partition(b"e")
-    power = int(exponent[:12] or b"0")
+    digits = exponent.lstrip(b"+-").lstrip(b"0")  # there may be thousands of zeros
+    power = int(digits[:12] or b"0") * (-1 if exponent.startswith(b"-") else 1)
     if not mantissa.strip(b"0."):
         return np.float32(sign * 0.0)
     if abs(power) > 1_000 + len(mantissa):
