@@ -365,11 +365,11 @@ def test_no_label_is_lowered_by_its_propensity():
 
 def test_prototypes_that_point_away_are_not_near():
     labels, logs = np.int32([[4, -1], [0, 1]]), np.float32([[-1, 0], [-2, -3]])
-    nearest = sparse.csr_array(np.float32([[0, 0.5, 0, 0, 0.9], [-0.1, 0, 0.2, 0, 0]]))
+    nearest = sparse.csr_array(np.float32([[0, 0.5, 0, 0, 0.9], [0, 0, 0.2, -0.1, 0]]))
     found, scores = add_nearest(labels, logs, nearest, 3)
-    assert found.tolist() == [[4, -1, 1, -1, -1], [0, 1, -1, 2, -1]]
+    assert found.tolist() == [[4, -1, 1, -1, -1], [0, 1, 2, -1, -1]]
     assert scores[0, 2] == -1  # the lowest of the row
-    assert scores[1, 3] == -3
+    assert scores[1, 2] == -3
 
 
 def test_bad_input():
