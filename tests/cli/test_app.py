@@ -177,7 +177,7 @@ REFUSED = {
     "info about a folder": ("info .", "is a directory"),
     "info about prose": ("info words.txt", "words.txt:1: the header must be"),
     "info about bad groups": ("info bad_groups.txt", "bad_groups.txt:3: feature 1"),
-    "demo with no groups": ("demo --max-cluster-size 0", "max_cluster_size of Defrag"),
+    "demo with no groups": ("demo --max-cluster-size 0", "--max-cluster-size"),
 }
 
 
