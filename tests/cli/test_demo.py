@@ -17,8 +17,8 @@ from tests.helpers.cli_model_data import N_FEATURES, N_LABELS, points
 from tests.helpers.cli_running import check_refusal, run_well
 
 METHODS = [
-    "Parabel", "LabelTree", "LabelTree, DEFRAG-X", "LabelTree, DEFRAG-XY", "LabelTree, Hybrid",
-    "LabelTree, REFRAG", "LabelTree, FIAT",
+    "Parabel", "LabelTree", "LabelTree, Focus", "LabelTree, DEFRAG-X", "LabelTree, DEFRAG-XY",
+    "LabelTree, Hybrid", "LabelTree, REFRAG", "LabelTree, FIAT",
 ]  # fmt: skip
 
 

@@ -37,7 +37,7 @@ def test_values_have_their_types():
     [
         (["nothing"], ["none"], "no classifier is called 'nothing': use one of label-tree, "),
         (["refrag"], ["none"], "no classifier is called 'refrag'"),
-        (["label-tree"], ["z"], "no groups of features are called 'z': use none, x, xy"),
+        (["label-tree"], ["z"], "no groups of features are called 'z': use none, focus, x, xy"),
         (["label-tree:trees=3"], ["none"], "a parameter of LabelTree, got 'trees=3'"),
         (["label-tree:n_trees"], ["none"], "expected parameter=value"),
         (["label-tree:n_trees=0"], ["none"], "n_trees of LabelTree must be an int >= 1, got 0"),
@@ -47,3 +47,10 @@ def test_values_have_their_types():
 def test_wrong_words_are_refused(classifiers, groups, message):
     with pytest.raises(ValueError, match=message):
         combine(classifiers, groups)
+
+
+def test_rows_can_be_focused():
+    (found,) = combine(["label-tree"], ["focus:budget=4"])
+    assert found.name == "LabelTree, Focus(budget=4)"
+    assert found.spec["estimator"] == "focused"
+    assert found.spec["parameters"]["focus"]["parameters"]["budget"] == 4

@@ -65,8 +65,11 @@ def compare(
         ),
     ] = None,
     agglomerate: Annotated[
-        str, typer.Option(help="Groupings of features, separated by commas: none, x, xy, ...")
-    ] = "none,hybrid",
+        str,
+        typer.Option(
+            help="What is done to features, separated by commas: none, focus, hybrid, x, xy, ..."
+        ),
+    ] = "none,focus",
     rerank: Annotated[
         str, typer.Option(help="Re-rankings, separated by commas: none, identity, ...")
     ] = NONE,

@@ -19,6 +19,7 @@ from defrag.cli._models import PRESETS, Preset
 from defrag.cli.compare import command_line, write_text
 from defrag.experiments import Corpus, Job
 from defrag.experiments.attempt import attempt, now
+from defrag.experiments.methods import FOCUS
 from defrag.experiments.studies import Line
 from defrag.experiments.summary import Result
 from defrag.io import load_dataset
@@ -56,7 +57,7 @@ _NAMES = {
     Preset.hybrid: "Hybrid",
 }
 _NO_REPORT = "none"
-_GROUPED, _SHOWN = "LabelTree, DEFRAG-X", "LabelTree, Hybrid"
+_GROUPED, _SHOWN = "LabelTree, DEFRAG-X", "LabelTree, Focus"
 _QUICK_TRAIN, _QUICK_TEST = 4000, 1000
 _SHARES = (0.0, 0.4, 0.8)
 _N_EXAMPLES, _N_WORDS, _N_GROUPS = 10, 4, 8
@@ -123,10 +124,11 @@ def _lines(max_cluster_size: int, n_trees: int) -> list[tuple[Line, tuple[str, .
     return [
         (Line("Parabel", f"parabel:n_trees={n_trees}"), ("rare",)),
         (Line("LabelTree", tree), ("rare", "erasure")),
+        (Line(_SHOWN, tree, FOCUS), ("rare",)),
         (Line(_GROUPED, tree, f"defrag:{size}"), ("groups",)),
         (Line("LabelTree, DEFRAG-XY", tree, f"defrag:representation=xy,{size}"), ("groups",)),
-        (Line(_SHOWN, tree, f"hybrid:{size}"), ("groups",)),
-        (Line("LabelTree, REFRAG", tree, rerank="identity"), ("rare",)),
+        (Line("LabelTree, Hybrid", tree, f"hybrid:{size}"), ("groups",)),
+        (Line("LabelTree, REFRAG", tree, rerank="identity:max_loss=1.5"), ("rare",)),
         (Line("LabelTree, FIAT", tree, impute="blend"), ("erasure",)),
     ]
 

@@ -1,4 +1,4 @@
-"""Methods by words: a classifier, groups of features before it, re-ranking and imputation.
+"""Methods by words: a classifier, a reduction before it, re-ranking and imputation.
 
 ``label-tree:n_trees=3,preset=fast`` is a word of the registry and parameters of the estimator.
 """
@@ -13,6 +13,7 @@ from defrag import registry
 from defrag.agglomeration import Defrag, Hybrid
 from defrag.classifiers import Agglomerated
 from defrag.experiments.specs import describe, title
+from defrag.focusing import Focused
 from defrag.imputation import Fiat, Imputed
 from defrag.reranking import Refrag
 
@@ -21,10 +22,13 @@ if TYPE_CHECKING:
 
     from defrag.experiments.specs import Spec
 
-__all__ = ["NONE", "Method", "combine", "parse_estimator"]
+__all__ = ["FOCUS", "NONE", "Method", "combine", "parse_estimator"]
 
 NONE = "none"
 """The word for no groups, no re-ranking, no imputation."""
+
+FOCUS = "focus"
+"""The word for focused rows in place of groups."""
 
 _GROUPS = {
     "x": ("DEFRAG-X", Defrag()),
@@ -56,8 +60,8 @@ def combine(
     classifiers : sequence of str
         Words of classifiers, with parameters or without.
     agglomerate : sequence of str
-        ``none``, ``x``, ``xy``, ``n``, ``hybrid``, or a clustering of the registry, with
-        parameters or without.
+        ``none``, ``x``, ``xy``, ``n``, ``hybrid``, or a clustering of the registry or
+        ``focus``, with parameters or without.
     rerank, impute : sequence of str
         ``none``, or the kind of prototypes and the mode of imputation, with parameters of
         ``Refrag`` and ``Fiat`` or without.
@@ -73,7 +77,11 @@ def combine(
     for word, groups, order, filling in product(classifiers, agglomerate, rerank, impute):
         model = parse_estimator(word, "classifier")
         names = [_named(model)]
-        if groups != NONE:
+        if groups.partition(":")[0] == FOCUS:
+            focus = parse_estimator(groups, "focus")
+            model = _checked(Focused(model, focus))
+            names.append(_named(focus))
+        elif groups != NONE:
             name, pooling = _groups(groups)
             model = _checked(Agglomerated(model, pooling))
             names.append(name)
@@ -138,8 +146,8 @@ def _groups(text: str) -> tuple[str, Any]:
     words = [entry.word for entry in registry.entries("clustering")]
     if text.partition(":")[0] not in words:
         raise ValueError(
-            f"no groups of features are called {text!r}: use none, {', '.join(_GROUPS)} "
-            f"or one of {', '.join(words)}"
+            f"no groups of features are called {text!r}: use none, {FOCUS}, "
+            f"{', '.join(_GROUPS)} or one of {', '.join(words)}"
         )
     pooling = parse_estimator(text, "clustering")
     return _named(pooling), pooling
