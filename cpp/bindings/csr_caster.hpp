@@ -6,7 +6,9 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
 #include <limits>
+#include <new>
 #include <utility>
 
 #include "bindings/arrays.hpp"
@@ -31,7 +33,8 @@ struct ModelCsr {
 /// nothing may throw, so that all memory is allocated later, by `sized`.
 class CsrArgument {
  public:
-    /// Returns false if `source` is no matrix.
+    /// Returns false if `source` is no matrix. Other errors, such as a KeyboardInterrupt while
+    /// the property `shape` runs, are thrown by `sized`.
     bool load(nb::handle source, std::uint32_t flags, nb::detail::cleanup_list* cleanup) noexcept {
         try {
             if (nb::isinstance<KernelRows>(source)) {
@@ -45,6 +48,13 @@ class CsrArgument {
             return load_pointers(source.attr("indptr"), flags, cleanup) &&
                    load_array(source.attr("indices"), flags, cleanup, indices_) &&
                    load_array(source.attr("data"), flags, cleanup, data_);
+        } catch (const nb::python_error& error) {
+            if (error.matches(PyExc_AttributeError) || error.matches(PyExc_TypeError)) return false;
+            error_ = std::current_exception();
+            return true;
+        } catch (const std::bad_alloc&) {
+            error_ = std::current_exception();
+            return true;
         } catch (const std::exception&) {
             return false;
         }
@@ -52,6 +62,7 @@ class CsrArgument {
 
     /// Returns a view after checking the sizes of the arrays.
     ModelCsr sized() {
+        if (error_) std::rethrow_exception(error_);
         if (rows_ != nullptr) return {rows_->matrix.view(), rows_->matrix.indices.size()};
         const bool is_narrow = narrow_.is_valid();
         const std::int64_t n_pointers = is_narrow ? n_items(narrow_) : n_items(wide_);
@@ -80,6 +91,7 @@ class CsrArgument {
         return load_array(array, 0, cleanup, narrow_) || load_array(array, flags, cleanup, wide_);
     }
 
+    std::exception_ptr error_;
     const KernelRows* rows_ = nullptr;
     std::int64_t n_rows_ = 0;
     std::int64_t n_cols_ = 0;
