@@ -24,7 +24,7 @@ MODELS = {
 
 
 def changed(old: np.ndarray, new: np.ndarray) -> tuple[float, float]:
-    """Give the shares of other best labels, and of labels among the best five that are new."""
+    """Return the shares of other best labels, and of new labels among the best five."""
     kept = [len(set(a[a >= 0]) & set(b[b >= 0])) for a, b in zip(old, new, strict=True)]
     return float(np.mean(old[:, 0] != new[:, 0])), 1.0 - sum(kept) / np.count_nonzero(new >= 0)
 

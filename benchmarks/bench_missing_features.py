@@ -1,10 +1,10 @@
 """How precision falls when features go missing, and what imputation saves.
 
 Parabel with three trees, trained on complete rows; test rows lose a share of their features.
-Compared: rows as they are (Parabel brings them to length 1 again, which is the simplest
-remedy), Fiat in each mode, from groups and from lists of companions, with one beta and with one
-per row ("auto"), and the rival that needs another training: Parabel on the rows and an erased
-copy of each.
+Compared: rows as they are (Parabel L2-normalises them again, which is the simplest remedy), Fiat
+in each mode, from groups and from lists of companions, with one beta and with one per row
+("auto"), and the rival that needs another training: Parabel on the rows and an erased copy of
+each.
 
     python benchmarks/bench_missing_features.py [--seeds 3] [--plot curves.png] [eurlex-4k] [debian]
 """
@@ -42,7 +42,7 @@ class Before:
 
 
 def imputations(X: Any, Y: Any) -> dict[str, Fiat]:
-    """Give every way to impute; those that use groups share the same clusterings."""
+    """Return every way to impute; those that use groups share the same clusterings."""
     default = Defrag("xy", max_cluster_size=32, sample_points=1.0)
     groups = [clone(default).set_params(random_state=seed).fit(X, Y) for seed in range(3)]
     given: dict[str, Any] = {"agglomeration": groups, "prefit": True}

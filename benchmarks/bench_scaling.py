@@ -77,7 +77,7 @@ def run(folder: Path, n_jobs: int) -> dict[str, float]:
 
 
 def growth(folder: Path, repeats: int) -> dict[str, float]:
-    """Give the run with the least CPU time."""
+    """Return the run with the least CPU time."""
     found = min((run(folder, 1) for _ in range(repeats)), key=lambda each: each["cpu"])
     print(
         f"{found['points']:>8,} {found['cpu']:>7.2f} {found['work']:>13,.0f} "

@@ -49,7 +49,7 @@ def time_search(
     X: sparse.csr_array,
     instructions: Instructions,
 ) -> tuple[np.ndarray, float, float]:
-    """Give the labels, and the milliseconds per row in one batch and row by row."""
+    """Return the labels, and the milliseconds per row in one batch and row by row."""
     batch, alone = [], []
     for _ in range(5):
         (labels, _), cpu = timed(

@@ -43,6 +43,6 @@ def unit(X: sparse.csr_array) -> sparse.csr_array:
 
 
 def precision(labels: np.ndarray, Y: sparse.csr_array) -> str:
-    """Give P@1/3/5 of ranked labels as text."""
+    """Return P@1/3/5 of ranked labels as text."""
     report = metrics.evaluate(Y, np.ascontiguousarray(labels, dtype=np.int32))
     return "/".join(f"{report[f'P@{k}']:.2f}" for k in (1, 3, 5))

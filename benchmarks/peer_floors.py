@@ -28,7 +28,7 @@ class Floor:
 
 
 def differences(ours: Result, theirs: Result, names: Iterable[str]) -> tuple[bool, str]:
-    """Tell whether ours is nowhere below theirs, and by how much it differs."""
+    """Return whether ours is nowhere below theirs, and by how much it differs."""
     gaps = [ours.metrics[name] - theirs.metrics[name] for name in names]
     return all(gap >= 0 for gap in gaps), "/".join(f"{gap:+.2f}" for gap in gaps)
 
@@ -98,7 +98,7 @@ def floors(trees: str, three: str) -> list[Floor]:
 
 
 def fastest(results: dict[str, Rows], candidates: Iterable[str], peer: str) -> str:
-    """Give the fastest candidate that is nowhere below the peer, else the most accurate."""
+    """Return the fastest candidate that is nowhere below the peer, else the most accurate."""
     names = [n for n in candidates if all(n in rows for rows in results.values())]
     if not names or not all(peer in rows for rows in results.values()):
         return next(iter(candidates))

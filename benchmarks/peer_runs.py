@@ -68,12 +68,12 @@ class Result:
     metrics: dict[str, float]
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the values for a JSON file."""
+        """Return the values for a JSON file."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
 
 def peers_python(venv: Path) -> Path:
-    """Give the Python of the peers' environment, which is made if it is not there."""
+    """Return the Python of the peers' environment, which is made if it is not there."""
     python = venv / "bin" / "python"
     probe = "import omikuji, napkinxc.models, pecos.xmc.xlinear"
     if python.exists() and not subprocess.run([python, "-c", probe], check=False).returncode:
@@ -133,7 +133,7 @@ def run_ours(name: str, folder: Path, data: Dataset, repeats: int) -> Result:
 
 
 def single_row_ms(model: Classifier, X: sparse.csr_array) -> float:
-    """Give the median CPU time of a call with one row."""
+    """Return the median CPU time of a call with one row."""
     times = []
     for row in [X[[i]] for i in range(min(N_SINGLE, X.shape[0]))]:
         start = time.process_time_ns()
@@ -143,6 +143,6 @@ def single_row_ms(model: Classifier, X: sparse.csr_array) -> float:
 
 
 def saved(model: Classifier, file: Path, weights: str) -> tuple[int, Classifier]:
-    """Give the size of the model's file, and what is read from it: what users predict with."""
+    """Return the size of the model's file, and what is read from it: what users predict with."""
     model.save(file, weights=weights)
     return file.stat().st_size, load(file)

@@ -15,7 +15,7 @@ from sklearn.utils.extmath import randomized_svd
 def word_vectors(
     X: sparse.csr_array, *, n_dimensions: int = 100, n_contexts: int = 3000, shift: float = 1.0
 ) -> np.ndarray:
-    """Give one vector per column of X; zero for words that meet no context word."""
+    """Return one vector per column of X; zero for words that meet no context word."""
     present = sparse.csr_array((np.ones(X.nnz, dtype=np.float32), X.indices, X.indptr), X.shape)
     frequency = np.bincount(X.indices, minlength=X.shape[1])
     contexts = np.sort(np.argsort(-frequency, kind="stable")[:n_contexts])

@@ -13,7 +13,7 @@ DATA = Path(os.environ["DEFRAG_DATA"])
 
 @pytest.fixture(scope="session")
 def data_folder():
-    """Give the folder of third-party data sets, which the repository does not contain."""
+    """Return the folder of third-party data sets, which the repository does not contain."""
     if not DATA.is_dir():
         pytest.skip(f"no data sets at {DATA}; set DEFRAG_DATA to their folder")
     return DATA

@@ -89,14 +89,14 @@ def official_starts(tree):
 
 
 def is_fixed_point(Z, left):
-    """Tell whether no member would change sides, were the split to go on."""
+    """Return whether no member would change sides, were the split to go on."""
     direction = oracles.unit(Z[left].sum(axis=0)) - oracles.unit(Z[~left].sum(axis=0))
     scores = Z @ direction
     return scores[left].min() >= scores[~left].max() - 1e-6
 
 
 def has_tie_at_the_cut(Z, n_left, first, second):
-    """Tell whether some round of the split cuts through equal scores."""
+    """Return whether some round of the split cuts through equal scores."""
     left_sum, right_sum = Z[first], Z[second]
     previous = None
     while True:

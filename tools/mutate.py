@@ -129,7 +129,7 @@ class Copy:
         return True
 
     def test(self, tests: list[str]) -> bool:
-        """Tell whether the tests pass; "cpp" stands for all C++ tests."""
+        """Return whether the tests pass; "cpp" stands for all C++ tests."""
         if "cpp" in tests and not (self.build("defrag_tests") and self._pass_cpp_tests()):
             return False
         process = SERVER.Process(
@@ -153,7 +153,7 @@ class Copy:
         return done.returncode == 0
 
     def survives(self, mutant: Mutant, tests: list[str]) -> bool | None:
-        """Tell whether no test notices the mutant; None if it is no program."""
+        """Return whether no test notices the mutant; None if it is no program."""
         target = self.root / mutant.path
         source = mutant.source
         target.write_text(source[: mutant.begin] + mutant.text + source[mutant.end :])

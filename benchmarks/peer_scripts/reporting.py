@@ -25,7 +25,7 @@ N_SINGLE = 1000
 
 
 def arguments() -> tuple[Path, int]:
-    """Give the folder with the data, and how often to repeat."""
+    """Return the folder with the data, and how often to repeat."""
     return Path(sys.argv[1]), int(sys.argv[2])
 
 
@@ -40,7 +40,7 @@ def single_rows(X: sparse.csr_matrix) -> list[sparse.csr_matrix]:
 
 
 def least_cpu(work: Callable[[], Any], repeats: int) -> tuple[float, Any]:
-    """Give the least CPU time of several runs, and the last result."""
+    """Return the least CPU time of several runs, and the last result."""
     times, result = [], None
     for _ in range(repeats):
         start = time.process_time()
@@ -50,7 +50,7 @@ def least_cpu(work: Callable[[], Any], repeats: int) -> tuple[float, Any]:
 
 
 def single_row_ms(call: Callable[[Any], Any], rows: Iterable[Any]) -> float:
-    """Give the median CPU time of one call with one row."""
+    """Return the median CPU time of one call with one row."""
     times = []
     for row in rows:
         start = time.process_time_ns()

@@ -157,7 +157,7 @@ def test_cluster_reads_split_form_and_svmlight(folder):
 
 
 def expected_pools(X, pooling):
-    """Give the groups' values by the definition."""
+    """Return the groups' values by the definition."""
     member = np.kron(np.eye(6), np.ones((4, 1)))
     sums = X.toarray() @ member
     if pooling == "sum":

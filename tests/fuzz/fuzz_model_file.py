@@ -44,7 +44,7 @@ NASTY_BYTES = [0, 1, 127, 128, 255]
 
 
 def small_models(folder):
-    """Give the bytes of small files; the first is a clustering with every optional array.
+    """Return the bytes of small files; the first is a clustering with every optional array.
 
     The others are classifiers: of label ids, of classes, with int8 weights, agglomerated, flat,
     embeddings, a partition, forests, and with imputation before and re-ranking after it.

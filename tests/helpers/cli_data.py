@@ -29,7 +29,7 @@ def points():
 
 
 def fill_folder(tmp_path, monkeypatch):
-    """Give a folder, made the current one, with the same points in every form."""
+    """Return a folder, made the current one, with the same points in every form."""
     X, Y = points()
     write_xmc(tmp_path / "train.txt", X, Y)
     write_xmc(tmp_path / "train.txt.gz", X, Y)

@@ -32,7 +32,7 @@ def points(n_points=N_POINTS, seed=7):
 
 
 def fill_folder(tmp_path, monkeypatch):
-    """Give a folder, made the current one, with data, names, and a model."""
+    """Return a folder, made the current one, with data, names, and a model."""
     X, Y = points()
     write_xmc(tmp_path / "train.txt", X, Y)
     write_xmc(tmp_path / "train.txt.xz", X, Y)

@@ -117,7 +117,7 @@ class Draft:
         return self.description["model"]
 
     def array(self, name):
-        """Give a view that writes through to the payload."""
+        """Return a view that writes through to the payload."""
         entry = self.header[name]
         begin, end = entry["data_offsets"]
         dtype = f"{entry['dtype'][0].lower()}{int(entry['dtype'][1:]) // 8}"

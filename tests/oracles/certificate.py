@@ -29,13 +29,13 @@ def tie(X, labels, w, n_clusters, method):
 
 
 def change(X, labels, w, tied):
-    """Give the change of every score."""
+    """Return the change of every score."""
     moved = [w[j] - (tied[group] if group >= 0 else 0.0) for j, group in enumerate(labels)]
     return X @ np.array(moved)
 
 
 def bound(X, labels, w, tied, level):
-    """Give the bound for weights tied by mean or by least squares of the group."""
+    """Return the bound for weights tied by mean or by least squares of the group."""
     total = 0.0
     dropped = members(labels, -1)
     if level == "residual":

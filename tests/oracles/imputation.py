@@ -11,7 +11,7 @@ def unit(v):
 
 
 def companions(X, feature, rows, weights, *, n_best, ridge, common):
-    """Give the line of C of one feature, densely, from some of its rows."""
+    """Return the line of C of one feature, densely, from some of its rows."""
     dense = np.asarray(X.toarray(), dtype=np.float64)
     products = dense[rows, feature] @ dense[rows]
     n_rows = np.count_nonzero(dense[:, feature])

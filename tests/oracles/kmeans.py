@@ -18,7 +18,7 @@ def centres_of(items, cluster, n_clusters):
 
 
 def assign_to_centres(items, centres):
-    """Give the two most similar centres of every item, -1 where no similarity is above zero."""
+    """Return the two most similar centres of every item, -1 where no similarity is above zero."""
     first, second, best = [], [], []
     for item in items:
         scores = centres @ item

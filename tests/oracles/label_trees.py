@@ -47,7 +47,7 @@ def random_tree(labels, draw, max_children=4, max_leaf=5):
 
 
 def children_of(tree, node):
-    """Give the label ranges of the outputs of a node."""
+    """Return the label ranges of the outputs of a node."""
     if tree.n_children[node] == 0:
         return [[label] for label in tree.order[tree.begin[node] : tree.end[node]]]
     first = tree.first_child[node]
@@ -58,7 +58,7 @@ def children_of(tree, node):
 
 
 def node_problem(tree, node, X, Y):
-    """Give the rows of a node and which of them are positive for each output."""
+    """Return the rows of a node and which of them are positive for each output."""
     outputs = [Y[:, labels].any(axis=1) for labels in children_of(tree, node)]
     targets = np.stack(outputs, axis=1)
     rows = np.flatnonzero(targets.any(axis=1))

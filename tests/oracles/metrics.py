@@ -62,7 +62,7 @@ def inverse_propensity(Y, a, b):
 
 
 def ranking_metrics(Y, tops, q, k):
-    """Give every metric at k as a share; ``tops`` are lists of label ids, best first."""
+    """Return every metric at k as a share; ``tops`` are lists of label ids, best first."""
     p = r = ndcg = 0.0
     ps = ps_best = gain = gain_best = scaled = scaled_best = 0.0
     covered, best_covered, in_test = set(), set(), set()
@@ -99,7 +99,7 @@ def ranking_metrics(Y, tops, q, k):
 
 
 def macro_precision(Y, tops, train, edges):
-    """Give mean precision and share of predicted labels of every bin, None if it is empty."""
+    """Return mean precision and share of predicted labels of every bin, None if it is empty."""
     n_labels = len(Y[0])
     frequency = [sum(row[j] for row in train) for j in range(n_labels)]
     order = sorted(range(n_labels), key=lambda j: (-frequency[j], j))

@@ -8,7 +8,7 @@ __all__ = ["bcls_rounds", "best_columns", "divergences", "joint_information"]
 
 
 def best_columns(left, right, n_best):
-    """Give the highest entries above zero of each row of a product, best first."""
+    """Return the highest entries above zero of each row of a product, best first."""
     product = np.asarray(left, dtype=np.float64) @ np.asarray(right, dtype=np.float64)
     rows = []
     for scores in product:
@@ -30,7 +30,7 @@ def joint_information(joint):
 
 
 def divergences(joint, pooled, smoothing):
-    """Give the Kullback-Leibler divergence of every feature from every smoothed group."""
+    """Return the Kullback-Leibler divergence of every feature from every smoothed group."""
     joint, pooled = (np.asarray(table, dtype=np.float64) for table in (joint, pooled))
     n_labels = joint.shape[1]
     result = np.full((joint.shape[0], pooled.shape[0]), np.inf)

@@ -9,7 +9,7 @@ __all__ = ["minimum", "objective"]
 
 
 def objective(w, rows, y, *, loss, cost, offset):
-    """Give the primal objective and its gradient; ``rows`` ends with the bias feature."""
+    """Return the primal objective and its gradient; ``rows`` ends with the bias feature."""
     margins = y * (rows @ w + offset)
     if loss == "squared_hinge":
         slack = np.maximum(0.0, 1.0 - margins)

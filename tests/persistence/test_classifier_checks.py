@@ -14,7 +14,7 @@ from tests.helpers.model_drafts import Draft, X, small_agglomerated, small_disme
 
 @pytest.fixture(scope="module")
 def stored(tmp_path_factory):
-    """Give the bytes of a file per model that a case may start from."""
+    """Return the bytes of a file per model that a case may start from."""
     folder = tmp_path_factory.mktemp("stored")
     strings = np.array(["a", "b", "c"])[np.arange(30) % 3]
     classes = LabelTree(random_state=0).fit(X, strings)

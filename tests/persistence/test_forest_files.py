@@ -22,7 +22,7 @@ FITTED = {"fastxml": small_forest, "pfastrexml": small_pfastrexml, "craftml": sm
 
 @pytest.fixture(scope="module")
 def stored(tmp_path_factory):
-    """Give the bytes of a forest in every type of weights."""
+    """Return the bytes of a forest in every type of weights."""
     path = tmp_path_factory.mktemp("stored") / "model"
     files = {}
     for kind, fitted in FITTED.items():

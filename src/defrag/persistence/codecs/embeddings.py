@@ -47,7 +47,7 @@ WEIGHT_ARRAYS = {
 
 
 class LEMLCodec(ClassifierCodec):
-    """Writes and reads :class:`LEML`: rows of W, panels of H."""
+    """Codec of :class:`LEML`: rows of W, panels of H."""
 
     def __init__(self, estimator: type[LEML]) -> None:
         super().__init__(
@@ -57,7 +57,7 @@ class LEMLCodec(ClassifierCodec):
         )
 
     def encode(self, model: LEML, options: SaveOptions) -> Part:
-        """Turn a fitted model into a part."""
+        """Return the part of a fitted model."""
         part = super().encode(model, options)
         n_features, rank = model.feature_factors_.shape
         part.state["rank"] = int(rank)
@@ -69,7 +69,7 @@ class LEMLCodec(ClassifierCodec):
         return part
 
     def decode(self, part: Part) -> Any:
-        """Check the factors and give the model; float32 ones stay mapped."""
+        """Check the factors and return the model; float32 ones stay mapped."""
         model = super().decode(part)
         rank, n_features = part.state["rank"], model.n_features_in_
         check_rising_labels(part, model.n_labels_)
@@ -108,7 +108,7 @@ class LearnerCodec(Codec):
         super().__init__(Learner, schema)
 
     def encode(self, model: Learner, options: SaveOptions) -> Part:
-        """Turn a learner into a part."""
+        """Return the part of a learner."""
         rank = model.weights.shape[1]
         weights = np.concatenate([model.weights.ravel(), model.panels.ravel()])
         bounds = runs(len(model.features), len(model.panels), rank)
@@ -127,7 +127,7 @@ class LearnerCodec(Codec):
         )
 
     def decode(self, part: Part) -> Learner:
-        """Check the learner and give it; the ensemble knows its features and points."""
+        """Check the learner and return it; the ensemble knows its features and points."""
         arrays, rank = part.arrays, part.state["rank"]
         n_clusters = len(arrays["point_ptr"]) - 1
         if n_clusters < 1:
@@ -173,7 +173,7 @@ class NeighboursCodec(ClassifierCodec):
         )
 
     def encode(self, model: NeighbourEnsemble, options: SaveOptions) -> Part:
-        """Turn a fitted ensemble into a part."""
+        """Return the part of a fitted ensemble."""
         part = super().encode(model, options)
         part.arrays["point_labels/indptr"] = model.point_labels_.indptr.astype(np.int64)
         part.arrays["point_labels/indices"] = model.point_labels_.indices.astype(np.int32)
@@ -181,7 +181,7 @@ class NeighboursCodec(ClassifierCodec):
         return part
 
     def decode(self, part: Part) -> Any:
-        """Check that the learners are about these points and features, and give the ensemble."""
+        """Check that the learners are about these points and features, and return the ensemble."""
         learners: list[Learner] = part.children["learners"]
         if not learners:
             part.fail(f"children '{part.prefix}learners' must be at least one, got none")

@@ -23,7 +23,7 @@ __all__ = ["FocusCodec", "FocusedCodec"]
 
 
 class FocusCodec(Codec):
-    """Writes and reads :class:`Focus`."""
+    """Codec of :class:`Focus`."""
 
     def __init__(self, estimator: type[Focus]) -> None:
         schema = Schema(
@@ -38,7 +38,7 @@ class FocusCodec(Codec):
         super().__init__(estimator, schema)
 
     def encode(self, model: Focus, options: SaveOptions) -> Part:  # noqa: ARG002 - no weights
-        """Turn a fitted focus into a part."""
+        """Return the part of a fitted focus."""
         arrays: dict[str, Any] = {"importance": model.importance_, "factor": model.factor_}
         arrays |= pack_feature_names(model)
         state = {"n_features": int(model.n_features_in_), "auto_budget": model.auto_budget_}
@@ -63,7 +63,7 @@ class FocusCodec(Codec):
 
 
 class FocusedCodec(CompositeCodec):
-    """Writes and reads :class:`Focused`."""
+    """Codec of :class:`Focused`."""
 
     def __init__(self, estimator: type[Focused]) -> None:
         super().__init__(
@@ -73,7 +73,7 @@ class FocusedCodec(CompositeCodec):
         )
 
     def encode(self, model: Focused, options: SaveOptions) -> Part:
-        """Turn a fitted pair into a part."""
+        """Return the part of a fitted pair."""
         part = super().encode(model, options)
         part.children = {"base": model.base_, "focus": model.focus_}
         return part

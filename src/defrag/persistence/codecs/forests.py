@@ -77,7 +77,7 @@ class ForestCodec(ClassifierCodec):
         )
 
     def encode(self, model: ForestClassifier, options: SaveOptions) -> Part:
-        """Turn a fitted forest into a part."""
+        """Return the part of a fitted forest."""
         part = super().encode(model, options)
         forest = model.forest_
         inner = forest.n_children > 0
@@ -137,7 +137,7 @@ class FastXMLCodec(ForestCodec):
         )
 
     def encode(self, model: ForestClassifier, options: SaveOptions) -> Part:
-        """Turn a fitted forest into a part."""
+        """Return the part of a fitted forest."""
         part = super().encode(model, options)
         part.arrays["features"] = model.forest_.features
         part.arrays["bias"] = model.forest_.bias[model.forest_.n_children > 0]
@@ -160,7 +160,7 @@ class FastXMLCodec(ForestCodec):
 
 
 class PfastreXMLCodec(FastXMLCodec):
-    """Writes and reads :class:`PfastreXML`; int8 prototypes have one scale each."""
+    """Codec of :class:`PfastreXML`; int8 prototypes have one scale each."""
 
     def __init__(self, estimator: type[PfastreXML]) -> None:
         super().__init__(
@@ -175,7 +175,7 @@ class PfastreXMLCodec(FastXMLCodec):
         )
 
     def encode(self, model: PfastreXML, options: SaveOptions) -> Part:
-        """Turn a fitted forest and its prototypes into a part."""
+        """Return the part of a fitted forest and its prototypes."""
         part = super().encode(model, options)
         found = model.prototypes_
         part.arrays["label_weights"] = found.label_weights
@@ -220,7 +220,7 @@ class CRAFTMLCodec(ForestCodec):
         )
 
     def encode(self, model: ForestClassifier, options: SaveOptions) -> Part:
-        """Turn a fitted forest into a part."""
+        """Return the part of a fitted forest."""
         part = super().encode(model, options)
         forest = model.forest_
         if forest.hash is None:

@@ -37,7 +37,7 @@ class TreeCodec(Codec):
         return Part(arrays={**shape, **weights})
 
     def decode(self, part: Part) -> TrainedTree:
-        """Check the tree and give it; the ensemble knows how many labels and features it has."""
+        """Check the tree and return it; the ensemble knows how many labels and features it has."""
         check_label_tree(part, MOST)
         entry_ptr = check_label_tree_weights(part, MOST)
         tree = LabelTreeArrays(**{name.name: part.arrays[name.name]
@@ -55,13 +55,13 @@ class TreesCodec(ClassifierCodec):
         super().__init__(estimator, children={"trees": Child(part="tree", many=True)})
 
     def encode(self, model: TreeClassifier, options: SaveOptions) -> Part:
-        """Turn a fitted ensemble into a part."""
+        """Return the part of a fitted ensemble."""
         part = super().encode(model, options)
         part.children = {"trees": list(model.trees_)}
         return part
 
     def decode(self, part: Part) -> Any:
-        """Check that the trees are about these labels and features, and give the ensemble."""
+        """Check that the trees are about these labels and features, and return the ensemble."""
         trees: list[TrainedTree] = part.children["trees"]
         if not trees:
             part.fail(f"children '{part.prefix}trees' must be at least one, got none")

@@ -29,7 +29,7 @@ __all__ = ["TextClassifierCodec", "VectorizerCodec"]
 
 
 class VectorizerCodec(Codec):
-    """Writes and reads :class:`TextVectorizer`."""
+    """Codec of :class:`TextVectorizer`."""
 
     def __init__(self, estimator: type[TextVectorizer]) -> None:
         schema = Schema(
@@ -51,7 +51,7 @@ class VectorizerCodec(Codec):
         return super().rebuild({**parameters, "characters": given})
 
     def encode(self, model: TextVectorizer, options: SaveOptions) -> Part:  # noqa: ARG002 - no weights
-        """Turn a fitted vectoriser into a part."""
+        """Return the part of a fitted vectoriser."""
         arrays = {
             **pack_strings("words", model.words_),
             "word_feature": model.word_feature_,
@@ -89,7 +89,7 @@ class VectorizerCodec(Codec):
 
 
 class TextClassifierCodec(Codec):
-    """Writes and reads :class:`TextClassifier`: vectoriser, classifier, names of labels."""
+    """Codec of :class:`TextClassifier`: vectoriser, classifier, names of labels."""
 
     def __init__(self, estimator: type[TextClassifier]) -> None:
         rules = {
@@ -111,7 +111,7 @@ class TextClassifierCodec(Codec):
         super().__init__(estimator, schema)
 
     def encode(self, model: TextClassifier, options: SaveOptions) -> Part:  # noqa: ARG002 - the base has them
-        """Turn a fitted classifier into a part."""
+        """Return the part of a fitted classifier."""
         arrays = pack_strings("label_names", list(model.classes_))
         children = {"base": model.base_, "vectorizer": model.vectorizer_}
         state = {"n_labels": len(model.classes_), "n_extra": int(model.n_extra_)}
