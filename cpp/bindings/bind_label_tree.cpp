@@ -13,6 +13,15 @@ namespace {
 /// Rows of (node, first block, last block).
 using BlockArray = nb::ndarray<const std::int64_t, nb::shape<-1, 3>, nb::c_contig, nb::device::cpu>;
 
+Vector<NodeBlocks> to_items(const BlockArray& blocks) {
+    Vector<NodeBlocks> items(static_cast<std::int64_t>(blocks.shape(0)));
+    for (std::int64_t i = 0; i < items.size(); ++i) {
+        const std::int64_t* item = blocks.data() + 3 * i;
+        items[i] = {item[0], item[1], item[2]};
+    }
+    return items;
+}
+
 /// The arrays of the weights, in the order of their names in TreeWeightArrays.
 auto to_python(LabelTreeWeights&& weights) {
     return std::tuple(to_numpy(std::move(weights.feature_ptr)),
@@ -27,32 +36,15 @@ void bind_label_tree(nb::module_& m) {
     m.def(
         "train_label_tree",
         [](const CsrView& X, const CsrView& positives, const TreeArrays& tree,
-           const SolverOptions& solver, bool scale_cost, unsigned n_threads,
-           const nb::object& progress) {
-            require(positives.n_cols == X.n_rows, "positives must have one column per row of X");
-            const LabelTreeView view = tree.view();
-            return to_python(run(n_threads, progress, [&](const Context& context) {
-                return train_label_tree(context, X, positives, view, {solver, scale_cost});
-            }));
-        },
-        "X"_a, "positives"_a, "tree"_a, "options"_a, nb::kw_only(), "scale_cost"_a, "n_threads"_a,
-        "progress"_a = nb::none());
-    m.def(
-        "train_node_blocks",
-        [](const CsrView& X, const CsrView& positives, const TreeArrays& tree,
-           const BlockArray& blocks, const SolverOptions& solver, bool scale_cost,
+           const SolverOptions& solver, const std::optional<BlockArray>& blocks, bool scale_cost,
            unsigned n_threads, const nb::object& progress) {
             require(positives.n_cols == X.n_rows, "positives must have one column per row of X");
             const LabelTreeView view = tree.view();
-            Vector<NodeBlocks> items(static_cast<std::int64_t>(blocks.shape(0)));
-            for (std::int64_t i = 0; i < items.size(); ++i) {
-                const std::int64_t* item = blocks.data() + 3 * i;
-                items[i] = {item[0], item[1], item[2]};
-            }
+            const Vector<NodeBlocks> items = blocks ? to_items(*blocks) : all_blocks(view);
             return to_python(run(n_threads, progress, [&](const Context& context) {
-                return train_node_blocks(context, X, positives, view, {solver, scale_cost}, items);
+                return train_label_tree(context, X, positives, view, {solver, scale_cost}, items);
             }));
         },
-        "X"_a, "positives"_a, "tree"_a, "blocks"_a, "options"_a, nb::kw_only(), "scale_cost"_a,
-        "n_threads"_a, "progress"_a = nb::none());
+        "X"_a, "positives"_a, "tree"_a, "options"_a, nb::kw_only(), "blocks"_a = nb::none(),
+        "scale_cost"_a, "n_threads"_a, "progress"_a = nb::none());
 }

@@ -246,10 +246,18 @@ void check_tree(const LabelTreeView& tree, std::int64_t n_labels) {
     }
 }
 
-LabelTreeWeights train_node_blocks(const Context& context, const CsrView& X,
-                                   const CsrView& positives, const LabelTreeView& tree,
-                                   const LabelTreeOptions& options,
-                                   const Vector<NodeBlocks>& items) {
+Vector<NodeBlocks> all_blocks(const LabelTreeView& tree) {
+    Vector<NodeBlocks> items(tree.n_nodes);
+    for (std::int64_t node = 0; node < tree.n_nodes; ++node) {
+        items[node] = {node, 0, (tree.n_outputs(node) + kLanes - 1) / kLanes};
+    }
+    return items;
+}
+
+LabelTreeWeights train_label_tree(const Context& context, const CsrView& X,
+                                  const CsrView& positives, const LabelTreeView& tree,
+                                  const LabelTreeOptions& options,
+                                  const Vector<NodeBlocks>& items) {
     CompactRows::check_width(X);
     check_tree(tree, positives.n_rows);
     const Vector<float> norms = squared_norms(X, options.solver.bias);
@@ -289,16 +297,6 @@ LabelTreeWeights train_node_blocks(const Context& context, const CsrView& X,
         train_item(context, job, items[i], workers[w], results[i]);
     });
     return join_nodes(results);
-}
-
-LabelTreeWeights train_label_tree(const Context& context, const CsrView& X,
-                                  const CsrView& positives, const LabelTreeView& tree,
-                                  const LabelTreeOptions& options) {
-    Vector<NodeBlocks> items(tree.n_nodes);
-    for (std::int64_t node = 0; node < tree.n_nodes; ++node) {
-        items[node] = {node, 0, (tree.n_outputs(node) + kLanes - 1) / kLanes};
-    }
-    return train_node_blocks(context, X, positives, tree, options, items);
 }
 
 }  // namespace defrag

@@ -73,21 +73,18 @@ struct NodeBlocks {
     std::int64_t last_block = 0;
 };
 
-/// Trains the classifiers of some blocks, as train_label_tree does: node i of the result is
-/// items[i], with outputs numbered as in the whole node. A block depends on the data, the tree
-/// and the options only, so that blocks can be trained in several processes.
-/// Throws std::invalid_argument if an item is not in the tree.
-LabelTreeWeights train_node_blocks(const Context& context, const CsrView& X,
-                                   const CsrView& positives, const LabelTreeView& tree,
-                                   const LabelTreeOptions& options,
-                                   const Vector<NodeBlocks>& items);
+/// Returns all blocks of a tree, one item per node.
+Vector<NodeBlocks> all_blocks(const LabelTreeView& tree);
 
-/// Trains the classifiers of every node on the points that carry one of its labels;
+/// Trains the classifiers of some blocks, each on the points that carry a label of its node;
 /// a point is positive for an output when it carries a label below it. `positives` has one
 /// row per label: the points that carry it. Rows of X are used as they are.
+/// Node i of the result is items[i], with outputs numbered as in the whole node. A block depends
+/// on the data, the tree and the options only, so that blocks can be trained in several
+/// processes. Throws std::invalid_argument if an item is not in the tree.
 /// Memory: the result twice, and per thread the working set of one node.
 LabelTreeWeights train_label_tree(const Context& context, const CsrView& X,
                                   const CsrView& positives, const LabelTreeView& tree,
-                                  const LabelTreeOptions& options);
+                                  const LabelTreeOptions& options, const Vector<NodeBlocks>& items);
 
 }  // namespace defrag

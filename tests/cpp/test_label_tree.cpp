@@ -75,8 +75,8 @@ TEST_CASE("training and search give the same with any number of threads") {
         const Context context(n_threads);
         LabelTreeOptions options;
         options.solver.threshold = 0.05F;
-        trained.push_back(
-            train_label_tree(context, X.view(), positives.view(), tree.view(), options));
+        trained.push_back(train_label_tree(context, X.view(), positives.view(), tree.view(),
+                                           options, all_blocks(tree.view())));
         const LabelTreeWeights& w = trained.back();
         const FeatureIndex index(w.feature_ptr.data(), w.features.data(), w.entry_ptr.data(), 41);
         LabelTreeModel model;

@@ -18,7 +18,6 @@ from inspect import isclass
 from pathlib import Path
 
 import numpy as np
-from scipy import sparse
 
 from defrag import Defrag, Fiat, LabelTree, ProXML, Refrag, TextClassifier, _core, _native
 from defrag.io import read_xmc, write_xmc
@@ -83,8 +82,6 @@ def call_all(folder):
     model.vectorizer_.spans("a red hen")
     member = LabelTree(random_state=0).fit(X, Y).trees_[0]
     weights = member.weights
-    options, positives = _native.SolverOptions(), sparse.csr_array(Y.T)
-    _native.train_label_tree(X, positives, member.tree, options, n_threads=1)
     _native.label_paths(member.tree, weights, member.tree.begin[:1], np.arange(3, dtype=np.int32))
     ProXML(solution="minimum", random_state=0).fit(X, Y)
     _native.parse_values(b"1 2.5 -3")

@@ -111,3 +111,34 @@ def test_a_node_that_is_too_wide_is_refused():
     Y = sparse.csr_array((2, n_labels), dtype=np.float32)
     with pytest.raises(ValueError, match="at most 65536 children or labels, got 65537"):
         train(X, Y, tree)
+
+
+@pytest.mark.parametrize(
+    ("block", "message"),
+    [
+        ((-1, 0, 1), "of 1 nodes has no node -1"),
+        ((1, 0, 1), "of 1 nodes has no node 1"),
+        ((0, -1, 1), "node 0 does not have blocks -1 to 1"),
+        ((0, 2, 1), "node 0 does not have blocks 2 to 1"),
+        ((0, 0, 4), "node 0 does not have blocks 0 to 4"),
+    ],
+)
+def test_blocks_outside_the_tree_are_refused(block, message):
+    X, Y = random_problem(5, n_labels=40)
+    blocks = np.array([block], dtype=np.int64)
+    with pytest.raises(ValueError, match=message):
+        train(X, Y, flat_tree(list(range(40))), SolverOptions(), blocks=blocks)
+
+
+def test_blocks_have_the_classifiers_of_the_whole_node():
+    X, Y = random_problem(5, n_labels=40)
+    tree = flat_tree(list(range(40)))
+    whole, whole_bias = dense_classifiers(train(X, Y, tree, SolverOptions()), 0, X.shape[1])
+    blocks = np.array([[0, 2, 3], [0, 0, 2]], dtype=np.int64)
+    found = train(X, Y, tree, SolverOptions(), blocks=blocks)
+    assert found.bias_ptr.tolist() == [0, 8, 40]
+    np.testing.assert_array_equal(found.bias, np.append(whole_bias[32:], whole_bias[:32]))
+    dense = np.zeros_like(whole)
+    sizes = np.diff(found.entry_ptr)
+    dense[np.repeat(found.features, sizes), found.outputs] = found.weights
+    np.testing.assert_array_equal(dense, whole)

@@ -76,7 +76,6 @@ from defrag._native.label_tree import (
     LabelTreeArrays,
     LabelTreeWeights,
     train_label_tree,
-    train_node_blocks,
 )
 from defrag._native.nearest_rows import RowPanels, nearest_rows
 from defrag._native.parallel import n_threads
@@ -176,7 +175,6 @@ __all__ = [
     "train_craftml",
     "train_fastxml",
     "train_label_tree",
-    "train_node_blocks",
     "train_ppd_sparse",
     "train_proxml",
     "unit_rows",

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from defrag.typing import Csr, Floats, Ids, Offsets, Progress
 
-__all__ = ["LabelTreeArrays", "LabelTreeWeights", "train_label_tree", "train_node_blocks"]
+__all__ = ["LabelTreeArrays", "LabelTreeWeights", "train_label_tree"]
 
 
 @dataclass(frozen=True)
@@ -51,41 +51,22 @@ def train_label_tree(
     tree: LabelTreeArrays,
     options: _core.SolverOptions,
     *,
+    blocks: Offsets | None = None,
     scale_cost: bool = False,
     n_threads: int,
     progress: Progress | None = None,
 ) -> LabelTreeWeights:
     """Train the classifiers of every node; row l of ``positives`` has the points of label l.
 
-    Rows of X are used as they are.
+    Rows of X are used as they are. With ``blocks``, rows ``(node, first block, last block)`` of
+    int64, only these blocks of sixteen outputs are trained, and row i is node i of the result.
     """
     arrays = _core.train_label_tree(
-        X, positives, tree, options, scale_cost=scale_cost, n_threads=n_threads, progress=progress
-    )
-    return LabelTreeWeights(*arrays)
-
-
-def train_node_blocks(
-    X: Csr,
-    positives: Csr,
-    tree: LabelTreeArrays,
-    blocks: Offsets,
-    options: _core.SolverOptions,
-    *,
-    scale_cost: bool = False,
-    n_threads: int,
-    progress: Progress | None = None,
-) -> LabelTreeWeights:
-    """Train some blocks of sixteen outputs, rows ``(node, first block, last block)``.
-
-    Node i of the result is row i of ``blocks``.
-    """
-    arrays = _core.train_node_blocks(
         X,
         positives,
         tree,
-        blocks,
         options,
+        blocks=blocks,
         scale_cost=scale_cost,
         n_threads=n_threads,
         progress=progress,

@@ -167,12 +167,12 @@ class TreeClassifier(Divisible):
         for number, tree, blocks in _blocks_by_tree(self.n_trees, outline, first, last):
             many = f" tree {number + 1} of {self.n_trees}" if self.n_trees > 1 else ""
             with progress_bar(f"training{many}", enabled=self.verbose > 0) as progress:
-                weights = _native.train_node_blocks(
+                weights = _native.train_label_tree(
                     data.X,
                     data.positives,
                     tree,
-                    blocks,
                     self._solver(seeds[number]),
+                    blocks=blocks,
                     n_threads=_native.n_threads(self.n_jobs),
                     progress=progress,
                 )
