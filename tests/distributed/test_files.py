@@ -60,6 +60,22 @@ def test_classes_and_feature_names_are_kept(data, tmp_path):
     assert joined.classes_.tolist() == ["ant", "bee"]
 
 
+def test_labels_by_name_are_those_of_fit(data, tmp_path):
+    X, Y = data
+    lists = [[f"label {j}" for j in row.indices] for row in Y]
+    path, model = tmp_path / "model.plan", LabelTree(random_state=0)
+    save_plan(plan(model, X, lists, n_parts=3), path)
+    todo = load_plan(path)
+    joined = join(todo, [fit_part(todo, i, X, lists) for i in range(len(todo.shares))])
+    joined.save(tmp_path / "joined")
+    model.fit(X, lists).save(tmp_path / "fitted")
+    assert (tmp_path / "joined").read_bytes() == (tmp_path / "fitted").read_bytes()
+    assert joined.predict(X[:9]) == model.predict(X[:9])
+    others = [[name.upper() for name in names] for names in lists]
+    with pytest.raises(ValueError, match="not those of the plan"):
+        fit_part(todo, 0, X, others)
+
+
 def test_parts_of_another_plan_are_refused(data, tmp_path):
     X, Y = data
     mine = plan(DiSMEC(random_state=0), X, Y, n_parts=2)

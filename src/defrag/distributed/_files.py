@@ -35,6 +35,7 @@ _PLAN_RULES: dict[str, Rule] = {
     "n_features": Int(1, MOST),
     "n_labels": Int(1, MOST),
     "dense": Choice((True, False)),
+    "multilabel": Choice((True, False)),
     "classes": CLASS_KIND,
     "fingerprint": _CHECKSUM,
     "identity": _CHECKSUM,
@@ -65,6 +66,7 @@ def save_plan(plan: Plan, path: PathLike) -> None:
         "n_features": sizes.n_features,
         "n_labels": sizes.n_labels,
         "dense": sizes.dense,
+        "multilabel": sizes.multilabel,
         "classes": kind,
         "fingerprint": plan.fingerprint,
         "identity": plan.identity,
@@ -100,6 +102,7 @@ def load_plan(path: PathLike) -> Plan:
         found["n_labels"],
         unpack_classes(file_part, found["n_labels"]),
         found["dense"],
+        found["multilabel"],
         names,
     )
     outline = {

@@ -32,6 +32,7 @@ class Sizes:
     n_labels: int
     classes: NDArray[Any] | None = None
     dense: bool = False
+    multilabel: bool = True
     feature_names: NDArray[Any] | None = None
 
     def describe(self) -> str:
@@ -175,7 +176,7 @@ class _Whole:
 
 def _finished(model: Classifier, sizes: Sizes) -> Classifier:
     model.set_labels(
-        sizes.n_labels, sizes.classes, dense_answers=sizes.dense, multilabel=sizes.classes is None
+        sizes.n_labels, sizes.classes, dense_answers=sizes.dense, multilabel=sizes.multilabel
     )
     if sizes.feature_names is not None:
         model.feature_names_in_ = sizes.feature_names

@@ -160,7 +160,14 @@ def plan(estimator: Classifier, X: MatrixLike, Y: LabelsLike, *, n_parts: int) -
     division = job_of(estimator).divide(points, labels.matrix, seed)
     bounds, shares = _cut(division.costs, n_parts)
     names = getattr(estimator, "feature_names_in_", None)
-    sizes = Sizes(*points.shape, labels.matrix.shape[1], labels.classes, labels.dense, names)
+    sizes = Sizes(
+        *points.shape,
+        labels.matrix.shape[1],
+        labels.classes,
+        labels.dense,
+        labels.multilabel,
+        names,
+    )
     return Plan(
         clone(estimator), seed, sizes, _checksum(points, labels), division.outline, bounds, shares
     )
@@ -241,12 +248,13 @@ def join(plan: Plan, results: Iterable[PartResult]) -> Classifier:
 
 def _checked(estimator: Classifier, X: MatrixLike, Y: LabelsLike) -> tuple[Csr, Labels]:
     points = check_features(estimator, X, reset=True)
-    return points, check_labels(Y, n_rows=points.shape[0])
+    return points, check_labels(Y, n_rows=points.shape[0], names=True)
 
 
 def _checksum(X: Csr, labels: Labels) -> int:
     """Return a checksum of points and labels, to recognise other data."""
-    value = zlib.crc32(repr((X.shape, labels.matrix.shape)).encode())
+    classes = None if labels.classes is None else labels.classes.tolist()
+    value = zlib.crc32(repr((X.shape, labels.matrix.shape, classes)).encode())
     for matrix in (X, labels.matrix):
         for array in (matrix.indptr, matrix.indices, matrix.data):
             value = _crc32(array, value)
