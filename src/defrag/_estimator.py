@@ -36,6 +36,32 @@ class Estimator(BaseEstimator, ABC):
     parameter_rules: ClassVar[dict[str, Any]] = {}
     """What each parameter must be; a parameter without a rule is checked by the estimator."""
 
+    part_names: ClassVar[tuple[str, ...]] = ()
+    """Attributes that hold fitted estimators."""
+
+    def fitted_parts(self) -> list[BaseEstimator]:
+        """Return the fitted estimators that this one is composed of."""
+        return [getattr(self, name) for name in self.part_names if hasattr(self, name)]
+
+    def set_params(self, **params: Any) -> Any:
+        """Set parameters; ``n_jobs`` is also set in the fitted parts.
+
+        Parameters
+        ----------
+        **params : dict
+            Parameters of this estimator, or ``part__name`` for those of a part.
+
+        Returns
+        -------
+        self : estimator
+            The estimator.
+        """
+        super().set_params(**params)
+        if "n_jobs" in params:
+            for part in self.fitted_parts():
+                part.set_params(n_jobs=params["n_jobs"])
+        return self
+
     def check_parameters(self) -> None:
         """Raise ValueError for the first parameter that violates its rule."""
         check_parameters(self, self.parameter_rules)

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
-    from sklearn.base import BaseEstimator
     from sklearn.utils import Tags
 
     from defrag.classifiers._ranker import Ranker
@@ -123,10 +122,6 @@ class Classifier(ClassifierMixin, Calibrated, Explainable):
     def max_ranked(self) -> int:
         """Return the largest number of labels that :meth:`rank` can find for a point."""
         return self.n_labels_
-
-    def fitted_parts(self) -> list[BaseEstimator]:
-        """Return the fitted estimators that this one is composed of."""
-        return []
 
     @property
     def n_members(self) -> int:
@@ -251,25 +246,6 @@ class Classifier(ClassifierMixin, Calibrated, Explainable):
         self.label_names_ = Names(classes) if multilabel and classes is not None else None
         self.vocabulary_ = None
         self.calibration_ = None
-
-    def set_params(self, **params: Any) -> Any:
-        """Set parameters; ``n_jobs`` is also set in the fitted parts of a composite.
-
-        Parameters
-        ----------
-        **params : dict
-            Parameters of this estimator, or ``part__name`` for those of a part.
-
-        Returns
-        -------
-        self : Classifier
-            The estimator.
-        """
-        super().set_params(**params)
-        if "n_jobs" in params:
-            for part in self.fitted_parts():
-                part.set_params(n_jobs=self.n_jobs)
-        return self
 
     @property
     def classes_(self) -> NDArray[Any]:

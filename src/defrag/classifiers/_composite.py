@@ -10,8 +10,6 @@ from sklearn.base import clone
 from defrag.classifiers._base import Classifier
 
 if TYPE_CHECKING:
-    from sklearn.base import BaseEstimator
-
     from defrag._estimator import Estimator
     from defrag.typing import Csr
 
@@ -34,8 +32,6 @@ class Composite(Classifier):
     """
 
     part_names: ClassVar[tuple[str, ...]] = ("base_",)
-    """Attributes that hold fitted estimators."""
-
     base: Classifier | None
     base_: Classifier
 
@@ -65,10 +61,6 @@ class Composite(Classifier):
         model: Classifier = clone(self.unfitted_base())
         model.set_params(random_state=seed, n_jobs=self.n_jobs)
         return model.fit_canonical(X, Y)
-
-    def fitted_parts(self) -> list[BaseEstimator]:
-        """Return the fitted parts."""
-        return [getattr(self, name) for name in self.part_names if hasattr(self, name)]
 
     def max_ranked(self) -> int:
         """Return the largest number of labels that :meth:`rank` can find for a point."""

@@ -139,5 +139,5 @@ def _label_trees(model: Any) -> Iterator[Any]:
     if hasattr(model, "trees_"):
         yield model
         return
-    for part in model.fitted_parts() if hasattr(model, "fitted_parts") else ():
+    for part in model.fitted_parts():
         yield from _label_trees(part)

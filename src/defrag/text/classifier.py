@@ -110,6 +110,7 @@ class TextClassifier(ExplainableTexts):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
+    part_names = ("vectorizer_", "base_")
     parameter_rules: ClassVar[dict[str, Any]] = {
         "extra_weight": Float(0.0, open_low=True),
         "n_jobs": Int(none=True),
@@ -291,25 +292,6 @@ class TextClassifier(ExplainableTexts):
             k = min(4 * k, len(self.classes_))
         above = (scores > threshold) & (names != "")
         return [row[found].tolist() for row, found in zip(names, above, strict=True)]
-
-    def set_params(self, **params: Any) -> Any:
-        """Set parameters; ``n_jobs`` is also set in the fitted parts.
-
-        Parameters
-        ----------
-        **params : dict
-            Parameters of this estimator, or ``part__name`` for those of a part.
-
-        Returns
-        -------
-        self : TextClassifier
-            The estimator.
-        """
-        super().set_params(**params)
-        if "n_jobs" in params and hasattr(self, "classes_"):
-            self.vectorizer_.set_params(n_jobs=self.n_jobs)
-            self.base_.set_params(n_jobs=self.n_jobs)
-        return self
 
     def score(self, texts: Sequence[str], labels: Any) -> float:
         """Return the share of texts whose best label is right: P@1.
