@@ -1,0 +1,91 @@
+"""What the routes of an application share: models, limits, access."""
+
+from __future__ import annotations
+
+import hmac
+from typing import TYPE_CHECKING, Any
+
+from defrag.serving.limits import Limits
+from defrag.serving.requests import RequestError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from starlette.requests import Request
+
+    from defrag.explain import Explanation
+    from defrag.serving.models import ServedModel
+
+__all__ = ["Service"]
+
+
+class Service:
+    """Models that are asked by routes.
+
+    Parameters
+    ----------
+    models : sequence of ServedModel
+        The models; the first answers requests that name none.
+    limits : Limits, optional
+        Bounds on requests.
+    token : str, optional
+        What clients must send as ``Authorization: Bearer ...``.
+    """
+
+    def __init__(
+        self,
+        models: Sequence[ServedModel],
+        *,
+        limits: Limits | None = None,
+        token: str | None = None,
+    ) -> None:
+        self.models = {model.name: model for model in models}
+        self.limits = limits or Limits()
+        self._token = token
+
+    def model(self, name: str | None = None) -> ServedModel:
+        """Return a model by its name, or the first.
+
+        Raises
+        ------
+        RequestError
+            If there is none of this name.
+        """
+        if name is None:
+            return next(iter(self.models.values()))
+        if name not in self.models:
+            raise RequestError(404, f"no model {name!r:.60}")
+        return self.models[name]
+
+    def check_token(self, request: Request) -> None:
+        """Refuse a request without the token, if there is one."""
+        if self._token is None:
+            return
+        given = request.headers.get("authorization", "")
+        wanted = f"Bearer {self._token}"
+        if not hmac.compare_digest(given.encode("latin-1"), wanted.encode()):
+            raise RequestError(401, "give the token as 'Authorization: Bearer TOKEN'")
+
+    async def suggest(
+        self, model: ServedModel, inputs: Sequence[Any], k: int, threshold: float
+    ) -> list[list[dict[str, Any]]]:
+        """Return the best labels of each input: dictionaries of ``label`` and ``score``.
+
+        Parameters
+        ----------
+        model : ServedModel
+            The model.
+        inputs : sequence
+            Texts, or rows as dictionaries from features to values.
+        k : int
+            The number of labels, at least 1; larger ones count as ``limits.max_k``.
+        threshold : float
+            The least score of a label.
+        """
+        return model.suggest(inputs, min(k, self.limits.max_k), threshold)
+
+    async def explain(
+        self, model: ServedModel, given: Any, label: Any, k: int
+    ) -> tuple[Explanation, ...]:
+        """Return explanations of a label, or of the best k if it is None."""
+        return model.explain(given, label, min(k, self.limits.max_explained))
