@@ -80,9 +80,7 @@ def call_all(folder):
     model = TextClassifier(random_state=0).fit(TEXTS * 3, [["fox"], ["fox"], ["hen"], ["hen"]] * 3)
     model.predict_topk(["a red hen"])
     model.vectorizer_.spans("a red hen")
-    tree = LabelTree(random_state=0).fit(X, Y)
-    tree.explain(X[[0]], 0)
-    member = tree.trees_[0]
+    member = LabelTree(random_state=0).fit(X, Y).trees_[0]
     weights = member.weights
     _native.label_paths(member.tree, weights, member.tree.begin[:1], np.arange(3, dtype=np.int32))
     ProXML(solution="minimum", random_state=0).fit(X, Y)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 
-from defrag.serving import api, status
+from defrag.serving import api, page, status
 from defrag.serving.requests import RequestError
 from defrag.serving.responses import http_error, request_error
 from defrag.serving.service import Service
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["make_app"]
 
-MODULES = (api, status)
+MODULES = (api, status, page)
 """Each has ``routes(service)``, which returns a list of routes."""
 
 
