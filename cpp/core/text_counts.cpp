@@ -188,27 +188,37 @@ TextFeatures::TextFeatures(const Texts& words, Vector<std::int32_t> word_feature
     check_lengths(grams);
     check(grams.most == 0 || pairs.empty(), "n-grams have no pairs");
     const std::int64_t n_pairs = pairs.size() / 2;
-    const std::int64_t n_single = idf_.size() - n_pairs;
-    check(n_single >= 0 && idf_.size() <= INT32_MAX, "features must have an idf each");
+    check(idf_.size() <= INT32_MAX, "features must have an idf each");
+    Vector<std::uint8_t> is_word(idf_.size(), 0);
+    std::int64_t n_single = 0;
     for (std::int32_t i = 0; i < words.size(); ++i) {
         check(vocabulary_.intern(words[i]) == i, "words of a vocabulary must differ");
-        check(word_feature_[i] >= -1 && word_feature_[i] < n_single,
+        std::int32_t& feature = word_feature_[i];
+        check(feature >= -1 && feature < idf_.size(),
               "features of words must be numbers of features or -1");
+        if (feature < 0) continue;
+        check(is_word[feature] == 0, "words must not share a feature");
+        is_word[feature] = 1;
+        ++n_single;
+        if (idf_[feature] == 0.0F) feature = -1;
     }
+    check(n_single + n_pairs == idf_.size(), "features must have an idf each");
     for (std::int64_t n = 1; n < kTabulatedCounts; ++n) tf_.push_back(sublinear(n));
     if (n_pairs == 0) return;
     std::int64_t n_slots = 1024;
     while (2 * n_slots < 3 * n_pairs) n_slots *= 2;
     slots_.resize(n_slots);
-    for (std::int32_t p = 0; p < n_pairs; ++p) {
-        const std::int32_t first = pairs[2 * std::int64_t{p}];
-        const std::int32_t second = pairs[2 * std::int64_t{p} + 1];
+    std::int32_t feature = -1;
+    for (std::int64_t p = 0; p < n_pairs; ++p) {
+        do ++feature;
+        while (is_word[feature] != 0);
+        const std::int32_t first = pairs[2 * p], second = pairs[2 * p + 1];
         check(first >= 0 && first < words.size() && second >= 0 && second < words.size(),
               "pairs must be numbers of words");
-        const std::uint64_t hash = hash_pair(first, second);
-        Slot& slot = slots_[probe(first, second, hash)];
+        if (idf_[feature] == 0.0F) continue;
+        Slot& slot = slots_[probe(first, second, hash_pair(first, second))];
         check(slot.feature < 0, "pairs of a vocabulary must differ");
-        slot = {first, second, static_cast<std::int32_t>(n_single) + p};
+        slot = {first, second, feature};
     }
 }
 

@@ -24,10 +24,11 @@ struct Occurrences {
 /// character n-grams of words.
 class TextFeatures {
  public:
-    /// `word_feature[i]` is the feature of words[i], or -1; features of pairs, two words each of
-    /// `pairs`, follow those of words. `idf` has one value per feature. With `grams`, the words
-    /// are n-grams. Throws std::invalid_argument if words or pairs repeat, or if a number is out
-    /// of range. O(words + pairs).
+    /// `word_feature[i]` is the feature of words[i], or -1; the features that are of no word are,
+    /// in rising order, of `pairs`, two words each. `idf` has one value per feature; one of 0 is a
+    /// feature that texts do not have. With `grams`, the words are n-grams. Throws
+    /// std::invalid_argument if words, features or pairs repeat, or if a number is out of range.
+    /// O(words + features).
     TextFeatures(const Texts& words, Vector<std::int32_t> word_feature,
                  const Vector<std::int32_t>& pairs, Vector<float> idf, GramLengths grams);
 

@@ -94,7 +94,7 @@ def call_all(folder):
     write_xmc(path, X, Y)
     yield "TextParser", lambda: read_xmc(path)
     yield "FeatureIndex", lambda: bool(_native.FeatureIndex(weights))
-    yield "TextFeatures", lambda: bool(model.vectorizer_.make_features())
+    yield "TextFeatures", model.vectorizer_.prepare
     yield "TextFeatures.count", lambda: model.vectorizer_.transform(TEXTS)
 
 

@@ -139,7 +139,7 @@ def test_a_pair_whose_words_are_dropped_is_still_found():
     assert ours.get_feature_names_out().tolist() == ["aa", "cc", "cc cc"]
     ours.word_feature_ = np.full_like(ours.word_feature_, -1)
     ours.idf_ = ours.idf_[2:]
-    ours.features_ = ours.make_features()
+    ours.prepare()
     assert ours.get_feature_names_out().tolist() == ["cc cc"]
     assert ours.transform(texts).toarray().astype(bool).ravel().tolist() == [
         False,
@@ -206,7 +206,8 @@ def test_a_failed_fit_changes_nothing():
 
 
 BROKEN = {
-    "feature beyond": ("word_feature", lambda a: a + 1, "must be -1 or count up from 0"),
+    "feature beyond": ("word_feature", lambda a: a + 1000, r"must be in \[-1"),
+    "feature shared": ("word_feature", lambda a: np.minimum(a, 1), "must not share a feature"),
     "pair of no word": ("pairs", lambda a: a + 100, r"must be in \[0"),
     "not finite": ("idf", lambda a: a * np.float32("inf"), "must be finite"),
     "too large": ("idf", lambda a: a * np.float32(1e30), "must be at most"),

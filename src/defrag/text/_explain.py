@@ -114,28 +114,5 @@ class ExplainableTexts(Estimator):
         return int(found[0])
 
     def _names(self) -> Sequence[str]:
-        names: Sequence[str] = FeatureNames(self.vectorizer_)  # type: ignore[assignment] # indexed only
+        names: Sequence[str] = self.vectorizer_.names_  # type: ignore[assignment] # indexed only
         return names
-
-
-class FeatureNames:
-    """The names of features, made when they are asked for.
-
-    Parameters
-    ----------
-    vectorizer : TextVectorizer
-        The vectoriser.
-    """
-
-    def __init__(self, vectorizer: TextVectorizer) -> None:
-        self._words = vectorizer.words_
-        self._pairs = vectorizer.pairs_
-        self._places = np.flatnonzero(vectorizer.word_feature_ >= 0)
-
-    def __getitem__(self, feature: int) -> str:
-        n_words = len(self._places)
-        if feature < n_words:
-            return self._words[int(self._places[feature])]
-        if feature >= n_words + len(self._pairs):
-            return f"extra[{feature - n_words - len(self._pairs)}]"
-        return " ".join(self._words[i] for i in self._pairs[feature - n_words].tolist())

@@ -129,8 +129,9 @@ class TextClassifier(ExplainableTexts):
             The names of the labels of each text, or its one label.
         shape : TextClassifier or path, optional
             A model that was trained on similar texts, or its file, whose label trees are kept;
-            see ``fit`` of :class:`LabelTree`. Labels are matched by name. Words are those of
-            these texts.
+            see ``fit`` of :class:`LabelTree`. Labels are matched by name. Words keep their ids,
+            and new ones follow, unless the vectoriser has other ``characters`` or another
+            ``stemmer``.
 
         Returns
         -------
@@ -171,7 +172,10 @@ class TextClassifier(ExplainableTexts):
         checked = check_texts(texts)
         named = check_label_names(labels, len(checked))
         self.vectorizer_: TextVectorizer = clone(vectorizer).set_params(n_jobs=self.n_jobs)
-        X = self.vectorizer_.fit_transform(checked)
+        words = None if previous is None else previous.vectorizer_
+        if words is not None and not self.vectorizer_.cuts_as(words):
+            words = None
+        X = self.vectorizer_.fit_transform(checked, shape=words)
         self.n_extra_: int = 0
         if self.extra is not None:
             block = extra_rows(self.extra, checked, float(self.extra_weight))

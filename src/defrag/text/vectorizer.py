@@ -10,8 +10,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from defrag import _native
 from defrag._estimator import Estimator, all_or_nothing, on_snapshot
+from defrag._native import Terms
 from defrag._parameters import Int
 from defrag._progress import progress_bar
+from defrag.text._feature_names import FeatureNames
+from defrag.text._following import follow_terms
 from defrag.text._lengths import Lengths
 from defrag.text._spans import TextSpans, normalise_with_places, to_original
 from defrag.text._stemming import StemmerName, stem_words
@@ -64,9 +67,10 @@ class TextVectorizer(TransformerMixin, Estimator):
     word_feature_ : ndarray of int32
         The feature of each word; -1 for one that is only part of a pair.
     pairs_ : ndarray of int32, shape (n_pairs, 2)
-        The words of each pair; the features of pairs follow those of words.
+        The words of each pair; their features are those that no word has, rising. Unless
+        ``shape`` was given, they follow those of words.
     idf_ : ndarray of float32, shape (n_features,)
-        The inverse document frequency of each feature.
+        The inverse document frequency of each feature; 0 for one of ``shape`` alone.
 
     Notes
     -----
@@ -114,7 +118,9 @@ class TextVectorizer(TransformerMixin, Estimator):
         "verbose": Int(0),
     }
 
-    def fit(self, texts: Sequence[str], y: Any = None) -> TextVectorizer:
+    def fit(
+        self, texts: Sequence[str], y: Any = None, *, shape: TextVectorizer | None = None
+    ) -> TextVectorizer:
         """Find the features.
 
         Parameters
@@ -123,16 +129,26 @@ class TextVectorizer(TransformerMixin, Estimator):
             Training texts.
         y : object, optional
             Not used.
+        shape : TextVectorizer, optional
+            A fitted vectoriser whose features keep their ids, with the same ``characters`` and
+            ``stemmer``. New features follow; those that the texts do not have are kept, but
+            ignored when texts are transformed.
 
         Returns
         -------
         self : TextVectorizer
             The fitted vectoriser.
         """
-        self.fit_transform(texts, y)
+        self.fit_transform(texts, y, shape=shape)
         return self
 
-    def fit_transform(self, texts: Sequence[str], y: Any = None) -> Csr:  # noqa: ARG002 - as above
+    def fit_transform(
+        self,
+        texts: Sequence[str],
+        y: Any = None,  # noqa: ARG002 - as above
+        *,
+        shape: TextVectorizer | None = None,
+    ) -> Csr:
         """Find the features and return the rows of the training texts.
 
         Parameters
@@ -141,6 +157,8 @@ class TextVectorizer(TransformerMixin, Estimator):
             Training texts.
         y : object, optional
             Not used.
+        shape : TextVectorizer, optional
+            As in ``fit``.
 
         Returns
         -------
@@ -148,12 +166,22 @@ class TextVectorizer(TransformerMixin, Estimator):
             L2-normalised tf-idf values, float32.
         """
         rows: list[Csr] = []
-        self._fit(check_texts(texts), rows)
+        self._fit(check_texts(texts), rows, shape)
         return rows[0]
 
+    def cuts_as(self, other: TextVectorizer) -> bool:
+        """Return whether texts have the same words, or n-grams, in another vectoriser."""
+        lengths = [Lengths.bounds(one.characters) for one in (self, other)]
+        return lengths[0] == lengths[1] and self.stemmer == other.stemmer
+
     @all_or_nothing
-    def _fit(self, texts: list[str], rows: list[Csr]) -> None:
+    def _fit(self, texts: list[str], rows: list[Csr], shape: TextVectorizer | None) -> None:
         self.check_parameters()
+        if shape is not None and not (hasattr(shape, "idf_") and self.cuts_as(shape)):
+            raise ValueError(
+                "shape must be a fitted TextVectorizer with the same characters and stemmer, got "
+                f"{shape!r}"
+            )
         if self.characters is not None and self.ngrams != 1:
             raise ValueError(f"ngrams must be 1 with characters, got {self.ngrams!r}")
         threads = _native.n_threads(self.n_jobs)
@@ -172,11 +200,13 @@ class TextVectorizer(TransformerMixin, Estimator):
                 f"texts must have a {what} that occurs in at least {self.min_df} of them, got "
                 f"{len(texts)} texts without one"
             )
+        if shape is not None:
+            terms = follow_terms(shape.terms(), terms)
         self.words_: Sequence[str] = terms.words
         self.word_feature_: Ids = terms.word_feature
         self.pairs_: Ids = terms.pairs.reshape(-1, 2)
         self.idf_: Floats = terms.idf
-        self.features_: TextFeatures = self.make_features()
+        self.prepare()
         rows.append(self.features_.weigh_corpus(corpus, n_threads=threads))
 
     def _read(self, texts: list[str], n_threads: int) -> TextCorpus:
@@ -187,15 +217,20 @@ class TextVectorizer(TransformerMixin, Estimator):
             corpus.replace_words(stems, n_threads=n_threads)
         return corpus
 
-    def make_features(self) -> TextFeatures:
-        """Return the tables that the kernels look features up in."""
-        terms = _native.Terms(
+    def terms(self) -> Terms:
+        """Return the features as the kernels take them."""
+        return Terms(
             list(self.words_),
             np.ascontiguousarray(self.word_feature_),
             np.ascontiguousarray(self.pairs_.ravel()),
             np.ascontiguousarray(self.idf_),
         )
-        return _native.text_features(terms, Lengths.bounds(self.characters))
+
+    def prepare(self) -> None:
+        """Make what is not part of the model: the tables of the kernels, and names."""
+        lengths = Lengths.bounds(self.characters)
+        self.features_: TextFeatures = _native.text_features(self.terms(), lengths)
+        self.names_ = FeatureNames(self.words_, self.word_feature_, self.pairs_)
 
     @on_snapshot
     def transform(self, texts: Sequence[str]) -> Csr:
@@ -278,19 +313,17 @@ class TextVectorizer(TransformerMixin, Estimator):
             The names.
         """
         check_is_fitted(self)
-        words = [self.words_[i] for i in np.flatnonzero(self.word_feature_ >= 0).tolist()]
-        pairs = [f"{self.words_[i]} {self.words_[j]}" for i, j in self.pairs_.tolist()]
-        return np.array([*words, *pairs], dtype=object)
+        return np.array([self.names_[i] for i in range(len(self.names_))], dtype=object)
 
     def __getstate__(self) -> dict[str, Any]:
-        # The tables of the kernel are made again.
         state: dict[str, Any] = super().__getstate__()
-        return {name: value for name, value in state.items() if name != "features_"}
+        made_again = {"features_", "names_"}
+        return {name: value for name, value in state.items() if name not in made_again}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
         if hasattr(self, "words_"):
-            self.features_ = self.make_features()
+            self.prepare()
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -72,8 +72,6 @@ class VectorizerCodec(Codec):
         check_length(part, "word_feature", n_words)
         feature = part.arrays["word_feature"]
         n_single = int(np.count_nonzero(feature >= 0))
-        if not np.array_equal(feature[feature >= 0], np.arange(n_single)):
-            part.fail(f"{part.name('word_feature')} must be -1 or count up from 0")
         check_ints(part, "word_feature", -1, max(1, n_features))
         check_ints(part, "pairs", 0, n_words)
         check_length(part, "pairs", 2 * (n_features - n_single))
@@ -82,7 +80,7 @@ class VectorizerCodec(Codec):
         model.word_feature_, model.idf_ = feature, part.arrays["idf"]
         model.pairs_ = part.arrays["pairs"].reshape(-1, 2)
         try:
-            model.features_ = model.make_features()
+            model.prepare()
         except ValueError as error:
             part.fail(f"{part.name('words')}: {error}")
         return model
