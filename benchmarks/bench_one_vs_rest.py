@@ -34,7 +34,7 @@ from defrag import (
     load_dataset,
     metrics,
 )
-from peer_runs import PEERS, PEERS_VENV, peers_python, prepare, run_peer
+from peer_runs import PEERS_VENV, peers_python, run_peer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -120,11 +120,7 @@ def bench_peers(method: str, name: str, data: Any, n_labels: int, venv: Path) ->
         f"{scaled:.0f} s for all: {scaled / ours:.1f} times ours",
         flush=True,
     )
-    python = peers_python(venv)
-    PEERS["napkinXC BR"] = "napkinxc_br_run.py"
-    with tempfile.TemporaryDirectory() as folder:
-        prepare(Path(folder), data)
-        found = run_peer("napkinXC BR", python, Path(folder), data, 1)
+    found = run_peer("napkinxc-br", peers_python(venv), data.train, data.test)
     precisions = "/".join(f"{found.metrics[f'P@{k}']:.2f}" for k in (1, 3, 5))
     print(
         f"napkinXC BR: {found.train_cpu:.1f} s, {found.train_cpu / ours:.1f} times ours, "

@@ -6,26 +6,26 @@ A fifth of the training points of EURLex-4K is held out. One run each, one threa
     python benchmarks/bench_pareto.py draw FILE docs/pictures/pareto.svg
 
 `run` appends JSON lines to FILE; `draw` needs matplotlib. PECOS runs in the environment of
-`bench_peers.py`.
+`defrag reproduce peers`.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import common  # noqa: F401 - says where the data sets are
+from common import cpu_seconds
 from defrag import Defrag, DiSMEC, Focus, Hybrid, LabelTree, Parabel
-from defrag.io.datasets import Dataset, Split
+from defrag.io.datasets import Split
 from defrag.metrics import evaluate
 from defrag.rivals import RandomGroups, TopFeatures
 from focus_runs import Fold, folds, model_bytes
 from focus_trials import by, constant
-from peer_runs import PEERS_VENV, cpu_seconds, peers_python, prepare, run_peer
+from peer_runs import PEERS_VENV, peers_python, run_peer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -93,10 +93,8 @@ def run_base(model: Any, reduced: Reduced) -> dict[str, float]:
 def run_pecos(reduced: Reduced) -> dict[str, float]:
     """Train PECOS on reduced points."""
     fold = reduced.fold
-    data = Dataset(DATA, Split(fold.X, fold.Y), Split(fold.X_test, fold.Y_test), None, None, "")
-    with tempfile.TemporaryDirectory() as place:
-        prepare(Path(place), data)
-        found = run_peer("PECOS", peers_python(PEERS_VENV), Path(place), data, 1)
+    halves = Split(fold.X, fold.Y), Split(fold.X_test, fold.Y_test)
+    found = run_peer("pecos", peers_python(PEERS_VENV), *halves)
     n_rows = fold.X_test.shape[0]
     return {
         "P@1": found.metrics["P@1"],

@@ -59,9 +59,32 @@ def test_a_study_is_run_once_and_what_is_missing_is_said(folder):
         ("reproduce table9", "NAME must be one of table1, table2, .* or all, got 'table9'"),
         ("reproduce table1 --budget soon", "--budget must be seconds above 0 or none, got 'soon'"),
         ("reproduce table1 --budget 0", "--budget must be seconds above 0"),
+        ("reproduce table1 --within never", "--within must be minutes above 0 or none"),
         ("reproduce table1 --only debian", "--only must be one of eurlex-4k, tibkat-core"),
         ("reproduce table1 --data nowhere", "nowhere: is not a folder"),
     ],
 )
 def test_reproduce_refuses(folder, line, message):
     check_refusal(folder, line, message)
+
+
+@pytest.mark.slow
+def test_all_goes_on_where_data_are_broken_and_says_what_was_not_started(folder, monkeypatch):
+    (folder / "data" / "tibkat-core").mkdir()
+    (folder / "data" / "tibkat-core" / "train.txt.xz").write_bytes(b"not a file of xz")
+    for name in [name for name in studies.STUDIES if name != "table1"]:
+        monkeypatch.delitem(studies.STUDIES, name)
+    line = ["reproduce", "all", "--data", "data", "--json"]
+    late = run(*line, "--within", "0.0000001")
+    assert late.exit_code == 0, late.stderr
+    assert late.stderr.startswith("warning: tibkat-core is left out: ")
+    first, second = json.loads(late.stdout)["table1"]["remarks"]
+    assert first == (
+        "not started on eurlex-4k, because the time of --within was over: Parabel, X; the same "
+        "command continues"
+    )
+    assert second.startswith("tibkat-core is left out: ")
+    said = json.loads(run(*line, "--budget", "none").stdout)["table1"]
+    assert said["remarks"] == [second]
+    (rows,) = said["tables"].values()
+    assert [row["method"] for row in rows if not row["published"]] == ["Parabel", "X"]

@@ -69,6 +69,16 @@ def test_only_what_is_missing_is_run(corpus, tmp_path, monkeypatch):
     assert started == [1]
 
 
+def test_no_run_is_started_when_the_time_is_over(corpus, tmp_path):
+    jobs = [job_of(corpus, LabelTree(), seed) for seed in range(2)]
+    (first,) = run(jobs[:1], corpus, Store(tmp_path))
+    kept, late = run(jobs, corpus, Store(tmp_path), until=time.monotonic())
+    assert kept == first
+    assert late["status"] == runner_module.NOT_RUN
+    assert late["key"] == jobs[1].key
+    assert len(Store(tmp_path)) == 1
+
+
 def test_a_failed_run_is_recorded_and_the_rest_goes_on(corpus, tmp_path):
     jobs = [job_of(corpus, Parabel(-1)), job_of(corpus, Parabel(1))]
     failed, done = run(jobs, corpus, Store(tmp_path))

@@ -5,6 +5,7 @@ import dataclasses
 import pytest
 
 from defrag import DiSMEC, LabelTree, registry
+from defrag.classifiers._base import Cost
 from defrag.experiments import Store
 from defrag.experiments.job import MEASURES
 from defrag.experiments.planning import plan
@@ -50,38 +51,63 @@ def small_study(**changes):
 
 def test_a_plan_has_every_method_and_seed():
     corpus = small_corpus()
-    planned = plan(small_study(seeds=2), corpus)
+    (planned,) = plan(small_study(seeds=2), corpus)
     assert [(job.method, job.seed) for job in planned.jobs] == [
         ("cheap", 0), ("cheap", 1), ("dear", 0), ("dear", 1),
     ]  # fmt: skip
     assert planned.remarks == []
     assert planned.corpus is corpus
-    assert len(plan(small_study(), corpus, seeds=5).jobs) == 10
+    (more,) = plan(small_study(), corpus, seeds=5)
+    assert len(more.jobs) == 10
 
 
-def test_what_is_too_slow_is_left_out_and_said(tmp_path, monkeypatch):
+@pytest.fixture
+def seconds(monkeypatch):
+    """Make DiSMEC take a second per training point, and everything else none."""
+    cost = Cost(0.0, 0.0)
+    monkeypatch.setattr(LabelTree, "training_cost", lambda *_: cost)
+    monkeypatch.setattr(
+        DiSMEC, "training_cost", lambda _, X, __: dataclasses.replace(cost, seconds=X.shape[0])
+    )
+
+
+@pytest.mark.usefixtures("seconds")
+def test_what_is_too_slow_is_sampled_and_said():
     corpus = small_corpus()
-    cost = LabelTree().training_cost(corpus.train.X, corpus.train.Y)
-    monkeypatch.setattr(DiSMEC, "training_cost", lambda *_: cost.times(1e6))
-    planned = plan(small_study(seeds=1), corpus, budget=3 * cost.seconds)
-    assert [job.method for job in planned.jobs] == ["cheap"]
-    (remark,) = planned.remarks
-    assert remark.startswith("dear on small is left out: training is estimated at ")
+    study = small_study(seeds=1)
+    study.lines.append(Line("dear, groups", "dismec", "x"))
+    whole, sample = plan(study, corpus, budget=100.0)
+    assert [job.method for job in whole.jobs] == ["cheap"]
+    assert whole.remarks == []
+    # Variants of a classifier are compared with each other and with the first method.
+    assert [job.method for job in sample.jobs] == ["cheap", "dear", "dear, groups"]
+    assert {job.data for job in sample.jobs} == {sample.corpus.facts}
+    assert sample.corpus.facts.points == 50
+    (remark,) = sample.remarks
+    assert remark == (
+        "dismec: on 50 of the 200 training points of small, because training on all is estimated "
+        "at more than 100 s"
+    )
+    (everything,) = plan(study, corpus)
+    assert len(everything.jobs) == 3
+
+
+@pytest.mark.usefixtures("seconds")
+def test_what_is_too_slow_on_a_sample_is_left_out_and_said(tmp_path):
+    corpus = small_corpus()
+    whole, sample = plan(small_study(seeds=1), corpus, budget=20.0)
+    assert [job.method for job in whole.jobs] == ["cheap"]
+    assert sample.jobs == []
+    (remark,) = sample.remarks
+    assert remark == (
+        "dear on small is left out: training on 50 points is estimated at 50 s, the budget of a "
+        "run is 20 s"
+    )
     # A record that is there is shown whatever the budget.
     store = Store(tmp_path)
-    (job,) = [one for one in plan(small_study(seeds=1), corpus).jobs if one.method == "dear"]
+    (complete,) = plan(small_study(seeds=1), corpus)
+    job = complete.jobs[1]
     assert job.estimator == describe(DiSMEC())
     store.append({**job.to_json(), "status": "failed", "error": "once"})
-    kept = plan(small_study(seeds=1), corpus, budget=3 * cost.seconds, store=store)
+    (kept,) = plan(small_study(seeds=1), corpus, budget=20.0, store=store)
     assert [one.method for one in kept.jobs] == ["cheap", "dear"]
-    assert kept.remarks == []
-
-
-def test_large_data_are_sampled_and_said():
-    corpus = small_corpus()
-    study = small_study(samples={"small": 120}, seeds=1)
-    planned = plan(study, corpus, budget=1e9)
-    assert planned.corpus.facts.points == 120
-    assert planned.remarks == ["small: 120 of 200 training points"]
-    assert planned.jobs[0].data == planned.corpus.facts
-    assert plan(study, corpus).corpus is corpus

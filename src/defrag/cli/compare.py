@@ -18,7 +18,7 @@ from defrag.cli._halves import read_halves
 from defrag.cli._targets import check_targets
 from defrag.experiments import Corpus, Job, Store
 from defrag.experiments.methods import NONE, combine
-from defrag.experiments.runner import is_stored, run_jobs
+from defrag.experiments.runner import NOT_RUN, is_stored, run_jobs
 from defrag.experiments.summary import collect
 from defrag.io.atomic import atomic_writer
 from defrag.io.corpora import CorpusOptions  # noqa: TC001 - read by corpus_flags
@@ -159,12 +159,13 @@ def run_and_tell(
     limit: float | None,
     retry: bool,
     workers: int,
+    until: float | None = None,
 ) -> list[tuple[Job, Record]]:
     """Run jobs and print on a terminal what is run, what is known and what fails."""
     pairs = []
     to_run = [job for job in jobs if not is_stored(job, store, limit=limit, retry=retry)]
     print_message(f"{len(jobs)} runs, {len(jobs) - len(to_run)} of them in {store.folder} already")
-    running = run_jobs(jobs, corpus, store, limit=limit, retry=retry, workers=workers)
+    running = run_jobs(jobs, corpus, store, limit=limit, retry=retry, workers=workers, until=until)
     for place, job in enumerate(jobs, 1):
         with progress_pulse(f"[{place}/{len(jobs)}] {job.method}, seed {job.seed}"):
             pair = next(running)
@@ -176,7 +177,7 @@ def run_and_tell(
                 f"P@1 {record['metrics'].get('P@1', float('nan')):.2f}, "
                 f"training {record['training']['cpu']:.1f} s"
             )
-        else:
+        elif record["status"] != NOT_RUN:
             text = f"{job.method}, seed {job.seed} failed: {record['error']}"
             typer.echo(f"warning: {escaped(text)}", err=True)
     return pairs

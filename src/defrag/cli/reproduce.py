@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,9 +13,12 @@ from rich.console import Console
 
 from defrag._progress import progress_pulse
 from defrag.cli._console import JsonFlag, escaped, examples, print_json, print_message
+from defrag.cli._flags import NONE
 from defrag.cli.compare import WorkersFlag, command_line, run_and_tell, write_text
 from defrag.experiments import Corpus, Store
+from defrag.experiments.peers import PEERS_PYTHON
 from defrag.experiments.planning import plan
+from defrag.experiments.runner import NOT_RUN
 from defrag.experiments.studies import STUDIES, Study
 from defrag.experiments.summary import collect
 from defrag.io import load_dataset
@@ -21,19 +26,25 @@ from defrag.report.results import write_pages, write_records
 from defrag.report.study import Findings, checks, study_page, study_tables
 
 if TYPE_CHECKING:
+    from defrag.experiments.planning import Plan
     from defrag.experiments.summary import Result
 
 __all__ = ["HELP", "reproduce"]
 
 ALL = "all"
-NO_BUDGET = "none"
+
+_WITHIN = "80"
+# A run is ended after so many times the budget, on the clock.
+_LIMIT = 4
 
 HELP = (
     "Run tables and figures of the paper, and show published numbers beside ours.\n\n"
     + "\n\n".join(f"{study.name}: {study.title}." for study in STUDIES.values())
     + "\n\nall: everything above.\n\nEvery run is kept as a record: what is there is not run "
-    "again, and interrupted work continues where it was. A method that is estimated to take longer "
-    "than the budget is left out, a run that does is ended, and the output says so."
+    "again, and interrupted work continues where it was. A classifier whose training is estimated "
+    "to take longer than the budget is trained on a quarter of the points or left out, a run that "
+    "takes four times as long is ended, no run is started after the minutes of --within, and the "
+    "output says so."
 ) + examples(
     "defrag reproduce table2 --data DIR --report table2.html",
     "defrag reproduce erasure --only debian --seeds 3",
@@ -57,8 +68,24 @@ def reproduce(
         int | None, typer.Option(min=1, help="Number of seeds.", show_default="of the study")
     ] = None,
     budget: Annotated[
-        str, typer.Option(metavar="SECONDS", help="Seconds of a run, or none.")
-    ] = "120",
+        str, typer.Option(metavar="SECONDS", help="CPU seconds of one training, or none.")
+    ] = "90",
+    within: Annotated[
+        str,
+        typer.Option(
+            metavar="MINUTES",
+            help="Minutes after which no run is started, or none.",
+            show_default="80, none without a budget",
+        ),
+    ] = "",
+    peers_python: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Python that has libpecos, omikuji and napkinxc.",
+            show_default="DEFRAG_PEERS_PYTHON or this one",
+        ),
+    ] = None,
     records: Annotated[
         str, typer.Option(metavar="FOLDER", help="Where the records of runs are kept.")
     ] = "defrag-records",
@@ -79,19 +106,22 @@ def reproduce(
     as_json: JsonFlag = False,
 ) -> None:
     """Run tables and figures of the paper."""
-    seconds = _budget(budget)
+    seconds = _number("--budget", "seconds", budget)
+    minutes = _number("--within", "minutes", within or (NONE if seconds is None else _WITHIN))
+    until = None if minutes is None else time.monotonic() + 60 * minutes
     studies = _studies(name)
     wanted = _data_sets(studies, only)
     if data is not None:
         if not Path(data).is_dir():
             raise NotADirectoryError(f"{data}: is not a folder")
         os.environ["DEFRAG_DATA"] = data
+    if peers_python is not None:
+        os.environ[PEERS_PYTHON] = peers_python
     store = Store(records)
     found = {study.name: Findings(study, [], []) for study in studies}
+    settings = _Settings(store, seconds, seeds, until, retry=retry, workers=workers)
     for place in wanted:
-        _run_on(
-            place, studies, found, store, budget=seconds, seeds=seeds, retry=retry, workers=workers
-        )
+        _run_on(place, studies, found, settings)
     findings = [one for one in found.values() if one.results or one.remarks]
     if report is not None or markdown is not None:
         page = study_page(f"Reproduced: {name}", command_line(), findings)
@@ -105,6 +135,18 @@ def reproduce(
     _show(findings)
     if report is not None:
         typer.echo(f"report: {escaped(str(Path(report).resolve()))}")
+
+
+@dataclass(frozen=True)
+class _Settings:
+    """What all runs of the command share."""
+
+    store: Store
+    budget: float | None
+    seeds: int | None
+    until: float | None
+    retry: bool
+    workers: int
 
 
 def _show(findings: list[Findings]) -> None:
@@ -135,12 +177,7 @@ def _run_on(
     place: str,
     studies: list[Study],
     found: dict[str, Findings],
-    store: Store,
-    *,
-    budget: float | None,
-    seeds: int | None,
-    retry: bool,
-    workers: int,
+    settings: _Settings,
 ) -> None:
     """Run all studies that are about a data set, and add what came out."""
     mine = [study for study in studies if place in study.data]
@@ -148,19 +185,42 @@ def _run_on(
         with progress_pulse(f"loading {place}"):
             loaded = load_dataset(place)
             corpus = Corpus(place, loaded.train, loaded.test)
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, MemoryError) as error:
         typer.echo(f"warning: {place} is left out: {escaped(str(error))}", err=True)
         for study in mine:
             found[study.name] = _extended(found[study.name], [], [f"{place} is left out: {error}"])
         return
     for study in mine:
         print_message(f"{study.name} on {place}: {study.title}")
-        planned = plan(study, corpus, budget=budget, seeds=seeds, store=store)
-        limit = None if budget is None else 4 * budget
-        pairs = run_and_tell(
-            planned.jobs, planned.corpus, store, limit=limit, retry=retry, workers=workers
+        plans = plan(
+            study, corpus, budget=settings.budget, seeds=settings.seeds, store=settings.store
         )
-        found[study.name] = _extended(found[study.name], collect(pairs), planned.remarks)
+        for part in plans:
+            for remark in part.remarks:
+                print_message(remark)
+            results, late = _run_plan(part, settings)
+            found[study.name] = _extended(found[study.name], results, [*part.remarks, *late])
+
+
+def _run_plan(planned: Plan, settings: _Settings) -> tuple[list[Result], list[str]]:
+    """Run the jobs of a plan, and return what came out and what was not started."""
+    limit = None if settings.budget is None else _LIMIT * settings.budget
+    pairs = run_and_tell(
+        planned.jobs,
+        planned.corpus,
+        settings.store,
+        limit=limit,
+        retry=settings.retry,
+        workers=settings.workers,
+        until=settings.until,
+    )
+    late = [job.method for job, record in pairs if record["status"] == NOT_RUN]
+    remark = (
+        f"not started on {planned.corpus.facts.name}, because the time of --within was over: "
+        f"{', '.join(dict.fromkeys(late))}; the same command continues"
+    )
+    ran = [(job, record) for job, record in pairs if record["status"] != NOT_RUN]
+    return collect(ran), [remark] if late else []
 
 
 def _extended(findings: Findings, results: list[Result], remarks: list[str]) -> Findings:
@@ -183,13 +243,14 @@ def _data_sets(studies: list[Study], only: list[str] | None) -> list[str]:
     return [place for place in known if not only or place in only]
 
 
-def _budget(text: str) -> float | None:
-    if text == NO_BUDGET:
+def _number(flag: str, unit: str, text: str) -> float | None:
+    """Return a positive number, or None for the word none."""
+    if text == NONE:
         return None
     try:
-        seconds = float(text)
+        number = float(text)
     except ValueError:
-        seconds = -1.0
-    if not 0 < seconds < float("inf"):
-        raise ValueError(f"--budget must be seconds above 0 or {NO_BUDGET}, got {text!r}")
-    return seconds
+        number = -1.0
+    if not 0 < number < float("inf"):
+        raise ValueError(f"{flag} must be {unit} above 0 or {NONE}, got {text!r}")
+    return number

@@ -17,10 +17,10 @@ __all__ = ["FORMAT", "MEASURES", "Job"]
 FORMAT = 1
 """Version of records; a record of another version is not read."""
 
-MEASURES = ("ranking", "rare", "erasure", "groups", "quality")
-"""What a run can measure: metrics of the ranking, precision by frequency of labels, metrics on
-points with erased features, sizes and cost of the groups of features, and the information that
-they lose."""
+MEASURES = ("ranking", "rare", "labels", "erasure", "groups", "quality")
+"""What a run can measure: metrics of the ranking, precision by frequency of labels, how often each
+of the most frequent labels is found, metrics on points with erased features, sizes and cost of
+the groups of features, and the information that they lose."""
 
 
 @dataclass(frozen=True)

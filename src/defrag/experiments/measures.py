@@ -13,6 +13,7 @@ import numpy as np
 
 from defrag import registry
 from defrag.experiments.machine import peak_memory
+from defrag.experiments.peers import PEERS, run_peer
 from defrag.experiments.specs import build
 from defrag.metrics import erasure_curve, evaluate, evaluate_clustering, macro_precision
 
@@ -21,9 +22,11 @@ if TYPE_CHECKING:
 
     from defrag.io import Split
 
-__all__ = ["SHARES", "run"]
+__all__ = ["N_LABELS", "SHARES", "run"]
 
 K = (1, 3, 5)
+N_LABELS = 400
+"""How many labels the measure "labels" counts."""
 SHARES = (0.0, 0.2, 0.4, 0.6, 0.8, 0.9)
 """Fractions of the features that the measure "erasure" erases."""
 
@@ -50,6 +53,8 @@ def run(job: dict[str, Any], train: Split, test: Split) -> tuple[dict[str, Any],
     found : Any
         What it has predicted for the test points, or their groups.
     """
+    if job["estimator"]["estimator"] in PEERS:
+        return _run_peer(job, train, test)
     model = build(job["estimator"])
     seeded = {"random_state": job["seed"], "n_jobs": job["n_jobs"]}
     bars = {name: 1 for name in model.get_params() if name.split("__")[-1] == "verbose"}
@@ -68,6 +73,8 @@ def run(job: dict[str, Any], train: Split, test: Split) -> tuple[dict[str, Any],
     }
     if "rare" in job["measures"]:
         result["rare"] = _rare(found[0], train, test)
+    if "labels" in job["measures"]:
+        result["labels"] = _hits(found[0], test)
     if "erasure" in job["measures"]:
         result["erasure"] = _erasure(model, test, job["seed"], job.get("shares", SHARES))
     if "groups" in job["measures"]:
@@ -75,6 +82,17 @@ def run(job: dict[str, Any], train: Split, test: Split) -> tuple[dict[str, Any],
         if result["groups"] is not None and "quality" in job["measures"]:
             result["groups"]["quality"] = _quality(model, train)
     return result, model, found
+
+
+def _run_peer(job: dict[str, Any], train: Split, test: Split) -> tuple[dict[str, Any], Any, Any]:
+    """Do the same with another program, whose model is not returned."""
+    name, groups = job["estimator"]["estimator"], job["estimator"]["parameters"]["groups"]
+    pooling = None if groups is None else build(groups).set_params(random_state=job["seed"])
+    found, labels = run_peer(name, pooling, train, test)
+    result = {**found, "metrics": _ranking(labels, train, test)}
+    if pooling is not None:
+        result["groups"] = _groups(pooling, [found["cluster_cpu"]])
+    return result, None, (labels, None)
 
 
 def _timed(work: Callable[..., Any], *arguments: Any) -> tuple[dict[str, float], Any]:
@@ -104,6 +122,21 @@ def _rare(labels: Any, train: Split, test: Split) -> dict[str, Any]:
         "edges": list(found.edges),
         "precision": [finite(value) for value in found.precision.tolist()],
         "predicted": [finite(value) for value in found.predicted.tolist()],
+    }
+
+
+def _hits(labels: Any, test: Split) -> dict[str, Any]:
+    """Return how many test points of each of the most frequent labels have it among the best."""
+    n_points = np.bincount(test.Y.indices, minlength=test.Y.shape[1])
+    chosen = np.argsort(-n_points, kind="stable")[:N_LABELS]
+    ids = np.sort(chosen[n_points[chosen] > 0])
+    rows = np.repeat(np.arange(test.Y.shape[0]), np.diff(test.Y.indptr))
+    among = (labels[rows] == test.Y.indices[:, np.newaxis]).any(axis=1)
+    hits = np.bincount(test.Y.indices[among], minlength=test.Y.shape[1])
+    return {
+        "ids": ids.tolist(),
+        "points": n_points[ids].tolist(),
+        "hits": hits[ids].tolist(),
     }
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from defrag.experiments.specs import Spec
 
-__all__ = ["FOCUS", "NONE", "Method", "combine", "parse_estimator"]
+__all__ = ["FOCUS", "NONE", "Method", "combine", "parse_estimator", "parse_groups"]
 
 NONE = "none"
 """The word for no groups, no re-ranking, no imputation."""
@@ -82,7 +82,7 @@ def combine(
             model = _checked(Focused(model, focus))
             names.append(_named(focus))
         elif groups != NONE:
-            name, pooling = _groups(groups)
+            name, pooling = parse_groups(groups)
             model = _checked(Agglomerated(model, pooling))
             names.append(name)
         if order != NONE:
@@ -140,7 +140,8 @@ def _settings(text: str, kind: type[Any]) -> tuple[str, dict[str, Any]]:
     return word, parameters
 
 
-def _groups(text: str) -> tuple[str, Any]:
+def parse_groups(text: str) -> tuple[str, Any]:
+    """Return the name and the clustering of a word such as ``hybrid`` or ``defrag:split=ndcg``."""
     if text in _GROUPS:
         return _GROUPS[text]
     words = [entry.word for entry in registry.entries("clustering")]

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
@@ -23,7 +24,10 @@ if TYPE_CHECKING:
     from defrag.experiments.job import Job
     from defrag.experiments.store import Record, Store
 
-__all__ = ["is_stored", "run_jobs"]
+__all__ = ["NOT_RUN", "is_stored", "run_jobs"]
+
+NOT_RUN = "not run"
+"""Status of a run that was not started."""
 
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
@@ -36,6 +40,7 @@ def run_jobs(
     limit: float | None = None,
     retry: bool = False,
     workers: int = 1,
+    until: float | None = None,
 ) -> Iterator[tuple[Job, Record]]:
     """Run the jobs on a corpus that the store does not have, and yield all records.
 
@@ -54,11 +59,14 @@ def run_jobs(
         always are.
     workers : int, default=1
         Number of runs at a time. Runs disturb each other's times a little.
+    until : float, optional
+        Time of ``time.monotonic`` after which no run is started.
 
     Yields
     ------
     job, record : Job, dict
-        In the order of the jobs, each as soon as it is known.
+        In the order of the jobs, each as soon as it is known. The record of a run that was not
+        started has the status ``NOT_RUN`` and is not kept.
     """
     wanted = list(jobs)
     for job in wanted:
@@ -70,12 +78,11 @@ def run_jobs(
         for job in wanted:
             yield job, _of(store, job)
         return
-    with corpus.shared() as folder, closing(_Crew(folder, store, limit, workers)) as crew:
+    with corpus.shared() as folder, closing(_Crew(folder, store, limit, workers, until)) as crew:
         running = {job.key: crew.submit(job) for job in missing}
         for job in wanted:
-            if job.key in running:
-                running[job.key].result()
-            yield job, _of(store, job)
+            was_run = job.key not in running or running[job.key].result()
+            yield job, _of(store, job) if was_run else _not_run(job)
 
 
 def is_stored(job: Job, store: Store, *, limit: float | None = None, retry: bool = False) -> bool:
@@ -97,11 +104,18 @@ def _of(store: Store, job: Job) -> Record:
     return record
 
 
+def _not_run(job: Job) -> Record:
+    return {**job.to_json(), "status": NOT_RUN, "error": "was not started"}
+
+
 class _Crew:
     """Threads that wait for processes; closing ends what still runs, and records nothing of it."""
 
-    def __init__(self, folder: Path, store: Store, limit: float | None, workers: int) -> None:
+    def __init__(
+        self, folder: Path, store: Store, limit: float | None, workers: int, until: float | None
+    ) -> None:
         self._folder, self._store, self._limit = folder, store, limit
+        self._until = until
         self._threads = ThreadPoolExecutor(workers)
         self._lock, self._stopped = threading.Lock(), threading.Event()
         self._processes: set[subprocess.Popen[str]] = set()
@@ -117,11 +131,13 @@ class _Crew:
                 process.kill()
         self._threads.shutdown(wait=True)
 
-    def submit(self, job: Job) -> Future[None]:
-        """Run a job when a thread is free, and keep its record."""
+    def submit(self, job: Job) -> Future[bool]:
+        """Run a job when a thread is free, keep its record, and say whether it was run."""
         return self._threads.submit(self._work, job)
 
-    def _work(self, job: Job) -> None:
+    def _work(self, job: Job) -> bool:
+        if self._until is not None and time.monotonic() >= self._until:
+            return False
         process = _start(job, self._folder, shown=self._shown)
         with self._lock:
             self._processes.add(process)
@@ -132,6 +148,7 @@ class _Crew:
             self._processes.discard(process)
             if not self._stopped.is_set():
                 self._store.append({**job.to_json(), **result, "finished": now()})
+        return True
 
 
 def _start(job: Job, folder: Path, *, shown: bool) -> subprocess.Popen[str]:

@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from defrag import registry
+from defrag.experiments import peers
 
 if TYPE_CHECKING:
     from defrag._estimator import Estimator
+    from defrag.io import Split
 
-__all__ = ["Spec", "build", "describe", "title"]
+__all__ = ["Spec", "build", "describe", "title", "training_seconds"]
 
 Spec = dict[str, Any]
 """``{"estimator": word, "parameters": {...}}``; an inner estimator is a value of that form."""
@@ -88,6 +90,22 @@ def title(spec: Spec) -> str:
             words.append((True, f"{name}={value!r}"))
     inner = ", ".join(word for _, word in sorted(words, key=lambda pair: pair[0]))
     return f"{entry.name}({inner})"
+
+
+def training_seconds(spec: Spec, train: Split) -> float:
+    """Return an estimate of the CPU seconds of training, right within a factor of two or so.
+
+    Parameters
+    ----------
+    spec : Spec
+        An estimator, or one of the other programs.
+    train : Split
+        The training points.
+    """
+    if spec["estimator"] in peers.PEERS:
+        return peers.training_seconds(spec["estimator"], train.X, train.Y)
+    seconds: float = build(spec).training_cost(train.X, train.Y).seconds
+    return seconds
 
 
 def _plain(value: Any, owner: str) -> Any:

@@ -6,13 +6,11 @@ A study is a list of methods, data sets and numbers to show; ``defrag reproduce`
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
-from defrag.experiments.methods import NONE, Method, combine
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from defrag.experiments.methods import FOCUS, NONE, Method, combine, parse_groups
+from defrag.experiments.peers import PEERS
+from defrag.experiments.specs import describe
 
 __all__ = ["STUDIES", "Line", "Study"]
 
@@ -37,6 +35,10 @@ class Line:
 
     def method(self) -> Method:
         """Return the method with its estimator."""
+        if self.classifier in PEERS:
+            groups = None if self.groups == NONE else describe(parse_groups(self.groups)[1])
+            spec = {"estimator": self.classifier, "parameters": {"groups": groups}}
+            return Method(self.name, spec)
         (found,) = combine([self.classifier], [self.groups], [self.rerank], [self.impute])
         return Method(self.name, found.spec)
 
@@ -63,8 +65,6 @@ class Study:
         What each run measures.
     seeds : int
         Number of seeds.
-    samples : mapping from data set to int
-        Number of training points that are used unless the budget is none.
     """
 
     name: str
@@ -76,7 +76,6 @@ class Study:
     figures: tuple[str, ...] = ()
     measures: tuple[str, ...] = ("ranking",)
     seeds: int = 3
-    samples: Mapping[str, int] = field(default_factory=dict)
 
 
 _P = ("P@1", "P@3", "P@5")
@@ -222,7 +221,7 @@ _ALL = [
         "rare",
         "Precision from frequent to rare labels",
         "The percentile figure of the paper: mean precision of the labels in each range of "
-        "frequency, and coverage.",
+        "frequency, and coverage; and the labels that gain and lose most.",
         [
             Line("Parabel", "parabel"),
             Line("LabelTree", "label-tree:n_trees=3"),
@@ -232,7 +231,7 @@ _ALL = [
         (_EURLEX, _DEBIAN),
         ("P@1", "R@1", "PSP@1", "coverage@1", "coverage@3", "coverage@5"),
         ("rare",),
-        ("ranking", "rare"),
+        ("ranking", "rare", "labels"),
         seeds=1,
     ),
     Study(
@@ -267,6 +266,28 @@ _ALL = [
         (_EURLEX, _DEBIAN),
         (*_P, "cluster_cpu", "train_cpu", "dimension"),
         ("split",),
+        ("ranking", "groups"),
+        seeds=1,
+    ),
+    Study(
+        "peers",
+        "Beside other programs",
+        "PECOS (XR-Linear), omikuji (Parabel) and napkinXC (PLT) with their defaults, plain and "
+        "behind the groups of Hybrid, on the same unit rows, one thread each; precision by the "
+        "metrics of defrag.",
+        [
+            Line("LabelTree, 1 tree", "label-tree"),
+            Line("LabelTree, 3 trees", "label-tree:n_trees=3"),
+            Line("LabelTree, 3 trees, Focus", "label-tree:n_trees=3", FOCUS),
+            Line("LabelTree, 3 trees, Hybrid", "label-tree:n_trees=3", "hybrid"),
+            Line("Parabel", "parabel"),
+            *(Line(f"{name}{suffix}", word, groups)
+              for word, name in PEERS.items()
+              for groups, suffix in ((NONE, ""), ("hybrid", ", Hybrid"))),
+        ],
+        (_EURLEX, _DEBIAN, _TIBKAT),
+        (*_P, "PSP@5", *_COST),
+        ("cost",),
         ("ranking", "groups"),
         seeds=1,
     ),
