@@ -87,7 +87,7 @@ class LEMLCodec(ClassifierCodec):
 
 
 class LearnerCodec(Codec):
-    """Writes and reads one learner: a partition, and a map and points per cluster."""
+    """Codec of one learner: a partition, and a map and points per cluster."""
 
     def __init__(self) -> None:
         schema = Schema(
@@ -161,7 +161,7 @@ class LearnerCodec(Codec):
 
 
 class NeighboursCodec(ClassifierCodec):
-    """Writes and reads SLEEC and AnnexML: learners, and the labels of the points."""
+    """Codec of SLEEC and AnnexML: learners, and the labels of the points."""
 
     parts: ClassVar[dict[str, Codec]] = {"learner": LearnerCodec()}
 

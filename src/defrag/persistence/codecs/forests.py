@@ -47,7 +47,7 @@ _IDS = ("uint16", "int32")
 
 
 class ForestCodec(ClassifierCodec):
-    """Writes and reads what all forests have; int8 weights have one scale per inner node."""
+    """Codec of what all forests have; int8 weights have one scale per inner node."""
 
     binary: bool
 
@@ -124,7 +124,7 @@ class ForestCodec(ClassifierCodec):
 
 
 class FastXMLCodec(ForestCodec):
-    """Writes and reads forests of binary trees with separators."""
+    """Codec of forests of binary trees with separators."""
 
     binary = True
 
@@ -205,7 +205,7 @@ class PfastreXMLCodec(FastXMLCodec):
 
 
 class CRAFTMLCodec(ForestCodec):
-    """Writes and reads forests of hashed features whose nodes have centroids."""
+    """Codec of forests of hashed features whose nodes have centroids."""
 
     binary = False
 

@@ -24,7 +24,7 @@ MOST_FEATURES = 2**26 - 1
 
 
 class TreeCodec(Codec):
-    """Writes and reads one tree of an ensemble."""
+    """Codec of one tree of an ensemble."""
 
     def __init__(self) -> None:
         shape = {field.name: Array("int32") for field in fields(LabelTreeArrays)}
@@ -47,7 +47,7 @@ class TreeCodec(Codec):
 
 
 class TreesCodec(ClassifierCodec):
-    """Writes and reads any ensemble of label trees."""
+    """Codec of any ensemble of label trees."""
 
     parts: ClassVar[dict[str, Codec]] = {"tree": TreeCodec()}
 
