@@ -77,19 +77,26 @@ def small_models(folder):
         yield (folder / "classifier").read_bytes()
 
 
-def survives(path, data):
-    """Load and use one input; tell whether it was a model."""
+def loaded(path, data):
+    """Return the model in a file of these bytes, or None if the file is refused in one line."""
     path.write_bytes(data)
     start = time.process_time()  # the machine may be busy
     try:
-        model = load(path, mmap=len(data) % 2 == 0)
+        return load(path, mmap=len(data) % 2 == 0)
     except ModelFormatError as error:
         message = str(error)
         assert "\n" not in message, data
         assert message.isprintable(), data
-        return False
+        return None
     finally:
         assert time.process_time() - start < 1.0, data
+
+
+def survives(path, data):
+    """Load and use one input; tell whether it was a model."""
+    model = loaded(path, data)
+    if model is None:
+        return False
     if hasattr(model, "feature_names_in_"):
         del model.feature_names_in_  # or the plain array would raise a warning
     if hasattr(model, "predict_topk"):
