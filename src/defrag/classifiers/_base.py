@@ -217,9 +217,11 @@ class Classifier(ClassifierMixin, Calibrated, Explainable):
         """
         self.check_parameters()
         self.n_features_in_: int = X.shape[1]
-        return self._learn(X, Y)
+        self._learn(X, Y)
+        self.set_labels(Y.shape[1])
+        return self
 
-    def _learn(self, X: Csr, Y: Csr) -> Classifier:
+    def _learn(self, X: Csr, Y: Csr) -> None:
         seed = check_seed(self.random_state)
         if Y.nnz == 0:
             raise ValueError("Y must have at least one label, got none for any point")
@@ -227,8 +229,6 @@ class Classifier(ClassifierMixin, Calibrated, Explainable):
         self._train(X, Y, seed)
         logger.info("%s: fitted %d points, %d features, %d labels in %.2f s", type(self).__name__,
                     *X.shape, Y.shape[1], time.perf_counter() - begin)  # fmt: skip
-        self.set_labels(Y.shape[1])
-        return self
 
     def set_labels(
         self,
