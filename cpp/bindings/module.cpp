@@ -13,10 +13,12 @@ void bind_csr(nb::module_& m);
 void bind_flat_search(nb::module_& m);
 void bind_focus(nb::module_& m);
 void bind_forest(nb::module_& m);
+void bind_forest_search(nb::module_& m);
 void bind_impute(nb::module_& m);
 void bind_kmeans(nb::module_& m);
 void bind_matches(nb::module_& m);
 void bind_nearest_rows(nb::module_& m);
+void bind_node_steps(nb::module_& m);
 void bind_ppd_sparse(nb::module_& m);
 void bind_proxml(nb::module_& m);
 void bind_representations(nb::module_& m);
@@ -56,4 +58,6 @@ NB_MODULE(_core, m) {
     bind_ppd_sparse(m);
     bind_proxml(m);
     bind_forest(m);
+    bind_forest_search(m);
+    bind_node_steps(m);
 }
