@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Included once per instruction set by dense_rows.cpp, hence no include guard; see
-// solver_kernel.hpp, which is built the same way.
+// Included once per instruction set by kernel_versions.hpp, hence no include guard.
 
 namespace defrag {
 namespace DEFRAG_KERNEL {

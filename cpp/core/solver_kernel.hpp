@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Included once per instruction set by solver_pass.cpp, hence no include guard. Expects
-// DEFRAG_KERNEL (the namespace) and DEFRAG_VECTOR_BYTES, inside a region where the compiler
-// may use vectors of that size: GCC lowers vectors of foreign width before it inlines, which
-// is why this is text and not a template.
+// Included once per instruction set by kernel_versions.hpp, hence no include guard.
 
 namespace defrag {
 namespace DEFRAG_KERNEL {
