@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -49,6 +50,13 @@ def test_a_document_of_a_corpus_is_explained():
     found = json.loads(said)
     assert found["label"] == "files"
     assert "".join(piece["text"] for piece in found["segments"]) == "copy large files"
+
+
+def test_a_row_of_a_table_is_explained():
+    Path("docs.csv").write_text(f"body,tags\nnothing,files\n{TEXT},net\n", encoding="utf-8")
+    flags = ["--text-column", "body", "--labels-column", "tags", "--row", "1", "--json"]
+    found = json.loads(run_well("explain", "texts.safetensors", "docs.csv", *flags))
+    assert found == load("texts.safetensors").explain(TEXT).as_dict(10)
 
 
 def test_a_point_of_a_matrix_is_explained():
@@ -116,6 +124,14 @@ REFUSED = {
     "texts for a matrix": (
         "explain model.safetensors docs.jsonl",
         r"docs.jsonl: are texts \(jsonl\), but model.safetensors was trained on matrices",
+    ),
+    "column of no table": (
+        "explain texts.safetensors --text a --text-column b",
+        "--text-column changes nothing without DATA",
+    ),
+    "column of a matrix": (
+        "explain model.safetensors train.txt --text-column b",
+        "--text-column changes nothing without texts",
     ),
     "too narrow": ("explain model.safetensors narrow.txt", "3 features, but .* trained on 24"),
     "row too far": (

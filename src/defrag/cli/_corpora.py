@@ -32,6 +32,7 @@ __all__ = [
     "form_of_corpus",
     "form_of_matrix",
     "read_corpus",
+    "refuse_columns",
     "text_options",
 ]
 
@@ -100,9 +101,13 @@ def form_of_corpus(
     else:
         found = next((word for word in CORPUS_FORMS if word == form.value), None)
     if found is None and options is not None:
-        given = {flag_name(name): getattr(options, name) for name in COLUMN_FLAGS}
-        refuse_flags("without texts", given)
+        refuse_columns("without texts", options)
     return found
+
+
+def refuse_columns(where: str, options: CorpusOptions) -> None:
+    """Raise ValueError if flags of reading tables are given where they change nothing."""
+    refuse_flags(where, {flag_name(name): getattr(options, name) for name in COLUMN_FLAGS})
 
 
 def form_of_matrix(form: AnyForm | None) -> Form | None:

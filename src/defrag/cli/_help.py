@@ -115,7 +115,7 @@ def _of_focus(_: str) -> list[tuple[str, str]]:
 
 def _of_texts(word: str) -> list[tuple[str, str]]:
     from defrag.cli._corpora import COLUMN_FLAGS  # noqa: PLC0415 - only for this help
-    from defrag.cli._text_models import VECTORIZER_FLAGS  # noqa: PLC0415 - likewise
+    from defrag.cli._vectorizers import VECTORIZER_FLAGS  # noqa: PLC0415 - likewise
     from defrag.io.corpora import CORPUS_FORMS  # noqa: PLC0415 - likewise
 
     if word not in CORPUS_FORMS:

@@ -15,8 +15,6 @@ from defrag.imputation import Fiat, Imputed
 from defrag.reranking import Refrag
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
-
     from defrag.classifiers._base import Classifier
 
 Estimator = TypeVar("Estimator", bound="Classifier | Defrag | Fiat | Focus")
@@ -30,7 +28,7 @@ __all__ = [
     "Preset",
     "Rerank",
     "build",
-    "build_over",
+    "build_composed",
     "classifiers",
     "focuses",
 ]
@@ -82,16 +80,16 @@ class Impute(str, Enum):
     paper = "paper"
 
 
-def focuses(classifier: str, agglomerate: str) -> bool:
+def focuses(classifier: str, agglomerate: str, *, texts: bool) -> bool:
     """Return whether rows are focused if nothing is said about it: where it costs no precision."""
-    return classifier == "label-tree" and agglomerate == "none"
+    return (texts or classifier == "label-tree") and agglomerate == "none"
 
 
-def build_over(
-    inner: Callable[[dict[str, Any], dict[str, Any]], Classifier],
+def build_composed(
+    word: str,
+    agglomerate: str,
     parameters: dict[str, Any],
     *,
-    of_classifier: Collection[str],
     focus: bool,
     rerank: Rerank,
     impute: Impute,
@@ -101,12 +99,12 @@ def build_over(
 
     Parameters
     ----------
-    inner : callable
-        Returns the inner classifier for the other parameters and ``run``.
+    word : str
+        The classifier.
+    agglomerate : str
+        A preset of feature groups, or ``none``.
     parameters : dict
         Parameters that the user has set.
-    of_classifier : names
-        Parameters of the classifier, which may be those of the other parts too.
     focus : bool
         Whether rows are focused.
     rerank, impute : words
@@ -114,22 +112,24 @@ def build_over(
     run : dict
         ``random_state`` and ``n_jobs``.
     """
+    # A parameter of the classifier may be one of the other parts too.
+    of_classifier = registry.find(word).estimator().parameter_rules
     others = dict(parameters)
     taken: dict[str, dict[str, Any]] = {}
     chosen = {"focus": focus, "rerank": rerank.value != "none", "impute": impute.value != "none"}
-    used = [word for word, on in chosen.items() if on]
+    used = [part for part, on in chosen.items() if on]
     flags = {"focus": FOCUS_FLAGS, "rerank": RERANK_FLAGS, "impute": IMPUTE_FLAGS}
-    for word, names in flags.items():
-        taken[word] = {name: others[name] for name in names if name in others}
+    for part, names in flags.items():
+        taken[part] = {name: others[name] for name in names if name in others}
     for name in {name for mine in taken.values() for name in mine}:
-        owners = [word for word in flags if name in taken[word]]
+        owners = [part for part in flags if name in taken[part]]
         if not set(owners) & set(used) and name in of_classifier:
             continue
         if not set(owners) & set(used):
-            words = " or ".join(f"--{word}" for word in owners)
+            words = " or ".join(f"--{part}" for part in owners)
             raise ValueError(f"{flag_name(name)} changes nothing without {words}")
         others.pop(name)
-    model = inner(others, run)
+    model = build(word, agglomerate, others, **run)
     if focus:
         # Not None for the default, so that the model file names what it does.
         model = _checked(Focused(model, _checked(Focus(**taken["focus"])), **run))

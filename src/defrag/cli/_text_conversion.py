@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from defrag.cli._console import escaped
 from defrag.cli._flags import flag_name, refuse_flags
-from defrag.cli._text_models import build_vectorizer
+from defrag.cli._vectorizers import build_vectorizer
 from defrag.exceptions import DataWarning
 from defrag.io.atomic import atomic_writer
 from defrag.persistence import load

@@ -7,16 +7,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from defrag.cli._console import JsonFlag, escaped, examples, print_json, terminal
-from defrag.cli._corpora import AnyFromFlag, form_of_corpus, form_of_matrix
+from defrag.cli._corpora import (
+    AnyFromFlag,
+    corpus_flags,
+    form_of_corpus,
+    form_of_matrix,
+    refuse_columns,
+)
 from defrag.cli._data import BaseFlag, StrictFlag, TruncatedFlag, read
 from defrag.cli._loading import label_of_word, load_classifier
 from defrag.explain import Explanations
-from defrag.io.corpora import open_corpus
+from defrag.io.corpora import CorpusOptions, open_corpus
 from defrag.io.files import display_name
 from defrag.text import TextClassifier
 
 if TYPE_CHECKING:
-    from defrag.classifiers._base import Classifier
     from defrag.cli._corpora import AnyForm
     from defrag.typing import Csr
 
@@ -29,13 +34,16 @@ HELP = (
 ) + examples(
     'defrag explain model.safetensors --text "a text to be labelled"',
     "defrag explain model.safetensors docs.jsonl --row 3 --label sorting",
+    "defrag explain model.safetensors docs.csv --text-column body --row 3",
     "defrag explain model.safetensors test.txt --row 0 --top-k 3 --json",
     "defrag explain model.safetensors --label sorting",
 )
 
 
+@corpus_flags
 def explain(
     *,
+    options: CorpusOptions,
     model: Annotated[str, typer.Argument(metavar="MODEL", help="The model file.")],
     data: Annotated[
         str | None, typer.Argument(metavar="DATA", help="Texts or points, of which --row is one.")
@@ -63,19 +71,33 @@ def explain(
         raise ValueError("give --label or --top-k, not both")
     if data is None and text is None and label is None:
         raise ValueError("give DATA with --row, --text or --label")
+    if data is None:
+        refuse_columns("without DATA", options)
     classifier = load_classifier(model)
     word: Any = None if label is None else label_of_word(classifier, label)
     if data is None and text is None:
         found: Any = classifier.label_features(word, n=features)
         _print(found, found.as_dict() if as_json else None, features)
         return
-    options = {"strict": strict, "allow_truncated": allow_truncated}
     if isinstance(classifier, TextClassifier):
-        given: Any = text if data is None else _text_of(data, form, row, model)
+        given: Any = text if data is None else _text_of(data, form, row, model, options)
     elif data is None:
         raise ValueError(f"{model}: was trained on matrices: give DATA instead of --text")
     else:
-        given = _row_of(data, form, row, classifier, model, zero_based=zero_based, **options)
+        kind = form_of_corpus(data, form, options)
+        if kind is not None:
+            raise ValueError(
+                f"{display_name(data)}: are texts ({kind}), but {escaped(model)} was trained on "
+                "matrices"
+            )
+        points = read(
+            data,
+            form=form_of_matrix(form),
+            zero_based=zero_based,
+            strict=strict,
+            allow_truncated=allow_truncated,
+        )
+        given = _row_of(points.X, row, classifier.n_features_in_, display_name(data), model)
     found = classifier.explain(given, k=top_k) if word is None else classifier.explain(given, word)
     several = found if isinstance(found, Explanations) else [found]
     for one in several:
@@ -89,41 +111,26 @@ def _print(found: Any, values: dict[str, Any] | None, n: int) -> None:
         terminal().print(found.table(n))
 
 
-def _text_of(data: str, form: AnyForm | None, row: int, model: str) -> str:
-    kind = form_of_corpus(data, form)
+def _text_of(data: str, form: AnyForm | None, row: int, model: str, options: CorpusOptions) -> str:
+    kind = form_of_corpus(data, form, options)
     if kind is None:
         raise ValueError(
             f"{display_name(data)}: {escaped(model)} was trained on texts: give --from with their "
             "format"
         )
     n_texts = 0
-    with open_corpus(data, kind) as corpus:
+    with open_corpus(data, kind, options) as corpus:
         for n_texts, document in enumerate(corpus.documents, 1):
             if n_texts == row + 1:
                 return document.text
     raise ValueError(f"{display_name(data)}: --row must be below {n_texts}, got {row}")
 
 
-def _row_of(
-    data: str,
-    form: AnyForm | None,
-    row: int,
-    classifier: Classifier,
-    model: str,
-    **options: Any,
-) -> Csr:
-    kind = form_of_corpus(data, form)
-    if kind is not None:
+def _row_of(X: Csr, row: int, n_features: int, name: str, model: str) -> Csr:
+    if X.shape[1] != n_features:
         raise ValueError(
-            f"{display_name(data)}: are texts ({kind}), but {escaped(model)} was trained on "
-            "matrices"
-        )
-    X = read(data, form=form_of_matrix(form), **options).X
-    if X.shape[1] != classifier.n_features_in_:
-        raise ValueError(
-            f"{display_name(data)}: {X.shape[1]} features, but {escaped(model)} was trained on "
-            f"{classifier.n_features_in_}"
+            f"{name}: {X.shape[1]} features, but {escaped(model)} was trained on {n_features}"
         )
     if row >= X.shape[0]:
-        raise ValueError(f"{display_name(data)}: --row must be below {X.shape[0]}, got {row}")
+        raise ValueError(f"{name}: --row must be below {X.shape[0]}, got {row}")
     return X[[row]]

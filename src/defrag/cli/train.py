@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from defrag import registry
 from defrag._progress import progress_pulse
 from defrag.agglomeration import Defrag, Hybrid
 from defrag.classifiers import Agglomerated
@@ -49,14 +48,13 @@ from defrag.cli._models import (
     Base,
     Impute,
     Rerank,
-    build,
-    build_over,
+    build_composed,
     classifiers,
     focuses,
 )
 from defrag.cli._plans import write_plan
 from defrag.cli._targets import check_targets
-from defrag.cli._text_models import VECTORIZER_FLAGS, build_text_classifier
+from defrag.cli._vectorizers import VECTORIZER_FLAGS, build_vectorizer
 from defrag.cli._weights import Weights
 from defrag.distributed import fit_ray
 from defrag.focusing import Focus
@@ -64,12 +62,11 @@ from defrag.imputation import Fiat
 from defrag.io.corpora import CorpusOptions  # noqa: TC001 - read by corpus_flags
 from defrag.io.files import display_name, without_compression
 from defrag.reranking import Refrag
-from defrag.text import TextVectorizer
+from defrag.text import TextClassifier, TextVectorizer
 
 if TYPE_CHECKING:
     from defrag.classifiers._base import Classifier
     from defrag.io.texts import LabelledTexts
-    from defrag.text import TextClassifier
     from defrag.typing import Csr
 
 __all__ = ["COMMAND", "HELP", "train"]
@@ -187,31 +184,29 @@ def train(
             "--shape-of": shape_of,
         },
     )
-    composed: dict[str, Any] = {
-        "of_classifier": registry.find(classifier.value).estimator().parameter_rules,
-        "rerank": rerank,
-        "impute": impute,
-        "run": {"random_state": random_state, "n_jobs": n_jobs},
-    }
     corpus = form_of_corpus(data, form, options)
+    of_texts = {name: parameters.pop(name) for name in VECTORIZER_FLAGS if name in parameters}
+    if corpus is None:
+        refuse_flags("without texts", {flag_name(name): of_texts[name] for name in of_texts})
+    words = classifier.value, agglomerate.value
+    run: dict[str, Any] = {"random_state": random_state, "n_jobs": n_jobs}
+    estimator = build_composed(
+        *words,
+        parameters,
+        focus=focuses(*words, texts=corpus is not None) if focus is None else focus,
+        rerank=rerank,
+        impute=impute,
+        run=run,
+    )
     if corpus is not None:
         refuse_flags("on texts", {"--vocabulary": vocabulary, "--parts": parts, "--ray": ray})
         found = text_options(options, corpus, labels, label_names)
-        text_classifier = build_text_classifier(
-            classifier.value, agglomerate.value, parameters, focus=focus, **composed
-        )
+        text_classifier = TextClassifier(estimator, build_vectorizer(of_texts), **run)
         texts = read_corpus(data, corpus, found)
         trained = _train_texts(text_classifier, display_name(data), texts, shape_of)
         _save(text_classifier, model, weights=weights.value)
         _report(model, trained, "texts", as_json=as_json)
         return
-    refuse_flags("without texts", {flag_name(n): parameters.get(n) for n in VECTORIZER_FLAGS})
-    estimator = build_over(
-        lambda others, run: build(classifier.value, agglomerate.value, others, **run),
-        parameters,
-        focus=focuses(classifier.value, agglomerate.value) if focus is None else focus,
-        **composed,
-    )
     points = read(
         data,
         labels=labels,
