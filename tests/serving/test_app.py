@@ -217,6 +217,7 @@ def test_supervisors_and_clients_can_look(client):
     document = client.get("/openapi.json").json()
     assert set(document["paths"]) == {
         "/v1/models", "/v1/suggest", "/v1/explain", "/healthz", "/readyz", "/openapi.json",
+        "/metrics", "/docs",
     }  # fmt: skip
     body = document["paths"]["/v1/suggest"]["post"]["requestBody"]["content"]["application/json"]
     assert body["schema"]["properties"]["texts"]["maxItems"] == 4

@@ -9,19 +9,20 @@ from typing import Annotated
 import typer
 
 from defrag.cli._console import escaped, examples
-from defrag.cli._loading import load_classifier
 
 __all__ = ["HELP", "serve"]
 
 HELP = (
     "Serve models over HTTP.\n\n"
-    "POST /v1/suggest and /v1/explain take and return JSON; /openapi.json describes them, /healthz "
-    "and /readyz are for supervisors. Listens on this machine alone; another --host requires "
-    "--token-file or --no-auth. SIGTERM ends the server after open requests are answered. "
+    "POST /v1/suggest and /v1/explain take and return JSON; /docs and /openapi.json describe them, "
+    "/healthz, /readyz and /metrics are for supervisors. Listens on this machine alone; another "
+    "--host requires --token-file or --no-auth. Models whose files change, or all on SIGHUP, are "
+    "loaded again; replace files by renaming. SIGTERM ends the server after open requests are "
+    "answered. "
     "Requires 'pip install defrag[serve]'."
 ) + examples(
     "defrag serve model.safetensors",
-    "defrag serve texts.safetensors rows.safetensors --port 9000",
+    "defrag serve texts.safetensors rows.safetensors --port 9000 --workers 4",
     'curl -d \'{"text": "a text"}\' http://127.0.0.1:8765/v1/suggest',
 )
 
@@ -37,36 +38,69 @@ def serve(
     no_auth: Annotated[
         bool, typer.Option("--no-auth", help="Allow another --host without a token.")
     ] = False,
+    workers: Annotated[
+        int, typer.Option(min=1, max=256, help="Processes that answer; they share the models.")
+    ] = 1,
+    watch: Annotated[
+        float, typer.Option(min=0, help="Seconds between looks at the files; 0: SIGHUP alone.")
+    ] = 1.0,
+    log_json: Annotated[
+        bool, typer.Option("--log-json", help="Log events and requests as JSON lines.")
+    ] = False,
+    timeout: Annotated[
+        float, typer.Option(min=0.1, help="Seconds a client has to send a request.")
+    ] = 10.0,
     max_body: Annotated[int, typer.Option(min=1, help="Bytes of a request.")] = 1 << 20,
+    max_k: Annotated[int, typer.Option(min=1, help="Labels of an answer.")] = 1000,
     max_batch: Annotated[int, typer.Option(min=1, help="Texts or rows of a request.")] = 32,
+    max_requests: Annotated[
+        int, typer.Option(min=1, help="Requests at a time, of each worker.")
+    ] = 256,
+    max_connections: Annotated[
+        int, typer.Option(min=1, help="Connections at a time, of each worker.")
+    ] = 1000,
 ) -> None:
     """Serve models over HTTP."""
     if token_file is None and not no_auth and not _is_loopback(host):
         raise ValueError(f"--host {host} is not this machine: give --token-file or --no-auth")
     token = None if token_file is None else _token(token_file)
     try:
-        from defrag.serving import Limits, ServedModel, make_app  # noqa: PLC0415 - an extra
-        from defrag.serving.server import serve as run  # noqa: PLC0415 - as above
+        from defrag.serving import Limits  # noqa: PLC0415 - an extra
+        from defrag.serving.settings import Settings  # noqa: PLC0415 - as above
+        from defrag.serving.supervisor import Supervisor  # noqa: PLC0415 - as above
     except ModuleNotFoundError as error:
         missing = str(error.name).partition(".")[0]
-        if missing not in {"starlette", "uvicorn"}:
+        if missing not in {"httptools", "starlette", "uvicorn"}:
             raise
         raise ValueError(f"{missing} is not installed: pip install 'defrag[serve]'") from error
     names = [Path(path).name.removesuffix(".safetensors") for path in models]
     for name in names:
         if names.count(name) > 1:
             raise ValueError(f"two models have the name {escaped(name)}")
-    served = [
-        ServedModel(name, load_classifier(path)) for name, path in zip(names, models, strict=True)
-    ]
-    limits = Limits(max_body=max_body, max_batch=max_batch)
-    app = make_app(served, limits=limits, token=token)
+    limits = Limits(
+        max_body=max_body,
+        max_k=max_k,
+        max_batch=max_batch,
+        max_requests=max_requests,
+        max_connections=max_connections,
+        timeout=timeout,
+    )
+    settings = Settings(
+        models=dict(zip(names, models, strict=True)),
+        host=host,
+        port=port,
+        workers=workers,
+        limits=limits,
+        token=token,
+        json_log=log_json,
+        watch=watch,
+    )
 
     def announce(number: int) -> None:
         shown = f"[{host}]" if ":" in host else host
         typer.echo(f"serving {', '.join(map(escaped, names))} at http://{shown}:{number}")
 
-    run(app, host=host, port=port, limits=limits, announce=announce)
+    Supervisor(settings, announce).run()
 
 
 def _is_loopback(host: str) -> bool:

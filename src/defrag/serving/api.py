@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING
 
 from starlette.routing import Route
@@ -39,7 +40,11 @@ def routes(service: Service) -> list[BaseRoute]:
         asked = ExplainRequest.of(await read_json(request, service.limits), service.limits)
         model = service.model(asked.model)
         found = await service.explain(model, asked.given, asked.label, asked.k)
-        return json_response({"explanations": [one.as_dict(asked.n_features) for one in found]})
+        shown = []
+        for one in found:
+            shown.append(one.as_dict(asked.n_features))
+            await asyncio.sleep(0)  # a long text takes a while: others are answered in between
+        return json_response({"explanations": shown})
 
     return [
         Route("/v1/models", models, methods=["GET"]),

@@ -6,10 +6,13 @@ from typing import TYPE_CHECKING
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.routing import Route
 
-from defrag.serving import api, page, status
+from defrag.serving import api, documents, page, status
+from defrag.serving.gate import Gate
 from defrag.serving.requests import RequestError
-from defrag.serving.responses import http_error, request_error
+from defrag.serving.responses import http_error, request_error, server_error
 from defrag.serving.service import Service
 
 if TYPE_CHECKING:
@@ -18,9 +21,9 @@ if TYPE_CHECKING:
     from defrag.serving.limits import Limits
     from defrag.serving.models import ServedModel
 
-__all__ = ["make_app"]
+__all__ = ["app_of", "make_app"]
 
-MODULES = (api, status, page)
+MODULES = (api, status, documents, page)
 """Each has ``routes(service)``, which returns a list of routes."""
 
 
@@ -38,8 +41,23 @@ def make_app(
     token : str, optional
         What clients must send as ``Authorization: Bearer ...`` to routes below ``/v1``.
     """
-    service = Service(models, limits=limits, token=token)
+    return app_of(Service(models, limits=limits, token=token))
+
+
+def app_of(service: Service) -> Starlette:
+    """Return the application whose routes share a service."""
+    routes = [route for module in MODULES for route in module.routes(service)]
+    paths: dict[object, str] = {
+        route.endpoint: route.path for route in routes if isinstance(route, Route)
+    }
+
+    service.metrics.add_routes(list(paths.values()))
     return Starlette(
-        routes=[route for module in MODULES for route in module.routes(service)],
-        exception_handlers={RequestError: request_error, HTTPException: http_error},
+        routes=routes,
+        middleware=[Middleware(Gate, service=service, paths=paths)],
+        exception_handlers={
+            RequestError: request_error,
+            HTTPException: http_error,
+            Exception: server_error,
+        },
     )

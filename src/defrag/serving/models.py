@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ServedModel"]
 
+_SAMPLE = 20
 _LARGEST = float(np.finfo(np.float32).max)
 
 
@@ -49,26 +50,55 @@ class ServedModel:
             "labels": len(self.classifier.classes_),
         }
 
-    def suggest(
-        self, inputs: Sequence[Any], k: int, threshold: float
-    ) -> list[list[dict[str, Any]]]:
-        """Return the best labels of each input, with their scores."""
-        if not inputs:
+    def warm_up(self) -> None:
+        """Predict and explain a point made of known features, so that what is built once is.
+
+        Raises
+        ------
+        ValueError
+            If the model cannot predict.
+        """
+        given: Any
+        if isinstance(self.classifier, TextClassifier):
+            given = " ".join(self.classifier.vectorizer_.words_[:_SAMPLE])
+        else:
+            names = list(self._features)[:_SAMPLE]
+            given = dict.fromkeys(
+                names or map(str, range(min(_SAMPLE, self.classifier.n_features_in_))), 1.0
+            )
+        found = self.predict(self.check([given]), 5)
+        if not all(np.isfinite(score) for row in found for _, score in row):
+            raise ValueError(f"model {self.name!r} has scores that are no numbers")
+        self.explain(given, None, 1)
+
+    def check(self, inputs: Sequence[Any]) -> list[Any]:
+        """Return inputs in the form that ``predict`` takes.
+
+        Raises
+        ------
+        RequestError
+            If one of them is none of this model.
+        """
+        return self._texts(inputs) if self.takes_texts else [self._row(row) for row in inputs]
+
+    def predict(self, checked: list[Any], k: int) -> list[list[tuple[Any, float]]]:
+        """Return labels and scores of inputs that were checked, by decreasing score.
+
+        Equal inputs get equal answers, whatever they are predicted with.
+        """
+        if not checked:
             return []
         k = min(k, len(self.classifier.classes_))
         if isinstance(self.classifier, TextClassifier):
-            names, scores = self.classifier.predict_topk(self._texts(inputs), k=k)
-            rows = [[name or None for name in row] for row in names.tolist()]
+            names, scores = self.classifier.predict_topk(checked, k=k)
+            missing, rows = "", names.tolist()
         else:
-            X = self._rows(inputs)
+            X = self._matrix(checked)
             ids, scores = self.classifier.predict_topk(X, k=k, empty="nothing")
+            missing = None
             rows = [[None if i < 0 else self._label(i) for i in row] for row in ids.tolist()]
         return [
-            [
-                {"label": label, "score": score}
-                for label, score in zip(labels, values, strict=True)
-                if label is not None and score >= threshold
-            ]
+            [pair for pair in zip(labels, values, strict=True) if pair[0] != missing]
             for labels, values in zip(rows, scores.tolist(), strict=True)
         ]
 
@@ -77,7 +107,7 @@ class ServedModel:
         if isinstance(self.classifier, TextClassifier):
             point: Any = self._texts([given])[0]
         else:
-            point = self._rows([given])
+            point = self._matrix([self._row(given)])
         if label is None:
             k = min(k, len(self.classifier.classes_))
             return self.classifier.explain(point, k=k)
@@ -96,21 +126,24 @@ class ServedModel:
                 raise RequestError(422, "a text has a lone surrogate") from error
         return list(inputs)
 
-    def _rows(self, inputs: Sequence[Any]) -> Csr:
-        columns, values, ends = [], [], [0]
-        for row in inputs:
-            if not isinstance(row, dict):
-                raise RequestError(422, f"model {self.name!r} takes rows, not texts")
-            # Features that the model does not know are left out, as unknown words are.
-            known = sorted((self._feature(name), value) for name, value in row.items())
-            known = [(feature, value) for feature, value in known if feature >= 0]
-            columns += [feature for feature, _ in known]
-            values += [value for _, value in known]
-            ends.append(len(columns))
-        if not all(-_LARGEST <= value <= _LARGEST for value in values):
+    def _row(self, row: Any) -> tuple[list[int], list[float]]:
+        """Return the features and values of a row, sorted by feature."""
+        if not isinstance(row, dict):
+            raise RequestError(422, f"model {self.name!r} takes rows, not texts")
+        # Features that the model does not know are left out, as unknown words are.
+        known = sorted(
+            (feature, value) for name, value in row.items() if (feature := self._feature(name)) >= 0
+        )
+        if not all(-_LARGEST <= value <= _LARGEST for _, value in known):
             raise RequestError(422, "the values of a row must fit into 32 bits")
+        return [feature for feature, _ in known], [float(value) for _, value in known]
+
+    def _matrix(self, rows: list[tuple[list[int], list[float]]]) -> Csr:
+        columns = [feature for features, _ in rows for feature in features]
+        values = [value for _, row_values in rows for value in row_values]
+        ends = np.cumsum([0, *(len(features) for features, _ in rows)], dtype=np.int32)
         data = np.array(values, dtype=np.float32)
-        shape = (len(inputs), self.classifier.n_features_in_)
+        shape = (len(rows), self.classifier.n_features_in_)
         return sparse.csr_array((data, np.array(columns, dtype=np.int32), ends), shape=shape)
 
     def _feature(self, name: str) -> int:

@@ -29,9 +29,11 @@ _REFUSALS = {
     400: "The body is not JSON.",
     401: "The token is missing or wrong.",
     404: "There is no such model or label.",
+    408: "The body did not arrive in time.",
     413: "The body is too long.",
     415: "The body is not application/json.",
     422: "A field is missing, unknown or wrong.",
+    503: "The server is answering too many requests; try again.",
 }
 
 
@@ -59,7 +61,7 @@ def openapi_document(limits: Limits) -> dict[str, Any]:
         "type": "object",
         "additionalProperties": False,
         "properties": {
-            "text": _TEXT,
+            "text": {**_TEXT, "maxLength": limits.max_explained_text},
             "row": _ROW,
             "label": _LABEL,
             "k": few,
@@ -93,6 +95,8 @@ def openapi_document(limits: Limits) -> dict[str, Any]:
             },
             "/healthz": {"get": _operation("Whether the process answers.", {"type": "object"})},
             "/readyz": {"get": _operation("Whether models are loaded.", {"type": "object"})},
+            "/metrics": {"get": _text_operation("Counters, for Prometheus.", "text/plain")},
+            "/docs": {"get": _text_operation("This document as a page.", "text/html")},
             "/openapi.json": {"get": _operation("This document.", {"type": "object"})},
         },
         "components": {"securitySchemes": {"token": {"type": "http", "scheme": "bearer"}}},
@@ -114,6 +118,11 @@ def _operation(
             refused = {"description": description, "content": _content(_ERROR)}
             operation["responses"][str(status)] = refused
     return operation
+
+
+def _text_operation(summary: str, kind: str) -> dict[str, Any]:
+    answer = {"description": "The answer.", "content": {kind: {"schema": {"type": "string"}}}}
+    return {"summary": summary, "responses": {"200": answer}}
 
 
 def _content(schema: dict[str, Any]) -> dict[str, Any]:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from starlette.requests import Request
 
     from defrag.serving.limits import Limits
 
-__all__ = ["ExplainRequest", "RequestError", "SuggestRequest", "read_json"]
+__all__ = ["ExplainRequest", "RequestError", "SuggestRequest", "read_body", "read_json"]
 
 
 class RequestError(Exception):
@@ -31,16 +35,56 @@ class RequestError(Exception):
         self.message = message
 
 
+async def read_body(request: Request, limits: Limits) -> bytes:
+    """Return the body of a request, of which no more is read than is allowed.
+
+    Raises
+    ------
+    RequestError
+        If it is too long, or does not arrive in time.
+    """
+    announced = request.headers.get("content-length", "0")
+    too_long = RequestError(413, f"the body must have at most {limits.max_body} bytes")
+    if announced.isdecimal() and int(announced[:20]) > limits.max_body:
+        raise too_long
+    content = bytearray()
+    with _deadline(limits.timeout):
+        async for piece in request.stream():
+            content += piece
+            if len(content) > limits.max_body:
+                raise too_long
+    return bytes(content)
+
+
+@contextmanager
+def _deadline(seconds: float) -> Iterator[None]:
+    """Refuse a request whose body takes longer."""
+    task = asyncio.current_task()
+    late = False
+
+    def end() -> None:
+        nonlocal late
+        late = True
+        if task is not None:
+            task.cancel()
+
+    timer = asyncio.get_running_loop().call_later(seconds, end)
+    try:
+        yield
+    except asyncio.CancelledError:
+        if not late:
+            raise
+        raise RequestError(408, f"the body must arrive within {seconds:g} s") from None
+    finally:
+        timer.cancel()
+
+
 async def read_json(request: Request, limits: Limits) -> dict[str, Any]:
-    """Return the JSON object of a body, of which no more is read than is allowed."""
+    """Return the JSON object of a body."""
     kind = request.headers.get("content-type", "application/json").partition(";")[0].strip()
     if kind.lower() != "application/json":
         raise RequestError(415, f"the body must be application/json, got {kind:.60}")
-    content = bytearray()
-    async for piece in request.stream():
-        content += piece
-        if len(content) > limits.max_body:
-            raise RequestError(413, f"the body must have at most {limits.max_body} bytes")
+    content = await read_body(request, limits)
     try:
         found = json.loads(content, parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:
@@ -132,6 +176,12 @@ class ExplainRequest:
             raise RequestError(422, "give one of text and row")
         given = body["text"] if "text" in body else body["row"]
         _check_input(given, text="text" in body)
+        if len(given) > limits.max_explained_text:
+            raise RequestError(
+                422,
+                f"what is explained must have at most {limits.max_explained_text} characters"
+                " or features",
+            )
         label = body.get("label")
         if isinstance(label, bool) or not isinstance(label, (str, int, type(None))):
             raise RequestError(422, f"label must be a name or an id, got {label!r:.60}")

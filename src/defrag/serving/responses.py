@@ -13,7 +13,7 @@ from defrag.serving.requests import RequestError
 if TYPE_CHECKING:
     from starlette.requests import Request
 
-__all__ = ["HEADERS", "http_error", "json_response", "request_error"]
+__all__ = ["HEADERS", "http_error", "json_response", "request_error", "server_error"]
 
 HEADERS = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
 
@@ -41,3 +41,8 @@ async def http_error(request: Request, error: Exception) -> Response:  # noqa: A
     response = json_response({"error": error.detail}, error.status_code)
     response.headers.update(error.headers or {})
     return response
+
+
+async def server_error(request: Request, error: Exception) -> Response:  # noqa: ARG001 - of a handler
+    """Answer a request that met a defect, which the server logs."""
+    return json_response({"error": "internal error"}, 500)

@@ -5,7 +5,11 @@ from __future__ import annotations
 import hmac
 from typing import TYPE_CHECKING, Any
 
+from defrag.serving.batching import Batcher
+from defrag.serving.board import Board
 from defrag.serving.limits import Limits
+from defrag.serving.logs import Log
+from defrag.serving.metrics import Metrics
 from defrag.serving.requests import RequestError
 
 if TYPE_CHECKING:
@@ -30,6 +34,15 @@ class Service:
         Bounds on requests.
     token : str, optional
         What clients must send as ``Authorization: Bearer ...``.
+    board : Board, optional
+        Where workers count; default: one of this process.
+    log : Log, optional
+        Where requests are logged, if they are; default: standard error.
+
+    Attributes
+    ----------
+    draining : bool
+        Whether every answer is the last one of its connection.
     """
 
     def __init__(
@@ -38,10 +51,17 @@ class Service:
         *,
         limits: Limits | None = None,
         token: str | None = None,
+        board: Board | None = None,
+        log: Log | None = None,
     ) -> None:
         self.models = {model.name: model for model in models}
         self.limits = limits or Limits()
+        self.board = board or Board(1)
+        self.metrics = Metrics(self.board, list(self.models))
+        self.log = log or Log()
+        self.draining = False
         self._token = token
+        self._batcher = Batcher(self.metrics.predicted)
 
     def model(self, name: str | None = None) -> ServedModel:
         """Return a model by its name, or the first.
@@ -82,7 +102,12 @@ class Service:
         threshold : float
             The least score of a label.
         """
-        return model.suggest(inputs, min(k, self.limits.max_k), threshold)
+        checked = model.check(inputs)
+        found = await self._batcher.predict(model, checked, min(k, self.limits.max_k))
+        return [
+            [{"label": label, "score": score} for label, score in row if score >= threshold]
+            for row in found
+        ]
 
     async def explain(
         self, model: ServedModel, given: Any, label: Any, k: int

@@ -1,13 +1,15 @@
-"""Routes for supervisors and for those who write clients."""
+"""Routes for supervisors: whether the server answers, and what it has done."""
 
 from __future__ import annotations
 
+from datetime import datetime, timezone
 from typing import TYPE_CHECKING
 
+from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
-from defrag.serving.openapi import openapi_document
-from defrag.serving.responses import json_response
+from defrag.serving.metrics import LOADED, LOADS
+from defrag.serving.responses import HEADERS, json_response
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -18,21 +20,34 @@ if TYPE_CHECKING:
 
 __all__ = ["routes"]
 
+_PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
+
 
 def routes(service: Service) -> list[BaseRoute]:
-    """Return the routes that need no token."""
+    """Return the routes of health, readiness and counters."""
 
     async def health(request: Request) -> Response:  # noqa: ARG001 - of a route
         return json_response({"status": "ok"})
 
     async def ready(request: Request) -> Response:  # noqa: ARG001 - of a route
-        return json_response({"status": "ready", "models": list(service.models)})
+        top = service.board.row(0)
+        loaded = datetime.fromtimestamp(top[LOADED], tz=timezone.utc) if top[LOADED] else None
+        return json_response(
+            {
+                "status": "ready",
+                "models": list(service.models),
+                "loads": top[LOADS],
+                "loaded": None if loaded is None else loaded.isoformat(),
+                "problem": service.board.message or None,
+            }
+        )
 
-    async def openapi(request: Request) -> Response:  # noqa: ARG001 - of a route
-        return json_response(openapi_document(service.limits))
+    async def metrics(request: Request) -> Response:
+        service.check_token(request)
+        return PlainTextResponse(service.metrics.text(), headers=HEADERS, media_type=_PROMETHEUS)
 
     return [
         Route("/healthz", health, methods=["GET"]),
         Route("/readyz", ready, methods=["GET"]),
-        Route("/openapi.json", openapi, methods=["GET"]),
+        Route("/metrics", metrics, methods=["GET"]),
     ]

@@ -1,0 +1,110 @@
+"""Connections with deadlines: slow, idle and half-closed clients."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+if TYPE_CHECKING:
+    import asyncio
+    from collections.abc import Iterable
+
+    from defrag.serving.limits import Limits
+
+__all__ = ["Connection", "connection_class", "expire"]
+
+_MAX_HEAD = 1 << 16
+_GRACE = 2.0
+"""Seconds after which a request that the application should have answered is cut off."""
+
+
+class Connection(HttpToolsProtocol):
+    """A connection that does not outlive its deadline.
+
+    uvicorn alone closes connections that are idle after an answer. This class also closes those
+    that never send a request, send one too slowly, do not read the answer, or send a head
+    without end, and answers clients that have closed their side after the request.
+    """
+
+    limits: Limits
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as uvicorn
+        """Begin to wait for a request."""
+        super().connection_made(transport)
+        self.since = self.loop.time()
+        self.busy = False
+        self._in_head = False
+        self._head_bytes = 0
+        if len(self.connections) > self.limits.max_connections:
+            _close_longest_idle(self.connections)
+
+    def data_received(self, data: bytes) -> None:
+        """Read a piece of a request."""
+        super().data_received(data)
+        if not self._in_head:
+            self._head_bytes = 0
+            return
+        self._head_bytes += len(data)
+        if self._head_bytes > _MAX_HEAD:
+            self._refuse(b"431 Request Header Fields Too Large")
+
+    def on_message_begin(self) -> None:
+        """Begin to read a request."""
+        super().on_message_begin()
+        self.since = self.loop.time()
+        self.busy = self._in_head = True
+
+    def on_headers_complete(self) -> None:
+        """Begin to answer."""
+        self._in_head = False
+        super().on_headers_complete()
+
+    def on_response_complete(self) -> None:
+        """Begin to wait for the next request."""
+        super().on_response_complete()
+        self.since = self.loop.time()
+        self.busy = False
+
+    def eof_received(self) -> bool:  # type: ignore[override] # as asyncio allows
+        """Answer the request of a client that sends no more; else close."""
+        cycle = self.cycle
+        if cycle is None or cycle.response_complete or cycle.more_body:
+            return False
+        cycle.keep_alive = False
+        return True
+
+    def expire(self, now: float) -> None:
+        """Close the connection if its time is over."""
+        late = now - self.since - self.limits.timeout
+        if late <= (_GRACE if self.transport.is_closing() else 0.0):
+            return
+        if self._in_head:
+            self._refuse(b"408 Request Timeout")
+        elif not self.busy and not self.transport.get_write_buffer_size():
+            self.transport.close()
+        elif late > _GRACE:
+            self.transport.abort()
+
+    def _refuse(self, status: bytes) -> None:
+        self.transport.write(
+            b"HTTP/1.1 " + status + b"\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
+        )
+        self.transport.close()
+
+
+def connection_class(limits: Limits) -> type[Connection]:
+    """Return the class of connections with some limits."""
+    return type("Connection", (Connection,), {"limits": limits})
+
+
+def expire(connections: Iterable[Any], now: float) -> None:
+    """Close all connections whose time is over."""
+    for connection in list(connections):
+        connection.expire(now)
+
+
+def _close_longest_idle(connections: Iterable[Any]) -> None:
+    idle = [one for one in connections if not one.busy and not one.transport.is_closing()]
+    if idle:
+        min(idle, key=lambda one: one.since).transport.close()

@@ -1,0 +1,176 @@
+"""One load of the models, and the workers that answer with it.
+
+A generation is a process of its own: it loads and tries the models, then forks the workers, which
+share its memory. It replaces a worker that ends, and ends with its workers.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import signal
+import time
+from typing import TYPE_CHECKING
+
+from defrag.classifiers._base import Classifier
+from defrag.persistence import load
+from defrag.serving.app import app_of
+from defrag.serving.logs import Log
+from defrag.serving.metrics import RESTARTS, forget_worker
+from defrag.serving.models import ServedModel
+from defrag.serving.processes import RETIRE, SIGNALS, fork
+from defrag.serving.server import Server
+from defrag.serving.service import Service
+from defrag.text import TextClassifier
+
+if TYPE_CHECKING:
+    import socket
+
+    from starlette.applications import Starlette
+
+    from defrag.serving.board import Board
+    from defrag.serving.settings import Settings
+
+__all__ = ["Generation", "load_model"]
+
+_SHORT_LIFE = 1.0
+_POLL = 0.5
+
+
+def load_model(name: str, path: str) -> ServedModel:
+    """Load a model and try it.
+
+    The file is read, not mapped: forked workers share memory as well, and what happens to the
+    file later, such as being overwritten in place, cannot reach them.
+
+    Raises
+    ------
+    OSError, ValueError
+        If the file is none of a classifier, or if it cannot predict.
+    """
+    classifier = load(path, mmap=False)
+    if not isinstance(classifier, (Classifier, TextClassifier)):
+        raise ValueError(  # noqa: TRY004 - the file is wrong, not the type of an argument
+            f"{path}: is a {type(classifier).__name__}, not a classifier"
+        )
+    model = ServedModel(name, classifier)
+    model.warm_up()
+    return model
+
+
+class Generation:
+    """The workers of one load of the models; ``run`` is the life of the process.
+
+    Parameters
+    ----------
+    settings : Settings
+        Models, limits, number of workers.
+    listener : socket
+        Where the workers listen.
+    board : Board
+        Where they count.
+    first_row : int
+        The row of the first worker.
+    """
+
+    def __init__(
+        self, settings: Settings, listener: socket.socket, board: Board, first_row: int
+    ) -> None:
+        self._settings = settings
+        self._listener = listener
+        self._board = board
+        self._first_row = first_row
+        self._log = Log(json_lines=settings.json_log)
+        self._workers: dict[int, int] = {}  # rows by process
+        self._born: dict[int, float] = {}  # times of birth by row
+
+    def run(self, report: int) -> None:
+        """Load, fork, write the outcome to a file descriptor, and look after the workers.
+
+        What is written is empty if the workers listen, or else what went wrong.
+        """
+        parent = os.getppid()
+        try:
+            app, service = self._load()
+            # Objects that the collector never looks at keep their pages shared.
+            gc.collect()
+            gc.freeze()
+            self._start_all(app, service)
+        except (OSError, ValueError) as error:
+            os.write(report, f"{error}\n".encode(errors="replace"))
+            return
+        os.write(report, b"\n")
+        os.close(report)
+        while os.getppid() == parent:
+            found = signal.sigtimedwait(SIGNALS, _POLL)
+            if found is not None and found.si_signo in {signal.SIGTERM, RETIRE}:
+                self._end(found.si_signo)
+                return
+            self._replace_ended(app, service)
+        self._end(signal.SIGTERM)
+
+    def _load(self) -> tuple[Starlette, Service]:
+        settings = self._settings
+        models = [load_model(name, path) for name, path in settings.models.items()]
+        service = Service(
+            models, limits=settings.limits, token=settings.token, board=self._board, log=self._log
+        )
+        return app_of(service), service
+
+    def _start_all(self, app: Starlette, service: Service) -> None:
+        read, write = os.pipe()
+        for row in range(self._first_row, self._first_row + self._settings.workers):
+            self._start(app, service, row, write)
+        os.close(write)
+        for _ in range(self._settings.workers):
+            if not os.read(read, 1):
+                self._end(signal.SIGTERM)
+                raise ValueError("a worker ended before it listened")
+        os.close(read)
+
+    def _start(self, app: Starlette, service: Service, row: int, announce: int | None) -> None:
+        def work() -> None:
+            service.metrics.count_in(row, os.getpid())
+
+            def started() -> None:
+                if announce is not None:
+                    os.write(announce, b".")
+                    os.close(announce)
+
+            Server(app, service, started).run(sockets=[self._listener])
+
+        self._workers[fork(work)] = row
+        self._born[row] = time.monotonic()
+
+    def _replace_ended(self, app: Starlette, service: Service) -> None:
+        for row in self._reap():
+            self._board.row(0)[RESTARTS] += 1
+            if time.monotonic() - self._born[row] < _SHORT_LIFE:
+                time.sleep(_SHORT_LIFE)  # what kills workers at once must not busy the machine
+            self._start(app, service, row, None)
+
+    def _reap(self) -> list[int]:
+        ended = []
+        for process, row in list(self._workers.items()):
+            found, status = os.waitpid(process, os.WNOHANG)
+            if found:
+                del self._workers[process]
+                forget_worker(self._board, row)
+                code = os.waitstatus_to_exitcode(status)
+                self._log.event("worker ended", process=process, code=code)
+                ended.append(row)
+        return ended
+
+    def _end(self, number: int) -> None:
+        """Hand a signal on to the workers and wait; a second one is handed on, too."""
+        for process in self._workers:
+            os.kill(process, number)
+        while self._workers:
+            for process, row in list(self._workers.items()):
+                if os.waitpid(process, os.WNOHANG)[0]:
+                    del self._workers[process]
+                    forget_worker(self._board, row)
+            found = signal.sigtimedwait(SIGNALS, _POLL) if self._workers else None
+            if found is not None and found.si_signo == signal.SIGTERM:
+                for process in self._workers:
+                    os.kill(process, signal.SIGTERM)
