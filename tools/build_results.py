@@ -1,23 +1,42 @@
-"""Writes the results pages of the manual from the records in docs/results/records.
+"""Writes what the README and the manual show of the records in docs/results/records.
 
     python tools/build_results.py
 
-New records come from ``defrag reproduce NAME --data DIR --results docs/results``.
+The results pages, the tables between comments in README.md and docs/*.md, and the picture of the
+README (which needs matplotlib). New records come from ``defrag reproduce all --data DIR --results
+docs/results``.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
 
+from defrag.report.excerpts import filled
+from defrag.report.pictures import peers_picture
+from defrag.report.plots import NO_PLOTS, can_plot
 from defrag.report.results import write_pages
 
-FOLDER = Path(__file__).resolve().parent.parent / "docs" / "results"
+ROOT = Path(__file__).resolve().parent.parent
+FOLDER = ROOT / "docs" / "results"
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 
 def main() -> None:
-    """Write every page and print its name."""
+    """Write everything and print the names of what has changed."""
     for page in write_pages(FOLDER):
-        print(page.relative_to(FOLDER.parent.parent))
+        print(page.relative_to(ROOT))
+    for page in PAGES:
+        old = page.read_text(encoding="utf-8")
+        new = filled(old, FOLDER)
+        if new != old:
+            page.write_text(new, encoding="utf-8")
+            print(page.relative_to(ROOT))
+    if can_plot():
+        (ROOT / "docs" / "pictures" / "peers.svg").write_text(
+            peers_picture(FOLDER), encoding="utf-8"
+        )
+    else:
+        print(NO_PLOTS)
 
 
 if __name__ == "__main__":

@@ -80,8 +80,8 @@ def test_all_goes_on_where_data_are_broken_and_says_what_was_not_started(folder,
     assert late.stderr.startswith("warning: tibkat-core is left out: ")
     first, second = json.loads(late.stdout)["table1"]["remarks"]
     assert first == (
-        "not started on eurlex-4k, because the time of --within was over: Parabel, X; the same "
-        "command continues"
+        "not started on eurlex-4k, because the time of --within was over: Parabel; X. The same "
+        "command continues."
     )
     assert second.startswith("tibkat-core is left out: ")
     said = json.loads(run(*line, "--budget", "none").stdout)["table1"]

@@ -20,6 +20,7 @@ def record(method="m", seed=0, *, p=50.0, train=1.0, size=1e6, data="toy", **mor
         "versions": {"defrag": "0"}, "machine": {"cores": 2, "memory": 2**34},
         "rare": {"edges": [0, 10, 100], "precision": [40.0, 5.0], "predicted": [90.0, 10.0]},
         "erasure": {"shares": [0.0, 0.5], "P@1": [p, p - 20], "P@3": [p, p], "P@5": [p, p]},
+        "labels": {"ids": [1, 4, 6], "points": [10, 5, 4], "hits": [int(p) % 10, 3, 1]},
         **more,
     }  # fmt: skip
     return json.loads(json.dumps(made))

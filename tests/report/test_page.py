@@ -28,8 +28,8 @@ def test_nothing_is_requested(page):
 def test_the_page_has_what_was_run_tables_and_figures(page):
     html = page.to_html()
     assert "<title>A &lt;report&gt;</title>" in html
-    assert html.count("<table") == 2
-    assert html.count("<svg") == html.count("<figure>") == 4
+    assert html.count("<table") == 3
+    assert html.count("<svg") == html.count("<figure>") == 5
     for part in ("defrag compare a b", "fingerprint f00d", "5, of which 1 failed"):
         assert part in html
     assert html == comparison_page("A <report>", results(), "defrag compare a b").to_html()

@@ -7,15 +7,21 @@ import pytest
 
 from defrag.experiments.store import read_records
 from defrag.experiments.studies import STUDIES
+from defrag.report.excerpts import filled
+from defrag.report.pictures import peers_series, points_of, series_of_picture
 from defrag.report.results import findings_of, results_page, write_pages, write_records
 from tests.report.made_up import record
 
-FOLDER = Path(__file__).resolve().parents[2] / "docs" / "results"
+ROOT = Path(__file__).resolve().parents[2]
+FOLDER = ROOT / "docs" / "results"
+PAGES = [path for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
+         if "<!-- records " in path.read_text(encoding="utf-8")]  # fmt: skip
 RECORDS = sorted((FOLDER / "records").glob("*.jsonl"))
 
 
 def test_there_are_results():
     assert RECORDS
+    assert ROOT / "README.md" in PAGES
     assert {path.stem for path in RECORDS} <= set(STUDIES)
 
 
@@ -28,6 +34,18 @@ def test_pages_say_what_the_records_say(tmp_path):
         assert committed == page.read_text(encoding="utf-8"), f"{page.name}: run make results"
     generated = {page.name for page in pages} | {"index.md"}
     assert {path.name for path in FOLDER.glob("*.md")} == generated
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.stem)
+def test_tables_of_the_manual_say_what_the_records_say(page):
+    text = page.read_text(encoding="utf-8")
+    assert filled(text, FOLDER) == text, f"{page.name}: run make results"
+
+
+def test_the_picture_shows_the_records():
+    shown = series_of_picture((ROOT / "docs" / "pictures" / "peers.svg").read_text("utf-8"))
+    assert shown == points_of(peers_series(FOLDER))
+    assert {"PECOS", "LabelTree, 1 tree"} <= set(shown)
 
 
 @pytest.mark.parametrize("path", RECORDS, ids=lambda path: path.stem)

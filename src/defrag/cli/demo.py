@@ -15,8 +15,8 @@ from rich.console import Console
 from defrag._progress import progress_pulse
 from defrag.cli._console import JsonFlag, escaped, examples, print_json, print_message
 from defrag.cli._demo_tables import best_table, clustering_table, erasure_table, example_table
+from defrag.cli._experiments import command_line, write_text
 from defrag.cli._models import PRESETS, Preset
-from defrag.cli.compare import command_line, write_text
 from defrag.experiments import Corpus, Job
 from defrag.experiments.attempt import attempt, now
 from defrag.experiments.methods import FOCUS
@@ -57,7 +57,7 @@ _NAMES = {
     Preset.hybrid: "Hybrid",
 }
 _NO_REPORT = "none"
-_GROUPED, _SHOWN = "LabelTree, DEFRAG-X", "LabelTree, Focus"
+_PLAIN, _GROUPED, _SHOWN = "LabelTree", "LabelTree, DEFRAG-X", "LabelTree, Focus"
 _QUICK_TRAIN, _QUICK_TEST = 4000, 1000
 _SHARES = (0.0, 0.4, 0.8)
 _N_EXAMPLES, _N_WORDS, _N_GROUPS = 10, 4, 8
@@ -104,7 +104,8 @@ def demo(
     shown = _examples(data, models[_SHOWN], random_state)
     if report != _NO_REPORT:
         page = demo_page(results, _groups_in_words(data, models[_GROUPED], random_state), shown,
-                         shown_method=_SHOWN, command=command_line())  # fmt: skip
+                         shown_method=_SHOWN, command=command_line(),
+                         label_names=data.label_names)  # fmt: skip
         write_text(report, page.to_html)
     if as_json:
         print_json({"data": data.name, "methods": groups, "classifiers": table.to_json(),
@@ -123,12 +124,12 @@ def _lines(max_cluster_size: int, n_trees: int) -> list[tuple[Line, tuple[str, .
     tree, size = f"label-tree:n_trees={n_trees}", f"max_cluster_size={max_cluster_size}"
     return [
         (Line("Parabel", f"parabel:n_trees={n_trees}"), ("rare",)),
-        (Line("LabelTree", tree), ("rare", "erasure")),
-        (Line(_SHOWN, tree, FOCUS), ("rare",)),
+        (Line(_PLAIN, tree), ("rare", "labels", "erasure")),
+        (Line(_SHOWN, tree, FOCUS), ("rare", "labels")),
         (Line(_GROUPED, tree, f"defrag:{size}"), ("groups",)),
         (Line("LabelTree, DEFRAG-XY", tree, f"defrag:representation=xy,{size}"), ("groups",)),
         (Line("LabelTree, Hybrid", tree, f"hybrid:{size}"), ("groups",)),
-        (Line("LabelTree, REFRAG", tree, rerank="identity:max_loss=1.5"), ("rare",)),
+        (Line("LabelTree, REFRAG", tree, rerank="identity:max_loss=1.5"), ("rare", "labels")),
         (Line("LabelTree, FIAT", tree, impute="blend"), ("erasure",)),
     ]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,8 +13,18 @@ from rich.console import Console
 
 from defrag._progress import progress_pulse
 from defrag.cli._console import JsonFlag, escaped, examples, print_json, print_message
+from defrag.cli._experiments import (
+    DEFAULT_RECORDS,
+    MarkdownFlag,
+    RecordsFlag,
+    ReportFlag,
+    RetryFlag,
+    WorkersFlag,
+    command_line,
+    run_and_tell,
+    write_report,
+)
 from defrag.cli._flags import NONE
-from defrag.cli.compare import WorkersFlag, command_line, run_and_tell, write_text
 from defrag.experiments import Corpus, Store
 from defrag.experiments.peers import PEERS_PYTHON
 from defrag.experiments.planning import plan
@@ -36,6 +46,8 @@ ALL = "all"
 _WITHIN = "80"
 # A run is ended after so many times the budget, on the clock.
 _LIMIT = 4
+# How many methods a remark names.
+_N_NAMED = 5
 
 HELP = (
     "Run tables and figures of the paper, and show published numbers beside ours.\n\n"
@@ -86,22 +98,16 @@ def reproduce(
             show_default="DEFRAG_PEERS_PYTHON or this one",
         ),
     ] = None,
-    records: Annotated[
-        str, typer.Option(metavar="FOLDER", help="Where the records of runs are kept.")
-    ] = "defrag-records",
-    report: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Write the report as one HTML page.")
-    ] = None,
-    markdown: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Write the report as Markdown.")
-    ] = None,
+    records: RecordsFlag = DEFAULT_RECORDS,
+    report: ReportFlag = None,
+    markdown: MarkdownFlag = None,
     results: Annotated[
         str | None,
         typer.Option(
             metavar="FOLDER", help="Write records and pages of results, as in the manual."
         ),
     ] = None,
-    retry: Annotated[bool, typer.Option("--retry", help="Run again what has failed.")] = False,
+    retry: RetryFlag = False,
     workers: WorkersFlag = 2,
     as_json: JsonFlag = False,
 ) -> None:
@@ -123,10 +129,9 @@ def reproduce(
     for place in wanted:
         _run_on(place, studies, found, settings)
     findings = [one for one in found.values() if one.results or one.remarks]
-    if report is not None or markdown is not None:
-        page = study_page(f"Reproduced: {name}", command_line(), findings)
-        write_text(report, page.to_html)
-        write_text(markdown, page.to_markdown)
+    write_report(
+        report, markdown, lambda: study_page(f"Reproduced: {name}", command_line(), findings)
+    )
     if results is not None:
         _write_results(Path(results), findings)
     if as_json:
@@ -200,6 +205,9 @@ def _run_on(
                 print_message(remark)
             results, late = _run_plan(part, settings)
             found[study.name] = _extended(found[study.name], results, [*part.remarks, *late])
+        if loaded.label_names is not None:
+            names = {**found[study.name].names, place: loaded.label_names}
+            found[study.name] = replace(found[study.name], names=names)
 
 
 def _run_plan(planned: Plan, settings: _Settings) -> tuple[list[Result], list[str]]:
@@ -215,16 +223,21 @@ def _run_plan(planned: Plan, settings: _Settings) -> tuple[list[Result], list[st
         until=settings.until,
     )
     late = [job.method for job, record in pairs if record["status"] == NOT_RUN]
+    more = f" and {len(late) - _N_NAMED} more" if len(late) > _N_NAMED else ""
     remark = (
         f"not started on {planned.corpus.facts.name}, because the time of --within was over: "
-        f"{', '.join(dict.fromkeys(late))}; the same command continues"
+        f"{'; '.join(late[:_N_NAMED])}{more}. The same command continues."
     )
     ran = [(job, record) for job, record in pairs if record["status"] != NOT_RUN]
     return collect(ran), [remark] if late else []
 
 
 def _extended(findings: Findings, results: list[Result], remarks: list[str]) -> Findings:
-    return Findings(findings.study, [*findings.results, *results], [*findings.remarks, *remarks])
+    return replace(
+        findings,
+        results=[*findings.results, *results],
+        remarks=[*findings.remarks, *remarks],
+    )
 
 
 def _studies(name: str) -> list[Study]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from defrag.report.by_label import label_plots, label_tables
 from defrag.report.columns import COLUMNS
 from defrag.report.page import Facts, Page, Section
 from defrag.report.plots import NO_PLOTS, Series, bars, can_plot, lines
@@ -47,7 +48,10 @@ def comparison_page(title: str, results: Sequence[Result], command: str) -> Page
     """
     accuracy = table_of(f"{results[0].data}: accuracy", results, ACCURACY)
     cost = table_of(f"{results[0].data}: cost", results, COST)
-    plots = [*cost_plots(results), *rare_plot(results)] if can_plot() else []
+    plots = []
+    if can_plot():
+        plots = [*cost_plots(results), *rare_plot(results), *label_plots(results)]
+    gains = label_tables(results)
     best = winners(accuracy)
     lead = f"{len(results)} methods on {results[0].data}. " + _headline(best)
     return Page(
@@ -56,6 +60,7 @@ def comparison_page(title: str, results: Sequence[Result], command: str) -> Page
         [
             Section("Results", (), [accuracy, cost]),
             Section("Best at what", (), [Facts(best)]),
+            *([Section("Labels that gain and lose", (), gains)] if gains else []),
             Section("Figures", () if can_plot() else [NO_PLOTS], (), plots),
             Section("What was run", (), [Facts({"command": command, **run_facts(results)})]),
         ],

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING
 
+from defrag.report.by_label import label_plots, label_tables
 from defrag.report.comparison import (
     ACCURACY,
     COST,
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from defrag.experiments.summary import Result
+    from defrag.report.by_label import Names
 
 __all__ = ["Example", "demo_page"]
 
@@ -59,6 +61,7 @@ def demo_page(
     *,
     shown_method: str,
     command: str,
+    label_names: Names = None,
 ) -> Page:
     """Return the page of the demonstration.
 
@@ -74,12 +77,15 @@ def demo_page(
         The method that has predicted them.
     command : str
         How to run it again.
+    label_names : sequence of str, optional
+        Names of the labels.
     """
     accuracy = table_of("Accuracy on test packages", results, ACCURACY)
     cost = table_of("Cost", results, [key for key in COST if key != "peak_memory"])
     done = [result for result in results if result.statistics]
     erased = [r for r in done if any(record.get("erasure") for record in r.records)]
     rare = [r for r in done if any(record.get("rare") for record in r.records)]
+    counted = [r for r in done if any(record.get("labels") for record in r.records)]
     drawn = can_plot() and bool(done)
     plain = () if can_plot() else (NO_PLOTS,)
     return Page(
@@ -95,6 +101,12 @@ def demo_page(
                 ["Re-ranking (REFRAG) raises labels that few training packages have."],
                 (),
                 rare_plot(rare) if drawn else (),
+            ),
+            Section(
+                "Labels that gain and lose",
+                ["Among the most frequent labels of the test packages."],
+                label_tables(counted, label_names),
+                label_plots(counted, label_names) if drawn else (),
             ),
             Section(
                 "Missing words",

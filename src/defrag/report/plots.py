@@ -108,6 +108,7 @@ def lines(
     axis_labels: tuple[str, str],
     *,
     log_x: bool = False,
+    joined: bool = True,
 ) -> Plot:
     """Return lines through points; a series of one point is a marker.
 
@@ -121,11 +122,13 @@ def lines(
         What the horizontal and the vertical axis are.
     log_x : bool, default=False
         Whether the horizontal axis is logarithmic.
+    joined : bool, default=True
+        Whether a line joins the points of a series.
     """
 
     def draw(axes: Any) -> None:
         for place, one in enumerate(series):
-            style = _STYLES[place % 8] if len(one.x) > 1 else ""
+            style = _STYLES[place % 8] if joined and len(one.x) > 1 else ""
             marker = _MARKERS[(place + place // 8) % 8]
             axes.plot(one.x, one.y, color=_SERIES[place % 8], marker=marker,
                       markersize=5.5, linestyle=style, linewidth=1.6, label=one.name)  # fmt: skip
@@ -133,6 +136,8 @@ def lines(
                 axes.annotate(note, (x, y), xytext=(3, 4), textcoords="offset points", fontsize=8)
         if log_x:
             _log_axis(axes)
+        if not joined:
+            axes.margins(x=0.2, y=0.12)  # room for the names of points at the right edge
         axes.set_xlabel(axis_labels[0])
         axes.set_ylabel(axis_labels[1])
 

@@ -19,9 +19,10 @@ if TYPE_CHECKING:
     from defrag.experiments.store import Record
     from defrag.experiments.studies import Study
 
-__all__ = ["findings_of", "results_page", "write_pages", "write_records"]
+__all__ = ["RECORDS", "findings_of", "results_page", "write_pages", "write_records"]
 
-_RECORDS = "records"
+RECORDS = "records"
+"""Folder of the records inside that of the results."""
 
 
 def findings_of(study: Study, records: Sequence[Record]) -> Findings:
@@ -54,19 +55,34 @@ def results_page(study: Study, records: Sequence[Record]) -> str:
     for table in study_tables(findings):
         parts += [f"## {table.title.removeprefix(f'{study.title}: ')}\n", table.to_markdown()]
         legend |= dict.fromkeys(table.legend)
+    parts += _not_run(findings)
     parts.append("Bold: best of our own numbers in a column. " + " ".join(legend) + "\n")
     compared = [f"- {check.sentence()}\n" for check in checks(findings.results)]
     if compared:
         parts += ["## Beside published numbers\n", "".join(compared)]
-    command = f"`defrag reproduce {study.name} --data DIR`"
+    command = f"`defrag reproduce {study.name} --data DIR` (`all` for every page)"
     facts = Facts({"command": command, **run_facts(findings.results)})
     parts += ["## What was run\n", facts.to_markdown()]
     return "\n".join(parts)
 
 
+def _not_run(findings: Findings) -> list[str]:
+    """Return a paragraph for each data set on which methods of the study were not run."""
+    study, parts = findings.study, []
+    for data in study.data:
+        # A sample of a data set begins with its name.
+        mine = [one for one in findings.results if one.data.split(", ")[0] == data]
+        run = {one.method for one in mine}
+        missing = [line.name for line in study.lines if line.name not in run]
+        if missing:
+            names = "; ".join(missing) if mine else "all methods"
+            parts.append(f"Not run on {data} within the budget: {names}.\n")
+    return parts
+
+
 def write_records(folder: Path, findings: Findings) -> None:
     """Write the records behind some findings to the folder of results."""
-    place = folder / _RECORDS
+    place = folder / RECORDS
     place.mkdir(parents=True, exist_ok=True)
     lines = [
         json.dumps({**record, "method": result.method}, sort_keys=True)
@@ -81,7 +97,7 @@ def write_pages(folder: Path) -> list[Path]:
     """Write the page of every study that the folder has records of, and return the pages."""
     pages = []
     for name, study in STUDIES.items():
-        path = folder / _RECORDS / f"{name}.jsonl"
+        path = folder / RECORDS / f"{name}.jsonl"
         if path.exists():
             pages.append(folder / f"{name}.md")
             pages[-1].write_text(results_page(study, read_records(path)), encoding="utf-8")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from html import escape
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from defrag.experiments.published import PUBLISHED
 from defrag.experiments.summary import Statistic
+from defrag.report.by_label import label_plots, label_tables
 from defrag.report.columns import COLUMNS, Column
 from defrag.report.comparison import run_facts
 from defrag.report.figures import FIGURES
@@ -17,13 +18,22 @@ from defrag.report.plots import NO_PLOTS, can_plot
 from defrag.report.table import Row, Table, table_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from defrag.experiments.published import Published
     from defrag.experiments.studies import Study
     from defrag.experiments.summary import Result
+    from defrag.report.by_label import Names
 
-__all__ = ["Check", "Findings", "checks", "study_page", "study_tables"]
+__all__ = [
+    "Check",
+    "Findings",
+    "by_frequency",
+    "by_share",
+    "checks",
+    "study_page",
+    "study_tables",
+]
 
 
 _SIGNS = {"within": ("✓", ""), "OUTSIDE": ("✗", "warning"), "no": ("·", "")}
@@ -42,11 +52,18 @@ class Findings:
         All methods on all data sets that were run.
     remarks : sequence of str
         What was left out or sampled, and why.
+    names : mapping from data set to sequence of str
+        Names of labels, where they are known.
     """
 
     study: Study
     results: Sequence[Result]
     remarks: Sequence[str] = ()
+    names: Mapping[str, Names] = field(default_factory=dict)
+
+    def names_of(self, data: str) -> Names:
+        """Return the names of the labels of a data set or of a sample of it, if they are known."""
+        return self.names.get(data.split(", ", maxsplit=1)[0])
 
 
 @dataclass(frozen=True)
@@ -107,13 +124,14 @@ def study_tables(findings: Findings) -> list[Table]:
         tables.append(Table(plain.title, plain.columns, rows))
         tables += [
             Table(f"{plain.title}, {title}", columns, list(numbers))
-            for title, columns, numbers in (_by_share(mine), _by_frequency(mine))
+            for title, columns, numbers in (by_share(mine), by_frequency(mine))
             if numbers
         ]
+        tables += label_tables(mine, findings.names_of(data))
     return tables
 
 
-def _by_share(results: Sequence[Result]) -> tuple[str, list[Column], list[Row]]:
+def by_share(results: Sequence[Result]) -> tuple[str, list[Column], list[Row]]:
     """Return P@1 by the fraction of features that is missing, if it was measured."""
     found = [(result, _field(result, "erasure")) for result in results]
     names = [f"{share:.0%}" for _, values in found[:1] for share in values.get("shares", ())]
@@ -124,7 +142,7 @@ def _by_share(results: Sequence[Result]) -> tuple[str, list[Column], list[Row]]:
     return "P@1 when features are missing", columns, rows
 
 
-def _by_frequency(results: Sequence[Result]) -> tuple[str, list[Column], list[Row]]:
+def by_frequency(results: Sequence[Result]) -> tuple[str, list[Column], list[Row]]:
     """Return macro precision by the frequency of labels, if it was measured."""
     found = [(result, _field(result, "rare")) for result in results]
     edges = [edge for _, values in found[:1] for edge in values.get("edges", ())]
@@ -191,6 +209,7 @@ def _section(findings: Findings) -> Section:
         done = [result for result in mine if result.statistics]
         if done and can_plot():
             plots += [plot for kind in study.figures for plot in FIGURES[kind](done)]
+            plots += label_plots(done, findings.names_of(data))
     if study.figures and not can_plot():
         text.append(NO_PLOTS)
     return Section(study.title, text, study_tables(findings), plots)

@@ -1,0 +1,101 @@
+"""What the verbs that run experiments share: flags, running with messages, writing reports."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from defrag._progress import progress_pulse
+from defrag.cli._console import escaped, print_message
+from defrag.experiments.runner import NOT_RUN, is_stored, run_jobs
+from defrag.io.atomic import atomic_writer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from defrag.experiments import Corpus, Job, Store
+    from defrag.experiments.store import Record
+    from defrag.report import Page
+
+__all__ = [
+    "DEFAULT_RECORDS",
+    "MarkdownFlag",
+    "RecordsFlag",
+    "ReportFlag",
+    "RetryFlag",
+    "WorkersFlag",
+    "command_line",
+    "run_and_tell",
+    "write_report",
+    "write_text",
+]
+
+ReportFlag = Annotated[
+    str | None, typer.Option(metavar="FILE", help="Write the report as one HTML page.")
+]
+MarkdownFlag = Annotated[
+    str | None, typer.Option(metavar="FILE", help="Write the report as Markdown.")
+]
+RecordsFlag = Annotated[
+    str, typer.Option(metavar="FOLDER", help="Where the records of runs are kept.")
+]
+RetryFlag = Annotated[bool, typer.Option("--retry", help="Run again what has failed.")]
+WorkersFlag = Annotated[int, typer.Option(min=1, help="Number of runs at a time.")]
+
+DEFAULT_RECORDS = "defrag-records"
+"""Default of :data:`RecordsFlag`."""
+
+
+def run_and_tell(
+    jobs: list[Job],
+    corpus: Corpus,
+    store: Store,
+    *,
+    limit: float | None,
+    retry: bool,
+    workers: int,
+    until: float | None = None,
+) -> list[tuple[Job, Record]]:
+    """Run jobs and print on a terminal what is run, what is known and what fails."""
+    pairs = []
+    to_run = [job for job in jobs if not is_stored(job, store, limit=limit, retry=retry)]
+    print_message(f"{len(jobs)} runs, {len(jobs) - len(to_run)} of them in {store.folder} already")
+    running = run_jobs(jobs, corpus, store, limit=limit, retry=retry, workers=workers, until=until)
+    for place, job in enumerate(jobs, 1):
+        with progress_pulse(f"[{place}/{len(jobs)}] {job.method}, seed {job.seed}"):
+            pair = next(running)
+        pairs.append(pair)
+        record = pair[1]
+        if record["status"] == "done":
+            print_message(
+                f"[{place}/{len(jobs)}] {job.method}, seed {job.seed}: "
+                f"P@1 {record['metrics'].get('P@1', float('nan')):.2f}, "
+                f"training {record['training']['cpu']:.1f} s"
+            )
+        elif record["status"] != NOT_RUN:
+            text = f"{job.method}, seed {job.seed} failed: {record['error']}"
+            typer.echo(f"warning: {escaped(text)}", err=True)
+    return pairs
+
+
+def command_line() -> str:
+    """Return the command line that is running."""
+    return shlex.join(["defrag", *sys.argv[1:]])
+
+
+def write_report(report: str | None, markdown: str | None, page: Callable[[], Page]) -> None:
+    """Write a page as HTML and as Markdown, where there is a path for it."""
+    if report is not None or markdown is not None:
+        made = page()
+        write_text(report, made.to_html)
+        write_text(markdown, made.to_markdown)
+
+
+def write_text(path: str | None, content: Callable[[], str]) -> None:
+    """Write a text file whole or not at all, if there is a path."""
+    if path is not None:
+        with atomic_writer(path) as file:
+            file.write(content().encode())
