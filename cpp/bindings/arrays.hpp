@@ -24,6 +24,9 @@ namespace nb = nanobind;
 template <class T>
 using Array = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
+/// The same with items of any type.
+using AnyArray = nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
 /// The same in two dimensions.
 template <class T>
 using Matrix = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
@@ -59,6 +62,12 @@ inline void check_below(const Array<std::int32_t>& ids, std::int64_t limit, cons
 template <class T>
 const T* pointer(const std::optional<Array<T>>& array) {
     return array ? array->data() : nullptr;
+}
+
+/// The items of an array if they are of this type, or null.
+template <class T>
+const T* items_as(const AnyArray& array) {
+    return array.dtype() == nb::dtype<T>() ? static_cast<const T*>(array.data()) : nullptr;
 }
 
 /// The items of a list. To be called in the body of a function: nanobind converts arguments in

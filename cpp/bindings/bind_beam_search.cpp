@@ -44,13 +44,10 @@ void bind_feature_index(nb::module_& m) {
             [](FeatureIndex* self, const TreeWeightArrays& weights) {
                 const auto& feature_ptr = std::get<0>(weights.arrays);
                 const auto& features = std::get<1>(weights.arrays);
-                const auto& entry_ptr = std::get<2>(weights.arrays);
                 const std::int64_t n_nodes = n_items(feature_ptr) - 1;
-                require(n_nodes >= 0 && entry_ptr.size() == features.size() + 1 &&
-                            feature_ptr.data()[n_nodes] == n_items(features),
-                        "feature_ptr, features and entry_ptr must fit each other");
-                new (self)
-                    FeatureIndex(feature_ptr.data(), features.data(), entry_ptr.data(), n_nodes);
+                require(n_nodes >= 0 && feature_ptr.data()[n_nodes] == n_items(features),
+                        "feature_ptr and features must fit each other");
+                new (self) FeatureIndex(feature_ptr.data(), features.data(), n_nodes);
             },
             "weights"_a);
 }

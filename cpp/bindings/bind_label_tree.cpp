@@ -22,12 +22,30 @@ Vector<NodeBlocks> to_items(const BlockArray& blocks) {
     return items;
 }
 
-/// The arrays of the weights, in the order of their names in TreeWeightArrays.
+/// The arrays of the weights, in the order of the fields of LabelTreeWeights in Python.
 auto to_python(LabelTreeWeights&& weights) {
     return std::tuple(to_numpy(std::move(weights.feature_ptr)),
                       to_numpy(std::move(weights.features)), to_numpy(std::move(weights.entry_ptr)),
                       to_numpy(std::move(weights.outputs)), to_numpy(std::move(weights.weights)),
                       to_numpy(std::move(weights.bias_ptr)), to_numpy(std::move(weights.bias)));
+}
+
+template <class Size, class Output>
+void bind_inspect_entries(nb::module_& m) {
+    m.def(
+        "inspect_entries",
+        [](const Array<std::int64_t>& feature_ptr, const Array<std::int64_t>& widths,
+           const Array<Size>& sizes, const Array<Output>& outputs) {
+            require(feature_ptr.size() == widths.size() + 1, "feature_ptr and widths must fit");
+            EntriesReport report = run(1, nb::none(), [&](const Context&) {
+                return inspect_entries(feature_ptr.data(), widths.data(), n_items(widths),
+                                       sizes.data(), n_items(sizes), outputs.data(),
+                                       n_items(outputs));
+            });
+            return std::tuple(to_numpy(std::move(report.starts)), report.not_rising,
+                              report.too_large);
+        },
+        "feature_ptr"_a, "widths"_a, "sizes"_a, "outputs"_a);
 }
 
 }  // namespace
@@ -47,4 +65,8 @@ void bind_label_tree(nb::module_& m) {
         },
         "X"_a, "positives"_a, "tree"_a, "options"_a, nb::kw_only(), "blocks"_a = nb::none(),
         "scale_cost"_a, "n_threads"_a, "progress"_a = nb::none());
+    bind_inspect_entries<std::uint16_t, std::uint8_t>(m);
+    bind_inspect_entries<std::uint16_t, std::uint16_t>(m);
+    bind_inspect_entries<std::uint32_t, std::uint8_t>(m);
+    bind_inspect_entries<std::uint32_t, std::uint16_t>(m);
 }

@@ -24,36 +24,84 @@ struct TreeArrays : Attributes {
     }
 };
 
-/// The weights of its nodes.
+/// The weights of its nodes: `LabelTreeWeights`, as training makes them, or `StoredTreeWeights`, as
+/// a model file has them, with narrower types.
 struct TreeWeightArrays : Attributes {
-    static constexpr auto kType = nb::detail::const_name("defrag._native.LabelTreeWeights");
-    static constexpr const char* kNames[] = {"feature_ptr", "features", "entry_ptr", "outputs",
-                                             "weights",     "bias_ptr", "bias"};
-    std::tuple<Array<std::int64_t>, Array<std::int32_t>, Array<std::int64_t>, Array<std::uint16_t>,
-               Array<float>, Array<std::int64_t>, Array<float>>
-        arrays;
+    static constexpr auto kType = nb::detail::const_name(
+        "defrag._native.LabelTreeWeights | defrag._native.StoredTreeWeights");
+    static constexpr const char* kNames[] = {"feature_ptr", "features", "bias_ptr", "bias"};
+    std::tuple<Array<std::int64_t>, Array<std::int32_t>, Array<std::int64_t>, Array<float>> arrays;
+    AnyArray outputs;
+    AnyArray weights;
+    std::optional<Array<std::int64_t>> entry_ptr;
+    // Instead of entry_ptr:
+    AnyArray sizes;
+    Array<std::int64_t> starts;
+    std::optional<Array<float>> scales;
+
+    bool load_more(nb::handle source, nb::detail::cleanup_list* cleanup) {
+        const auto load = [&](const char* name, auto& out) {
+            return load_array(source.attr(name), 0, cleanup, out);
+        };
+        if (!load("outputs", outputs) || !load("weights", weights)) return false;
+        if (!nb::hasattr(source, "starts")) return load("entry_ptr", entry_ptr);
+        return load("sizes", sizes) && load("starts", starts) && load("scales", scales);
+    }
+
+    /// The entries, given the number of nodes and features; throws where sizes differ.
+    TreeEntries entries(std::int64_t n_nodes, std::int64_t n_features) const {
+        TreeEntries view;
+        view.outputs = items_as<std::uint16_t>(outputs);
+        view.narrow_outputs = items_as<std::uint8_t>(outputs);
+        view.floats.values = items_as<float>(weights);
+        view.halves.values = items_as<std::uint16_t>(weights);
+        view.bytes.values = items_as<std::int8_t>(weights);
+        require(view.outputs != nullptr || view.narrow_outputs != nullptr,
+                "outputs must be of uint8 or uint16");
+        require(view.floats.values != nullptr || view.halves.values != nullptr ||
+                    view.bytes.values != nullptr,
+                "weights must be of float32, int8 or uint16, the bits of float16");
+        bool fit = outputs.size() == weights.size();
+        if (entry_ptr) {
+            fit = fit && n_items(*entry_ptr) == n_features + 1;
+            view.entry_ptr = entry_ptr->data();
+        } else {
+            view.short_sizes = items_as<std::uint16_t>(sizes);
+            view.long_sizes = items_as<std::uint32_t>(sizes);
+            require(view.short_sizes != nullptr || view.long_sizes != nullptr,
+                    "sizes must be of uint16 or uint32");
+            fit = fit && n_items(sizes) == n_features &&
+                  n_items(starts) == n_features / TreeEntries::kSizesPerStart + 1;
+            view.starts = starts.data();
+        }
+        if (view.bytes.values != nullptr) {
+            fit = fit && scales && n_items(*scales) == n_nodes;
+            view.scales = pointer(scales);
+        }
+        require(fit && view.begin(n_features) == n_items(outputs),
+                "the arrays of a tree's weights must fit each other and the tree");
+        return view;
+    }
 };
 
 inline LabelTreeModel make_model(const TreeArrays& tree, const TreeWeightArrays& weights,
                                  std::int64_t n_features, const FeatureIndex* index) {
-    const auto& [feature_ptr, features, entry_ptr, outputs, values, bias_ptr, bias] =
-        weights.arrays;
+    const auto& [feature_ptr, features, bias_ptr, bias] = weights.arrays;
     LabelTreeModel model;
     model.tree = tree.view();
     const auto fit = [](const Array<std::int64_t>& pointers, std::int64_t n, std::int64_t n_all) {
         return n_items(pointers) == n + 1 && pointers.data()[n] == n_all;
     };
     const std::int64_t n_nodes = model.tree.n_nodes;
-    require(fit(feature_ptr, n_nodes, n_items(features)) &&
-                fit(entry_ptr, n_items(features), n_items(outputs)) &&
-                outputs.size() == values.size() && fit(bias_ptr, n_nodes, n_items(bias)),
+    require(fit(feature_ptr, n_nodes, n_items(features)) && fit(bias_ptr, n_nodes, n_items(bias)),
             "the arrays of a tree's weights must fit each other and the tree");
+    require(index == nullptr ||
+                (index->n_nodes() == n_nodes && index->n_features() == n_items(features)),
+            "the index must be that of the weights");
     model.n_features = n_features;
     model.feature_ptr = feature_ptr.data();
     model.features = features.data();
-    model.entry_ptr = entry_ptr.data();
-    model.outputs = outputs.data();
-    model.weights = values.data();
+    model.entries = weights.entries(n_nodes, n_items(features));
     model.bias_ptr = bias_ptr.data();
     model.bias = bias.data();
     model.index = index;

@@ -9,6 +9,7 @@
 #include "core/losses.hpp"
 #include "core/parallel.hpp"
 #include "core/ranking.hpp"
+#include "core/tree_entries.hpp"
 
 namespace defrag {
 
@@ -18,9 +19,7 @@ struct LabelTreeModel {
     std::int64_t n_features = 0;
     const std::int64_t* feature_ptr = nullptr;
     const std::int32_t* features = nullptr;
-    const std::int64_t* entry_ptr = nullptr;
-    const std::uint16_t* outputs = nullptr;
-    const float* weights = nullptr;
+    TreeEntries entries;
     const std::int64_t* bias_ptr = nullptr;
     const float* bias = nullptr;
     const FeatureIndex* index = nullptr;  // optional: for rows that come alone or in few

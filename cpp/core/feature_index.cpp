@@ -1,107 +1,124 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "core/feature_index.hpp"
 
+#include <algorithm>
+#include <stdexcept>
+
 namespace defrag {
 namespace {
 
-constexpr std::int64_t kBitsPerFeature = 8;
+constexpr std::int64_t kFeaturesPerBucket = 4;
+constexpr std::int64_t kMostBitsPerFeature = 8;
+// Buckets of uneven features are searched by halves.
+constexpr std::int64_t kLongBucket = 16;
 
 /// Fibonacci hashing; its high bits are the good ones.
 std::uint32_t hash(std::int32_t feature) {
     return static_cast<std::uint32_t>(feature) * 0x9E3779B1U;
 }
 
-/// Number of ones. Written out, because the oldest processors of the family lack the
-/// instruction and the compiler would call a function.
-std::uint32_t count_ones(std::uint64_t bits) {
-    bits -= (bits >> 1) & 0x5555555555555555ULL;
-    bits = (bits & 0x3333333333333333ULL) + ((bits >> 2) & 0x3333333333333333ULL);
-    bits = (bits + (bits >> 4)) & 0x0F0F0F0F0F0F0F0FULL;
-    return static_cast<std::uint32_t>((bits * 0x0101010101010101ULL) >> 56);
+/// How far to shift features up to `largest` so that there are few buckets.
+std::int32_t find_bucket_shift(std::int32_t largest, std::int64_t n_features) {
+    const std::int64_t most = std::max<std::int64_t>(1, n_features / kFeaturesPerBucket);
+    std::int32_t shift = 0;
+    while ((largest >> shift) >= most) ++shift;
+    return shift;
 }
 
-/// How many ones of a bitmap word stand before a key.
-std::uint32_t ones_before(std::uint64_t bits, std::uint32_t key) {
-    return count_ones(bits & ((std::uint64_t{1} << (key & 63)) - 1));
+/// How far to shift a hash of 32 bits so that it is a place in the bitmap.
+std::int32_t find_hash_shift(std::int64_t n_features) {
+    std::int32_t log_bits = 6;  // one word
+    while ((std::int64_t{2} << log_bits) <= n_features * kMostBitsPerFeature && log_bits < 31) {
+        ++log_bits;
+    }
+    return 32 - log_bits;
+}
+
+const std::int32_t* find_feature(const std::int32_t* first, const std::int32_t* last,
+                                 std::int32_t feature) {
+    if (last - first > kLongBucket) return std::lower_bound(first, last, feature);
+    while (first != last && *first < feature) ++first;
+    return first;
 }
 
 }  // namespace
 
 FeatureIndex::FeatureIndex(const std::int64_t* feature_ptr, const std::int32_t* features,
-                           const std::int64_t* entry_ptr, std::int64_t n_nodes)
-    : tables_(n_nodes), slots_(feature_ptr[n_nodes]) {
+                           std::int64_t n_nodes)
+    : tables_(n_nodes + 1) {
+    std::int64_t n_starts = 0;
     std::int64_t n_words = 0;
     for (std::int64_t node = 0; node < n_nodes; ++node) {
-        const std::int64_t n_features = feature_ptr[node + 1] - feature_ptr[node];
-        std::uint32_t log_bits = 6;  // one word
-        while ((std::int64_t{1} << log_bits) < n_features * kBitsPerFeature && log_bits < 31) {
-            ++log_bits;
-        }
-        tables_[node] = {n_words, feature_ptr[node], entry_ptr[feature_ptr[node]],
-                         (1U << log_bits) - 1, 32 - log_bits};
-        n_words += std::int64_t{1} << (log_bits - 6);
-    }
-    words_.assign(n_words, Word{0, 0});
-    for (std::int64_t node = 0; node < n_nodes; ++node) {
         const std::int64_t first = feature_ptr[node];
-        build(tables_[node], features + first, entry_ptr + first, feature_ptr[node + 1] - first);
+        const std::int64_t last = feature_ptr[node + 1];
+        if (first < 0 || last < first || last > feature_ptr[n_nodes]) {
+            throw std::invalid_argument("feature_ptr of a tree's weights must rise");
+        }
+        for (std::int64_t f = first; f < last; ++f) {
+            if (features[f] < 0 || (f > first && features[f] <= features[f - 1])) {
+                throw std::invalid_argument("the features of a node must rise");
+            }
+        }
+        Table& table = tables_[node];
+        table = {first, n_starts, n_words, 0, 0, find_hash_shift(last - first)};
+        if (last > first) {
+            table.bucket_shift = find_bucket_shift(features[last - 1], last - first);
+            table.n_buckets =
+                (static_cast<std::uint32_t>(features[last - 1]) >> table.bucket_shift) + 1;
+        }
+        n_starts += table.n_buckets + 1;
+        n_words += std::int64_t{1} << (32 - table.hash_shift - 6);
+    }
+    tables_[n_nodes] = {feature_ptr[n_nodes], n_starts, n_words, 0, 0, 0};
+    starts_.reserve(n_starts);
+    words_.assign(n_words, 0);
+    for (std::int64_t node = 0; node < n_nodes; ++node) {
+        const Table& table = tables_[node];
+        std::uint64_t* words = words_.data() + table.first_word;
+        std::uint32_t bucket = 0;
+        for (std::int64_t f = table.first_feature; f < feature_ptr[node + 1]; ++f) {
+            const std::uint32_t own = static_cast<std::uint32_t>(features[f]) >> table.bucket_shift;
+            for (; bucket <= own; ++bucket) {
+                starts_.push_back(static_cast<std::uint32_t>(f - table.first_feature));
+            }
+            const std::uint32_t key = hash(features[f]) >> table.hash_shift;
+            words[key >> 6] |= std::uint64_t{1} << (key & 63);
+        }
+        starts_.push_back(static_cast<std::uint32_t>(feature_ptr[node + 1] - table.first_feature));
     }
 }
 
-void FeatureIndex::build(const Table& table, const std::int32_t* features,
-                         const std::int64_t* entry_ptr, std::int64_t n_features) {
-    Word* words = words_.data() + table.first_word;
-    Vector<std::uint32_t> keys(n_features);
-    for (std::int64_t i = 0; i < n_features; ++i) {
-        std::uint32_t key = hash(features[i]) >> table.shift;
-        while ((words[key >> 6].bits >> (key & 63) & 1) != 0) key = (key + 1) & table.mask;
-        words[key >> 6].bits |= std::uint64_t{1} << (key & 63);
-        keys[i] = key;
-    }
-    std::uint32_t rank = 0;
-    for (std::uint32_t w = 0; w <= table.mask >> 6; ++w) {
-        words[w].rank = rank;
-        rank += count_ones(words[w].bits);
-    }
-    for (std::int64_t i = 0; i < n_features; ++i) {
-        const Word& word = words[keys[i] >> 6];
-        const std::uint32_t place = word.rank + ones_before(word.bits, keys[i]);
-        slots_[table.first_slot + place] = {
-            features[i], static_cast<std::uint32_t>(entry_ptr[i] - table.first_entry),
-            static_cast<std::uint32_t>(entry_ptr[i + 1] - entry_ptr[i])};
-    }
-}
-
-std::int64_t FeatureIndex::find(std::int64_t node, const std::int32_t* indices,
-                                std::int64_t n_indices, Hit* hits) const {
+std::int64_t FeatureIndex::find(std::int64_t node, const std::int32_t* features,
+                                const std::int32_t* indices, std::int64_t n_indices,
+                                Hit* hits) const {
     const Table& table = tables_[node];
-    const Word* words = words_.data() + table.first_word;
-    const Slot* slots = slots_.data() + table.first_slot;
-    // First all bits: no branch, so that the processor fetches many words at once. A hit
-    // holds its key for the time being.
+    const std::uint32_t* starts = starts_.data() + table.first_start;
+    const std::uint64_t* words = words_.data() + table.first_word;
+    const std::int32_t* own = features + table.first_feature;
+    // First all bits, then all buckets, then their features: without branches, so that the
+    // processor fetches many at once. A hit has the bucket for the time being.
     std::int64_t n_candidates = 0;
     for (std::int64_t i = 0; i < n_indices; ++i) {
-        const std::uint32_t key = hash(indices[i]) >> table.shift;
-        const Word& word = words[key >> 6];
-        const std::uint32_t place = word.rank + ones_before(word.bits, key);
-        __builtin_prefetch(slots + place);
-        hits[n_candidates] = {place, key, static_cast<std::uint32_t>(i)};
-        n_candidates += static_cast<std::int64_t>(word.bits >> (key & 63) & 1);
+        const std::uint32_t key = hash(indices[i]) >> table.hash_shift;
+        const std::uint32_t bucket = static_cast<std::uint32_t>(indices[i]) >> table.bucket_shift;
+        hits[n_candidates] = {bucket, i};
+        const bool set = (words[key >> 6] >> (key & 63) & 1) != 0;
+        n_candidates += set && bucket < table.n_buckets ? 1 : 0;
+    }
+    for (std::int64_t c = 0; c < n_candidates; ++c) {
+        __builtin_prefetch(starts + hits[c].feature);
+    }
+    for (std::int64_t c = 0; c < n_candidates; ++c) {
+        __builtin_prefetch(own + starts[hits[c].feature]);
     }
     std::int64_t n_hits = 0;
     for (std::int64_t c = 0; c < n_candidates; ++c) {
-        const std::uint32_t position = hits[c].position;
-        const Slot* slot = slots + hits[c].first;
-        std::uint32_t key = hits[c].count;
-        bool found = slot->feature == indices[position];
-        while (!found) {
-            key = (key + 1) & table.mask;
-            const Word& word = words[key >> 6];
-            if ((word.bits >> (key & 63) & 1) == 0) break;
-            slot = slots + word.rank + ones_before(word.bits, key);
-            found = slot->feature == indices[position];
-        }
-        if (found) hits[n_hits++] = {table.first_entry + slot->first, slot->count, position};
+        const std::int32_t index = indices[hits[c].position];
+        const std::uint32_t* range = starts + hits[c].feature;
+        const std::int32_t* last = own + range[1];
+        const std::int32_t* place = find_feature(own + range[0], last, index);
+        if (place == last || *place != index) continue;
+        hits[n_hits++] = {place - features, hits[c].position};
     }
     return n_hits;
 }

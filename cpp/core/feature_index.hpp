@@ -9,53 +9,45 @@ namespace defrag {
 
 /// Finds the features of a row among those of a node, for rows that come alone: then every
 /// look-up is a walk through memory that is not in the cache, and what counts is how few
-/// steps depend on each other. A hash table with linear probing whose occupancy is a
-/// bitmap, eight bits per feature: a feature that the node does not know mostly meets a
-/// zero bit, and the ones before a set bit are the place of its slot in a dense array. The
-/// slot leads straight to the weights. About 14 bytes per feature.
+/// steps depend on each other. A bitmap of hashes, four to eight bits per feature, drops most
+/// features that the node does not know. The features of a node rise, and are cut into buckets
+/// of equal width by their high bits, one per four to eight features: two steps lead to the
+/// others, and the look-ups of a row overtake each other. At most two bytes per feature, so that
+/// processes that share a mapped model need little memory of their own.
 class FeatureIndex {
  public:
-    /// A feature of the row that the node knows: entries [first, first + count).
+    /// A feature of the row that the node knows, and its place among the features of the tree.
     struct Hit {
-        std::int64_t first;
-        std::uint32_t count;
-        std::uint32_t position;  // in the row
+        std::int64_t feature;
+        std::int64_t position;  // in the row
     };
 
-    /// Node v has the features [feature_ptr[v], feature_ptr[v + 1]), each once, and feature
-    /// number f of that array the entries [entry_ptr[f], entry_ptr[f + 1]).
+    /// Node v has the features [feature_ptr[v], feature_ptr[v + 1]), which rise. Throws
+    /// std::invalid_argument if they do not.
     FeatureIndex(const std::int64_t* feature_ptr, const std::int32_t* features,
-                 const std::int64_t* entry_ptr, std::int64_t n_nodes);
+                 std::int64_t n_nodes);
+
+    std::int64_t n_nodes() const { return tables_.size() - 1; }
+    std::int64_t n_features() const { return tables_[n_nodes()].first_feature; }
 
     /// Writes the hits of a row in its order into `hits`, which has room for n_indices, and
-    /// returns how many there are.
-    std::int64_t find(std::int64_t node, const std::int32_t* indices, std::int64_t n_indices,
-                      Hit* hits) const;
+    /// returns how many there are. `features` are those that the index was built from.
+    std::int64_t find(std::int64_t node, const std::int32_t* features, const std::int32_t* indices,
+                      std::int64_t n_indices, Hit* hits) const;
 
  private:
-    struct Word {
-        std::uint64_t bits;
-        std::uint32_t rank;  // ones in the words before
-    };
-    struct Slot {
-        std::int32_t feature;
-        std::uint32_t first;  // entry, counted from the first of the node
-        std::uint32_t count;
-    };
     struct Table {
+        std::int64_t first_feature;
+        std::int64_t first_start;
         std::int64_t first_word;
-        std::int64_t first_slot;
-        std::int64_t first_entry;
-        std::uint32_t mask;
-        std::uint32_t shift;
+        std::uint32_t n_buckets;
+        std::int32_t bucket_shift;
+        std::int32_t hash_shift;
     };
 
-    void build(const Table& table, const std::int32_t* features, const std::int64_t* entry_ptr,
-               std::int64_t n_features);
-
-    Vector<Table> tables_;
-    Vector<Word> words_;
-    Vector<Slot> slots_;
+    Vector<Table> tables_;          // one per node, and the end
+    Vector<std::uint32_t> starts_;  // by node: where each bucket begins, and the end of the last
+    Vector<std::uint64_t> words_;   // by node: the bitmap
 };
 
 }  // namespace defrag

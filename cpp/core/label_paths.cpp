@@ -28,22 +28,41 @@ std::int64_t output_of(const LabelTreeView& tree, std::int64_t node, std::int32_
     return std::upper_bound(begin, begin + n_children, place) - begin - 1;
 }
 
+/// The entry in [first, last) that is of an output, or -1.
+std::int64_t find_output(const TreeEntries& entries, std::int64_t first, std::int64_t last,
+                         std::int64_t output) {
+    const std::int64_t end = last;
+    while (first < last) {
+        const std::int64_t middle = first + (last - first) / 2;
+        if (entries.output(middle) < output) {
+            first = middle + 1;
+        } else {
+            last = middle;
+        }
+    }
+    return first < end && entries.output(first) == output ? first : -1;
+}
+
 /// Writes the weights of an output of a node; a feature without one gets 0.
 void write_weights(const LabelTreeModel& model, std::int64_t node, std::int64_t output,
                    const std::int32_t* features, std::int64_t n_features, float* weights) {
     check_range(model.feature_ptr, node, model.tree.n_nodes);
-    const std::int64_t n_entry_ptr = model.feature_ptr[model.tree.n_nodes];
+    const std::int64_t n_entries = model.entries.begin(model.feature_ptr[model.tree.n_nodes]);
     const std::int32_t* place = model.features + model.feature_ptr[node];
     const std::int32_t* last = model.features + model.feature_ptr[node + 1];
     for (std::int64_t j = 0; j < n_features && place != last; ++j) {
         place = std::lower_bound(place, last, features[j]);
         if (place == last || *place != features[j]) continue;
         const std::int64_t f = place - model.features;
-        check_range(model.entry_ptr, f, n_entry_ptr);
-        const std::uint16_t* begin = model.outputs + model.entry_ptr[f];
-        const std::uint16_t* end = model.outputs + model.entry_ptr[f + 1];
-        const std::uint16_t* entry = std::lower_bound(begin, end, output);
-        if (entry != end && *entry == output) weights[j] = model.weights[entry - model.outputs];
+        const std::int64_t begin = model.entries.begin(f);
+        const std::int64_t size = model.entries.size(f);
+        if (begin < 0 || size < 0 || begin > n_entries - size) {
+            throw std::invalid_argument("the pointers of a tree's weights must rise");
+        }
+        const std::int64_t entry = find_output(model.entries, begin, begin + size, output);
+        if (entry < 0) continue;
+        model.entries.for_each(node, entry, entry + 1,
+                               [&](std::int64_t, float weight) { weights[j] = weight; });
     }
 }
 

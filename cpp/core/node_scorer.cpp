@@ -45,18 +45,18 @@ bool NodeScorer::worth_unpacking(std::int64_t node, const std::int32_t* rows,
     const std::int64_t last = model_.feature_ptr[node + 1];
     if (!fits_slots_) return false;
     const std::int64_t unpack_cost =
-        (last - first) + (model_.entry_ptr[last] - model_.entry_ptr[first]);
+        (last - first) + (model_.entries.begin(last) - model_.entries.begin(first));
     std::int64_t searches = 0;
     for (std::int64_t i = 0; i < n_rows; ++i) searches += X_.end(rows[i]) - X_.begin(rows[i]);
     const std::int64_t cost = model_.index == nullptr ? kGallopCost : kSearchCost;
     return searches * cost >= unpack_cost;
 }
 
-void NodeScorer::add_entries(std::int64_t first, std::int64_t last, float value,
+void NodeScorer::add_entries(std::int64_t node, std::int64_t first, std::int64_t last, float value,
                              float* margins) const {
-    for (std::int64_t e = first; e < last; ++e) {
-        margins[model_.outputs[e]] += model_.weights[e] * value;
-    }
+    model_.entries.for_each(node, first, last, [&](std::int64_t output, float weight) {
+        margins[output] += weight * value;
+    });
 }
 
 const float* NodeScorer::search(std::int64_t node, std::int32_t row) {
@@ -71,17 +71,20 @@ const float* NodeScorer::search(std::int64_t node, std::int32_t row) {
 }
 
 void NodeScorer::search_index(std::int64_t node, std::int32_t row, float* margins) {
-    constexpr std::int64_t kAhead = 8;
     const std::int64_t begin = X_.begin(row);
     hits_.resize(X_.end(row) - begin);
-    const std::int64_t n_hits =
-        model_.index->find(node, X_.indices + begin, X_.end(row) - begin, hits_.data());
+    const TreeEntries& entries = model_.entries;
+    const std::int64_t n_hits = model_.index->find(node, model_.features, X_.indices + begin,
+                                                   X_.end(row) - begin, hits_.data());
+    for (std::int64_t h = 0; h < n_hits; ++h) entries.prefetch_place(hits_[h].feature);
+    places_.resize(n_hits);
     for (std::int64_t h = 0; h < n_hits; ++h) {
-        const FeatureIndex::Hit& later = hits_[std::min(h + kAhead, n_hits - 1)];
-        __builtin_prefetch(model_.outputs + later.first);
-        __builtin_prefetch(model_.weights + later.first);
-        const FeatureIndex::Hit& hit = hits_[h];
-        add_entries(hit.first, hit.first + hit.count, X_.data[begin + hit.position], margins);
+        places_[h] = entries.begin(hits_[h].feature);
+        entries.prefetch(places_[h]);
+    }
+    for (std::int64_t h = 0; h < n_hits; ++h) {
+        const std::int64_t last = places_[h] + entries.size(hits_[h].feature);
+        add_entries(node, places_[h], last, X_.data[begin + hits_[h].position], margins);
     }
 }
 
@@ -93,7 +96,8 @@ void NodeScorer::search_features(std::int64_t node, std::int32_t row, float* mar
         place = gallop(place, last, X_.indices[p]);
         if (place == last || *place != X_.indices[p]) continue;
         const std::int64_t f = place - features;
-        add_entries(model_.entry_ptr[f], model_.entry_ptr[f + 1], X_.data[p], margins);
+        const std::int64_t first = model_.entries.begin(f);
+        add_entries(node, first, first + model_.entries.size(f), X_.data[p], margins);
     }
 }
 
@@ -107,13 +111,15 @@ void NodeScorer::unpack(std::int64_t node) {
     panels_.require(n_panels * panel_size_);
     std::fill(panels_.data(), panels_.data() + n_panels * panel_size_, 0.0F);
     const std::int64_t known = known_end(node) - model_.features;
+    std::int64_t entry = model_.entries.begin(first);
     for (std::int64_t f = first; f < known; ++f) {
         slots_[model_.features[f]] = static_cast<std::int32_t>(f - first + 1);
         float* line = panels_.data() + (f - first) * kLanes;
-        for (std::int64_t e = model_.entry_ptr[f]; e < model_.entry_ptr[f + 1]; ++e) {
-            const std::int64_t output = model_.outputs[e];
-            line[output / kLanes * panel_size_ + output % kLanes] = model_.weights[e];
-        }
+        const std::int64_t end = entry + model_.entries.size(f);
+        model_.entries.for_each(node, entry, end, [&](std::int64_t output, float weight) {
+            line[output / kLanes * panel_size_ + output % kLanes] = weight;
+        });
+        entry = end;
     }
 }
 

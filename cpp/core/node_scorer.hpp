@@ -53,7 +53,8 @@ class NodeScorer {
     const float* search(std::int64_t node, std::int32_t row);
     void search_index(std::int64_t node, std::int32_t row, float* margins);
     void search_features(std::int64_t node, std::int32_t row, float* margins) const;
-    void add_entries(std::int64_t first, std::int64_t last, float value, float* margins) const;
+    void add_entries(std::int64_t node, std::int64_t first, std::int64_t last, float value,
+                     float* margins) const;
     void start_margins(std::int64_t node, float* margins) const;
     void unpack(std::int64_t node);
     void multiply(std::int64_t node, const std::int32_t* rows, std::int64_t n_rows);
@@ -71,6 +72,7 @@ class NodeScorer {
     AlignedBuffer<Entry> entries_;  // the rows of a turn, in terms of the panels
     Vector<const Entry*> ends_;
     Vector<FeatureIndex::Hit> hits_;
+    Vector<std::int64_t> places_;  // of the entries of the hits
     std::int64_t stride_ = 0;
     std::int64_t panel_size_ = 0;
 };

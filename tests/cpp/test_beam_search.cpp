@@ -68,22 +68,20 @@ TEST_CASE("the index finds every feature of its node and no other") {
     feature_ptr.push_back(features.size());
     for (std::int32_t f = 1000; f < 1700; ++f) features.push_back(f);
     feature_ptr.push_back(features.size());
-    Vector<std::int64_t> entry_ptr{0};
-    for (std::int64_t f = 0; f < features.size(); ++f) {
-        entry_ptr.push_back(entry_ptr.back() + 1 + static_cast<std::int64_t>(f % 5));
-    }
-    const FeatureIndex index(feature_ptr.data(), features.data(), entry_ptr.data(), 3);
+    const FeatureIndex index(feature_ptr.data(), features.data(), 3);
+    CHECK(index.n_nodes() == 3);
+    CHECK(index.n_features() == features.size());
     Vector<std::int32_t> row(3100);
     for (std::int64_t i = 0; i < row.size(); ++i) row[i] = static_cast<std::int32_t>(i);
     Vector<FeatureIndex::Hit> hits(row.size());
     for (std::int64_t node = 0; node < 3; ++node) {
-        const std::int64_t n_hits = index.find(node, row.data(), 3100, hits.data());
+        const std::int64_t n_hits =
+            index.find(node, features.data(), row.data(), 3100, hits.data());
         REQUIRE(n_hits == feature_ptr[node + 1] - feature_ptr[node]);
         for (std::int64_t h = 0; h < n_hits; ++h) {
             const std::int64_t f = feature_ptr[node] + h;
             CHECK(row[hits[h].position] == features[f]);
-            CHECK(hits[h].first == entry_ptr[f]);
-            CHECK(hits[h].count == entry_ptr[f + 1] - entry_ptr[f]);
+            CHECK(hits[h].feature == f);
         }
     }
 }

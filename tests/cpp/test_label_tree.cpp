@@ -78,15 +78,15 @@ TEST_CASE("training and search give the same with any number of threads") {
         trained.push_back(train_label_tree(context, X.view(), positives.view(), tree.view(),
                                            options, all_blocks(tree.view())));
         const LabelTreeWeights& w = trained.back();
-        const FeatureIndex index(w.feature_ptr.data(), w.features.data(), w.entry_ptr.data(), 41);
+        const FeatureIndex index(w.feature_ptr.data(), w.features.data(), 41);
         LabelTreeModel model;
         model.tree = tree.view();
         model.n_features = 50;
         model.feature_ptr = w.feature_ptr.data();
         model.features = w.features.data();
-        model.entry_ptr = w.entry_ptr.data();
-        model.outputs = w.outputs.data();
-        model.weights = w.weights.data();
+        model.entries.entry_ptr = w.entry_ptr.data();
+        model.entries.outputs = w.outputs.data();
+        model.entries.floats.values = w.weights.data();
         model.bias_ptr = w.bias_ptr.data();
         model.bias = w.bias.data();
         model.index = n_threads == 1 ? nullptr : &index;

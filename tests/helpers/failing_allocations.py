@@ -83,6 +83,8 @@ def call_all(folder):
     member = LabelTree(random_state=0).fit(X, Y).trees_[0]
     weights = member.weights
     _native.label_paths(member.tree, weights, member.tree.begin[:1], np.arange(3, dtype=np.int32))
+    sizes = np.diff(weights.entry_ptr).astype(np.uint16)
+    _native.inspect_entries(weights.feature_ptr, np.diff(weights.bias_ptr), sizes, weights.outputs)
     ProXML(solution="minimum", random_state=0).fit(X, Y)
     _native.parse_values(b"1 2.5 -3")
     side = np.arange(X.shape[0], dtype=np.uint8) % 2

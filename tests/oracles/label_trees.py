@@ -6,7 +6,15 @@ import numpy as np
 
 from defrag._native import LabelTreeArrays
 
-__all__ = ["children_of", "dense_classifiers", "flat_tree", "node_problem", "random_tree", "search"]
+__all__ = [
+    "children_of",
+    "dense_classifiers",
+    "flat_tree",
+    "inspect_entries",
+    "node_problem",
+    "random_tree",
+    "search",
+]
 
 
 def flat_tree(nested):
@@ -110,3 +118,17 @@ def search(tree, weights, x, *, loss, beam_size, k, discount):
         labels = tree.order[tree.begin[node] : tree.end[node]]
         found += [(descend(score, z), int(label)) for label, z in zip(labels, margins, strict=True)]
     return sorted(found, key=lambda item: (-item[0], item[1]))[:k]
+
+
+def inspect_entries(feature_ptr, widths, sizes, outputs):
+    """Return every eighth beginning, the first entry that does not rise and the first too large."""
+    ends = np.cumsum(sizes)
+    not_rising, too_large = -1, -1
+    for node, width in enumerate(widths):
+        for f in range(feature_ptr[node], feature_ptr[node + 1]):
+            for e in range(ends[f] - sizes[f], ends[f]):
+                if e > ends[f] - sizes[f] and outputs[e] <= outputs[e - 1] and not_rising < 0:
+                    not_rising = e
+                if outputs[e] >= width and too_large < 0:
+                    too_large = e
+    return [0, *ends.tolist()][::8], not_rising, too_large

@@ -44,6 +44,7 @@ from defrag._core import (
     forest_search,
     impute,
     inspect_csr,
+    inspect_entries,
     is_clean,
     min_hash_order,
     multiply,
@@ -75,6 +76,7 @@ from defrag._native.label_paths import LabelPaths, label_paths
 from defrag._native.label_tree import (
     LabelTreeArrays,
     LabelTreeWeights,
+    StoredTreeWeights,
     train_label_tree,
 )
 from defrag._native.nearest_rows import RowPanels, nearest_rows
@@ -126,6 +128,7 @@ __all__ = [
     "RowScale",
     "SolverOptions",
     "SplitRule",
+    "StoredTreeWeights",
     "Tally",
     "Terms",
     "TextCorpus",
@@ -153,6 +156,7 @@ __all__ = [
     "format_rows",
     "impute",
     "inspect_csr",
+    "inspect_entries",
     "is_clean",
     "label_paths",
     "min_hash_order",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from defrag import _core
 
 if TYPE_CHECKING:
-    from defrag._native.label_tree import LabelTreeArrays, LabelTreeWeights
+    from defrag._native.label_tree import LabelTreeArrays, LabelTreeWeights, StoredTreeWeights
     from defrag.typing import Floats, Ids, Offsets
 
 __all__ = ["LabelPaths", "label_paths"]
@@ -28,7 +28,10 @@ class LabelPaths(NamedTuple):
 
 
 def label_paths(
-    tree: LabelTreeArrays, weights: LabelTreeWeights, places: Ids, features: Ids
+    tree: LabelTreeArrays,
+    weights: LabelTreeWeights | StoredTreeWeights,
+    places: Ids,
+    features: Ids,
 ) -> LabelPaths:
     """Collect the weights of rising features on the paths to the labels at places of the order."""
     return LabelPaths(*_core.label_paths(tree, weights, places, features))

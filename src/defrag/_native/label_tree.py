@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from defrag import _core
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from defrag.typing import Csr, Floats, Ids, Offsets, Progress
 
-__all__ = ["LabelTreeArrays", "LabelTreeWeights", "train_label_tree"]
+__all__ = ["LabelTreeArrays", "LabelTreeWeights", "StoredTreeWeights", "train_label_tree"]
 
 
 @dataclass(frozen=True)
@@ -41,6 +41,26 @@ class LabelTreeWeights:
     entry_ptr: Offsets
     outputs: NDArray[np.uint16]
     weights: Floats
+    bias_ptr: Offsets
+    bias: Floats
+
+
+@dataclass(frozen=True)
+class StoredTreeWeights:
+    """The classifiers of all nodes as a model file has them, which kernels read without a copy.
+
+    Compared with :class:`LabelTreeWeights`, the entries of feature ``f`` are given by their number
+    ``sizes[f]``, ``starts[i]`` is where those of feature ``8 * i`` begin, outputs may be uint8,
+    and weights may be int8 with a scale per node, or uint16, the bits of float16.
+    """
+
+    feature_ptr: Offsets
+    features: Ids
+    sizes: NDArray[np.uint16 | np.uint32]
+    starts: Offsets
+    outputs: NDArray[np.uint8 | np.uint16]
+    weights: NDArray[Any]
+    scales: Floats | None
     bias_ptr: Offsets
     bias: Floats
 

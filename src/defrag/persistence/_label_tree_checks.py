@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from defrag import _native
 from defrag.persistence._checks import check_csr, check_ints, check_length, check_size
-from defrag.persistence._weight_checks import check_rising_outputs, check_weight_values
+from defrag.persistence._weight_checks import check_weight_values
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -117,8 +118,8 @@ def check_label_tree_weights(part: Part, n_features: int) -> Offsets:
 
     Returns
     -------
-    entry_ptr : ndarray of int64
-        Offsets of the entries of each feature, including the end of the last.
+    starts : ndarray of int64
+        Where the entries of every eighth feature begin, and those after the last one.
     """
     arrays = part.arrays
     widths = n_outputs(arrays["n_children"], arrays["begin"], arrays["end"])
@@ -128,26 +129,30 @@ def check_label_tree_weights(part: Part, n_features: int) -> Offsets:
     check_csr(part, "feature_ptr", "features", n_rows=len(widths), n_cols=n_features)
     check_length(part, "sizes", len(arrays["features"]))
     check_ints(part, "sizes", 1, MOST_OUTPUTS + 1)
-    entry_ptr = offsets(arrays["sizes"])
-    n_entries = int(entry_ptr[-1])
+    n_entries = int(arrays["sizes"].sum(dtype=np.int64))
     if n_entries != len(arrays["outputs"]):
         part.fail(f"{part.name('sizes')} must add up to the number of outputs "
                   f"({len(arrays['outputs'])}), got {n_entries}")  # fmt: skip
-    check_rising_outputs(part, entry_ptr)
-    _check_outputs(part, entry_ptr, widths)
+    starts = _check_outputs(part, widths)
     check_length(part, "bias", int(widths.sum()))
     check_size(part, "bias")
     check_length(part, "weights", n_entries)
     check_weight_values(part, len(widths))
-    return entry_ptr
+    return starts
 
 
-def _check_outputs(part: Part, entry_ptr: Offsets, widths: NDArray[np.int64]) -> None:
-    """Check that the last output of each feature, the largest, exists in its node."""
-    largest = part.arrays["outputs"][entry_ptr[1:] - 1]
-    bounds = np.repeat(widths, np.diff(part.arrays["feature_ptr"]))
-    wrong = largest >= bounds
-    if wrong.any():
-        where = int(np.argmax(wrong))
-        part.fail(f"{part.name('outputs')} must be in [0, {bounds[where]}) of its node, got "
-                  f"{largest[where]} at {entry_ptr[where + 1] - 1}")  # fmt: skip
+def _check_outputs(part: Part, widths: NDArray[np.int64]) -> Offsets:
+    """Check that outputs rise within a feature and exist in their nodes; return the starts."""
+    outputs, feature_ptr = part.arrays["outputs"], part.arrays["feature_ptr"]
+    starts, not_rising, too_large = _native.inspect_entries(
+        feature_ptr, widths, part.arrays["sizes"], outputs
+    )
+    if not_rising >= 0:
+        part.fail(f"{part.name('outputs')} must rise inside a feature, got {outputs[not_rising]} "
+                  f"after {outputs[not_rising - 1]} at {not_rising}")  # fmt: skip
+    if too_large >= 0:
+        feature = np.searchsorted(offsets(part.arrays["sizes"]), too_large, side="right") - 1
+        width = widths[np.searchsorted(feature_ptr, feature, side="right") - 1]
+        part.fail(f"{part.name('outputs')} must be in [0, {width}) of its node, got "
+                  f"{outputs[too_large]} at {too_large}")  # fmt: skip
+    return starts

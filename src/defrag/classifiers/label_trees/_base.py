@@ -35,7 +35,7 @@ from defrag.trees.vectors import label_vectors
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from defrag._native import FeatureIndex, KernelRows, SolverOptions
+    from defrag._native import FeatureIndex, KernelRows, SolverOptions, StoredTreeWeights
     from defrag.classifiers._division import Arrays, Piece
     from defrag.explain.explainers import Explainer
     from defrag.trees.balanced import BalancedTree
@@ -54,7 +54,7 @@ class TrainedTree:
     """A tree of an ensemble and the classifiers of its nodes."""
 
     tree: LabelTreeArrays
-    weights: LabelTreeWeights
+    weights: LabelTreeWeights | StoredTreeWeights
 
     @cached_property
     def index(self) -> FeatureIndex:

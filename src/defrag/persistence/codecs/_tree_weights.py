@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from defrag._native import LabelTreeWeights
+from defrag._native import LabelTreeWeights, StoredTreeWeights
 from defrag.persistence._label_tree_checks import n_outputs, offsets
 from defrag.persistence._schema import Array
 from defrag.persistence.codecs._weight_values import WEIGHT_TYPES, pack_values, unpack_values
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from defrag._native import LabelTreeArrays
     from defrag.typing import Offsets
 
-__all__ = ["WEIGHT_ARRAYS", "pack_weights", "unpack_weights"]
+__all__ = ["WEIGHT_ARRAYS", "pack_weights", "unpack_weights", "widened"]
 
 WEIGHT_ARRAYS = {
     "feature_ptr": Array("int64"),
@@ -38,7 +38,7 @@ WEIGHT_ARRAYS = {
 
 
 def pack_weights(
-    tree: LabelTreeArrays, weights: LabelTreeWeights, weight_type: str
+    tree: LabelTreeArrays, weights: LabelTreeWeights | StoredTreeWeights, weight_type: str
 ) -> dict[str, NDArray[Any]]:
     """Return the arrays of a file.
 
@@ -46,7 +46,7 @@ def pack_weights(
     ----------
     tree : LabelTreeArrays
         The tree.
-    weights : LabelTreeWeights
+    weights : LabelTreeWeights or StoredTreeWeights
         The classifiers.
     weight_type : {"float32", "float16", "int8"}
         Type in the file; int8 values are multiples of 1/127 of the largest weight of the node.
@@ -56,6 +56,8 @@ def pack_weights(
     ValueError
         If the number of biases is not that of the outputs; the reader checks the rest.
     """
+    if isinstance(weights, StoredTreeWeights):
+        weights = widened(weights)
     widths = n_outputs(tree.n_children, tree.begin, tree.end)
     if not np.array_equal(weights.bias_ptr, offsets(widths)):
         raise ValueError("bias_ptr of the weights of a tree must give each node a bias per output")
@@ -74,13 +76,9 @@ def pack_weights(
 
 
 def unpack_weights(
-    arrays: Mapping[str, NDArray[Any]], widths: NDArray[np.int64], entry_ptr: Offsets
-) -> LabelTreeWeights:
-    """Return the arrays of the kernels, given the checked arrays of a file.
-
-    Used without conversion, and so mapped if the file is: ``feature_ptr``, ``features``, ``bias``,
-    ``outputs`` of uint16 and ``weights`` of float32. Rebuilt in memory: ``entry_ptr``,
-    ``bias_ptr``, ``outputs`` of uint8 and ``weights`` of float16 or int8, which are widened.
+    arrays: Mapping[str, NDArray[Any]], widths: NDArray[np.int64], starts: Offsets
+) -> StoredTreeWeights:
+    """Return the arrays of the kernels, given the checked arrays of a file, without a copy.
 
     Parameters
     ----------
@@ -88,15 +86,37 @@ def unpack_weights(
         As returned by :func:`pack_weights`.
     widths : ndarray of int64
         Number of outputs of each node.
-    entry_ptr : ndarray of int64
-        Offsets of the entries of each feature: the cumulative ``sizes``.
+    starts : ndarray of int64
+        Where the entries of every eighth feature begin.
     """
-    return LabelTreeWeights(
+    weights = arrays["weights"]
+    return StoredTreeWeights(
         feature_ptr=arrays["feature_ptr"],
         features=arrays["features"],
-        entry_ptr=entry_ptr,
-        outputs=arrays["outputs"].astype(np.uint16, copy=False),
-        weights=unpack_values(arrays, entry_ptr[arrays["feature_ptr"]]),
+        sizes=arrays["sizes"],
+        starts=starts,
+        outputs=arrays["outputs"],
+        weights=weights.view(np.uint16) if weights.dtype == np.float16 else weights,
+        scales=arrays.get("scales"),
         bias_ptr=offsets(widths),
         bias=arrays["bias"],
+    )
+
+
+def widened(stored: StoredTreeWeights) -> LabelTreeWeights:
+    """Return weights in the types of training."""
+    entry_ptr = offsets(stored.sizes)
+    weights = stored.weights
+    arrays: dict[str, Any] = {
+        "weights": weights.view(np.float16) if weights.dtype == np.uint16 else weights,
+        "scales": stored.scales,
+    }
+    return LabelTreeWeights(
+        feature_ptr=stored.feature_ptr,
+        features=stored.features,
+        entry_ptr=entry_ptr,
+        outputs=stored.outputs.astype(np.uint16, copy=False),
+        weights=unpack_values(arrays, entry_ptr[stored.feature_ptr]),
+        bias_ptr=stored.bias_ptr,
+        bias=stored.bias,
     )

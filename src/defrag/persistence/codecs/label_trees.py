@@ -39,11 +39,11 @@ class TreeCodec(Codec):
     def decode(self, part: Part) -> TrainedTree:
         """Check the tree and return it; the ensemble knows how many labels and features it has."""
         check_label_tree(part, MOST)
-        entry_ptr = check_label_tree_weights(part, MOST)
+        starts = check_label_tree_weights(part, MOST)
         tree = LabelTreeArrays(**{name.name: part.arrays[name.name]
                                   for name in fields(LabelTreeArrays)})  # fmt: skip
         widths = n_outputs(tree.n_children, tree.begin, tree.end)
-        return TrainedTree(tree, unpack_weights(part.arrays, widths, entry_ptr))
+        return TrainedTree(tree, unpack_weights(part.arrays, widths, starts))
 
 
 class TreesCodec(ClassifierCodec):

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+
+#include "core/arrays.hpp"
+#include "core/stored_weights.hpp"
+
+namespace defrag {
+
+/// The outputs and weights of the features of a label tree, as training makes them or as a model
+/// file stores them. A file has the number of entries of each feature instead of where they
+/// begin, which takes a quarter of the memory; every eighth beginning is kept beside it.
+class TreeEntries {
+ public:
+    static constexpr std::int64_t kSizesPerStart = 8;
+
+    /// Entries [entry_ptr[f], entry_ptr[f + 1]) belong to feature f.
+    const std::int64_t* entry_ptr = nullptr;
+    /// Used where entry_ptr is null: one of the two, and where feature 8 i begins.
+    const std::uint16_t* short_sizes = nullptr;
+    const std::uint32_t* long_sizes = nullptr;
+    const std::int64_t* starts = nullptr;
+    /// One of the two.
+    const std::uint16_t* outputs = nullptr;
+    const std::uint8_t* narrow_outputs = nullptr;
+    /// One of the three. Bytes have a scale per node.
+    FloatWeights floats;
+    HalfWeights halves;
+    ByteWeights bytes;
+    const float* scales = nullptr;
+
+    /// Where the entries of a feature begin.
+    std::int64_t begin(std::int64_t feature) const {
+        if (entry_ptr != nullptr) return entry_ptr[feature];
+        const std::int64_t place = starts[feature / kSizesPerStart];
+        return place + (short_sizes != nullptr ? sum_before(short_sizes, feature)
+                                               : sum_before(long_sizes, feature));
+    }
+
+    /// Number of entries of a feature.
+    std::int64_t size(std::int64_t feature) const {
+        if (entry_ptr != nullptr) return entry_ptr[feature + 1] - entry_ptr[feature];
+        return stored_size(feature);
+    }
+
+    std::int64_t output(std::int64_t entry) const {
+        return outputs != nullptr ? outputs[entry] : narrow_outputs[entry];
+    }
+
+    /// Calls visit(output, weight) for the entries [first, last) of a node, in order.
+    template <class Visit>
+    void for_each(std::int64_t node, std::int64_t first, std::int64_t last, Visit visit) const {
+        if (outputs != nullptr) {
+            with_weights(node, first, last, outputs, visit);
+        } else {
+            with_weights(node, first, last, narrow_outputs, visit);
+        }
+    }
+
+    /// Tells the processor that an entry will be needed.
+    void prefetch(std::int64_t entry) const {
+        if (outputs != nullptr) {
+            __builtin_prefetch(outputs + entry);
+        } else {
+            __builtin_prefetch(narrow_outputs + entry);
+        }
+        if (floats.values != nullptr) {
+            __builtin_prefetch(floats.values + entry);
+        } else if (halves.values != nullptr) {
+            __builtin_prefetch(halves.values + entry);
+        } else {
+            __builtin_prefetch(bytes.values + entry);
+        }
+    }
+
+    /// Tells the processor that the place of a feature's entries will be needed.
+    void prefetch_place(std::int64_t feature) const {
+        if (entry_ptr != nullptr) {
+            __builtin_prefetch(entry_ptr + feature);
+            return;
+        }
+        __builtin_prefetch(starts + feature / kSizesPerStart);
+        if (short_sizes != nullptr) {
+            __builtin_prefetch(short_sizes + feature);
+        } else {
+            __builtin_prefetch(long_sizes + feature);
+        }
+    }
+
+ private:
+    template <class Size>
+    static std::int64_t sum_before(const Size* sizes, std::int64_t feature) {
+        std::int64_t sum = 0;
+        for (std::int64_t f = feature - feature % kSizesPerStart; f < feature; ++f) sum += sizes[f];
+        return sum;
+    }
+
+    std::int64_t stored_size(std::int64_t feature) const {
+        return short_sizes != nullptr ? short_sizes[feature]
+                                      : static_cast<std::int64_t>(long_sizes[feature]);
+    }
+
+    template <class Output, class Visit>
+    void with_weights(std::int64_t node, std::int64_t first, std::int64_t last,
+                      const Output* own_outputs, Visit& visit) const {
+        if (floats.values != nullptr) {
+            loop(first, last, own_outputs, floats, 1.0F, visit);
+        } else if (halves.values != nullptr) {
+            loop(first, last, own_outputs, halves, 1.0F, visit);
+        } else {
+            loop(first, last, own_outputs, bytes, scales[node], visit);
+        }
+    }
+
+    template <class Output, class Weights, class Visit>
+    static void loop(std::int64_t first, std::int64_t last, const Output* own_outputs,
+                     const Weights& weights, float scale, Visit& visit) {
+        for (std::int64_t e = first; e < last; ++e) {
+            visit(static_cast<std::int64_t>(own_outputs[e]), weights.get(e, scale));
+        }
+    }
+};
+
+/// What is the matter with stored entries; positions are -1 where nothing is.
+struct EntriesReport {
+    Vector<std::int64_t> starts;   // where feature 8 i begins
+    std::int64_t not_rising = -1;  // the first entry that is not above that before it
+    std::int64_t too_large = -1;   // the first entry that its node does not have
+};
+
+/// Looks at every entry once: outputs rise within a feature and are below the number of outputs
+/// of their node, widths[node]. Sizes must add up to at most n_entries; std::invalid_argument
+/// where they do not. One number per eight features of memory.
+template <class Size, class Output>
+EntriesReport inspect_entries(const std::int64_t* feature_ptr, const std::int64_t* widths,
+                              std::int64_t n_nodes, const Size* sizes, std::int64_t n_features,
+                              const Output* outputs, std::int64_t n_entries);
+
+}  // namespace defrag

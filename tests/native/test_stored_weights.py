@@ -1,0 +1,112 @@
+"""Weights as a model file has them: the same bits as those that are widened beforehand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from defrag import _native
+from defrag._native import StoredTreeWeights
+from defrag.persistence.codecs._tree_weights import pack_weights, unpack_weights, widened
+from tests.data import trained_tree
+from tests.oracles.label_trees import inspect_entries
+
+
+def stored(tree, weights, weight_type, sizes=np.uint16, outputs=np.uint8):
+    arrays = pack_weights(tree, weights, weight_type)
+    arrays["sizes"] = arrays["sizes"].astype(sizes)
+    arrays["outputs"] = arrays["outputs"].astype(outputs)
+    widths = np.diff(weights.bias_ptr)
+    starts, *_ = _native.inspect_entries(
+        arrays["feature_ptr"], widths, arrays["sizes"], arrays["outputs"]
+    )
+    return unpack_weights(arrays, widths, starts)
+
+
+@pytest.mark.parametrize("weight_type", ["float32", "float16", "int8"])
+@pytest.mark.parametrize("sizes", [np.uint16, np.uint32])
+@pytest.mark.parametrize("outputs", [np.uint8, np.uint16])
+def test_stored_weights_give_the_bits_of_widened_ones(weight_type, sizes, outputs):
+    tree, weights, X = trained_tree(1, n_labels=60, n_rows=300)
+    small = stored(tree, weights, weight_type, sizes, outputs)
+    wide = widened(small)
+    assert small.outputs.dtype == outputs
+    assert small.sizes.dtype == sizes
+    for rows, index in ((X, None), (X[:7], None), (X[:7], _native.FeatureIndex(small))):
+        for search in (_native.beam_search, _native.best_first_search):
+            found = search(tree, small, rows, index=index)
+            expected = search(tree, wide, rows)
+            assert found[0].tobytes() == expected[0].tobytes()
+            assert found[1].tobytes() == expected[1].tobytes()
+    places = np.arange(len(tree.order), dtype=np.int32)
+    features = np.arange(X.shape[1], dtype=np.int32)
+    found = _native.label_paths(tree, small, places, features)
+    expected = _native.label_paths(tree, wide, places, features)
+    assert found.weights.tobytes() == expected.weights.tobytes()
+    assert np.count_nonzero(found.weights)
+
+
+def test_every_half_is_read_as_numpy_reads_it():
+    halves = np.arange(2**16, dtype=np.uint16)
+    halves = halves[np.isfinite(halves.view(np.float16))]
+    tree, weights, _ = trained_tree(0, n_labels=2)
+    assert len(tree.begin) == 1
+    n = len(halves)
+    one = StoredTreeWeights(
+        feature_ptr=np.int64([0, n]),
+        features=np.arange(n, dtype=np.int32),
+        sizes=np.ones(n, np.uint16),
+        starts=np.arange(0, n + 1, 8),
+        outputs=np.zeros(n, np.uint8),
+        weights=halves,
+        scales=None,
+        bias_ptr=weights.bias_ptr,
+        bias=weights.bias,
+    )
+    paths = _native.label_paths(tree, one, np.int32([0]), np.arange(n, dtype=np.int32))
+    expected = halves.view(np.float16).astype(np.float32)
+    assert (paths.weights[0] + np.float32(0)).tobytes() == (expected + np.float32(0)).tobytes()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_inspection_finds_what_the_slow_twin_finds(seed):
+    _, weights, _ = trained_tree(seed, n_labels=60, n_rows=200)
+    draw = np.random.default_rng(seed)
+    widths = np.diff(weights.bias_ptr)
+    sizes = np.diff(weights.entry_ptr).astype(np.uint16)
+    for n_changes in (0, 1, 1, 1, 3):
+        outputs = weights.outputs.copy()
+        places = draw.integers(0, len(outputs), n_changes)
+        outputs[places] = draw.integers(0, 60, n_changes)
+        found = _native.inspect_entries(weights.feature_ptr, widths, sizes, outputs)
+        wanted = inspect_entries(weights.feature_ptr, widths, sizes, outputs)
+        assert found[0].tolist() == wanted[0]
+        assert found[1:] == wanted[1:]
+        assert n_changes or found[1:] == (-1, -1)
+
+
+def test_arrays_that_do_not_fit_are_refused():
+    tree, weights, X = trained_tree(1)
+    small = stored(tree, weights, "int8")
+    for name, value in {
+        "starts": small.starts[:-1],
+        "sizes": small.sizes[:-1],
+        "scales": None,
+        "outputs": small.outputs[:-1],
+        "weights": small.weights.astype(np.float64),
+        "feature_ptr": small.feature_ptr[:-1],
+    }.items():
+        broken = StoredTreeWeights(**{**vars(small), name: value})
+        with pytest.raises(ValueError, match="must"):
+            _native.beam_search(tree, broken, X)
+    sizes = small.sizes.copy()
+    sizes[-1] += 1
+    with pytest.raises(ValueError, match="sizes and feature_ptr must fit the outputs"):
+        _native.inspect_entries(small.feature_ptr, np.diff(small.bias_ptr), sizes, small.outputs)
+    other, others, _ = trained_tree(2)
+    with pytest.raises(ValueError, match="index must be that of the weights"):
+        _native.beam_search(other, others, X[:1], index=_native.FeatureIndex(small))
+    with pytest.raises(ValueError, match="features of a node must rise"):
+        _native.FeatureIndex(
+            StoredTreeWeights(**{**vars(small), "features": small.features[::-1].copy()})
+        )

@@ -1,0 +1,110 @@
+"""Processes that map one model share it: what a process has of its own is bounded."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from defrag import LabelTree
+from defrag._native import LabelTreeArrays, LabelTreeWeights
+from defrag.classifiers.label_trees._base import TrainedTree
+
+pytestmark = pytest.mark.skipif(
+    not Path("/proc/self/smaps_rollup").exists(), reason="needs the memory map of Linux"
+)
+
+MODEL_BYTES, OWN_BYTES = 45_000_000, 10_000_000
+N_LEAVES, N_FEATURES = 256, 50_000
+
+# Everything is imported and used once before the model is loaded.
+MEASURE = """
+import re, sys
+import numpy as np
+from pathlib import Path
+from scipy import sparse
+from defrag import load
+
+def private():
+    text = Path("/proc/self/smaps_rollup").read_text()
+    return sum(int(kb) for kb in re.findall(r"Private_Dirty: +([0-9]+) kB", text)) * 1024
+
+def predict(model):
+    columns = np.arange(0, model.n_features_in_, max(1, model.n_features_in_ // 40))
+    entries = np.ones(len(columns), np.float32), columns, [0, len(columns)]
+    row = sparse.csr_array(entries, shape=(1, model.n_features_in_))
+    return model.predict_topk(row, k=5)
+
+predict(load(sys.argv[1]))
+before = private()
+model = load(sys.argv[2])
+labels, _ = predict(model)
+assert (labels >= 0).all()
+print(private() - before)
+"""
+
+
+def large_tree(seed):
+    """Make a tree of a root and leaves of 100 labels with about 1.5 million features in all."""
+    draw = np.random.default_rng(seed)
+    n_labels = 100 * N_LEAVES
+    begin = np.arange(0, n_labels, 100, dtype=np.int32)
+    tree = LabelTreeArrays(
+        first_child=np.append(1, np.zeros(N_LEAVES)).astype(np.int32),
+        n_children=np.append(N_LEAVES, np.zeros(N_LEAVES)).astype(np.int32),
+        begin=np.append(0, begin).astype(np.int32),
+        end=np.append(n_labels, begin + 100).astype(np.int32),
+        order=np.arange(n_labels, dtype=np.int32),
+    )
+    features = [
+        np.flatnonzero(draw.random(N_FEATURES) < (0.9 if node == 0 else 0.12))
+        for node in range(N_LEAVES + 1)
+    ]
+    counts = [len(one) for one in features]
+    sizes = draw.integers(1, 9, sum(counts))
+    ends = np.cumsum(sizes)
+    outputs = np.arange(ends[-1]) - np.repeat(ends - sizes, sizes)
+    weights = LabelTreeWeights(
+        feature_ptr=np.append(0, np.cumsum(counts)).astype(np.int64),
+        features=np.concatenate(features).astype(np.int32),
+        entry_ptr=np.append(0, ends).astype(np.int64),
+        outputs=outputs.astype(np.uint16),
+        weights=draw.standard_normal(ends[-1], dtype=np.float32),
+        bias_ptr=np.append([0, N_LEAVES], N_LEAVES + begin + 100).astype(np.int64),
+        bias=np.full(N_LEAVES + n_labels, -1, dtype=np.float32),
+    )
+    return TrainedTree(tree, weights)
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("models")
+    rows = np.eye(9, dtype=np.float32)
+    model = LabelTree(random_state=0).fit(rows, np.eye(9))
+    model.save(folder / "small")
+    model.trees_ = [large_tree(0)]
+    model.n_features_in_, model.n_labels_ = N_FEATURES, 100 * N_LEAVES
+    model.dense_answers_ = False
+    for weights in ("float32", "float16", "int8"):
+        model.save(folder / weights, weights=weights)
+    return folder
+
+
+@pytest.mark.parametrize("weights", ["float32", "float16", "int8"])
+def test_a_mapped_label_tree_needs_little_memory_of_its_own(weights, files):
+    if weights == "float32":
+        assert (files / weights).stat().st_size > MODEL_BYTES
+    done = subprocess.run(
+        [sys.executable, "-c", MEASURE, str(files / "small"), str(files / weights)],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True,
+        text=True,
+        timeout=100,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) < OWN_BYTES
