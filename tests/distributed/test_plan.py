@@ -9,8 +9,13 @@ import pytest
 from scipy import sparse
 
 from defrag import (
+    CRAFTML,
+    LEML,
+    LPSR,
     PLT,
+    SLEEC,
     Agglomerated,
+    AnnexML,
     Bonsai,
     Defrag,
     DiSMEC,
@@ -20,11 +25,13 @@ from defrag import (
     Imputed,
     LabelTree,
     Parabel,
+    PfastreXML,
     PPDSparse,
     ProXML,
     Refrag,
 )
 from defrag.distributed import fit_part, join, plan
+from defrag.registry import entries
 
 MODELS = {
     "label-tree": LabelTree(2, max_leaf_size=8, root_arity=40, random_state=1),
@@ -35,7 +42,14 @@ MODELS = {
     "dismec": DiSMEC(batch_size=32, random_state=5),
     "ppd-sparse": PPDSparse(random_state=6),
     "proxml": ProXML(random_state=7),
-    "fastxml": FastXML(4, random_state=8),
+    "fastxml": FastXML(10, random_state=8),
+    "pfastrexml": PfastreXML(5, random_state=8),
+    "craftml": CRAFTML(9, arity=4, random_state=8),
+    "sleec": SLEEC(5, cluster_size=150, n_components=9, n_neighbors=4, random_state=14),
+    "annexml": AnnexML(3, cluster_size=150, n_components=9, n_steps=5, random_state=15),
+    "leml": LEML(n_components=5, random_state=16),
+    "lpsr": LPSR(random_state=17),
+    "agglomerated forest": Agglomerated(FastXML(15), random_state=18),
     "agglomerated": Agglomerated(
         LabelTree(2), Defrag(max_cluster_size=4), random_state=9, n_jobs=2
     ),
@@ -76,7 +90,12 @@ def test_parts_join_to_the_bytes_of_fit(name, n_parts, data, tmp_path):
     assert bytes_of(joined, tmp_path) == wanted
 
 
-@pytest.mark.parametrize("name", ["label-tree", "dismec", "agglomerated"])
+def test_every_classifier_is_tried():
+    kinds = {type(model).__name__ for model in MODELS.values()}
+    assert {entry.name for entry in entries("classifier", "composite")} <= kinds
+
+
+@pytest.mark.parametrize("name", ["label-tree", "dismec", "agglomerated", "fastxml", "sleec"])
 def test_large_models_have_as_many_parts_as_wanted(name, data):
     assert len(plan(MODELS[name], *data, n_parts=5).parts) == 5
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -14,16 +14,21 @@ from scipy import sparse
 from defrag import _native
 from defrag._native import RowPanels
 from defrag._progress import progress_bar
-from defrag.classifiers._base import Classifier, unit_rows
+from defrag.classifiers._base import unit_rows
 from defrag.classifiers._cost import Cost
+from defrag.classifiers._division import Divisible, Division
 from defrag.classifiers.embeddings._algebra import one_blas_thread
 from defrag.classifiers.embeddings._hnsw import HnswIndex, import_usearch
 from defrag.trees.seeds import member_seeds
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import Any
 
+    from numpy.typing import NDArray
+
+    from defrag.classifiers._base import Classifier
+    from defrag.classifiers._division import Arrays, Piece
     from defrag.typing import Csr, Floats, Ids, Offsets
 
 __all__ = ["Learner", "LocalMap", "NeighbourEnsemble", "panel_bias", "settle"]
@@ -35,6 +40,20 @@ _PANEL_ROWS = 16
 
 SMALLEST_GRAPH = 50_000
 """Clusters of at most so many points are always searched exactly, which is faster."""
+
+
+def csr_arrays(name: str, matrix: Csr) -> Arrays:
+    """Return the arrays of a sparse matrix."""
+    shape = np.array(matrix.shape, dtype=np.int64)
+    arrays = {"data": matrix.data, "indices": matrix.indices, "indptr": matrix.indptr}
+    return {f"{name}/{key}": array for key, array in {**arrays, "shape": shape}.items()}
+
+
+def csr_of(name: str, arrays: Mapping[str, NDArray[Any]]) -> Csr:
+    """Return the sparse matrix of which :func:`csr_arrays` returned the arrays."""
+    parts = tuple(arrays[f"{name}/{key}"] for key in ("data", "indices", "indptr"))
+    matrix: Csr = sparse.csr_array(parts, shape=tuple(arrays[f"{name}/shape"].tolist()))
+    return matrix
 
 
 class LocalMap(NamedTuple):
@@ -107,6 +126,19 @@ class Learner:
             bias=panel_bias(panels, point_ptr) if euclidean else None,
         )
 
+    def to_arrays(self, prefix: str) -> Arrays:
+        """Return named arrays."""
+        arrays = {prefix + name: value for name, value in vars(self).items()
+                  if name not in {"router", "indexes"} and value is not None}  # fmt: skip
+        return {**arrays, **csr_arrays(f"{prefix}router", self.router)}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], prefix: str) -> Learner:
+        """Return the learner of which :meth:`to_arrays` returned the arrays."""
+        names = [field.name for field in fields(cls) if field.name != "router"]
+        own = {name: arrays.get(prefix + name) for name in names}
+        return cls(router=csr_of(f"{prefix}router", arrays), **own)  # type: ignore[arg-type]
+
     @cached_property
     def indexes(self) -> dict[int, HnswIndex]:
         """The graphs of clusters that were searched approximately, built when first needed."""
@@ -143,7 +175,7 @@ class Learner:
         return found
 
 
-class NeighbourEnsemble(Classifier):
+class NeighbourEnsemble(Divisible):
     """Base of the methods whose learners are local embeddings.
 
     A subclass says how points are partitioned and how a cluster is embedded.
@@ -168,15 +200,30 @@ class NeighbourEnsemble(Classifier):
     def _embed(self, X: Csr, Y: Csr, seed: int) -> tuple[Floats, Floats]:
         """Return the map and the vectors of a cluster whose features are all of X."""
 
-    def _train(self, X: Csr, Y: Csr, seed: int) -> None:
+    def prepare(self, X: Csr, Y: Csr) -> tuple[Csr, Csr]:
+        """Return the points that have labels, as unit rows, and their labels."""
         if self.search == "hnsw":
             import_usearch()  # not found out after hours of training
         labelled = np.flatnonzero(np.diff(Y.indptr))
         X, Y = unit_rows(X, _native.n_threads(self.n_jobs)), sparse.csr_array(Y)
-        if len(labelled) < X.shape[0]:
-            X, Y = X[labelled], Y[labelled]
+        return (X[labelled], Y[labelled]) if len(labelled) < X.shape[0] else (X, Y)
+
+    def divide(self, data: tuple[Csr, Csr], seed: int) -> Division:  # noqa: ARG002 - of units
+        """Return one unit per learner."""
+        return Division(csr_arrays("labels", data[1]), np.ones(self.n_learners))
+
+    def train_units(
+        self,
+        data: tuple[Csr, Csr],
+        seed: int,
+        outline: Arrays,  # noqa: ARG002 - data has the labels
+        first: int,
+        last: int,
+    ) -> Arrays:
+        """Train a range of learners; see :meth:`Divisible.train_units`."""
+        X, Y = data
         n_clusters = max(1, round(X.shape[0] / self.cluster_size))
-        seeds = member_seeds(seed, self.n_learners)
+        seeds = member_seeds(seed, self.n_learners)[first:last]
         with one_blas_thread(), progress_bar("embedding", enabled=self.verbose > 0) as progress:
             shares = [self._shares(X, Y, n_clusters, own) for own in seeds]
             tasks = [
@@ -202,11 +249,20 @@ class NeighbourEnsemble(Classifier):
                 maps[task[0]].append(one)
                 if progress is not None:
                     progress((done + 1) / len(tasks))
+        arrays: Arrays = {}
+        for number, ((router, members), own) in enumerate(zip(shares, maps, strict=True), first):
+            learner = Learner.join(router, members, own, euclidean=self.euclidean)
+            arrays |= learner.to_arrays(f"{number}/")
+        return arrays
+
+    def assemble(self, outline: Arrays, pieces: Sequence[Piece]) -> None:
+        """Put the learners together; see :meth:`Divisible.assemble`."""
         self.learners_ = [
-            Learner.join(router, members, own, euclidean=self.euclidean)
-            for (router, members), own in zip(shares, maps, strict=True)
+            Learner.from_arrays(piece.arrays, f"{number}/")
+            for piece in pieces
+            for number in range(piece.first, piece.last)
         ]
-        self.point_labels_ = Y
+        self.point_labels_ = csr_of("labels", outline)
 
     def _shares(self, X: Csr, Y: Csr, n_clusters: int, seed: int) -> tuple[Csr, list[Ids]]:
         """Return a router and the points of each cluster."""

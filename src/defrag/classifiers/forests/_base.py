@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -11,17 +12,20 @@ from sklearn.base import clone
 
 from defrag import _native
 from defrag._progress import progress_bar
-from defrag.classifiers._base import Classifier, unit_rows
+from defrag.classifiers._base import unit_rows
 from defrag.classifiers._cost import Cost
+from defrag.classifiers._division import Divisible, Division
+from defrag.classifiers.forests._joining import forest_arrays, join_forests
 from defrag.trees.seeds import member_seeds
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
-    from defrag._native import CraftmlOptions, FastxmlOptions, Forest
+    from defrag._native import CraftmlOptions, FastxmlOptions, FeatureHash, Forest
+    from defrag.classifiers._division import Arrays, Piece
     from defrag.typing import Csr, Floats, Ids
 
-__all__ = ["ForestClassifier"]
+__all__ = ["ForestClassifier", "ForestData"]
 
 # Trees that share a clustering of the features where a forest is agglomerated: with one per
 # tree, finding and applying the clusterings would take longer than the trees.
@@ -30,7 +34,16 @@ _TREES_PER_MEMBER = 10
 _BYTES_PER_ENTRY = 16
 
 
-class ForestClassifier(Classifier):
+@dataclass(frozen=True)
+class ForestData:
+    """Points that have labels, as unit rows, their labels, and the weights of all labels."""
+
+    X: Csr
+    Y: Csr
+    label_weights: Floats
+
+
+class ForestClassifier(Divisible):
     """Forests whose trees partition the points; a subclass says how they are grown."""
 
     n_trees: int
@@ -50,24 +63,54 @@ class ForestClassifier(Classifier):
         """Return the weight of each label when labels are ranked."""
         return np.ones(Y.shape[1], dtype=np.float32)
 
-    def _train(self, X: Csr, Y: Csr, seed: int) -> None:
+    def prepare(self, X: Csr, Y: Csr) -> ForestData:
+        """Return the points that have labels, as unit rows, and the weights of the labels."""
         X = unit_rows(X, _native.n_threads(self.n_jobs))
         label_weights = self._label_weights(Y)
         labelled = np.diff(Y.indptr) > 0
         if not labelled.all():
             # A point without labels has no side to be on, and would only dilute a leaf.
             X, Y = X[labelled], Y[labelled]
+        return ForestData(X, Y, label_weights)
+
+    def divide(self, data: ForestData, seed: int) -> Division:
+        """Return one unit per tree."""
         keys = np.array(member_seeds(seed, self.n_trees), dtype=np.uint64)
+        outline = {"keys": keys, **self._hash_arrays(data.X)}
+        return Division(outline, np.ones(self.n_trees))
+
+    def _hash_arrays(self, X: Csr) -> Arrays:  # noqa: ARG002 - trees on the features themselves
+        """Return what a forest on hashed features needs to know, from the points with labels."""
+        return {}
+
+    def _hash(self, outline: Arrays) -> FeatureHash | None:  # noqa: ARG002 - see above
+        """Return the hash of the features."""
+        return None
+
+    def train_units(
+        self,
+        data: ForestData,
+        seed: int,  # noqa: ARG002 - the outline has the keys
+        outline: Arrays,
+        first: int,
+        last: int,
+    ) -> Arrays:
+        """Grow a range of trees; see :meth:`Divisible.train_units`."""
         with progress_bar("growing trees", enabled=self.verbose > 0) as progress:
-            self.forest_ = type(self).train_trees(
-                X,
-                Y,
-                label_weights,
-                keys,
-                self._options(X),
+            forest = type(self).train_trees(
+                data.X,
+                data.Y,
+                data.label_weights,
+                np.ascontiguousarray(outline["keys"][first:last]),
+                self._options(data.X),
                 n_threads=_native.n_threads(self.n_jobs),
                 progress=progress,
             )
+        return forest_arrays(forest)
+
+    def assemble(self, outline: Arrays, pieces: Sequence[Piece]) -> None:
+        """Put the trees together; see :meth:`Divisible.assemble`."""
+        self.forest_ = join_forests([piece.arrays for piece in pieces], self._hash(outline))
 
     def rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:  # noqa: ARG002 - always is
         """Return the best labels of each row; see :meth:`Classifier.rank`."""

@@ -5,12 +5,15 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
+
 from defrag import _native
-from defrag._native import FULL_HASH, CraftmlOptions
+from defrag._native import FULL_HASH, CraftmlOptions, FeatureHash
 from defrag._parameters import Float, Int, OrAuto
 from defrag.classifiers.forests._base import ForestClassifier
 
 if TYPE_CHECKING:
+    from defrag.classifiers._division import Arrays
     from defrag.typing import Csr, Seed
 
 __all__ = ["CRAFTML"]
@@ -139,6 +142,14 @@ class CRAFTML(ForestClassifier):
             n_kept=max(1, round(FULL_HASH * self._share(X))),
             kept_share=self.centroid_share,
         )
+
+    def _hash_arrays(self, X: Csr) -> Arrays:
+        options = self._options(X)
+        return {"hash": np.array([options.n_buckets, options.n_kept], dtype=np.int64)}
+
+    def _hash(self, outline: Arrays) -> FeatureHash:
+        n_buckets, n_kept = outline["hash"].tolist()
+        return FeatureHash(outline["keys"], n_buckets, n_kept)
 
     def _share(self, X: Csr) -> float:
         if self.feature_share != "auto":

@@ -5,16 +5,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+from scipy import sparse
 
 from defrag import _native
 from defrag._parameters import Float, Int
 from defrag._propensity import inverse_propensity
-from defrag.classifiers._base import unit_rows
-from defrag.classifiers.forests._prototypes import find_prototypes
+from defrag.classifiers._base import labels_with_points
+from defrag.classifiers._division import Division
+from defrag.classifiers.forests._prototypes import label_means, with_prototypes
 from defrag.classifiers.forests.fastxml import FastXML
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from defrag._native import Prototypes
+    from defrag.classifiers._division import Arrays, Piece
+    from defrag.classifiers.forests._base import ForestData
     from defrag.typing import Csr, Floats, Ids, Seed
 
 __all__ = ["PfastreXML"]
@@ -140,16 +146,36 @@ class PfastreXML(FastXML):
         weights = np.maximum(inverse_propensity(Y, self.A, self.B), 1.0)
         return np.asarray(weights / weights.max(), dtype=np.float32)
 
-    def _train(self, X: Csr, Y: Csr, seed: int) -> None:
-        super()._train(X, Y, seed)
-        threads = _native.n_threads(self.n_jobs)
-        self.forest_, self.prototypes_ = find_prototypes(
-            self.forest_,
-            unit_rows(X, threads),
-            Y,
-            self._label_weights(Y),
+    def divide(self, data: ForestData, seed: int) -> Division:
+        """Return one unit per tree, and the means of all labels, which prototypes are made of."""
+        division = super().divide(data, seed)
+        labels = labels_with_points(data.Y)
+        means = label_means(
+            data.X,
+            data.Y,
+            labels,
             max_entries=self.prototype_entries,
-            n_threads=threads,
+            n_threads=_native.n_threads(self.n_jobs),
+        )
+        outline = {
+            **division.outline,
+            "labels": labels,
+            "label_weights": data.label_weights[labels],
+            "means/indptr": means.indptr,
+            "means/indices": means.indices,
+            "means/data": means.data,
+        }
+        return Division(outline, division.costs)
+
+    def assemble(self, outline: Arrays, pieces: Sequence[Piece]) -> None:
+        """Put the trees together and select the prototypes of their labels."""
+        super().assemble(outline, pieces)
+        arrays = tuple(outline[f"means/{name}"] for name in ("data", "indices", "indptr"))
+        shape = (len(outline["labels"]), self.n_features_in_)
+        rows = np.searchsorted(outline["labels"], self.forest_.labels)
+        means = sparse.csr_array(arrays, shape=shape)[rows]
+        self.forest_, self.prototypes_ = with_prototypes(
+            self.forest_, means, outline["label_weights"][rows]
         )
 
     def rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:  # noqa: ARG002 - always is
