@@ -32,7 +32,7 @@ template <class T>
 using Matrix = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
 /// An array that is given to Python.
-template <class T, int n_dimensions>
+template <class T, std::size_t n_dimensions>
 using Numpy = nb::ndarray<nb::numpy, T, nb::ndim<n_dimensions>>;
 
 /// The size of an array as the kernels count.

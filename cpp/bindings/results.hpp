@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <algorithm>
 #include <memory>
 
 #include "bindings/arrays.hpp"
@@ -21,7 +22,8 @@ auto array_of(Vector<T> Result::* member) {
 template <class Report, class T>
 Numpy<T, 1> column(const Vector<Report>& reports, T Report::* member) {
     auto values = std::make_unique<T[]>(static_cast<std::size_t>(reports.size()));
-    for (std::int64_t i = 0; i < reports.size(); ++i) values[i] = reports[i].*member;
+    std::transform(reports.begin(), reports.end(), values.get(),
+                   [member](const Report& report) { return report.*member; });
     nb::capsule owner(values.get(), [](void* p) noexcept { delete[] static_cast<T*>(p); });
     return Numpy<T, 1>(values.release(), {static_cast<std::size_t>(reports.size())}, owner);
 }

@@ -20,7 +20,7 @@ template <int kVectors>
 DEFRAG_INLINE void add_columns(const std::int32_t* indices, const float* values,
                                std::int64_t n_entries, const float* rows, std::int64_t stride,
                                float* out) {
-    Floats sums[kVectors] = {};
+    Floats sums[static_cast<std::size_t>(kVectors)] = {};
     for (std::int64_t e = 0; e < n_entries; ++e) {
         const float* line = rows + indices[e] * stride;
         for (int v = 0; v < kVectors; ++v) sums[v] += load(line + v * kWidth) * values[e];
@@ -68,7 +68,7 @@ static float dot_rows(const float* left, const float* right, std::int64_t n_cols
 template <int kQueries>
 DEFRAG_INLINE void score_vector(const float* queries, std::int64_t n_cols, const float* panel,
                                 const float* start, float* scores) {
-    Floats sums[kQueries];
+    Floats sums[static_cast<std::size_t>(kQueries)];
     for (int q = 0; q < kQueries; ++q) sums[q] = load(start);
     for (std::int64_t j = 0; j < n_cols; ++j) {
         const Floats line = load(panel + j * kPanelRows);

@@ -19,7 +19,7 @@ struct ItemHash {
     void apply(std::int32_t item, Visit visit) const {
         std::uint64_t state = key + static_cast<std::uint64_t>(item) * 0xD1342543DE82EF95ULL;
         const std::uint64_t bits = splitmix64(state);
-        if ((bits >> 1 & 0xFFFF) >= n_kept) return;
+        if ((bits >> 1 & 0xFFFFU) >= n_kept) return;
         const std::uint64_t bucket = (bits >> 32) * static_cast<std::uint64_t>(n_buckets) >> 32;
         visit(static_cast<std::int32_t>(bucket), (bits & 1) != 0 ? 1.0F : -1.0F);
     }
