@@ -17,7 +17,8 @@ struct ItemHash {
     /// Calls visit(bucket, sign) if the item is kept.
     template <class Visit>
     void apply(std::int32_t item, Visit visit) const {
-        std::uint64_t state = key + static_cast<std::uint64_t>(item) * 0xD1342543DE82EF95ULL;
+        constexpr std::uint64_t kFactor = 0xD1342543DE82EF95ULL;
+        std::uint64_t state = key + static_cast<std::uint64_t>(item) * kFactor;
         const std::uint64_t bits = splitmix64(state);
         if ((bits >> 1 & 0xFFFFU) >= n_kept) return;
         const std::uint64_t bucket = (bits >> 32) * static_cast<std::uint64_t>(n_buckets) >> 32;
