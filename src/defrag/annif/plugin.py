@@ -1,0 +1,51 @@
+"""What the command ``annif`` finds of this package: the backend, and ``annif defrag-explain``.
+
+Annif has no plugins of its own, but its command line is one of Flask, which loads the commands
+of other packages (entry points of the group ``flask.commands``) before it runs one. So does the
+command line of any other Flask application: there, nothing is registered or shown.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import click
+from flask import current_app
+from flask.cli import with_appcontext
+
+from defrag.annif import register
+
+__all__ = ["explain"]
+
+_IN_ANNIF = "annif" in sys.modules
+if _IN_ANNIF:
+    register()
+
+
+@click.command("defrag-explain", hidden=not _IN_ANNIF)
+@click.argument("project_id")
+@click.option("--uri", help="The subject; default: the best ones.")
+@click.option("--limit", "-l", default=1, show_default=True, help="How many of the best subjects.")
+@click.option("--projects", "-p", help="Set path to project configuration file or directory.")
+@with_appcontext
+def explain(project_id: str, uri: str | None, limit: int, projects: str | None) -> None:
+    """Explain the suggestions for a text from standard input.
+
+    Shows what each word adds to the score of a subject and what the score would be without it;
+    for projects with backend=defrag.
+    """
+    import annif.registry  # noqa: PLC0415 - not in other applications
+    from annif.corpus import Document  # noqa: PLC0415 - as above
+
+    if projects:
+        current_app.config["PROJECTS_CONFIG_PATH"] = projects
+    project = annif.registry.get_project(project_id)
+    model = getattr(project.backend, "model", None)
+    if model is None or not hasattr(model, "explain"):
+        raise click.UsageError(f"{project_id} has another backend than defrag")
+    text = project.transform.transform_doc(Document(text=sys.stdin.read(), subject_set=None)).text
+    try:
+        found = model.explain(text, uri) if uri else model.explain(text, k=limit)
+    except ValueError as error:
+        raise click.UsageError(str(error)) from error
+    click.echo(str(found))

@@ -1,0 +1,93 @@
+"""Settings of a project of Annif, as a classifier of texts."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from defrag import registry
+from defrag.focusing import Focused
+from defrag.text.classifier import TextClassifier, default_vectorizer
+from defrag.text.vectorizer import TextVectorizer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from defrag.classifiers._base import Classifier
+
+__all__ = ["build_classifier", "unknown_settings"]
+
+_WORDS = {"true": True, "yes": True, "false": False, "no": False, "none": None, "": None}
+_FORMS: tuple[tuple[str, Callable[[str], Any]], ...] = (
+    (r"[-+]?\d+", int),
+    (r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", float),
+    (r"\d+\s*,\s*\d+", lambda text: tuple(map(int, text.split(",")))),
+)
+_OF_TEXTS = {name for name in TextVectorizer.parameter_rules if name not in {"n_jobs", "verbose"}}
+_OWN = {"classifier", "focus", "random_state"}
+# What Annif itself reads from the section of a project.
+_OF_ANNIF = {
+    "access", "allow_learn", "analyzer", "backend", "language", "limit", "name", "project_id",
+    "transform", "vocab",
+}  # fmt: skip
+
+
+def build_classifier(settings: Mapping[str, Any], *, n_jobs: int) -> TextClassifier:
+    """Return the classifier that the settings of a project describe.
+
+    Parameters
+    ----------
+    settings : mapping
+        Strings, as they stand in ``projects.cfg``: ``classifier`` (a word of ``defrag train``;
+        default ``label-tree``), ``focus`` (default true), ``random_state`` (default 0),
+        parameters of :class:`defrag.TextVectorizer` and of the classifier. Others are ignored.
+    n_jobs : int
+        Number of threads.
+
+    Examples
+    --------
+    >>> build_classifier({"characters": "4", "n_trees": "3", "vocab": "yso"}, n_jobs=1)
+    TextClassifier(base=Focused(base=LabelTree(n_trees=3)), n_jobs=1,
+                   random_state=0, vectorizer=TextVectorizer(characters=4))
+    """
+    kind = _kind(settings)
+    own = kind().get_params()
+    of_classifier = {name: _value(settings[name]) for name in settings if name in own}
+    of_texts = {name: _value(settings[name]) for name in settings if name in _OF_TEXTS}
+    if of_texts.get("characters") is not None:
+        of_texts.setdefault("ngrams", 1)  # characters replace words, and so pairs of words
+    of_classifier.pop("random_state", None)
+    base: Classifier = kind(**of_classifier)
+    base.check_parameters()
+    if _value(settings.get("focus", "true")):
+        base = Focused(base)
+    vectorizer: TextVectorizer = default_vectorizer().set_params(**of_texts)
+    vectorizer.check_parameters()
+    seed = _value(settings.get("random_state", "0"))
+    return TextClassifier(base, vectorizer, random_state=seed, n_jobs=n_jobs)
+
+
+def unknown_settings(settings: Mapping[str, Any]) -> list[str]:
+    """Return the names that mean nothing to the classifier or to Annif."""
+    known = {*_OF_ANNIF, *_OWN, *_OF_TEXTS, *_kind(settings)().get_params()}
+    return sorted(set(settings) - known)
+
+
+def _kind(settings: Mapping[str, Any]) -> type[Classifier]:
+    word = str(settings.get("classifier", "label-tree"))
+    words = [entry.word for entry in registry.entries("classifier")]
+    if word not in words:
+        raise ValueError(f"classifier must be one of {', '.join(words)}, got {word!r}")
+    return registry.find(word).estimator()
+
+
+def _value(text: Any) -> Any:
+    """Return the number, the range of lengths, the flag or the word that a setting is."""
+    if not isinstance(text, str):
+        return text
+    if text.strip().lower() in _WORDS:
+        return _WORDS[text.strip().lower()]
+    for form, read in _FORMS:
+        if re.fullmatch(form, text.strip()):
+            return read(text)
+    return text

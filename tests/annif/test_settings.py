@@ -1,0 +1,52 @@
+"""Settings of Annif's projects become classifiers."""
+
+from __future__ import annotations
+
+import pytest
+
+from defrag import Focused, Parabel
+from defrag.annif.settings import build_classifier, unknown_settings
+
+
+def test_settings_reach_the_parts_that_have_them():
+    section = {
+        "name": "A project", "language": "fi", "backend": "defrag", "vocab": "ykl", "limit": "100",
+        "classifier": "parabel", "n_trees": "2", "C": "0.5", "characters": "3,5",
+        "max_features": "none", "min_df": "1", "random_state": "7",
+    }  # fmt: skip
+    model = build_classifier(section, n_jobs=3)
+    assert (model.random_state, model.n_jobs) == (7, 3)
+    assert isinstance(model.base, Focused)
+    assert isinstance(model.base.base, Parabel)
+    assert (model.base.base.n_trees, model.base.base.C) == (2, 0.5)
+    vectorizer = model.vectorizer
+    assert (vectorizer.characters, vectorizer.ngrams, vectorizer.min_df) == ((3, 5), 1, 1)
+    assert unknown_settings(section) == []
+    assert isinstance(build_classifier({**section, "focus": "no"}, n_jobs=1).base, Parabel)
+
+
+def test_the_defaults_are_those_of_defrag_train():
+    model = build_classifier({}, n_jobs=1)
+    assert model.base.get_params()["base__n_trees"] == 1
+    assert model.vectorizer.ngrams == 2
+    assert model.random_state == 0
+
+
+@pytest.mark.parametrize(
+    ("section", "message"),
+    [
+        ({"classifier": "omikuji"}, "classifier must be one of label-tree, parabel, .* 'omikuji'"),
+        ({"n_trees": "many"}, "n_trees of LabelTree must be an int >= 1, got 'many'"),
+        ({"characters": "0"}, "characters of TextVectorizer must be"),
+    ],
+)
+def test_wrong_settings_are_refused(section, message):
+    with pytest.raises(ValueError, match=message):
+        build_classifier(section, n_jobs=1)
+
+
+def test_names_that_mean_nothing_are_found():
+    assert unknown_settings({"n_tree": "3", "analyzer": "simple", "max_depth": "2"}) == [
+        "max_depth",
+        "n_tree",
+    ]

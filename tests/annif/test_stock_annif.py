@@ -1,0 +1,127 @@
+"""Stock Annif from PyPI, in its own environment, with models of this library.
+
+The environment is made anew, which takes minutes; the variable DEFRAG_ANNIF may name one that
+``tools/make_annif_environment.py`` has made.
+"""
+
+from __future__ import annotations
+
+import json
+import lzma
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT
+
+pytestmark = pytest.mark.slow
+
+SECONDS = 300
+TEXT = "Mäntän musiikkijuhlien aikataulu ja esiintyjät"
+CONCERTS = "http://urn.fi/URN:NBN:fi:au:ykl:78"
+PROJECTS = """
+[ours]
+name=Makupalat by defrag
+language=fi
+backend=defrag
+vocab=ykl
+characters=4
+n_trees=3
+n_tree=3
+
+[wrong]
+name=A mistake
+language=fi
+backend=defrag
+vocab=ykl
+n_trees=none
+"""
+
+
+class Annif:
+    """The command ``annif`` of an environment, run in a folder."""
+
+    def __init__(self, environment, folder):
+        self._program = environment / "bin" / "annif"
+        self._folder = folder
+        self._variables = {**os.environ, "NLTK_DATA": str(environment / "nltk_data")}
+        self._variables.pop("PYTHONPATH", None)
+
+    def fails(self, *arguments, stdin=""):
+        """Run a command and return its status and what it prints."""
+        done = subprocess.run(
+            [self._program, *arguments], cwd=self._folder, env=self._variables, input=stdin,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=SECONDS,
+            check=False,
+        )  # fmt: skip
+        return done.returncode, done.stdout
+
+    def __call__(self, *arguments, stdin=""):
+        """Run a command and return what it prints."""
+        status, printed = self.fails(*arguments, stdin=stdin)
+        assert status == 0, printed
+        return printed
+
+    def evaluate(self, project):
+        """Return the metrics of a project on the test texts."""
+        self("eval", project, "test.tsv", "-l", "5", "-t", "0", "-M", "metrics.json")
+        return json.loads((self._folder / "metrics.json").read_text())
+
+
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory):
+    if "DEFRAG_ANNIF" in os.environ:
+        return Path(os.environ["DEFRAG_ANNIF"]).resolve()
+    folder = tmp_path_factory.mktemp("annif") / "environment"
+    made = subprocess.run(
+        [sys.executable, ROOT / "tools" / "make_annif_environment.py", folder],
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
+    )  # fmt: skip
+    if made.returncode:
+        pytest.skip(f"Annif cannot be installed: {made.stdout.strip().splitlines()[-1]}")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def annif(environment, data_folder, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("makupalat")
+    uris = set()
+    for part in ("train", "test"):
+        packed = data_folder / "makupalat" / f"makupalat-{part}.tsv.xz"
+        text = lzma.decompress(packed.read_bytes()).decode()
+        (folder / f"{part}.tsv").write_text(text, "utf-8")
+        uris |= set(re.findall(r"<(http[^>]+)>", text))
+    lines = [f"<{uri}>\tluokka {uri.rpartition(':')[2]}\n" for uri in sorted(uris)]
+    (folder / "vocabulary.tsv").write_text("".join(lines), "utf-8")
+    (folder / "projects.cfg").write_text(PROJECTS, "utf-8")
+    program = Annif(environment, folder)
+    program("load-vocab", "ykl", "vocabulary.tsv", "-L", "fi")
+    return program
+
+
+def test_the_backend_trains_suggests_and_explains(annif):
+    assert re.search(r"^ours .* False ", annif("list-projects"), re.MULTILINE)
+    status, printed = annif.fails("suggest", "ours", stdin=TEXT)
+    assert status != 0
+    assert "Project is not trained" in printed
+    printed = annif("train", "ours", "train.tsv", "-j", "1")
+    assert "unknown setting n_tree\n" in printed
+    assert "unknown setting n_trees" not in printed
+    assert re.search(r"^ours .* True ", annif("list-projects"), re.MULTILINE)
+    best = annif("suggest", "ours", "-l", "3", stdin=TEXT).splitlines()
+    assert len(best) == 3
+    assert best[0].startswith(f"<{CONCERTS}>\tluokka 78\t0.")
+    assert annif("suggest", "ours", stdin="...") == ""
+    found = annif.evaluate("ours")
+    assert found["F1@5"] > 0.2
+    assert found["Documents_evaluated"] == 537
+    why = annif("defrag-explain", "ours", stdin=TEXT)
+    assert why.startswith(CONCERTS)
+    assert re.search(r"^musi +\+0", why, re.MULTILINE)
+    status, printed = annif.fails("train", "wrong", "train.tsv")
+    assert status != 0
+    assert "Misconfigured project 'wrong': n_trees of LabelTree must be" in printed
