@@ -47,7 +47,7 @@ def routes(service: Service) -> list[BaseRoute]:
         return json_response({"explanations": shown})
 
     return [
-        Route("/v1/models", models, methods=["GET"]),
-        Route("/v1/suggest", suggest, methods=["POST"]),
+        Route("/v1/suggest", suggest, methods=["POST"]),  # first: most requests are for it
         Route("/v1/explain", explain, methods=["POST"]),
+        Route("/v1/models", models, methods=["GET"]),
     ]

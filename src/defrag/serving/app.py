@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
+from starlette.requests import ClientDisconnect
 from starlette.routing import Route
 
 from defrag.serving import api, documents, page, status
 from defrag.serving.gate import Gate
 from defrag.serving.requests import RequestError
-from defrag.serving.responses import http_error, request_error, server_error
+from defrag.serving.responses import client_left, http_error, request_error, server_error
 from defrag.serving.service import Service
 
 if TYPE_CHECKING:
@@ -57,6 +58,7 @@ def app_of(service: Service) -> Starlette:
         middleware=[Middleware(Gate, service=service, paths=paths)],
         exception_handlers={
             RequestError: request_error,
+            ClientDisconnect: client_left,
             HTTPException: http_error,
             Exception: server_error,
         },

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import json
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from starlette.requests import ClientDisconnect
 
+if TYPE_CHECKING:
     from starlette.requests import Request
 
     from defrag.serving.limits import Limits
@@ -35,6 +34,14 @@ class RequestError(Exception):
         self.message = message
 
 
+def _refuse_constant(word: str) -> None:
+    raise ValueError(f"{word} is no number of JSON")
+
+
+# One decoder for all bodies: `json.loads` makes a new one for settings other than its defaults.
+_DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
+
+
 async def read_body(request: Request, limits: Limits) -> bytes:
     """Return the body of a request, of which no more is read than is allowed.
 
@@ -47,18 +54,6 @@ async def read_body(request: Request, limits: Limits) -> bytes:
     too_long = RequestError(413, f"the body must have at most {limits.max_body} bytes")
     if announced.isdecimal() and int(announced[:20]) > limits.max_body:
         raise too_long
-    content = bytearray()
-    with _deadline(limits.timeout):
-        async for piece in request.stream():
-            content += piece
-            if len(content) > limits.max_body:
-                raise too_long
-    return bytes(content)
-
-
-@contextmanager
-def _deadline(seconds: float) -> Iterator[None]:
-    """Refuse a request whose body takes longer."""
     task = asyncio.current_task()
     late = False
 
@@ -68,13 +63,22 @@ def _deadline(seconds: float) -> Iterator[None]:
         if task is not None:
             task.cancel()
 
-    timer = asyncio.get_running_loop().call_later(seconds, end)
+    timer = asyncio.get_running_loop().call_later(limits.timeout, end)
+    content = bytearray()
     try:
-        yield
+        while True:
+            message = await request.receive()
+            if message["type"] != "http.request":
+                raise ClientDisconnect
+            content += message.get("body", b"")
+            if len(content) > limits.max_body:
+                raise too_long
+            if not message.get("more_body", False):
+                return bytes(content)
     except asyncio.CancelledError:
         if not late:
             raise
-        raise RequestError(408, f"the body must arrive within {seconds:g} s") from None
+        raise RequestError(408, f"the body must arrive within {limits.timeout:g} s") from None
     finally:
         timer.cancel()
 
@@ -86,16 +90,12 @@ async def read_json(request: Request, limits: Limits) -> dict[str, Any]:
         raise RequestError(415, f"the body must be application/json, got {kind:.60}")
     content = await read_body(request, limits)
     try:
-        found = json.loads(content, parse_constant=_refuse_constant)
+        found = _DECODER.decode(content.decode())
     except (ValueError, RecursionError) as error:
         raise RequestError(400, f"the body is not JSON: {error}") from error
     if not isinstance(found, dict):
         raise RequestError(422, "the body must be a JSON object")
     return found
-
-
-def _refuse_constant(word: str) -> None:
-    raise ValueError(f"{word} is no number of JSON")
 
 
 @dataclass(frozen=True)
