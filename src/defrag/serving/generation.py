@@ -19,14 +19,14 @@ from defrag.serving.logs import Log
 from defrag.serving.metrics import RESTARTS, forget_worker
 from defrag.serving.models import ServedModel
 from defrag.serving.processes import RETIRE, SIGNALS, fork
-from defrag.serving.server import Server
+from defrag.serving.server import Server, server_config
 from defrag.serving.service import Service
 from defrag.text import TextClassifier
 
 if TYPE_CHECKING:
     import socket
 
-    from starlette.applications import Starlette
+    import uvicorn
 
     from defrag.serving.board import Board
     from defrag.serving.settings import Settings
@@ -91,11 +91,11 @@ class Generation:
         """
         parent = os.getppid()
         try:
-            app, service = self._load()
+            config, service = self._load()
             # Objects that the collector never looks at keep their pages shared.
             gc.collect()
             gc.freeze()
-            self._start_all(app, service)
+            self._start_all(config, service)
         except (OSError, ValueError) as error:
             os.write(report, f"{error}\n".encode(errors="replace"))
             return
@@ -106,21 +106,21 @@ class Generation:
             if found is not None and found.si_signo in {signal.SIGTERM, RETIRE}:
                 self._end(found.si_signo)
                 return
-            self._replace_ended(app, service)
+            self._replace_ended(config, service)
         self._end(signal.SIGTERM)
 
-    def _load(self) -> tuple[Starlette, Service]:
+    def _load(self) -> tuple[uvicorn.Config, Service]:
         settings = self._settings
         models = [load_model(name, path) for name, path in settings.models.items()]
         service = Service(
             models, limits=settings.limits, token=settings.token, board=self._board, log=self._log
         )
-        return app_of(service), service
+        return server_config(app_of(service), service), service
 
-    def _start_all(self, app: Starlette, service: Service) -> None:
+    def _start_all(self, config: uvicorn.Config, service: Service) -> None:
         read, write = os.pipe()
         for row in range(self._first_row, self._first_row + self._settings.workers):
-            self._start(app, service, row, write)
+            self._start(config, service, row, write)
         os.close(write)
         for _ in range(self._settings.workers):
             if not os.read(read, 1):
@@ -128,7 +128,9 @@ class Generation:
                 raise ValueError("a worker ended before it listened")
         os.close(read)
 
-    def _start(self, app: Starlette, service: Service, row: int, announce: int | None) -> None:
+    def _start(
+        self, config: uvicorn.Config, service: Service, row: int, announce: int | None
+    ) -> None:
         def work() -> None:
             service.metrics.count_in(row, os.getpid())
 
@@ -137,17 +139,17 @@ class Generation:
                     os.write(announce, b".")
                     os.close(announce)
 
-            Server(app, service, started).run(sockets=[self._listener])
+            Server(config, service, started).run(sockets=[self._listener])
 
         self._workers[fork(work)] = row
         self._born[row] = time.monotonic()
 
-    def _replace_ended(self, app: Starlette, service: Service) -> None:
+    def _replace_ended(self, config: uvicorn.Config, service: Service) -> None:
         for row in self._reap():
             self._board.row(0)[RESTARTS] += 1
             if time.monotonic() - self._born[row] < _SHORT_LIFE:
                 time.sleep(_SHORT_LIFE)  # what kills workers at once must not busy the machine
-            self._start(app, service, row, None)
+            self._start(config, service, row, None)
 
     def _reap(self) -> list[int]:
         ended = []

@@ -8,6 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from defrag.explain import Explanations
+from defrag.serving.packed import PackedStrings
 from defrag.serving.requests import RequestError
 from defrag.text import TextClassifier
 
@@ -40,6 +41,7 @@ class ServedModel:
         self.classifier = classifier
         self.takes_texts = isinstance(classifier, TextClassifier)
         vocabulary = None if isinstance(classifier, TextClassifier) else classifier.vocabulary_
+        self._labels = _labels_of(classifier)
         self._features = {word: j for j, word in enumerate(vocabulary or ())}
 
     def describe(self) -> dict[str, Any]:
@@ -47,7 +49,7 @@ class ServedModel:
         return {
             "name": self.name,
             "takes": "texts" if self.takes_texts else "rows",
-            "labels": len(self.classifier.classes_),
+            "labels": len(self._labels),
         }
 
     def warm_up(self) -> None:
@@ -88,18 +90,16 @@ class ServedModel:
         """
         if not checked:
             return []
-        k = min(k, len(self.classifier.classes_))
+        k = min(k, len(self._labels))
         if isinstance(self.classifier, TextClassifier):
-            names, scores = self.classifier.predict_topk(checked, k=k)
-            missing, rows = "", names.tolist()
+            ids, scores = self.classifier.predict_ids(checked, k=k)
         else:
             X = self._matrix(checked)
             ids, scores = self.classifier.predict_topk(X, k=k, empty="nothing")
-            missing = None
-            rows = [[None if i < 0 else self._label(i) for i in row] for row in ids.tolist()]
+        label_of = self._labels.__getitem__
         return [
-            [pair for pair in zip(labels, values, strict=True) if pair[0] != missing]
-            for labels, values in zip(rows, scores.tolist(), strict=True)
+            [(label_of(i), score) for i, score in zip(row, values, strict=True) if i >= 0]
+            for row, values in zip(ids.tolist(), scores.tolist(), strict=True)
         ]
 
     def explain(self, given: Any, label: Any, k: int) -> tuple[Explanation, ...]:
@@ -109,7 +109,7 @@ class ServedModel:
         else:
             point = self._matrix([self._row(given)])
         if label is None:
-            k = min(k, len(self.classifier.classes_))
+            k = min(k, len(self._labels))
             return self.classifier.explain(point, k=k)
         try:
             return Explanations([self.classifier.explain(point, label)])
@@ -153,9 +153,12 @@ class ServedModel:
         number = int(name) if name.isdecimal() and len(name) < 11 else -1
         return number if number < self.classifier.n_features_in_ else -1
 
-    def _label(self, number: int) -> Any:
-        names = self.classifier.label_names_
-        if names is not None:
-            return names[number]
-        label = self.classifier.classes_[number]
-        return label.item() if isinstance(label, np.generic) else label
+
+def _labels_of(classifier: Classifier | TextClassifier) -> Sequence[Any]:
+    """Return what labels are called in answers, by id."""
+    if isinstance(classifier, TextClassifier):
+        return PackedStrings(classifier.classes_)
+    if classifier.label_names_ is not None:
+        return PackedStrings(classifier.label_names_)
+    labels: list[Any] = classifier.classes_.tolist()
+    return labels

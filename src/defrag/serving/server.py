@@ -22,11 +22,38 @@ if TYPE_CHECKING:
 
     from defrag.serving.service import Service
 
-__all__ = ["Server"]
+__all__ = ["Server", "server_config"]
 
 _KEEP_ALIVE = 5
 _SECONDS_TO_DRAIN = 10
 _TICKS = 10  # of 0.1 s
+
+
+def server_config(app: Starlette, service: Service) -> uvicorn.Config:
+    """Return what servers of an application need, with all that it imports imported.
+
+    Parameters
+    ----------
+    app : Starlette
+        The application.
+    service : Service
+        What its routes share.
+    """
+    config = uvicorn.Config(
+        app,
+        http=connection_class(service.limits),
+        ws="none",
+        log_config=None,
+        log_level="error",  # below that stand the mistakes of clients
+        access_log=False,
+        lifespan="off",
+        server_header=False,
+        timeout_keep_alive=_KEEP_ALIVE,
+        timeout_graceful_shutdown=_SECONDS_TO_DRAIN,
+    )
+    config.load()
+    config.get_loop_factory()
+    return config
 
 
 class Server(uvicorn.Server):
@@ -38,29 +65,18 @@ class Server(uvicorn.Server):
 
     Parameters
     ----------
-    app : Starlette
-        The application.
+    config : uvicorn.Config
+        Of :func:`server_config`.
     service : Service
-        What its routes share.
+        What the routes of the application share.
     announce : callable
         Called when the server listens.
     """
 
-    def __init__(self, app: Starlette, service: Service, announce: Callable[[], None]) -> None:
-        super().__init__(
-            uvicorn.Config(
-                app,
-                http=connection_class(service.limits),
-                ws="none",
-                log_config=None,
-                log_level="error",  # below that stand the mistakes of clients
-                access_log=False,
-                lifespan="off",
-                server_header=False,
-                timeout_keep_alive=_KEEP_ALIVE,
-                timeout_graceful_shutdown=_SECONDS_TO_DRAIN,
-            )
-        )
+    def __init__(
+        self, config: uvicorn.Config, service: Service, announce: Callable[[], None]
+    ) -> None:
+        super().__init__(config)
         self._service = service
         self._announce = announce
         self._parent = os.getppid()

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from defrag.io.files import PathLike
     from defrag.text._extra import Extra
-    from defrag.typing import Csr, Floats, Seed
+    from defrag.typing import Csr, Floats, Ids, Seed
 
 __all__ = ["TextClassifier", "default_base", "default_vectorizer"]
 
@@ -252,6 +252,31 @@ class TextClassifier(ExplainableTexts):
         scores : ndarray of float32, of the same shape
             Their scores between 0 and 1.
         """
+        labels, scores = self.predict_ids(texts, k)
+        names = self.classes_[labels]
+        missing = labels < 0
+        if np.count_nonzero(missing):  # for a single text faster than any()
+            names[missing] = ""
+        return names, scores
+
+    @on_snapshot
+    def predict_ids(self, texts: Sequence[str], k: int = 5) -> tuple[Ids, Floats]:
+        """Return the best labels of each text as places in ``classes_``.
+
+        Parameters
+        ----------
+        texts : sequence of str
+            The texts.
+        k : int, default=5
+            How many labels; more than there are counts as all of them.
+
+        Returns
+        -------
+        labels : ndarray of int32, shape (n_texts, min(k, n_labels))
+            Places by decreasing score; -1 where ``predict_topk`` has no name.
+        scores : ndarray of float32, of the same shape
+            Their scores between 0 and 1.
+        """
         if not hasattr(self, "classes_"):
             check_is_fitted(self)
         if not _K_RULE.accepts(k):
@@ -259,13 +284,9 @@ class TextClassifier(ExplainableTexts):
         X = self.rows(texts)
         labels, scores = self.base_.rank(X, min(int(k), len(self.classes_)), exhaustive=False)
         nothing_known = X.indptr[1:] == X.indptr[:-1]
-        if np.count_nonzero(nothing_known):  # for a single text faster than any()
+        if np.count_nonzero(nothing_known):
             labels[nothing_known], scores[nothing_known] = -1, 0.0
-        names = self.classes_[labels]
-        missing = labels < 0
-        if np.count_nonzero(missing):
-            names[missing] = ""
-        return names, scores
+        return labels, scores
 
     @on_snapshot
     def predict(self, texts: Sequence[str], threshold: float = 0.5) -> list[list[str]]:
