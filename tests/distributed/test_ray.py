@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -13,9 +14,9 @@ import pytest
 from scipy import sparse
 from typer.testing import CliRunner
 
-from defrag import DiSMEC, LabelTree
+from defrag import DiSMEC, LabelTree, TextClassifier
 from defrag.cli.app import app
-from defrag.distributed import _ray, fit_part, fit_ray
+from defrag.distributed import _ray, fit_part, fit_ray, predict_ray
 from defrag.io import write_xmc
 
 ray = pytest.importorskip("ray", reason="Ray is not installed")
@@ -84,6 +85,48 @@ def test_a_local_cluster_and_a_killed_worker(data, tmp_path, monkeypatch):
         found = fit_ray(MODELS[1], *data, n_parts=5)
         assert Path(marker).exists()
         assert bytes_of(found, tmp_path) == bytes_of(MODELS[1].fit(*data), tmp_path)
+    finally:
+        ray.shutdown()
+
+
+def test_prediction_in_parts(data, tmp_path):
+    X, Y = data
+    path, text = tmp_path / "model", tmp_path / "test.txt"
+    LabelTree(random_state=0).fit(X, Y).save(path)
+    write_xmc(text, X, Y)
+    whole, folder = tmp_path / "whole", tmp_path / "parts"
+    arguments = ["predict", str(path), str(text), "--output"]
+    assert CliRunner().invoke(app, [*arguments, str(whole)]).exit_code == 0
+    ray.init(num_cpus=2, include_dashboard=False, _node_ip_address="127.0.0.1",
+             log_to_driver=False)  # fmt: skip
+    try:
+        done = CliRunner().invoke(app, [*arguments, str(folder), "--ray", "local"])
+        assert done.exit_code == 0, done.output
+        parts = sorted(folder.glob("part-*"))
+        joined = b"".join(part.read_bytes() for part in parts)
+        assert joined == whole.read_bytes().split(b"\n", 1)[1]
+        # Finished parts are kept, missing ones are predicted again.
+        blocks = [X[i : i + 100] for i in range(0, 600, 100)]
+        again = tmp_path / "again"
+        assert predict_ray(path, blocks, again) == 600
+        (again / "part-000002").unlink()
+        (again / "part-000004").write_bytes(b"kept")
+        assert predict_ray(path, blocks, again) == 600
+        found = [(again / f"part-{i:06d}").read_bytes() for i in range(6)]
+        assert found[4] == b"kept"
+        assert found[2].count(b"\n") == 100
+        assert b"".join(found[:4]) == b"".join(joined.splitlines(keepends=True)[:400])
+        with pytest.raises(ValueError, match="parts of another prediction"):
+            predict_ray(path, blocks, again, k=3)
+        with pytest.raises(ValueError, match=r"is not empty and has no prediction\.json"):
+            predict_ray(path, blocks, tmp_path)
+        texts = ["a red fox", "a white hen", "of the red fox", "hens"]
+        named = TextClassifier(random_state=0).fit(texts * 3, [["fox"], ["hen"]] * 6)
+        named.save(tmp_path / "texts")
+        assert predict_ray(tmp_path / "texts", [texts[:2], texts[2:]], tmp_path / "t", k=1) == 4
+        parts = sorted((tmp_path / "t").glob("part-*"))
+        rows = [json.loads(line) for part in parts for line in part.read_text().splitlines()]
+        assert [row["labels"] for row in rows] == named.predict_topk(texts, k=1)[0].tolist()
     finally:
         ray.shutdown()
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from defrag.io.corpora import Corpus
     from defrag.text import TextClassifier
 
-__all__ = ["TextRanking"]
+__all__ = ["TextRanking", "text_blocks"]
 
 _TEXTS_AT_A_TIME = 10_000
 _CHARACTERS_AT_A_TIME = 1 << 23
@@ -49,21 +49,23 @@ class TextRanking:
     def __iter__(self) -> Iterator[Iterator[str]]:
         """Yield the lines of each block."""
         with progress_pulse("predicting"):
-            for texts in self._blocks():
+            for texts in text_blocks(self.corpus):
                 names, scores = self.classifier.predict_topk(texts, k=self.k)
                 rows = [[name for name in row if name] for row in names.tolist()]
                 self.n_texts += len(texts)
                 self.n_unknown += sum(not row for row in rows)
                 yield self.lines(rows, scores)
 
-    def _blocks(self) -> Iterator[list[str]]:
-        texts: list[str] = []
-        n_characters = 0
-        for document in self.corpus.documents:
-            texts.append(document.text)
-            n_characters += len(document.text)
-            if len(texts) == _TEXTS_AT_A_TIME or n_characters >= _CHARACTERS_AT_A_TIME:
-                yield texts
-                texts, n_characters = [], 0
-        if texts:
+
+def text_blocks(corpus: Corpus) -> Iterator[list[str]]:
+    """Yield the texts of a corpus, some thousands at a time."""
+    texts: list[str] = []
+    n_characters = 0
+    for document in corpus.documents:
+        texts.append(document.text)
+        n_characters += len(document.text)
+        if len(texts) == _TEXTS_AT_A_TIME or n_characters >= _CHARACTERS_AT_A_TIME:
             yield texts
+            texts, n_characters = [], 0
+    if texts:
+        yield texts

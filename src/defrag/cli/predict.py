@@ -5,7 +5,8 @@ from __future__ import annotations
 import warnings
 from contextlib import contextmanager
 from enum import Enum
-from typing import IO, TYPE_CHECKING, Annotated
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import typer
@@ -24,8 +25,10 @@ from defrag.cli._data import (
 )
 from defrag.cli._loading import load_classifier
 from defrag.cli._rankings import json_lines, name_lines, named
+from defrag.cli._ray_prediction import BlockLines
 from defrag.cli._targets import check_targets
-from defrag.cli._text_prediction import TextRanking
+from defrag.cli._text_prediction import TextRanking, text_blocks
+from defrag.distributed import predict_ray
 from defrag.exceptions import DataWarning, FormatError
 from defrag.io.atomic import atomic_writer
 from defrag.io.blocks import RowBlocks, cut_rows
@@ -54,6 +57,7 @@ HELP = (
     "defrag predict model.safetensors docs.jsonl --output predictions.txt",
     "defrag predict model.safetensors test.txt --output predictions.txt",
     "defrag predict model.safetensors test.txt --top-k 3 --names",
+    "defrag predict model.safetensors docs.jsonl --ray local --output folder",
     "xzcat test.txt.xz | defrag predict model.safetensors - --json | head",
 )
 
@@ -90,9 +94,21 @@ def predict(
     as_json: Annotated[
         bool, typer.Option("--json", help="Write one JSON object per point.")
     ] = False,
+    ray: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="Predict on a Ray cluster, or on processes of this machine if it is 'local'; "
+            "--output is a folder of parts, and those that exist are kept.",
+        ),
+    ] = None,
 ) -> None:
     """Predict the best labels of points."""
-    check_targets({"--output": output}, {"MODEL": model, "DATA": data})
+    if ray is None:
+        check_targets({"--output": output}, {"MODEL": model, "DATA": data})
+    elif "-" in {output, data}:
+        raise ValueError("with --ray, DATA is a file and --output a folder, got -")
+    wanted = BlockLines(top_k, empty.value, names, as_json)
     classifier = load_classifier(model, n_jobs)
     corpus = form_of_corpus(data, form, options)
     if isinstance(classifier, TextClassifier):
@@ -102,7 +118,10 @@ def predict(
                 "their format"
             )
         with open_corpus(data, corpus, options) as texts:
-            _predict_texts(classifier, texts, top_k, output, as_json=as_json)
+            if ray is None:
+                _predict_texts(classifier, texts, top_k, output, as_json=as_json)
+            else:
+                _predict_on_ray(model, text_blocks(texts), wanted, (data, output, ray))
         return
     if corpus is not None:
         raise ValueError(
@@ -123,23 +142,56 @@ def predict(
                 f"{display_name(data)}: {points.n_features} features, but {escaped(model)} "
                 f"was trained on {classifier.n_features_in_}"
             )
-        ranked = _Ranking(classifier, points, min(top_k, classifier.n_labels_), empty.value)
-        with atomic_writer(output) as file:
-            if as_json:
-                _write(file, (json_lines(named(ids, known), scores) for ids, scores in ranked))
-            elif known is not None:
-                _write(file, (name_lines(named(ids, known), scores) for ids, scores in ranked))
-            else:
-                _write_text(file, points, ranked, classifier.n_labels_)
+        if ray is None:
+            _predict_points(classifier, points, known, wanted, output)
+        else:
+            _predict_on_ray(model, points, wanted, (data, output, ray))
+
+
+def _predict_points(
+    classifier: Classifier,
+    points: RowBlocks | _Rows,
+    known: Sequence[str] | None,
+    wanted: BlockLines,
+    output: str,
+) -> None:
+    ranked = _Ranking(classifier, points, min(wanted.k, classifier.n_labels_), wanted.empty)
+    with atomic_writer(output) as file:
+        if wanted.as_json:
+            _write(file, (json_lines(named(ids, known), scores) for ids, scores in ranked))
+        elif known is not None:
+            _write(file, (name_lines(named(ids, known), scores) for ids, scores in ranked))
+        else:
+            _write_text(file, points, ranked, classifier.n_labels_)
+    name = escaped(points.name)
     if ranked.n_empty:
         told = "labels of the biases (--empty nothing gives none)"
-        told = told if empty is Empty.bias else "no labels"
+        told = told if wanted.empty == Empty.bias.value else "no labels"
         noun = f"{ranked.n_empty:,} of {points.n_rows:,} points have no features"
-        print_message(f"{escaped(display_name(data))}: {noun}: they get {told}")
+        print_message(f"{name}: {noun}: they get {told}")
     if output != "-":
         print_message(f"{points.n_rows:,} points written to {escaped(output)}")
         if known is None:
-            print_next(f"defrag evaluate {escaped(display_name(data))} {escaped(output)}")
+            print_next(f"defrag evaluate {name} {escaped(output)}")
+
+
+def _predict_on_ray(
+    model: str, blocks: Iterable[Any], lines: BlockLines, places: tuple[str, str, str]
+) -> None:
+    """Predict the blocks of a data file into a folder, on a cluster: the three places."""
+    data, folder, address = places
+    settings = {**vars(lines), "data": [Path(data).name, Path(data).stat().st_size]}
+    n_points = predict_ray(
+        model,
+        blocks,
+        folder,
+        k=lines.k,
+        to_lines=lines,
+        settings=settings,
+        address=None if address == "local" else address,
+        verbose=True,
+    )
+    print_message(f"{n_points:,} points in the parts of {escaped(folder)}")
 
 
 def _predict_texts(

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from defrag.distributed._files import load_part, load_plan, part_path, save_part, save_plan
 from defrag.distributed._plan import Part, PartResult, Plan, fit_part, join, plan
+from defrag.distributed._prediction import predict_ray
 from defrag.distributed._ray import fit_ray
 
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
     "load_plan",
     "part_path",
     "plan",
+    "predict_ray",
     "save_part",
     "save_plan",
 ]

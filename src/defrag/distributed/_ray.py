@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from defrag.classifiers._base import Classifier
     from defrag.typing import LabelsLike, MatrixLike
 
-__all__ = ["fit_ray"]
+__all__ = ["connected", "fit_ray"]
 
 # Parts per processor: enough to balance the load, and few enough that parts are long.
 _PARTS_PER_CPU = 4
@@ -66,7 +66,7 @@ def fit_ray(
     """
     if not _PARTS_RULE.accepts(n_parts):
         raise ValueError(f"n_parts must be {_PARTS_RULE.describe()}, got {n_parts!r}")
-    with _cluster(address) as ray:
+    with connected(address) as ray:
         n_cpus = max(1, int(ray.cluster_resources().get("CPU", 1)))
         todo = plan(estimator, X, Y, n_parts=n_parts or _PARTS_PER_CPU * n_cpus)
         todo.estimator.set_params(n_jobs=1)
@@ -100,12 +100,14 @@ def _train_parts(
 
 
 @contextmanager
-def _cluster(address: str | None) -> Iterator[Any]:
+def connected(address: str | None) -> Iterator[Any]:
     """Yield Ray, connected to a cluster; a cluster that is started here is ended here."""
     try:
         import ray  # noqa: PLC0415 - an extra
     except ImportError:
-        raise ImportError("fit_ray needs Ray: pip install 'defrag[ray]'") from None
+        raise ImportError(
+            "training and prediction on a cluster need Ray: pip install 'defrag[ray]'"
+        ) from None
     if ray.is_initialized():
         if address is not None:
             raise ValueError(f"address must be None while Ray is connected, got {address!r}")

@@ -1,0 +1,53 @@
+"""``predict --ray``: blocks of a data file, predicted on a cluster."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from defrag.classifiers._label_names import label_names
+from defrag.cli._rankings import json_lines, name_lines, named
+from defrag.io.predictions import format_ranking
+from defrag.text import TextClassifier
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["BlockLines"]
+
+
+@dataclass(frozen=True)
+class BlockLines:
+    """The lines that ``predict`` writes for a block of points.
+
+    Attributes
+    ----------
+    k : int
+        Number of labels per point.
+    empty : str
+        What points without features get.
+    names : bool
+        Whether label names are written instead of ids.
+    as_json : bool
+        Whether lines are JSON objects.
+    """
+
+    k: int
+    empty: str
+    names: bool
+    as_json: bool
+
+    def __call__(self, model: Any, block: Any) -> Iterator[bytes]:
+        """Yield the lines of a block."""
+        write = json_lines if self.as_json else name_lines
+        if isinstance(model, TextClassifier):
+            found, scores = model.predict_topk(block, k=self.k)
+            rows = [[name for name in row if name] for row in found.tolist()]
+        else:
+            labels, scores = model.predict_topk(block, k=self.k, empty=self.empty)
+            if not (self.names or self.as_json):
+                yield from format_ranking(labels, scores, model.n_labels_)
+                return
+            rows = named(labels, label_names(model) if self.names else None)
+        for line in write(rows, scores):
+            yield f"{line}\n".encode("utf-8", "surrogateescape")

@@ -1,0 +1,163 @@
+"""Prediction of many points on a Ray cluster, into one file per block; an optional extra."""
+
+from __future__ import annotations
+
+import json
+import os
+import warnings
+import zlib
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from defrag._progress import progress_pulse
+from defrag.distributed._ray import connected
+from defrag.exceptions import DataWarning
+from defrag.io.atomic import atomic_writer
+from defrag.io.predictions import format_ranking
+from defrag.persistence import load
+from defrag.text import TextClassifier
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from defrag.io.files import PathLike
+
+__all__ = ["predict_ray"]
+
+# Blocks that wait or run per processor: enough that none is idle, few enough to fit in memory.
+_BLOCKS_PER_CPU = 3
+_RETRIES = 3
+_SETTINGS = "prediction.json"
+
+
+def predict_ray(
+    model: PathLike,
+    blocks: Iterable[Any],
+    folder: PathLike,
+    *,
+    k: int = 5,
+    to_lines: Callable[[Any, Any], Iterable[bytes]] | None = None,
+    settings: Mapping[str, Any] | None = None,
+    address: str | None = None,
+    verbose: bool = False,
+) -> int:
+    """Predict the labels of blocks of points on a Ray cluster.
+
+    Block i becomes the file ``part-i`` of a folder, whole or not at all. Parts that exist are
+    kept, so that the same call continues after an interruption. A worker maps the model file once;
+    workers of one machine share its memory. Model and folder must be reachable from every node.
+
+    Parameters
+    ----------
+    model : path
+        A model file.
+    blocks : iterable of matrices, or of lists of str
+        The points; for a model of texts, the texts.
+    folder : path
+        Where the parts are written; it is created if it does not exist.
+    k : int, default=5
+        Number of labels per point.
+    to_lines : callable, optional
+        Function of the model and a block that returns the lines to write. Default: pairs
+        ``label:score`` as ``write_predictions`` has them, without a header; for texts, JSON
+        objects with ``labels`` and ``scores``.
+    settings : mapping, optional
+        JSON values that tell this prediction from others, such as the name of the data.
+    address : str, optional
+        Address of the cluster, as in :func:`fit_ray`.
+    verbose : bool, default=False
+        Whether to show on a terminal that work is done.
+
+    Returns
+    -------
+    n_points : int
+        Number of points, including those of parts that existed.
+
+    Raises
+    ------
+    ValueError
+        If the folder has parts of another model or other settings.
+    ImportError
+        If Ray is not installed.
+    """
+    target = Path(os.fspath(folder))
+    path = os.path.realpath(model)
+    _claim(target, {"model": _identity(path), "k": k, **(settings or {})})
+    work = _lines_of(k) if to_lines is None else to_lines
+    n_points = 0
+    with connected(address) as ray, progress_pulse("predicting", enabled=verbose):
+        n_cpus = max(1, int(ray.cluster_resources().get("CPU", 1)))
+        task = ray.remote(num_cpus=1, max_retries=_RETRIES)(_predict_block)
+        shared = ray.put(work)
+        pending: list[Any] = []
+        try:
+            for number, block in enumerate(blocks):
+                n_points += block.shape[0] if hasattr(block, "shape") else len(block)
+                part = target.absolute() / f"part-{number:06d}"
+                if part.exists():
+                    continue
+                if len(pending) == _BLOCKS_PER_CPU * n_cpus:
+                    ready, pending = ray.wait(pending)
+                    ray.get(ready)  # raises what the task raised
+                pending.append(task.remote(path, block, shared, os.fspath(part)))
+            while pending:
+                ready, pending = ray.wait(pending)
+                ray.get(ready)
+        finally:
+            for one in pending:  # none, unless a block failed or this process was interrupted
+                ray.cancel(one, force=True)
+    return n_points
+
+
+def _predict_block(
+    model: str, block: Any, to_lines: Callable[[Any, Any], Iterable[bytes]], part: str
+) -> None:
+    """Write the predictions of a block."""
+    with warnings.catch_warnings():
+        # A warning per block would be a warning many times.
+        warnings.simplefilter("ignore", DataWarning)
+        lines = b"".join(to_lines(_mapped(model), block))
+    with atomic_writer(part) as file:
+        file.write(lines)
+
+
+@lru_cache(maxsize=1)
+def _mapped(path: str) -> Any:
+    """Return the model of a worker process, which predicts on one thread."""
+    return load(path).set_params(n_jobs=1)
+
+
+def _lines_of(k: int) -> Callable[[Any, Any], Iterable[bytes]]:
+    def to_lines(model: Any, block: Any) -> Iterable[bytes]:
+        labels, scores = model.predict_topk(block, k=k)
+        if not isinstance(model, TextClassifier):
+            return format_ranking(labels, scores, model.n_labels_)
+        rows = [[name for name in row if name] for row in labels.tolist()]
+        return (
+            json.dumps({"labels": row, "scores": values[: len(row)].tolist()}).encode() + b"\n"
+            for row, values in zip(rows, scores, strict=True)
+        )
+
+    return to_lines
+
+
+def _identity(path: str) -> list[int]:
+    """Return the size of a file and a checksum of its first megabyte, with all settings."""
+    with open(path, "rb") as file:  # noqa: PTH123 - a path as text
+        return [os.fstat(file.fileno()).st_size, zlib.crc32(file.read(1 << 20))]
+
+
+def _claim(folder: Path, settings: dict[str, Any]) -> None:
+    """Write the settings of a prediction into its folder, or check those that it has."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / _SETTINGS
+    text = json.dumps(settings, sort_keys=True)
+    if path.exists():
+        if path.read_text(encoding="utf-8") != text:
+            raise ValueError(f"{folder}: has parts of another prediction; choose another folder")
+        return
+    if any(folder.iterdir()):
+        raise ValueError(f"{folder}: is not empty and has no {_SETTINGS}")
+    with atomic_writer(path) as file:
+        file.write(text.encode())
