@@ -39,6 +39,13 @@ language=fi
 backend=defrag
 vocab=ykl
 n_trees=none
+
+[served]
+name=Makupalat by defrag serve
+language=fi
+backend=http
+vocab=ykl
+endpoint={endpoint}/v1/projects/makupalat/suggest
 """
 
 
@@ -47,14 +54,14 @@ class Annif:
 
     def __init__(self, environment, folder):
         self._program = environment / "bin" / "annif"
-        self._folder = folder
+        self.folder = folder
         self._variables = {**os.environ, "NLTK_DATA": str(environment / "nltk_data")}
         self._variables.pop("PYTHONPATH", None)
 
     def fails(self, *arguments, stdin=""):
         """Run a command and return its status and what it prints."""
         done = subprocess.run(
-            [self._program, *arguments], cwd=self._folder, env=self._variables, input=stdin,
+            [self._program, *arguments], cwd=self.folder, env=self._variables, input=stdin,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=SECONDS,
             check=False,
         )  # fmt: skip
@@ -69,7 +76,7 @@ class Annif:
     def evaluate(self, project):
         """Return the metrics of a project on the test texts."""
         self("eval", project, "test.tsv", "-l", "5", "-t", "0", "-M", "metrics.json")
-        return json.loads((self._folder / "metrics.json").read_text())
+        return json.loads((self.folder / "metrics.json").read_text())
 
 
 @pytest.fixture(scope="module")
@@ -97,7 +104,7 @@ def annif(environment, data_folder, tmp_path_factory):
         uris |= set(re.findall(r"<(http[^>]+)>", text))
     lines = [f"<{uri}>\tluokka {uri.rpartition(':')[2]}\n" for uri in sorted(uris)]
     (folder / "vocabulary.tsv").write_text("".join(lines), "utf-8")
-    (folder / "projects.cfg").write_text(PROJECTS, "utf-8")
+    (folder / "projects.cfg").write_text(PROJECTS.format(endpoint="http://127.0.0.1:9"), "utf-8")
     program = Annif(environment, folder)
     program("load-vocab", "ykl", "vocabulary.tsv", "-L", "fi")
     return program
@@ -125,3 +132,41 @@ def test_the_backend_trains_suggests_and_explains(annif):
     status, printed = annif.fails("train", "wrong", "train.tsv")
     assert status != 0
     assert "Misconfigured project 'wrong': n_trees of LabelTree must be" in printed
+
+
+@pytest.fixture
+def endpoint(annif):
+    """Serve a model of the training texts, for a vocabulary without the best subject of TEXT."""
+    folder = annif.folder
+    options = ["--characters", "4", "--n-trees", "3", "--from", "annif"]
+    model = "makupalat.safetensors"
+    defrag = [sys.executable, "-m", "defrag"]
+    subprocess.run([*defrag, "train", "train.tsv", model, *options], cwd=folder, check=True)
+    lines = (folder / "vocabulary.tsv").read_text("utf-8").splitlines(keepends=True)
+    kept = [line for line in lines if not line.startswith(f"<{CONCERTS}>")]
+    (folder / "known.tsv").write_text("".join(kept), "utf-8")
+    serve = [*defrag, "serve", model, "--port", "0", "--vocabulary", "known.tsv"]
+    process = subprocess.Popen(
+        [*serve, "--language", "fi"], cwd=folder, stdout=subprocess.PIPE, text=True
+    )
+    try:
+        line = process.stdout.readline()
+        address = re.search(r"http://127\.0\.0\.1:\d+", line)
+        assert address, line
+        projects = PROJECTS.format(endpoint=address.group())
+        (folder / "projects.cfg").write_text(projects, "utf-8")
+        yield address.group()
+    finally:
+        process.terminate()
+        process.communicate(timeout=60)
+
+
+@pytest.mark.usefixtures("endpoint")
+def test_the_http_backend_asks_defrag_serve(annif):
+    assert re.search(r"^served .* True +20\d\d-", annif("list-projects"), re.MULTILINE)
+    best = annif("suggest", "served", "-l", "3", stdin=TEXT).splitlines()
+    assert len(best) == 3
+    assert not [line for line in best if line.startswith(f"<{CONCERTS}>")]
+    assert all(re.match(r"<http://urn.fi/[^>]+>\tluokka \S+\t0\.", line) for line in best)
+    # Less than the backend reaches: one subject is not served.
+    assert annif.evaluate("served")["F1@5"] > 0.18

@@ -14,7 +14,9 @@ __all__ = ["HELP", "serve"]
 
 HELP = (
     "Serve models over HTTP.\n\n"
+    "The page at / suggests and explains labels of a text. "
     "POST /v1/suggest and /v1/explain take and return JSON; /docs and /openapi.json describe them, "
+    "/v1/projects is Annif's interface, "
     "/healthz, /readyz and /metrics are for supervisors. Listens on this machine alone; another "
     "--host requires --token-file or --no-auth. Models whose files change, or all on SIGHUP, are "
     "loaded again; replace files by renaming. SIGTERM ends the server after open requests are "
@@ -23,6 +25,7 @@ HELP = (
 ) + examples(
     "defrag serve model.safetensors",
     "defrag serve texts.safetensors rows.safetensors --port 9000 --workers 4",
+    "defrag serve model.safetensors --vocabulary yso-fi.tsv --language fi",
     'curl -d \'{"text": "a text"}\' http://127.0.0.1:8765/v1/suggest',
 )
 
@@ -38,6 +41,17 @@ def serve(
     no_auth: Annotated[
         bool, typer.Option("--no-auth", help="Allow another --host without a token.")
     ] = False,
+    vocabulary: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Names of the URIs that Annif's routes may suggest: lines '<uri> TAB name', "
+            "or a table (.csv).",
+        ),
+    ] = None,
+    language: Annotated[
+        str | None, typer.Option(metavar="CODE", help="Language of the names, such as fi.")
+    ] = None,
     workers: Annotated[
         int, typer.Option(min=1, max=256, help="Processes that answer; they share the models.")
     ] = 1,
@@ -63,6 +77,8 @@ def serve(
     """Serve models over HTTP."""
     if token_file is None and not no_auth and not _is_loopback(host):
         raise ValueError(f"--host {host} is not this machine: give --token-file or --no-auth")
+    if language is not None and vocabulary is None:
+        raise ValueError("--language changes nothing without --vocabulary")
     token = None if token_file is None else _token(token_file)
     try:
         from defrag.serving import Limits  # noqa: PLC0415 - an extra
@@ -94,6 +110,8 @@ def serve(
         token=token,
         json_log=log_json,
         watch=watch,
+        vocabulary=vocabulary,
+        language=language,
     )
 
     def announce(number: int) -> None:

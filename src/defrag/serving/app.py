@@ -10,7 +10,7 @@ from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect
 from starlette.routing import Route
 
-from defrag.serving import api, documents, page, status
+from defrag.serving import annif, api, documents, page, status
 from defrag.serving.gate import Gate
 from defrag.serving.requests import RequestError
 from defrag.serving.responses import client_left, http_error, request_error, server_error
@@ -21,15 +21,20 @@ if TYPE_CHECKING:
 
     from defrag.serving.limits import Limits
     from defrag.serving.models import ServedModel
+    from defrag.serving.vocabulary import Vocabulary
 
 __all__ = ["app_of", "make_app"]
 
-MODULES = (api, status, documents, page)
+MODULES = (api, annif, status, documents, page)
 """Each has ``routes(service)``, which returns a list of routes."""
 
 
 def make_app(
-    models: Sequence[ServedModel], *, limits: Limits | None = None, token: str | None = None
+    models: Sequence[ServedModel],
+    *,
+    limits: Limits | None = None,
+    token: str | None = None,
+    vocabulary: Vocabulary | None = None,
 ) -> Starlette:
     """Return the application that serves some models.
 
@@ -41,8 +46,10 @@ def make_app(
         Bounds on requests.
     token : str, optional
         What clients must send as ``Authorization: Bearer ...`` to routes below ``/v1``.
+    vocabulary : Vocabulary, optional
+        The subjects that Annif's routes may suggest.
     """
-    return app_of(Service(models, limits=limits, token=token))
+    return app_of(Service(models, limits=limits, token=token, vocabulary=vocabulary))
 
 
 def app_of(service: Service) -> Starlette:

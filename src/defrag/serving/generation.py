@@ -10,6 +10,8 @@ import gc
 import os
 import signal
 import time
+from datetime import datetime, timezone
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from defrag.classifiers._base import Classifier
@@ -48,12 +50,13 @@ def load_model(name: str, path: str) -> ServedModel:
     OSError, ValueError
         If the file is none of a classifier, or if it cannot predict.
     """
+    modified = datetime.fromtimestamp(Path(path).stat().st_mtime, tz=timezone.utc)
     classifier = load(path, mmap=False)
     if not isinstance(classifier, (Classifier, TextClassifier)):
         raise ValueError(  # noqa: TRY004 - the file is wrong, not the type of an argument
             f"{path}: is a {type(classifier).__name__}, not a classifier"
         )
-    model = ServedModel(name, classifier)
+    model = ServedModel(name, classifier, modified=modified)
     model.warm_up()
     return model
 
@@ -113,7 +116,12 @@ class Generation:
         settings = self._settings
         models = [load_model(name, path) for name, path in settings.models.items()]
         service = Service(
-            models, limits=settings.limits, token=settings.token, board=self._board, log=self._log
+            models,
+            limits=settings.limits,
+            token=settings.token,
+            vocabulary=settings.read_vocabulary(),
+            board=self._board,
+            log=self._log,
         )
         return server_config(app_of(service), service), service
 

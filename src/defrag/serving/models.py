@@ -14,6 +14,7 @@ from defrag.text import TextClassifier
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from datetime import datetime
 
     from defrag.classifiers._base import Classifier
     from defrag.explain import Explanation
@@ -34,10 +35,19 @@ class ServedModel:
         What requests call it.
     classifier : Classifier or TextClassifier
         The model, fitted.
+    modified : datetime, optional
+        When it was trained.
     """
 
-    def __init__(self, name: str, classifier: Classifier | TextClassifier) -> None:
+    def __init__(
+        self,
+        name: str,
+        classifier: Classifier | TextClassifier,
+        *,
+        modified: datetime | None = None,
+    ) -> None:
         self.name = name
+        self.modified = modified
         self.classifier = classifier
         self.takes_texts = isinstance(classifier, TextClassifier)
         vocabulary = None if isinstance(classifier, TextClassifier) else classifier.vocabulary_

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from defrag.explain import Explanation
     from defrag.serving.models import ServedModel
+    from defrag.serving.vocabulary import Vocabulary
 
 __all__ = ["Service"]
 
@@ -34,6 +35,8 @@ class Service:
         Bounds on requests.
     token : str, optional
         What clients must send as ``Authorization: Bearer ...``.
+    vocabulary : Vocabulary, optional
+        The subjects that Annif's routes may suggest; default: all labels, by themselves.
     board : Board, optional
         Where workers count; default: one of this process.
     log : Log, optional
@@ -51,6 +54,7 @@ class Service:
         *,
         limits: Limits | None = None,
         token: str | None = None,
+        vocabulary: Vocabulary | None = None,
         board: Board | None = None,
         log: Log | None = None,
     ) -> None:
@@ -60,6 +64,7 @@ class Service:
         self.metrics = Metrics(self.board, list(self.models))
         self.log = log or Log()
         self.draining = False
+        self.vocabulary = vocabulary
         self._token = token
         self._batcher = Batcher(self.metrics.predicted)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from defrag.serving.limits import Limits
+from defrag.serving.vocabulary import Vocabulary, read_vocabulary
 
 __all__ = ["Settings"]
 
@@ -25,6 +26,8 @@ class Settings:
         Bounds on requests and connections.
     token : str or None
         What clients must send.
+    vocabulary, language : str or None
+        The file of the subjects that Annif's routes may suggest, and the language of their names.
     json_log : bool
         Log events and requests as JSON lines.
     watch : float
@@ -39,3 +42,11 @@ class Settings:
     token: str | None = None
     json_log: bool = False
     watch: float = 1.0
+    vocabulary: str | None = None
+    language: str | None = None
+
+    def read_vocabulary(self) -> Vocabulary | None:
+        """Read the vocabulary, if there is one."""
+        if self.vocabulary is None:
+            return None
+        return read_vocabulary(self.vocabulary, self.language)

@@ -1,0 +1,220 @@
+"""Annif's REST interface: each model of texts is a project.
+
+What Annif's ``http`` backend and other clients of Annif call, as its ``annif.yaml`` describes it.
+Errors are problem details (RFC 9457), as there.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import wraps
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl
+
+from starlette.responses import Response
+from starlette.routing import Route
+
+from defrag.serving.requests import RequestError, read_body, read_json
+from defrag.serving.responses import HEADERS, json_response
+from defrag.serving.vocabulary import UNDETERMINED, Subject
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping
+
+    from starlette.requests import Request
+    from starlette.routing import BaseRoute
+
+    from defrag.serving.models import ServedModel
+    from defrag.serving.service import Service
+
+    Handler = Callable[[Request], Awaitable[Response]]
+
+__all__ = ["routes"]
+
+_FORM = "application/x-www-form-urlencoded"
+_MAX_FIELDS = 1000
+_LARGEST_LIMIT = 2**31 - 1
+_TITLES = {400: "Bad Request", 401: "Unauthorized", 403: "Learning not allowed",
+           404: "Project not found", 408: "Request Timeout", 413: "Payload Too Large",
+           415: "Unsupported Media Type"}  # fmt: skip
+
+
+def routes(service: Service) -> list[BaseRoute]:
+    """Return the routes of Annif's interface."""
+    projects = _Projects(service)
+
+    def guarded(handler: Handler) -> Handler:
+        @wraps(handler)
+        async def answer(request: Request) -> Response:
+            try:
+                service.check_token(request)
+                return await handler(request)
+            except RequestError as error:
+                # Annif's interface knows no 422.
+                return _problem(400 if error.status == 422 else error.status, error.message)
+
+        return answer
+
+    one = "/v1/projects/{project_id}"
+    return [
+        Route("/v1/", guarded(projects.about), methods=["GET"]),
+        Route("/v1/vocabs", guarded(projects.vocabularies), methods=["GET"]),
+        Route("/v1/projects", guarded(projects.all), methods=["GET"]),
+        Route(one, guarded(projects.one), methods=["GET"]),
+        Route(f"{one}/suggest", guarded(projects.suggest), methods=["POST"]),
+        Route(f"{one}/suggest-batch", guarded(projects.suggest_batch), methods=["POST"]),
+        Route(f"{one}/learn", guarded(projects.learn), methods=["POST"]),
+    ]
+
+
+class _Projects:
+    def __init__(self, service: Service) -> None:
+        self._service = service
+        self._models = {model.name: model for model in service.models.values() if model.takes_texts}
+        vocabulary = service.vocabulary
+        self._language = UNDETERMINED if vocabulary is None else vocabulary.language
+
+    async def about(self, request: Request) -> Response:  # noqa: ARG002 - of a route
+        return json_response({"title": "Annif REST API of defrag", "version": version("defrag")})
+
+    async def vocabularies(self, request: Request) -> Response:  # noqa: ARG002 - of a route
+        found = self._vocabulary()
+        return json_response({"vocabs": [] if found is None else [found]})
+
+    async def all(self, request: Request) -> Response:  # noqa: ARG002 - of a route
+        return json_response({"projects": [self._describe(one) for one in self._models.values()]})
+
+    async def one(self, request: Request) -> Response:
+        return json_response(self._describe(self._model(request)))
+
+    async def learn(self, request: Request) -> Response:
+        name = self._model(request).name
+        raise RequestError(403, f"{name!r} does not learn: train the model again")
+
+    async def suggest(self, request: Request) -> Response:
+        model = self._model(request)
+        form = await self._read_form(request)
+        if "text" not in form:
+            raise RequestError(400, "the form must have a text")
+        found = await self._found(model, [form["text"]], form)
+        return json_response(found[0])
+
+    async def suggest_batch(self, request: Request) -> Response:
+        model = self._model(request)
+        documents = (await read_json(request, self._service.limits)).get("documents")
+        largest = self._service.limits.max_batch
+        if not isinstance(documents, list) or len(documents) > largest:
+            raise RequestError(400, f"documents must be a list of at most {largest} documents")
+        for document in documents:
+            if not isinstance(document, dict) or not isinstance(document.get("text"), str):
+                raise RequestError(400, "a document must be an object with a text")
+            if not isinstance(document.get("document_id"), (str, type(None))):
+                raise RequestError(400, "a document_id must be a string")
+        texts = [document["text"] for document in documents]
+        found = await self._found(model, texts, request.query_params)
+        for result, document in zip(found, documents, strict=True):
+            result["document_id"] = document.get("document_id")
+        return json_response(found)
+
+    async def _found(
+        self, model: ServedModel, texts: list[str], settings: Mapping[str, str]
+    ) -> list[dict[str, Any]]:
+        """Return the subjects of texts, of those that the vocabulary knows."""
+        limit = _limit(settings)
+        threshold = _threshold(settings)
+        language = settings.get("language", self._language)
+        if self._language not in {language, UNDETERMINED}:
+            raise RequestError(400, f"language {language!r:.60} not supported by vocabulary")
+        if limit == 0:
+            return [{"results": []} for _ in texts]
+        most = min(self._service.limits.max_k, len(model.classifier.classes_))
+        limit = k = min(limit, most)
+        while True:
+            found = await self._service.suggest(model, texts, k, threshold)
+            results = [self._known(labels)[:limit] for labels in found]
+            # Where unknown labels took places, there may be known ones behind them.
+            full = all(
+                len(known) == limit or len(labels) < k
+                for known, labels in zip(results, found, strict=True)
+            )
+            if full or k == most:
+                return [{"results": known} for known in results]
+            k = min(2 * k + limit, most)
+
+    def _known(self, labels: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        vocabulary = self._service.vocabulary
+        results = []
+        for one in labels:
+            uri = str(one["label"])
+            subject = Subject(uri, None) if vocabulary is None else vocabulary.subjects.get(uri)
+            if subject is not None:
+                known = {"uri": uri, "label": subject.name, "notation": subject.notation}
+                results.append({**known, "score": one["score"]})
+        return results
+
+    def _describe(self, model: ServedModel) -> dict[str, Any]:
+        return {
+            "project_id": model.name,
+            "name": model.name,
+            "language": self._language,
+            "backend": {"backend_id": "defrag"},
+            "vocab": self._vocabulary(),
+            "vocab_language": None if self._service.vocabulary is None else self._language,
+            "is_trained": True,
+            "modification_time": None if model.modified is None else model.modified.isoformat(),
+        }
+
+    def _vocabulary(self) -> dict[str, Any] | None:
+        found = self._service.vocabulary
+        if found is None:
+            return None
+        languages = [found.language]
+        size = len(found.subjects)
+        return {"vocab_id": found.name, "languages": languages, "size": size, "loaded": True}
+
+    def _model(self, request: Request) -> ServedModel:
+        name = request.path_params["project_id"]
+        if name not in self._models:
+            raise RequestError(404, f"Project {name!r:.60} not found")
+        return self._models[name]
+
+    async def _read_form(self, request: Request) -> dict[str, str]:
+        kind = request.headers.get("content-type", _FORM).partition(";")[0].strip()
+        if kind.lower() != _FORM:
+            raise RequestError(415, f"the body must be {_FORM}, got {kind:.60}")
+        content = await read_body(request, self._service.limits)
+        try:
+            pairs = parse_qsl(
+                content.decode("ascii"),
+                keep_blank_values=True,
+                max_num_fields=_MAX_FIELDS,
+                errors="strict",
+            )
+        except ValueError as error:
+            raise RequestError(400, "the body is no form in UTF-8") from error
+        return dict(pairs)
+
+
+def _limit(settings: Mapping[str, str]) -> int:
+    given = settings.get("limit", "10")
+    if not (given.isascii() and given.isdecimal() and int(given[:20]) <= _LARGEST_LIMIT):
+        raise RequestError(400, f"limit must be an integer >= 0, got {given!r:.60}")
+    return int(given)
+
+
+def _threshold(settings: Mapping[str, str]) -> float:
+    given = settings.get("threshold", "0")
+    try:
+        threshold = float(given)
+    except ValueError:
+        threshold = -1.0
+    if not 0.0 <= threshold <= 1.0:
+        raise RequestError(400, f"threshold must be between 0 and 1, got {given!r:.60}")
+    return threshold
+
+
+def _problem(status: int, detail: str) -> Response:
+    title = _TITLES.get(status, "Error")
+    values = {"type": "about:blank", "title": title, "status": status, "detail": detail}
+    return Response(json.dumps(values), status, HEADERS, "application/problem+json")

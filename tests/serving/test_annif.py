@@ -1,0 +1,197 @@
+"""Annif's interface: what its clients call, and what they may not ask for."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import datetime, timezone
+
+import pytest
+
+from defrag import LabelTree, TextClassifier
+from tests.data import make_data
+
+pytest.importorskip("starlette", reason="starlette is not installed (extra 'serve')")
+httpx = pytest.importorskip("httpx", reason="httpx, the client of the tests, is not installed")
+serving = pytest.importorskip("defrag.serving")
+from defrag.serving.vocabulary import read_vocabulary  # noqa: E402 - after starlette is found
+
+TEXTS = ["sparse matrix", "dense matrix", "quick sorting", "merge sorting files", "copy files"]
+LABELS = [["ex:algebra"], ["ex:algebra"], ["ex:sort"], ["ex:sort", "ex:files"], ["ex:files"]]
+TEXT = "sorting large files"
+TRAINED = datetime(2026, 5, 4, 3, 2, 1, tzinfo=timezone.utc)
+X, Y = make_data(n=40, d=10, n_labels=4, seed=0)
+
+
+@pytest.fixture(scope="module")
+def model():
+    return TextClassifier(LabelTree(), random_state=0).fit(TEXTS, LABELS)
+
+
+@pytest.fixture(scope="module")
+def ask(model, tmp_path_factory):
+    """Return a function that sends a request; the vocabulary lacks what TEXT gets first."""
+    path = tmp_path_factory.mktemp("vocabulary") / "topics.tsv"
+    known = [uri for uri in ("ex:algebra", "ex:sort", "ex:files") if uri != best(model)]
+    path.write_text(
+        "".join(f"<{uri}>\tname of {uri}\t{number}\n" for number, uri in enumerate(known))
+    )
+    served = [
+        serving.ServedModel("topics", model, modified=TRAINED),
+        serving.ServedModel("rows", LabelTree(random_state=0).fit(X, Y)),
+    ]
+    app = serving.make_app(
+        served,
+        limits=serving.Limits(max_body=5000, max_batch=3),
+        vocabulary=read_vocabulary(str(path), "en"),
+    )
+    return client_of(app)
+
+
+def client_of(app):
+    def send(method, path, **options):
+        async def request():
+            transport = httpx.ASGITransport(app=app)
+            async with httpx.AsyncClient(transport=transport, base_url="http://test") as client:
+                return await client.request(method, path, **options)
+
+        return asyncio.run(request())
+
+    return send
+
+
+def best(model):
+    return model.predict_topk([TEXT], k=1)[0][0, 0]
+
+
+def test_projects_are_models_of_texts(ask):
+    vocabulary = {"vocab_id": "topics", "languages": ["en"], "size": 2, "loaded": True}
+    project = {
+        "project_id": "topics",
+        "name": "topics",
+        "language": "en",
+        "backend": {"backend_id": "defrag"},
+        "vocab": vocabulary,
+        "vocab_language": "en",
+        "is_trained": True,
+        "modification_time": "2026-05-04T03:02:01+00:00",
+    }
+    assert ask("GET", "/v1/projects").json() == {"projects": [project]}
+    assert ask("GET", "/v1/projects/topics").json() == project
+    assert ask("GET", "/v1/vocabs").json() == {"vocabs": [vocabulary]}
+    assert set(ask("GET", "/v1/").json()) == {"title", "version"}
+
+
+def test_subjects_are_suggested_by_name_and_unknown_ones_left_out(ask, model):
+    names, scores = model.predict_topk([TEXT], k=3)
+    known = [(uri, score) for uri, score in zip(names[0], scores[0].tolist(), strict=True)][1:]
+    for limit in (1, 2, 10, 2**31 - 1):
+        form = {"text": TEXT, "limit": str(limit), "metadata_title": "x", "project": "y"}
+        found = ask("POST", "/v1/projects/topics/suggest", data=form).json()["results"]
+        assert [(one["uri"], one["label"]) for one in found] == [
+            (uri, f"name of {uri}") for uri, _ in known[:limit]
+        ]
+        assert [one["score"] for one in found] == pytest.approx(
+            [score for _, score in known[:limit]]
+        )
+        assert {one["notation"] for one in found} <= {"0", "1"}
+    above = {"text": TEXT, "threshold": str(known[0][1]), "language": "en"}
+    assert len(ask("POST", "/v1/projects/topics/suggest", data=above).json()["results"]) == 1
+    nothing = {"text": TEXT, "limit": "0"}
+    assert ask("POST", "/v1/projects/topics/suggest", data=nothing).json() == {"results": []}
+    assert ask("POST", "/v1/projects/topics/suggest", data={"text": ""}).json() == {"results": []}
+
+
+def test_batches_keep_their_identifiers(ask):
+    path = "/v1/projects/topics/suggest-batch"
+    documents = [{"text": TEXT, "document_id": "a"}, {"text": "unheard", "metadata": {"x": "y"}}]
+    found = ask("POST", f"{path}?limit=1", json={"documents": documents}).json()
+    one = ask("POST", "/v1/projects/topics/suggest", data={"text": TEXT, "limit": 1}).json()
+    assert found == [{**one, "document_id": "a"}, {"results": [], "document_id": None}]
+    assert ask("POST", path, json={"documents": []}).json() == []
+
+
+def test_without_a_vocabulary_labels_stand_for_themselves(model):
+    ask = client_of(serving.make_app([serving.ServedModel("topics", model)]))
+    form = {"text": TEXT, "limit": "1", "language": "any"}
+    found = ask("POST", "/v1/projects/topics/suggest", data=form).json()["results"][0]
+    assert found["uri"] == found["label"] == best(model)
+    assert found["notation"] is None
+    project = ask("GET", "/v1/projects/topics").json()
+    assert (project["language"], project["vocab"]) == ("und", None)
+    assert project["modification_time"] is None
+    assert ask("GET", "/v1/vocabs").json() == {"vocabs": []}
+
+
+SUGGEST, BATCH = "/v1/projects/topics/suggest", "/v1/projects/topics/suggest-batch"
+REFUSED = {
+    "other project": (404, "/v1/projects/other/suggest", {"data": {"text": "a"}}, "'other' not"),
+    "model of rows": (404, "/v1/projects/rows/suggest", {"data": {"text": "a"}}, "'rows' not"),
+    "no text": (400, SUGGEST, {"data": {"limit": "1"}}, "must have a text"),
+    "negative limit": (400, SUGGEST, {"data": {"text": "a", "limit": "-1"}}, "limit must be"),
+    "large limit": (400, SUGGEST, {"data": {"text": "a", "limit": "2147483648"}}, "limit must be"),
+    "word as limit": (400, SUGGEST, {"data": {"text": "a", "limit": "x"}}, "limit must be"),
+    "large threshold": (400, SUGGEST, {"data": {"text": "a", "threshold": "2"}}, "between 0 and 1"),
+    "no threshold": (400, SUGGEST, {"data": {"text": "a", "threshold": "nan"}}, "between 0 and 1"),
+    "language": (400, SUGGEST, {"data": {"text": "a", "language": "fi"}}, "language 'fi' not"),
+    "json": (415, SUGGEST, {"json": {"text": "a"}}, "must be application/x-www-form-urlencoded"),
+    "bytes": (400, SUGGEST, {"content": b"text=%ff"}, "no form in UTF-8"),
+    "raw bytes": (400, SUGGEST, {"content": b"text=\xff"}, "no form in UTF-8"),
+    "fields": (400, SUGGEST, {"content": b"a=b&" * 1200}, "no form in UTF-8"),
+    "long": (413, SUGGEST, {"data": {"text": "a" * 6000}}, "at most 5000 bytes"),
+    "no list": (400, BATCH, {"json": {"documents": {}}}, "documents must be a list of at most 3"),
+    "many": (400, BATCH, {"json": {"documents": [{"text": "a"}] * 4}}, "at most 3 documents"),
+    "no object": (400, BATCH, {"json": []}, "must be a JSON object"),
+    "no document": (400, BATCH, {"json": {"documents": ["a"]}}, "an object with a text"),
+    "identifier": (
+        400, BATCH, {"json": {"documents": [{"text": "a", "document_id": 3}]}}, "document_id must"
+    ),
+    "surrogate": (400, BATCH, {"content": b'{"documents": [{"text": "\\ud800"}]}'}, "surrogate"),
+    "learning": (403, "/v1/projects/topics/learn", {"json": []}, "'topics' does not learn"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("status", "path", "options", "message"), REFUSED.values(), ids=REFUSED)
+def test_refusals_are_problem_details(ask, status, path, options, message):
+    answer = ask("POST", path, **options)
+    assert answer.status_code == status, answer.text
+    assert answer.headers["content-type"] == "application/problem+json"
+    problem = answer.json()
+    assert set(problem) == {"type", "title", "status", "detail"}
+    assert problem["status"] == status
+    assert message in problem["detail"]
+
+
+def test_the_token_is_asked_for(model):
+    app = serving.make_app([serving.ServedModel("topics", model)], token="secret")  # noqa: S106 - of this test
+    ask = client_of(app)
+    assert ask("GET", "/v1/projects").status_code == 401
+    assert ask("POST", SUGGEST, data={"text": "a"}).status_code == 401
+    headers = {"authorization": "Bearer secret"}
+    assert ask("POST", SUGGEST, data={"text": "a"}, headers=headers).status_code == 200
+
+
+def test_vocabularies_are_read_in_both_forms(tmp_path):
+    lines, table = tmp_path / "a.tsv", tmp_path / "b.csv"
+    lines.write_text("\ufeff<ex:a>\tYksi\n\n<ex:b>\tKaksi\t2\n", "utf-8")
+    found = read_vocabulary(str(lines))
+    assert (found.name, found.language) == ("a", "und")
+    assert found.subjects == {"ex:a": ("Yksi", None), "ex:b": ("Kaksi", "2")}
+    table.write_text("uri,notation,label_fi,label_en\nex:a,,Yksi,One\nex:b,2,Kaksi,\n", "utf-8")
+    assert read_vocabulary(str(table)).language == "fi"
+    assert read_vocabulary(str(table), "en").subjects == {"ex:a": ("One", None)}
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.tsv", b"<ex:a>\tA\nex:b\tB\n", r"a\.tsv:2: must be <uri>, a tab and a name"),
+        ("a.tsv", b"<ex:a>\n", r"a\.tsv:1: must be <uri>"),
+        ("a.tsv", b"\n", r"a\.tsv: has no subjects"),
+        ("a.tsv", b"<ex:a>\t\xff\n", r"a\.tsv: is not UTF-8"),
+        ("a.csv", b"uri,label_fi\n", r"a\.csv:1: must have the columns uri and label_en"),
+    ],
+)
+def test_other_vocabularies_are_refused(tmp_path, name, content, message):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(ValueError, match=message):
+        read_vocabulary(str(tmp_path / name), "en")
