@@ -55,6 +55,8 @@ def models(X):
     yield "label_tree", trees, names
     yield "label_tree-float16", trees, {"weights": "float16"}
     yield "label_tree-int8", trees, {"weights": "int8"}
+    named = [[f"lábel {j}" for j in row] for row in Y]
+    yield "label_tree-named", LabelTree(max_leaf_size=3, random_state=0).fit(X, named), {}
     classes = np.array(["ant", "bee", "cät"])[np.arange(len(X)) % 3]
     yield "parabel", Parabel(max_leaf_size=1, random_state=0).fit(X, classes), {}
     yield "bonsai", Bonsai(arity=2, random_state=0).fit(X, classes), {}
@@ -128,6 +130,8 @@ def main(folder):
             labels, scores = loaded.predict_topk(given, k=4)
             names = labels.astype(str) if labels.dtype == object else labels
             output = {"labels": names, "scores": scores}
+            if name.endswith("-named"):
+                output["names"] = loaded.predict_topk(given, k=4, names=True)[0].astype(str)
         np.savez(path.with_suffix(".npz"), input=given, **output)
 
 

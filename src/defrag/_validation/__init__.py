@@ -46,7 +46,11 @@ __all__ = [
     "check_labels",
     "check_matrix",
     "check_seed",
+    "has_names",
+    "is_list_of_lists",
     "named_matrix",
+    "names_of_lists",
+    "plain_labels",
 ]
 
 

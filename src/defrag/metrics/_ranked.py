@@ -10,6 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from defrag._validation import check_labels
+from defrag.metrics._named import are_names, only_labels, with_ids
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -48,9 +49,30 @@ class Ranked:
         return int(self.truth.shape[1])
 
 
-def rank(Y_true: LabelsLike, predictions: Any, k: int, *, drop_unlabelled: bool = False) -> Ranked:
-    """Check true labels and predictions and return the top k labels of each point."""
+def rank(
+    Y_true: LabelsLike,
+    predictions: Any,
+    k: int,
+    *,
+    drop_unlabelled: bool = False,
+    by_id: bool = False,
+) -> Ranked:
+    """Check true labels and predictions and return the top k labels of each point.
+
+    Raises
+    ------
+    ValueError
+        If they do not fit each other, or have names although something else is ``by_id``.
+    """
     k = check_k(k)
+    predictions = only_labels(predictions)
+    if are_names(predictions):
+        if by_id:
+            raise ValueError(
+                "inverse_propensity is by label id, so predictions must be ids, got names: "
+                "evaluate takes names and train_labels"
+            )
+        Y_true, predictions, _ = with_ids(Y_true, predictions)
     if sparse.issparse(predictions):
         scores = _check_scores(predictions)
         truth = check_labels(Y_true, n_rows=scores.shape[0], n_labels=scores.shape[1]).matrix

@@ -1,11 +1,12 @@
 """Metrics of ranked labels.
 
-Predictions are either a sparse matrix of scores, ranked by decreasing score and then by
-increasing label id, in which labels without a stored score count as not predicted; or an
-array of label ids, best first and padded with -1. Points without true labels count as zero
-unless they are dropped. An array of fewer than k labels per point cannot be evaluated at k; a
-matrix with fewer scores in every row is evaluated with a warning. All functions
-return percentages, as the tables of the field do.
+Predictions are a sparse matrix of scores, ranked by decreasing score and then by increasing label
+id, in which labels without a stored score count as not predicted; an array of label ids, best
+first and padded with -1; an array of names, padded with "", or lists of names, best first, for
+true labels that have names; or labels and scores as ``predict_topk`` returns them. Points without
+true labels count as zero unless they are dropped. An array of fewer than k labels per point
+cannot be evaluated at k; a matrix with fewer scores in every row is evaluated with a warning. All
+functions return percentages, as the tables of the field do.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from defrag.metrics._formulas import (
     psp_of,
     recall_of,
 )
+from defrag.metrics._named import are_names, only_labels, with_ids
 from defrag.metrics._ranked import check_k, rank
 
 if TYPE_CHECKING:
@@ -85,7 +87,7 @@ def precision(
     ----------
     Y_true : labels
         The true labels, in any form that a classifier takes.
-    predictions : sparse matrix of scores or ndarray of label ids
+    predictions : sparse matrix of scores, ndarray of label ids or names, or lists of names
         See the module documentation.
     k : int, default=1
         Number of labels per point that count.
@@ -96,6 +98,8 @@ def precision(
     --------
     >>> import numpy as np
     >>> precision(np.array([[1, 0, 1], [0, 1, 0]]), np.array([[0, 1], [1, -1]]), k=2)
+    50.0
+    >>> precision([["ant", "bee"], ["cat"]], [["bee", "cat"], ["cat", "ant"]], k=2)
     50.0
     """
     return 100 * precision_of(rank(Y_true, predictions, k, drop_unlabelled=drop_unlabelled), k)
@@ -144,7 +148,7 @@ def psp(
     drop_unlabelled : bool, default=False
         Whether points without true labels are dropped, which does not change this metric.
     """
-    ranked = rank(Y_true, predictions, k, drop_unlabelled=drop_unlabelled)
+    ranked = rank(Y_true, predictions, k, drop_unlabelled=drop_unlabelled, by_id=True)
     return 100 * psp_of(ideal_ranking(ranked, inverse_propensity, k), k)
 
 
@@ -177,7 +181,7 @@ def psndcg(
         Whether points without true labels are dropped, which does not change this metric.
     """
     _check_choice("normalisation", normalisation, ("xmc", "pyxclib"))
-    ranked = rank(Y_true, predictions, k, drop_unlabelled=drop_unlabelled)
+    ranked = rank(Y_true, predictions, k, drop_unlabelled=drop_unlabelled, by_id=True)
     ideal = ideal_ranking(ranked, inverse_propensity, k)
     return 100 * psndcg_of(ranked, ideal, k, normalisation)
 
@@ -210,7 +214,7 @@ def coverage(
     _check_choice("denominator", denominator, ("all", "test", "ideal"))
     if denominator == "ideal" and inverse_propensity is None:
         raise ValueError("denominator 'ideal' requires inverse_propensity, got None")
-    ranked = rank(Y_true, predictions, k)
+    ranked = rank(Y_true, predictions, k, by_id=inverse_propensity is not None)
     ideal = None if inverse_propensity is None else ideal_ranking(ranked, inverse_propensity, k)
     return 100 * coverage_of(ranked, ideal, k, denominator)
 
@@ -249,6 +253,9 @@ def macro_precision(
         raise ValueError(f"edges must be increasing ints, got {edges!r}")
     if len(borders) < 2 or borders[0] < 0 or borders[-1] > 100:
         raise ValueError(f"edges must be at least two percentages in [0, 100], got {edges!r}")
+    predictions = only_labels(predictions)
+    if are_names(predictions):
+        Y_true, predictions, train_labels = with_ids(Y_true, predictions, train_labels)
     ranked = rank(Y_true, predictions, k)
     n_labels = ranked.n_labels
     predicted = np.bincount(ranked.labels[ranked.labels >= 0], minlength=n_labels)
@@ -312,6 +319,9 @@ def evaluate(
     >>> Y = np.array([[1, 0, 1], [0, 1, 0]])
     >>> evaluate(Y, np.array([[0, 1], [1, -1]]), k=(1, 2))["P@2"]
     50.0
+    >>> names, scores = np.array([["ant", "bee"], ["cat", ""]]), np.array([[0.9, 0.4], [0.6, 0.0]])
+    >>> evaluate([["bee"], ["cat"]], (names, scores), k=(1, 2))["R@2"]
+    100.0
     """
     _check_choice("normalisation", normalisation, ("xmc", "pyxclib"))
     _check_choice("denominator", denominator, ("all", "test", "ideal"))
@@ -320,6 +330,9 @@ def evaluate(
     depths = [check_k(depth) for depth in k]
     if not depths:
         raise ValueError(f"k must have at least one number, got {k!r}")
+    predictions = only_labels(predictions)
+    if are_names(predictions):
+        Y_true, predictions, train_labels = with_ids(Y_true, predictions, train_labels)
     ranked = rank(Y_true, predictions, max(depths), drop_unlabelled=drop_unlabelled)
     ideal = None
     if train_labels is not None:

@@ -1,0 +1,123 @@
+"""Labels by name in rankings: turned into ids before metrics are computed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import sparse
+
+from defrag._validation import has_names, is_list_of_lists, names_of_lists, plain_labels
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from defrag.typing import Csr, Ids
+
+__all__ = ["are_names", "only_labels", "with_ids"]
+
+
+def only_labels(predictions: Any) -> Any:
+    """Return the labels of what ``predict_topk`` returns, labels and scores; others as they are."""
+    if isinstance(predictions, tuple) and len(predictions) == 2:
+        first, second = predictions
+        arrays = isinstance(first, np.ndarray) and isinstance(second, np.ndarray)
+        if arrays and first.ndim == second.ndim == 2 and second.dtype.kind == "f":
+            return first
+    return predictions
+
+
+def are_names(predictions: Any) -> bool:
+    """Return whether predictions are names of labels: an array of strings, or lists with one."""
+    if isinstance(predictions, np.ndarray):
+        return predictions.ndim == 2 and predictions.dtype.kind in "UO"
+    return is_list_of_lists(predictions) and has_names(predictions)
+
+
+def with_ids(Y_true: Any, predictions: Any, train_labels: Any = None) -> tuple[Csr, Any, Any]:
+    """Return true labels, predicted names and training labels by id.
+
+    The ids are places among the sorted names of all three.
+
+    Parameters
+    ----------
+    Y_true : lists of names, or one name per point
+        The true labels.
+    predictions : ndarray of names padded with "", or lists of names
+        Best first.
+    train_labels : as Y_true, optional
+        The labels of training points.
+
+    Returns
+    -------
+    truth : csr_array
+        The true labels.
+    predictions : ndarray of int32, or csr_array
+        Ids padded with -1 for an array; for lists, scores that fall with the place, since a
+        list does not say how many labels were asked for.
+    train : csr_array or None
+        The labels of training points.
+    """
+    given = [_rows_of("Y_true", Y_true)]
+    if train_labels is not None:
+        given.append(_rows_of("train_labels", train_labels))
+    ranked = [_strings(number, row) for number, row in enumerate(predictions)]
+    lists = [ranked, *given]
+    known = sorted({name for rows in lists for row in rows for name in row} - {""})
+    numbers = {name: number for number, name in enumerate(known)}
+    truth, *train = [_indicator(rows, numbers) for rows in given]
+    padded = isinstance(predictions, np.ndarray)
+    found = _ids(ranked, numbers) if padded else _scores(ranked, numbers)
+    return truth, found, train[0] if train else None
+
+
+def _rows_of(what: str, labels: Any) -> list[list[str]]:
+    """Return the names of each point."""
+    plain: Any = plain_labels(labels)
+    if is_list_of_lists(plain) and (has_names(plain) or not any(map(len, plain))):
+        return names_of_lists(plain)
+    if not sparse.issparse(plain) and np.ndim(plain) == 1:
+        names = list(plain)
+        if all(isinstance(name, str) for name in names):
+            return names_of_lists([[name] for name in names])
+    raise ValueError(f"{what} must be names of labels, as predictions are, got ids")
+
+
+def _strings(number: int, row: Any) -> list[str]:
+    for name in row:
+        if not isinstance(name, str):
+            raise ValueError(  # noqa: TRY004 - as every other bad value
+                f"predictions must be either names or ids of labels, got {name!r} in row {number} "
+                "besides names"
+            )
+    return list(row)
+
+
+def _indicator(rows: list[list[str]], numbers: dict[str, int]) -> Csr:
+    indptr = np.append(0, np.cumsum([len(row) for row in rows], dtype=np.int64))
+    indices = np.array([numbers[name] for row in rows for name in row], dtype=np.int32)
+    ones = np.ones(len(indices), dtype=np.float32)
+    matrix = sparse.csr_array((ones, indices, indptr), shape=(len(rows), len(numbers)))
+    matrix.sum_duplicates()  # a name may be given twice
+    matrix.data[:] = 1.0
+    return matrix
+
+
+def _ids(rows: Sequence[Sequence[str]], numbers: dict[str, int]) -> Ids:
+    places = {**numbers, "": -1}
+    ids = [[places[name] for name in row] for row in rows]
+    return np.array(ids, dtype=np.int32).reshape(len(rows), -1)
+
+
+def _scores(rows: Sequence[Sequence[str]], numbers: dict[str, int]) -> Csr:
+    for number, row in enumerate(rows):
+        if "" in row or len(set(row)) < len(row):
+            twice = next(name for name in row if not name or list(row).count(name) > 1)
+            raise ValueError(
+                f"predictions must be distinct names of labels, got {twice!r} in row {number}"
+            )
+    indptr = np.append(0, np.cumsum([len(row) for row in rows], dtype=np.int64))
+    indices = np.array([numbers[name] for row in rows for name in row], dtype=np.int32)
+    places = np.arange(len(indices)) - np.repeat(indptr[:-1], np.diff(indptr))
+    shape = (len(rows), len(numbers))
+    return sparse.csr_array((-places.astype(np.float64), indices, indptr), shape=shape)
