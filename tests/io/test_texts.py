@@ -5,11 +5,14 @@ from __future__ import annotations
 import bz2
 import gzip
 import lzma
+import sys
 
 import pytest
 
 from defrag.exceptions import FormatError
 from defrag.io import ReadLimits, read_texts
+from defrag.io._zstd import load_zstd
+from defrag.io.atomic import atomic_writer
 
 
 def write(path, text):
@@ -91,7 +94,10 @@ def test_a_format_that_is_not_known(tmp_path):
     assert read_texts(path, form="jsonl").texts == ["x"]
 
 
-@pytest.mark.parametrize("pack", [bz2.compress, gzip.compress, lzma.compress])
+ZSTD = load_zstd()
+
+
+@pytest.mark.parametrize("pack", [bz2.compress, gzip.compress, lzma.compress, ZSTD.compress])
 def test_compressed_by_content(tmp_path, pack):
     line = b'{"text": "one", "labels": ["a"]}\n'
     content = pack(line * 50_000)
@@ -106,9 +112,27 @@ def test_compressed_by_content(tmp_path, pack):
         read_texts(write(tmp_path / "a.jsonl", content), limits=ReadLimits(max_bytes=1000))
 
 
-def test_zstd_is_named(tmp_path):
-    with pytest.raises(FormatError, match=r"a\.jsonl: is compressed with zstd, which is not read"):
-        read_texts(write(tmp_path / "a.jsonl", b"\x28\xb5\x2f\xfd 1234567890"))
+def test_zstd_that_is_not_installed(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "compression", None)
+    monkeypatch.setitem(sys.modules, "backports", None)
+    path = write(tmp_path / "a.jsonl", ZSTD.compress(b'{"text": "one"}'))
+    with pytest.raises(FormatError, match=r"a\.jsonl: is compressed with zstd: pip install"):
+        read_texts(path)
+    with (
+        pytest.raises(ImportError, match=r"b\.txt\.zst: needs zstd: pip install"),
+        atomic_writer(tmp_path / "b.txt.zst"),
+    ):
+        pass
+    assert not (tmp_path / "b.txt.zst").exists()
+
+
+def test_a_suffix_of_zstd(tmp_path):
+    with atomic_writer(tmp_path / "docs.jsonl.zst") as file:
+        file.write(b'{"text": "one", "labels": ["a"]}\n' * 2)
+    content = (tmp_path / "docs.jsonl.zst").read_bytes()
+    assert content.startswith(b"\x28\xb5\x2f\xfd")
+    twice = write(tmp_path / "twice.jsonl.zst", content * 2)  # two frames
+    assert read_texts(twice).texts == ["one"] * 4
 
 
 def test_a_text_that_begins_as_bzip2(tmp_path):

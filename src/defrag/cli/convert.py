@@ -44,9 +44,9 @@ HELP = (
     "into two files (--labels reads, --labels-out writes the label file); svmlight, which has "
     "no header and requires --zero-based or --one-based; and npz, an archive that is read "
     "fastest. Names that end in .npz, .svm, .svmlight or .libsvm have these formats; .txt, .xmc "
-    "and names without a suffix are xmc. Names that end in .gz, .bz2 or .xz are compressed. Texts "
-    "become matrices whose features are those of TextVectorizer; test texts get the features and "
-    "labels of a model with --like."
+    "and names without a suffix are xmc. Names that end in .gz, .bz2, .xz or .zst are compressed. "
+    "Texts become matrices whose features are those of TextVectorizer; test texts get the "
+    "features and labels of a model with --like."
 ) + examples(
     "defrag convert docs.jsonl train.txt --vocabulary-out words.txt --label-names-out labels.txt",
     "defrag convert train.txt train.npz",

@@ -16,6 +16,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, cast
 
+from defrag.io._zstd import load_zstd
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -38,7 +40,7 @@ def atomic_writer(path: PathLike) -> Iterator[IO[bytes]]:
     ----------
     path : path
         The target; ``-`` is standard output. The file is compressed if its name ends in
-        ``.gz``, ``.bz2`` or ``.xz``. Devices and FIFOs are written directly.
+        ``.gz``, ``.bz2``, ``.xz`` or ``.zst``. Devices and FIFOs are written directly.
 
     Yields
     ------
@@ -146,6 +148,12 @@ def _compressor(name: str, file: IO[bytes]) -> Iterator[IO[bytes]]:
             yield cast("IO[bytes]", packed)
     elif name.endswith(".xz"):
         with lzma.LZMAFile(file, "wb") as packed:
+            yield packed
+    elif name.endswith(".zst"):
+        zstd = load_zstd()
+        if zstd is None:
+            raise ImportError(f"{name}: needs zstd: pip install 'defrag[zstd]'")
+        with zstd.ZstdFile(file, "wb") as packed:
             yield packed
     else:
         yield file

@@ -15,6 +15,7 @@ from contextlib import ExitStack, contextmanager
 from typing import IO, TYPE_CHECKING, Any, TypeAlias, cast
 
 from defrag.exceptions import FormatError
+from defrag.io._zstd import load_zstd
 from defrag.io.limits import ReadLimits
 
 if TYPE_CHECKING:
@@ -45,7 +46,8 @@ _GZIP_MAGIC = b"\x1f\x8b"
 _XZ_MAGIC = b"\xfd7zXZ\x00"
 _BZIP2_MAGIC = (b"1A", b"\x17r")  # after BZh and a digit: of a block, or of an empty file
 _ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
-_SUFFIXES = (".gz", ".xz", ".bz2")
+_SUFFIXES = (".gz", ".xz", ".bz2", ".zst")
+_DAMAGED = (gzip.BadGzipFile, lzma.LZMAError, zlib.error)
 
 
 def display_name(path: PathLike) -> str:
@@ -79,6 +81,8 @@ class InputStream:
         Bounds of what reading may cost.
     packed : compressed file, optional
         The file that ``raw`` decompresses.
+    damaged : tuple of exception classes, optional
+        What ``raw`` raises for damaged data.
 
     Examples
     --------
@@ -100,12 +104,15 @@ class InputStream:
         head: bytes = b"",
         limits: ReadLimits | None = None,
         packed: _Rewound | None = None,
+        *,
+        damaged: tuple[type[Exception], ...] = _DAMAGED,
     ) -> None:
         self.name = name
         self.limits = limits or ReadLimits()
         self._raw = raw
         self._peeked = head
         self._packed = packed
+        self._damaged = damaged
         self._n_unpacked = 0
 
     def peek(self, size: int) -> bytes:
@@ -156,7 +163,7 @@ class InputStream:
             block = self._raw.read(BLOCK_BYTES)
         except EOFError as error:
             raise FormatError(self.name, "the compressed data are truncated") from error
-        except (gzip.BadGzipFile, lzma.LZMAError, zlib.error) as error:
+        except self._damaged as error:
             raise FormatError(self.name, f"the compressed data are damaged: {error}") from error
         except OSError as error:
             if error.errno is not None:
@@ -194,7 +201,7 @@ class _Rewound(io.RawIOBase):
 
 @contextmanager
 def open_input(path: PathLike, limits: ReadLimits | None = None) -> Iterator[InputStream]:
-    """Open a file for reading; gzip, bzip2 and xz are recognised by their first bytes.
+    """Open a file for reading; gzip, bzip2, xz and zstd are recognised by their first bytes.
 
     Parameters
     ----------
@@ -232,7 +239,11 @@ def open_input(path: PathLike, limits: ReadLimits | None = None) -> Iterator[Inp
             with bz2.BZ2File(buffered) as unpacked:
                 yield InputStream(cast("IO[bytes]", unpacked), name, b"", limits, packed)
         elif head.startswith(_ZSTD_MAGIC):
-            raise FormatError(name, "is compressed with zstd, which is not read: decompress it")
+            zstd = load_zstd()
+            if zstd is None:
+                raise FormatError(name, "is compressed with zstd: pip install 'defrag[zstd]'")
+            with zstd.ZstdFile(buffered) as unpacked:
+                yield InputStream(unpacked, name, b"", limits, packed, damaged=(zstd.ZstdError,))
         else:
             yield InputStream(raw, name, head, limits)
 
