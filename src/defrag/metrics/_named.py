@@ -76,10 +76,8 @@ def _rows_of(what: str, labels: Any) -> list[list[str]]:
     plain: Any = plain_labels(labels)
     if is_list_of_lists(plain) and (has_names(plain) or not any(map(len, plain))):
         return names_of_lists(plain)
-    if not sparse.issparse(plain) and np.ndim(plain) == 1:
-        names = list(plain)
-        if all(isinstance(name, str) for name in names):
-            return names_of_lists([[name] for name in names])
+    if not sparse.issparse(plain) and all(isinstance(name, str) for name in plain):
+        return names_of_lists([[name] for name in plain])
     raise ValueError(f"{what} must be names of labels, as predictions are, got ids")
 
 
