@@ -6,6 +6,7 @@ all values finite); validated labels are a 0/1 CSR matrix with the same number o
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
@@ -67,21 +68,23 @@ def check_seed(random_state: Seed) -> int:
 
 def check_features(estimator: BaseEstimator, X: MatrixLike, *, reset: bool) -> Csr:
     """Return the validated X of an estimator, in ``fit`` (``reset``) or in a later call."""
-    if not reset and _is_ready(estimator, X):
-        return X if type(X) is sparse.csr_array else sparse.csr_array(X)
+    ready = None if reset else _ready(estimator, X)
+    if ready is not None:
+        return ready
     try:
-        checked = validate_data(
-            estimator, X, accept_sparse="csr", dtype=np.float32, accept_large_sparse=True,
-            reset=reset,
-        )  # fmt: skip
+        with np.errstate(over="ignore"):  # what overflows is refused as infinite
+            checked = validate_data(
+                estimator, X, accept_sparse="csr", dtype=np.float32, accept_large_sparse=True,
+                reset=reset,
+            )  # fmt: skip
     except ValueError as error:
         # Raised here, so that scikit-learn's advice about other estimators is not shown.
         raise explain_features(X, error) from None
     return canonical_csr(checked, name="X")
 
 
-def _is_ready(estimator: BaseEstimator, X: MatrixLike) -> bool:
-    """Return whether X is valid and canonical already.
+def _ready(estimator: BaseEstimator, X: MatrixLike) -> Csr | None:
+    """Return X if it is valid and canonical but for its types, otherwise None.
 
     For a single row the general checks take several times as long as the prediction. They
     are still run on a matrix that fails here, and raise the error.
@@ -89,14 +92,32 @@ def _is_ready(estimator: BaseEstimator, X: MatrixLike) -> bool:
     if type(X) not in (sparse.csr_array, sparse.csr_matrix) or hasattr(
         estimator, "feature_names_in_"
     ):
-        return False
+        return None
     shape = X.shape
-    return (
-        len(shape) == 2
-        and shape[0] > 0
-        and shape[1] == getattr(estimator, "n_features_in_", None)
-        and _native.is_clean(X)
-    )
+    if len(shape) != 2 or shape[0] == 0 or shape[1] != getattr(estimator, "n_features_in_", None):
+        return None
+    X = _with_kernel_types(X)
+    return X if _native.is_clean(X) else None
+
+
+def _with_kernel_types(X: Csr) -> Csr:
+    """Return X as a csr_array of int32 indices and float32 values, unless these change them.
+
+    Vectorisers make float64, and scipy makes int64 of most pointers that it is given.
+    """
+    exact = type(X) is sparse.csr_array
+    if exact and X.indices.dtype == np.int32 and X.data.dtype == np.float32:
+        return X
+    changed = copy(X) if exact else sparse.csr_array(X)  # shares the arrays, which are replaced
+    if X.indices.dtype == np.int64:
+        indptr, indices = X.indptr.astype(np.int32), X.indices.astype(np.int32)
+        if not (np.array_equal(indptr, X.indptr) and np.array_equal(indices, X.indices)):
+            return X
+        changed.indptr, changed.indices = indptr, indices
+    if X.data.dtype != np.float32 and X.data.dtype.kind in "fiub":
+        with np.errstate(over="ignore"):
+            changed.data = X.data.astype(np.float32)
+    return changed
 
 
 def check_matrix(X: MatrixLike, *, name: str, n_features: int | None = None) -> Csr:
