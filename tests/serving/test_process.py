@@ -3,30 +3,23 @@
 from __future__ import annotations
 
 import json
-import re
 import signal
-import subprocess
 import sys
 import urllib.error
 import urllib.request
 
 import pytest
 
-from defrag import LabelTree, TextClassifier
 from tests.helpers.cli_running import check_refusal
-from tests.helpers.processes import environment
+from tests.helpers.serving import SECONDS, running, save_model
 
 pytest.importorskip("starlette", reason="starlette is not installed (extra 'serve')")
 pytest.importorskip("uvicorn", reason="uvicorn is not installed (extra 'serve')")
 
-SECONDS = 60
-
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    model = TextClassifier(LabelTree(), random_state=0)
-    model.fit(["large files", "copy files", "merge sorting", "quick sorting"], list("ffss"))
-    model.save(tmp_path / "model.safetensors")
+    save_model(tmp_path / "model.safetensors")
     (tmp_path / "token").write_text("secret\n")
     (tmp_path / "empty").write_text("\n")
     monkeypatch.chdir(tmp_path)
@@ -34,19 +27,9 @@ def folder(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def server(folder):  # noqa: ARG001 - the current folder
-    command = [sys.executable, "-m", "defrag", "serve", "model.safetensors", "--port", "0"]
-    process = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment()
-    )
-    try:
-        line = process.stdout.readline()
-        found = re.fullmatch(r"serving model at (http://127\.0\.0\.1:\d+)\n", line)
-        assert found, line + process.stderr.read()
-        yield process, found.group(1)
-    finally:
-        process.kill()
-        process.communicate(timeout=SECONDS)
+def server(folder):
+    with running(folder / "model.safetensors") as found:
+        yield found.process, f"http://127.0.0.1:{found.port}"
 
 
 def ask(url, body):

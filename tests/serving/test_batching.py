@@ -1,0 +1,135 @@
+"""Requests that are predicted together, and the counters of what was done."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+
+import pytest
+
+from defrag import LabelTree, TextClassifier
+
+pytest.importorskip("starlette", reason="starlette is not installed (extra 'serve')")
+serving = pytest.importorskip("defrag.serving")
+batching = pytest.importorskip("defrag.serving.batching")
+board = pytest.importorskip("defrag.serving.board")
+metrics = pytest.importorskip("defrag.serving.metrics")
+
+TEXTS = ["large files", "copy files", "merge sorting", "quick sorting", "unheard"]
+
+
+@pytest.fixture(scope="module")
+def model():
+    return TextClassifier(LabelTree(), random_state=0).fit(
+        TEXTS[:4], [["a", "c"], ["a"], ["b"], ["b", "c"]]
+    )
+
+
+@pytest.fixture
+def served(model):
+    return serving.ServedModel("texts", model)
+
+
+def together(served, asked):
+    """Return the answers to requests of one turn, and the sizes of the calls."""
+    sizes = []
+    batcher = batching.Batcher(lambda _, size: sizes.append(size))
+
+    async def run():
+        return await asyncio.gather(
+            *(batcher.predict(served, texts, k) for texts, k in asked), return_exceptions=True
+        )
+
+    return asyncio.run(run()), sizes
+
+
+def test_requests_of_one_turn_are_one_call(served, model):
+    found, sizes = together(served, [([text], 2) for text in TEXTS])
+    assert sizes == [5]
+    names, scores = model.predict_topk(TEXTS, k=2)
+    wanted = [
+        [(name, score) for name, score in zip(*row, strict=True) if name]
+        for row in zip(names.tolist(), scores.tolist(), strict=True)
+    ]
+    assert [one[0] for one in found] == wanted
+
+
+def test_requests_for_other_numbers_of_labels_are_other_calls(served):
+    found, sizes = together(served, [([TEXTS[0]], 1), (TEXTS[1:3], 2), ([TEXTS[3]], 1)])
+    assert sizes == [2, 2]
+    assert [[len(row) for row in one] for one in found] == [[1], [2, 2], [1]]
+    assert found[2] == served.predict([TEXTS[3]], 1)
+
+
+def test_a_call_has_a_bounded_number_of_inputs(served):
+    found, sizes = together(served, [(TEXTS[:4] * 8, 1)] * 5)
+    assert sizes == [64, 64, 32]
+    assert all(one == served.predict(TEXTS[:4], 1) * 8 for one in found)
+
+
+def test_a_call_that_fails_fails_for_those_who_wait_for_it(served, monkeypatch):
+    real = served.predict
+
+    def fail_for_one(inputs, k):
+        if k == 1:
+            raise MemoryError("no more memory")
+        return real(inputs, k)
+
+    monkeypatch.setattr(served, "predict", fail_for_one)
+    found, sizes = together(served, [([TEXTS[0]], 1), ([TEXTS[0]], 2)])
+    assert isinstance(found[0], MemoryError)
+    assert len(found[1][0]) == 2
+    assert sizes == [1]
+
+
+def test_a_client_that_has_gone_does_not_disturb_others(served):
+    async def run():
+        batcher = batching.Batcher(lambda *_: None)
+        first = asyncio.ensure_future(batcher.predict(served, [TEXTS[0]], 1))
+        second = asyncio.ensure_future(batcher.predict(served, [TEXTS[1]], 1))
+        await asyncio.sleep(0)
+        first.cancel()
+        return await second
+
+    assert asyncio.run(run()) == served.predict([TEXTS[1]], 1)
+
+
+def test_counters_are_prometheus_text():
+    shared = board.Board(2)
+    counted = metrics.Metrics(shared, ['a "model"'])
+    counted.add_routes(["/v1/suggest"])
+    for row in (1, 2):
+        counted.count_in(row, process=100 + row)
+        counted.answered("/v1/suggest", 200, 0.003)
+        counted.answered("/nothing", 404, 0.2)
+        counted.answered("/v1/suggest", 418, 99.0)
+        counted.predicted('a "model"', 7)
+        counted.connected(row)
+    metrics.forget_worker(shared, 1)
+    text = counted.text()
+    for line in (
+        'defrag_requests_total{route="/v1/suggest",status="200"} 2',
+        'defrag_requests_total{route="/v1/suggest",status="other"} 2',
+        'defrag_requests_total{route="other",status="404"} 2',
+        'defrag_request_seconds_bucket{route="/v1/suggest",le="0.002"} 0',
+        'defrag_request_seconds_bucket{route="/v1/suggest",le="0.005"} 2',
+        'defrag_request_seconds_bucket{route="/v1/suggest",le="+Inf"} 4',
+        'defrag_request_seconds_sum{route="/v1/suggest"} 198.006',
+        'defrag_inputs_total{model="a \\"model\\""} 14',
+        'defrag_predict_calls_total{model="a \\"model\\""} 2',
+        "defrag_workers 1",
+        'defrag_connections{worker="2"} 2',
+    ):
+        assert line in text.splitlines()
+    for line in text.splitlines():
+        assert re.fullmatch(r"# (HELP|TYPE) .+|[a-z_]+({.*})? [0-9.]+", line), line
+
+
+def test_the_message_of_the_board_is_cut_and_replaced():
+    shared = board.Board(1)
+    assert shared.message == ""
+    shared.message = "ä" * 5000
+    assert shared.message.startswith("ää")
+    assert len(shared.message) < 1100
+    shared.message = "short"
+    assert shared.message == "short"
