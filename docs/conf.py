@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from importlib.metadata import version as installed_version
+from pathlib import Path
+from typing import Any
 
 project = "defrag"
 author = "the defrag developers"
@@ -17,3 +20,18 @@ html_theme = "furo"
 html_title = "defrag"
 # Docstrings inherited from scikit-learn refer to its own glossary.
 suppress_warnings = ["ref.term", "ref.ref"]
+
+
+def write_reference(_: Any) -> None:
+    """Write the reference of the command line before pages are read."""
+    here = Path(__file__).resolve().parent
+    sys.path.insert(0, str(here.parent / "tools"))
+    from command_reference import reference  # noqa: PLC0415 - found by the line before
+
+    (here / "generated").mkdir(exist_ok=True)
+    (here / "generated" / "commands.md").write_text(reference(), encoding="utf-8")
+
+
+def setup(app: Any) -> None:
+    """Connect what is generated to the build."""
+    app.connect("builder-inited", write_reference, priority=400)

@@ -10,7 +10,7 @@ import time
 import numpy as np
 import pytest
 
-from defrag import Agglomerated, Defrag, LabelTree, Parabel
+from defrag import Agglomerated, Defrag, LabelTree, Parabel, registry
 from defrag.experiments import Corpus, Store, run_jobs, summarise
 from defrag.experiments import runner as runner_module
 from defrag.experiments.corpus import read_shared
@@ -67,6 +67,14 @@ def test_only_what_is_missing_is_run(corpus, tmp_path, monkeypatch):
     assert [one["metrics"] for one in again] == [one["metrics"] for one in first]
     assert run(jobs, corpus, Store(tmp_path)) == again
     assert started == [1]
+
+
+@pytest.mark.parametrize("word", [entry.word for entry in registry.entries("classifier")])
+def test_a_classifier_without_groups_has_none(corpus, word):
+    estimator = registry.find(word).estimator()()
+    job = job_of(corpus, estimator, measures=("ranking", "groups")).to_json()
+    values, _, _ = measure(job, corpus.train, corpus.test)
+    assert values["groups"] is None
 
 
 def test_no_run_is_started_when_the_time_is_over(corpus, tmp_path):

@@ -10,6 +10,7 @@ from defrag.experiments.studies import STUDIES
 from defrag.report.excerpts import filled
 from defrag.report.pictures import peers_series, points_of, series_of_picture
 from defrag.report.results import findings_of, results_page, write_pages, write_records
+from defrag.report.study import checks
 from tests.report.made_up import record
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -56,6 +57,13 @@ def test_records_are_of_runs_that_ended_and_of_the_data_they_name(path):
     fingerprints = {(one["data"]["name"], one["data"]["fingerprint"]) for one in records}
     assert len(dict(fingerprints)) == len(fingerprints)
     assert any(one["status"] == "done" for one in records)
+
+
+@pytest.mark.parametrize("path", RECORDS, ids=lambda path: path.stem)
+def test_what_differs_from_published_numbers_is_explained(path):
+    findings = findings_of(STUDIES[path.stem], read_records(path))
+    for check in checks(findings.results):
+        assert "OUTSIDE" not in check.verdict or check.published.reason, check.sentence()
 
 
 def test_methods_stand_in_the_order_of_the_study(tmp_path):

@@ -205,9 +205,10 @@ def _descriptions(estimator: type) -> dict[str, str]:
     """Return the first sentence about each parameter in a numpydoc docstring."""
     section = (inspect.getdoc(estimator) or "").partition("\nParameters\n")[2]
     section = re.split(r"\n\w+\n---", section)[0]
-    entries = re.findall(r"^(\w+) :.*\n((?:    .*\n?)+)", section, flags=re.MULTILINE)
+    entries = re.findall(r"^([\w, ]+) :.*\n((?:    .*\n?)+)", section, flags=re.MULTILINE)
     result = {}
-    for name, text in entries:
+    for names, text in entries:
         words = " ".join(text.split()).replace("``", "")
-        result[name] = re.split(r"(?<=\.) (?=[A-Z])", words)[0]
+        sentence = re.split(r"(?<=\.) (?=[A-Z])", words)[0]
+        result |= dict.fromkeys(names.split(", "), sentence)
     return result

@@ -11,7 +11,7 @@ from typer.core import TyperCommand
 from defrag.cli._help import VerbCommand
 from defrag.cli._leaving import LeavingGroup
 
-__all__ = ["VERBS", "app"]
+__all__ = ["VERBS", "app", "import_verb"]
 
 VERBS = {
     "demo": "Compare the methods on the bundled data.",
@@ -47,10 +47,11 @@ class LazyGroup(LeavingGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Import the verb that is to run."""
         name, _, rest = super().resolve_command(ctx, args)
-        return name, None if name is None else _import_verb(name), rest
+        return name, None if name is None else import_verb(name), rest
 
 
-def _import_verb(name: str) -> Any:
+def import_verb(name: str) -> Any:
+    """Return the command of a verb."""
     function = name.replace("-", "_")
     module = importlib.import_module(f"defrag.cli.{function}")
     single = typer.Typer(context_settings=_SETTINGS, add_completion=False)

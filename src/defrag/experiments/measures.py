@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from defrag import registry
+from defrag.agglomeration import FeatureClustering
 from defrag.experiments.machine import peak_memory
 from defrag.experiments.peers import PEERS, run_peer
 from defrag.experiments.specs import build
@@ -148,10 +149,14 @@ def _erasure(model: Any, test: Split, seed: int, shares: Sequence[float]) -> dic
 
 def _clusterings(model: Any) -> list[Any]:
     """Return the clusterings of features in a model, or the model if it is one."""
-    if hasattr(model, "labels_"):
+    if isinstance(model, FeatureClustering):
         return [model]
     members = getattr(model, "members_", ())
-    return [member[0] for member in members if isinstance(member, tuple)]
+    return [
+        member[0]
+        for member in members
+        if isinstance(member, tuple) and isinstance(member[0], FeatureClustering)
+    ]
 
 
 @contextmanager

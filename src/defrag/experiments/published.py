@@ -57,7 +57,8 @@ def _rows(
 
 
 def _clustering(method: str, text: str, band: float | None = None, **values: float) -> Published:
-    return Published(_EURLEX, method, _PAPER, {**values, **_precisions(text)}, band)
+    reason = "" if band is None else _RULE
+    return Published(_EURLEX, method, _PAPER, {**values, **_precisions(text)}, band, reason)
 
 
 _OWN_RUNS = (
@@ -65,28 +66,43 @@ _OWN_RUNS = (
     "method itself."
 )
 _RULE = (
-    "The paper's groups have 9 or 10 features (its balance of 1.11 is 10/9), not at most 8 as its "
-    "text says; groups of at most 8 keep more precision."
+    "The paper's balance of 1.11 is 10/9, that of 512 groups of 9 or 10 features; its precision is "
+    "that of the 1,024 groups of at most 8 features that its text describes."
 )
+_FLAT = (
+    "DiSMEC's own paper reports a P@1 of 83.2, and PPDSparse, with nearly the same objective, one "
+    "of 83.8."
+)
+_ROWS = (
+    "Rows are L2-normalised here; the published program takes them as they are, with lengths from "
+    "2.5 to 31,867."
+)
+_ROUNDS = (
+    "The number of rounds decides: from random factors, one round reaches a P@1 of 45.2 and three "
+    "reach 75.7 on a split of the training points."
+)
+_SCORER = "The scorer is DiSMEC here, whose own P@1 is above the published one of LPSR."
 
 PUBLISHED: list[Published] = [
+    *_rows(_PAGE, 0.4, {"DiSMEC": "82.40/68.50/57.70"}, _FLAT),
     *_rows(_PAGE, 0.4, {
         "Parabel": "81.73/68.78/57.44",
         "Bonsai": "82.30/69.55/58.35",
-        "DiSMEC": "82.40/68.50/57.70",
     }, "Later runs of the same programs, the paper's too, differ from that page by as much."),
-    *_rows(_PAGE, 0.7, {"FastXML": "71.36/59.90/50.39"}),
+    *_rows(_PAGE, 0.7, {"FastXML": "71.36/59.90/50.39"}, _ROWS),
+    *_rows(_PAGE, None, {"LEML": "63.40/50.35/41.28"}, _ROUNDS),
+    *_rows(_PAGE, None, {"LPSR": "76.37/63.36/52.03"}, _SCORER),
     *_rows(_PAGE, None, {
         "PPDSparse": "83.83/70.72/59.21",
         "PfastreXML": "75.45/62.70/52.51",
         "SLEEC": "79.26/64.30/52.33",
         "AnnexML": "79.66/64.94/53.52",
-        "LEML": "63.40/50.35/41.28",
-        "LPSR": "76.37/63.36/52.03",
         "ProXML": "83.40/70.90/59.10",
     }),
     *_rows("craftml-rs", None, {"CRAFTML": "79.52/66.42/55.25"}),
-    *_rows(_PAPER, 0.4, {"Parabel": "82.28/68.81/57.58", "DiSMEC": "82.85/70.37/58.69"}),
+    *_rows(_PAPER, 0.4, {"DiSMEC": "82.85/70.37/58.69"}, _FLAT),
+    *_rows(_PAPER, 0.4, {"Parabel": "82.28/68.81/57.58"}),
+    *_rows(_PAPER, 1.0, {"DiSMEC, DEFRAG-X": "79.12/66.39/54.97"}),
     *_rows(_PAPER, None, {
         "PPDSparse": "72.90/57.10/45.80",
         "PPDSparse, DEFRAG-X": "71.40/57.90/47.40",
@@ -94,7 +110,6 @@ PUBLISHED: list[Published] = [
         "SLEEC, DEFRAG-X": "67.89/51.55/42.04",
         "PfastreXML": "70.41/59.22/50.56",
         "PfastreXML, DEFRAG-X": "68.50/56.57/47.78",
-        "DiSMEC, DEFRAG-X": "79.12/66.39/54.97",
     }, _OWN_RUNS),
     *_rows(_PAPER, 1.0, {
         "Parabel, DEFRAG-X": "78.97/65.68/54.46",

@@ -115,7 +115,7 @@ def _clusterings(n_clusters: int) -> list[Line]:
         "BCLS": "bcls",
         "random groups": "random-groups",
         "hashing": "hash-groups",
-        "most frequent features": "top-features",
+        "top features": "top-features",
     }
     return [
         Line(f"{name}, {n_clusters}", "parabel",
@@ -132,11 +132,11 @@ def _sizes() -> list[Line]:
             "X": "defrag",
             "XY": "defrag:representation=xy",
             "Hybrid": "hybrid",
-            "most frequent": "top-features",
+            "top features": "top-features",
             "random": "random-groups",
         }
         for name, word in variants.items():
-            if trees == 3 and name in {"most frequent", "random"}:
+            if trees == 3 and name in {"top features", "random"}:
                 continue
             lines += [
                 Line(f"{name}, {trees} trees, d0 = {size}".replace("1 trees", "1 tree"),

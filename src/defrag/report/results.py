@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from defrag.experiments.store import read_records
 from defrag.experiments.studies import STUDIES
 from defrag.experiments.summary import Result
+from defrag.io import load_dataset
 from defrag.report.comparison import run_facts
 from defrag.report.page import Facts
 from defrag.report.study import Findings, checks, study_tables
@@ -44,7 +45,10 @@ def findings_of(study: Study, records: Sequence[Record]) -> Findings:
     found = sorted(
         results.values(), key=lambda one: (data.index(one.data), order.get(one.method, len(order)))
     )
-    return Findings(study, found)
+    # The names of the bundled data are always at hand.
+    named = any(one.data == "debian" and one.records[0].get("labels") for one in found)
+    names = {"debian": load_dataset("debian").label_names} if named else {}
+    return Findings(study, found, names=names)
 
 
 def results_page(study: Study, records: Sequence[Record]) -> str:

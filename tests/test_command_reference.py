@@ -1,0 +1,38 @@
+"""The reference of the command line names every verb and every flag."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+from defrag.cli.app import VERBS, import_verb
+
+PATH = Path(__file__).resolve().parents[1] / "tools" / "command_reference.py"
+
+
+@pytest.fixture(scope="module")
+def text():
+    spec = importlib.util.spec_from_file_location("command_reference", PATH)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.reference()
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_flag_is_there(text, verb):
+    section = text.split(f"\n## {verb}\n")[1].split("\n## ")[0]
+    for param in import_verb(verb).params:
+        if param.param_type_name == "option" and not param.hidden:
+            for flag in [*param.opts, *param.secondary_opts]:
+                assert f"`{flag}`" in section or f"`{flag} " in section
+            assert param.help, f"{verb} {param.opts[0]} has no help"
+
+
+def test_defaults_and_examples_are_there(text):
+    section = text.split("\n## reproduce\n")[1].split("\n## ")[0]
+    assert "    defrag reproduce NAME [OPTIONS]\n" in section
+    assert "| `--budget SECONDS` | CPU seconds of one training, or none. | 90 |" in section
+    assert "defrag reproduce table2 --data DIR --report table2.html\n" in section
+    assert "\b" not in text
