@@ -4,10 +4,11 @@ import re
 
 import pytest
 
+from defrag.experiments.summary import Result
 from defrag.report import comparison
-from defrag.report.comparison import comparison_page
+from defrag.report.comparison import comparison_page, cost_plots
 from defrag.report.plots import NO_PLOTS, Series, bars, lines
-from tests.report.made_up import results
+from tests.report.made_up import record, results
 
 
 @pytest.fixture
@@ -76,3 +77,18 @@ def test_figures_are_the_same_bytes_each_time():
     drawn = bars("t", "c", series, ["p", "q"], ("x", "y")).svg
     assert "var(--s1)" in drawn
     assert "<pattern" in drawn  # the second series is hatched
+
+
+def test_many_methods_share_series_by_variant():
+    pytest.importorskip("matplotlib")
+    names = [f"{base}{variant}" for base in "ABCDEFG" for variant in ("", ", X")]
+    found = [Result(name, "toy", [record(name, p=50.0 + place)])
+             for place, name in enumerate(names)]  # fmt: skip
+    plots = cost_plots(found)
+    for plot in plots:
+        assert [one.name for one in plot.series] == ["all features", "X"]
+        assert [list(one.notes) for one in plot.series] == [list("ABCDEFG"), []]
+    assert len(cost_plots(found[:12])[0].series) == 12
+    # Figures of two data sets on one page have different names.
+    other = [Result(one.method, "other", one.records) for one in found]
+    assert not {plot.title for plot in plots} & {plot.title for plot in cost_plots(other)}

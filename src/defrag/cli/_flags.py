@@ -206,7 +206,7 @@ def _descriptions(estimator: type) -> dict[str, str]:
     section = (inspect.getdoc(estimator) or "").partition("\nParameters\n")[2]
     section = re.split(r"\n\w+\n---", section)[0]
     entries = re.findall(r"^([\w, ]+) :.*\n((?:    .*\n?)+)", section, flags=re.MULTILINE)
-    result = {}
+    result: dict[str, str] = {}
     for names, text in entries:
         words = " ".join(text.split()).replace("``", "")
         sentence = re.split(r"(?<=\.) (?=[A-Z])", words)[0]

@@ -22,6 +22,8 @@ __all__ = ["ACCURACY", "COST", "comparison_page", "cost_plots", "rare_plot", "ru
 ACCURACY = ("P@1", "P@3", "P@5", "nDCG@5", "PSP@1", "PSP@3", "PSP@5", "coverage@1")
 COST = ("train_cpu", "predict_ms", "model_bytes", "peak_memory", "dimension")
 
+# More would make a legend longer than its figure.
+_MOST_SERIES = 12
 _COSTS = ("train_cpu", "predict_ms", "model_bytes")
 _QUESTIONS = {
     "P@1": "first label right (P@1)",
@@ -90,26 +92,35 @@ def winners(table: Table, without: Sequence[str] = ()) -> dict[str, str]:
 
 
 def cost_plots(results: Sequence[Result]) -> list[Plot]:
-    """Return precision against each cost, one point per method."""
-    measured = [(result.method, result.statistics) for result in results]
+    """Return precision against each cost, one point per method.
+
+    Many methods share a series with those of the same variant, the part of a name after its
+    first comma, and only those without a variant have their names beside them.
+    """
+    measured = [(one.method, one.statistics) for one in results if "P@1" in one.statistics]
+    many = len(measured) > _MOST_SERIES
+    caption = "Up and to the left is better."
+    if many:
+        caption += " Names stand beside the methods on all features."
     plots = []
     for key in _COSTS:
-        column = COLUMNS[key]
+        families: dict[str, list[tuple[str, dict[str, Statistic]]]] = {}
+        for name, numbers in measured:
+            variant = name.partition(", ")[2] or "all features"
+            families.setdefault(variant if many else name, []).append((name, numbers))
         series = [
-            Series(name, [_shown(numbers, key)], [numbers["P@1"].mean])
-            for name, numbers in measured
-            if "P@1" in numbers
+            Series(
+                family,
+                [_shown(numbers, key) for _, numbers in members],
+                [numbers["P@1"].mean for _, numbers in members],
+                [name for name, _ in members if many and ", " not in name],
+            )
+            for family, members in families.items()
         ]
         if series:
-            plots.append(
-                lines(
-                    f"P@1 against {column.title}",
-                    "Up and to the left is better.",
-                    series,
-                    (column.title, "P@1"),
-                    log_x=True,
-                )
-            )
+            title = f"{results[0].data}: P@1 against {COLUMNS[key].title}"
+            axes = (COLUMNS[key].title, "P@1")
+            plots.append(lines(title, caption, series, axes, log_x=True, joined=False))
     return plots
 
 
@@ -139,7 +150,7 @@ def rare_plot(results: Sequence[Result], most: int = 4) -> list[Plot]:
     if len(series) > most:
         caption += f" The first {most} of {len(series)} methods."
     return [
-        bars("Macro precision at 1", caption, series[:most], names,
+        bars(f"{results[0].data}: macro precision at 1", caption, series[:most], names,
              ("labels by frequency, percent", "macro P@1")),
     ]  # fmt: skip
 

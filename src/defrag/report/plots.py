@@ -160,8 +160,9 @@ def bars(
             at = [number + shift for number in range(len(categories))]
             axes.bar(at, one.y, width, color=_SERIES[place % 8], hatch=_HATCHES[place % 8],
                      edgecolor=_LINE, linewidth=0.4, label=one.name)  # fmt: skip
-        turned = 45 if len(categories) > 8 else 0
-        axes.set_xticks(range(len(categories)), categories, rotation=turned)
+        turned = len(categories) > 8
+        look = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"} if turned else {}
+        axes.set_xticks(range(len(categories)), categories, **look)
         axes.grid(visible=False, axis="x")
         axes.set_xlabel(axis_labels[0])
         axes.set_ylabel(axis_labels[1])

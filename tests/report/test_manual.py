@@ -1,0 +1,55 @@
+"""Pages of the manual in a browser: no error, no overflow, light and dark."""
+
+from __future__ import annotations
+
+import shutil
+import warnings
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.slow
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+PAGES = ("choosing", "experiments", "results/table2")
+CONF = """
+extensions = ["myst_parser"]
+html_theme = "furo"
+"""
+
+
+@pytest.fixture(scope="module")
+def manual(tmp_path_factory):
+    """Build some pages, without the API reference, which takes long."""
+    for package in ("sphinx", "furo", "myst_parser"):
+        pytest.importorskip(package, reason="the manual's tools are not installed")
+    from sphinx.application import Sphinx  # noqa: PLC0415 - may not be installed
+
+    folder = tmp_path_factory.mktemp("manual")
+    (folder / "results").mkdir()
+    (folder / "conf.py").write_text(CONF)
+    for page in PAGES:
+        shutil.copy(DOCS / f"{page}.md", folder / f"{page}.md")
+    listed = "\n".join(PAGES)
+    (folder / "index.md").write_text(f"# Manual\n\n```{{toctree}}\n{listed}\n```\n")
+    built = folder / "build"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of the tools, which tests make errors
+        Sphinx(folder, folder, built, built / "cache", "html", status=None, warning=None).build()
+    return built
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize("name", PAGES)
+def test_pages_fit_and_say_nothing(browser, manual, name, width, scheme):
+    page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
+    said = []
+    page.on("console", lambda message: said.append(message.text))
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.goto((manual / f"{name}.html").as_uri())
+    assert said == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.locator("h1").count() == 1
+    assert page.locator("table, pre").count() >= 1
+    page.close()
