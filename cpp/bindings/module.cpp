@@ -19,6 +19,7 @@ void bind_kmeans(nb::module_& m);
 void bind_matches(nb::module_& m);
 void bind_nearest_rows(nb::module_& m);
 void bind_node_steps(nb::module_& m);
+void bind_path_parts(nb::module_& m);
 void bind_ppd_sparse(nb::module_& m);
 void bind_proxml(nb::module_& m);
 void bind_representations(nb::module_& m);
@@ -45,6 +46,7 @@ NB_MODULE(_core, m) {
     bind_label_tree(m);
     bind_beam_search(m);
     bind_label_paths(m);
+    bind_path_parts(m);
     bind_best_first(m);
     bind_kmeans(m);
     bind_flat_search(m);

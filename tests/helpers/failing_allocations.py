@@ -80,7 +80,9 @@ def call_all(folder):
     model = TextClassifier(random_state=0).fit(TEXTS * 3, [["fox"], ["fox"], ["hen"], ["hen"]] * 3)
     model.predict_topk(["a red hen"])
     model.vectorizer_.spans("a red hen")
-    member = LabelTree(random_state=0).fit(X, Y).trees_[0]
+    tree = LabelTree(random_state=0).fit(X, Y)
+    tree.explain(X[[0]], 0)
+    member = tree.trees_[0]
     weights = member.weights
     _native.label_paths(member.tree, weights, member.tree.begin[:1], np.arange(3, dtype=np.int32))
     sizes = np.diff(weights.entry_ptr).astype(np.uint16)

@@ -6,7 +6,7 @@ import numpy as np
 
 from tests.oracles.label_trees import children_of, dense_classifiers
 
-__all__ = ["integrated_gradients", "path_to", "tree_score"]
+__all__ = ["integrated_gradients", "path_to", "step_parts", "tree_score"]
 
 
 def path_to(tree, label):
@@ -20,16 +20,42 @@ def path_to(tree, label):
         node = int(tree.first_child[node]) + output
 
 
+def _gain(margin, loss, power):
+    if loss == "logistic":
+        return -np.logaddexp(0.0, -margin)
+    return -(max(0.0, 1 - margin) ** power)
+
+
+def step_parts(tree, weights, label, x, *, loss, discount, power):
+    """Take the score of a label for a dense row apart; gives (score, base, parts) of each step.
+
+    The parts are shares of the change of the step's log score in proportion to the summands of
+    its margin, scaled so that those of all steps add up to the change of the score.
+    """
+    path = path_to(tree, label)
+    found, change = [], 0.0
+    for depth, (node, output) in enumerate(path):
+        dense, bias = dense_classifiers(weights, node, len(x))
+        summands = dense[:, output].astype(np.float64) * x
+        start = float(bias[output])
+        c = discount ** (len(path) - 1 - depth)
+        at, base = (c * _gain(m, loss, power) for m in (start + summands.sum(), start))
+        total = summands.sum()
+        parts = summands * (at - base) / total if total else 0 * summands
+        change += at - base
+        found.append((np.exp(at), np.exp(base), parts))
+    score, none = np.prod([one[0] for one in found]), np.prod([one[1] for one in found])
+    scale = (score - none) / change if change else score
+    return [(at, base, parts * scale) for at, base, parts in found]
+
+
 def tree_score(tree, weights, label, x, *, loss, discount, power):
     """Score a label for a dense row that is taken as it is."""
     total = 0.0
     for node, output in path_to(tree, label):
         dense, bias = dense_classifiers(weights, node, len(x))
         margin = float(bias[output]) + float(dense[:, output].astype(np.float64) @ x)
-        gain = (
-            -np.logaddexp(0.0, -margin) if loss == "logistic" else -(max(0.0, 1 - margin) ** power)
-        )
-        total = total * discount + gain
+        total = total * discount + _gain(margin, loss, power)
     return np.exp(total)
 
 

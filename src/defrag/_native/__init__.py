@@ -81,6 +81,7 @@ from defrag._native.label_tree import (
 )
 from defrag._native.nearest_rows import RowPanels, nearest_rows
 from defrag._native.parallel import n_threads
+from defrag._native.path_parts import PathParts, path_parts
 from defrag._native.proxml import ProxmlSolution, train_proxml
 from defrag._native.solver import FlatSolution, solve_blocks
 from defrag._native.text_counts import (
@@ -118,6 +119,7 @@ __all__ = [
     "Occurrences",
     "ParseError",
     "ParsedText",
+    "PathParts",
     "PlacedWords",
     "Pooling",
     "PpdSparseOptions",
@@ -166,6 +168,7 @@ __all__ = [
     "nearest_rows",
     "pair_products",
     "parse_values",
+    "path_parts",
     "rank_candidates",
     "rank_votes",
     "row_norms",

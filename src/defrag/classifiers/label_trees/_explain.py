@@ -10,8 +10,6 @@ import numpy as np
 from defrag import _native
 from defrag._native import Loss
 from defrag.explain.explainers import Explainer, own_features, search_notes
-from defrag.explain.formulas import logarithmic_mean, secant
-from defrag.explain.leaving_out import sums_without
 from defrag.explain.parts import FROM_WEIGHTS, Attribution, Parts, Step
 
 if TYPE_CHECKING:
@@ -59,24 +57,15 @@ class TreeScore:
 class _Paths:
     """The paths to labels in several trees, one after the other.
 
-    Path p goes to label ``label[p]`` in tree ``member[p]`` and has the steps from
-    ``begin[p]`` on; step s is of path ``path[s]`` and has a node, a child, a discount c, a bias
-    and a row of weights.
+    Path p goes to label ``label[p]`` and has the steps from ``begin[p]`` on; a step has a
+    discount c, a bias and a row of weights.
     """
 
     label: Ids
-    member: Ids
-    path: Ids
     begin: NDArray[np.int64]
-    nodes: Ids
-    children: Ids
     discounts: Values
     bias: Values
     weights: Values
-
-    def sums(self, steps: Values) -> Values:
-        """Add up the last axis of numbers of steps over the paths."""
-        return np.add.reduceat(steps, self.begin, axis=-1)
 
 
 class TreesExplainer(Explainer):
@@ -123,28 +112,14 @@ class TreesExplainer(Explainer):
         ]
         n_steps = np.concatenate([np.diff(part.step_ptr) for part in parts])
         end = np.cumsum(n_steps)
-        path = np.repeat(np.arange(len(end), dtype=np.int32), n_steps)
-        following = end[path] - 1 - np.arange(end[-1])
+        following = np.repeat(end, n_steps) - 1 - np.arange(end[-1])
         return _Paths(
             label=np.concatenate(known).astype(np.int32),
-            member=np.repeat(np.arange(len(parts), dtype=np.int32), list(map(len, known))),
-            path=path,
             begin=end - n_steps,
-            nodes=np.concatenate([part.nodes for part in parts]),
-            children=np.concatenate([part.outputs for part in parts]),
             discounts=self._rule.discount ** following.astype(np.float64),
             bias=np.concatenate([part.bias for part in parts]).astype(np.float64),
             weights=np.concatenate([part.weights for part in parts]).astype(np.float64),
         )
-
-    def _mean(self, paths: _Paths, logs: Values) -> Values:
-        """Return the mean scores of labels for the log scores of paths in the last axis."""
-        share = np.zeros((len(paths.label), len(self._found)))
-        share[np.arange(len(paths.label)), paths.label] = 1.0 / len(self._members)
-        return np.asarray(np.exp(logs) @ share)
-
-    def _scores(self, paths: _Paths, margins: Values) -> Values:
-        return self._mean(paths, paths.sums(paths.discounts * self._rule.gain(margins)))
 
     def scores(self, X: Csr) -> Values:
         """Return the scores of the labels for the rows of a canonical matrix."""
@@ -152,7 +127,11 @@ class TreesExplainer(Explainer):
         paths = self._paths(features)
         if paths is None:
             return np.zeros((X.shape[0], len(self._found)))
-        return self._scores(paths, paths.bias + product(paths.weights))
+        gains = paths.discounts * self._rule.gain(paths.bias + product(paths.weights))
+        logs = np.add.reduceat(gains, paths.begin, axis=-1)
+        share = np.zeros((len(paths.label), len(self._found)))
+        share[np.arange(len(paths.label)), paths.label] = 1.0 / len(self._members)
+        return np.asarray(np.exp(logs) @ share)
 
     def attribute(self, row: Csr) -> Attribution:
         """Return the products of weights and values, as parts of the score."""
@@ -160,39 +139,33 @@ class TreesExplainer(Explainer):
 
     def take_apart(self, row: Csr) -> Parts:
         """Return the contributions to the scores of a row, and the scores without its entries."""
-        n_labels = len(self._found)
+        n_labels, share = len(self._found), 1.0 / len(self._members)
         steps: list[list[Step]] = [[] for _ in range(n_labels)]
-        contributions = np.zeros((n_labels, row.nnz))
-        notes = search_notes(self._found, self._missed)
-        paths = self._paths(row.indices)
-        if paths is None:
-            nothing, without = np.zeros(n_labels), np.zeros((row.nnz, n_labels))
-            attribution = Attribution(contributions, steps, notes, FROM_WEIGHTS)
-            return Parts(nothing, nothing, without, attribution)
-        gain, c = self._rule.gain, paths.discounts
-        summands = paths.weights * _native.unit_rows(row, n_threads=1).data.astype(np.float64)
-        margins = paths.bias + summands.sum(axis=1)
-        gains, base_gains = c * gain(margins), c * gain(paths.bias)
-        logs, base_logs = paths.sums(gains), paths.sums(base_gains)
-        means = logarithmic_mean(logs, base_logs) / len(self._members)
-        slopes = c * secant(gain, margins, paths.bias) * means[paths.path]
-        parts = summands * slopes[:, None]
-        np.add.at(contributions, paths.label[paths.path], parts)
-        for s, (label, member, node, child, score, base) in enumerate(
-            zip(
-                paths.label[paths.path].tolist(),
-                paths.member[paths.path].tolist(),
-                paths.nodes.tolist(),
-                paths.children.tolist(),
-                np.exp(gains).tolist(),
-                np.exp(base_gains).tolist(),
-                strict=True,
+        scores, bases = np.zeros(n_labels), np.zeros(n_labels)
+        contributions, without = np.zeros((n_labels, row.nnz)), np.zeros((row.nnz, n_labels))
+        entries = row.indices, row.data, _native.unit_rows(row, n_threads=1).data
+        rule = self._rule
+        for number, (member, places) in enumerate(zip(self._members, self._places, strict=True)):
+            known = (places >= 0).nonzero()[0]
+            found = _native.path_parts(
+                member.tree,
+                member.weights,
+                places[known],
+                entries,
+                loss=rule.loss,
+                discount=rule.discount,
+                power=rule.power,
             )
-        ):
-            steps[label].append(Step(member, node, child, score, base, parts[s]))
-        return Parts(
-            self._mean(paths, logs),
-            self._mean(paths, base_logs),
-            self._scores(paths, paths.bias + sums_without(row, paths.weights)),
-            Attribution(contributions, steps, notes, FROM_WEIGHTS),
-        )
+            scores[known] += share * found.scores
+            bases[known] += share * found.bases
+            without[:, known] += share * found.without.T
+            parts = share * found.contributions
+            columns = (found.nodes, found.outputs, found.step_scores, found.step_bases)
+            rows = list(zip(*(column.tolist() for column in columns), parts, strict=True))
+            ends = found.step_ptr.tolist()
+            for i, label in enumerate(known.tolist()):
+                own = slice(ends[i], ends[i + 1])
+                contributions[label] += parts[own].sum(axis=0)
+                steps[label] += [Step(number, *step) for step in rows[own]]
+        notes = search_notes(self._found, self._missed)
+        return Parts(scores, bases, without, Attribution(contributions, steps, notes, FROM_WEIGHTS))
