@@ -27,7 +27,7 @@ import numpy as np
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from common import cpu_seconds
-from defrag import Focused, LabelTree, TextClassifier, TextVectorizer, load
+from defrag import Focus, Focused, LabelTree, TextClassifier, TextVectorizer, load
 from defrag.io import read_texts
 
 DATA = Path(os.environ["DEFRAG_DATA"])
@@ -128,8 +128,8 @@ def labels() -> None:
 
         for what, model in {
             "words, LabelTree": TextClassifier(LabelTree(), TextVectorizer()),
-            "pairs, Focused(LabelTree)": TextClassifier(Focused(LabelTree()), TextVectorizer(2)),
-            "default": TextClassifier(),
+            "pairs, Focus(2)": TextClassifier(Focused(LabelTree(), Focus(2)), TextVectorizer(2)),
+            "default: pairs, Focus()": TextClassifier(),
         }.items():
             seconds, _ = cpu_seconds(train, model.set_params(random_state=0, n_jobs=1))
             loaded = load(model_path)

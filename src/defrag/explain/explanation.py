@@ -233,7 +233,7 @@ def explain_row(
                 score=float(parts.scores[i]),
                 base=float(parts.bases[i]),
                 features=row.indices[order].astype(np.int32),
-                names=[own[j] for j in order],
+                names=[own[j] for j in order.tolist()],
                 values=row.data[order],
                 contributions=found.contributions[i, order],
                 without=parts.without[order, i],
