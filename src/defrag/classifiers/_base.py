@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from defrag import _native
 from defrag._estimator import all_or_nothing, on_snapshot, save_model
+from defrag._mapping import is_mapped, temporary_array
 from defrag._parameters import Choice, Float, Int
 from defrag._progress import logger
 from defrag._validation import Names, check_features, check_labels, check_seed
@@ -41,6 +42,7 @@ __all__ = ["WEIGHTS_RULE", "Classifier", "labels_with_points", "unit_rows"]
 
 # Rows in memory at a time while a matrix of scores is computed.
 _ROWS_AT_A_TIME = 20_000
+_MAPPED_ROWS_AT_A_TIME = 4096
 # A label is predicted if its score, between 0 and 1, is above this.
 _PREDICTED = 0.5
 _K_RULE = Int(1)
@@ -51,8 +53,18 @@ _THRESHOLD_RULE = Float(0.0, 1.0, none=True)
 
 
 def unit_rows(X: Csr, n_threads: int) -> Csr:
-    """Return L2-normalised rows; empty rows stay empty."""
-    return _native.scale_rows(X, n_threads=n_threads)
+    """Return L2-normalised rows; empty rows stay empty.
+
+    Those of a matrix that is mapped from a file share its indices and have their values in a
+    temporary file, so that training data may be larger than memory.
+    """
+    if not is_mapped(X.data):
+        return _native.scale_rows(X, n_threads=n_threads)
+    values = temporary_array(X.nnz)
+    for start in range(0, X.shape[0], _MAPPED_ROWS_AT_A_TIME):
+        part = _native.scale_rows(X[start : start + _MAPPED_ROWS_AT_A_TIME], n_threads=n_threads)
+        values[X.indptr[start] : X.indptr[start] + part.nnz] = part.data
+    return sparse.csr_array((values, X.indices, X.indptr), shape=X.shape)
 
 
 def labels_with_points(Y: Csr) -> Ids:

@@ -90,10 +90,9 @@ def load(path: PathLike, *, mmap: bool = True) -> Any:
         Map the file instead of reading it: several processes then share one copy of the
         weights in memory, learnt arrays are read-only, and the model holds one file descriptor.
         Loading reads the whole file to check it, about 1.5 s of CPU per GB. What is not
-        mapped belongs to each process: of a label tree about 45% of the size of a float32
-        file (pointers and outputs, which are compact in the file), 60% after the first
-        prediction; of a one-vs-rest model some megabytes. Weights of float16 and int8 are
-        widened in memory, so that only those of float32 are shared.
+        mapped belongs to each process: of a label tree an eighth to a fifth of the size of the
+        file after the first prediction; of a one-vs-rest model some megabytes with weights of
+        float32, while those of float16 and int8 are widened in memory.
         A mapped file may be replaced by :func:`save`, but must not be changed in place by
         other programs: the next call notices it in most cases and raises ModelFormatError,
         but a process that is just reading the model is killed by the system. A server whose
