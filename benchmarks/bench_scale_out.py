@@ -15,9 +15,9 @@ import argparse
 import heapq
 import sys
 import time
+from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import sparse
 
 import common  # noqa: F401 - says where the data sets are
 from bench_synthetic import make_data
@@ -25,6 +25,9 @@ from defrag import DiSMEC, LabelTree, load_dataset
 from defrag.classifiers._division import Divisible, Piece
 from defrag.distributed import plan
 from defrag.distributed._jobs import job_of
+
+if TYPE_CHECKING:
+    from scipy import sparse
 
 PROCESSORS = (1, 4, 16, 64, 256)
 PARTS_PER_PROCESSOR = 4
