@@ -92,7 +92,7 @@ $(VENV)/.test: $(VENV)/.installed $(VENV)/.dev
 bench: $(VENV)/.test ## the benchmarks behind the README's numbers
 	for script in benchmarks/bench_*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
 
-results: $(VENV)/.installed ## the results pages of the manual, from docs/results/records
+results: $(VENV)/.test ## tables and picture of README and manual, from docs/results/records
 	$(BIN)/python tools/build_results.py
 
 docs: $(VENV)/.installed ## the manual, into docs/build

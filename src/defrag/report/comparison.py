@@ -172,6 +172,10 @@ def run_facts(results: Sequence[Result]) -> dict[str, str]:
     facts["threads"] = _distinct(record["n_jobs"] for record in records)
     for key in ("versions", "machine"):
         facts[key] = _distinct(_described(record[key]) for record in done)
+    programs = {record["estimator"]["estimator"]: record["version"]
+                for record in done if "version" in record}  # fmt: skip
+    if programs:
+        facts["other programs"] = _described(programs)
     days = sorted({record["finished"][:10] for record in records})
     facts["measured"] = " to ".join(dict.fromkeys([days[0], days[-1]]))
     warnings = sorted({text for record in done for text in record.get("warnings", ())})
