@@ -6,6 +6,8 @@ import asyncio
 from datetime import datetime, timezone
 
 import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
 
 from defrag import LabelTree, TextClassifier
 from tests.data import make_data
@@ -145,6 +147,9 @@ REFUSED = {
     "identifier": (
         400, BATCH, {"json": {"documents": [{"text": "a", "document_id": 3}]}}, "document_id must"
     ),
+    "metadata": (
+        400, BATCH, {"json": {"documents": [{"text": "a", "metadata": {"x": 1}}]}}, "of strings"
+    ),
     "surrogate": (400, BATCH, {"content": b'{"documents": [{"text": "\\ud800"}]}'}, "surrogate"),
     "learning": (403, "/v1/projects/topics/learn", {"json": []}, "'topics' does not learn"),
 }  # fmt: skip
@@ -159,6 +164,37 @@ def test_refusals_are_problem_details(ask, status, path, options, message):
     assert set(problem) == {"type", "title", "status", "detail"}
     assert problem["status"] == status
     assert message in problem["detail"]
+
+
+WORDS = st.text(max_size=8)
+FIELDS = st.sampled_from(["text", "limit", "threshold", "language", "metadata_x", "y"])
+NUMBERS = st.one_of(st.integers().map(str), st.floats().map(str), WORDS)
+JSON = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False), WORDS),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=4),
+        st.dictionaries(
+            st.one_of(st.sampled_from(["documents", "text", "document_id"]), WORDS), inner
+        ),
+    ),
+    max_leaves=8,
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(form=st.dictionaries(FIELDS, NUMBERS), body=JSON, query=st.dictionaries(FIELDS, NUMBERS))
+def test_any_request_has_an_answer_of_the_contract(ask, form, body, query):
+    encodable = all(value.isprintable() for value in (*form.values(), *query.values()))
+    assume(encodable)
+    for path, options in ((SUGGEST, {"data": form}), (BATCH, {"json": body, "params": query})):
+        answer = ask("POST", path, **options)
+        assert answer.status_code in {200, 400, 415}, answer.text
+        if answer.status_code != 200:
+            assert answer.json()["status"] == answer.status_code
+        elif path == SUGGEST:
+            assert list(answer.json()) == ["results"]
+        else:
+            assert all(set(one) == {"results", "document_id"} for one in answer.json())
 
 
 def test_the_token_is_asked_for(model):

@@ -111,6 +111,11 @@ class _Projects:
                 raise RequestError(400, "a document must be an object with a text")
             if not isinstance(document.get("document_id"), (str, type(None))):
                 raise RequestError(400, "a document_id must be a string")
+            metadata = document.get("metadata", {})
+            if not isinstance(metadata, dict) or not all(
+                isinstance(value, str) for value in metadata.values()
+            ):
+                raise RequestError(400, "metadata must be an object of strings")
         texts = [document["text"] for document in documents]
         found = await self._found(model, texts, request.query_params)
         for result, document in zip(found, documents, strict=True):
