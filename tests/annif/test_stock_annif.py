@@ -10,15 +10,18 @@ import json
 import lzma
 import os
 import re
+import shutil
 import subprocess
 import sys
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from tests.conftest import ROOT
 
-pytestmark = pytest.mark.slow
+# One test, so that test runners with several processes make one environment.
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1500)]
 
 SECONDS = 300
 TEXT = "Mäntän musiikkijuhlien aikataulu ja esiintyjät"
@@ -82,7 +85,8 @@ class Annif:
 @pytest.fixture(scope="module")
 def environment(tmp_path_factory):
     if "DEFRAG_ANNIF" in os.environ:
-        return Path(os.environ["DEFRAG_ANNIF"]).resolve()
+        yield Path(os.environ["DEFRAG_ANNIF"]).resolve()
+        return
     folder = tmp_path_factory.mktemp("annif") / "environment"
     made = subprocess.run(
         [sys.executable, ROOT / "tools" / "make_annif_environment.py", folder],
@@ -90,7 +94,8 @@ def environment(tmp_path_factory):
     )  # fmt: skip
     if made.returncode:
         pytest.skip(f"Annif cannot be installed: {made.stdout.strip().splitlines()[-1]}")
-    return folder
+    yield folder
+    shutil.rmtree(folder)  # half a gigabyte
 
 
 @pytest.fixture(scope="module")
@@ -110,7 +115,7 @@ def annif(environment, data_folder, tmp_path_factory):
     return program
 
 
-def test_the_backend_trains_suggests_and_explains(annif):
+def check_the_backend(annif):
     assert re.search(r"^ours .* False ", annif("list-projects"), re.MULTILINE)
     status, printed = annif.fails("suggest", "ours", stdin=TEXT)
     assert status != 0
@@ -134,8 +139,8 @@ def test_the_backend_trains_suggests_and_explains(annif):
     assert "Misconfigured project 'wrong': n_trees of LabelTree must be" in printed
 
 
-@pytest.fixture
-def endpoint(annif):
+@contextmanager
+def served(annif):
     """Serve a model of the training texts, for a vocabulary without the best subject of TEXT."""
     folder = annif.folder
     options = ["--characters", "4", "--n-trees", "3", "--from", "annif"]
@@ -155,14 +160,13 @@ def endpoint(annif):
         assert address, line
         projects = PROJECTS.format(endpoint=address.group())
         (folder / "projects.cfg").write_text(projects, "utf-8")
-        yield address.group()
+        yield
     finally:
         process.terminate()
         process.communicate(timeout=60)
 
 
-@pytest.mark.usefixtures("endpoint")
-def test_the_http_backend_asks_defrag_serve(annif):
+def check_the_http_backend(annif):
     assert re.search(r"^served .* True +20\d\d-", annif("list-projects"), re.MULTILINE)
     best = annif("suggest", "served", "-l", "3", stdin=TEXT).splitlines()
     assert len(best) == 3
@@ -170,3 +174,9 @@ def test_the_http_backend_asks_defrag_serve(annif):
     assert all(re.match(r"<http://urn.fi/[^>]+>\tluokka \S+\t0\.", line) for line in best)
     # Less than the backend reaches: one subject is not served.
     assert annif.evaluate("served")["F1@5"] > 0.18
+
+
+def test_projects_of_stock_annif_use_our_models(annif):
+    check_the_backend(annif)
+    with served(annif):
+        check_the_http_backend(annif)
