@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 
 import numpy as np
 import pytest
@@ -233,3 +234,45 @@ def test_the_token_opens_what_is_asked_of_models(texts):
     good = client.post("/v1/suggest", json=body, headers={"authorization": "Bearer secret"})
     assert good.status_code == 200
     assert client.get("/healthz").status_code == 200
+
+
+def test_more_requests_at_a_time_than_allowed_are_sent_away(texts):
+    served = [serving.ServedModel("texts", texts)]
+    app = serving.make_app(served, limits=serving.Limits(max_requests=2))
+
+    async def together():
+        transport = httpx.ASGITransport(app=app)
+        async with httpx.AsyncClient(transport=transport, base_url="http://test") as client:
+            asked = [client.post("/v1/suggest", json={"text": TEXT}) for _ in range(4)]
+            return await asyncio.gather(*asked)
+
+    found = asyncio.run(together())
+    assert sorted(answer.status_code for answer in found) == [200, 200, 503, 503]
+    busy = next(answer for answer in found if answer.status_code == 503)
+    assert busy.json() == {"error": "too many requests at a time"}
+    assert busy.headers["retry-after"] == "1"
+    assert Client(app).post("/v1/suggest", json={"text": TEXT}).status_code == 200
+
+
+def test_the_page_of_the_interface_asks_nobody_else(client):
+    page = client.get("/docs")
+    assert page.headers["content-security-policy"].startswith("default-src 'none'")
+    assert "POST /v1/suggest" in page.text
+    assert not re.search(r"(src|href)=[\"'](?!openapi\.json)", page.text)
+    assert "<script" not in page.text
+
+
+def test_a_text_that_would_take_long_to_explain_is_refused(texts):
+    limits = serving.Limits(max_explained_text=5)
+    client = Client(serving.make_app([serving.ServedModel("texts", texts)], limits=limits))
+    assert ask(client, "/v1/explain", {"text": "files"})["explanations"]
+    assert "at most 5 characters" in ask(client, "/v1/explain", {"text": "files "}, 422)["error"]
+
+
+def test_counters_need_the_token(texts):
+    served = [serving.ServedModel("texts", texts)]
+    client = Client(serving.make_app(served, token="secret"))  # noqa: S106 - of this test
+    assert client.get("/metrics").status_code == 401
+    answer = client.get("/metrics", headers={"authorization": "Bearer secret"})
+    assert answer.headers["content-type"].startswith("text/plain; version=0.0.4")
+    assert 'defrag_requests_total{route="/metrics",status="401"} 1' in answer.text

@@ -100,7 +100,8 @@ class Generation:
             gc.freeze()
             self._start_all(config, service)
         except (OSError, ValueError) as error:
-            os.write(report, f"{error}\n".encode(errors="replace"))
+            problem = " ".join(str(error).split()) or type(error).__name__
+            os.write(report, f"{problem}\n".encode(errors="replace"))
             return
         os.write(report, b"\n")
         os.close(report)
