@@ -28,7 +28,15 @@ if TYPE_CHECKING:
     from defrag.io import Split
     from defrag.typing import Csr
 
-__all__ = ["PEERS", "PEERS_PYTHON", "missing_peer", "run_peer", "training_seconds"]
+__all__ = [
+    "PEERS",
+    "PEERS_PYTHON",
+    "call_program",
+    "missing_peer",
+    "run_peer",
+    "training_seconds",
+    "write_inputs",
+]
 
 PEERS_PYTHON = "DEFRAG_PEERS_PYTHON"
 """Environment variable with the Python that has the other programs."""
