@@ -3,7 +3,7 @@
 The training is planned in four parts per processor; the parts are trained here one after the
 other, or a random sample of them if that takes longer than ``--seconds``, the others taking as
 long as their costs say. Parts are then given, longest first, to the processor that is free first.
-Added are the plan, which is not divided, and the join. Not modelled: the network, memory
+Added are the plan, which is not divided, and the join, if all parts were trained. Not modelled: the network, memory
 bandwidth that processors share, and the start of workers.
 
     python benchmarks/bench_scale_out.py [--data NAME ...] [--models NAME ...] [--seconds S]
@@ -100,7 +100,8 @@ def main() -> None:
             )
             walls = [planned + list_schedule(times, n) + joined for n in PROCESSORS]
             cells = [name, kind, f"{len(times)} ({n_trained})", f"{planned:.1f}",
-                     f"{times.sum():.1f}", f"{times.max():.2f}", f"{joined:.1f}",
+                     f"{times.sum():.1f}", f"{times.max():.2f}",
+                     f"{joined:.1f}" if n_trained == len(times) else "-",
                      *(f"{wall:.1f}" for wall in walls)]  # fmt: skip
             say("| " + " | ".join(cells) + " |\n")
             sys.stdout.flush()
