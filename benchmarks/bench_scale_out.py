@@ -3,8 +3,8 @@
 The training is planned in four parts per processor; the parts are trained here one after the
 other, or a random sample of them if that takes longer than ``--seconds``, the others taking as
 long as their costs say. Parts are then given, longest first, to the processor that is free first.
-Added are the plan, which is not divided, and the join, if all parts were trained. Not modelled: the network, memory
-bandwidth that processors share, and the start of workers.
+Added are the plan, which is not divided, and the join, if all parts were trained. Not modelled:
+the network, memory bandwidth that processors share, and the start of workers.
 
     python benchmarks/bench_scale_out.py [--data NAME ...] [--models NAME ...] [--seconds S]
 """
