@@ -77,14 +77,22 @@ class Connection(HttpToolsProtocol):
     def expire(self, now: float) -> None:
         """Close the connection if its time is over."""
         late = now - self.since - self.limits.timeout
-        if late <= (_GRACE if self.transport.is_closing() else 0.0):
+        if late <= 0:
             return
-        if self._in_head:
+        if self.transport.is_closing() or self.transport.get_write_buffer_size():
+            if late > _GRACE:  # what was written is not being read
+                self.transport.abort()
+        elif self.waiting and self.busy:
             self._refuse(b"408 Request Timeout")
-        elif not self.busy and not self.transport.get_write_buffer_size():
+        elif self.waiting:
             self.transport.close()
         elif late > _GRACE:
             self.transport.abort()
+
+    @property
+    def waiting(self) -> bool:
+        """Whether there is no request to be answered: none, or a part of its head."""
+        return not self.busy or self._in_head
 
     def _refuse(self, status: bytes) -> None:
         self.transport.write(
@@ -105,6 +113,6 @@ def expire(connections: Iterable[Any], now: float) -> None:
 
 
 def _close_longest_idle(connections: Iterable[Any]) -> None:
-    idle = [one for one in connections if not one.busy and not one.transport.is_closing()]
+    idle = [one for one in connections if one.waiting and not one.transport.is_closing()]
     if idle:
         min(idle, key=lambda one: one.since).transport.close()
