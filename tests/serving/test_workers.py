@@ -59,7 +59,7 @@ def test_a_broken_file_is_reported_and_the_old_model_kept(path):
         assert str(path) in state["problem"]
         replace(path, "aabb")
         wait_until(lambda: server.best("files") == "a")
-        assert json.loads(server.get("/readyz"))["problem"] is None
+        wait_until(lambda: json.loads(server.get("/readyz"))["problem"] is None)
         server.process.terminate()
         _, errors = server.process.communicate(timeout=60)
         assert "models could not be loaded, the old ones are kept" in errors
@@ -71,8 +71,8 @@ def test_sighup_loads_the_models_again(path):
     with running(path, "--watch", "0") as server:
         replace(path, "aabb")
         server.process.send_signal(signal.SIGHUP)
+        wait_until(lambda: server.counter("loads_total") == 2)
         wait_until(lambda: server.best("files") == "a")
-        assert server.counter("loads_total") == 2
 
 
 def test_a_killed_worker_is_replaced(path):
