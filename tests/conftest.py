@@ -21,13 +21,16 @@ def data_folder():
 
 
 @pytest.fixture(autouse=True, scope="session")
-def _answer_interrupts():
-    """Let tests and the processes they start see SIGINT, which a background job ignores."""
-    handler = signal.getsignal(signal.SIGINT)
-    if handler is signal.SIG_IGN:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+def _answer_signals():
+    """Let tests and the processes they start see signals that a background job ignores."""
+    answers = {signal.SIGINT: signal.default_int_handler, signal.SIGHUP: signal.SIG_DFL}
+    before = {number: signal.getsignal(number) for number in answers}
+    for number, handler in before.items():
+        if handler is signal.SIG_IGN:
+            signal.signal(number, answers[number])
     yield
-    signal.signal(signal.SIGINT, handler)
+    for number, handler in before.items():
+        signal.signal(number, handler)
 
 
 @pytest.fixture(scope="module")
