@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+import pytest
+
 from tests.contract.subject import subjects
 from tests.fuzz.fuzz_registry import fuzz
 
 
+@pytest.mark.sanitize
 def test_broken_files_of_every_kind_give_a_model_or_one_error(tmp_path):
     refused = dict(fuzz(tmp_path, 40))
     assert list(refused) == [str(subject) for subject in subjects()]

@@ -13,6 +13,7 @@ TEXTS = [*OTHER[0][:2], *STRANGE[:9], "sort the matrix"]
 N_FILES = 150
 
 
+@pytest.mark.sanitize
 @pytest.mark.parametrize("subject", text_subjects(), ids=str)
 def test_broken_files_give_a_model_or_one_error(subject, tmp_path):
     good = file_bytes(subject.fit(OTHER), tmp_path)
