@@ -6,10 +6,16 @@ import signal
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 ROOT = Path(__file__).resolve().parent.parent
 os.environ.setdefault("DEFRAG_DATA", str(ROOT.parent / "shared" / "data"))
 DATA = Path(os.environ["DEFRAG_DATA"])
+
+
+# A failure can be repeated, and comes with the change that causes it.
+settings.register_profile("repeatable", derandomize=True)
+settings.load_profile("repeatable")
 
 
 @pytest.fixture(scope="session")

@@ -170,7 +170,13 @@ WORDS = st.text(max_size=8)
 FIELDS = st.sampled_from(["text", "limit", "threshold", "language", "metadata_x", "y"])
 NUMBERS = st.one_of(st.integers().map(str), st.floats().map(str), WORDS)
 JSON = st.recursive(
-    st.one_of(st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False), WORDS),
+    st.one_of(
+        st.none(),
+        st.booleans(),
+        st.integers(),
+        st.floats(allow_nan=False, allow_infinity=False),
+        WORDS,
+    ),
     lambda inner: st.one_of(
         st.lists(inner, max_size=4),
         st.dictionaries(
