@@ -94,11 +94,21 @@ class Names(NamesByArray):
         return name
 
 
-def named_matrix(rows: Iterable[Iterable[str]]) -> tuple[Csr, list[str]]:
-    """Return a 0/1 matrix of the names in each row, and the sorted names of its columns."""
+def named_matrix(
+    rows: Iterable[Iterable[str]], names: list[str] | None = None
+) -> tuple[Csr, list[str]]:
+    """Return a 0/1 matrix of the names in each row, and the names of its columns.
+
+    Parameters
+    ----------
+    rows : iterable of iterables of str
+        The names of each row.
+    names : list of str, optional
+        The names of the columns; default: all that occur, sorted.
+    """
     lists = [row if type(row) is list else list(row) for row in rows]
     flat = [name for row in lists for name in row]
-    names = sorted(set(flat))
+    names = sorted(set(flat)) if names is None else names
     numbers = {name: number for number, name in enumerate(names)}
     indices = np.fromiter(map(numbers.__getitem__, flat), dtype=np.int32, count=len(flat))
     indptr = np.append(0, np.cumsum([len(row) for row in lists], dtype=np.int64))

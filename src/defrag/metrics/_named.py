@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
-from defrag._validation import has_names, is_list_of_lists, names_of_lists, plain_labels
+from defrag._validation import (
+    has_names,
+    is_list_of_lists,
+    named_matrix,
+    names_of_lists,
+    plain_labels,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -65,7 +71,7 @@ def with_ids(Y_true: Any, predictions: Any, train_labels: Any = None) -> tuple[C
     lists = [ranked, *given]
     known = sorted({name for rows in lists for row in rows for name in row} - {""})
     numbers = {name: number for number, name in enumerate(known)}
-    truth, *train = [_indicator(rows, numbers) for rows in given]
+    truth, *train = [named_matrix(rows, known)[0] for rows in given]
     padded = isinstance(predictions, np.ndarray)
     found = _ids(ranked, numbers) if padded else _scores(ranked, numbers)
     return truth, found, train[0] if train else None
@@ -89,16 +95,6 @@ def _strings(number: int, row: Any) -> list[str]:
                 "besides names"
             )
     return list(row)
-
-
-def _indicator(rows: list[list[str]], numbers: dict[str, int]) -> Csr:
-    indptr = np.append(0, np.cumsum([len(row) for row in rows], dtype=np.int64))
-    indices = np.array([numbers[name] for row in rows for name in row], dtype=np.int32)
-    ones = np.ones(len(indices), dtype=np.float32)
-    matrix = sparse.csr_array((ones, indices, indptr), shape=(len(rows), len(numbers)))
-    matrix.sum_duplicates()  # a name may be given twice
-    matrix.data[:] = 1.0
-    return matrix
 
 
 def _ids(rows: Sequence[Sequence[str]], numbers: dict[str, int]) -> Ids:
