@@ -31,7 +31,7 @@ class CompactRows {
 
     /// Copies rows[0..n_rows) of X, or all of X when `rows` is null. O(non-zeros copied).
     /// `slots` is scratch of X.n_cols zeros, and is left so. `norms` are squared_norms(X, bias),
-    /// or nothing where nobody will ask for norms().
+    /// or nothing where norms() is never called.
     void assign(const CsrView& X, const Vector<float>& norms, const std::int32_t* rows,
                 std::int64_t n_rows, float bias, Vector<std::int32_t>& slots);
 

@@ -68,7 +68,7 @@ class Products {
  public:
     explicit Products(std::int64_t n_features) : met_(n_features), all_(n_features) {}
 
-    /// Begins anew; `n_expected` products will be added.
+    /// Clears the sums; `n_expected` products will be added.
     void start(double n_expected) { dense_ = n_expected > static_cast<double>(all_.size()); }
 
     void add(const std::int32_t* features, const float* values, std::int64_t count, float weight) {

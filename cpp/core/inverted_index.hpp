@@ -32,8 +32,8 @@ class InvertedIndex {
     Vector<Posting> postings_;
 };
 
-/// Scores of all rows, of which few differ from zero: what is added up is remembered, so
-/// that to begin anew costs no more than was done.
+/// Scores of all rows, of which few differ from zero. Rows that were added to are listed, so
+/// that clearing the scores takes time for these alone.
 class RowScores {
  public:
     explicit RowScores(std::int64_t n_rows) : scores_(n_rows), touched_(n_rows + 1) {}
@@ -53,7 +53,7 @@ class RowScores {
     const std::int32_t* end() const { return touched_.data() + n_touched_; }
     float operator[](std::int64_t row) const { return scores_[row]; }
 
-    /// Calls visit(row, score) for what was added to, and begins anew.
+    /// Calls visit(row, score) for what was added to, and clears the scores.
     template <class Visit>
     void drain(Visit visit) {
         for (std::int64_t i = 0; i < n_touched_; ++i) {

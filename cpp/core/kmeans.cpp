@@ -159,7 +159,7 @@ class KMeans {
             squares[i % kLanes] += static_cast<double>(lines[i]) * static_cast<double>(lines[i]);
         }
         for (std::int64_t lane = 0; lane < kLanes; ++lane) {
-            // The centre of an empty cluster, or of items that cancel out, is nobody's.
+            // Zero for the centre of an empty cluster, or of items that cancel out.
             inverse_norms_[panel * kLanes + lane] =
                 squares[lane] > 0.0 ? static_cast<float>(1.0 / std::sqrt(squares[lane])) : 0.0F;
         }
