@@ -133,7 +133,7 @@ class _Projects:
             raise RequestError(400, f"language {language!r:.60} not supported by vocabulary")
         if limit == 0:
             return [{"results": []} for _ in texts]
-        most = min(self._service.limits.max_k, len(model.classifier.classes_))
+        most = min(self._service.limits.max_k, model.n_labels)
         limit = k = min(limit, most)
         while True:
             found = await self._service.suggest(model, texts, k, threshold)

@@ -154,22 +154,22 @@ class Generation:
         self._born[row] = time.monotonic()
 
     def _replace_ended(self, config: uvicorn.Config, service: Service) -> None:
-        for row in self._reap():
+        for process, row, code in self._reap():
+            self._log.event("worker ended", process=process, code=code)
             self._board.row(0)[RESTARTS] += 1
             if time.monotonic() - self._born[row] < _SHORT_LIFE:
                 time.sleep(_SHORT_LIFE)  # what kills workers at once must not busy the machine
             self._start(config, service, row, None)
 
-    def _reap(self) -> list[int]:
+    def _reap(self) -> list[tuple[int, int, int]]:
+        """Forget workers that have ended; return their processes, rows and exit codes."""
         ended = []
         for process, row in list(self._workers.items()):
             found, status = os.waitpid(process, os.WNOHANG)
             if found:
                 del self._workers[process]
                 forget_worker(self._board, row)
-                code = os.waitstatus_to_exitcode(status)
-                self._log.event("worker ended", process=process, code=code)
-                ended.append(row)
+                ended.append((process, row, os.waitstatus_to_exitcode(status)))
         return ended
 
     def _end(self, number: int) -> None:
@@ -177,10 +177,7 @@ class Generation:
         for process in self._workers:
             os.kill(process, number)
         while self._workers:
-            for process, row in list(self._workers.items()):
-                if os.waitpid(process, os.WNOHANG)[0]:
-                    del self._workers[process]
-                    forget_worker(self._board, row)
+            self._reap()
             found = signal.sigtimedwait(SIGNALS, _POLL) if self._workers else None
             if found is not None and found.si_signo == signal.SIGTERM:
                 for process in self._workers:

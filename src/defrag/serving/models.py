@@ -54,12 +54,17 @@ class ServedModel:
         self._labels = _labels_of(classifier)
         self._features = {word: j for j, word in enumerate(vocabulary or ())}
 
+    @property
+    def n_labels(self) -> int:
+        """Number of labels."""
+        return len(self._labels)
+
     def describe(self) -> dict[str, Any]:
         """Return what a client should know."""
         return {
             "name": self.name,
             "takes": "texts" if self.takes_texts else "rows",
-            "labels": len(self._labels),
+            "labels": self.n_labels,
         }
 
     def warm_up(self) -> None:
@@ -100,7 +105,7 @@ class ServedModel:
         """
         if not checked:
             return []
-        k = min(k, len(self._labels))
+        k = min(k, self.n_labels)
         if isinstance(self.classifier, TextClassifier):
             ids, scores = self.classifier.predict_ids(checked, k=k)
         else:
@@ -119,7 +124,7 @@ class ServedModel:
         else:
             point = self._matrix([self._row(given)])
         if label is None:
-            k = min(k, len(self._labels))
+            k = min(k, self.n_labels)
             return self.classifier.explain(point, k=k)
         try:
             return Explanations([self.classifier.explain(point, label)])
