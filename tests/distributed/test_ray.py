@@ -126,7 +126,9 @@ def test_prediction_in_parts(data, tmp_path):
         assert predict_ray(tmp_path / "texts", [texts[:2], texts[2:]], tmp_path / "t", k=1) == 4
         parts = sorted((tmp_path / "t").glob("part-*"))
         rows = [json.loads(line) for part in parts for line in part.read_text().splitlines()]
-        assert [row["labels"] for row in rows] == named.predict_topk(texts, k=1)[0].tolist()
+        names, scores = named.predict_topk(texts, k=1)
+        assert [row["labels"] for row in rows] == names.tolist()
+        assert np.array_equal([row["scores"] for row in rows], scores.astype(str).astype(float))
     finally:
         ray.shutdown()
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from defrag.classifiers._label_names import label_names
-from defrag.cli._rankings import json_lines, name_lines, named
-from defrag.io.predictions import format_ranking
+from defrag.cli._rankings import name_lines, named
+from defrag.io.predictions import format_ranking, json_lines
 from defrag.text import TextClassifier
 
 if TYPE_CHECKING:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from defrag._progress import progress_pulse
-from defrag.cli._rankings import json_lines, name_lines
+from defrag.cli._rankings import name_lines
+from defrag.io.predictions import json_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -24,7 +24,7 @@ from defrag.cli._data import (
     form_of_name,
 )
 from defrag.cli._loading import load_classifier
-from defrag.cli._rankings import json_lines, name_lines, named
+from defrag.cli._rankings import name_lines, named
 from defrag.cli._ray_prediction import BlockLines
 from defrag.cli._targets import check_targets
 from defrag.cli._text_prediction import TextRanking, text_blocks
@@ -34,7 +34,7 @@ from defrag.io.atomic import atomic_writer
 from defrag.io.blocks import RowBlocks, cut_rows
 from defrag.io.corpora import CorpusOptions, open_corpus
 from defrag.io.files import display_name, open_input
-from defrag.io.predictions import format_ranking
+from defrag.io.predictions import format_ranking, json_lines
 from defrag.io.svmlight import read_svmlight
 from defrag.text import TextClassifier
 

@@ -14,7 +14,7 @@ from defrag._progress import progress_pulse
 from defrag.distributed._ray import connected
 from defrag.exceptions import DataWarning
 from defrag.io.atomic import atomic_writer
-from defrag.io.predictions import format_ranking
+from defrag.io.predictions import format_ranking, json_lines
 from defrag.persistence import load
 from defrag.text import TextClassifier
 
@@ -134,10 +134,7 @@ def _lines_of(k: int) -> Callable[[Any, Any], Iterable[bytes]]:
         if not isinstance(model, TextClassifier):
             return format_ranking(labels, scores, model.n_labels_)
         rows = [[name for name in row if name] for row in labels.tolist()]
-        return (
-            json.dumps({"labels": row, "scores": values[: len(row)].tolist()}).encode() + b"\n"
-            for row, values in zip(rows, scores, strict=True)
-        )
+        return (f"{line}\n".encode() for line in json_lines(rows, scores))
 
     return to_lines
 

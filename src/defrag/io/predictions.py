@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import json
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
@@ -15,11 +16,20 @@ from defrag.io.files import open_input
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from numpy.typing import NDArray
+
     from defrag.io.files import InputStream, PathLike
     from defrag.io.limits import ReadLimits
     from defrag.typing import Csr, Floats, Ids, MatrixLike
 
-__all__ = ["format_ranking", "parse_predictions", "read_predictions", "write_predictions"]
+__all__ = [
+    "format_ranking",
+    "json_lines",
+    "parse_predictions",
+    "read_predictions",
+    "short_floats",
+    "write_predictions",
+]
 
 
 def read_predictions(
@@ -138,6 +148,32 @@ def format_ranking(labels: Ids, scores: Floats, n_labels: int) -> Iterator[bytes
     ranked = sparse.csr_array((scores[found], labels[found], indptr), shape=shape)
     no_labels = sparse.csr_array(np.zeros((len(labels), 0), dtype=np.float32))
     yield from _native.format_rows(ranked, no_labels, layout="features")
+
+
+def json_lines(rows: list[list[Any]], scores: Floats) -> Iterator[str]:
+    """Yield one JSON object per point: ``{"labels": [...], "scores": [...]}``.
+
+    Parameters
+    ----------
+    rows : list of lists
+        Names or ids of the labels of each point, best first.
+    scores : ndarray of float32, shape (n, k)
+        Their scores; those beyond the labels of a point are left out.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from defrag.io.predictions import json_lines
+    >>> list(json_lines([["a", "b"]], np.float32([[0.9, 0.1, 0]])))
+    ['{"labels": ["a", "b"], "scores": [0.9, 0.1]}']
+    """
+    for labels, values in zip(rows, short_floats(scores), strict=True):
+        yield json.dumps({"labels": labels, "scores": values[: len(labels)].tolist()})
+
+
+def short_floats(scores: Floats) -> NDArray[np.float64]:
+    """Return doubles that print with as few digits as the floats."""
+    return scores.astype(str).astype(np.float64)
 
 
 def _check_scores(scores: MatrixLike) -> Csr:
