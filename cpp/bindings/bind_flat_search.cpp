@@ -10,18 +10,25 @@ using namespace defrag;
 
 namespace {
 
-/// A one-vs-rest model as Python keeps it, with one of two types of outputs.
+/// A one-vs-rest model as Python keeps it, with one of two types of outputs, and weights as
+/// training makes them or as a model file has them.
 template <class Output>
 struct FlatArrays : Attributes {
     static constexpr auto kType = nb::detail::const_name("defrag._native.FlatWeights");
-    static constexpr const char* kNames[] = {"feature_ptr", "outputs", "weights",
-                                             "bias",        "labels",  "by_bias"};
-    std::tuple<Array<std::int64_t>, Array<Output>, Array<float>, Array<float>, Array<std::int32_t>,
+    static constexpr const char* kNames[] = {"feature_ptr", "outputs", "bias", "labels", "by_bias"};
+    std::tuple<Array<std::int64_t>, Array<Output>, Array<float>, Array<std::int32_t>,
                Array<std::int32_t>>
         arrays;
+    AnyArray weights;
+    std::optional<Array<float>> scales;
+
+    bool load_more(nb::handle source, nb::detail::cleanup_list* cleanup) {
+        return load_array(source.attr("weights"), 0, cleanup, weights) &&
+               load_array(source.attr("scales"), 0, cleanup, scales);
+    }
 
     FlatModel<Output> view() const {
-        const auto& [feature_ptr, outputs, weights, bias, labels, by_bias] = arrays;
+        const auto& [feature_ptr, outputs, bias, labels, by_bias] = arrays;
         FlatModel<Output> model;
         model.n_features = n_items(feature_ptr) - 1;
         model.n_outputs = n_items(bias);
@@ -32,7 +39,15 @@ struct FlatArrays : Attributes {
                 "labels, bias and by_bias must have one entry per output");
         model.feature_ptr = feature_ptr.data();
         model.outputs = outputs.data();
-        model.weights = weights.data();
+        model.floats.values = items_as<float>(weights);
+        model.halves.values = items_as<std::uint16_t>(weights);
+        model.bytes.values = items_as<std::int8_t>(weights);
+        require(model.floats.values != nullptr || model.halves.values != nullptr ||
+                    model.bytes.values != nullptr,
+                "weights must be of float32, int8 or uint16, the bits of float16");
+        require(model.bytes.values == nullptr || (scales && n_items(*scales) == model.n_features),
+                "weights of int8 must have a scale per feature");
+        model.scales = pointer(scales);
         model.bias = bias.data();
         model.labels = labels.data();
         model.by_bias = by_bias.data();

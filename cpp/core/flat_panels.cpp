@@ -81,13 +81,14 @@ class PanelRanker {
             std::fill(lines[k], lines[k] + kLanes, 0.0F);
         }
         if (slot == 0) return;  // that of the bias, which the margins begin with
-        const std::int64_t last = model_.feature_ptr[rows_.feature(slot) + 1];
-        std::int64_t e = next_[slot];
-        for (; e < last && model_.outputs[e] < end; ++e) {
-            const std::int64_t place = model_.outputs[e] - begin;
-            lines[place / kLanes][place % kLanes] = model_.weights[e];
-        }
-        next_[slot] = e;
+        const std::int64_t feature = rows_.feature(slot);
+        next_[slot] = model_.for_each_while(feature, next_[slot], model_.feature_ptr[feature + 1],
+                                            [&](std::int64_t output, float weight) {
+                                                const std::int64_t place = output - begin;
+                                                if (output < end)
+                                                    lines[place / kLanes][place % kLanes] = weight;
+                                                return output < end;
+                                            });
     }
 
     /// Adds every row's weights to the biases, and offers the outputs to the row's best.

@@ -44,10 +44,9 @@ class RowRanker {
     void rank_all(const CsrView& X, std::int64_t row) {
         for (std::int64_t p = X.begin(row); p < X.end(row); ++p) {
             const float value = X.data[p];
-            const std::int64_t end = model_.feature_ptr[X.indices[p] + 1];
-            for (std::int64_t e = model_.feature_ptr[X.indices[p]]; e < end; ++e) {
-                margins_[model_.outputs[e]] += model_.weights[e] * value;
-            }
+            model_.for_each(X.indices[p], [&](std::int64_t output, float weight) {
+                margins_[output] += weight * value;
+            });
         }
         if (k_ > kKeptInOrder) {
             found_.clear();
@@ -67,14 +66,12 @@ class RowRanker {
         std::int64_t n_touched = 0;
         for (std::int64_t p = X.begin(row); p < X.end(row); ++p) {
             const float value = X.data[p];
-            const std::int64_t end = model_.feature_ptr[X.indices[p] + 1];
-            for (std::int64_t e = model_.feature_ptr[X.indices[p]]; e < end; ++e) {
-                const auto output = static_cast<std::int32_t>(model_.outputs[e]);
-                touched_[n_touched] = output;
+            model_.for_each(X.indices[p], [&](std::int64_t output, float weight) {
+                touched_[n_touched] = static_cast<std::int32_t>(output);
                 n_touched += last_row_[output] != row ? 1 : 0;
                 last_row_[output] = row;
-                margins_[output] += model_.weights[e] * value;
-            }
+                margins_[output] += weight * value;
+            });
         }
         found_.clear();
         for (std::int64_t t = 0; t < n_touched; ++t) collect(touched_[t]);

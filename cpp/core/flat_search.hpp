@@ -6,22 +6,58 @@
 #include "core/csr.hpp"
 #include "core/parallel.hpp"
 #include "core/ranking.hpp"
+#include "core/stored_weights.hpp"
 
 namespace defrag {
 
 /// The classifiers of all labels side by side, over memory that somebody else owns: for every
 /// feature the outputs that have a weight for it, in order. Output o stands for labels[o];
-/// labels rise, so that outputs and labels have one order.
+/// labels rise, so that outputs and labels have one order. Weights are as training makes them or
+/// as a model file stores them.
 template <class Output>
 struct FlatModel {
     std::int64_t n_features = 0;
     std::int64_t n_outputs = 0;
     const std::int64_t* feature_ptr = nullptr;
     const Output* outputs = nullptr;
-    const float* weights = nullptr;
+    /// One of the three. Bytes have a scale per feature.
+    FloatWeights floats;
+    HalfWeights halves;
+    ByteWeights bytes;
+    const float* scales = nullptr;
     const float* bias = nullptr;
     const std::int32_t* labels = nullptr;
     const std::int32_t* by_bias = nullptr;  // all outputs by falling bias, then rising
+
+    /// Calls visit(output, weight) for the entries [first, last) of a feature, in order, until it
+    /// returns false; returns the first entry that was not taken.
+    template <class Visit>
+    std::int64_t for_each_while(std::int64_t feature, std::int64_t first, std::int64_t last,
+                                Visit visit) const {
+        if (floats.values != nullptr) return loop(first, last, floats, 1.0F, visit);
+        if (halves.values != nullptr) return loop(first, last, halves, 1.0F, visit);
+        return loop(first, last, bytes, scales[feature], visit);
+    }
+
+    /// Calls visit(output, weight) for all entries of a feature, in order.
+    template <class Visit>
+    void for_each(std::int64_t feature, Visit visit) const {
+        for_each_while(feature, feature_ptr[feature], feature_ptr[feature + 1],
+                       [&](std::int64_t output, float weight) {
+                           visit(output, weight);
+                           return true;
+                       });
+    }
+
+ private:
+    template <class Weights, class Visit>
+    std::int64_t loop(std::int64_t first, std::int64_t last, const Weights& weights, float scale,
+                      Visit& visit) const {
+        for (; first < last; ++first) {
+            if (!visit(static_cast<std::int64_t>(outputs[first]), weights.get(first, scale))) break;
+        }
+        return first;
+    }
 };
 
 /// The best labels of every row by margin w.x + bias, exactly, with the scores

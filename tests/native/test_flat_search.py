@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from defrag._native import FlatWeights, flat_search
+from defrag.persistence.codecs._weight_values import pack_values, unpack_values
 from tests.oracles.flat_search import rank_all_labels
 
 
@@ -139,3 +141,54 @@ def test_the_ranking_by_bias_is_no_part_of_the_model():
     assert "by_bias" in vars(model)
     assert pickle.dumps(model) == fresh
     assert "by_bias" not in vars(pickle.loads(fresh))  # noqa: S301 - our own bytes
+
+
+def stored(model, weight_type):
+    """Return a model as a file has it, and the same with its weights widened beforehand."""
+    arrays = pack_values(model.weights, model.feature_ptr, weight_type)
+    wide = unpack_values(arrays, model.feature_ptr)
+    weights = arrays["weights"]
+    if weight_type == "float16":
+        weights = weights.view(np.uint16)
+    others = model.labels, model.feature_ptr, model.outputs
+    small = FlatWeights(*others, weights, model.bias, arrays.get("scales"))
+    return small, FlatWeights(*others, wide, model.bias)
+
+
+@pytest.mark.parametrize("weight_type", ["float32", "float16", "int8"])
+@pytest.mark.parametrize("outputs", [np.uint16, np.int32])
+@pytest.mark.parametrize(("n_rows", "density"), [(60, 0.7), (9, 0.7), (9, 0.02)])
+def test_stored_weights_give_the_bits_of_widened_ones(weight_type, outputs, n_rows, density):
+    model = make_model(40, 300, density, 5, outputs)
+    rng = np.random.default_rng(0)
+    uneven = rng.normal(size=len(model.weights)).astype(np.float32)  # every rounding counts
+    model = FlatWeights(model.labels, model.feature_ptr, model.outputs, uneven, model.bias)
+    small, wide = stored(model, weight_type)
+    X = make_rows(n_rows, 40, 0.5, 1)
+    assert small.widened().tobytes() == wide.weights.tobytes()
+    assert (small.by_output != wide.by_output).nnz == 0
+    expected = rank_all_labels(wide, X, 5)
+    for threads in (1, 2):
+        found = flat_search(small, X, k=5, n_threads=threads)
+        same = flat_search(wide, X, k=5, n_threads=threads)
+        assert found[0].tobytes() == same[0].tobytes()
+        assert found[1].tobytes() == same[1].tobytes()
+        np.testing.assert_array_equal(found[0], expected[0])
+    features = np.repeat(np.arange(40), np.diff(model.feature_ptr))
+    places = np.arange(len(uneven))
+    assert small.weights_at(places, features).tobytes() == wide.weights.tobytes()
+
+
+def test_stored_weights_that_do_not_fit_are_refused():
+    model = make_model(6, 9, 0.8, 0)
+    small, _ = stored(model, "int8")
+    X = make_rows(2, 6, 0.5, 0)
+    flat_search(small, X, k=1)
+    for change, message in (
+        ({"scales": None}, "weights of int8 must have a scale per feature"),
+        ({"scales": small.scales[:-1]}, "weights of int8 must have a scale per feature"),
+        ({"weights": small.weights.astype(np.float64)}, "weights must be of float32, int8 or"),
+        ({"weights": small.weights[:-1]}, "outputs and weights must fit"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            flat_search(replace(small, **change), X, k=1)

@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from defrag import LabelTree
-from defrag._native import LabelTreeArrays, LabelTreeWeights
+from defrag import DiSMEC, LabelTree
+from defrag._native import FlatWeights, LabelTreeArrays, LabelTreeWeights
 from defrag.classifiers.label_trees._base import TrainedTree
 
 pytestmark = pytest.mark.skipif(
@@ -80,26 +80,46 @@ def large_tree(seed):
     return TrainedTree(tree, weights)
 
 
+def large_flat_weights(seed):
+    """Make one-vs-rest classifiers of 40,000 labels with about 150 weights per feature."""
+    draw = np.random.default_rng(seed)
+    n_labels = 40_000
+    sizes = draw.integers(100, 200, N_FEATURES)
+    ends = np.cumsum(sizes)
+    outputs = np.arange(ends[-1]) - np.repeat(ends - sizes, sizes)
+    return FlatWeights(
+        labels=np.arange(n_labels, dtype=np.int32),
+        feature_ptr=np.append(0, ends).astype(np.int64),
+        outputs=(outputs * (n_labels // 200)).astype(np.uint16),
+        weights=draw.standard_normal(ends[-1], dtype=np.float32),
+        bias=np.full(n_labels, -1, dtype=np.float32),
+    )
+
+
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
     folder = tmp_path_factory.mktemp("models")
     rows = np.eye(9, dtype=np.float32)
-    model = LabelTree(random_state=0).fit(rows, np.eye(9))
-    model.save(folder / "small")
-    model.trees_ = [large_tree(0)]
-    model.n_features_in_, model.n_labels_ = N_FEATURES, 100 * N_LEAVES
-    model.dense_answers_ = False
-    for weights in ("float32", "float16", "int8"):
-        model.save(folder / weights, weights=weights)
+    tree, flat = LabelTree(random_state=0).fit(rows, np.eye(9)), DiSMEC().fit(rows, np.eye(9))
+    tree.save(folder / "small tree")
+    flat.save(folder / "small flat")
+    tree.trees_, flat.weights_ = [large_tree(0)], large_flat_weights(0)
+    tree.n_labels_, flat.n_labels_ = 100 * N_LEAVES, len(flat.weights_.labels)
+    for name, model in (("tree", tree), ("flat", flat)):
+        model.n_features_in_, model.dense_answers_ = N_FEATURES, False
+        for weights in ("float32", "float16", "int8"):
+            model.save(folder / f"{weights} {name}", weights=weights)
     return folder
 
 
+@pytest.mark.parametrize("kind", ["tree", "flat"])
 @pytest.mark.parametrize("weights", ["float32", "float16", "int8"])
-def test_a_mapped_label_tree_needs_little_memory_of_its_own(weights, files):
+def test_a_mapped_model_needs_little_memory_of_its_own(weights, kind, files):
+    path = files / f"{weights} {kind}"
     if weights == "float32":
-        assert (files / weights).stat().st_size > MODEL_BYTES
+        assert path.stat().st_size > MODEL_BYTES
     done = subprocess.run(
-        [sys.executable, "-c", MEASURE, str(files / "small"), str(files / weights)],
+        [sys.executable, "-c", MEASURE, str(files / f"small {kind}"), str(path)],
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
         capture_output=True,
         text=True,

@@ -45,4 +45,4 @@ def weights_of(flat: FlatWeights, outputs: NDArray[np.int64], features: Ids) -> 
         low, high = np.where(before, middle + 1, low), np.where(before, high, middle)
     place = np.minimum(low, last)
     found = (low < end) & (flat.outputs[place] == wanted)
-    return np.where(found, flat.weights[place].astype(np.float64), 0.0)
+    return np.where(found, flat.weights_at(place, features).astype(np.float64), 0.0)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from defrag._native import FlatWeights
 from defrag.persistence._schema import Array, Part
 from defrag.persistence._weight_checks import check_flat_weights
-from defrag.persistence.codecs._weight_values import WEIGHT_TYPES, pack_values, unpack_values
+from defrag.persistence.codecs._weight_values import WEIGHT_TYPES, pack_values
 from defrag.persistence.codecs.classifiers import ClassifierCodec
 
 if TYPE_CHECKING:
@@ -39,19 +41,21 @@ class OneVsRestCodec(ClassifierCodec):
         flat = model.weights_
         for name in ("labels", "feature_ptr", "outputs", "bias"):
             part.arrays[name] = getattr(flat, name)
-        part.arrays |= pack_values(flat.weights, flat.feature_ptr, options.weights)
+        part.arrays |= pack_values(flat.widened(), flat.feature_ptr, options.weights)
         return part
 
     def decode(self, part: Part) -> Any:
-        """Check the weights and return the classifier; float32 weights stay mapped."""
+        """Check the weights and return the classifier, whose arrays stay mapped."""
         model = super().decode(part)
         check_flat_weights(part, model.n_labels_, model.n_features_in_)
         arrays = part.arrays
+        weights = arrays["weights"]
         model.weights_ = FlatWeights(
             labels=arrays["labels"],
             feature_ptr=arrays["feature_ptr"],
             outputs=arrays["outputs"],
-            weights=unpack_values(arrays, arrays["feature_ptr"]),
+            weights=weights.view(np.uint16) if weights.dtype == np.float16 else weights,
             bias=arrays["bias"],
+            scales=arrays.get("scales"),
         )
         return model
