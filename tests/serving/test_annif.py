@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
+import lzma
 from datetime import datetime, timezone
 
 import pytest
@@ -10,6 +12,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from defrag import LabelTree, TextClassifier
+from defrag.exceptions import FormatError
+from defrag.io import ReadLimits
 from tests.data import make_data
 
 pytest.importorskip("starlette", reason="starlette is not installed (extra 'serve')")
@@ -229,11 +233,39 @@ def test_vocabularies_are_read_in_both_forms(tmp_path):
         ("a.tsv", b"<ex:a>\tA\nex:b\tB\n", r"a\.tsv:2: must be <uri>, a tab and a name"),
         ("a.tsv", b"<ex:a>\n", r"a\.tsv:1: must be <uri>"),
         ("a.tsv", b"\n", r"a\.tsv: has no subjects"),
-        ("a.tsv", b"<ex:a>\t\xff\n", r"a\.tsv: is not UTF-8"),
+        ("a.tsv", b"<ex:a>\t\xff\n", r"a\.tsv:1: invalid UTF-8 at byte 7 of the line"),
+        (
+            "a.tsv.gz",
+            gzip.compress(b"<ex:a>\tA\nex:b\tB\n", mtime=0),
+            r"a\.tsv\.gz:2: must be <uri>",
+        ),
+        (
+            "a.tsv.gz",
+            gzip.compress(b"<ex:a>\tA\n", mtime=0)[:-9],
+            "the compressed data are truncated",
+        ),
         ("a.csv", b"uri,label_fi\n", r"a\.csv:1: must have the columns uri and label_en"),
+        ("a.csv", b"", r"a\.csv:1: must have the columns uri and label_en"),
+        ("a.csv", b"uri,label_en\nex:a,A\n\nex:b\n", r"a\.csv:4: 1 columns, but .* has 2"),
+        ("a.csv", b'uri,label_en\nex:a,"A\n', r"a\.csv:2: a quoted field does not end"),
+        ("a.csv", b"uri,label_en\nex:a,\n", r"a\.csv: has no subjects"),
     ],
 )
 def test_other_vocabularies_are_refused(tmp_path, name, content, message):
     (tmp_path / name).write_bytes(content)
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(FormatError, match=message):
         read_vocabulary(str(tmp_path / name), "en")
+
+
+def test_compressed_vocabularies_are_read_within_bounds(tmp_path):
+    lines, table = tmp_path / "a.tsv.xz", tmp_path / "b.csv.gz"
+    lines.write_bytes(lzma.compress(b"<ex:a>\tYksi\n"))
+    found = read_vocabulary(str(lines))
+    assert (found.name, found.subjects) == ("a", {"ex:a": ("Yksi", None)})
+    table.write_bytes(gzip.compress(b'uri,label_fi\r\nex:a,"Yksi, ""1"""\r\n'))
+    found = read_vocabulary(str(table))
+    assert (found.name, found.language) == ("b", "fi")
+    assert found.subjects == {"ex:a": ('Yksi, "1"', None)}
+    lines.write_bytes(lzma.compress(b"<ex:a>\tYksi\n" * 10_000))
+    with pytest.raises(FormatError, match=r"a\.tsv\.xz: expands to more than 100000 bytes"):
+        read_vocabulary(str(lines), limits=ReadLimits(max_bytes=100_000))

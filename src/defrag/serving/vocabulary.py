@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
-import csv
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+from defrag.exceptions import FormatError
+from defrag.io.corpora import csv_records, numbered_lines, shown
+from defrag.io.files import display_name, open_input, without_compression
+
+if TYPE_CHECKING:
+    from defrag.io.files import InputStream
+    from defrag.io.limits import ReadLimits
 
 __all__ = ["Subject", "Vocabulary", "read_vocabulary"]
 
@@ -39,7 +46,9 @@ class Vocabulary:
     subjects: dict[str, Subject]
 
 
-def read_vocabulary(path: str, language: str | None = None) -> Vocabulary:
+def read_vocabulary(
+    path: str, language: str | None = None, *, limits: ReadLimits | None = None
+) -> Vocabulary:
     """Read a vocabulary in one of Annif's forms.
 
     Parameters
@@ -47,50 +56,56 @@ def read_vocabulary(path: str, language: str | None = None) -> Vocabulary:
     path : str
         Lines ``<uri><TAB>name`` with an optional notation behind another tab, or, if it ends
         with ``.csv``, a table with the columns ``uri``, ``label_fi`` (or another language) and
-        optionally ``notation``.
+        optionally ``notation``. Either may be compressed.
     language : str, optional
         The language of the names. Default: of a table, that of the first column of names;
         otherwise ``und``.
+    limits : ReadLimits, optional
+        Bounds of what reading may cost.
 
     Raises
     ------
-    ValueError
+    FormatError
         If the file is in neither form, with its line.
     """
-    try:
-        text = Path(path).read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{path}: is not UTF-8") from error
-    if path.endswith(".csv"):
-        language, subjects = _table(path, text, language)
-    else:
-        subjects = _lines(path, text)
+    plain = without_compression(path)
+    with open_input(path, limits) as stream:
+        if plain.endswith(".csv"):
+            language, subjects = _table(stream, language)
+        else:
+            subjects = _lines(stream)
     if not subjects:
-        raise ValueError(f"{path}: has no subjects")
-    return Vocabulary(Path(path).stem, language or UNDETERMINED, subjects)
+        raise FormatError(display_name(path), "has no subjects")
+    return Vocabulary(Path(plain).stem, language or UNDETERMINED, subjects)
 
 
-def _lines(path: str, text: str) -> dict[str, Subject]:
+def _lines(stream: InputStream) -> dict[str, Subject]:
     subjects = {}
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in numbered_lines(stream):
         if not line.strip():
             continue
         uri, *others = line.split("\t")
         if not (uri.startswith("<") and uri.endswith(">") and uri[1:-1] and others):
-            raise ValueError(f"{path}:{number}: must be <uri>, a tab and a name, got {line!r:.60}")
+            rule = f"must be <uri>, a tab and a name, got {shown(line)!r}"
+            raise FormatError(stream.name, rule, number)
         notation = others[1].strip() if len(others) > 1 else ""
         subjects[uri[1:-1]] = Subject(others[0].strip(), notation or None)
     return subjects
 
 
-def _table(path: str, text: str, language: str | None) -> tuple[str, dict[str, Subject]]:
-    rows = csv.DictReader(text.splitlines())
-    columns = [name for name in rows.fieldnames or () if name.startswith("label_")]
+def _table(stream: InputStream, language: str | None) -> tuple[str, dict[str, Subject]]:
+    records = csv_records(stream)
+    first, header = next(records, (1, []))
+    columns = [name for name in header if name.startswith("label_")]
     wanted = f"label_{language}" if language else next(iter(columns), "label_")
-    if "uri" not in (rows.fieldnames or ()) or wanted not in columns:
-        raise ValueError(f"{path}:1: must have the columns uri and {wanted}")
+    if "uri" not in header or wanted not in columns:
+        raise FormatError(stream.name, f"must have the columns uri and {wanted}", first)
     subjects = {}
-    for row in rows:
+    for number, fields in records:
+        if len(fields) != len(header):
+            rule = f"{len(fields)} columns, but the header has {len(header)}"
+            raise FormatError(stream.name, rule, number)
+        row = dict(zip(header, fields, strict=True))
         if row["uri"] and row[wanted]:  # a subject without a name is a deprecated one
             subjects[row["uri"]] = Subject(row[wanted], row.get("notation") or None)
     return wanted.removeprefix("label_"), subjects

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from defrag.io.corpora._documents import CorpusOptions, Document, numbered_lines, shown
 from defrag.io.corpora._formats import CORPUS_FORMS, Corpus, CorpusForm, corpus_form, open_corpus
+from defrag.io.corpora._tables import csv_records
 
 __all__ = [
     "CORPUS_FORMS",
@@ -12,6 +13,7 @@ __all__ = [
     "CorpusOptions",
     "Document",
     "corpus_form",
+    "csv_records",
     "numbered_lines",
     "open_corpus",
     "shown",

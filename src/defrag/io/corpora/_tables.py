@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from defrag.io.files import InputStream
 
-__all__ = ["read_csv", "read_tsv", "split_uris"]
+__all__ = ["csv_records", "read_csv", "read_tsv", "split_uris"]
 
 _QUOTED = re.compile(r'"([^"]*(?:""[^"]*)*)"(?=,|\Z)')
 _PLAIN = re.compile(r"[^,]*")
@@ -29,7 +29,7 @@ _URIS = "subject_uris"
 
 def read_csv(stream: InputStream, options: CorpusOptions) -> Iterator[Document]:
     """Yield the documents of a comma-separated table."""
-    return _read(stream, options, _csv_records(stream))
+    return _read(stream, options, csv_records(stream))
 
 
 def read_tsv(stream: InputStream, options: CorpusOptions) -> Iterator[Document]:
@@ -129,7 +129,7 @@ def _only_name(field: str) -> list[str]:
     return [field] if field else []
 
 
-def _csv_records(stream: InputStream) -> Iterator[tuple[int, list[str]]]:
+def csv_records(stream: InputStream) -> Iterator[tuple[int, list[str]]]:
     """Yield the records of a comma-separated file with the numbers of their first lines."""
     pending: list[str] = []
     first = 0
