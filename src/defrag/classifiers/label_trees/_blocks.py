@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,11 +13,11 @@ from defrag._native import LabelTreeArrays, LabelTreeWeights
 from defrag.classifiers._cost import LANES
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
-    from defrag.typing import Offsets
+    from defrag.typing import Floats, Ids, Offsets
 
 __all__ = ["block_costs", "blocks_of_nodes", "join_blocks", "node_blocks"]
 
@@ -69,7 +72,7 @@ def node_blocks(tree: LabelTreeArrays, first: int, last: int) -> Offsets:
 def join_blocks(
     tree: LabelTreeArrays, parts: Sequence[tuple[Offsets, LabelTreeWeights]]
 ) -> LabelTreeWeights:
-    """Return the classifiers of a tree.
+    """Return the classifiers of a tree: a copy, but for nodes that come from several parts.
 
     Parameters
     ----------
@@ -78,37 +81,83 @@ def join_blocks(
     parts : sequence of (ndarray, LabelTreeWeights)
         Rows of :func:`node_blocks` and their classifiers, in order; every block once.
     """
-    blocks = np.concatenate([rows for rows, _ in parts])
-    if len(parts) == 1 and len(blocks) == len(tree.begin):
+    if len(parts) == 1:
         return parts[0][1]
-    node_of_item = blocks[:, 0]
-    n_features = np.concatenate([np.diff(one.feature_ptr) for _, one in parts])
-    features = np.concatenate([one.features for _, one in parts])
-    sizes = np.concatenate([np.diff(one.entry_ptr) for _, one in parts])
-    outputs = np.concatenate([one.outputs for _, one in parts])
-    weights = np.concatenate([one.weights for _, one in parts])
-    nodes = np.repeat(node_of_item, n_features)
-    if len(node_of_item) > len(tree.begin):  # a node comes from several parts
-        order = np.lexsort((features, nodes))  # stable: blocks of a feature stay in order
-        starts = (np.cumsum(sizes) - sizes)[order]
-        nodes, features, sizes = nodes[order], features[order], sizes[order]
-        shift = np.repeat(starts - (np.cumsum(sizes) - sizes), sizes)
-        entries = np.arange(len(outputs)) + shift
-        outputs, weights = outputs[entries], weights[entries]
-        new = np.append(True, (np.diff(nodes) != 0) | (np.diff(features) != 0))[: len(nodes)]
-        firsts = np.flatnonzero(new)
-        sizes = np.add.reduceat(sizes, firsts) if len(firsts) else sizes
-        nodes, features = nodes[firsts], features[firsts]
-    counts = np.bincount(nodes, minlength=len(tree.begin))
+    runs = [
+        one
+        for cut, group in groupby(_runs(parts), key=itemgetter(0))
+        for one in _merged([run for _, run in group], cut=cut is not None)
+    ]
     return LabelTreeWeights(
-        feature_ptr=_offsets(counts),
-        features=features,
-        entry_ptr=_offsets(sizes),
-        outputs=outputs,
-        weights=weights,
+        feature_ptr=_offsets(np.concatenate([one.n_features for one in runs])),
+        features=np.concatenate([one.features for one in runs]),
+        entry_ptr=_offsets(np.concatenate([one.sizes for one in runs])),
+        outputs=np.concatenate([one.outputs for one in runs]),
+        weights=np.concatenate([one.weights for one in runs]),
         bias_ptr=_offsets(n_outputs(tree)),
         bias=np.concatenate([one.bias for _, one in parts]),
     )
+
+
+@dataclass(frozen=True)
+class _Run:
+    """Consecutive nodes: features per node, the features, entries of each, and the entries."""
+
+    n_features: NDArray[np.int64]
+    features: Ids
+    sizes: NDArray[np.int64]
+    outputs: NDArray[np.uint16]
+    weights: Floats
+
+
+def _runs(
+    parts: Sequence[tuple[Offsets, LabelTreeWeights]],
+) -> Iterator[tuple[int | None, _Run]]:
+    """Yield the nodes of parts in order: the first and the last alone, with their numbers.
+
+    Only these can be cut between parts.
+    """
+    for rows, one in parts:
+        n = len(rows)
+        yield int(rows[0, 0]), _run(one, 0, 1)
+        if n > 2:
+            yield None, _run(one, 1, n - 1)
+        if n > 1:
+            yield int(rows[n - 1, 0]), _run(one, n - 1, n)
+
+
+def _run(one: LabelTreeWeights, first: int, last: int) -> _Run:
+    begin, end = one.feature_ptr[first], one.feature_ptr[last]
+    entries = slice(one.entry_ptr[begin], one.entry_ptr[end])
+    return _Run(
+        n_features=np.diff(one.feature_ptr[first : last + 1]),
+        features=one.features[begin:end],
+        sizes=np.diff(one.entry_ptr[begin : end + 1]),
+        outputs=one.outputs[entries],
+        weights=one.weights[entries],
+    )
+
+
+def _merged(runs: list[_Run], *, cut: bool) -> list[_Run]:
+    """Return runs as they are, or one node in place of its parts if it is ``cut``."""
+    if not cut or len(runs) == 1:
+        return runs
+    features = np.concatenate([one.features for one in runs])
+    sizes = np.concatenate([one.sizes for one in runs])
+    order = np.argsort(features, kind="stable")  # blocks of a feature stay in order
+    starts = (np.cumsum(sizes) - sizes)[order]
+    features, sizes = features[order], sizes[order]
+    entries = np.arange(sizes.sum()) + np.repeat(starts - (np.cumsum(sizes) - sizes), sizes)
+    firsts = np.flatnonzero(np.append(True, np.diff(features) != 0)[: len(features)])
+    return [
+        _Run(
+            n_features=np.array([len(firsts)]),
+            features=features[firsts],
+            sizes=np.add.reduceat(sizes, firsts) if len(firsts) else sizes,
+            outputs=np.concatenate([one.outputs for one in runs])[entries],
+            weights=np.concatenate([one.weights for one in runs])[entries],
+        )
+    ]
 
 
 def _offsets(sizes: NDArray[np.int64]) -> Offsets:
