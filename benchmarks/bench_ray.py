@@ -11,11 +11,14 @@ say little. Ray listens on the loopback interface and ends with the script.
 from __future__ import annotations
 
 import argparse
+import contextlib
+import os
 import sys
 import tempfile
 import time
 from pathlib import Path
 
+import numpy as np
 import ray
 
 import common  # noqa: F401 - says where the data sets are
@@ -27,10 +30,32 @@ from synthetic import power_law
 ROWS_PER_BLOCK = 20_000
 
 
-def seconds(work) -> float:  # noqa: ANN001 - a callable without arguments
-    start = time.perf_counter()
+def seconds(work) -> np.ndarray:  # noqa: ANN001 - a callable without arguments
+    """Return the wall time of a call, and the CPU times of this process, workers and Ray."""
+    before, start = cpu_seconds(), time.perf_counter()
     work()
-    return time.perf_counter() - start
+    return np.array([time.perf_counter() - start, *(cpu_seconds() - before)])
+
+
+def cpu_seconds() -> np.ndarray:
+    """Return the CPU times of this process, of workers, and of the other processes of Ray."""
+    times = np.array([time.process_time(), 0.0, 0.0])
+    parents, found = {}, {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):  # it has ended
+            before, _, after = path.read_text().rpartition(") ")
+            number, name = before.split(" (", 1)
+            fields = after.split()
+            parents[int(number)] = int(fields[1])
+            ticks = int(fields[11]) + int(fields[12])
+            found[int(number)] = name.startswith("ray::"), ticks / os.sysconf("SC_CLK_TCK")
+    for number, (is_worker, used) in found.items():
+        ancestor = number
+        while ancestor in parents and ancestor != os.getpid():
+            ancestor = parents[ancestor]
+        if ancestor == os.getpid() != number:
+            times[1 if is_worker else 2] += used
+    return times
 
 
 def main() -> None:
@@ -66,7 +91,7 @@ def run(X, Y, blocks, folder: Path, options: argparse.Namespace) -> None:  # noq
     flat = DiSMEC(random_state=0, n_jobs=options.cpus)
     fit_ray(DiSMEC(random_state=0), X[:2000], Y[:2000])  # starts the workers
     predict_ray(folder / "model", blocks[:4], folder / "first")
-    times: dict[str, list[float]] = {}
+    times: dict[str, list[np.ndarray]] = {}
     for number in range(options.repeats):
         parts = folder / f"parts-{number}"
         for name, work in {
@@ -76,14 +101,19 @@ def run(X, Y, blocks, folder: Path, options: argparse.Namespace) -> None:  # noq
             "predict_ray": lambda parts=parts: predict_ray(folder / "model", blocks, parts),
         }.items():
             times.setdefault(name, []).append(seconds(work))
-    best = {name: min(found) for name, found in times.items()}
+    best = {name: np.min(found, axis=0) for name, found in times.items()}
+    say = sys.stdout.write
     n_documents = sum(block.shape[0] for block in blocks)
-    sys.stdout.write(
-        f"{X.shape[0]} points, {n_documents} documents, {options.cpus} processors: "
-        + ", ".join(f"{name} {value:.2f} s" for name, value in best.items())
-        + f"; overhead of training {100 * (best['fit_ray'] / best['fit'] - 1):.0f}%, "
-        f"throughput of prediction {best['predict'] / best['predict_ray']:.2f} of local\n"
-    )
+    say(f"{X.shape[0]} points, {n_documents} documents, {options.cpus} processors\n")
+    say("| | wall, s | CPU of this process, s | of workers, s | of Ray, s |\n")
+    say("|---|---|---|---|---|\n")
+    for name, values in best.items():
+        say(f"| {name} | " + " | ".join(f"{value:.2f}" for value in values) + " |\n")
+    for local, word in (("fit", "training"), ("predict", "prediction")):
+        wall = best[f"{local}_ray"][0] / best[local][0]
+        cpu = best[f"{local}_ray"][1:3].sum() / best[local][1]
+        say(f"{word} on Ray: {wall:.2f} of the wall time, {cpu:.2f} of the CPU time")
+        say(f", {1 / wall:.2f} of the throughput\n")
 
 
 if __name__ == "__main__":
