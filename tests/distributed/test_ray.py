@@ -18,6 +18,7 @@ from defrag import DiSMEC, LabelTree, TextClassifier
 from defrag.cli.app import app
 from defrag.distributed import _ray, fit_part, fit_ray, predict_ray
 from defrag.io import write_xmc
+from defrag.io.predictions import format_ranking
 
 ray = pytest.importorskip("ray", reason="Ray is not installed")
 pytestmark = [
@@ -118,7 +119,7 @@ def test_prediction_in_parts(data, tmp_path):
         assert b"".join(found[:4]) == b"".join(joined.splitlines(keepends=True)[:400])
         with pytest.raises(ValueError, match="parts of another prediction"):
             predict_ray(path, blocks, again, k=3)
-        with pytest.raises(ValueError, match=r"is not empty and has no prediction\.json"):
+        with pytest.raises(ValueError, match=r"is not empty and has no _prediction\.json"):
             predict_ray(path, blocks, tmp_path)
         texts = ["a red fox", "a white hen", "of the red fox", "hens"]
         named = TextClassifier(random_state=0).fit(texts * 3, [["fox"], ["hen"]] * 6)
@@ -131,6 +132,70 @@ def test_prediction_in_parts(data, tmp_path):
         assert np.array_equal([row["scores"] for row in rows], scores.astype(str).astype(float))
     finally:
         ray.shutdown()
+
+
+def test_prediction_of_parquet(tmp_path):
+    parquet = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed")
+    from pyarrow import table  # noqa: PLC0415 - an extra
+
+    texts = [f"{'a red fox' if i % 3 else 'white hens'} {i}" for i in range(12_345)]
+    model = TextClassifier(random_state=0).fit(texts, [["fox" if i % 3 else "hen"]
+                                                       for i in range(12_345)])  # fmt: skip
+    model.save(tmp_path / "model")
+    (tmp_path / "docs").mkdir()
+    for number, first in enumerate((0, 6_000)):
+        last = 6_000 if number == 0 else len(texts)
+        path = tmp_path / "docs" / f"{number}.parquet"
+        parquet.write_table(table({"body": texts[first:last]}), path)
+    folder = tmp_path / "folder"
+    arguments = ["predict", str(tmp_path / "model"), str(tmp_path / "docs"), "--text-column",
+                 "body", "--top-k", "2", "--ray", "local", "--parquet"]  # fmt: skip
+    ray.init(num_cpus=2, include_dashboard=False, _node_ip_address="127.0.0.1",
+             log_to_driver=False)  # fmt: skip
+    try:
+        done = CliRunner().invoke(app, [*arguments, "--output", str(folder)])
+        assert done.exit_code == 0, done.output
+    finally:
+        ray.shutdown()
+    assert sorted(path.name for path in folder.glob("part-*")) == [
+        "part-000000.parquet",
+        "part-000001.parquet",
+    ]
+    found = parquet.read_table(folder)  # as others read a folder of tables
+    names, scores = model.predict_topk(texts, k=2)
+    assert found.column("row").to_pylist() == list(range(len(texts)))
+    assert found.column("labels").to_pylist() == [[x for x in row if x] for row in names.tolist()]
+    assert found.column("scores").to_pylist()[5] == scores[5].tolist()
+
+
+def test_a_worker_that_is_killed_while_it_predicts(data, tmp_path):
+    X, Y = data
+    LabelTree(random_state=0).fit(X, Y).save(tmp_path / "model")
+    blocks = [X[i : i + 100] for i in range(0, 600, 100)]
+    marker = str(tmp_path / "killed")
+
+    def die_once(model, block, first):
+        if first == 200:
+            try:
+                os.close(os.open(marker, os.O_CREAT | os.O_EXCL))
+                os.kill(os.getpid(), signal.SIGKILL)
+            except FileExistsError:
+                pass  # the second try
+        return format_ranking(*model.predict_topk(block, k=3), model.n_labels_)
+
+    ray.init(num_cpus=2, include_dashboard=False, _node_ip_address="127.0.0.1",
+             log_to_driver=False)  # fmt: skip
+    try:
+        wanted, found = tmp_path / "wanted", tmp_path / "found"
+        assert predict_ray(tmp_path / "model", blocks, wanted, k=3) == 600
+        assert predict_ray(tmp_path / "model", blocks, found, k=3, to_lines=die_once) == 600
+    finally:
+        ray.shutdown()
+    assert Path(marker).exists()
+    for folder in (wanted, found):
+        assert len(list(folder.glob("part-*"))) == 6
+    for path in wanted.glob("part-*"):
+        assert (found / path.name).read_bytes() == path.read_bytes()
 
 
 # In a process of its own, since the patch below must not outlive it.

@@ -58,6 +58,7 @@ HELP = (
     "defrag predict model.safetensors test.txt --output predictions.txt",
     "defrag predict model.safetensors test.txt --top-k 3 --names",
     "defrag predict model.safetensors docs.jsonl --ray local --output folder",
+    "defrag predict model.safetensors docs.parquet --ray local --parquet --output folder",
     "xzcat test.txt.xz | defrag predict model.safetensors - --json | head",
 )
 
@@ -102,13 +103,21 @@ def predict(
             "--output is a folder of parts, and those that exist are kept.",
         ),
     ] = None,
+    parquet: Annotated[
+        bool,
+        typer.Option(
+            "--parquet", help="With --ray, write tables with the columns row, labels and scores."
+        ),
+    ] = False,
 ) -> None:
     """Predict the best labels of points."""
+    if parquet and (ray is None or as_json):
+        raise ValueError("--parquet goes with --ray and without --json")
     if ray is None:
         check_targets({"--output": output}, {"MODEL": model, "DATA": data})
     elif "-" in {output, data}:
         raise ValueError("with --ray, DATA is a file and --output a folder, got -")
-    wanted = BlockLines(top_k, empty.value, names, as_json)
+    wanted = BlockLines(top_k, empty.value, names, as_json, parquet)
     classifier = load_classifier(model, n_jobs)
     corpus = form_of_corpus(data, form, options)
     if isinstance(classifier, TextClassifier):
@@ -180,18 +189,25 @@ def _predict_on_ray(
 ) -> None:
     """Predict the blocks of a data file into a folder, on a cluster: the three places."""
     data, folder, address = places
-    settings = {**vars(lines), "data": [Path(data).name, Path(data).stat().st_size]}
+    settings = {**vars(lines), "data": [Path(data).name, _size(Path(data))]}
     n_points = predict_ray(
         model,
         blocks,
         folder,
         k=lines.k,
+        form="parquet" if lines.parquet else "text",
         to_lines=lines,
         settings=settings,
         address=None if address == "local" else address,
         verbose=True,
     )
     print_message(f"{n_points:,} points in the parts of {escaped(folder)}")
+
+
+def _size(path: Path) -> int:
+    """Return the bytes of a file, or of the files of a folder."""
+    files = path.iterdir() if path.is_dir() else [path]
+    return sum(file.stat().st_size for file in files)
 
 
 def _predict_texts(

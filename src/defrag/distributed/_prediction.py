@@ -8,12 +8,14 @@ import warnings
 import zlib
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
+from defrag._parameters import Choice
 from defrag._progress import progress_pulse
 from defrag.distributed._ray import connected
 from defrag.exceptions import DataWarning
 from defrag.io.atomic import atomic_writer
+from defrag.io.parquet import SUFFIX, load_pyarrow, table_bytes
 from defrag.io.predictions import format_ranking, json_lines
 from defrag.persistence import load
 from defrag.text import TextClassifier
@@ -28,7 +30,11 @@ __all__ = ["predict_ray"]
 # Blocks that wait or run per processor: enough that none is idle, few enough to fit in memory.
 _BLOCKS_PER_CPU = 3
 _RETRIES = 3
-_SETTINGS = "prediction.json"
+# Readers of folders of tables skip names that begin so.
+_SETTINGS = "_prediction.json"
+_FORM_RULE = Choice(("text", "parquet"))
+
+ToLines: TypeAlias = "Callable[[Any, Any, int], Iterable[bytes]]"
 
 
 def predict_ray(
@@ -37,7 +43,8 @@ def predict_ray(
     folder: PathLike,
     *,
     k: int = 5,
-    to_lines: Callable[[Any, Any], Iterable[bytes]] | None = None,
+    form: str = "text",
+    to_lines: ToLines | None = None,
     settings: Mapping[str, Any] | None = None,
     address: str | None = None,
     verbose: bool = False,
@@ -58,10 +65,13 @@ def predict_ray(
         Where the parts are written; it is created if it does not exist.
     k : int, default=5
         Number of labels per point.
+    form : {"text", "parquet"}, default="text"
+        Pairs ``label:score`` as ``write_predictions`` has them, without a header, and for texts
+        JSON objects with ``labels`` and ``scores``; or Parquet files with the columns ``row``,
+        ``labels`` and ``scores``, which need pyarrow.
     to_lines : callable, optional
-        Function of the model and a block that returns the lines to write. Default: pairs
-        ``label:score`` as ``write_predictions`` has them, without a header; for texts, JSON
-        objects with ``labels`` and ``scores``.
+        Function of the model, a block and the number of its first point that returns the bytes
+        to write instead.
     settings : mapping, optional
         JSON values that tell this prediction from others, such as the name of the data.
     address : str, optional
@@ -79,12 +89,17 @@ def predict_ray(
     ValueError
         If the folder has parts of another model or other settings.
     ImportError
-        If Ray is not installed.
+        If Ray, or for Parquet pyarrow, is not installed.
     """
+    if not _FORM_RULE.accepts(form):
+        raise ValueError(f"form must be {_FORM_RULE.describe()}, got {form!r}")
+    if form == "parquet":
+        load_pyarrow()  # or fail before any work is done
     target = Path(os.fspath(folder))
     path = os.path.realpath(model)
-    _claim(target, {"model": _identity(path), "k": k, **(settings or {})})
-    work = _lines_of(k) if to_lines is None else to_lines
+    _claim(target, {"model": _identity(path), "k": k, "form": form, **(settings or {})})
+    work = to_lines or (_table_of(k) if form == "parquet" else _lines_of(k))
+    suffix = SUFFIX if form == "parquet" else ""
     n_points = 0
     with connected(address) as ray, progress_pulse("predicting", enabled=verbose):
         n_cpus = max(1, int(ray.cluster_resources().get("CPU", 1)))
@@ -93,14 +108,15 @@ def predict_ray(
         pending: list[Any] = []
         try:
             for number, block in enumerate(blocks):
+                first = n_points
                 n_points += block.shape[0] if hasattr(block, "shape") else len(block)
-                part = target.absolute() / f"part-{number:06d}"
+                part = target.absolute() / f"part-{number:06d}{suffix}"
                 if part.exists():
                     continue
                 if len(pending) == _BLOCKS_PER_CPU * n_cpus:
                     ready, pending = ray.wait(pending)
                     ray.get(ready)  # raises what the task raised
-                pending.append(task.remote(path, block, shared, os.fspath(part)))
+                pending.append(task.remote(path, block, first, shared, os.fspath(part)))
             while pending:
                 ready, pending = ray.wait(pending)
                 ray.get(ready)
@@ -110,14 +126,12 @@ def predict_ray(
     return n_points
 
 
-def _predict_block(
-    model: str, block: Any, to_lines: Callable[[Any, Any], Iterable[bytes]], part: str
-) -> None:
+def _predict_block(model: str, block: Any, first: int, to_lines: ToLines, part: str) -> None:
     """Write the predictions of a block."""
     with warnings.catch_warnings():
         # A warning per block would be a warning many times.
         warnings.simplefilter("ignore", DataWarning)
-        lines = b"".join(to_lines(_mapped(model), block))
+        lines = b"".join(to_lines(_mapped(model), block, first))
     with atomic_writer(part) as file:
         file.write(lines)
 
@@ -128,8 +142,8 @@ def _mapped(path: str) -> Any:
     return load(path).set_params(n_jobs=1)
 
 
-def _lines_of(k: int) -> Callable[[Any, Any], Iterable[bytes]]:
-    def to_lines(model: Any, block: Any) -> Iterable[bytes]:
+def _lines_of(k: int) -> ToLines:
+    def to_lines(model: Any, block: Any, first: int) -> Iterable[bytes]:  # noqa: ARG001 - of tables
         labels, scores = model.predict_topk(block, k=k)
         if not isinstance(model, TextClassifier):
             return format_ranking(labels, scores, model.n_labels_)
@@ -137,6 +151,14 @@ def _lines_of(k: int) -> Callable[[Any, Any], Iterable[bytes]]:
         return (f"{line}\n".encode() for line in json_lines(rows, scores))
 
     return to_lines
+
+
+def _table_of(k: int) -> ToLines:
+    def to_bytes(model: Any, block: Any, first: int) -> Iterable[bytes]:
+        labels, scores = model.predict_topk(block, k=k)
+        return [table_bytes(labels, scores, first)]
+
+    return to_bytes
 
 
 def _identity(path: str) -> list[int]:

@@ -52,7 +52,9 @@ def read_texts(
         - ``fasttext`` (``.ft``): ``__label__a __label__b text``;
         - ``pecos``: ``0,3<TAB>text``;
         - ``libmultilabel``: ``id<TAB>label label<TAB>text``;
-        - ``lines``: texts alone, one per line.
+        - ``lines``: texts alone, one per line;
+        - ``parquet`` (``.parquet``, or a folder of such files): the columns ``text`` and
+          ``labels``, lists of strings; needs pyarrow.
 
         A ``.tsv`` file without a header is read as ``annif``, ``pecos`` or ``libmultilabel`` if
         its lines have the form of one of them alone.

@@ -50,8 +50,8 @@ def save(estimator: BaseEstimator, path: PathLike, *, weights: str = "float32") 
     path : path
         The file, usually ``*.safetensors``.
     weights : {"float32", "float16", "int8"}, default="float32"
-        Type of the weights in the file. Only float32 is mapped by :func:`load`; the others are
-        widened in memory.
+        Type of the weights in the file. Label trees and one-vs-rest models predict with weights
+        of all types as they are stored; others widen float16 and int8 in memory.
 
     Raises
     ------
@@ -91,8 +91,8 @@ def load(path: PathLike, *, mmap: bool = True) -> Any:
         weights in memory, learnt arrays are read-only, and the model holds one file descriptor.
         Loading reads the whole file to check it, about 1.5 s of CPU per GB. What is not
         mapped belongs to each process: of a label tree an eighth to a fifth of the size of the
-        file after the first prediction; of a one-vs-rest model some megabytes with weights of
-        float32, while those of float16 and int8 are widened in memory.
+        file after the first prediction; of a one-vs-rest model some megabytes. Models of other
+        kinds with weights of float16 or int8 widen them in memory.
         A mapped file may be replaced by :func:`save`, but must not be changed in place by
         other programs: the next call notices it in most cases and raises ModelFormatError,
         but a process that is just reading the model is killed by the system. A server whose

@@ -21,8 +21,10 @@ from defrag.io.corpora._lines import (
     read_lines,
     read_pecos,
 )
+from defrag.io.corpora._parquet import read_parquet
 from defrag.io.corpora._tables import read_csv, read_tsv
 from defrag.io.files import display_name, open_input, without_compression
+from defrag.io.parquet import is_parquet
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
 __all__ = ["CORPUS_FORMS", "Corpus", "CorpusForm", "corpus_form", "open_corpus"]
 
 CorpusForm: TypeAlias = Literal[
-    "jsonl", "csv", "tsv", "annif", "fasttext", "pecos", "libmultilabel", "lines"
+    "jsonl", "csv", "tsv", "annif", "fasttext", "pecos", "libmultilabel", "lines", "parquet"
 ]
 """A format of corpora."""
 
@@ -86,10 +88,13 @@ class Corpus:
 def corpus_form(path: PathLike) -> CorpusForm | None:
     """Return the format of a corpus by its name; None if the name does not say it.
 
-    A folder is one of Annif if a text in it has a file of labels. The name of a tab-separated
+    A folder is one of Annif if a text in it has a file of labels, and one of Parquet if it has
+    such files. The name of a tab-separated
     file leaves open which of the formats with tabs it has: that is read from its content, if it
     fits one of them alone.
     """
+    if is_parquet(Path(path)):
+        return "parquet"
     if Path(path).is_dir():
         return "annif" if is_folder(Path(path)) else None
     name = without_compression(os.fspath(path)).lower()
@@ -111,7 +116,8 @@ def open_corpus(
     Parameters
     ----------
     path : path
-        The file; may be compressed, ``-`` is standard input. Or a folder of Annif.
+        The file; may be compressed, ``-`` is standard input. Or a folder of Annif, or of
+        Parquet files, which cannot be compressed as a whole.
     form : CorpusForm, optional
         Its format; default: by its name.
     options : CorpusOptions, optional
@@ -128,12 +134,15 @@ def open_corpus(
     """
     options = options or CorpusOptions()
     form = form or corpus_form(path)
-    if form not in _READERS:
+    if form not in CORPUS_FORMS:
         known = ", ".join(CORPUS_FORMS)
         got = "its name does not say which" if form is None else f"got {form!r}"
         raise ValueError(f"{display_name(path)}: the format must be one of {known}: {got}")
     if form == "annif" and Path(path).is_dir():
         yield Corpus(display_name(path), form, read_folder(Path(path), limits))
+        return
+    if form == "parquet":
+        yield Corpus(display_name(path), form, read_parquet(Path(path), options))
         return
     with open_input(path, limits) as stream:
         if form == "tsv":

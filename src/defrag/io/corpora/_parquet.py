@@ -1,0 +1,75 @@
+"""Parquet: a column ``text`` (or ``title`` and ``content``), and ``labels``, lists or strings.
+
+A folder of Parquet files is one corpus. A text that is null has no words.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from defrag.exceptions import FormatError
+from defrag.io.corpora._documents import CorpusOptions, Document, shown
+from defrag.io.parquet import read_batches
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+__all__ = ["read_parquet"]
+
+
+def read_parquet(path: Path, options: CorpusOptions) -> Iterator[Document]:
+    """Yield the documents of a file or folder; their lines are rows, counted from 1."""
+    for name, first, batch in read_batches(path):
+        columns = batch.schema.names
+        texts = [
+            _strings(name, first, batch, column) for column in _text_columns(name, columns, options)
+        ]
+        labels = _labels(name, first, batch, options)
+        for row, parts in enumerate(zip(*texts, strict=True)):
+            text = "\n".join(part or "" for part in parts)
+            yield Document(first + row + 1, text, None if labels is None else labels[row])
+
+
+def _text_columns(name: str, columns: list[str], options: CorpusOptions) -> list[str]:
+    wanted = [options.text_column] if options.text_column is not None else ["text"]
+    found = [column for column in wanted if column in columns]
+    if not found and options.text_column is None:
+        found = [column for column in ("title", "content") if column in columns]
+    if not found:
+        rule = f"no column {wanted[0]!r} among {shown(', '.join(columns))}: give --text-column"
+        raise FormatError(name, rule)
+    return found
+
+
+def _labels(
+    name: str, first: int, batch: Any, options: CorpusOptions
+) -> list[list[str] | None] | None:
+    columns = batch.schema.names
+    column = options.labels_column
+    if column is None:
+        if "labels" not in columns:
+            return None
+        column = "labels"
+    elif column not in columns:
+        raise FormatError(name, f"no column {column!r} among {shown(', '.join(columns))}")
+    rows = []
+    for number, value in enumerate(batch.column(column).to_pylist(), first + 1):
+        given = [value] if isinstance(value, str) else value
+        good = given is None or (
+            isinstance(given, list) and all(isinstance(one, str) and one for one in given)
+        )
+        if not good:
+            rule = f"{column!r} must be a list of names that are not empty, got {shown(str(value))}"
+            raise FormatError(name, rule, number)
+        rows.append(given)
+    return rows
+
+
+def _strings(name: str, first: int, batch: Any, column: str) -> list[str | None]:
+    values: list[str | None] = batch.column(column).to_pylist()
+    for number, value in enumerate(values, first + 1):
+        if value is not None and not isinstance(value, str):
+            rule = f"{column!r} must be a string, got {shown(str(value))}"
+            raise FormatError(name, rule, number)
+    return values

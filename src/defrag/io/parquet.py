@@ -1,0 +1,105 @@
+"""Tables of texts and of predictions as Parquet; needs pyarrow, an optional extra."""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from defrag.exceptions import FormatError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from defrag.typing import Floats
+
+__all__ = ["SUFFIX", "is_parquet", "load_pyarrow", "read_batches", "table_bytes"]
+
+SUFFIX = ".parquet"
+"""How names of Parquet files end."""
+
+_ROWS_AT_A_TIME = 10_000
+
+
+def load_pyarrow() -> Any:
+    """Return pyarrow, with its submodule ``parquet``.
+
+    Raises
+    ------
+    ImportError
+        If pyarrow is not installed.
+    """
+    try:
+        import pyarrow.parquet  # noqa: PLC0415 - an extra
+    except ImportError:
+        raise ImportError("Parquet needs pyarrow: pip install 'defrag[parquet]'") from None
+    return pyarrow
+
+
+def is_parquet(path: Path) -> bool:
+    """Return whether a path is a Parquet file, or a folder with some, by their names."""
+    if path.is_dir():
+        return any(_files(path))
+    return path.name.endswith(SUFFIX)
+
+
+def read_batches(path: Path) -> Iterator[tuple[str, int, Any]]:
+    """Yield the name of a file, the number of its first row, and a batch of rows, in order.
+
+    Parameters
+    ----------
+    path : Path
+        The file, or a folder whose Parquet files are read in the order of their names.
+
+    Raises
+    ------
+    FormatError
+        If a file is no Parquet or is damaged.
+    """
+    pyarrow = load_pyarrow()
+    for file in _files(path) if path.is_dir() else [path]:
+        done = 0
+        with file.open("rb") as stream:
+            try:
+                for batch in pyarrow.parquet.ParquetFile(stream).iter_batches(_ROWS_AT_A_TIME):
+                    yield str(file), done, batch
+                    done += batch.num_rows
+            except (pyarrow.ArrowException, OSError) as error:
+                reason = str(error).split("\n", 1)[0]
+                raise FormatError(str(file), f"is damaged or no Parquet: {reason}") from None
+
+
+def table_bytes(labels: NDArray[Any], scores: Floats, first: int) -> bytes:
+    """Return a Parquet file of predictions with the columns ``row``, ``labels`` and ``scores``.
+
+    Parameters
+    ----------
+    labels : ndarray, shape (n, k)
+        Ids of labels, padded with -1, or names, padded with "".
+    scores : ndarray of float32, shape (n, k)
+        Their scores.
+    first : int
+        Number of the first point, which counts from 0.
+    """
+    pyarrow = load_pyarrow()
+    by_id = labels.dtype.kind == "i"
+    found = labels >= 0 if by_id else labels != ""
+    ends = np.cumsum(found.sum(axis=1))
+    offsets = pyarrow.array(np.append(0, ends).astype(np.int32))
+    kind = pyarrow.int32() if by_id else pyarrow.string()
+    columns = {
+        "row": pyarrow.array(np.arange(first, first + len(labels))),
+        "labels": pyarrow.ListArray.from_arrays(offsets, pyarrow.array(labels[found], kind)),
+        "scores": pyarrow.ListArray.from_arrays(offsets, pyarrow.array(scores[found])),
+    }
+    file = io.BytesIO()
+    pyarrow.parquet.write_table(pyarrow.table(columns), file)
+    return file.getvalue()
+
+
+def _files(folder: Path) -> list[Path]:
+    return sorted(folder.glob(f"*{SUFFIX}"))
