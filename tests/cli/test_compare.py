@@ -43,7 +43,7 @@ def test_a_method_that_fails_is_said_and_the_rest_goes_on(folder):
     result = run("compare", "train.txt", "train.txt", "--classifier", "label-tree", "--agglomerate",
                  "lsc:n_clusters=500,none", "--records", "kept", "--json")  # fmt: skip
     assert result.exit_code == 0
-    assert result.stderr.startswith("warning: LabelTree, LSC(n_clusters=500), seed 0 failed: ")
+    assert result.stderr.startswith("warning: LabelTree, LSC(n_clusters=500) on train.txt, seed 0")
     first, second = json.loads(result.stdout)["methods"]
     assert first["note"].startswith("failed: ")
     assert second["mean"]["P@1"] > 0

@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import dataclasses
+import errno
 import json
+import os
+import signal
+import subprocess
+import sys
+import time
 
 import pytest
 
 from defrag import write_xmc
-from defrag.experiments import studies
-from defrag.experiments.studies import Line
+from defrag.experiments import Store, studies
+from defrag.experiments.peers import PEERS_PYTHON, missing_peer
+from defrag.experiments.store import read_records
+from defrag.experiments.study import Line
 from tests.data import make_data
 from tests.helpers.cli_running import check_refusal, run
+from tests.helpers.processes import environment
 
 
 @pytest.fixture
@@ -27,6 +36,7 @@ def folder(tmp_path, monkeypatch):
         studies.STUDIES["table1"],
         lines=[Line("Parabel", "parabel:n_trees=1"), Line("X", "parabel:n_trees=1", "x")],
         data=("eurlex-4k", "tibkat-core"),
+        seeds=1,
     )
     monkeypatch.setitem(studies.STUDIES, "table1", small)
     return tmp_path
@@ -78,13 +88,96 @@ def test_all_goes_on_where_data_are_broken_and_says_what_was_not_started(folder,
     late = run(*line, "--within", "0.0000001")
     assert late.exit_code == 0, late.stderr
     assert late.stderr.startswith("warning: tibkat-core is left out: ")
-    first, second = json.loads(late.stdout)["table1"]["remarks"]
+    second, first = json.loads(late.stdout)["table1"]["remarks"]
     assert first == (
-        "not started on eurlex-4k, because the time of --within was over: Parabel; X. The same "
-        "command continues."
+        "not started on eurlex-4k, because the time of --within was over (estimated seconds of a "
+        "run in parentheses): Parabel (0 s); X (0 s). The same command continues."
     )
     assert second.startswith("tibkat-core is left out: ")
     said = json.loads(run(*line, "--budget", "none").stdout)["table1"]
     assert said["remarks"] == [second]
     (rows,) = said["tables"].values()
     assert [row["method"] for row in rows if not row["published"]] == ["Parabel", "X"]
+
+
+@pytest.fixture
+def two_lines_each(folder, monkeypatch):
+    """Leave the first and the last method of each study, and one data set."""
+    for name, study in list(studies.STUDIES.items()):
+        few = dataclasses.replace(study, lines=[study.lines[0], study.lines[-1]], seeds=1)
+        monkeypatch.setitem(studies.STUDIES, name, few)
+    monkeypatch.setenv(PEERS_PYTHON, "/nowhere/python")
+    missing_peer.cache_clear()
+    yield folder
+    missing_peer.cache_clear()
+
+
+@pytest.mark.slow
+def test_every_study_runs_with_a_tiny_budget_and_continues(two_lines_each):
+    line = ["reproduce", "all", "--data", "data", "--only", "eurlex-4k", "--budget", "2", "--json"]
+    first = run(*line, "--results", "results", "--report", "all.html")
+    assert first.exit_code == 0, first.stderr
+    assert first.stderr == ""
+    said = json.loads(first.stdout)
+    assert set(said) == set(studies.STUDIES)
+    failed = [
+        row for part in said.values() for rows in part["tables"].values() for row in rows
+        if "note" in row
+    ]  # fmt: skip
+    assert failed == []
+    # A program that is not there is named, and the rest of its study goes on.
+    (remark,) = said["peers"]["remarks"]
+    assert remark == (
+        "napkinXC is left out: /nowhere/python cannot be started: No such file or directory"
+    )
+    assert remark in (two_lines_each / "results" / "peers.md").read_text(encoding="utf-8")
+    pages = {path.stem for path in (two_lines_each / "results").glob("*.md")}
+    assert pages == set(studies.STUDIES)
+    kept = (two_lines_each / "defrag-records" / "records.jsonl").read_text()
+    again = run(*line)
+    assert json.loads(again.stdout) == said
+    assert (two_lines_each / "defrag-records" / "records.jsonl").read_text() == kept
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("folder")
+def test_a_full_disk_is_said_and_the_rest_goes_on(monkeypatch):
+    def full(store, _):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(store.folder / "records.jsonl"))
+
+    monkeypatch.setattr(Store, "append", full)
+    result = run("reproduce", "table1", "--data", "data", "--only", "eurlex-4k")
+    assert result.exit_code == 0, result.stderr
+    warnings = result.stderr.splitlines()
+    assert [one.split(": ", 2)[1] for one in warnings] == [
+        "the record of Parabel on eurlex-4k, seed 0 could not be kept",
+        "the record of X on eurlex-4k, seed 0 could not be kept",
+    ]
+    assert all("No space left on device" in one for one in warnings)
+    assert "Parabel on eurlex-4k: P@1" in result.stdout
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", [signal.SIGKILL, signal.SIGINT])
+def test_a_command_that_is_killed_keeps_what_has_ended(folder, kind):
+    line = [sys.executable, "-m", "defrag", "reproduce", "ndcg", "--data", "data"]
+    line += ["--only", "eurlex-4k", "--workers", "1", "--json"]
+    path = folder / "defrag-records" / "records.jsonl"
+    with subprocess.Popen(line, env=environment(), stderr=subprocess.PIPE, text=True) as process:
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline and not (path.exists() and path.stat().st_size):
+            time.sleep(0.05)
+        process.send_signal(kind)
+        _, said = process.communicate(timeout=60)
+    assert process.returncode == (-kind if kind == signal.SIGKILL else 130)
+    assert "Traceback" not in said
+    ended = [one for one in read_records(path) if one["status"] == "done"]
+    assert 1 <= len(ended) < 24
+    # Nothing more is started, so that what is shown is what was kept.
+    rest = subprocess.run(
+        [*line, "--within", "0.0000001"], env=environment(), capture_output=True, check=True
+    )
+    part = json.loads(rest.stdout)["ndcg"]
+    runs = [row["runs"] for rows in part["tables"].values() for row in rows]
+    assert sum(runs) == len(ended)
+    assert part["remarks"][0].startswith("not started on eurlex-4k, because the time of --within")

@@ -14,7 +14,8 @@ from defrag.experiments import Store, run_jobs
 from defrag.experiments import peers as peers_module
 from defrag.experiments.peers import missing_peer, write_inputs
 from defrag.experiments.planning import plan
-from defrag.experiments.studies import STUDIES, Line
+from defrag.experiments.studies import STUDIES
+from defrag.experiments.study import Line
 from defrag.metrics import evaluate
 from tests.experiments.small import small_corpus
 

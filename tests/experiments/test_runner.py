@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import errno
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -12,6 +14,7 @@ import pytest
 
 from defrag import Agglomerated, Defrag, LabelTree, Parabel, registry
 from defrag.experiments import Corpus, Store, run_jobs, summarise
+from defrag.experiments import attempt as attempt_module
 from defrag.experiments import runner as runner_module
 from defrag.experiments.corpus import read_shared
 from defrag.experiments.measures import run as measure
@@ -238,6 +241,90 @@ def test_a_sample_has_fewer_training_points(corpus):
     assert sample.facts.fingerprint != corpus.facts.fingerprint
     assert sample.facts.fingerprint == corpus.sampled(50).facts.fingerprint
     assert corpus.sampled(200) is corpus
+
+
+def test_a_sample_may_have_fewer_test_points(corpus):
+    sample = corpus.sampled(50, 30)
+    assert (sample.facts.points, sample.facts.test_points) == (50, 30)
+    assert sample.facts.name == "small, 50 points, 30 test points"
+    assert corpus.sampled(200, 100) is corpus
+
+
+def test_held_out_points_are_training_points(corpus):
+    held = corpus.held_out()
+    assert (held.facts.points, held.facts.test_points) == (160, 40)
+    rows = sorted(tuple(row.data) for part in (held.train, held.test) for row in part.X)
+    assert rows == sorted(tuple(row.data) for row in corpus.train.X)
+
+
+@pytest.mark.slow
+def test_jobs_of_several_corpora_share_the_workers_and_no_run_happens_twice(corpus, tmp_path):
+    other = small_corpus(1)
+    jobs = [
+        job_of(one, LabelTree(), seed)
+        for one, seed in ((corpus, 0), (other, 0), (corpus, 1), (corpus, 0))
+    ]
+    found = run(jobs, [corpus, other], Store(tmp_path), workers=2)
+    assert [one["key"] for one in found] == [job.key for job in jobs]
+    assert found[0] == found[3]
+    assert len((tmp_path / "records.jsonl").read_text().splitlines()) == 3
+
+
+def test_a_record_that_the_disk_has_no_room_for_is_shown_and_not_kept(
+    corpus, tmp_path, monkeypatch
+):
+    store = Store(tmp_path)
+    keep, calls = store.append, []
+
+    def append(record):
+        calls.append(record["seed"])
+        if len(calls) == 1:
+            raise OSError(errno.ENOSPC, "No space left on device", str(tmp_path / "records.jsonl"))
+        keep(record)
+
+    monkeypatch.setattr(store, "append", append)
+    first, second = run([job_of(corpus, LabelTree(), seed) for seed in (0, 1)], corpus, store)
+    assert first["status"] == second["status"] == "done"
+    assert "No space left on device" in first[runner_module.UNKEPT]
+    assert str(tmp_path) in first[runner_module.UNKEPT]
+    assert runner_module.UNKEPT not in second
+    assert len(Store(tmp_path)) == 1
+
+
+def test_matrices_that_the_disk_has_no_room_for_fail_their_runs_only(corpus, tmp_path, monkeypatch):
+    usage = shutil.disk_usage(tmp_path)
+    free = iter([10, 10**9])
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage._replace(free=next(free)))
+    other = small_corpus(1)
+    jobs = [job_of(corpus, LabelTree()), job_of(other, LabelTree())]
+    failed, done = run(jobs, [corpus, other], Store(tmp_path))
+    assert failed["status"] == "failed"
+    assert "the matrices of small take" in failed["error"]
+    assert "10 are free" in failed["error"]
+    assert done["status"] == "done"
+    assert len(Store(tmp_path)) == 1, "a full disk says nothing about the method"
+
+
+def test_a_run_that_ends_at_a_full_disk_is_not_kept(corpus, tmp_path, monkeypatch):
+    def fail(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "model")
+
+    monkeypatch.setattr(attempt_module, "run", fail)
+    result, model, found = attempt_module.attempt({}, corpus.train, corpus.test)
+    assert (result["status"], model, found) == ("failed", None, None)
+    assert result["error"] == "OSError: [Errno 28] No space left on device: 'model'"
+    assert result["passing"]
+    text = json.dumps(result)
+    monkeypatch.setattr(runner_module, "_wait", lambda process, *_: _ended(process, text))
+    (record,) = run([job_of(corpus, LabelTree())], corpus, Store(tmp_path))
+    assert record["error"] == result["error"]
+    assert len(Store(tmp_path)) == 0
+
+
+def _ended(process, text):
+    process.kill()
+    process.communicate()
+    return json.loads(text)
 
 
 def test_halves_must_fit():

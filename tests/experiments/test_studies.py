@@ -8,10 +8,12 @@ from defrag import DiSMEC, LabelTree, registry
 from defrag.classifiers._base import Cost
 from defrag.experiments import Store
 from defrag.experiments.job import MEASURES
-from defrag.experiments.planning import plan
+from defrag.experiments.peers import PEERS, run_seconds
+from defrag.experiments.planning import Plan, plan, schedule
 from defrag.experiments.published import PUBLISHED
 from defrag.experiments.specs import describe
-from defrag.experiments.studies import STUDIES, Line
+from defrag.experiments.studies import STUDIES
+from defrag.experiments.study import Line
 from defrag.io.datasets import _FOLDERS
 from defrag.report import COLUMNS
 from defrag.report.figures import FIGURES
@@ -85,8 +87,8 @@ def test_what_is_too_slow_is_sampled_and_said():
     assert sample.corpus.facts.points == 50
     (remark,) = sample.remarks
     assert remark == (
-        "dismec: on 50 of the 200 training points of small, because training on all is estimated "
-        "at more than 100 s"
+        "dismec: on 50 of the 200 training points of small, because a run on all is estimated at "
+        "more than 100 s"
     )
     (everything,) = plan(study, corpus)
     assert len(everything.jobs) == 3
@@ -100,8 +102,8 @@ def test_what_is_too_slow_on_a_sample_is_left_out_and_said(tmp_path):
     assert sample.jobs == []
     (remark,) = sample.remarks
     assert remark == (
-        "dear on small is left out: training on 50 points is estimated at 50 s, the budget of a "
-        "run is 20 s"
+        "dear on small is left out: a run on 50 points is estimated at 50 s, the budget of a run "
+        "is 20 s"
     )
     # A record that is there is shown whatever the budget.
     store = Store(tmp_path)
@@ -111,3 +113,43 @@ def test_what_is_too_slow_on_a_sample_is_left_out_and_said(tmp_path):
     store.append({**job.to_json(), "status": "failed", "error": "once"})
     (kept,) = plan(small_study(seeds=1), corpus, budget=20.0, store=store)
     assert [one.method for one in kept.jobs] == ["cheap", "dear"]
+
+
+def test_every_data_set_has_trees_and_peers_before_anything_else():
+    corpus = small_corpus()
+    planned = [(study, Plan(corpus)) for study in STUDIES.values()]
+    for study, one in planned:
+        one.add(study, study.lines, study.seeds)
+    first = schedule(planned)[: len(STUDIES["peers"].lines)]
+    assert {task.study.name for task in first} == {"peers"}
+    assert {task.job.seed for task in first} == {0}
+    assert {"LabelTree, 1 tree", "Parabel", *PEERS.values()} <= {task.job.method for task in first}
+    known = {"debian", *_FOLDERS} - {"debian-deps"}
+    assert set(STUDIES["peers"].data) == set(STUDIES["table2"].data) == known
+
+
+@pytest.mark.usefixtures("seconds")
+def test_cheap_runs_come_first_and_further_seeds_wait():
+    study, corpus = small_study(seeds=2), small_corpus()
+    study.lines.append(Line("dear, groups", "dismec", "x"))
+    whole = Plan(corpus)
+    whole.add(study, study.lines, study.seeds)
+    sample = Plan(corpus.sampled(20))
+    sample.add(study, study.lines[1:2], 1)
+    order = schedule([(study, whole), (study, sample)])
+    names = [(task.job.method, task.job.data.points, task.job.seed) for task in order]
+    assert names == [
+        ("cheap", 200, 0),
+        ("cheap", 200, 1),
+        ("dear", 20, 0),
+        ("dear", 200, 0),
+        ("dear, groups", 200, 0),
+        ("dear", 200, 1),
+        ("dear, groups", 200, 1),
+    ]
+
+
+def test_prediction_counts_where_a_program_is_slow_at_it():
+    train = small_corpus().train
+    little, much = (run_seconds("omikuji", train.X, train.Y, n) for n in (0, 100_000))
+    assert much - little == pytest.approx(300)

@@ -10,11 +10,11 @@ import typer
 
 from defrag._progress import progress_pulse
 from defrag.cli._console import escaped, print_message
-from defrag.experiments.runner import NOT_RUN, is_stored, run_jobs
+from defrag.experiments.runner import NOT_RUN, UNKEPT, is_stored, run_jobs
 from defrag.io.atomic import atomic_writer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from defrag.experiments import Corpus, Job, Store
     from defrag.experiments.store import Record
@@ -51,7 +51,7 @@ DEFAULT_RECORDS = "defrag-records"
 
 def run_and_tell(
     jobs: list[Job],
-    corpus: Corpus,
+    corpus: Corpus | Sequence[Corpus],
     store: Store,
     *,
     limit: float | None,
@@ -61,24 +61,30 @@ def run_and_tell(
 ) -> list[tuple[Job, Record]]:
     """Run jobs and print on a terminal what is run, what is known and what fails."""
     pairs = []
-    to_run = [job for job in jobs if not is_stored(job, store, limit=limit, retry=retry)]
-    print_message(f"{len(jobs)} runs, {len(jobs) - len(to_run)} of them in {store.folder} already")
+    known = sum(is_stored(job, store, limit=limit, retry=retry) for job in jobs)
+    print_message(f"{len(jobs)} runs, {known} of them in {store.folder} already")
     running = run_jobs(jobs, corpus, store, limit=limit, retry=retry, workers=workers, until=until)
     for place, job in enumerate(jobs, 1):
-        with progress_pulse(f"[{place}/{len(jobs)}] {job.method}, seed {job.seed}"):
+        name = f"{job.method} on {job.data.name}, seed {job.seed}"
+        with progress_pulse(f"[{place}/{len(jobs)}] {name}"):
             pair = next(running)
         pairs.append(pair)
         record = pair[1]
+        if UNKEPT in record:
+            _warn(f"the record of {name} could not be kept: {record[UNKEPT]}")
         if record["status"] == "done":
             print_message(
-                f"[{place}/{len(jobs)}] {job.method}, seed {job.seed}: "
+                f"[{place}/{len(jobs)}] {name}: "
                 f"P@1 {record['metrics'].get('P@1', float('nan')):.2f}, "
                 f"training {record['training']['cpu']:.1f} s"
             )
         elif record["status"] != NOT_RUN:
-            text = f"{job.method}, seed {job.seed} failed: {record['error']}"
-            typer.echo(f"warning: {escaped(text)}", err=True)
+            _warn(f"{name} failed: {record['error']}")
     return pairs
+
+
+def _warn(text: str) -> None:
+    typer.echo(f"warning: {escaped(text)}", err=True)
 
 
 def command_line() -> str:

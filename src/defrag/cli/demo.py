@@ -20,7 +20,7 @@ from defrag.cli._models import PRESETS, Preset
 from defrag.experiments import Corpus, Job
 from defrag.experiments.attempt import attempt, now
 from defrag.experiments.methods import FOCUS
-from defrag.experiments.studies import Line
+from defrag.experiments.study import Line
 from defrag.experiments.summary import Result
 from defrag.io import load_dataset
 from defrag.io.datasets import Split

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import os
 import time
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
 
-from defrag._progress import progress_pulse
-from defrag.cli._console import JsonFlag, escaped, examples, print_json, print_message
+from defrag.cli._campaign import Settings, run_campaign
+from defrag.cli._console import JsonFlag, escaped, examples, print_json
 from defrag.cli._experiments import (
     DEFAULT_RECORDS,
     MarkdownFlag,
@@ -21,42 +20,32 @@ from defrag.cli._experiments import (
     RetryFlag,
     WorkersFlag,
     command_line,
-    run_and_tell,
     write_report,
 )
 from defrag.cli._flags import NONE
-from defrag.experiments import Corpus, Store
+from defrag.experiments import Store
 from defrag.experiments.peers import PEERS_PYTHON
-from defrag.experiments.planning import plan
-from defrag.experiments.runner import NOT_RUN
-from defrag.experiments.studies import STUDIES, Study
-from defrag.experiments.summary import collect
-from defrag.io import load_dataset
+from defrag.experiments.studies import STUDIES
 from defrag.report.results import write_pages, write_records
 from defrag.report.study import Findings, checks, study_page, study_tables
 
 if TYPE_CHECKING:
-    from defrag.experiments.planning import Plan
-    from defrag.experiments.summary import Result
+    from defrag.experiments.study import Study
 
 __all__ = ["HELP", "reproduce"]
 
 ALL = "all"
 
 _WITHIN = "80"
-# A run is ended after so many times the budget, on the clock.
-_LIMIT = 4
-# How many methods a remark names.
-_N_NAMED = 5
 
 HELP = (
     "Run tables and figures of the paper, and show published numbers beside ours.\n\n"
     + "\n\n".join(f"{study.name}: {study.title}." for study in STUDIES.values())
     + "\n\nall: everything above.\n\nEvery run is kept as a record: what is there is not run "
-    "again, and interrupted work continues where it was. A classifier whose training is estimated "
-    "to take longer than the budget is trained on a quarter of the points or left out, a run that "
-    "takes four times as long is ended, no run is started after the minutes of --within, and the "
-    "output says so."
+    "again, and interrupted work continues where it was. A classifier that is estimated to take "
+    "longer than the budget is run on a quarter of the points or left out, a run that takes four "
+    "times as long is ended, cheap runs come first, none is started after the minutes of --within, "
+    "and the output says what is missing."
 ) + examples(
     "defrag reproduce table2 --data DIR --report table2.html",
     "defrag reproduce erasure --only debian --seeds 3",
@@ -80,8 +69,8 @@ def reproduce(
         int | None, typer.Option(min=1, help="Number of seeds.", show_default="of the study")
     ] = None,
     budget: Annotated[
-        str, typer.Option(metavar="SECONDS", help="CPU seconds of one training, or none.")
-    ] = "90",
+        str, typer.Option(metavar="SECONDS", help="CPU seconds of one run, or none.")
+    ] = "120",
     within: Annotated[
         str,
         typer.Option(
@@ -123,12 +112,8 @@ def reproduce(
         os.environ["DEFRAG_DATA"] = data
     if peers_python is not None:
         os.environ[PEERS_PYTHON] = peers_python
-    store = Store(records)
-    found = {study.name: Findings(study, [], []) for study in studies}
-    settings = _Settings(store, seconds, seeds, until, retry=retry, workers=workers)
-    for place in wanted:
-        _run_on(place, studies, found, settings)
-    findings = [one for one in found.values() if one.results or one.remarks]
+    settings = Settings(Store(records), seconds, seeds, until, retry=retry, workers=workers)
+    findings = run_campaign(studies, wanted, settings)
     write_report(
         report, markdown, lambda: study_page(f"Reproduced: {name}", command_line(), findings)
     )
@@ -140,18 +125,6 @@ def reproduce(
     _show(findings)
     if report is not None:
         typer.echo(f"report: {escaped(str(Path(report).resolve()))}")
-
-
-@dataclass(frozen=True)
-class _Settings:
-    """What all runs of the command share."""
-
-    store: Store
-    budget: float | None
-    seeds: int | None
-    until: float | None
-    retry: bool
-    workers: int
 
 
 def _show(findings: list[Findings]) -> None:
@@ -176,68 +149,6 @@ def _write_results(folder: Path, findings: list[Findings]) -> None:
 def _to_json(findings: Findings) -> dict[str, Any]:
     tables = {table.title: table.to_json() for table in study_tables(findings)}
     return {"remarks": list(findings.remarks), "tables": tables}
-
-
-def _run_on(
-    place: str,
-    studies: list[Study],
-    found: dict[str, Findings],
-    settings: _Settings,
-) -> None:
-    """Run all studies that are about a data set, and add what came out."""
-    mine = [study for study in studies if place in study.data]
-    try:
-        with progress_pulse(f"loading {place}"):
-            loaded = load_dataset(place)
-            corpus = Corpus(place, loaded.train, loaded.test)
-    except (OSError, ValueError, MemoryError) as error:
-        typer.echo(f"warning: {place} is left out: {escaped(str(error))}", err=True)
-        for study in mine:
-            found[study.name] = _extended(found[study.name], [], [f"{place} is left out: {error}"])
-        return
-    for study in mine:
-        print_message(f"{study.name} on {place}: {study.title}")
-        plans = plan(
-            study, corpus, budget=settings.budget, seeds=settings.seeds, store=settings.store
-        )
-        for part in plans:
-            for remark in part.remarks:
-                print_message(remark)
-            results, late = _run_plan(part, settings)
-            found[study.name] = _extended(found[study.name], results, [*part.remarks, *late])
-        if loaded.label_names is not None:
-            names = {**found[study.name].names, place: loaded.label_names}
-            found[study.name] = replace(found[study.name], names=names)
-
-
-def _run_plan(planned: Plan, settings: _Settings) -> tuple[list[Result], list[str]]:
-    """Run the jobs of a plan, and return what came out and what was not started."""
-    limit = None if settings.budget is None else _LIMIT * settings.budget
-    pairs = run_and_tell(
-        planned.jobs,
-        planned.corpus,
-        settings.store,
-        limit=limit,
-        retry=settings.retry,
-        workers=settings.workers,
-        until=settings.until,
-    )
-    late = [job.method for job, record in pairs if record["status"] == NOT_RUN]
-    more = f" and {len(late) - _N_NAMED} more" if len(late) > _N_NAMED else ""
-    remark = (
-        f"not started on {planned.corpus.facts.name}, because the time of --within was over: "
-        f"{'; '.join(late[:_N_NAMED])}{more}. The same command continues."
-    )
-    ran = [(job, record) for job, record in pairs if record["status"] != NOT_RUN]
-    return collect(ran), [remark] if late else []
-
-
-def _extended(findings: Findings, results: list[Result], remarks: list[str]) -> Findings:
-    return replace(
-        findings,
-        results=[*findings.results, *results],
-        remarks=[*findings.remarks, *remarks],
-    )
 
 
 def _studies(name: str) -> list[Study]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import warnings
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,8 @@ __all__ = ["Attempt", "attempt", "now"]
 Attempt = tuple[dict[str, Any], Any, Any]
 """The result of a run, the model and what it has predicted; the latter None after an error."""
 
+_NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT})
+
 
 def attempt(job: dict[str, Any], train: Split, test: Split) -> Attempt:
     """Run a job in this process.
@@ -31,7 +34,8 @@ def attempt(job: dict[str, Any], train: Split, test: Split) -> Attempt:
     Returns
     -------
     result, model, predictions : Attempt
-        ``result`` has a status, the warnings or the error, versions and machine.
+        ``result`` has a status, the warnings or the error, versions and machine; ``passing``
+        if the error is that of a full disk, which says nothing about the job.
     """
     model = found = None
     try:
@@ -42,6 +46,8 @@ def attempt(job: dict[str, Any], train: Split, test: Split) -> Attempt:
         result: dict[str, Any] = {"status": "done", **values, "warnings": messages}
     except Exception as error:  # noqa: BLE001 - whatever it is becomes part of the record
         result = {"status": "failed", "error": _one_line(error)}
+        if isinstance(error, OSError) and error.errno in _NO_SPACE:
+            result["passing"] = True
     return {**result, "versions": versions(), "machine": machine()}, model, found
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
+import shutil
 import tempfile
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -24,6 +26,8 @@ __all__ = ["Corpus", "Facts", "read_shared"]
 
 _PARTS = ("train.X", "train.Y", "test.X", "test.Y")
 _ARRAYS = ("indptr", "indices", "data")
+# One of so many training points is held out to choose settings.
+_HELD_OUT = 5
 
 
 @dataclass(frozen=True)
@@ -104,27 +108,65 @@ class Corpus:
         """The test points."""
         return Split(self._matrices["test.X"], self._matrices["test.Y"])
 
-    def sampled(self, n_points: int, seed: int = 0) -> Corpus:
-        """Return a corpus with some of the training points, chosen at random.
+    def sampled(self, n_points: int, n_test: int | None = None, seed: int = 0) -> Corpus:
+        """Return a corpus with some of the points, chosen at random.
 
         Parameters
         ----------
         n_points : int
             Number of training points; all of them if there are fewer.
+        n_test : int, optional
+            Number of test points; all of them if there are fewer, or if None.
         seed : int, default=0
             Seed of the choice.
         """
-        if n_points >= self.facts.points:
-            return self
-        rows = np.sort(np.random.default_rng(seed).permutation(self.facts.points)[:n_points])
-        train = Split(self.train.X[rows], self.train.Y[rows])
-        return Corpus(f"{self.facts.name}, {n_points:,} points", train, self.test)
+        facts, name = self.facts, self.facts.name
+        train, test = self.train, self.test
+        if n_points < facts.points:
+            train = _some_rows(train, n_points, seed)
+            name += f", {n_points:,} points"
+        if n_test is not None and n_test < facts.test_points:
+            test = _some_rows(test, n_test, seed)
+            name += f", {n_test:,} test points"
+        return self if name == facts.name else Corpus(name, train, test)
+
+    def held_out(self, seed: int = 0) -> Corpus:
+        """Return a corpus whose test points are a fifth of the training points of this one.
+
+        Parameters
+        ----------
+        seed : int, default=0
+            Seed of the choice.
+        """
+        order = np.random.default_rng(seed).permutation(self.facts.points)
+        n_test = max(1, self.facts.points // _HELD_OUT)
+        test, train = (np.sort(rows) for rows in (order[:n_test], order[n_test:]))
+        return Corpus(
+            f"{self.facts.name}, held-out training points",
+            Split(self.train.X[train], self.train.Y[train]),
+            Split(self.train.X[test], self.train.Y[test]),
+        )
 
     @contextmanager
     def shared(self) -> Iterator[Path]:
-        """Write the matrices to a temporary folder, from which processes map them."""
+        """Write the matrices to a temporary folder, from which processes map them.
+
+        Raises
+        ------
+        OSError
+            If there is no room for them.
+        """
+        arrays = [getattr(matrix, name) for matrix in self._matrices.values() for name in _ARRAYS]
+        needed = sum(array.nbytes for array in arrays)
         with tempfile.TemporaryDirectory(prefix="defrag-") as place:
             folder = Path(place)
+            free = shutil.disk_usage(folder).free
+            if free < needed:  # numpy's own message of a full disk is about counts of items
+                raise OSError(
+                    errno.ENOSPC,
+                    f"the matrices of {self.facts.name} take {needed:,} bytes, {free:,} are free",
+                    tempfile.gettempdir(),
+                )
             for part, matrix in self._matrices.items():
                 np.save(folder / f"{part}.shape.npy", np.array(matrix.shape))
                 for array in _ARRAYS:
@@ -144,6 +186,11 @@ def read_shared(folder: Path) -> tuple[Split, Split]:
         matrix.has_canonical_format = True
         matrices.append(matrix)
     return Split(*matrices[:2]), Split(*matrices[2:])
+
+
+def _some_rows(points: Split, n_rows: int, seed: int) -> Split:
+    rows = np.sort(np.random.default_rng(seed).permutation(points.X.shape[0])[:n_rows])
+    return Split(points.X[rows], points.Y[rows])
 
 
 def _fingerprint(matrices: dict[str, Csr]) -> str:

@@ -1,4 +1,4 @@
-"""Plans: the jobs of a study on a data set, within a budget."""
+"""Plans: the jobs of a study on a data set, within a budget, and the order of all jobs."""
 
 from __future__ import annotations
 
@@ -7,19 +7,25 @@ from typing import TYPE_CHECKING
 
 from defrag.experiments.job import Job
 from defrag.experiments.peers import PEERS, missing_peer
-from defrag.experiments.specs import training_seconds
+from defrag.experiments.specs import run_seconds
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from defrag.experiments.corpus import Corpus
     from defrag.experiments.store import Store
-    from defrag.experiments.studies import Line, Study
+    from defrag.experiments.study import Line, Study
 
-__all__ = ["SAMPLE", "Plan", "plan"]
+__all__ = ["SAMPLE", "SAMPLE_TEST", "Plan", "Task", "plan", "schedule"]
 
 SAMPLE = 4
 """One of so many training points is used for methods that exceed the budget."""
+
+SAMPLE_TEST = 20_000
+"""So many test points, at most, are used with a sample of the training points."""
+
+# A further seed of a method is as urgent as the first one of a method that costs so much more.
+_SEED_WEIGHT = 4.0
 
 
 @dataclass
@@ -32,13 +38,72 @@ class Plan:
         The data, or a sample of them.
     jobs : list of Job
         What to run.
+    seconds : list of float
+        Estimated CPU seconds of each job.
     remarks : list of str
         What is sampled or left out, and why.
     """
 
     corpus: Corpus
     jobs: list[Job] = field(default_factory=list)
+    seconds: list[float] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
+
+    def add(self, study: Study, lines: Iterable[Line], n_seeds: int) -> None:
+        """Add the jobs of some lines, one per seed."""
+        for line in lines:
+            method = line.method()
+            seconds = run_seconds(method.spec, self.corpus)
+            for seed in range(n_seeds):
+                self.jobs.append(
+                    Job(method.name, self.corpus.facts, method.spec, seed, 1, study.measures)
+                )
+                self.seconds.append(seconds)
+
+
+@dataclass(frozen=True)
+class Task:
+    """A job of a plan, for the order of the jobs of several studies.
+
+    Attributes
+    ----------
+    study : Study
+        The study.
+    job : Job
+        The job.
+    seconds : float
+        Its estimated CPU seconds.
+    """
+
+    study: Study
+    job: Job
+    seconds: float
+
+
+def schedule(plans: Iterable[tuple[Study, Plan]]) -> list[Task]:
+    """Return the jobs of plans in the order in which they are run.
+
+    First every study that is ``urgent``, with one seed, so that each data set has the methods
+    that are compared most often. Then cheap runs before dear ones, whatever their study and
+    data, so that time that ends early cuts as few rows as possible; a further seed waits for all
+    methods that cost less than four times as much.
+
+    Parameters
+    ----------
+    plans : iterable of (Study, Plan)
+        Plans by study.
+    """
+    tasks = [
+        Task(study, job, seconds)
+        for study, planned in plans
+        for job, seconds in zip(planned.jobs, planned.seconds, strict=True)
+    ]
+
+    def urgency(task: Task) -> tuple[bool, float]:
+        first = task.study.urgent and task.job.seed == 0
+        return not first, task.seconds * _SEED_WEIGHT**task.job.seed
+
+    return sorted(tasks, key=urgency)
 
 
 def plan(
@@ -51,10 +116,10 @@ def plan(
 ) -> list[Plan]:
     """Return the jobs of a study, on all training points and on a sample of them.
 
-    A classifier is run on all points if the training of each of its variants is estimated to
-    fit the budget. Otherwise all its variants, which are compared with each other, are run on a
-    sample, together with the first method of the study; those that exceed the budget even there
-    are left out. Records that are in the store are used whatever the budget.
+    A classifier is run on all points if each of its variants is estimated to fit the budget.
+    Otherwise all its variants, which are compared with each other, are run on a sample, together
+    with the first method of the study; those that exceed the budget even there are left out.
+    Records that are in the store are used whatever the budget.
 
     Parameters
     ----------
@@ -63,7 +128,7 @@ def plan(
     corpus : Corpus
         All points of a data set.
     budget : float, optional
-        Seconds of one training; None for no limit.
+        CPU seconds of one run; None for no limit.
     seeds : int, optional
         Number of seeds, if not that of the study.
     store : Store, optional
@@ -73,12 +138,15 @@ def plan(
     whole = Plan(corpus)
     dear: list[Line] = []
     for family in _families(study.lines):
+        part = Plan(corpus)
+        part.add(study, family, n_seeds)
+        known = store is not None and all(store.get(job.key) is not None for job in part.jobs)
         reason = missing_peer(family[0].classifier) if family[0].classifier in PEERS else None
-        jobs = _jobs(study, family, corpus, n_seeds)
-        if reason is not None and not _known(jobs, store):
+        if reason is not None and not known:
             whole.remarks.append(f"{PEERS[family[0].classifier]} is left out: {reason}")
-        elif budget is None or _known(jobs, store) or _slowest(family, corpus) <= budget:
-            whole.jobs += jobs
+        elif budget is None or known or max(part.seconds) <= budget:
+            whole.jobs += part.jobs
+            whole.seconds += part.seconds
         else:
             dear += family
     if budget is None or not dear:
@@ -89,16 +157,16 @@ def plan(
 def _sampled(study: Study, dear: list[Line], corpus: Corpus, n_seeds: int, budget: float) -> Plan:
     """Return the plan of the lines that are too slow on all points."""
     facts = corpus.facts
-    sample = corpus.sampled(max(1, facts.points // SAMPLE))
+    sample = corpus.sampled(max(1, facts.points // SAMPLE), SAMPLE_TEST)
     result = Plan(sample)
     chosen = []
     for line in dear:
-        seconds = training_seconds(line.method().spec, sample.train)
+        seconds = run_seconds(line.method().spec, sample)
         if seconds <= budget:
             chosen.append(line)
         else:
             result.remarks.append(
-                f"{line.name} on {facts.name} is left out: training on {sample.facts.points:,} "
+                f"{line.name} on {facts.name} is left out: a run on {sample.facts.points:,} "
                 f"points is estimated at {seconds:,.0f} s, the budget of a run is {budget:g} s"
             )
     if chosen:
@@ -106,10 +174,10 @@ def _sampled(study: Study, dear: list[Line], corpus: Corpus, n_seeds: int, budge
         result.remarks.insert(
             0,
             f"{names}: on {sample.facts.points:,} of the {facts.points:,} training points of "
-            f"{facts.name}, because training on all is estimated at more than {budget:g} s",
+            f"{facts.name}, because a run on all is estimated at more than {budget:g} s",
         )
         first = study.lines[:1] if study.lines[0] not in chosen else []
-        result.jobs = _jobs(study, [*first, *chosen], sample, n_seeds)
+        result.add(study, [*first, *chosen], n_seeds)
     return result
 
 
@@ -119,20 +187,3 @@ def _families(lines: Sequence[Line]) -> list[list[Line]]:
     for line in lines:
         found.setdefault(line.classifier, []).append(line)
     return list(found.values())
-
-
-def _jobs(study: Study, lines: Sequence[Line], corpus: Corpus, n_seeds: int) -> list[Job]:
-    methods = [line.method() for line in lines]
-    return [
-        Job(method.name, corpus.facts, method.spec, seed, 1, study.measures)
-        for method in methods
-        for seed in range(n_seeds)
-    ]
-
-
-def _known(jobs: Sequence[Job], store: Store | None) -> bool:
-    return store is not None and all(store.get(job.key) is not None for job in jobs)
-
-
-def _slowest(lines: Sequence[Line], corpus: Corpus) -> float:
-    return max(training_seconds(line.method().spec, corpus.train) for line in lines)

@@ -10,31 +10,34 @@ import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import ExitStack, closing
 from typing import TYPE_CHECKING, Any
 
 from defrag.experiments.attempt import now
+from defrag.experiments.corpus import Corpus
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
     from concurrent.futures import Future
     from pathlib import Path
 
-    from defrag.experiments.corpus import Corpus
     from defrag.experiments.job import Job
     from defrag.experiments.store import Record, Store
 
-__all__ = ["NOT_RUN", "is_stored", "run_jobs"]
+__all__ = ["NOT_RUN", "UNKEPT", "is_stored", "run_jobs"]
 
 NOT_RUN = "not run"
 """Status of a run that was not started."""
+
+UNKEPT = "unkept"
+"""Field of a record that could not be written to the store: why."""
 
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 def run_jobs(
     jobs: Iterable[Job],
-    corpus: Corpus,
+    corpus: Corpus | Sequence[Corpus],
     store: Store,
     *,
     limit: float | None = None,
@@ -42,14 +45,14 @@ def run_jobs(
     workers: int = 1,
     until: float | None = None,
 ) -> Iterator[tuple[Job, Record]]:
-    """Run the jobs on a corpus that the store does not have, and yield all records.
+    """Run the jobs that the store does not have, and yield all records.
 
     Parameters
     ----------
     jobs : iterable of Job
-        Jobs on this corpus.
-    corpus : Corpus
-        The data.
+        What to run. A run that several jobs are about is run once.
+    corpus : Corpus or sequence of Corpus
+        The data of the jobs.
     store : Store
         Where records are looked up and kept. A record is kept before it is yielded.
     limit : float, optional
@@ -66,23 +69,31 @@ def run_jobs(
     ------
     job, record : Job, dict
         In the order of the jobs, each as soon as it is known. The record of a run that was not
-        started has the status ``NOT_RUN`` and is not kept.
+        started has the status ``NOT_RUN`` and is not kept. A record that the disk has no room
+        for has a field ``UNKEPT`` with the reason, and the next run starts all the same.
     """
     wanted = list(jobs)
+    corpora = [corpus] if isinstance(corpus, Corpus) else list(corpus)
+    known = {one.facts.fingerprint: one for one in corpora}
     for job in wanted:
-        if job.data.fingerprint != corpus.facts.fingerprint:
-            raise ValueError(f"the job {job.method!r} is about {job.data.name}, "
-                             f"not about {corpus.facts.name}")  # fmt: skip
-    missing = [job for job in wanted if not is_stored(job, store, limit=limit, retry=retry)]
-    if not missing:  # the processes' files need not be written
+        if job.data.fingerprint not in known:
+            names = " or ".join(one.facts.name for one in corpora)
+            raise ValueError(f"the job {job.method!r} is about {job.data.name}, not about {names}")
+    missing = {
+        job.key: job for job in wanted if not is_stored(job, store, limit=limit, retry=retry)
+    }
+    with ExitStack() as stack:
+        # The processes' files are written for the corpora that something is run on.
+        folders = {
+            name: _shared(known[name], stack)
+            for name in dict.fromkeys(job.data.fingerprint for job in missing.values())
+        }
+        crew = stack.enter_context(closing(_Crew(store, limit, workers, until)))
+        running = {
+            key: crew.submit(job, folders[job.data.fingerprint]) for key, job in missing.items()
+        }
         for job in wanted:
-            yield job, _of(store, job)
-        return
-    with corpus.shared() as folder, closing(_Crew(folder, store, limit, workers, until)) as crew:
-        running = {job.key: crew.submit(job) for job in missing}
-        for job in wanted:
-            was_run = job.key not in running or running[job.key].result()
-            yield job, _of(store, job) if was_run else _not_run(job)
+            yield job, running[job.key].result() if job.key in running else _of(store, job)
 
 
 def is_stored(job: Job, store: Store, *, limit: float | None = None, retry: bool = False) -> bool:
@@ -104,17 +115,21 @@ def _of(store: Store, job: Job) -> Record:
     return record
 
 
-def _not_run(job: Job) -> Record:
-    return {**job.to_json(), "status": NOT_RUN, "error": "was not started"}
+def _shared(corpus: Corpus, stack: ExitStack) -> Path | OSError:
+    """Return the folder of a corpus, or why it could not be written."""
+    try:
+        return stack.enter_context(corpus.shared())
+    except OSError as error:
+        return error
 
 
 class _Crew:
     """Threads that wait for processes; closing ends what still runs, and records nothing of it."""
 
     def __init__(
-        self, folder: Path, store: Store, limit: float | None, workers: int, until: float | None
+        self, store: Store, limit: float | None, workers: int, until: float | None
     ) -> None:
-        self._folder, self._store, self._limit = folder, store, limit
+        self._store, self._limit = store, limit
         self._until = until
         self._threads = ThreadPoolExecutor(workers)
         self._lock, self._stopped = threading.Lock(), threading.Event()
@@ -131,24 +146,35 @@ class _Crew:
                 process.kill()
         self._threads.shutdown(wait=True)
 
-    def submit(self, job: Job) -> Future[bool]:
-        """Run a job when a thread is free, keep its record, and say whether it was run."""
-        return self._threads.submit(self._work, job)
+    def submit(self, job: Job, folder: Path | OSError) -> Future[Record]:
+        """Run a job when a thread is free, keep its record and return it."""
+        return self._threads.submit(self._work, job, folder)
 
-    def _work(self, job: Job) -> bool:
+    def _work(self, job: Job, folder: Path | OSError) -> Record:
         if self._until is not None and time.monotonic() >= self._until:
-            return False
-        process = _start(job, self._folder, shown=self._shown)
+            return {**job.to_json(), "status": NOT_RUN, "error": "was not started"}
+        if isinstance(folder, OSError):
+            return {**job.to_json(), "status": "failed", "error": str(folder)}
+        process = _start(job, folder, shown=self._shown)
         with self._lock:
             self._processes.add(process)
             if self._stopped.is_set():
                 process.kill()
         result = _wait(process, job, self._limit)
+        record = {**job.to_json(), **result, "finished": now()}
         with self._lock:
             self._processes.discard(process)
-            if not self._stopped.is_set():
-                self._store.append({**job.to_json(), **result, "finished": now()})
-        return True
+            if not self._stopped.is_set() and not record.pop("passing", False):
+                record |= self._keep(record)
+        return record
+
+    def _keep(self, record: Record) -> Record:
+        """Write a record, and return what is to be said of it."""
+        try:
+            self._store.append(record)
+        except OSError as error:
+            return {UNKEPT: str(error)}
+        return {}
 
 
 def _start(job: Job, folder: Path, *, shown: bool) -> subprocess.Popen[str]:

@@ -15,9 +15,9 @@ from defrag.experiments import peers
 
 if TYPE_CHECKING:
     from defrag._estimator import Estimator
-    from defrag.io import Split
+    from defrag.experiments.corpus import Corpus
 
-__all__ = ["Spec", "build", "describe", "title", "training_seconds"]
+__all__ = ["Spec", "build", "describe", "run_seconds", "title"]
 
 Spec = dict[str, Any]
 """``{"estimator": word, "parameters": {...}}``; an inner estimator is a value of that form."""
@@ -92,18 +92,21 @@ def title(spec: Spec) -> str:
     return f"{entry.name}({inner})"
 
 
-def training_seconds(spec: Spec, train: Split) -> float:
-    """Return an estimate of the CPU seconds of training, right within a factor of two or so.
+def run_seconds(spec: Spec, corpus: Corpus) -> float:
+    """Return an estimate of the CPU seconds of a run, right within a factor of two or so.
 
     Parameters
     ----------
     spec : Spec
-        An estimator, or one of the other programs.
-    train : Split
-        The training points.
+        An estimator, whose prediction takes little beside its training, or one of the other
+        programs.
+    corpus : Corpus
+        The data.
     """
+    train = corpus.train
     if spec["estimator"] in peers.PEERS:
-        return peers.training_seconds(spec["estimator"], train.X, train.Y)
+        n_test = corpus.facts.test_points
+        return peers.run_seconds(spec["estimator"], train.X, train.Y, n_test)
     seconds: float = build(spec).training_cost(train.X, train.Y).seconds
     return seconds
 

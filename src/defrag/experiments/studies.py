@@ -6,82 +6,16 @@ A study is a list of methods, data sets and numbers to show; ``defrag reproduce`
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from defrag.experiments.methods import FOCUS, NONE, Method, combine, parse_groups
+from defrag.experiments.methods import FOCUS, NONE
 from defrag.experiments.peers import PEERS
-from defrag.experiments.specs import describe
+from defrag.experiments.study import Line, Study
 
-__all__ = ["STUDIES", "Line", "Study"]
-
-
-@dataclass(frozen=True)
-class Line:
-    """A method of a study: its name, and the words of its parts.
-
-    Parameters
-    ----------
-    name : str
-        What tables call it.
-    classifier, groups, rerank, impute : str
-        See :func:`defrag.experiments.methods.combine`.
-    """
-
-    name: str
-    classifier: str
-    groups: str = NONE
-    rerank: str = NONE
-    impute: str = NONE
-
-    def method(self) -> Method:
-        """Return the method with its estimator."""
-        if self.classifier in PEERS:
-            groups = None if self.groups == NONE else describe(parse_groups(self.groups)[1])
-            spec = {"estimator": self.classifier, "parameters": {"groups": groups}}
-            return Method(self.name, spec)
-        (found,) = combine([self.classifier], [self.groups], [self.rerank], [self.impute])
-        return Method(self.name, found.spec)
-
-
-@dataclass(frozen=True)
-class Study:
-    """A table or a figure of the paper.
-
-    Parameters
-    ----------
-    name : str
-        Its word on the command line.
-    title, text : str
-        Heading, and what is compared.
-    lines : list of Line
-        The methods.
-    data : tuple of str
-        Names of data sets.
-    columns : tuple of str
-        Numbers of the table, keys of ``defrag.report.COLUMNS``.
-    figures : tuple of str
-        Kinds of figures, keys of ``defrag.report.figures.FIGURES``.
-    measures : tuple of str
-        What each run measures.
-    seeds : int
-        Number of seeds.
-    """
-
-    name: str
-    title: str
-    text: str
-    lines: list[Line]
-    data: tuple[str, ...]
-    columns: tuple[str, ...]
-    figures: tuple[str, ...] = ()
-    measures: tuple[str, ...] = ("ranking",)
-    seeds: int = 3
-
+__all__ = ["STUDIES"]
 
 _P = ("P@1", "P@3", "P@5")
 _PSP = ("PSP@1", "PSP@3", "PSP@5")
 _COST = ("train_cpu", "learn_cpu", "predict_ms", "model_bytes", "peak_memory")
-_EURLEX, _DEBIAN, _TIBKAT = "eurlex-4k", "debian", "tibkat-core"
+_EURLEX, _DEBIAN, _TIBKAT, _YSO = "eurlex-4k", "debian", "tibkat-core", "yso-finna-en"
 
 _GROUPS = {NONE: "", "x": ", DEFRAG-X", "xy": ", DEFRAG-XY", "hybrid": ", Hybrid"}
 _CLASSIFIERS = {
@@ -161,7 +95,6 @@ _ALL = [
         ("LMI", "LMI_paper", "balance", "entropy", "cluster_cpu", *_P),
         ("sizes",),
         ("ranking", "groups", "quality"),
-        seeds=1,
     ),
     Study(
         "table2",
@@ -176,11 +109,10 @@ _ALL = [
             Line("Parabel, DEFRAG-XY, groups of 9 or 10", "parabel",
                  f"defrag:representation=xy,{_TABLE_RULE}"),
         ],
-        (_EURLEX, _DEBIAN, _TIBKAT),
+        (_EURLEX, _DEBIAN, _TIBKAT, _YSO),
         (*_P, *_COST),
         ("cost",),
         ("ranking", "groups"),
-        seeds=1,
     ),
     Study(
         "table3",
@@ -203,7 +135,6 @@ _ALL = [
         ],
         (_EURLEX, _DEBIAN),
         (*_P, *_PSP, "PSnDCG@3", "coverage@1"),
-        seeds=1,
     ),
     Study(
         "tradeoffs",
@@ -215,7 +146,6 @@ _ALL = [
         ("P@1", "P@3", "train_cpu", "learn_cpu", "predict_ms", "model_bytes", "dimension"),
         ("tradeoff",),
         ("ranking", "groups"),
-        seeds=1,
     ),
     Study(
         "rare",
@@ -232,7 +162,6 @@ _ALL = [
         ("P@1", "R@1", "PSP@1", "coverage@1", "coverage@3", "coverage@5"),
         ("rare",),
         ("ranking", "rare", "labels"),
-        seeds=1,
     ),
     Study(
         "erasure",
@@ -250,7 +179,6 @@ _ALL = [
         (*_P, "train_cpu", "predict_ms"),
         ("erasure",),
         ("ranking", "erasure"),
-        seeds=1,
     ),
     Study(
         "ndcg",
@@ -267,7 +195,6 @@ _ALL = [
         (*_P, "cluster_cpu", "train_cpu", "dimension"),
         ("split",),
         ("ranking", "groups"),
-        seeds=1,
     ),
     Study(
         "peers",
@@ -277,6 +204,7 @@ _ALL = [
         "metrics of defrag.",
         [
             Line("LabelTree, 1 tree", "label-tree"),
+            Line("LabelTree, 1 tree, Focus", "label-tree", FOCUS),
             Line("LabelTree, 3 trees", "label-tree:n_trees=3"),
             Line("LabelTree, 3 trees, Focus", "label-tree:n_trees=3", FOCUS),
             Line("LabelTree, 3 trees, Hybrid", "label-tree:n_trees=3", "hybrid"),
@@ -285,11 +213,57 @@ _ALL = [
               for word, name in PEERS.items()
               for groups, suffix in ((NONE, ""), ("hybrid", ", Hybrid"))),
         ],
-        (_EURLEX, _DEBIAN, _TIBKAT),
+        (_EURLEX, _DEBIAN, _TIBKAT, _YSO),
         (*_P, "PSP@5", *_COST),
         ("cost",),
         ("ranking", "groups"),
-        seeds=1,
+        urgent=True,
+    ),
+    Study(
+        "variants",
+        "Variants of classifiers",
+        "Settings and groups that Table 2 does not have: presets of DiSMEC, random groups in "
+        "front of one-vs-rest classifiers, the paper's other rule for the size of groups, and "
+        "variants that change what a method optimises.",
+        [
+            Line("DiSMEC", "dismec"),
+            Line("DiSMEC, fast", "dismec:preset=fast"),
+            Line("DiSMEC, exact", "dismec:preset=exact"),
+            *(Line(f"{name}, random groups", _CLASSIFIERS[name], "random-groups")
+              for name in ("DiSMEC", "PPDSparse", "ProXML")),
+            *(Line(f"{name}, groups of 9 or 10", _CLASSIFIERS[name], f"defrag:{_TABLE_RULE}")
+              for name in ("DiSMEC", "SLEEC", "PfastreXML")),
+            Line("LPSR, optimised", "lpsr:assignment=optimised"),
+            Line("SLEEC, one vote each", "sleec:votes=count"),
+            Line("AnnexML, one vote each", "annexml:votes=count"),
+            Line("PfastreXML, alpha 0.8", "pfastrexml:alpha=0.8"),
+        ],
+        (_EURLEX, _DEBIAN),
+        (*_P, *_PSP, *_COST),
+        (),
+        ("ranking", "groups"),
+    ),
+    Study(
+        "focus",
+        "Budgets of Focus",
+        "How many entries of a row are kept, chosen on held-out training points: a row of c "
+        "entries keeps budget times the square root of c; 're-weighted' keeps all of them.",
+        [
+            Line(f"{name}, {trees} trees".replace("1 trees", "1 tree"),
+                 f"label-tree:n_trees={trees}", groups)
+            for trees in (1, 3)
+            for name, groups in (("all entries", NONE),
+                                 *((f"budget {size}", f"{FOCUS}:budget={size}")
+                                   for size in (4, 6, 8)),
+                                 ("automatic budget", FOCUS),
+                                 ("re-weighted", f"{FOCUS}:budget=none"),
+                                 ("Hybrid", "hybrid"))
+        ],
+        (_EURLEX, _DEBIAN, _TIBKAT),
+        (*_P, "train_cpu", "predict_ms", "model_bytes"),
+        (),
+        ("ranking", "groups"),
+        held_out=True,
     ),
 ]  # fmt: skip
 

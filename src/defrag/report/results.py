@@ -18,15 +18,17 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from defrag.experiments.store import Record
-    from defrag.experiments.studies import Study
+    from defrag.experiments.study import Study
 
 __all__ = ["RECORDS", "findings_of", "results_page", "write_pages", "write_records"]
 
 RECORDS = "records"
 """Folder of the records inside that of the results."""
 
+_REMARKS = "remarks.json"
 
-def findings_of(study: Study, records: Sequence[Record]) -> Findings:
+
+def findings_of(study: Study, records: Sequence[Record], remarks: Sequence[str] = ()) -> Findings:
     """Return what records say about a study, in its order.
 
     Parameters
@@ -35,6 +37,8 @@ def findings_of(study: Study, records: Sequence[Record]) -> Findings:
         The study; methods are found by their names.
     records : sequence of dict
         Its records.
+    remarks : sequence of str
+        What was sampled or left out when they were made, and why.
     """
     order = {line.name: place for place, line in enumerate(study.lines)}
     results: dict[tuple[str, str], Result] = {}
@@ -48,19 +52,20 @@ def findings_of(study: Study, records: Sequence[Record]) -> Findings:
     # The names of the bundled data are always at hand.
     named = any(one.data == "debian" and one.records[0].get("labels") for one in found)
     names = {"debian": load_dataset("debian").label_names} if named else {}
-    return Findings(study, found, names=names)
+    return Findings(study, found, remarks, names)
 
 
-def results_page(study: Study, records: Sequence[Record]) -> str:
-    """Return the page of a study as Markdown."""
-    findings = findings_of(study, records)
+def results_page(study: Study, records: Sequence[Record], remarks: Sequence[str] = ()) -> str:
+    """Return the page of a study as Markdown; the arguments are those of `findings_of`."""
+    findings = findings_of(study, records, remarks)
     parts = [f"# {study.title}\n", f"{study.text}\n"]
     legend: dict[str, None] = {}
     for table in study_tables(findings):
         parts += [f"## {table.title.removeprefix(f'{study.title}: ')}\n", table.to_markdown()]
         legend |= dict.fromkeys(table.legend)
-    parts += _not_run(findings)
-    parts.append("Bold: best of our own numbers in a column. " + " ".join(legend) + "\n")
+    parts += _missing(findings)
+    spread = " ±: standard deviation over seeds." if any("±" in part for part in parts) else ""
+    parts.append(f"Bold: best of our own numbers in a column.{spread} " + " ".join(legend) + "\n")
     compared = [f"- {check.sentence()}\n" for check in checks(findings.results)]
     if compared:
         parts += ["## Beside published numbers\n", "".join(compared)]
@@ -70,8 +75,10 @@ def results_page(study: Study, records: Sequence[Record]) -> str:
     return "\n".join(parts)
 
 
-def _not_run(findings: Findings) -> list[str]:
-    """Return a paragraph for each data set on which methods of the study were not run."""
+def _missing(findings: Findings) -> list[str]:
+    """Return what was sampled or not run, and why."""
+    if findings.remarks:
+        return ["".join(f"- {remark}\n" for remark in findings.remarks)]
     study, parts = findings.study, []
     for data in study.data:
         # A sample of a data set begins with its name.
@@ -80,12 +87,12 @@ def _not_run(findings: Findings) -> list[str]:
         missing = [line.name for line in study.lines if line.name not in run]
         if missing:
             names = "; ".join(missing) if mine else "all methods"
-            parts.append(f"Not run on {data} within the budget: {names}.\n")
-    return parts
+            parts.append(f"- No record on {data}: {names}.\n")
+    return ["".join(parts)] if parts else []
 
 
 def write_records(folder: Path, findings: Findings) -> None:
-    """Write the records behind some findings to the folder of results."""
+    """Write the records behind some findings, and its remarks, to the folder of results."""
     place = folder / RECORDS
     place.mkdir(parents=True, exist_ok=True)
     lines = [
@@ -95,14 +102,25 @@ def write_records(folder: Path, findings: Findings) -> None:
     ]
     text = "".join(f"{line}\n" for line in lines)
     (place / f"{findings.study.name}.jsonl").write_text(text, encoding="utf-8")
+    remarks = {**_remarks(folder), findings.study.name: list(findings.remarks)}
+    text = json.dumps(remarks, indent=1, sort_keys=True, ensure_ascii=False)
+    (place / _REMARKS).write_text(f"{text}\n", encoding="utf-8")
 
 
 def write_pages(folder: Path) -> list[Path]:
     """Write the page of every study that the folder has records of, and return the pages."""
-    pages = []
+    pages, remarks = [], _remarks(folder)
     for name, study in STUDIES.items():
         path = folder / RECORDS / f"{name}.jsonl"
         if path.exists():
             pages.append(folder / f"{name}.md")
-            pages[-1].write_text(results_page(study, read_records(path)), encoding="utf-8")
+            page = results_page(study, read_records(path), remarks.get(name, ()))
+            pages[-1].write_text(page, encoding="utf-8")
     return pages
+
+
+def _remarks(folder: Path) -> dict[str, list[str]]:
+    """Return the remarks by study that were kept beside the records."""
+    path = folder / RECORDS / _REMARKS
+    found: dict[str, list[str]] = json.loads(path.read_text("utf-8")) if path.exists() else {}
+    return found

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from defrag.experiments.published import Published
-    from defrag.experiments.studies import Study
+    from defrag.experiments.study import Study
     from defrag.experiments.summary import Result
     from defrag.report.by_label import Names
 

@@ -1,0 +1,188 @@
+"""All runs of ``defrag reproduce``: data are loaded, studies planned, jobs run in one order."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import typer
+
+from defrag._progress import progress_pulse
+from defrag.cli._console import escaped, print_message
+from defrag.cli._experiments import run_and_tell
+from defrag.experiments import Corpus
+from defrag.experiments.planning import plan, schedule
+from defrag.experiments.runner import NOT_RUN, is_stored
+from defrag.experiments.summary import collect
+from defrag.io import load_dataset
+from defrag.report.study import Findings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from typing import Any
+
+    from defrag.experiments import Store
+    from defrag.experiments.planning import Plan, Task
+    from defrag.experiments.store import Record
+    from defrag.experiments.study import Study
+
+__all__ = ["Settings", "run_campaign"]
+
+# A run is ended after so many times the budget, on the clock, and not before so many seconds,
+# because it also starts and measures.
+_LIMIT, _LEAST = 4, 60.0
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What all runs of the command share.
+
+    Attributes
+    ----------
+    store : Store
+        Where records are kept.
+    budget : float or None
+        CPU seconds of one run.
+    seeds : int or None
+        Number of seeds, if not that of a study.
+    until : float or None
+        Time of ``time.monotonic`` after which no run is started.
+    retry : bool
+        Whether failed runs are run again.
+    workers : int
+        Number of runs at a time.
+    """
+
+    store: Store
+    budget: float | None
+    seeds: int | None
+    until: float | None
+    retry: bool
+    workers: int
+
+    @property
+    def limit(self) -> float | None:
+        """Seconds on the clock after which a run is ended."""
+        return None if self.budget is None else max(_LEAST, _LIMIT * self.budget)
+
+
+@dataclass
+class _Part:
+    """Plans of a study, names of the labels of its data, and what cannot be read."""
+
+    study: Study
+    plans: list[Plan] = field(default_factory=list)
+    names: dict[str, Any] = field(default_factory=dict)
+    remarks: list[str] = field(default_factory=list)
+
+
+def run_campaign(
+    studies: Sequence[Study], places: Iterable[str], settings: Settings
+) -> list[Findings]:
+    """Run studies on data sets, and return what came out.
+
+    A data set that cannot be read is left out with a warning.
+
+    Parameters
+    ----------
+    studies : sequence of Study
+        What to run.
+    places : iterable of str
+        Names of data sets.
+    settings : Settings
+        Budget, records and workers.
+    """
+    parts = {study.name: _Part(study) for study in studies}
+    for place in places:
+        _plan_on(place, [part for part in parts.values() if place in part.study.data], settings)
+    planned = [(part.study, one) for part in parts.values() for one in part.plans]
+    tasks = schedule(planned)
+    _announce(tasks, settings)
+    pairs = run_and_tell(
+        [task.job for task in tasks],
+        [one.corpus for _, one in planned],
+        settings.store,
+        limit=settings.limit,
+        retry=settings.retry,
+        workers=settings.workers,
+        until=settings.until,
+    )
+    records = {job.key: record for job, record in pairs}
+    return [_findings(part, records) for part in parts.values() if part.plans or part.remarks]
+
+
+def _plan_on(place: str, parts: Iterable[_Part], settings: Settings) -> None:
+    """Load a data set and add plans to all studies that are about it."""
+    try:
+        with progress_pulse(f"loading {place}"):
+            loaded = load_dataset(place)
+            corpus = Corpus(place, loaded.train, loaded.test)
+    except (OSError, ValueError, MemoryError) as error:
+        remark = f"{place} is left out: {error}"
+        typer.echo(f"warning: {escaped(remark)}", err=True)
+        for part in parts:
+            part.remarks.append(remark)
+        return
+    held_out: Corpus | None = None
+    for part in parts:
+        data = corpus
+        if part.study.held_out:
+            data = held_out = held_out or corpus.held_out()
+        plans = plan(
+            part.study, data, budget=settings.budget, seeds=settings.seeds, store=settings.store
+        )
+        part.plans += plans
+        if loaded.label_names is not None:
+            part.names[place] = loaded.label_names
+        for remark in (remark for one in plans for remark in one.remarks):
+            print_message(f"{part.study.name}: {remark}")
+
+
+def _announce(tasks: Sequence[Task], settings: Settings) -> None:
+    """Print how long the runs are estimated to take."""
+    to_run = {
+        task.job.key: task.seconds
+        for task in tasks
+        if not is_stored(task.job, settings.store, limit=settings.limit, retry=settings.retry)
+    }
+    minutes = sum(to_run.values()) / 60 / settings.workers
+    print_message(
+        f"{len(to_run)} runs are missing, about {minutes:.0f} minutes of {settings.workers} at a "
+        "time; cheap ones come first"
+    )
+
+
+def _findings(part: _Part, records: dict[str, Record]) -> Findings:
+    """Return what came out of a study, in its own order."""
+    results, remarks = [], list(part.remarks)
+    for one in part.plans:
+        pairs = [(job, records[job.key]) for job in one.jobs]
+        results += collect(pair for pair in pairs if pair[1]["status"] != NOT_RUN)
+        remarks += [*one.remarks, *_late(one, records)]
+    return Findings(part.study, results, list(dict.fromkeys(remarks)), part.names)
+
+
+def _late(planned: Plan, records: dict[str, Record]) -> list[str]:
+    """Return sentences about the jobs of a plan that were not started."""
+    wanted = Counter(job.method for job in planned.jobs)
+    late = Counter(
+        job.method for job in planned.jobs if records[job.key]["status"] == NOT_RUN
+    )  # fmt: skip
+    seconds = dict(zip((job.method for job in planned.jobs), planned.seconds, strict=True))
+    name = planned.corpus.facts.name
+    remarks = []
+    absent = [method for method in late if late[method] == wanted[method]]
+    if absent:
+        listed = "; ".join(f"{method} ({seconds[method]:.0f} s)" for method in absent)
+        remarks.append(
+            f"not started on {name}, because the time of --within was over (estimated seconds of a "
+            f"run in parentheses): {listed}. The same command continues."
+        )
+    fewer = [method for method in late if late[method] < wanted[method]]
+    if fewer:
+        remarks.append(
+            f"fewer seeds on {name} than the {max(wanted.values())} of the study, because the time "
+            f"of --within was over: {'; '.join(fewer)}."
+        )
+    return remarks
