@@ -41,7 +41,9 @@ struct BeamOptions {
 /// reached early stays in the beam. The score of a label is exp(sum of -loss(margin)) over
 /// its path. Ranked by score, then by label. A row does not see which other rows are in
 /// the batch: nodes with many rows are unpacked into a dense panel, others are searched,
-/// and both add in the same order.
+/// and both add in the same order. O(weights of the nodes in the beam that a row meets) per row.
+/// Memory: the beams of a batch and, per thread, the weights of one node as a panel and four bytes
+/// per feature.
 TopLabels beam_search(const Context& context, const LabelTreeModel& model, const CsrView& X,
                       const BeamOptions& options);
 

@@ -16,7 +16,8 @@ struct BestFirstOptions {
 /// labels found. No label can score above its path, so nothing better is left. Scores and
 /// their order are those of beam_search without a discount. The rows of a batch take their
 /// steps together, a few nodes at a time, so that those at one node share its weights; a row
-/// does not see the others.
+/// does not see the others. Time is not bounded by a beam: in the worst case every node is opened.
+/// Memory: as beam_search, with the open nodes of the rows of a batch in place of beams.
 TopLabels best_first_search(const Context& context, const LabelTreeModel& model, const CsrView& X,
                             const BestFirstOptions& options);
 

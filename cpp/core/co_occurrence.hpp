@@ -34,7 +34,8 @@ struct CoOccurrenceView {
 
 /// Computes the blocks in one stream over the rows; `cosine` divides each entry by the square
 /// roots of its two diagonal ones. Every thread streams all rows for groups of its own, so
-/// that a sum has the order of the rows.
+/// that a sum has the order of the rows. O(sum over rows and groups of the squared number of the
+/// group's features in the row); memory: 12 bytes per entry of the blocks.
 Vector<float> co_occurrence(const Context& context, const CsrView& matrix,
                             const GroupLayout& layout, bool cosine);
 

@@ -38,6 +38,8 @@ struct PpdSparseOptions {
 /// zero. kLanes labels share their active rows, so that a search is exact and costs a pass.
 /// `positives` has one row per label; `first` is the number of the first of them in the random
 /// streams, a multiple of kLanes. Gives labels x (features + 1); the last column is the bias.
+/// O(non-zeros of X) for each search of a block, which dominate where labels are rare. Memory: a
+/// compact copy of X, and per thread 64 bytes per row and 192 per feature.
 Csr train_ppd_sparse(const Context& context, const CsrView& X, const CsrView& positives,
                      std::int64_t first, const PpdSparseOptions& options);
 

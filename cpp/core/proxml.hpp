@@ -38,6 +38,8 @@ struct ProxmlSolution {
 /// features with a gradient above l1, which for a rare label are some dozens of each; before the
 /// next one, all rows are scored through an inverted index, so that the objective is exact and
 /// nothing left out is missed. `positives` has one row per label: the rows of X that carry it.
+/// A round costs the postings of the features in use, and max_sweeps passes over the chosen part of
+/// X. Memory: the inverted index, and per thread some 20 bytes per row and per feature.
 ProxmlSolution train_proxml(const Context& context, const CsrView& X, const CsrView& positives,
                             const ProxmlOptions& options);
 

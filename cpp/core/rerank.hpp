@@ -17,7 +17,8 @@ struct CandidateTable {
 
 /// The product of each row with the prototypes (one row per label) of its candidates, 0 where
 /// there is no candidate. Looks features up in the prototype or walks along it, whichever is
-/// shorter; both add the same products in the same order.
+/// shorter; both add the same products in the same order. O(candidates * features of a row) at
+/// most, up to a logarithm; memory: the result, and per thread four bytes per feature.
 Vector<float> candidate_products(const Context& context, const CsrView& rows,
                                  const CandidateTable& candidates, const CsrView& prototypes);
 
