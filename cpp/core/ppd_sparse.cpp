@@ -7,9 +7,9 @@
 #include <stdexcept>
 #include <string>
 
-#include "core/aligned.hpp"
 #include "core/blocks.hpp"
 #include "core/compact_rows.hpp"
+#include "core/lane_memory.hpp"
 #include "core/random.hpp"
 #include "core/solver_pass.hpp"
 
@@ -45,7 +45,7 @@ class SparseBlockSolver {
                  RowBlock& out) {
         found_.clear();
         for (std::int64_t slot = 1; slot < rows_->n_slots(); ++slot) {
-            const float weight = weights_.data()[slot * kLanes + lane];
+            const float weight = memory_.weights.data()[slot * kLanes + lane];
             if (std::abs(weight) > options.threshold) {
                 found_.push_back({rows_->feature(slot), weight});
             }
@@ -54,7 +54,7 @@ class SparseBlockSolver {
                   [](const Found& a, const Found& b) { return a.feature < b.feature; });
         for (const Found& one : found_) out.push(one.feature, one.weight);
         out.push(static_cast<std::int32_t>(n_features),
-                 rows_->bias() * weights_.data()[lane] + offsets_[lane]);
+                 rows_->bias() * memory_.weights.data()[lane] + memory_.offsets[lane]);
     }
 
  private:
@@ -66,43 +66,30 @@ class SparseBlockSolver {
     void start(const CsrView& positives, std::int64_t begin, std::int64_t end,
                const PpdSparseOptions& options) {
         const std::int64_t n_rows = rows_->n_rows();
-        signs_.assign(n_rows, 0);
+        memory_.start(*rows_);
         listed_.assign(n_rows, 0);
         active_.resize(n_rows);
         n_active_ = 0;
-        std::fill(offsets_, offsets_ + kLanes, -2.0F);  // an unused lane never moves
+        std::fill(memory_.offsets, memory_.offsets + kLanes, -2.0F);  // an unused lane never moves
         for (std::int64_t label = begin; label < end; ++label) {
             for (auto p = positives.begin(label); p < positives.end(label); ++p) {
-                std::uint16_t& signs = signs_[positives.indices[p]];
-                if (signs == 0) active_[n_active_++] = positives.indices[p];
-                signs = static_cast<std::uint16_t>(signs | 1U << (label - begin));
+                const std::int32_t row = positives.indices[p];
+                if (memory_.mark(label - begin, row) == 0) active_[n_active_++] = row;
             }
             const auto count = static_cast<double>(positives.end(label) - positives.begin(label));
-            offsets_[label - begin] =
+            memory_.offsets[label - begin] =
                 static_cast<float>(2.0 * count / static_cast<double>(n_rows) - 1.0);
         }
         const std::int64_t n_weights = rows_->n_slots() * kLanes;
-        for (AlignedBuffer<float>* panel : {&weights_, &sums_, &penalties_}) {
+        for (AlignedBuffer<float>* panel : {&sums_, &penalties_}) {
             panel->require(n_weights);
             std::fill(panel->data(), panel->data() + n_weights, 0.0F);
         }
         std::fill(penalties_.data() + kLanes, penalties_.data() + n_weights,
                   static_cast<float>(options.l1));
-        dual_.require(n_rows * kLanes);
-        std::fill(dual_.data(), dual_.data() + n_rows * kLanes, 0.0F);
-        pass_ = {};
-        pass_.entries = rows_->entries();
-        pass_.starts = rows_->starts();
-        pass_.norms = rows_->norms();
-        pass_.signs = signs_.data();
-        pass_.weights = weights_.data();
+        pass_ = memory_.make_pass(*rows_, options.cost, options.skip);
         pass_.sums = sums_.data();
         pass_.penalties = penalties_.data();
-        pass_.dual = dual_.data();
-        pass_.offsets = offsets_;
-        pass_.cost = static_cast<float>(options.cost);
-        pass_.diagonal = static_cast<float>(0.5 / options.cost);
-        pass_.skip = options.skip;
     }
 
     void run_passes(const Context& context, RunPass run_pass, std::int64_t count, Stream& stream) {
@@ -137,25 +124,22 @@ class SparseBlockSolver {
     void fix_support() {
         const std::int64_t n_weights = rows_->n_slots() * kLanes;
         for (std::int64_t i = kLanes; i < n_weights; ++i) {
-            const bool kept = weights_.data()[i] != 0.0F;
+            const bool kept = memory_.weights.data()[i] != 0.0F;
             penalties_.data()[i] = kept ? 0.0F : std::numeric_limits<float>::infinity();
-            weights_.data()[i] = kept ? sums_.data()[i] : 0.0F;
+            memory_.weights.data()[i] = kept ? sums_.data()[i] : 0.0F;
         }
     }
 
     const CompactRows* rows_ = nullptr;
     Pass pass_ = {};
-    AlignedBuffer<float> weights_;
+    LaneMemory memory_;
     AlignedBuffer<float> sums_;
     AlignedBuffer<float> penalties_;
-    AlignedBuffer<float> dual_;
-    Vector<std::uint16_t> signs_;
     Vector<std::uint8_t> listed_;
     Vector<std::int32_t> active_;
     Vector<std::int32_t> others_;
     std::int64_t n_active_ = 0;
     Vector<Found> found_;
-    alignas(64) float offsets_[kLanes] = {};
 };
 
 }  // namespace

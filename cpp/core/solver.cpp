@@ -15,25 +15,18 @@ void BlockSolver::start(const CompactRows& rows, std::int64_t n_lanes) {
     rows_ = &rows;
     n_lanes_ = n_lanes;
     n_marked_ = 0;
-    signs_.assign(rows.n_rows(), 0);
+    memory_.start(rows);
     std::fill(n_positives_, n_positives_ + kLanes, 0);
 }
 
 void BlockSolver::mark(std::int64_t lane, std::int64_t row) {
-    std::uint16_t& signs = signs_[row];
-    const unsigned bit = 1U << lane;
-    n_marked_ += signs == 0 ? 1 : 0;
-    n_positives_[lane] += (signs & bit) == 0 ? 1 : 0;
-    signs = static_cast<std::uint16_t>(signs | bit);
+    const unsigned before = memory_.mark(lane, row);
+    n_marked_ += before == 0 ? 1 : 0;
+    n_positives_[lane] += (before & 1U << lane) == 0 ? 1 : 0;
 }
 
 Pass BlockSolver::make_pass(const SolverOptions& options) {
     const std::int64_t n_rows = rows_->n_rows();
-    const std::int64_t n_weights = rows_->n_slots() * kLanes;
-    weights_.require(n_weights);
-    std::fill(weights_.data(), weights_.data() + n_weights, 0.0F);
-    dual_.require(n_rows * kLanes);
-    std::fill(dual_.data(), dual_.data() + n_rows * kLanes, 0.0F);
     order_.resize(n_rows);
     for (std::int64_t lane = 0; lane < kLanes; ++lane) {
         const double share =
@@ -41,22 +34,12 @@ Pass BlockSolver::make_pass(const SolverOptions& options) {
                         : static_cast<double>(n_positives_[lane]) / static_cast<double>(n_rows);
         // A lane without a problem is far on the right side of every margin and never moves.
         const double unused = options.loss == Loss::kLogistic ? -1e4 : -2.0;
-        offsets_[lane] = static_cast<float>(lane >= n_lanes_ ? unused
-                                            : options.offset ? 2.0 * share - 1.0
-                                                             : 0.0);
+        memory_.offsets[lane] = static_cast<float>(lane >= n_lanes_ ? unused
+                                                   : options.offset ? 2.0 * share - 1.0
+                                                                    : 0.0);
     }
-    Pass pass = {};
-    pass.entries = rows_->entries();
-    pass.starts = rows_->starts();
-    pass.norms = rows_->norms();
-    pass.signs = signs_.data();
-    pass.weights = weights_.data();
-    pass.dual = dual_.data();
-    pass.offsets = offsets_;
-    pass.cost = static_cast<float>(options.cost);
-    pass.diagonal = static_cast<float>(0.5 / options.cost);
+    Pass pass = memory_.make_pass(*rows_, options.cost, options.skip);
     pass.shrink = options.shrink;
-    pass.skip = options.skip;
     pass.rows = order_.data();
     return pass;
 }
@@ -64,7 +47,7 @@ Pass BlockSolver::make_pass(const SolverOptions& options) {
 void BlockSolver::select_rows(bool positives_only) {
     n_order_ = 0;
     for (std::int64_t row = 0; row < rows_->n_rows(); ++row) {
-        if (positives_only && signs_[row] == 0) continue;
+        if (positives_only && memory_.signs[row] == 0) continue;
         order_[n_order_++] = static_cast<std::int32_t>(row);
     }
 }
@@ -133,24 +116,24 @@ void BlockSolver::measure(const SolverOptions& options) {
     double norms[kLanes] = {};
     for (std::int64_t row = 0; row < rows_->n_rows(); ++row) {
         double scores[kLanes];
-        std::copy(offsets_, offsets_ + kLanes, scores);
+        std::copy(memory_.offsets, memory_.offsets + kLanes, scores);
         for (std::int64_t e = rows_->starts()[row]; e < rows_->starts()[row + 1]; ++e) {
             const Entry& entry = rows_->entries()[e];
-            const float* line = weights_.data() + entry.offset / sizeof(float);
+            const float* line = memory_.weights.data() + entry.offset / sizeof(float);
             for (std::int64_t lane = 0; lane < kLanes; ++lane) {
                 scores[lane] += static_cast<double>(line[lane]) * static_cast<double>(entry.value);
             }
         }
         for (std::int64_t lane = 0; lane < n_lanes_; ++lane) {
-            const double y = (signs_[row] >> lane & 1) != 0 ? 1.0 : -1.0;
-            const double alpha = y * static_cast<double>(dual_.data()[row * kLanes + lane]);
+            const double y = (memory_.signs[row] >> lane & 1) != 0 ? 1.0 : -1.0;
+            const double alpha = y * static_cast<double>(memory_.dual.data()[row * kLanes + lane]);
             losses[lane] += loss_value(options.loss, y * scores[lane]);
             duals[lane] += dual_value(options.loss, alpha, options.cost) -
-                           alpha * y * static_cast<double>(offsets_[lane]);
+                           alpha * y * static_cast<double>(memory_.offsets[lane]);
         }
     }
     for (std::int64_t i = 0; i < rows_->n_slots() * kLanes; ++i) {
-        const auto weight = static_cast<double>(weights_.data()[i]);
+        const auto weight = static_cast<double>(memory_.weights.data()[i]);
         norms[i % kLanes] += weight * weight;
     }
     for (std::int64_t lane = 0; lane < n_lanes_; ++lane) {
@@ -164,14 +147,14 @@ void BlockSolver::collect(const SolverOptions& options, BlockWeights& out) {
     out.lanes.clear();
     out.weights.clear();
     for (std::int64_t lane = 0; lane < n_lanes_; ++lane) {
-        out.bias[lane] = rows_->bias() * weights_.data()[lane] + offsets_[lane];
+        out.bias[lane] = rows_->bias() * memory_.weights.data()[lane] + memory_.offsets[lane];
     }
     large_.resize(rows_->n_slots());
-    select_find_large(options.instructions)(weights_.data(), rows_->n_slots(), options.threshold,
-                                            large_.data());
+    select_find_large(options.instructions)(memory_.weights.data(), rows_->n_slots(),
+                                            options.threshold, large_.data());
     const unsigned in_use = (1U << n_lanes_) - 1U;
     for (std::int64_t slot = 1; slot < rows_->n_slots(); ++slot) {
-        const float* line = weights_.data() + slot * kLanes;
+        const float* line = memory_.weights.data() + slot * kLanes;
         for (unsigned kept = large_[slot] & in_use; kept != 0; kept &= kept - 1) {
             const int lane = __builtin_ctz(kept);
             out.slots.push_back(static_cast<std::int32_t>(slot));

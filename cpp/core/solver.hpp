@@ -3,9 +3,9 @@
 
 #include <cstdint>
 
-#include "core/aligned.hpp"
 #include "core/compact_rows.hpp"
 #include "core/csr.hpp"
+#include "core/lane_memory.hpp"
 #include "core/losses.hpp"
 #include "core/parallel.hpp"
 #include "core/random.hpp"
@@ -88,14 +88,11 @@ class BlockSolver {
     const CompactRows* rows_ = nullptr;
     std::int64_t n_lanes_ = 0;
     std::int64_t n_marked_ = 0;  // rows with a positive lane
-    AlignedBuffer<float> weights_;
-    AlignedBuffer<float> dual_;
-    Vector<std::uint16_t> signs_;
+    LaneMemory memory_;
     Vector<std::uint16_t> large_;  // lanes of each slot that are above the threshold
     Vector<std::int32_t> order_;
     std::int64_t n_order_ = 0;
     std::int64_t n_positives_[kLanes] = {};
-    alignas(64) float offsets_[kLanes] = {};
     LaneReport reports_[kLanes];
 };
 
