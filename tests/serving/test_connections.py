@@ -33,6 +33,37 @@ def _still_answers(server):
     assert server.best("large files") == "f"
 
 
+def test_the_head_and_the_body_of_an_answer_are_written_together(server):
+    with server.connect() as client:
+        for _ in range(3):
+            client.sendall(GOOD)
+            head, _, body = client.recv(1 << 16).partition(b"\r\n\r\n")
+            assert head.startswith(b"HTTP/1.1 200")
+            assert json.loads(body)["labels"][0]["label"] == "f"
+
+
+def test_answers_without_a_body_are_written(server):
+    with server.connect() as client:
+        ask = b"HEAD /healthz HTTP/1.1\r\nhost: x\r\n\r\n"
+        client.sendall(ask)
+        assert re.fullmatch(rb"HTTP/1\.1 200 OK\r\n.*\r\n\r\n", client.recv(1 << 16), re.DOTALL)
+        client.sendall(ask + GOOD)  # two requests at once are answered in turn
+        received = b""
+        while b"labels" not in received:
+            received += client.recv(1 << 16)
+        assert received.count(b"HTTP/1.1 200") == 2
+
+
+def test_a_body_is_asked_for(server):
+    head, _, body = request_bytes(
+        {"text": "large files"}, headers=b"expect: 100-continue\r\nconnection: close\r\n"
+    ).partition(b"\r\n\r\n")
+    with server.connect() as client:
+        client.sendall(head + b"\r\n\r\n")
+        assert client.recv(1 << 16) == b"HTTP/1.1 100 Continue\r\n\r\n"
+        assert exchange(client, body).startswith(b"HTTP/1.1 200")
+
+
 def test_a_client_that_has_closed_its_side_is_answered(server):
     with server.connect() as client:
         client.sendall(GOOD)

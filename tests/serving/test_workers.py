@@ -75,6 +75,16 @@ def test_sighup_loads_the_models_again(path):
         wait_until(lambda: server.best("files") == "a")
 
 
+def test_what_is_asked_before_the_first_request_is_not_counted(path, tmp_path):
+    (tmp_path / "token").write_text("secret")
+    with running(path, "--log-json", "--watch", "0") as server:
+        text = server.get("/metrics")
+        assert "defrag_requests_total{" not in text
+        assert 'defrag_inputs_total{model="model"} 0' in text
+    with running(path, "--token-file", tmp_path / "token") as server:
+        assert json.loads(server.get("/readyz"))["models"] == ["model"]
+
+
 def test_a_killed_worker_is_replaced(path):
     with running(path, "--workers", 2) as server:
         first = server.workers()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from starlette.applications import Starlette
@@ -49,7 +50,9 @@ def make_app(
     vocabulary : Vocabulary, optional
         The subjects that Annif's routes may suggest.
     """
-    return app_of(Service(models, limits=limits, token=token, vocabulary=vocabulary))
+    service = Service(models, limits=limits, token=token, vocabulary=vocabulary)
+    service.metrics.count_in(1, os.getpid())
+    return app_of(service)
 
 
 def app_of(service: Service) -> Starlette:

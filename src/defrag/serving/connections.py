@@ -59,6 +59,9 @@ class Connection(HttpToolsProtocol):
         """Begin to answer."""
         self._in_head = False
         super().on_headers_complete()
+        # Answers without a body, and "100 Continue" before an answer, are written at once.
+        if not self.expect_100_continue and self.scope["method"] != "HEAD":
+            self.cycle.transport = _WholeAnswer(self.transport)  # type: ignore[assignment] # all it uses
 
     def on_response_complete(self) -> None:
         """Begin to wait for the next request."""
@@ -99,6 +102,43 @@ class Connection(HttpToolsProtocol):
             b"HTTP/1.1 " + status + b"\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
         )
         self.transport.close()
+
+
+class _WholeAnswer:
+    """What one answer is written to: its head goes out with the first piece of its body.
+
+    uvicorn writes them apart. Each write is a call of the system, and wakes the client.
+
+    Parameters
+    ----------
+    transport : asyncio.Transport
+        The transport of the connection.
+    """
+
+    __slots__ = ("_head", "_transport")
+
+    def __init__(self, transport: asyncio.Transport) -> None:
+        self._transport = transport
+        self._head: bytes | None = None  # empty when it is written
+
+    def write(self, piece: bytes) -> None:
+        """Keep the head, or write a piece of the body."""
+        if self._head is None:
+            self._head = piece
+            return
+        if self._head:
+            piece, self._head = self._head + piece, b""
+        self._transport.write(piece)
+
+    def close(self) -> None:
+        """Write what is kept, and close."""
+        if self._head:
+            self.write(b"")
+        self._transport.close()
+
+    def is_closing(self) -> bool:
+        """Return whether nothing more will be written."""
+        return self._transport.is_closing()
 
 
 def connection_class(limits: Limits) -> type[Connection]:

@@ -46,7 +46,17 @@ class Gate:
             return
         service = self._service
         status = 500
+        counted = False
         start = time.perf_counter()
+
+        def count() -> None:
+            nonlocal counted
+            counted = True
+            seconds = time.perf_counter() - start
+            route = self._paths.get(scope.get("endpoint"), OTHER)
+            service.metrics.answered(route, status, seconds)
+            if service.log.json_lines:
+                service.log.request(scope["method"], scope["path"], status, seconds)
 
         async def sender(message: Message) -> None:
             nonlocal status
@@ -54,6 +64,8 @@ class Gate:
                 status = message["status"]
                 if service.draining or status == 408:
                     message["headers"] = [*message["headers"], _CLOSE]
+            elif not message.get("more_body", False):
+                count()  # before it is sent: a client that has its answer finds it counted
             await send(message)
 
         self._active += 1
@@ -66,8 +78,5 @@ class Gate:
                 await self._app(scope, receive, sender)
         finally:
             self._active -= 1
-            seconds = time.perf_counter() - start
-            route = self._paths.get(scope.get("endpoint"), OTHER)
-            service.metrics.answered(route, status, seconds)
-            if service.log.json_lines:
-                service.log.request(scope["method"], scope["path"], status, seconds)
+            if not counted:
+                count()

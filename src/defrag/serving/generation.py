@@ -21,6 +21,7 @@ from defrag.serving.logs import Log
 from defrag.serving.metrics import RESTARTS, forget_worker
 from defrag.serving.models import ServedModel
 from defrag.serving.processes import RETIRE, SIGNALS, fork
+from defrag.serving.rehearsal import rehearse
 from defrag.serving.server import Server, server_config
 from defrag.serving.service import Service
 from defrag.text import TextClassifier
@@ -122,9 +123,11 @@ class Generation:
             token=settings.token,
             vocabulary=settings.read_vocabulary(),
             board=self._board,
-            log=self._log,
         )
-        return server_config(app_of(service), service), service
+        config = server_config(app_of(service), service)
+        rehearse(config, service)
+        service.log = self._log
+        return config, service
 
     def _start_all(self, config: uvicorn.Config, service: Service) -> None:
         read, write = os.pipe()

@@ -42,7 +42,8 @@ class Metrics:
         self._model_at = {model: _FIRST + place * 2 for place, model in enumerate(models)}
         self._route_at: dict[str, int] = {}
         self._end = _FIRST + len(models) * 2
-        self._row = board.row(1)
+        # Until `count_in`, what is counted is lost.
+        self._row = memoryview(bytearray(8 * COLUMNS)).cast("q")
 
     def add_routes(self, paths: Sequence[str]) -> None:
         """Count the answers of some routes apart from all others."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,12 +14,12 @@ from defrag.serving.requests import RequestError
 from defrag.text import TextClassifier
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from datetime import datetime
 
     from defrag.classifiers._base import Classifier
     from defrag.explain import Explanation
-    from defrag.typing import Csr
+    from defrag.typing import Csr, Ids
 
 __all__ = ["ServedModel"]
 
@@ -37,6 +38,11 @@ class ServedModel:
         The model, fitted.
     modified : datetime, optional
         When it was trained.
+
+    Attributes
+    ----------
+    n_labels : int
+        Number of labels.
     """
 
     def __init__(
@@ -51,13 +57,9 @@ class ServedModel:
         self.classifier = classifier
         self.takes_texts = isinstance(classifier, TextClassifier)
         vocabulary = None if isinstance(classifier, TextClassifier) else classifier.vocabulary_
-        self._labels = _labels_of(classifier)
+        self.n_labels = len(classifier.classes_)
+        self._labels_at = _labels_of(classifier)
         self._features = {word: j for j, word in enumerate(vocabulary or ())}
-
-    @property
-    def n_labels(self) -> int:
-        """Number of labels."""
-        return len(self._labels)
 
     def describe(self) -> dict[str, Any]:
         """Return what a client should know."""
@@ -67,6 +69,14 @@ class ServedModel:
             "labels": self.n_labels,
         }
 
+    def sample(self) -> Any:
+        """Return an input of known features: a text, or a row as a dictionary."""
+        if isinstance(self.classifier, TextClassifier):
+            return " ".join(self.classifier.vectorizer_.words_[:_SAMPLE])
+        names = list(self._features)[:_SAMPLE]
+        n_features = self.classifier.n_features_in_
+        return dict.fromkeys(names or map(str, range(min(_SAMPLE, n_features))), 1.0)
+
     def warm_up(self) -> None:
         """Predict and explain a point made of known features, so that what is built once is.
 
@@ -75,14 +85,7 @@ class ServedModel:
         ValueError
             If the model cannot predict.
         """
-        given: Any
-        if isinstance(self.classifier, TextClassifier):
-            given = " ".join(self.classifier.vectorizer_.words_[:_SAMPLE])
-        else:
-            names = list(self._features)[:_SAMPLE]
-            given = dict.fromkeys(
-                names or map(str, range(min(_SAMPLE, self.classifier.n_features_in_))), 1.0
-            )
+        given = self.sample()
         found = self.predict(self.check([given]), 5)
         if not all(np.isfinite(score) for row in found for _, score in row):
             raise ValueError(f"model {self.name!r} has scores that are no numbers")
@@ -111,11 +114,9 @@ class ServedModel:
         else:
             X = self._matrix(checked)
             ids, scores = self.classifier.predict_topk(X, k=k, empty="nothing")
-        label_of = self._labels.__getitem__
-        return [
-            [(label_of(i), score) for i, score in zip(row, values, strict=True) if i >= 0]
-            for row, values in zip(ids.tolist(), scores.tolist(), strict=True)
-        ]
+        found = ids >= 0
+        pairs = zip(self._labels_at(ids[found]), scores[found].tolist(), strict=True)
+        return [list(islice(pairs, n)) for n in found.sum(axis=1).tolist()]
 
     def explain(self, given: Any, label: Any, k: int) -> tuple[Explanation, ...]:
         """Return explanations of a label, or of the best k."""
@@ -169,11 +170,11 @@ class ServedModel:
         return number if number < self.classifier.n_features_in_ else -1
 
 
-def _labels_of(classifier: Classifier | TextClassifier) -> Sequence[Any]:
-    """Return what labels are called in answers, by id."""
+def _labels_of(classifier: Classifier | TextClassifier) -> Callable[[Ids], list[Any]]:
+    """Return what gives the labels of places, as answers call them."""
     if isinstance(classifier, TextClassifier):
-        return PackedStrings(classifier.classes_)
+        return PackedStrings(classifier.classes_).take
     if classifier.label_names_ is not None:
-        return PackedStrings(classifier.label_names_)
-    labels: list[Any] = classifier.classes_.tolist()
-    return labels
+        return PackedStrings(classifier.label_names_).take
+    classes = classifier.classes_
+    return lambda places: classes[places].tolist()

@@ -51,9 +51,8 @@ async def read_body(request: Request, limits: Limits) -> bytes:
         If it is too long, or does not arrive in time.
     """
     announced = request.headers.get("content-length", "0")
-    too_long = RequestError(413, f"the body must have at most {limits.max_body} bytes")
     if announced.isdecimal() and int(announced[:20]) > limits.max_body:
-        raise too_long
+        raise _too_long(limits)
     task = asyncio.current_task()
     late = False
 
@@ -72,7 +71,7 @@ async def read_body(request: Request, limits: Limits) -> bytes:
                 raise ClientDisconnect
             content += message.get("body", b"")
             if len(content) > limits.max_body:
-                raise too_long
+                raise _too_long(limits)
             if not message.get("more_body", False):
                 return bytes(content)
     except asyncio.CancelledError:
@@ -81,6 +80,10 @@ async def read_body(request: Request, limits: Limits) -> bytes:
         raise RequestError(408, f"the body must arrive within {limits.timeout:g} s") from None
     finally:
         timer.cancel()
+
+
+def _too_long(limits: Limits) -> RequestError:
+    return RequestError(413, f"the body must have at most {limits.max_body} bytes")
 
 
 async def read_json(request: Request, limits: Limits) -> dict[str, Any]:

@@ -25,7 +25,9 @@ _RAW_HEADERS = [
 ]
 
 # One encoder for all answers: `json.dumps` makes a new one for settings other than its defaults.
-_encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
+_encode = json.JSONEncoder(
+    ensure_ascii=False, allow_nan=False, check_circular=False, separators=(",", ":")
+).encode
 
 
 def json_response(values: Any, status: int = 200) -> Response:

@@ -47,6 +47,7 @@ def server_config(app: Starlette, service: Service) -> uvicorn.Config:
         log_level="error",  # below that stand the mistakes of clients
         access_log=False,
         lifespan="off",
+        proxy_headers=False,  # no route asks for the address of the client
         server_header=False,
         timeout_keep_alive=_KEEP_ALIVE,
         timeout_graceful_shutdown=_SECONDS_TO_DRAIN,

@@ -44,6 +44,8 @@ class Service:
 
     Attributes
     ----------
+    authorization : str
+        The header ``Authorization`` that clients must send; empty: none.
     draining : bool
         Whether every answer is the last one of its connection.
     """
@@ -65,7 +67,7 @@ class Service:
         self.log = log or Log()
         self.draining = False
         self.vocabulary = vocabulary
-        self._token = token
+        self.authorization = "" if token is None else f"Bearer {token}"
         self._batcher = Batcher(self.metrics.predicted)
 
     def model(self, name: str | None = None) -> ServedModel:
@@ -84,11 +86,10 @@ class Service:
 
     def check_token(self, request: Request) -> None:
         """Refuse a request without the token, if there is one."""
-        if self._token is None:
+        if not self.authorization:
             return
         given = request.headers.get("authorization", "")
-        wanted = f"Bearer {self._token}"
-        if not hmac.compare_digest(given.encode("latin-1"), wanted.encode()):
+        if not hmac.compare_digest(given.encode("latin-1"), self.authorization.encode()):
             raise RequestError(401, "give the token as 'Authorization: Bearer TOKEN'")
 
     async def suggest(
