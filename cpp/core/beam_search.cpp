@@ -2,6 +2,7 @@
 #include "core/beam_search.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <stdexcept>
 #include <string>
 
@@ -14,7 +15,10 @@ namespace {
 class Batch {
  public:
     Batch(const Context& context, const LabelTreeModel& model, const BeamOptions& options)
-        : context_(context), model_(model), options_(options) {}
+        : context_(context),
+          model_(model),
+          options_(options),
+          score_lanes_(select_score_lanes(options.instructions)) {}
 
     void run(std::int64_t first_row, std::int64_t n_rows, NodeScorer& scorer, TopLabels& out) {
         first_row_ = first_row;
@@ -57,10 +61,8 @@ class Batch {
         if (visits_.empty()) return false;
         visit_all(scorer, [this](const Visit& visit, const float* margins) {
             const std::int32_t first = model_.tree.first_child[visit.node];
-            Best best = next_of(visit.row);
-            for (std::int32_t i = 0; i < model_.tree.n_children[visit.node]; ++i) {
-                best.offer({descend(visit.score, margins[i]), first + i});
-            }
+            offer(visit.score, margins, model_.tree.n_children[visit.node], next_of(visit.row),
+                  [first](std::int64_t i) { return static_cast<std::int32_t>(first + i); });
         });
         for (std::int64_t row = 0; row < n_rows_; ++row) next_of(row).put_in_order();
         beams_.swap(next_);
@@ -87,10 +89,9 @@ class Batch {
             }
             visit_all(scorer, [this](const Visit& visit, const float* margins) {
                 const std::int32_t begin = model_.tree.begin[visit.node];
-                Best best = top_of(visit.row);
-                for (std::int32_t i = 0; i < model_.tree.end[visit.node] - begin; ++i) {
-                    best.offer({descend(visit.score, margins[i]), model_.tree.order[begin + i]});
-                }
+                const std::int32_t* labels = model_.tree.order + begin;
+                offer(visit.score, margins, model_.tree.end[visit.node] - begin, top_of(visit.row),
+                      [labels](std::int64_t i) { return labels[i]; });
             });
         }
     }
@@ -100,8 +101,31 @@ class Batch {
         visit_nodes(context_, scorer, visits_, group_, first_row_, receive);
     }
 
-    float descend(float parent, float margin) const {
-        return defrag::descend(options_.loss, options_.power, options_.discount, parent, margin);
+    /// Offers the outputs of a node below the score `parent`; output i is id_of(i). Hinges are
+    /// computed for a line of outputs at a time, and of a full list most outputs are seen to be
+    /// below its worst item without a look at each.
+    template <class Id>
+    void offer(float parent, const float* margins, std::int64_t n_outputs, Best best, Id id_of) {
+        if (options_.loss == Loss::kLogistic) {
+            for (std::int64_t i = 0; i < n_outputs; ++i) {
+                best.offer(
+                    {descend(options_.loss, options_.power, options_.discount, parent, margins[i]),
+                     id_of(i)});
+            }
+            return;
+        }
+        const float from = parent * options_.discount;
+        alignas(64) float scores[kLanes];
+        for (std::int64_t first = 0; first < n_outputs; first += kLanes) {
+            const std::int64_t n_lanes = std::min(kLanes, n_outputs - first);
+            const float least =
+                best.full() ? best.worst().score : -std::numeric_limits<float>::infinity();
+            unsigned lanes = score_lanes_(margins + first, from, options_.power, least, scores);
+            for (lanes &= (1U << n_lanes) - 1U; lanes != 0; lanes &= lanes - 1) {
+                const int lane = __builtin_ctz(lanes);
+                best.offer({scores[lane], id_of(first + lane)});
+            }
+        }
     }
 
     void write(TopLabels& out) {
@@ -113,6 +137,7 @@ class Batch {
     const Context& context_;
     const LabelTreeModel& model_;
     const BeamOptions& options_;
+    ScoreLanes score_lanes_;
     std::int64_t first_row_ = 0;
     std::int64_t n_rows_ = 0;
     Vector<Scored> beams_;  // [row][beam_size], best first

@@ -34,9 +34,10 @@ const std::int32_t* NodeScorer::known_end(std::int64_t node) const {
     return std::lower_bound(begin, end, static_cast<std::int32_t>(model_.n_features));
 }
 
-void NodeScorer::start_margins(std::int64_t node, float* margins) const {
-    std::copy(model_.bias + model_.bias_ptr[node], model_.bias + model_.bias_ptr[node + 1],
-              margins);
+void NodeScorer::start_margins(std::int64_t node, std::int64_t stride, float* margins) const {
+    float* end = std::copy(model_.bias + model_.bias_ptr[node],
+                           model_.bias + model_.bias_ptr[node + 1], margins);
+    std::fill(end, margins + stride, 0.0F);
 }
 
 bool NodeScorer::worth_unpacking(std::int64_t node, const std::int32_t* rows,
@@ -60,8 +61,9 @@ void NodeScorer::add_entries(std::int64_t node, std::int64_t first, std::int64_t
 }
 
 const float* NodeScorer::search(std::int64_t node, std::int32_t row) {
-    margins_.require(model_.tree.n_outputs(node));
-    start_margins(node, margins_.data());
+    const std::int64_t stride = (model_.tree.n_outputs(node) + kLanes - 1) / kLanes * kLanes;
+    margins_.require(stride);
+    start_margins(node, stride, margins_.data());
     if (model_.index != nullptr) {
         search_index(node, row, margins_.data());
     } else {
@@ -109,12 +111,14 @@ void NodeScorer::unpack(std::int64_t node) {
     stride_ = n_panels * kLanes;
     panel_size_ = (last - first) * kLanes;
     panels_.require(n_panels * panel_size_);
-    std::fill(panels_.data(), panels_.data() + n_panels * panel_size_, 0.0F);
     const std::int64_t known = known_end(node) - model_.features;
     std::int64_t entry = model_.entries.begin(first);
     for (std::int64_t f = first; f < known; ++f) {
         slots_[model_.features[f]] = static_cast<std::int32_t>(f - first + 1);
         float* line = panels_.data() + (f - first) * kLanes;
+        for (std::int64_t p = 0; p < n_panels; ++p) {
+            std::fill(line + p * panel_size_, line + p * panel_size_ + kLanes, 0.0F);
+        }
         const std::int64_t end = entry + model_.entries.size(f);
         model_.entries.for_each(node, entry, end, [&](std::int64_t output, float weight) {
             line[output / kLanes * panel_size_ + output % kLanes] = weight;
@@ -129,11 +133,10 @@ void NodeScorer::multiply(std::int64_t node, const std::int32_t* rows, std::int6
     for (std::int64_t i = 0; i < n_rows; ++i) n_entries += X_.end(rows[i]) - X_.begin(rows[i]);
     entries_.require(n_entries);
     margins_.require(n_rows * stride_);
-    std::fill(margins_.data(), margins_.data() + n_rows * stride_, 0.0F);
     ends_.clear();
     Entry* out = entries_.data();
     for (std::int64_t i = 0; i < n_rows; ++i) {
-        start_margins(node, margins_.data() + i * stride_);
+        start_margins(node, stride_, margins_.data() + i * stride_);
         for (std::int64_t p = X_.begin(rows[i]); p < X_.end(rows[i]); ++p) {
             // Written always and kept if the node knows the feature: a branch that cannot be
             // foreseen would cost more.

@@ -16,7 +16,7 @@ class NodeScorer {
     NodeScorer(const LabelTreeModel& model, const CsrView& X, Instructions instructions);
 
     /// Calls visit(i, margins) for i = 0..n_rows-1; row i of the group is rows[i] of X, and
-    /// margins[o] the margin of output o.
+    /// margins[o] the margin of output o, filled up to a multiple of kLanes and 64-byte aligned.
     template <class Visit>
     void score(std::int64_t node, const std::int32_t* rows, std::int64_t n_rows, Visit visit) {
         if (!worth_unpacking(node, rows, n_rows)) {
@@ -55,7 +55,8 @@ class NodeScorer {
     void search_features(std::int64_t node, std::int32_t row, float* margins) const;
     void add_entries(std::int64_t node, std::int64_t first, std::int64_t last, float value,
                      float* margins) const;
-    void start_margins(std::int64_t node, float* margins) const;
+    /// The biases of a node, and zeros up to `stride`.
+    void start_margins(std::int64_t node, std::int64_t stride, float* margins) const;
     void unpack(std::int64_t node);
     void multiply(std::int64_t node, const std::int32_t* rows, std::int64_t n_rows);
     void forget(std::int64_t node);

@@ -281,5 +281,19 @@ inline void score_panels(const Entry* entry, const Entry* end, const float* pane
     }
 }
 
+inline unsigned score_lanes(const float* margins, float parent, int power, float threshold,
+                            float* scores) {
+    unsigned mask = 0;
+    for (int p = 0; p < kParts; ++p) {
+        const Floats distance = 1.0F - reinterpret_cast<const Floats*>(margins)[p];
+        const Floats slack = distance > 0.0F ? distance : Floats{};  // not a number: 0
+        const Floats square = slack * slack;
+        const Floats score = parent - (power == 3 ? square * slack : square);
+        reinterpret_cast<Floats*>(scores)[p] = score;
+        mask |= bits_of(score >= threshold) << (p * kWidth);
+    }
+    return mask;
+}
+
 }  // namespace DEFRAG_KERNEL
 }  // namespace defrag

@@ -14,6 +14,7 @@ constexpr Versions<RunPass> kLogisticPass = DEFRAG_VERSIONS(run_pass<true, false
 constexpr Versions<RunPass> kSparsePass = DEFRAG_VERSIONS(run_pass<false, true>);
 constexpr Versions<FindRows> kFindRows = DEFRAG_VERSIONS(find_rows);
 constexpr Versions<ScorePanels> kScorePanels = DEFRAG_VERSIONS(score_panels);
+constexpr Versions<ScoreLanes> kScoreLanes = DEFRAG_VERSIONS(score_lanes);
 constexpr Versions<FindLarge> kFindLarge = DEFRAG_VERSIONS(find_large);
 
 }  // namespace
@@ -28,6 +29,10 @@ FindRows select_find_rows(Instructions instructions) { return select(kFindRows, 
 
 ScorePanels select_score_panels(Instructions instructions) {
     return select(kScorePanels, instructions);
+}
+
+ScoreLanes select_score_lanes(Instructions instructions) {
+    return select(kScoreLanes, instructions);
 }
 
 FindLarge select_find_large(Instructions instructions) { return select(kFindLarge, instructions); }

@@ -53,6 +53,13 @@ using ScorePanels = void (*)(const Entry* entry, const Entry* end, const float* 
                              std::int64_t panel_size, std::int64_t n_panels, float* scores);
 ScorePanels select_score_panels(Instructions instructions);
 
+/// Writes the scores of kLanes margins below a node, parent - max(0, 1 - margin)^power, and returns
+/// one bit per lane whose score is at least `threshold`. `power` is 2 or 3; margins and scores are
+/// 64-byte aligned.
+using ScoreLanes = unsigned (*)(const float* margins, float parent, int power, float threshold,
+                                float* scores);
+ScoreLanes select_score_lanes(Instructions instructions);
+
 /// Sets bit l of masks[s] where |weights[s][l]| > threshold, for n_slots lines of kLanes.
 using FindLarge = void (*)(const float* weights, std::int64_t n_slots, float threshold,
                            std::uint16_t* masks);

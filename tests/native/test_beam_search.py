@@ -22,10 +22,11 @@ from tests.oracles.label_trees import flat_tree, search
     k=st.integers(1, 9),
     loss=st.sampled_from(["squared_hinge", "logistic"]),
     discount=st.sampled_from([1.0, 0.98]),
+    power=st.sampled_from([2, 3]),
 )
-def test_finds_what_the_slow_search_finds(*, seed, n_labels, beam_size, k, loss, discount):
+def test_finds_what_the_slow_search_finds(*, seed, n_labels, beam_size, k, loss, discount, power):
     tree, weights, X = trained_tree(seed, n_labels=n_labels, loss=loss, n_rows=40)
-    sizes = {"beam_size": beam_size, "k": k}
+    sizes = {"beam_size": beam_size, "k": k, "power": power}
     labels, scores = _native.beam_search(
         tree, weights, X, loss=Loss[loss], discount=discount, **sizes
     )

@@ -92,14 +92,14 @@ def margins_of(weights, node, x):
     return total
 
 
-def search(tree, weights, x, *, loss, beam_size, k, discount):
+def search(tree, weights, x, *, loss, beam_size, k, discount, power=2):
     """Search one row level by level; gives (label, score) pairs, best first."""
 
     def descend(parent, margin):
         if loss == "logistic":
             return parent * discount - np.float32(np.logaddexp(0.0, -np.float64(margin)))
         slack = max(np.float32(0.0), np.float32(1.0) - margin)
-        return parent * discount - slack * slack
+        return parent * discount - (slack * slack * slack if power == 3 else slack * slack)
 
     beam = [(np.float32(0.0), 0)]
     while any(tree.n_children[node] for _, node in beam):
