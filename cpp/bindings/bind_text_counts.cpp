@@ -52,6 +52,20 @@ auto split_words(std::string_view text) {
                       to_numpy(code_points_before(text, ends)));
 }
 
+void bind_strings(nb::module_& m) {
+    nb::class_<StringList>(m, "StringList")
+        .def(
+            "__init__",
+            [](StringList* self, const nb::list& strings) {
+                StringList list;
+                for (const std::string_view string : text_views(strings)) list.push(string);
+                new (self) StringList(std::move(list));
+            },
+            "strings"_a)
+        .def("__len__", &StringList::size)
+        .def("__iter__", [](const StringList& self) { return nb::iter(to_strings(self)); });
+}
+
 void bind_corpus(nb::module_& m) {
     nb::class_<TextCorpus>(m, "TextCorpus")
         .def(
@@ -82,7 +96,7 @@ void bind_corpus(nb::module_& m) {
                 Terms terms = run(n_threads, nb::none(), [&](const Context& context) {
                     return choose_terms(context, self, options);
                 });
-                return std::tuple(to_strings(terms.words), to_numpy(std::move(terms.word_feature)),
+                return std::tuple(std::move(terms.words), to_numpy(std::move(terms.word_feature)),
                                   to_numpy(std::move(terms.pairs)), to_numpy(std::move(terms.idf)));
             },
             nb::kw_only(), "pairs"_a, "least"_a, "most"_a, "min_df"_a, "max_features"_a.none(),
@@ -93,11 +107,11 @@ void bind_features(nb::module_& m) {
     nb::class_<TextFeatures>(m, "TextFeatures")
         .def(
             "__init__",
-            [](TextFeatures* self, const nb::list& words, const Array<std::int32_t>& word_feature,
+            [](TextFeatures* self, const StringList& words, const Array<std::int32_t>& word_feature,
                const Array<std::int32_t>& pairs, const Array<float>& idf, std::int32_t least,
                std::int32_t most) {
-                new (self) TextFeatures(text_views(words), to_vector(word_feature),
-                                        to_vector(pairs), to_vector(idf), {least, most});
+                new (self) TextFeatures(words, to_vector(word_feature), to_vector(pairs),
+                                        to_vector(idf), {least, most});
             },
             "words"_a, "word_feature"_a.noconvert(), "pairs"_a.noconvert(), "idf"_a.noconvert(),
             nb::kw_only(), "least"_a, "most"_a)
@@ -141,6 +155,7 @@ void bind_text_counts(nb::module_& m) {
             return split_words({bytes, static_cast<std::size_t>(size)});
         },
         "text"_a);
+    bind_strings(m);
     bind_corpus(m);
     bind_features(m);
 }

@@ -13,19 +13,23 @@ constexpr std::int64_t kTextsPerBlock = TextCorpus::kTextsPerBlock;
 struct Worker {
     Words words;
     Vocabulary vocabulary;
+    Vector<std::int32_t> tokens;  // of a block, which gets a copy of the right size
 };
 
 void split_block(const Texts& texts, std::int64_t begin, std::int64_t end, Worker& worker,
                  TextCorpus::Block& block) {
     Words& words = worker.words;
+    worker.tokens.clear();
+    block.ends.reserve(end - begin);
     for (std::int64_t i = begin; i < end; ++i) {
         words.split(texts[i]);
-        for (std::int64_t w = 0; w < words.size(); ++w) worker.vocabulary.prefetch(words.hash(w));
+        for (std::int64_t w = 0; w < words.size(); ++w) worker.vocabulary.prefetch(words.key(w));
         for (std::int64_t w = 0; w < words.size(); ++w) {
-            block.tokens.push_back(worker.vocabulary.intern(words[w], words.hash(w)));
+            worker.tokens.push_back(worker.vocabulary.intern(words[w], words.key(w)));
         }
-        block.ends.push_back(block.tokens.size());
+        block.ends.push_back(worker.tokens.size());
     }
+    block.tokens.assign(worker.tokens.begin(), worker.tokens.end());
 }
 
 /// The numbers of each worker's words in the first worker's vocabulary, which gets all of them.
@@ -109,6 +113,9 @@ FrequentTerms frequent_terms(const StringList& strings, const Vector<TermTally>&
         numbers.push_back(term);
     }
     FrequentTerms result;
+    result.tallies.reserve(kept.size());
+    result.strings.ends.reserve(kept.size());
+    result.strings.bytes.reserve(kept.bytes.size());
     result.ranks.assign(tallies.size(), -1);
     for (const std::int32_t place : order_by_bytes(kept)) {
         const std::int32_t term = numbers[place];

@@ -99,13 +99,15 @@ Vector<TermTally> tally_terms(const Context& context, std::int32_t n_texts, std:
                      }
                      context.advance(end - begin);
                  });
-    Vector<TermTally> sums(n_terms);
-    for (const Vector<TermTally>& own : tallies) {
+    Vector<TermTally> sums;
+    for (Vector<TermTally>& own : tallies) {
+        if (sums.empty()) sums.swap(own);  // own is empty if its worker had no text
         for (std::int64_t term = 0; term < own.size(); ++term) {
             sums[term].n_texts += own[term].n_texts;
             sums[term].n_times += own[term].n_times;
         }
     }
+    sums.resize(n_terms);  // where there is no text
     return sums;
 }
 

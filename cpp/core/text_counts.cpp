@@ -12,17 +12,12 @@
 namespace defrag {
 namespace {
 
-constexpr std::int64_t kTabulatedCounts = 256;
 // Fewer texts than this are looked up word by word: a corpus and a counter per feature do not pay.
 constexpr std::int64_t kFewTexts = 128;
 constexpr std::int64_t kTextsPerBlock = 256;
 
 void check(bool holds, const char* rule) {
     if (!holds) throw std::invalid_argument(rule);
-}
-
-float sublinear(std::int64_t n_times) {
-    return static_cast<float>(1.0 + std::log(static_cast<double>(n_times)));
 }
 
 /// Divides a row by its length.
@@ -55,7 +50,8 @@ void visit_words(const TextFeatures& features, const std::int32_t* words, std::i
     }
 }
 
-/// What each word of a corpus is among the features: a number of a word, or its n-grams.
+/// What each word of a corpus is among the features: the number of a word where there are pairs,
+/// else the feature of a word, or those of its n-grams.
 class CorpusWords {
  public:
     CorpusWords(const TextCorpus& corpus, const TextFeatures& features)
@@ -64,11 +60,13 @@ class CorpusWords {
         for (std::int64_t word = 0; word < corpus.words.size(); ++word) {
             const std::string_view string = corpus.words[word];
             if (!features.has_grams()) {
-                numbers_.push_back(features.find(string, hash_bytes(string)));
+                const std::int32_t number = features.find(string);
+                const bool is_last = number < 0 || features.has_pairs();
+                numbers_.push_back(is_last ? number : features.word_feature(number));
                 continue;
             }
             grams.visit(string, [&](std::string_view gram, std::int64_t, std::int64_t) {
-                const std::int32_t number = features.find(gram, hash_bytes(gram));
+                const std::int32_t number = features.find(gram);
                 if (number >= 0) numbers_.push_back(features.word_feature(number));
             });
             ends_.push_back(numbers_.size());
@@ -84,6 +82,12 @@ class CorpusWords {
                 for (std::int64_t g = word == 0 ? 0 : ends_[word - 1]; g < ends_[word]; ++g) {
                     if (numbers_[g] >= 0) visit(numbers_[g]);
                 }
+            }
+            return;
+        }
+        if (!features_.has_pairs()) {
+            for (const std::int32_t word : corpus_[text]) {
+                if (word >= 0 && numbers_[word] >= 0) visit(numbers_[word]);
             }
             return;
         }
@@ -123,7 +127,7 @@ class TextReader {
  private:
     void add_grams(std::string_view word) {
         grams_.visit(word, [&](std::string_view gram, std::int64_t, std::int64_t) {
-            const std::int32_t number = features_.find(gram, hash_bytes(gram));
+            const std::int32_t number = features_.find(gram);
             if (number >= 0 && features_.word_feature(number) >= 0) {
                 found_.push_back(features_.word_feature(number));
             }
@@ -132,9 +136,9 @@ class TextReader {
 
     void add_words() {
         numbers_.clear();
-        for (std::int64_t w = 0; w < words_.size(); ++w) features_.prefetch(words_.hash(w));
+        for (std::int64_t w = 0; w < words_.size(); ++w) features_.prefetch(words_.key(w));
         for (std::int64_t w = 0; w < words_.size(); ++w) {
-            numbers_.push_back(features_.find(words_[w], words_.hash(w)));
+            numbers_.push_back(features_.find(words_[w], words_.key(w)));
         }
         visit_words(features_, numbers_.data(), numbers_.size(),
                     [&](std::int32_t feature) { found_.push_back(feature); });
@@ -180,7 +184,11 @@ struct Counter {
 
 }  // namespace
 
-TextFeatures::TextFeatures(const Texts& words, Vector<std::int32_t> word_feature,
+float TextFeatures::sublinear(std::int64_t n_times) {
+    return static_cast<float>(1.0 + std::log(static_cast<double>(n_times)));
+}
+
+TextFeatures::TextFeatures(const StringList& words, Vector<std::int32_t> word_feature,
                            const Vector<std::int32_t>& pairs, Vector<float> idf, GramLengths grams)
     : word_feature_(std::move(word_feature)), idf_(std::move(idf)), grams_(grams) {
     check(word_feature_.size() == words.size(), "words must have a feature each");
@@ -203,7 +211,7 @@ TextFeatures::TextFeatures(const Texts& words, Vector<std::int32_t> word_feature
         if (idf_[feature] == 0.0F) feature = -1;
     }
     check(n_single + n_pairs == idf_.size(), "features must have an idf each");
-    for (std::int64_t n = 1; n < kTabulatedCounts; ++n) tf_.push_back(sublinear(n));
+    for (std::int64_t n = 1; n <= kTabulatedCounts; ++n) tf_[n - 1] = sublinear(n);
     if (n_pairs == 0) return;
     std::int64_t n_slots = 1024;
     while (2 * n_slots < 3 * n_pairs) n_slots *= 2;
@@ -220,11 +228,6 @@ TextFeatures::TextFeatures(const Texts& words, Vector<std::int32_t> word_feature
         check(slot.feature < 0, "pairs of a vocabulary must differ");
         slot = {first, second, feature};
     }
-}
-
-float TextFeatures::value(std::int32_t feature, std::int64_t n_times) const {
-    const float tf = n_times < kTabulatedCounts ? tf_[n_times - 1] : sublinear(n_times);
-    return tf * idf_[feature];
 }
 
 Csr weigh_features(const Context& context, const Texts& texts, const TextFeatures& features) {
@@ -300,14 +303,14 @@ Occurrences find_features(const Texts& words, const TextFeatures& features) {
     for (std::int64_t w = 0; w < words.size(); ++w) {
         if (features.has_grams()) {
             grams.visit(words[w], [&](std::string_view gram, std::int64_t begin, std::int64_t end) {
-                const std::int32_t number = features.find(gram, hash_bytes(gram));
+                const std::int32_t number = features.find(gram);
                 // The space before the word is code point 0.
                 const std::int64_t from = std::max<std::int64_t>(begin - 1, 0);
                 if (number >= 0) add(features.word_feature(number), w, w, from, end - 1);
             });
             continue;
         }
-        const std::int32_t word = features.find(words[w], hash_bytes(words[w]));
+        const std::int32_t word = features.find(words[w]);
         if (word >= 0) add(features.word_feature(word), w, w, 0, kWhole);
         if (word >= 0 && before >= 0 && features.has_pairs()) {
             add(features.pair_feature(before, word, hash_pair(before, word)), w - 1, w, 0, kWhole);

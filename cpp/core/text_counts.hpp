@@ -29,7 +29,7 @@ class TextFeatures {
     /// feature that texts do not have. With `grams`, the words are n-grams. Throws
     /// std::invalid_argument if words, features or pairs repeat, or if a number is out of range.
     /// O(words + features).
-    TextFeatures(const Texts& words, Vector<std::int32_t> word_feature,
+    TextFeatures(const StringList& words, Vector<std::int32_t> word_feature,
                  const Vector<std::int32_t>& pairs, Vector<float> idf, GramLengths grams);
 
     std::int64_t n_features() const { return idf_.size(); }
@@ -38,10 +38,11 @@ class TextFeatures {
     GramLengths grams() const { return grams_; }
 
     /// The number of a word or n-gram, or -1.
-    std::int32_t find(std::string_view word, std::uint64_t hash) const {
-        return vocabulary_.find(word, hash);
+    std::int32_t find(std::string_view word, const StringKey& key) const {
+        return vocabulary_.find(word, key);
     }
-    void prefetch(std::uint64_t hash) const { vocabulary_.prefetch(hash); }
+    std::int32_t find(std::string_view word) const { return vocabulary_.find(word); }
+    void prefetch(const StringKey& key) const { vocabulary_.prefetch(key); }
     /// The feature of a word, or -1.
     std::int32_t word_feature(std::int32_t word) const { return word_feature_[word]; }
     /// The feature of a pair of words, or -1. `hash` is their hash_pair.
@@ -53,9 +54,15 @@ class TextFeatures {
     }
 
     /// (1 + ln t) * idf of a feature that occurs t times.
-    float value(std::int32_t feature, std::int64_t n_times) const;
+    float value(std::int32_t feature, std::int64_t n_times) const {
+        const float tf = n_times <= kTabulatedCounts ? tf_[n_times - 1] : sublinear(n_times);
+        return tf * idf_[feature];
+    }
 
  private:
+    static constexpr std::int64_t kTabulatedCounts = 255;
+    static float sublinear(std::int64_t n_times);
+
     /// A pair in a table of open addressing, at most two thirds full.
     struct Slot {
         std::int32_t first = -1;
@@ -76,7 +83,7 @@ class TextFeatures {
     Vector<std::int32_t> word_feature_;
     Vector<Slot> slots_;
     Vector<float> idf_;
-    Vector<float> tf_;  ///< 1 + ln t of small counts
+    Vector<float> tf_ = Vector<float>(kTabulatedCounts);  ///< 1 + ln t of small counts
     GramLengths grams_;
 };
 

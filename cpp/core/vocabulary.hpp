@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/arrays.hpp"
+#include "core/string_key.hpp"
 
 namespace defrag {
 
@@ -30,9 +31,6 @@ struct StringList {
 /// The numbers of some strings in the order of their bytes. O(n log n).
 Vector<std::int32_t> order_by_bytes(const StringList& strings);
 
-/// A hash of some bytes. It depends on them and on the byte order of the machine.
-std::uint64_t hash_bytes(std::string_view bytes);
-
 /// A hash of a pair of numbers.
 inline std::uint64_t hash_pair(std::int32_t first, std::int32_t second) {
     const std::uint64_t key =
@@ -42,7 +40,8 @@ inline std::uint64_t hash_pair(std::int32_t first, std::int32_t second) {
 }
 
 /// A set of strings, numbered in the order of their arrival: open addressing over their hashes,
-/// at most half full, and an exact comparison. No order that depends on a hash can be seen.
+/// at most three quarters full, and an exact comparison, for which a slot is enough where a string
+/// has at most eight bytes. No order that depends on a hash can be seen.
 class Vocabulary {
  public:
     static constexpr std::int32_t kNone = -1;
@@ -56,31 +55,48 @@ class Vocabulary {
         return std::exchange(strings_, StringList());
     }
 
-    /// The number of a string, or kNone. `hash` is its hash_bytes.
-    std::int32_t find(std::string_view word, std::uint64_t hash) const {
-        return slots_.empty() ? kNone : slots_[probe(word, hash)].id;
+    /// The number of a string, or kNone. `key` is its key_of.
+    std::int32_t find(std::string_view word, const StringKey& key) const {
+        return slots_.empty() ? kNone : slots_[probe(word, key)].id;
     }
+    std::int32_t find(std::string_view word) const { return find(word, key_of(word)); }
 
-    /// The number of a string, which is added if it is new.
-    std::int32_t intern(std::string_view word, std::uint64_t hash);
-    std::int32_t intern(std::string_view word) { return intern(word, hash_bytes(word)); }
+    /// The number of a string, which is added if it is new. Throws std::length_error for more than
+    /// 2^31 - 1 strings, and for one of 2^32 bytes or more.
+    std::int32_t intern(std::string_view word, const StringKey& key) {
+        if (4 * (strings_.size() + 1) > 3 * slots_.size()) grow();
+        const std::int64_t at = probe(word, key);
+        return slots_[at].id != kNone ? slots_[at].id : add(word, key, at);
+    }
+    std::int32_t intern(std::string_view word) { return intern(word, key_of(word)); }
 
-    /// Fetches the memory that a search for a hash begins with.
-    void prefetch(std::uint64_t hash) const {
-        if (!slots_.empty()) __builtin_prefetch(&slots_[first_slot(hash)]);
+    /// Fetches the memory that a search begins with.
+    void prefetch(const StringKey& key) const {
+        if (!slots_.empty()) __builtin_prefetch(&slots_[first_slot(key)]);
     }
 
  private:
     struct Slot {
-        std::uint32_t tag = 0;
+        std::uint64_t first = 0;  ///< of the string's key
+        std::uint32_t size = 0;
         std::int32_t id = kNone;
     };
-    std::int64_t first_slot(std::uint64_t hash) const {
-        return static_cast<std::int64_t>(hash) & (slots_.size() - 1);
+    std::int64_t first_slot(const StringKey& key) const {
+        return static_cast<std::int64_t>(key.hash) & (slots_.size() - 1);
     }
-    void grow();
+    bool is_at(const Slot& slot, std::string_view word, const StringKey& key) const {
+        return slot.first == key.first && slot.size == word.size() &&
+               (word.size() <= 8 || strings_[slot.id] == word);
+    }
     /// The slot of a string, or the empty one where it belongs.
-    std::int64_t probe(std::string_view word, std::uint64_t hash) const;
+    std::int64_t probe(std::string_view word, const StringKey& key) const {
+        const std::int64_t mask = slots_.size() - 1;
+        std::int64_t at = first_slot(key);
+        while (slots_[at].id != kNone && !is_at(slots_[at], word, key)) at = (at + 1) & mask;
+        return at;
+    }
+    std::int32_t add(std::string_view word, const StringKey& key, std::int64_t slot);
+    void grow();
 
     StringList strings_;
     Vector<Slot> slots_;

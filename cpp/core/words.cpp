@@ -5,7 +5,6 @@
 #include <array>
 
 #include "core/unicode_tables.hpp"
-#include "core/vocabulary.hpp"
 
 namespace defrag {
 namespace {
@@ -36,6 +35,47 @@ constexpr std::array<char, 256> make_ascii_table() {
 }
 
 constexpr std::array<char, 256> kAscii = make_ascii_table();
+
+constexpr std::uint64_t eight_times(std::uint64_t byte) { return 0x0101010101010101ULL * byte; }
+constexpr std::uint64_t kHighBits = eight_times(0x80);
+
+/// The high bits of those of eight bytes below 128 that are from `low` to `high`.
+constexpr std::uint64_t between(std::uint64_t bytes, std::uint64_t low, std::uint64_t high) {
+    return (bytes + eight_times(0x80 - low)) & ~(bytes + eight_times(0x7F - high)) & kHighBits;
+}
+
+/// Eight bytes of a text at a time: the ASCII characters of words among them in lower case.
+struct EightBytes {
+    explicit constexpr EightBytes(std::uint64_t bytes) {
+        const std::uint64_t low = bytes & ~kHighBits;
+        const std::uint64_t capitals = between(low, 'A', 'Z');
+        const std::uint64_t others =
+            between(low, 'a', 'z') | between(low, '0', '9') | between(low, '_', '_');
+        lower = bytes | capitals >> 2;
+        not_word = ~((capitals | others) & ~bytes) & kHighBits;
+    }
+    /// How many bytes before the first that is not of a word.
+    std::size_t n_word() const {
+        return not_word == 0 ? 8 : static_cast<std::size_t>(__builtin_ctzll(not_word)) / 8;
+    }
+
+    std::uint64_t lower = 0;
+    std::uint64_t not_word = 0;  ///< the high bits of bytes that are not ASCII characters of words
+};
+
+constexpr bool agrees_with_table() {
+    for (std::uint32_t byte = 0; byte < 256; ++byte) {
+        for (unsigned place = 0; place < 64; place += 8) {
+            const EightBytes eight(std::uint64_t{byte} << place);
+            const bool is_word = (eight.not_word >> place & 0x80) == 0;
+            const auto lower = static_cast<unsigned char>(eight.lower >> place & 0xFF);
+            if (is_word != (kAscii[byte] != 0)) return false;
+            if (is_word && lower != static_cast<unsigned char>(kAscii[byte])) return false;
+        }
+    }
+    return true;
+}
+static_assert(agrees_with_table());
 
 unsigned char byte_at(std::string_view text, std::size_t at) {
     return static_cast<unsigned char>(text[at]);
@@ -73,12 +113,29 @@ char* encode(std::uint32_t code, char* to) {
     return to;
 }
 
+/// Copies the ASCII characters of a word from `at` on in lower case and moves behind them. Returns
+/// where they end; seven bytes behind it are overwritten.
+char* copy_ascii(std::string_view text, std::size_t& at, char* to) {
+    while (at + 8 <= text.size()) {
+        const EightBytes eight(load_little<std::uint64_t>(text.data() + at));
+        store_little(eight.lower, to);
+        const std::size_t n = eight.n_word();
+        at += n;
+        to += n;
+        if (n < 8) return to;
+    }
+    for (; at < text.size() && kAscii[byte_at(text, at)] != 0; ++at) {
+        *to++ = kAscii[byte_at(text, at)];
+    }
+    return to;
+}
+
 }  // namespace
 
 template <bool kPlaces>
 void Words::push(std::size_t begin, std::size_t end, WordPlace place) {
-    const std::string_view word(buffer_.data() + begin, end - begin);
-    items_.push_back({begin, word.size(), hash_bytes(word)});
+    const std::size_t size = end - begin;
+    items_.push_back({begin, size, key_of_padded(buffer_.data() + begin, size)});
     if constexpr (kPlaces) places_.push_back(place);
 }
 
@@ -129,12 +186,10 @@ void Words::scan(std::string_view text) {
             if (!run_.empty()) end_run();
             const std::size_t from = at;
             if (n_points == 0) source_begin = at;
-            for (char lower = 0; at < text.size(); ++at) {
-                lower = kAscii[byte_at(text, at)];
-                if (lower == 0) break;
-                *to++ = lower;
-            }
+            to = copy_ascii(text, at, to);
             n_points += at - from;
+            if (at == text.size() || byte_at(text, at) >= 128) continue;
+            end_word(at++);  // most words end at an ASCII character
             continue;
         }
         const std::size_t from = at;

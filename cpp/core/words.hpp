@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "core/arrays.hpp"
+#include "core/string_key.hpp"
 
 namespace defrag {
 
@@ -15,15 +16,15 @@ struct WordPlace {
     std::size_t end = 0;
 };
 
-/// The words of a text, in lower case, with their hashes.
+/// The words of a text, in lower case, with their keys.
 class Words {
  public:
     std::int64_t size() const { return items_.size(); }
     std::string_view operator[](std::int64_t i) const {
         return {buffer_.data() + items_[i].begin, items_[i].size};
     }
-    /// hash_bytes of a word.
-    std::uint64_t hash(std::int64_t i) const { return items_[i].hash; }
+    /// key_of a word.
+    const StringKey& key(std::int64_t i) const { return items_[i].key; }
     WordPlace place(std::int64_t i) const { return places_[i]; }
 
     /// Replaces the words by those of a text in valid UTF-8. A word is a maximal run of at least
@@ -39,7 +40,7 @@ class Words {
     struct Item {
         std::size_t begin;
         std::size_t size;
-        std::uint64_t hash;
+        StringKey key;
     };
     struct RunCharacter {
         std::uint32_t code;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <map>
 #include <random>
 #include <string>
 
@@ -54,9 +55,7 @@ TermOptions random_options(std::mt19937& random) {
 }
 
 TextFeatures features_of(const Terms& terms, GramLengths grams) {
-    Texts words;
-    for (std::int64_t i = 0; i < terms.words.size(); ++i) words.push_back(terms.words[i]);
-    return TextFeatures(words, terms.word_feature, terms.pairs, terms.idf, grams);
+    return TextFeatures(terms.words, terms.word_feature, terms.pairs, terms.idf, grams);
 }
 
 void check_same(const Csr& a, const Csr& b) {
@@ -66,6 +65,35 @@ void check_same(const Csr& a, const Csr& b) {
 }
 
 }  // namespace
+
+TEST_CASE("words have the keys of their bytes, and are found by them") {
+    std::mt19937 random(1);
+    Words words;
+    Vocabulary vocabulary;
+    std::map<std::string, std::int32_t> expected;
+    for (int round = 0; round < 20; ++round) {
+        for (const std::string& text : random_texts(random, false)) {
+            words.split(text);
+            for (std::int64_t w = 0; w < words.size(); ++w) {
+                const StringKey key = key_of(words[w]);
+                CHECK(words.key(w).first == key.first);
+                CHECK(words.key(w).hash == key.hash);
+                const auto next = static_cast<std::int32_t>(expected.size());
+                const std::int32_t id = expected.emplace(words[w], next).first->second;
+                CHECK(vocabulary.intern(words[w], words.key(w)) == id);
+            }
+        }
+    }
+    CHECK(vocabulary.size() > 1000);
+    for (const auto& [word, id] : expected) {
+        CHECK(vocabulary.find(word) == id);
+        CHECK(vocabulary[id] == word);
+    }
+    // Strings that differ in trailing zeros alone have the same first bytes.
+    const std::string_view zeros("ab\0\0", 4);
+    CHECK(key_of(zeros).first == key_of("ab").first);
+    CHECK(vocabulary.intern("ab") != vocabulary.intern(zeros));
+}
 
 TEST_CASE("rows of a corpus, of texts and for any number of threads are the same") {
     std::mt19937 random(7);

@@ -22,7 +22,12 @@ def test_lengths_of_n_grams(least, most):
         )
     with pytest.raises(ValueError, match="lengths of n-grams"):
         _core.TextFeatures(
-            ["ab"], np.zeros(1, np.int32), NO_PAIRS, np.ones(1, np.float32), least=least, most=most
+            _core.StringList(["ab"]),
+            np.zeros(1, np.int32),
+            NO_PAIRS,
+            np.ones(1, np.float32),
+            least=least,
+            most=most,
         )
 
 
@@ -48,13 +53,21 @@ def test_fewer_than_no_features():
 def test_features(words, word_feature, pairs, n_idf, message):
     with pytest.raises(ValueError, match=message):
         _core.TextFeatures(
-            words,
+            _core.StringList(words),
             np.array(word_feature, dtype=np.int32),
             np.array(pairs, dtype=np.int32),
             np.ones(n_idf, dtype=np.float32),
             least=0,
             most=0,
         )
+
+
+def test_list_of_strings():
+    strings = _core.StringList(["", "ab", "\u4e2d\0x"])
+    assert len(strings) == 3
+    assert list(strings) == ["", "ab", "\u4e2d\0x"]
+    with pytest.raises(TypeError, match="bad argument type"):
+        _core.StringList(["good", 3])
 
 
 def test_as_many_stems_as_words():

@@ -36,6 +36,13 @@ def test_words_are_those_of_the_slow_twin(text):
     assert words_of(text) == split_words(text)
 
 
+@settings(deadline=None, max_examples=300)
+@given(st.text(st.sampled_from("aZz09_ .@[`{/:é"), max_size=60))
+def test_words_of_ascii_are_those_of_the_slow_twin(text):
+    # Eight characters are read at a time: words begin, end and are cut at every place of them.
+    assert words_of(text) == split_words(text)
+
+
 @same_unicode
 def test_every_code_point():
     # All that is assigned to characters, and one of each page of the rest.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from defrag import _core
-from defrag._core import TextCorpus, TextFeatures
+from defrag._core import StringList, TextCorpus, TextFeatures
 
 if TYPE_CHECKING:
     from defrag.typing import Floats, Ids, Offsets
@@ -28,8 +28,9 @@ class Terms(NamedTuple):
 
     Parameters
     ----------
-    words : list of str
-        The words of features and of pairs, sorted by their UTF-8.
+    words : list of str, or StringList
+        The words of features and of pairs, sorted by their UTF-8. A StringList is what the kernels
+        have; its strings become Python's when they are iterated over.
     word_feature : ndarray of int32
         The feature of each word; -1 for one that is only part of a pair.
     pairs : ndarray of int32, shape (2 * n_pairs,)
@@ -38,7 +39,7 @@ class Terms(NamedTuple):
         The inverse document frequency of each feature.
     """
 
-    words: list[str]
+    words: list[str] | StringList
     word_feature: Ids
     pairs: Ids
     idf: Floats
@@ -114,7 +115,8 @@ def choose_terms(
 def text_features(terms: Terms, characters: tuple[int, int]) -> TextFeatures:
     """Return the tables that the kernels look terms up in."""
     least, most = characters
-    return TextFeatures(*terms, least=least, most=most)
+    words = StringList(terms.words) if isinstance(terms.words, list) else terms.words
+    return TextFeatures(words, *terms[1:], least=least, most=most)
 
 
 def split_words(text: str) -> PlacedWords:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from typing import TYPE_CHECKING, Any
 
@@ -12,8 +11,6 @@ if TYPE_CHECKING:
     from defrag.typing import Csr
 
 __all__ = ["NamedLabels", "check_label_names", "check_texts"]
-
-_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def check_texts(texts: Any) -> list[str]:
@@ -27,20 +24,23 @@ def check_texts(texts: Any) -> list[str]:
     if isinstance(texts, (str, bytes)) or not hasattr(texts, "__iter__"):
         raise ValueError(f"texts must be a sequence of strings, got {_shown(texts)}")
     checked = list(texts)
-    for number, text in enumerate(checked):
-        if not isinstance(text, str):
-            raise ValueError(  # noqa: TRY004 - as every other bad value
-                f"text {number} must be a string, got {_shown(text)}"
-            )
-        if not text.isascii():
-            checked[number] = _normalise(number, text)
+    try:
+        is_ascii = list(map(str.isascii, checked))  # several times as fast as a loop
+    except TypeError:
+        number = next(i for i, text in enumerate(checked) if not isinstance(text, str))
+        raise ValueError(f"text {number} must be a string, got {_shown(checked[number])}") from None
+    if not all(is_ascii):
+        for number in [i for i, ascii_only in enumerate(is_ascii) if not ascii_only]:
+            checked[number] = _normalise(number, checked[number])
     return checked
 
 
 def _normalise(number: int, text: str) -> str:
-    surrogate = _SURROGATE.search(text)
-    if surrogate is not None:
-        raise ValueError(f"text {number} has a lone surrogate at character {surrogate.start()}")
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        message = f"text {number} has a lone surrogate at character {error.start}"
+        raise ValueError(message) from None
     if unicodedata.is_normalized("NFC", text):
         return text
     return unicodedata.normalize("NFC", text)

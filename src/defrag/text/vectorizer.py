@@ -202,12 +202,14 @@ class TextVectorizer(TransformerMixin, Estimator):
             )
         if shape is not None:
             terms = follow_terms(shape.terms(), terms)
-        self.words_: Sequence[str] = terms.words
+        features = _native.text_features(terms, Lengths.bounds(self.characters))
+        rows.append(features.weigh_corpus(corpus, n_threads=threads))
+        del corpus  # before Python's strings are made, so that not all is in memory at a time
+        self.words_: Sequence[str] = list(terms.words)
         self.word_feature_: Ids = terms.word_feature
         self.pairs_: Ids = terms.pairs.reshape(-1, 2)
         self.idf_: Floats = terms.idf
-        self.prepare()
-        rows.append(self.features_.weigh_corpus(corpus, n_threads=threads))
+        self._set_features(features)
 
     def _read(self, texts: list[str], n_threads: int) -> TextCorpus:
         with progress_bar("reading texts", enabled=self.verbose > 0) as progress:
@@ -229,7 +231,10 @@ class TextVectorizer(TransformerMixin, Estimator):
     def prepare(self) -> None:
         """Make what is not part of the model: the tables of the kernels, and names."""
         lengths = Lengths.bounds(self.characters)
-        self.features_: TextFeatures = _native.text_features(self.terms(), lengths)
+        self._set_features(_native.text_features(self.terms(), lengths))
+
+    def _set_features(self, features: TextFeatures) -> None:
+        self.features_ = features
         self.names_ = FeatureNames(self.words_, self.word_feature_, self.pairs_)
 
     @on_snapshot
