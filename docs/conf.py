@@ -10,8 +10,8 @@ from typing import Any
 project = "defrag"
 author = "the defrag developers"
 release = installed_version("defrag")
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "numpydoc"]
-autosummary_generate = True
+extensions = ["myst_parser", "sphinx.ext.autodoc", "numpydoc"]
+myst_heading_anchors = 3
 numpydoc_show_class_members = False
 autodoc_default_options = {"members": True, "inherited-members": False}
 autodoc_typehints = "none"

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
+from defrag import write_xmc
+from defrag.cli._halves import read_halves
 from defrag.cli.compare import _words
+from defrag.io.corpora import CorpusOptions
+from tests.data import make_data
 from tests.helpers import cli_data
 from tests.helpers.cli_running import check_refusal, run, run_well
 
@@ -78,11 +83,32 @@ def test_data_are_checked_before_anything_is_trained(folder):
 
 
 @pytest.mark.slow
+def test_labels_that_gain_and_lose_have_their_names(folder):
+    X, Y = make_data(n=300)
+    write_xmc("many.txt", X, Y)
+    (folder / "names.txt").write_text("".join(f"subject {i}\n" for i in range(Y.shape[1])))
+    line = ["compare", "many.txt", "many.txt", "--agglomerate", "none,random-groups:n_clusters=2",
+            "--records", "kept", "--label-names", "names.txt", "--markdown", "out.md"]  # fmt: skip
+    result = run(*line)
+    assert result.exit_code == 0, result.stderr
+    text = (folder / "out.md").read_text(encoding="utf-8")
+    gains = text.split("gain and lose", 1)[1]
+    assert re.search(r"^\| subject \d+ \|", gains, re.MULTILINE)
+    assert not re.search(r"^\| label \d+ \|", gains, re.MULTILINE)
+    (folder / "names.txt").write_text("one\n")
+    check_refusal(folder, "compare many.txt many.txt --label-names names.txt --records kept",
+                  r"names.txt: .*1")  # fmt: skip
+
+
+@pytest.mark.slow
 def test_compare_reads_texts(folder):
     words = {"a": "red apple tree", "b": "blue sea water", "c": "green grass field"}
     lines = [json.dumps({"text": f"{text} {place}", "labels": [name]}) + "\n"
              for place in range(9) for name, text in words.items()]  # fmt: skip
     (folder / "train.jsonl").write_text("".join(lines[:18]))
+    halves = read_halves("train.jsonl", "train.jsonl", train_labels=None, test_labels=None,
+                         label_names=None, form=None, options=CorpusOptions())  # fmt: skip
+    assert halves.label_names == ["a", "b", "c"]
     extra = json.dumps({"text": "blue sea", "labels": ["b", "new"]}) + "\n"
     (folder / "test.jsonl").write_text("".join([*lines[18:], extra]))
     said = json.loads(run_well("compare", "train.jsonl", "test.jsonl", "--agglomerate", "none",

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
 from defrag._progress import progress_pulse
 from defrag.cli._corpora import form_of_corpus, form_of_matrix, read_corpus, text_options
-from defrag.cli._data import read
+from defrag.cli._data import read, read_names
 from defrag.io import Split
 from defrag.io.files import display_name
 from defrag.text.classifier import default_vectorizer
@@ -22,7 +22,15 @@ if TYPE_CHECKING:
     from defrag.io.corpora import CorpusOptions
     from defrag.typing import Csr
 
-__all__ = ["read_halves"]
+__all__ = ["Halves", "read_halves"]
+
+
+class Halves(NamedTuple):
+    """Training points, test points, and the names of their labels, if they have names."""
+
+    train: Split
+    test: Split
+    label_names: list[str] | None
 
 
 def read_halves(
@@ -31,10 +39,11 @@ def read_halves(
     *,
     train_labels: str | None,
     test_labels: str | None,
+    label_names: str | None,
     form: AnyForm | None,
     options: CorpusOptions,
     **reading: Any,
-) -> tuple[Split, Split]:
+) -> Halves:
     """Read training and test points.
 
     Texts become rows by the default vectoriser, fitted on the training texts. Labels that only
@@ -46,6 +55,8 @@ def read_halves(
         The files, both matrices or both texts.
     train_labels, test_labels : str, optional
         Their label files, if they have none inside.
+    label_names : str, optional
+        File with the names of the labels, one per line, if the data have numbers.
     form : AnyForm, optional
         Their format.
     options : CorpusOptions
@@ -60,9 +71,13 @@ def read_halves(
     if forms[0] is None or forms[1] is None:
         first = _read_matrix(train, train_labels, form, reading)
         sizes = {"n_features": first.X.shape[1], "n_labels": first.Y.shape[1]}
-        return first, _read_matrix(test, test_labels, form, {**reading, **sizes})
+        second = _read_matrix(test, test_labels, form, {**reading, **sizes})
+        names = None
+        if label_names is not None:
+            names = read_names(label_names, first.Y.shape[1], "name", "label")
+        return Halves(first, second, names)
     halves = [
-        read_corpus(path, found, text_options(options, found, labels, None))
+        read_corpus(path, found, text_options(options, found, labels, label_names))
         for path, found, labels in zip(
             (train, test), (forms[0], forms[1]), (train_labels, test_labels), strict=True
         )
@@ -77,7 +92,11 @@ def read_halves(
     with progress_pulse("vectorising the test texts"):
         X_test = vectorizer.transform(halves[1].texts)
     columns = {name: place for place, name in enumerate(sorted(set(chain(*named[0], *named[1]))))}
-    return Split(X, _indicators(named[0], columns)), Split(X_test, _indicators(named[1], columns))
+    return Halves(
+        Split(X, _indicators(named[0], columns)),
+        Split(X_test, _indicators(named[1], columns)),
+        list(columns),
+    )
 
 
 def _read_matrix(

@@ -91,6 +91,10 @@ def compare(
     test_labels: Annotated[
         str | None, typer.Option(metavar="FILE", help="Labels of TEST, if it has features only.")
     ] = None,
+    label_names: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Names of labels for the report, one per line."),
+    ] = None,
     options: CorpusOptions,
     form: AnyFromFlag = None,
     zero_based: BaseFlag = None,
@@ -106,6 +110,7 @@ def compare(
             "TEST": test,
             "--train-labels": train_labels,
             "--test-labels": test_labels,
+            "--label-names": label_names,
         },
     )
     methods = combine(
@@ -117,13 +122,14 @@ def compare(
         test,
         train_labels=train_labels,
         test_labels=test_labels,
+        label_names=label_names,
         form=form,
         options=options,
         zero_based=zero_based,
         strict=strict,
         allow_truncated=allow_truncated,
     )
-    corpus = Corpus(Path(train).name, *halves)
+    corpus = Corpus(Path(train).name, halves.train, halves.test)
     jobs = [
         Job(method.name, corpus.facts, method.spec, seed, n_jobs, ("ranking", "rare", "labels"))
         for method in methods
@@ -132,7 +138,11 @@ def compare(
     pairs = run_and_tell(jobs, corpus, store, limit=limit, retry=retry, workers=workers)
     results = collect(pairs)
     title = f"Methods compared on {corpus.facts.name}"
-    write_report(report, markdown, lambda: comparison_page(title, results, command_line()))
+    write_report(
+        report,
+        markdown,
+        lambda: comparison_page(title, results, command_line(), halves.label_names),
+    )
     if as_json:
         table = table_of("", results, ACCURACY)
         print_json({"data": corpus.facts.to_json(), "methods": table.to_json()})

@@ -238,7 +238,7 @@ _ALL = [
             Line("AnnexML, one vote each", "annexml:votes=count"),
             Line("PfastreXML, alpha 0.8", "pfastrexml:alpha=0.8"),
         ],
-        (_EURLEX, _DEBIAN),
+        (_EURLEX,),
         (*_P, *_PSP, *_COST),
         (),
         ("ranking", "groups"),

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from defrag.experiments.summary import Result, Statistic
+    from defrag.report.by_label import Names
     from defrag.report.plots import Plot
 
 __all__ = ["ACCURACY", "COST", "comparison_page", "cost_plots", "rare_plot", "run_facts", "winners"]
@@ -36,7 +37,9 @@ _QUESTIONS = {
 }
 
 
-def comparison_page(title: str, results: Sequence[Result], command: str) -> Page:
+def comparison_page(
+    title: str, results: Sequence[Result], command: str, names: Names = None
+) -> Page:
     """Return the page of methods that were run on one corpus.
 
     Parameters
@@ -47,13 +50,15 @@ def comparison_page(title: str, results: Sequence[Result], command: str) -> Page
         The methods.
     command : str
         How to run it again.
+    names : sequence of str, optional
+        Names of the labels.
     """
     accuracy = table_of(f"{results[0].data}: accuracy", results, ACCURACY)
     cost = table_of(f"{results[0].data}: cost", results, COST)
     plots = []
     if can_plot():
-        plots = [*cost_plots(results), *rare_plot(results), *label_plots(results)]
-    gains = label_tables(results)
+        plots = [*cost_plots(results), *rare_plot(results), *label_plots(results, names)]
+    gains = label_tables(results, names)
     best = winners(accuracy)
     lead = f"{len(results)} methods on {results[0].data}. " + _headline(best)
     return Page(

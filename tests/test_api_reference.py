@@ -1,0 +1,29 @@
+"""The API reference of the manual has every public name."""
+
+from __future__ import annotations
+
+import importlib
+import re
+from pathlib import Path
+
+import defrag
+
+PAGES = sorted((Path(__file__).resolve().parent.parent / "docs" / "api").glob("*.md"))
+TEXT = "".join(page.read_text(encoding="utf-8") for page in PAGES)
+MODULES = re.findall(r"^\.\. automodule:: (\S+)$", TEXT, re.MULTILINE)
+
+
+def test_every_public_name_is_described_once():
+    named = re.findall(r"^\.\. auto(?:class|function):: defrag\.(\w+)$", TEXT, re.MULTILINE)
+    inside = [name for module in MODULES for name in importlib.import_module(module).__all__]
+    rooms = [name for name in defrag.__all__ if f"defrag.{name}" in MODULES]
+    assert {"metrics", "rivals"} == set(rooms)
+    missing = set(defrag.__all__) - set(named) - set(inside) - set(rooms)
+    assert missing == set()
+    assert len(set(named)) == len(named)
+
+
+def test_no_page_is_only_a_list():
+    for page in PAGES:
+        words = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL).split()
+        assert len(words) > 30, page.name
