@@ -24,7 +24,7 @@ from bench_synthetic import make_data
 from defrag import DiSMEC, LabelTree, load_dataset
 from defrag.classifiers._division import Divisible, Piece
 from defrag.distributed import plan
-from defrag.distributed._jobs import job_of
+from defrag.distributed._jobs import Whole, job_of
 
 if TYPE_CHECKING:
     from scipy import sparse
@@ -75,7 +75,7 @@ def measure(
         pieces = [Piece(int(todo.bounds[i]), int(todo.bounds[i + 1]), trained[i])
                   for i in range(len(times))]  # fmt: skip
         start = time.process_time()
-        job.join(todo.outline, pieces, todo.seed, todo.sizes)
+        job.join(todo.outline, pieces, Whole(todo.seed, todo.sizes, None))
         joined = time.process_time() - start
     return planned, times, joined, len(trained)
 

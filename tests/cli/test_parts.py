@@ -40,6 +40,16 @@ def test_parts_join_to_the_file_of_train(folder):
     assert (folder / "joined").read_bytes() == (folder / "whole.safetensors").read_bytes()
 
 
+def test_lpsr_is_joined_with_its_data(folder):
+    flags = ("--classifier", "lpsr", "--seed", "3")
+    run_well("train", "train.txt", "whole", *flags)
+    run_well("train", "train.txt", "a.plan", *flags, "--parts", "3")
+    run_well("train-part", "a.plan", "train.txt")
+    check_refusal(folder, "join a.plan joined", "LPSR learns from its trained base and the data")
+    run_well("join", "a.plan", "joined", "--data", "train.txt")
+    assert (folder / "joined").read_bytes() == (folder / "whole").read_bytes()
+
+
 @pytest.mark.parametrize(
     ("line", "message"),
     [

@@ -7,6 +7,7 @@ import pickle
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 
 from defrag import (
     CRAFTML,
@@ -29,8 +30,10 @@ from defrag import (
     PPDSparse,
     ProXML,
     Refrag,
+    TextClassifier,
+    TextVectorizer,
 )
-from defrag.distributed import fit_part, join, plan
+from defrag.distributed import fit_part, join, load_plan, plan, save_plan
 from defrag.registry import entries
 
 MODELS = {
@@ -57,6 +60,12 @@ MODELS = {
     "imputed": Imputed(DiSMEC(), Fiat(), random_state=11),
     "nested": Focused(Agglomerated(Parabel(2)), random_state=12),
     "refrag": Refrag(LabelTree(), gamma=5, propensity_weight=0.3, random_state=13),
+    "refrag, paper": Refrag(
+        DiSMEC(), co_occurrence="cosine", gamma=5, propensity_weight=0, random_state=13
+    ),
+    "refrag, measured": Refrag(Parabel(1), random_state=13),
+    "lpsr in another": Agglomerated(LPSR(DiSMEC()), random_state=19),
+    "refrag of lpsr": Refrag(LPSR(), gamma=5, propensity_weight=0.3, random_state=20),
 }
 
 
@@ -86,7 +95,7 @@ def test_parts_join_to_the_bytes_of_fit(name, n_parts, data, tmp_path):
     assert shares == sorted(shares, reverse=True)
     order = np.random.default_rng(n_parts).permutation(len(todo.parts))
     results = [fit_part(todo, todo.parts[i], X, Y) for i in order]
-    joined = join(todo, [*results, results[0]])
+    joined = join(todo, [*results, results[0]], *(data if "lpsr" in name else ()))
     assert bytes_of(joined, tmp_path) == wanted
 
 
@@ -95,9 +104,56 @@ def test_every_classifier_is_tried():
     assert {entry.name for entry in entries("classifier", "composite")} <= kinds
 
 
-@pytest.mark.parametrize("name", ["label-tree", "dismec", "agglomerated", "fastxml", "sleec"])
+@pytest.mark.parametrize(
+    "name",
+    ["label-tree", "dismec", "agglomerated", "fastxml", "sleec", "refrag", "lpsr"],
+)
 def test_large_models_have_as_many_parts_as_wanted(name, data):
     assert len(plan(MODELS[name], *data, n_parts=5).parts) == 5
+
+
+def test_lpsr_is_joined_with_its_data(data):
+    X, Y = data
+    todo = plan(MODELS["lpsr"], X, Y, n_parts=2)
+    results = [fit_part(todo, part, X, Y) for part in todo.parts]
+    with pytest.raises(ValueError, match="LPSR learns from its trained base and the data"):
+        join(todo, results)
+    with pytest.raises(ValueError, match="not those of the plan"):
+        join(todo, results, X[:, ::-1], Y)
+
+
+TEXTS = {
+    "default": TextClassifier(random_state=1),
+    "two trees": TextClassifier(LabelTree(2, root_arity=8, max_leaf_size=4), random_state=2),
+    "characters": TextClassifier(DiSMEC(), TextVectorizer(characters=3), random_state=3, n_jobs=2),
+}
+
+
+@pytest.mark.parametrize("n_parts", [1, 7, 64])
+@pytest.mark.parametrize("name", TEXTS)
+def test_parts_of_texts_join_to_the_bytes_of_fit(name, n_parts, tmp_path):
+    rng = np.random.default_rng(0)
+    words = [f"w{'abcdefghij'[i % 10]}{i}" for i in range(120)]
+    texts = [" ".join(rng.choice(words, 12)) for _ in range(300)]
+    labels = [[f"label {j}" for j in rng.choice(60, 2, replace=False)] for _ in texts]
+    model = clone(TEXTS[name])
+    wanted = bytes_of(model.fit(texts, labels), tmp_path)
+    path = tmp_path / "model.plan"
+    save_plan(plan(model, texts, labels, n_parts=n_parts), path)
+    todo = load_plan(path)
+    assert len(todo.parts) == 1 if n_parts == 1 else len(todo.parts) > 1
+    results = [fit_part(todo, part, texts, labels) for part in reversed(todo.parts)]
+    joined = join(todo, results)
+    assert bytes_of(joined, tmp_path) == wanted
+    assert joined.predict(texts[:9]) == model.predict(texts[:9])
+    with pytest.raises(ValueError, match="not those of the plan"):
+        fit_part(todo, 0, [*texts[1:], "other words"], labels)
+
+
+def test_functions_are_no_part_of_a_plan():
+    model = TextClassifier(extra=lambda texts: np.ones((len(texts), 2)))
+    with pytest.raises(ValueError, match="extra must be None in a plan"):
+        plan(model, ["a", "b"], [["x"], ["y"]], n_parts=2)
 
 
 def test_classes_and_dense_labels_are_those_of_fit(data, tmp_path):

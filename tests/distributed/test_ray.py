@@ -14,9 +14,10 @@ import pytest
 from scipy import sparse
 from typer.testing import CliRunner
 
-from defrag import DiSMEC, LabelTree, TextClassifier
+from defrag import LPSR, DiSMEC, LabelTree, TextClassifier
 from defrag.cli.app import app
-from defrag.distributed import _ray, fit_part, fit_ray, predict_ray
+from defrag.distributed import _ray, fit_ray, predict_ray
+from defrag.distributed._training import train_part
 from defrag.io import write_xmc
 from defrag.io.predictions import format_ranking
 
@@ -56,14 +57,14 @@ def bytes_of(model, folder):
 def test_a_local_cluster_and_a_killed_worker(data, tmp_path, monkeypatch):
     marker = str(tmp_path / "killed")
 
-    def fit_part_or_die(plan, index, X, Y):
+    def train_part_or_die(plan, index, X, Y):
         if index == 1:
             try:
                 os.close(os.open(marker, os.O_CREAT | os.O_EXCL))
                 os.kill(os.getpid(), signal.SIGKILL)
             except FileExistsError:
                 pass  # the second try
-        return fit_part(plan, index, X, Y)
+        return train_part(plan, index, X, Y)
 
     ray.init(num_cpus=2, include_dashboard=False, _node_ip_address="127.0.0.1",
              log_to_driver=False)  # fmt: skip
@@ -82,7 +83,12 @@ def test_a_local_cluster_and_a_killed_worker(data, tmp_path, monkeypatch):
         assert ray.is_initialized(), "a cluster of the caller must go on"
         with pytest.raises(ValueError, match="address must be None while Ray is connected"):
             fit_ray(DiSMEC(), *data, address="auto")
-        monkeypatch.setattr(_ray, "fit_part", fit_part_or_die)
+        texts = [f"a {'red' if i % 3 else 'white'} fox {i}" for i in range(90)]
+        labels = [["red" if i % 3 else "white", f"{i % 7}"] for i in range(90)]
+        model = TextClassifier(LPSR(LabelTree(2)), random_state=3)
+        found = fit_ray(model, texts, labels, n_parts=3)
+        assert bytes_of(found, tmp_path) == bytes_of(model.fit(texts, labels), tmp_path)
+        monkeypatch.setattr(_ray, "train_part", train_part_or_die)
         found = fit_ray(MODELS[1], *data, n_parts=5)
         assert Path(marker).exists()
         assert bytes_of(found, tmp_path) == bytes_of(MODELS[1].fit(*data), tmp_path)

@@ -11,9 +11,10 @@ from defrag.classifiers._base import Classifier
 
 if TYPE_CHECKING:
     from defrag._estimator import Estimator
+    from defrag.classifiers._division import Arrays
     from defrag.typing import Csr
 
-__all__ = ["Composite", "check_part"]
+__all__ = ["Composite", "Wrapping", "check_part"]
 
 
 def check_part(owner: Estimator, name: str, part: Any, kind: type[Any]) -> None:
@@ -58,10 +59,52 @@ class Composite(Classifier):
 
     def fit_base(self, X: Csr, Y: Csr, seed: int) -> Classifier:
         """Return a copy of the base, trained with the seed and the threads of the composite."""
+        return self.copy_of_base(seed).fit_canonical(X, Y)
+
+    def copy_of_base(self, seed: int) -> Classifier:
+        """Return an unfitted copy of the base with the seed and the threads of the composite."""
         model: Classifier = clone(self.unfitted_base())
         model.set_params(random_state=seed, n_jobs=self.n_jobs)
-        return model.fit_canonical(X, Y)
+        return model
 
     def max_ranked(self) -> int:
         """Return the largest number of labels that :meth:`rank` can find for a point."""
         return self.base_.max_ranked()
+
+
+class Wrapping(Composite):
+    """Base class of composites that train their base once, on the points as they are.
+
+    What such a model learns besides its base is learnt from the data alone, before the base is
+    trained, or afterwards with the trained base, so that the base can be trained elsewhere.
+    """
+
+    needs_points: ClassVar[bool] = False
+    """Whether :meth:`learn_last` needs the points."""
+
+    def trains_once(self) -> bool:
+        """Return whether the base is trained once with these parameters."""
+        return True
+
+    def learn_first(self, X: Csr, Y: Csr, seed: int) -> Arrays:  # noqa: ARG002 - of subclasses
+        """Return what is learnt from the data without the base."""
+        return {}
+
+    @abstractmethod
+    def learn_last(self, data: tuple[Csr, Csr] | None, seed: int, learnt: Arrays) -> None:
+        """Set the fitted attributes, given ``base_`` and what :meth:`learn_first` returned.
+
+        Parameters
+        ----------
+        data : (csr_array, csr_array) or None
+            Points and labels; None only if ``needs_points`` is False.
+        seed : int
+            Seed of the training.
+        learnt : dict of arrays
+            What :meth:`learn_first` returned.
+        """
+
+    def _train(self, X: Csr, Y: Csr, seed: int) -> None:
+        learnt = self.learn_first(X, Y, seed)
+        self.base_ = self.fit_base(X, Y, seed)
+        self.learn_last((X, Y), seed, learnt)

@@ -11,7 +11,7 @@ from defrag import _native
 from defrag._parameters import Choice, Int
 from defrag._progress import progress_bar
 from defrag.classifiers._base import Classifier, unit_rows
-from defrag.classifiers._composite import Composite
+from defrag.classifiers._composite import Wrapping
 from defrag.classifiers.embeddings._base import route, settle
 from defrag.classifiers.embeddings.sleec import centroids
 from defrag.classifiers.one_vs_rest import DiSMEC
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from sklearn.base import BaseEstimator
 
     from defrag.classifiers._cost import Cost
+    from defrag.classifiers._division import Arrays
     from defrag.classifiers._ranker import Ranker
     from defrag.explain.explainers import Explainer
     from defrag.typing import Csr, Floats, Ids, Offsets, Seed
@@ -39,7 +40,7 @@ _RANKED = 1000
 """Labels of the scorer that the optimised assignment looks at."""
 
 
-class LPSR(Composite):
+class LPSR(Wrapping):
     """Label partitioning for sublinear ranking (Weston, Makadia and Yee, 2013).
 
     Clusters the points on which a scorer is right, gives each cluster a short list of labels,
@@ -125,8 +126,13 @@ class LPSR(Composite):
         "verbose": Int(0),
     }
 
-    def _train(self, X: Csr, Y: Csr, seed: int) -> None:
-        self.base_ = self.fit_base(X, Y, seed)
+    needs_points = True
+
+    def learn_last(self, data: tuple[Csr, Csr] | None, seed: int, learnt: Arrays) -> None:  # noqa: ARG002 - all is learnt last
+        """Cluster the points that the base ranks well; see :meth:`Wrapping.learn_last`."""
+        if data is None:
+            raise ValueError("the clusters of LPSR are learnt from the points, got none")
+        X, Y = data
         threads = _native.n_threads(self.n_jobs)
         n_ranked = min(_RANKED if self.assignment == "optimised" else 1, Y.shape[1])
         ranked, _ = self.base_.rank(X, n_ranked, exhaustive=False)

@@ -8,7 +8,15 @@ from typing import Annotated
 import typer
 
 from defrag.cli._console import escaped, examples, print_next
-from defrag.cli._data import LabelNamesFlag, VocabularyFlag, read_all_names
+from defrag.cli._data import (
+    BaseFlag,
+    FromFlag,
+    LabelNamesFlag,
+    LabelsFlag,
+    VocabularyFlag,
+    read,
+    read_all_names,
+)
 from defrag.cli._targets import check_targets
 from defrag.cli._weights import Weights
 from defrag.distributed import join as join_parts
@@ -39,11 +47,18 @@ def join(
     ] = Weights.float32,
     label_names: LabelNamesFlag = None,
     vocabulary: VocabularyFlag = None,
+    data: Annotated[
+        str | None,
+        typer.Option(metavar="DATA", help="The training data, which lpsr alone needs again."),
+    ] = None,
+    form: FromFlag = None,
+    zero_based: BaseFlag = None,
+    labels: LabelsFlag = None,
 ) -> None:
     """Join the parts of a plan to a model."""
     check_targets(
         {"MODEL": model},
-        {"PLAN": plan, "--label-names": label_names, "--vocabulary": vocabulary},
+        {"PLAN": plan, "--label-names": label_names, "--vocabulary": vocabulary, "--data": data},
     )
     todo = load_plan(plan)
     paths = [part_path(plan, index) for index in range(len(todo.shares))]
@@ -56,7 +71,12 @@ def join(
     names = read_all_names(
         label_names, vocabulary, n_labels=todo.sizes.n_labels, n_features=todo.sizes.n_features
     )
-    fitted = join_parts(todo, (load_part(path) for path in paths))
+    results = (load_part(path) for path in paths)
+    if data is None:
+        fitted = join_parts(todo, results)
+    else:
+        points = read(data, labels=labels, form=form, zero_based=zero_based)
+        fitted = join_parts(todo, results, points.X, points.Y)
     fitted.save(model, weights=weights.value, **names)
     typer.echo(f"{len(paths)} parts, {Path(model).stat().st_size / 1e6:.1f} MB in {escaped(model)}")
     print_next(f"defrag predict {escaped(model)} TEST_DATA --output predictions.txt")

@@ -199,11 +199,15 @@ def train(
         run=run,
     )
     if corpus is not None:
-        refuse_flags("on texts", {"--vocabulary": vocabulary, "--parts": parts, "--ray": ray})
+        refuse_flags("on texts", {"--vocabulary": vocabulary, "--parts": parts})
         found = text_options(options, corpus, labels, label_names)
         text_classifier = TextClassifier(estimator, build_vectorizer(of_texts), **run)
         texts = read_corpus(data, corpus, found)
-        trained = _train_texts(text_classifier, display_name(data), texts, shape_of)
+        if ray is not None:
+            refuse_flags("with --ray", {"--shape-of": shape_of})
+        text_classifier, trained = _train_texts(
+            text_classifier, display_name(data), texts, shape_of, ray
+        )
         _save(text_classifier, model, weights=weights.value)
         _report(model, trained, "texts", as_json=as_json)
         return
@@ -233,8 +237,7 @@ def train(
         estimator.fit(X, Y, shape=shape_of)
     else:
         refuse_flags("with --ray", {"--parts": parts})
-        address = None if ray == "local" else ray
-        estimator = fit_ray(estimator, X, Y, address=address, verbose=True)
+        estimator = fit_ray(estimator, X, Y, address=_address(ray), verbose=True)
     seconds = time.perf_counter() - begin
     _save(estimator, model, weights=weights.value, **names)
     _report(model, _Trained(*X.shape, Y.shape[1], seconds), "points", as_json=as_json)
@@ -250,15 +253,29 @@ class _Trained(NamedTuple):
 
 
 def _train_texts(
-    estimator: TextClassifier, name: str, corpus: LabelledTexts, shape: str | None
-) -> _Trained:
+    estimator: TextClassifier,
+    name: str,
+    corpus: LabelledTexts,
+    shape: str | None,
+    ray: str | None,
+) -> tuple[TextClassifier, _Trained]:
     if corpus.labels is None:
         raise ValueError(f"{name}: has no labels")
     begin = time.perf_counter()
-    estimator.fit_announced(corpus.texts, corpus.labels, _announce, shape=shape)
+    if ray is None:
+        estimator.fit_announced(corpus.texts, corpus.labels, _announce, shape=shape)
+    else:
+        estimator = fit_ray(
+            estimator, corpus.texts, corpus.labels, address=_address(ray), verbose=True
+        )
     seconds = time.perf_counter() - begin
     n_features = len(estimator.vectorizer_.idf_)
-    return _Trained(len(corpus.texts), n_features, len(estimator.classes_), seconds)
+    return estimator, _Trained(len(corpus.texts), n_features, len(estimator.classes_), seconds)
+
+
+def _address(ray: str) -> str | None:
+    """Return the address of a cluster; None for processes of this machine."""
+    return None if ray == "local" else ray
 
 
 def _save(estimator: Classifier | TextClassifier, model: str, **options: Any) -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from defrag.classifiers._composite import Wrapping
 from defrag.classifiers._division import Divisible, Division, Piece
 from defrag.classifiers._reducing import Reducing
 from defrag.persistence import pack, unpack
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from defrag.classifiers._division import Arrays
     from defrag.typing import Csr
 
-__all__ = ["Job", "Sizes", "job_of"]
+__all__ = ["Job", "Sizes", "Whole", "job_of"]
 
 
 @dataclass(frozen=True)
@@ -35,9 +36,22 @@ class Sizes:
     multilabel: bool = True
     feature_names: NDArray[Any] | None = None
 
+    def unnamed(self) -> Sizes:
+        """Return the numbers alone, as those of a part of a composite."""
+        return Sizes(self.n_points, self.n_features, self.n_labels)
+
     def describe(self) -> str:
         """Return the numbers in words."""
         return f"{self.n_points} points, {self.n_features} features, {self.n_labels} labels"
+
+
+@dataclass(frozen=True)
+class Whole:
+    """What a join needs besides the pieces: the seed, the sizes and, for some models, the data."""
+
+    seed: int
+    sizes: Sizes
+    data: tuple[Csr, Csr] | None
 
 
 class Job(Protocol):
@@ -49,7 +63,7 @@ class Job(Protocol):
     def train(self, X: Csr, Y: Csr, seed: int, outline: Arrays, units: range) -> Arrays:
         """Train a range of units."""
 
-    def join(self, outline: Arrays, pieces: Sequence[Piece], seed: int, sizes: Sizes) -> Classifier:
+    def join(self, outline: Arrays, pieces: Sequence[Piece], whole: Whole) -> Classifier:
         """Return the fitted classifier, given all units in order."""
 
 
@@ -59,7 +73,9 @@ def job_of(model: Classifier) -> Job:
         return _Units(model)
     if isinstance(model, Reducing):
         return _Members(model)
-    return _Whole(model)
+    if isinstance(model, Wrapping) and model.trains_once():
+        return _Wrapped(model)
+    return _OneUnit(model)
 
 
 @dataclass(frozen=True)
@@ -76,15 +92,10 @@ class _Units:
             self.model.prepare(X, Y), seed, outline, units.start, units.stop
         )
 
-    def join(
-        self,
-        outline: Arrays,
-        pieces: Sequence[Piece],
-        seed: int,  # noqa: ARG002 - used by composites
-        sizes: Sizes,
-    ) -> Classifier:
-        self.model.fit_pieces(outline, pieces, n_features=sizes.n_features, n_labels=sizes.n_labels)
-        return _finished(self.model, sizes)
+    def join(self, outline: Arrays, pieces: Sequence[Piece], whole: Whole) -> Classifier:
+        n_features, n_labels = whole.sizes.n_features, whole.sizes.n_labels
+        self.model.fit_pieces(outline, pieces, n_features=n_features, n_labels=n_labels)
+        return _finished(self.model, whole.sizes)
 
 
 @dataclass(frozen=True)
@@ -117,9 +128,9 @@ class _Members:
             arrays |= _prefixed(f"{number}/", found)
         return arrays
 
-    def join(self, outline: Arrays, pieces: Sequence[Piece], seed: int, sizes: Sizes) -> Classifier:
-        members = []
-        for number, base in enumerate(self.model.unfitted_members(seed)):
+    def join(self, outline: Arrays, pieces: Sequence[Piece], whole: Whole) -> Classifier:
+        members, sizes = [], whole.sizes
+        for number, base in enumerate(self.model.unfitted_members(whole.seed)):
             reduction = self._reduction(outline, number)
             own = [
                 Piece(units.start, units.stop, _part(piece.arrays, f"{number}/"))
@@ -128,10 +139,11 @@ class _Members:
                 if found == number
             ]
             width = self.model.reduced_width(reduction, sizes.n_features)
-            inner = Sizes(sizes.n_points, width, sizes.n_labels)
-            fitted = job_of(base).join(
-                _part(outline, f"{number}/base/"), own, _seed_of(base), inner
-            )
+            data = whole.data
+            if data is not None:
+                data = self.model.reduce(reduction, data[0]), data[1]
+            inner = Whole(_seed_of(base), Sizes(sizes.n_points, width, sizes.n_labels), data)
+            fitted = job_of(base).join(_part(outline, f"{number}/base/"), own, inner)
             members.append((reduction, fitted))
         self.model.set_members(members)
         self.model.n_features_in_ = sizes.n_features
@@ -143,7 +155,37 @@ class _Members:
 
 
 @dataclass(frozen=True)
-class _Whole:
+class _Wrapped:
+    """A composite whose units are those of its base; what it learns first is in the plan."""
+
+    model: Wrapping
+
+    def divide(self, X: Csr, Y: Csr, seed: int) -> Division:
+        division = job_of(self.model.copy_of_base(seed)).divide(X, Y, seed)
+        outline = _prefixed("own/", self.model.learn_first(X, Y, seed))
+        return Division(outline | _prefixed("base/", division.outline), division.costs)
+
+    def train(self, X: Csr, Y: Csr, seed: int, outline: Arrays, units: range) -> Arrays:
+        inner = _part(outline, "base/")
+        return job_of(self.model.copy_of_base(seed)).train(X, Y, seed, inner, units)
+
+    def join(self, outline: Arrays, pieces: Sequence[Piece], whole: Whole) -> Classifier:
+        if self.model.needs_points and whole.data is None:
+            name = type(self.model).__name__
+            raise ValueError(
+                f"{name} learns from its trained base and the data: join needs X and Y (--data)"
+            )
+        sizes = whole.sizes
+        inner = replace(whole, sizes=sizes.unnamed())
+        base = job_of(self.model.copy_of_base(whole.seed))
+        self.model.base_ = base.join(_part(outline, "base/"), pieces, inner)
+        self.model.n_features_in_ = sizes.n_features
+        self.model.learn_last(whole.data, whole.seed, _part(outline, "own/"))
+        return _finished(self.model, sizes)
+
+
+@dataclass(frozen=True)
+class _OneUnit:
     """A classifier that is trained in one unit."""
 
     model: Classifier
@@ -166,12 +208,11 @@ class _Whole:
         self,
         outline: Arrays,  # noqa: ARG002 - there is none
         pieces: Sequence[Piece],
-        seed: int,  # noqa: ARG002 - used by composites
-        sizes: Sizes,
+        whole: Whole,
     ) -> Classifier:
         fitted: Classifier = unpack(pieces[0].arrays, "part 0")
         fitted.set_params(**self.model.get_params(deep=False))
-        return _finished(fitted, sizes)
+        return _finished(fitted, whole.sizes)
 
 
 def _finished(model: Classifier, sizes: Sizes) -> Classifier:

@@ -5,19 +5,24 @@ from __future__ import annotations
 import logging
 import os
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from defrag._parameters import Int
 from defrag._progress import progress_bar
-from defrag.distributed._plan import PartResult, Plan, fit_part, join, plan
+from defrag.classifiers._base import Classifier
+from defrag.distributed._training import join_parts, plan_and_data, train_part
+from defrag.text import TextClassifier
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from defrag.classifiers._base import Classifier
-    from defrag.typing import LabelsLike, MatrixLike
+    from defrag.distributed._plan import PartResult, Plan
+    from defrag.distributed._training import Points
+    from defrag.typing import Csr, LabelsLike
 
 __all__ = ["connected", "fit_ray"]
+
+Model = TypeVar("Model", Classifier, TextClassifier)
 
 # Parts per processor: enough to balance the load, and few enough that parts are long.
 _PARTS_PER_CPU = 4
@@ -26,14 +31,14 @@ _PARTS_RULE = Int(1, none=True)
 
 
 def fit_ray(
-    estimator: Classifier,
-    X: MatrixLike,
+    estimator: Model,
+    X: Points,
     Y: LabelsLike,
     *,
     address: str | None = None,
     n_parts: int | None = None,
     verbose: bool = False,
-) -> Classifier:
+) -> Model:
     """Train a classifier on a Ray cluster; the model is that of ``fit``, byte for byte.
 
     The data are put once into the object store of every node. A part whose worker or node dies
@@ -41,7 +46,7 @@ def fit_ray(
 
     Parameters
     ----------
-    estimator : classifier
+    estimator : classifier or TextClassifier
         Any classifier of this library; parts are trained on one thread each.
     X, Y : data
         Points and labels, as ``fit`` takes them.
@@ -68,19 +73,19 @@ def fit_ray(
         raise ValueError(f"n_parts must be {_PARTS_RULE.describe()}, got {n_parts!r}")
     with connected(address) as ray:
         n_cpus = max(1, int(ray.cluster_resources().get("CPU", 1)))
-        todo = plan(estimator, X, Y, n_parts=n_parts or _PARTS_PER_CPU * n_cpus)
+        n_wanted = n_parts or _PARTS_PER_CPU * n_cpus
+        todo, found = plan_and_data(estimator, X, Y, n_parts=n_wanted)
+        data = found.X, found.labels.matrix
         todo.estimator.set_params(n_jobs=1)
-        results = _train_parts(ray, todo, X, Y, verbose=verbose)
+        results = _train_parts(ray, todo, data, verbose=verbose)
         todo.estimator.set_params(n_jobs=estimator.n_jobs)
-        return join(todo, results)
+        return cast("Model", join_parts(todo, results, data))
 
 
-def _train_parts(
-    ray: Any, todo: Plan, X: MatrixLike, Y: LabelsLike, *, verbose: bool
-) -> list[PartResult]:
+def _train_parts(ray: Any, todo: Plan, data: tuple[Csr, Csr], *, verbose: bool) -> list[PartResult]:
     """Train all parts, the largest first; cancel them if this process is interrupted."""
-    task = ray.remote(num_cpus=1, max_retries=_RETRIES, scheduling_strategy="SPREAD")(fit_part)
-    shared = [ray.put(one) for one in (todo, X, Y)]
+    task = ray.remote(num_cpus=1, max_retries=_RETRIES, scheduling_strategy="SPREAD")(train_part)
+    shared = [ray.put(one) for one in (todo, *data)]
     pending = [task.remote(shared[0], part.index, *shared[1:]) for part in todo.parts]
     shares = {ref: part.share for ref, part in zip(pending, todo.parts, strict=True)}
     results: list[PartResult] = []

@@ -23,7 +23,7 @@ from defrag._propensity import inverse_propensity
 from defrag.agglomeration import Defrag
 from defrag.agglomeration.co_occurrence import CoOccurrence, find_groups
 from defrag.classifiers._base import Classifier, unit_rows
-from defrag.classifiers._composite import Composite
+from defrag.classifiers._composite import Wrapping
 from defrag.classifiers._cost import Cost
 from defrag.classifiers._following import following_nothing
 from defrag.classifiers.label_trees.label_tree import LabelTree
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from defrag.classifiers._division import Arrays
     from defrag.explain.explainers import Explainer
     from defrag.typing import Csr, Floats, Ids, Seed
 
@@ -49,7 +50,7 @@ _SECONDS_PER_CANDIDATE = 1.2e-8
 _SECONDS_PER_CLUSTERED_ENTRY = 6e-7
 
 
-class Refrag(Composite):
+class Refrag(Wrapping):
     """Re-rank the best labels of a classifier, so that rare labels are found more often.
 
     Every label has a prototype, the mean of its training points, and an inverse propensity,
@@ -237,19 +238,42 @@ class Refrag(Composite):
         return self
 
     def _train(self, X: Csr, Y: Csr, seed: int) -> None:
-        settings = settings_to_try(self.alpha, self.gamma, self.propensity_weight)
         trade_off = None
-        if len(settings[0]) > 1:
-            trade_off = self._measure(X, Y, seed, settings)
-        self.base_ = self.fit_base(X, Y, seed)
-        rows = unit_rows(X, _native.n_threads(self.n_jobs))
-        self.prototypes_: Csr = self._find_prototypes(rows, Y, seed)
-        self.bonus_: Floats = self._find_bonus(Y)
+        if not self.trains_once():
+            trade_off = self._measure(X, Y, seed, self._settings())
+        super()._train(X, Y, seed)
         self.trade_off_: TradeOff | None = trade_off
         if trade_off is not None:
             self._take(trade_off)
-        else:
-            self.alpha_, self.gamma_, self.propensity_weight_ = (float(one[0]) for one in settings)
+
+    def trains_once(self) -> bool:
+        """Return whether no setting is measured on held-out points."""
+        return len(self._settings()[0]) == 1
+
+    def _settings(self) -> tuple[NDArray[np.float64], ...]:
+        return settings_to_try(self.alpha, self.gamma, self.propensity_weight)
+
+    def learn_first(self, X: Csr, Y: Csr, seed: int) -> Arrays:
+        """Return the prototypes of the labels and their inverse propensities."""
+        rows = unit_rows(X, _native.n_threads(self.n_jobs))
+        found = self._find_prototypes(rows, Y, seed)
+        return {
+            "indptr": found.indptr,
+            "indices": found.indices,
+            "data": found.data,
+            "shape": np.array(found.shape, dtype=np.int64),
+            "bonus": self._find_bonus(Y),
+        }
+
+    def learn_last(self, data: tuple[Csr, Csr] | None, seed: int, learnt: Arrays) -> None:  # noqa: ARG002 - all is learnt first
+        """Set prototypes and inverse propensities, and the first of the settings."""
+        parts = tuple(learnt[name] for name in ("data", "indices", "indptr"))
+        self.prototypes_: Csr = sparse.csr_array(parts, shape=tuple(learnt["shape"].tolist()))
+        self.bonus_: Floats = learnt["bonus"]
+        self.trade_off_ = None
+        self.alpha_, self.gamma_, self.propensity_weight_ = (
+            float(one[0]) for one in self._settings()
+        )
 
     def default_base(self) -> Classifier:
         """Return three trees."""
