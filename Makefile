@@ -10,6 +10,8 @@ TORTURE_SEED ?= 0
 BIN := $(abspath $(VENV))/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 PYTEST := $(BIN)/python -m pytest
+# Whole files stay together, and a worker that is done takes tests from another.
+SPREAD := -n $(WORKERS) --dist worksteal
 CMAKE := PATH="$(BIN):$$PATH" $(BIN)/cmake
 SOURCES := $(shell find src cpp -type f -not -name '*.pyc' -not -name '_core*') \
   CMakeLists.txt pyproject.toml
@@ -39,10 +41,10 @@ demo: $(VENV)/.demo ## build, install into .venv and run `defrag demo` on the bu
 test: lint check-cpp check-python ## everything that must pass before a change lands
 
 check: lint ## linters and the tests not marked slow, for every few minutes
-	$(PYTEST) -n $(WORKERS) -m "not slow" --pyargs defrag tests docs README.md
+	$(PYTEST) $(SPREAD) -m "not slow" --pyargs defrag tests docs README.md
 
 check-python: $(VENV)/.test ## all Python tests and doctests
-	$(PYTEST) -n $(WORKERS) --pyargs defrag tests docs README.md
+	$(PYTEST) $(SPREAD) --pyargs defrag tests docs README.md
 
 lint: $(VENV)/.test ## ruff, mypy, import-linter, clang-format and the house rules
 	$(BIN)/ruff check
@@ -141,11 +143,11 @@ build/tsan/.built: $(VENV)/.test $(CPP_TESTS)
 
 sanitize: build/asan/.built ## all tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	build/asan/defrag_tests
-	$(call with,asan) $(ASAN) $(PYTEST) -n $(WORKERS) tests --timeout 3000
+	$(call with,asan) $(ASAN) $(PYTEST) $(SPREAD) tests --timeout 3000
 
 sanitize-quick: build/asan/.built ## the same, for the tests marked `sanitize`
 	build/asan/defrag_tests
-	$(call with,asan) $(ASAN) $(PYTEST) -n $(WORKERS) tests -m sanitize --timeout 600
+	$(call with,asan) $(ASAN) $(PYTEST) $(SPREAD) tests -m sanitize --timeout 600
 
 # Tests of threads have "threads" in their names.
 tsan: build/tsan/.built ## C++ tests and tests of threads under ThreadSanitizer
@@ -158,7 +160,7 @@ coverage: $(VENV)/.test ## lines of Python and C++ that the tests execute, into 
 	$(CMAKE) --build build/coverage --target defrag_tests
 	find build/coverage -name '*.gcda' -delete
 	build/coverage/defrag_tests
-	$(call with,coverage) $(PYTEST) -n $(WORKERS) --cov --cov-report=html:build/coverage/python \
+	$(call with,coverage) $(PYTEST) $(SPREAD) --cov --cov-report=html:build/coverage/python \
 	  --cov-report=term:skip-covered --pyargs defrag tests
 	$(BIN)/gcovr --root . --filter cpp/core build/coverage --html-details build/coverage/cpp.html \
 	  --txt --print-summary

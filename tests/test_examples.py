@@ -24,6 +24,7 @@ def test_every_example_is_tested_and_described():
     assert all(name in described for name in names)
 
 
+@pytest.mark.slow
 def test_scikit_learn_example_runs():
     result = subprocess.run(
         [sys.executable, "-W", "error", str(EXAMPLES / "with_sklearn.py")],
@@ -41,6 +42,7 @@ def test_scikit_learn_example_runs():
     assert float(found[2][1]) < 0.5 * float(found[0][1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PEERS)
 def test_other_examples_compile_and_name_what_they_need(name):
     source = (EXAMPLES / name).read_text(encoding="utf-8")

@@ -84,6 +84,7 @@ print(peak - before)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs /proc of Linux")
 def test_preparing_mapped_points_takes_little_memory(tmp_path):
     nnz = 60 * 200_000

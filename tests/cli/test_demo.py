@@ -75,6 +75,7 @@ def test_quick_demo_compares_the_methods(folder):
     assert html.count("<figure>") >= 6
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("tiny")
 def test_demo_marks_right_and_wrong(folder):
     said = run_well("demo", "--max-cluster-size", "4")

@@ -206,6 +206,7 @@ def piped(given, *args):
     return subprocess.run(command, input=given, capture_output=True, timeout=120, check=False)
 
 
+@pytest.mark.slow
 def test_suggest_reads_standard_input():
     for args in (["-"], []):
         done = piped(TEXT.encode(), *args, "--json")

@@ -78,6 +78,7 @@ def test_train_is_library(folder, base, groups):
     assert (folder / "out").read_bytes() == (folder / "expected").read_bytes()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("groups", ["none", "hybrid"])
 @pytest.mark.parametrize(
     ("base", "flags"),

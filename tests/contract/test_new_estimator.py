@@ -33,6 +33,7 @@ def test_scikit_learn(subject):
     check_estimator(subject.new())
 
 
+@pytest.mark.slow
 def test_command_line(tmp_path):
     X, Y = small_data()
     write_xmc(tmp_path / "train.txt", X, Y)

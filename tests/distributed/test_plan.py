@@ -83,6 +83,7 @@ def bytes_of(model, folder):
     return path.read_bytes()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_parts", [1, 7, 64])
 @pytest.mark.parametrize("name", MODELS)
 def test_parts_join_to_the_bytes_of_fit(name, n_parts, data, tmp_path):

@@ -76,6 +76,7 @@ def study():
     )
 
 
+@pytest.mark.slow
 def test_a_program_is_run_and_a_missing_one_is_said(tmp_path, monkeypatch):
     install(tmp_path, monkeypatch, PROGRAM)
     corpus = small_corpus()
@@ -96,6 +97,7 @@ def test_a_program_is_run_and_a_missing_one_is_said(tmp_path, monkeypatch):
     assert groups["groups"]["cpu"] <= groups["training"]["cpu"]
 
 
+@pytest.mark.slow
 def test_a_program_that_fails_is_recorded(tmp_path, monkeypatch):
     install(tmp_path, monkeypatch, BROKEN)
     corpus = small_corpus()

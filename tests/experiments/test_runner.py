@@ -33,6 +33,7 @@ def run(jobs, corpus, store, **options):
     return [record for _, record in run_jobs(jobs, corpus, store, **options)]
 
 
+@pytest.mark.slow
 def test_a_record_says_what_was_run_and_what_came_out(corpus, tmp_path):
     job = job_of(corpus, LabelTree(2), seed=5)
     (record,) = run([job], corpus, Store(tmp_path))
@@ -72,6 +73,7 @@ def test_only_what_is_missing_is_run(corpus, tmp_path, monkeypatch):
     assert started == [1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("word", [entry.word for entry in registry.entries("classifier")])
 def test_a_classifier_without_groups_has_none(corpus, word):
     estimator = registry.find(word).estimator()()
@@ -80,6 +82,7 @@ def test_a_classifier_without_groups_has_none(corpus, word):
     assert values["groups"] is None
 
 
+@pytest.mark.slow
 def test_no_run_is_started_when_the_time_is_over(corpus, tmp_path):
     jobs = [job_of(corpus, LabelTree(), seed) for seed in range(2)]
     (first,) = run(jobs[:1], corpus, Store(tmp_path))
@@ -90,6 +93,7 @@ def test_no_run_is_started_when_the_time_is_over(corpus, tmp_path):
     assert len(Store(tmp_path)) == 1
 
 
+@pytest.mark.slow
 def test_a_failed_run_is_recorded_and_the_rest_goes_on(corpus, tmp_path):
     jobs = [job_of(corpus, Parabel(-1)), job_of(corpus, Parabel(1))]
     failed, done = run(jobs, corpus, Store(tmp_path))
@@ -203,6 +207,7 @@ def test_two_runs_of_a_job_differ_in_times_only(corpus):
     assert first["erasure"]["P@1"][0] == first["metrics"]["P@1"]
 
 
+@pytest.mark.slow
 def test_a_clustering_is_measured_too(corpus, tmp_path):
     (record,) = run(
         [job_of(corpus, Defrag(), measures=("groups", "quality"))], corpus, Store(tmp_path)

@@ -35,6 +35,7 @@ ROW = X[[ROWS[0]]]
 WIDE = {"beam_size": 1000}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("model", "rule"),
     [

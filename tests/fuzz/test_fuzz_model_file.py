@@ -44,6 +44,7 @@ def test_nasty_bytes_in_the_payload(tmp_path, models, which, step):
     assert outcomes == {True, False}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 1])
 def test_broken_files_give_a_model_or_one_error(tmp_path, seed):
     n_refused = fuzz(tmp_path, 2000, seed)

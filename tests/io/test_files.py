@@ -99,6 +99,7 @@ def test_names_of_any_kind(tmp_path):
         assert read_xmc(tmp_path / name)[0].nnz == 2
 
 
+@pytest.mark.slow
 def test_standard_input_and_output(tmp_path):
     script = "from defrag.io import *; write_xmc('-', *read_data('-', strict=True))"
     write_xmc(tmp_path / "a.xz", X, Y)

@@ -143,6 +143,7 @@ print(int(status.split("VmHWM:")[1].split()[0]) // 1024, round(time.process_time
 """
 
 
+@pytest.mark.slow
 def test_millions_of_empty_groups_cost_little(tmp_path):
     n_groups = 4_000_000
     (tmp_path / "g").write_bytes(b"%d\n" % n_groups + b"0\n" * n_groups)
@@ -151,6 +152,7 @@ def test_millions_of_empty_groups_cost_little(tmp_path):
     assert seconds < 10
 
 
+@pytest.mark.slow
 def test_one_long_vector_does_not_make_a_large_matrix(tmp_path):
     (tmp_path / "v").write_bytes(b"w7 " + b"1 " * 100_000 + b"\n")
     megabytes, _ = map(float, run_python("-c", MEMORY, "vectors", tmp_path / "v").split())

@@ -27,6 +27,7 @@ time.sleep({pause})
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_threads", [1, 3])
 @pytest.mark.parametrize("pause", [0.0, 0.1])
 def test_daemon_threads_do_not_abort_the_process(n_threads, pause):

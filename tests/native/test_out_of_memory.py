@@ -31,6 +31,7 @@ def preloaded(tmp_path_factory):
     return library
 
 
+@pytest.mark.slow
 def test_whichever_allocation_fails_is_a_memory_error(preloaded):
     done = subprocess.run(
         [sys.executable, "-m", "tests.helpers.failing_allocations"],

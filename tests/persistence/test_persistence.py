@@ -237,6 +237,7 @@ def test_a_failing_system_call_leaves_the_old_file(old_file, monkeypatch, call):
         small_defrag().save(old_file)
 
 
+@pytest.mark.slow
 def test_a_folder_that_may_not_be_written(tmp_path, old_file):
     script = (
         "import os, sys; from tests.helpers.model_drafts import small_defrag\n"
@@ -253,10 +254,12 @@ def test_a_folder_that_may_not_be_written(tmp_path, old_file):
     assert found.strip() == str(old_file)
 
 
+@pytest.mark.slow
 def test_a_killed_writer_leaves_a_whole_file(tmp_path):
     assert run_python("-m", "tests.helpers.kill_savers", tmp_path, 200).startswith("200 kills")
 
 
+@pytest.mark.slow
 def test_hostile_files_cannot_take_memory(tmp_path):
     assert run_python("-m", "tests.helpers.hostile_headers", tmp_path) == "13 files refused\n"
 

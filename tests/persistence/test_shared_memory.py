@@ -14,9 +14,12 @@ from defrag import DiSMEC, LabelTree
 from defrag._native import FlatWeights, LabelTreeArrays, LabelTreeWeights
 from defrag.classifiers.label_trees._base import TrainedTree
 
-pytestmark = pytest.mark.skipif(
-    not Path("/proc/self/smaps_rollup").exists(), reason="needs the memory map of Linux"
-)
+pytestmark = [
+    pytest.mark.slow,  # every test starts a process
+    pytest.mark.skipif(
+        not Path("/proc/self/smaps_rollup").exists(), reason="needs the memory map of Linux"
+    ),
+]
 
 MODEL_BYTES, OWN_BYTES = 45_000_000, 10_000_000
 N_LEAVES, N_FEATURES = 256, 50_000

@@ -9,6 +9,8 @@ from scipy import sparse
 from defrag import DiSMEC, LabelTree
 from tests.helpers.processes import run_python
 
+pytestmark = pytest.mark.slow  # every test starts processes
+
 MEASURE = """
 import sys, time
 import numpy as np

@@ -79,6 +79,7 @@ def test_figures_are_the_same_bytes_each_time():
     assert "<pattern" in drawn  # the second series is hatched
 
 
+@pytest.mark.slow
 def test_many_methods_share_series_by_variant():
     pytest.importorskip("matplotlib")
     names = [f"{base}{variant}" for base in "ABCDEFG" for variant in ("", ", X")]

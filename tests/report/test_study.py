@@ -65,6 +65,7 @@ def test_the_page_says_what_was_left_out_and_what_differs():
     assert "defrag reproduce all" in text
 
 
+@pytest.mark.slow
 def test_every_kind_of_figure_is_drawn():
     pytest.importorskip("matplotlib")
     sizes = [result(f"{name}, d0 = {size}", p) for name in ("X", "XY")

@@ -16,6 +16,8 @@ from tests.helpers.serving import SECONDS, running, save_model
 pytest.importorskip("starlette", reason="starlette is not installed (extra 'serve')")
 pytest.importorskip("uvicorn", reason="uvicorn is not installed (extra 'serve')")
 
+pytestmark = pytest.mark.slow  # every test starts processes
+
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):

@@ -15,6 +15,8 @@ from tests.helpers.serving import SECONDS, children, running, save_model, wait_u
 pytest.importorskip("uvicorn", reason="uvicorn is not installed (extra 'serve')")
 pytest.importorskip("httptools", reason="httptools is not installed (extra 'serve')")
 
+pytestmark = pytest.mark.slow  # every test starts processes
+
 FAST = ("--watch", "0.2")
 
 
