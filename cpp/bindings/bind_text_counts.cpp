@@ -119,9 +119,9 @@ void bind_features(nb::module_& m) {
             "weigh",
             [](const TextFeatures& self, const nb::list& texts, unsigned n_threads) {
                 const Texts views = text_views(texts);
-                return run(n_threads, nb::none(), [&](const Context& context) {
+                return KernelRows{run(n_threads, nb::none(), [&](const Context& context) {
                     return weigh_features(context, views, self);
-                });
+                })};
             },
             "texts"_a, nb::kw_only(), "n_threads"_a)
         .def(

@@ -40,6 +40,7 @@ from defrag._core import (
     companions,
     feature_rows,
     fill_empty_rows,
+    focus_kernel_rows,
     focus_rows,
     forest_search,
     impute,
@@ -61,7 +62,7 @@ from defrag._core import (
     unit_rows,
 )
 from defrag._native.co_occurrence import GroupLayout, co_occurrence
-from defrag._native.csr import csr_from_parts
+from defrag._native.csr import as_matrix, csr_from_parts
 from defrag._native.flat_search import FlatWeights, flat_search
 from defrag._native.forest import (
     FULL_HASH,
@@ -138,6 +139,7 @@ __all__ = [
     "TextLayout",
     "TextParser",
     "agglomerate",
+    "as_matrix",
     "average_trees",
     "beam_search",
     "best_first_search",
@@ -153,6 +155,7 @@ __all__ = [
     "fill_empty_rows",
     "find_features",
     "flat_search",
+    "focus_kernel_rows",
     "focus_rows",
     "forest_search",
     "format_rows",

@@ -8,9 +8,17 @@ import numpy as np
 from scipy import sparse
 
 if TYPE_CHECKING:
+    from defrag._core import KernelRows
     from defrag.typing import Csr
 
-__all__ = ["csr_from_parts"]
+__all__ = ["as_matrix", "csr_from_parts"]
+
+
+def as_matrix(rows: Csr | KernelRows) -> Csr:
+    """Return rows as a matrix of scipy, which shares their memory."""
+    if isinstance(rows, sparse.csr_array):
+        return rows
+    return csr_from_parts((rows.indptr, rows.indices, rows.data), rows.shape)
 
 
 def csr_from_parts(parts: tuple[Any, Any, Any], shape: tuple[int, int]) -> Csr:

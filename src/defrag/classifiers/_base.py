@@ -119,6 +119,11 @@ class Classifier(ClassifierMixin, Calibrated, Explainable):
             Their scores between 0 and 1, padded with 0.
         """
 
+    @property
+    def ranks_kernel_rows(self) -> bool:
+        """Whether :meth:`rank` takes the rows of a kernel as they are, besides matrices."""
+        return False
+
     def restricted(self, labels: Ids) -> Ranker:
         """Return what ranks some labels only, as this classifier does.
 

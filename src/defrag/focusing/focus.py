@@ -169,17 +169,20 @@ class Focus(OneToOneFeatureMixin, TransformerMixin, Estimator):
         return result if sparse.issparse(X) else result.toarray()
 
     def select(self, X: Csr) -> Csr:
-        """Transform the rows of a canonical matrix."""
+        """Transform the rows of a canonical matrix, or of a kernel, which stay such rows."""
         budget = self.check_parameter("budget")
         if budget == "auto":
             budget = self.auto_budget_
-        return _native.focus_rows(
+        is_matrix = not isinstance(X, _native.KernelRows)
+        kernel: Any = _native.focus_rows if is_matrix else _native.focus_kernel_rows
+        rows: Csr = kernel(
             X,
             self.importance_,
             self.factor_,
             budget=0.0 if budget is None else float(budget),
             n_threads=_native.n_threads(self.n_jobs),
         )
+        return rows
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

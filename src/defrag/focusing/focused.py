@@ -109,6 +109,11 @@ class Focused(Reducing):
         pilot = Cost(X.nnz * _SECONDS_PER_NON_ZERO, 12.0 * X.nnz)
         return self.unfitted_base().training_cost(X, Y) + pilot
 
+    @property
+    def ranks_kernel_rows(self) -> bool:
+        """Whether the base takes rows of a kernel; the focus does."""
+        return self.base_.ranks_kernel_rows
+
     def rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:
         """Return the best labels of each row; see :meth:`Classifier.rank`."""
         return self.base_.rank(self.focus_.select(X), k, exhaustive=exhaustive)

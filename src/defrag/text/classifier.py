@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from defrag import _native
 from defrag._estimator import all_or_nothing, on_snapshot, save_model
 from defrag._parameters import Float, Int
 from defrag._validation import check_seed
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from sklearn.utils import Tags
 
+    from defrag._native import KernelRows
     from defrag.io.files import PathLike
     from defrag.text._extra import Extra
     from defrag.typing import Csr, Floats, Ids, Seed
@@ -221,6 +223,9 @@ class TextClassifier(ExplainableTexts):
         X : csr_array, shape (n_texts, n_features)
             The features of the vectoriser, then those of ``extra``.
         """
+        return _native.as_matrix(self._points(texts))
+
+    def _points(self, texts: Sequence[str]) -> Csr | KernelRows:
         checked = check_texts(texts)
         X = self.vectorizer_.weigh(checked)
         if not self.n_extra_:
@@ -231,7 +236,8 @@ class TextClassifier(ExplainableTexts):
                 "has: set_params(extra=...)"
             )
         weight = float(self.check_parameter("extra_weight"))
-        return append_columns(X, extra_rows(self.extra, checked, weight, self.n_extra_))
+        block = extra_rows(self.extra, checked, weight, self.n_extra_)
+        return append_columns(_native.as_matrix(X), block)
 
     @on_snapshot
     def predict_topk(self, texts: Sequence[str], k: int = 5) -> tuple[NDArray[np.object_], Floats]:
@@ -281,7 +287,8 @@ class TextClassifier(ExplainableTexts):
             check_is_fitted(self)
         if not _K_RULE.accepts(k):
             raise ValueError(f"k must be {_K_RULE.describe()}, got {k!r}")
-        X = self.rows(texts)
+        points = self._points(texts)
+        X = cast("Csr", points) if self.base_.ranks_kernel_rows else _native.as_matrix(points)
         labels, scores = self.base_.rank(X, min(int(k), len(self.classes_)), exhaustive=False)
         nothing_known = X.indptr[1:] == X.indptr[:-1]
         if np.count_nonzero(nothing_known):

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from sklearn.utils import Tags
 
-    from defrag._native import TextCorpus, TextFeatures
+    from defrag._native import KernelRows, TextCorpus, TextFeatures
     from defrag.typing import Csr, Floats, Ids
 
 __all__ = ["TextVectorizer"]
@@ -253,10 +253,13 @@ class TextVectorizer(TransformerMixin, Estimator):
         """
         if not hasattr(self, "idf_"):  # the general check is slow for a single text
             check_is_fitted(self)
-        return self.weigh(check_texts(texts))
+        return _native.as_matrix(self.weigh(check_texts(texts)))
 
-    def weigh(self, texts: list[str]) -> Csr:
-        """Turn texts that were checked into rows; see :meth:`transform`."""
+    def weigh(self, texts: list[str]) -> Csr | KernelRows:
+        """Turn texts that were checked into rows; see :meth:`transform`.
+
+        A kernel takes them as they are; a matrix of scipy takes longer to make than a short row.
+        """
         threads = _native.n_threads(self.n_jobs)
         if self.stemmer is None:
             return self.features_.weigh(texts, n_threads=threads)

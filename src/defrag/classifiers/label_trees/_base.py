@@ -194,6 +194,11 @@ class TreeClassifier(Divisible):
             for tree, own in zip(trees, parts, strict=True)
         ]
 
+    @property
+    def ranks_kernel_rows(self) -> bool:
+        """True: a tree is searched for rows of a kernel."""
+        return True
+
     def rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:
         """Return the best labels of each row; see :meth:`Classifier.rank`."""
         answers = self._answers(X, k, exhaustive=exhaustive)
