@@ -2,38 +2,83 @@
 #include "core/beam_search.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <limits>
 #include <stdexcept>
 #include <string>
+#include <thread>
 
 #include "core/visits.hpp"
 
 namespace defrag {
 namespace {
 
-/// The walk of one batch of rows.
+/// One flag per row: rows of two nodes that are evaluated at the same time may be the same. Which
+/// of them is first cannot be seen, since the order of candidates is total.
+class RowLocks {
+ public:
+    /// Without rows, locking does nothing.
+    explicit RowLocks(std::int64_t n_rows) : flags_(n_rows) {}
+
+    void lock(std::int64_t row) {
+        if (flags_.empty()) return;
+        while (flags_[row].exchange(true, std::memory_order_acquire)) std::this_thread::yield();
+    }
+    void unlock(std::int64_t row) {
+        if (!flags_.empty()) flags_[row].store(false, std::memory_order_release);
+    }
+
+ private:
+    Vector<std::atomic<bool>> flags_;
+};
+
+/// Visits [begin, end) of one node that a thread evaluates at a time.
+struct Item {
+    std::int64_t begin;
+    std::int64_t end;
+    Panels panels;  // none: rows are searched
+};
+
+/// The walk of one batch of rows, with the threads of the context: a node is unpacked once for all
+/// its rows.
 class Batch {
  public:
-    Batch(const Context& context, const LabelTreeModel& model, const BeamOptions& options)
+    Batch(const Context& context, const LabelTreeModel& model, const BeamOptions& options,
+          PerWorker<NodeScorer>& scorers, std::int64_t first_row, std::int64_t n_rows)
         : context_(context),
           model_(model),
           options_(options),
-          score_lanes_(select_score_lanes(options.instructions)) {}
-
-    void run(std::int64_t first_row, std::int64_t n_rows, NodeScorer& scorer, TopLabels& out) {
-        first_row_ = first_row;
-        n_rows_ = n_rows;
-        beams_.resize(n_rows * options_.beam_size);
-        next_.resize(beams_.size());
-        top_.resize(n_rows * options_.k);
-        beam_sizes_.assign(n_rows, 1);
-        top_sizes_.assign(n_rows, 0);
+          scorers_(scorers),
+          score_lanes_(select_score_lanes(options.instructions)),
+          first_row_(first_row),
+          n_rows_(n_rows),
+          // Few rows are not worth a thread.
+          n_threads_(n_rows < kMinBatch ? 1 : context.n_threads()),
+          beams_(n_rows * options.beam_size),
+          next_(n_rows * options.beam_size),
+          top_(n_rows * options.k),
+          beam_sizes_(n_rows, 1),
+          next_sizes_(n_rows),
+          top_sizes_(n_rows),
+          locks_(n_threads_ > 1 ? n_rows : 0) {
         for (std::int64_t row = 0; row < n_rows; ++row)
             beams_[row * options_.beam_size] = {0.0F, 0};
-        while (descend_level(scorer)) {
+    }
+
+    void run(TopLabels& out) {
+        while (descend_level()) {
         }
-        visit_leaves(scorer);
-        write(out);
+        visit_leaves();
+        const auto write = [&](std::int64_t begin, std::int64_t end, unsigned) {
+            for (std::int64_t row = begin; row < end; ++row) {
+                write_top(top_.data() + row * options_.k, top_sizes_[row], first_row_ + row, out);
+            }
+        };
+        if (n_threads_ == 1) {
+            write(0, n_rows_, 0);
+        } else {
+            parallel_for(context_, n_rows_, kMinBatch, write);
+        }
     }
 
  private:
@@ -45,7 +90,7 @@ class Batch {
     }
 
     /// Replaces the inner nodes of all beams by their children; false when there are none.
-    bool descend_level(NodeScorer& scorer) {
+    bool descend_level() {
         visits_.clear();
         next_sizes_.assign(n_rows_, 0);
         for (std::int64_t row = 0; row < n_rows_; ++row) {
@@ -59,10 +104,10 @@ class Batch {
             }
         }
         if (visits_.empty()) return false;
-        visit_all(scorer, [this](const Visit& visit, const float* margins) {
-            const std::int32_t first = model_.tree.first_child[visit.node];
-            offer(visit.score, margins, model_.tree.n_children[visit.node], next_of(visit.row),
-                  [first](std::int64_t i) { return static_cast<std::int32_t>(first + i); });
+        visit_all([this](const Visit& visit, const Outputs& outputs, const float* margins) {
+            const std::int64_t child = model_.tree.first_child[visit.node] + outputs.first;
+            offer(visit.score, margins, outputs.count, next_of(visit.row),
+                  [child](std::int64_t i) { return static_cast<std::int32_t>(child + i); });
         });
         for (std::int64_t row = 0; row < n_rows_; ++row) next_of(row).put_in_order();
         beams_.swap(next_);
@@ -72,7 +117,7 @@ class Batch {
 
     /// Scores the labels of the leaves in the beams, the best leaves first: a leaf below the
     /// worst of k labels already found has nothing to add.
-    void visit_leaves(NodeScorer& scorer) {
+    void visit_leaves() {
         const bool prune = options_.discount >= 1.0F;
         std::int64_t first = 0;
         for (std::int64_t last = 2; first < options_.beam_size;
@@ -87,18 +132,86 @@ class Batch {
                     visits_.push_back({item.id, static_cast<std::int32_t>(row), item.score});
                 }
             }
-            visit_all(scorer, [this](const Visit& visit, const float* margins) {
-                const std::int32_t begin = model_.tree.begin[visit.node];
-                const std::int32_t* labels = model_.tree.order + begin;
-                offer(visit.score, margins, model_.tree.end[visit.node] - begin, top_of(visit.row),
+            visit_all([this](const Visit& visit, const Outputs& outputs, const float* margins) {
+                const std::int32_t* labels =
+                    model_.tree.order + model_.tree.begin[visit.node] + outputs.first;
+                offer(visit.score, margins, outputs.count, top_of(visit.row),
                       [labels](std::int64_t i) { return labels[i]; });
             });
         }
     }
 
+    /// Outputs of a node that were evaluated together.
+    struct Outputs {
+        std::int64_t first;
+        std::int64_t count;
+    };
+
+    /// Evaluates the nodes of all visits and calls receive(visit, outputs, margins), for one visit
+    /// of a row at a time.
     template <class Receive>
-    void visit_all(NodeScorer& scorer, Receive receive) {
-        visit_nodes(context_, scorer, visits_, group_, first_row_, receive);
+    void visit_all(Receive receive) {
+        order_by_node(visits_);
+        group_.clear();
+        for (const Visit& visit : visits_) {
+            group_.push_back(static_cast<std::int32_t>(first_row_ + visit.row));
+        }
+        make_items();
+        const auto evaluate = [&](std::int64_t i, std::int64_t, unsigned worker) {
+            const Item& item = items_[i];
+            const std::int32_t node = visits_[item.begin].node;
+            const std::int64_t n_outputs = model_.tree.n_outputs(node);
+            Outputs outputs{0, n_outputs};
+            const auto visit = [&](std::int64_t v, const float* margins) {
+                const Visit& one = visits_[item.begin + v];
+                locks_.lock(one.row);
+                receive(one, outputs, margins);
+                locks_.unlock(one.row);
+            };
+            const std::int32_t* rows = group_.data() + item.begin;
+            if (item.panels.first == item.panels.last) {
+                scorers_[worker].score(node, rows, item.end - item.begin, visit);
+            } else {
+                outputs.first = item.panels.first * kLanes;
+                outputs.count = std::min(item.panels.last * kLanes, n_outputs) - outputs.first;
+                scorers_[worker].score(node, item.panels, rows, item.end - item.begin, visit);
+            }
+            context_.check();
+        };
+        if (n_threads_ == 1) {
+            for (std::int64_t i = 0; i < items_.size(); ++i) evaluate(i, i + 1, 0);
+        } else {
+            parallel_for(context_, items_.size(), 1, evaluate);
+        }
+    }
+
+    /// Divides the visits, which are in the order of nodes, into items: one per node, several for
+    /// a node that is wide, so that its panels stay small, or that has much of the rows, so that
+    /// all threads have work.
+    void make_items() {
+        items_.clear();
+        for (std::int64_t begin = 0; begin < visits_.size();) {
+            const std::int32_t node = visits_[begin].node;
+            std::int64_t end = begin;
+            while (end < visits_.size() && visits_[end].node == node) ++end;
+            const std::int64_t count = end - begin;
+            const std::int64_t n_panels = scorers_[0].n_panels(node);
+            const bool wide = n_panels > NodeScorer::kPanelsPerTurn &&
+                              scorers_[0].worth_unpacking(node, group_.data() + begin, count);
+            const std::int64_t panels_per_item = wide ? NodeScorer::kPanelsPerTurn : n_panels;
+            const std::int64_t n_parts = (n_panels + panels_per_item - 1) / panels_per_item;
+            const bool large = n_threads_ > 1 && count * kLargeShare >= n_rows_;
+            const std::int64_t rows_per_item =
+                large ? (count * n_parts + n_threads_ - 1) / n_threads_ : count;
+            for (std::int64_t first = begin; first < end; first += rows_per_item) {
+                const std::int64_t last = std::min(first + rows_per_item, end);
+                for (std::int64_t panel = 0; panel < n_panels; panel += panels_per_item) {
+                    const Panels some{panel, std::min(panel + panels_per_item, n_panels)};
+                    items_.push_back({first, last, wide ? some : Panels()});
+                }
+            }
+            begin = end;
+        }
     }
 
     /// Offers the outputs of a node below the score `parent`; output i is id_of(i). Hinges are
@@ -128,26 +241,27 @@ class Batch {
         }
     }
 
-    void write(TopLabels& out) {
-        for (std::int64_t row = 0; row < n_rows_; ++row) {
-            write_top(top_.data() + row * options_.k, top_sizes_[row], first_row_ + row, out);
-        }
-    }
+    // A node with this share of the rows is divided between the threads.
+    static constexpr std::int64_t kLargeShare = 8;
 
     const Context& context_;
     const LabelTreeModel& model_;
     const BeamOptions& options_;
+    PerWorker<NodeScorer>& scorers_;
     ScoreLanes score_lanes_;
-    std::int64_t first_row_ = 0;
-    std::int64_t n_rows_ = 0;
+    std::int64_t first_row_;
+    std::int64_t n_rows_;
+    std::int64_t n_threads_;
     Vector<Scored> beams_;  // [row][beam_size], best first
     Vector<Scored> next_;
     Vector<Scored> top_;  // [row][k], best first
     Vector<std::int32_t> beam_sizes_;
     Vector<std::int32_t> next_sizes_;
     Vector<std::int32_t> top_sizes_;
+    RowLocks locks_;
     Vector<Visit> visits_;
-    Vector<std::int32_t> group_;
+    Vector<std::int32_t> group_;  // the rows of X of the visits
+    Vector<Item> items_;
 };
 
 }  // namespace
@@ -160,7 +274,17 @@ TopLabels beam_search(const Context& context, const LabelTreeModel& model, const
     }
     BeamOptions bounded = options;  // no beam holds more nodes than there are
     bounded.beam_size = std::min(options.beam_size, std::max<std::int64_t>(model.tree.n_nodes, 1));
-    return search_batches<Batch>(context, model, X, bounded);
+    context.expect(X.n_rows);
+    TopLabels result(X.n_rows, bounded.k);
+    if (model.tree.n_nodes == 0) return result;
+    PerWorker<NodeScorer> scorers(context,
+                                  [&] { return NodeScorer(model, X, bounded.instructions); });
+    for (std::int64_t first = 0; first < X.n_rows; first += kMaxBatch) {
+        const std::int64_t n_rows = std::min(kMaxBatch, X.n_rows - first);
+        Batch(context, model, bounded, scorers, first, n_rows).run(result);
+        context.advance(n_rows);
+    }
+    return result;
 }
 
 TopLabels average_trees(const Context& context, const Vector<TopLabels>& trees, std::int64_t n_rows,

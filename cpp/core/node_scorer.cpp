@@ -34,10 +34,13 @@ const std::int32_t* NodeScorer::known_end(std::int64_t node) const {
     return std::lower_bound(begin, end, static_cast<std::int32_t>(model_.n_features));
 }
 
-void NodeScorer::start_margins(std::int64_t node, std::int64_t stride, float* margins) const {
-    float* end = std::copy(model_.bias + model_.bias_ptr[node],
-                           model_.bias + model_.bias_ptr[node + 1], margins);
-    std::fill(end, margins + stride, 0.0F);
+void NodeScorer::start_margins(std::int64_t node, const Panels& panels, float* margins) const {
+    const float* bias = model_.bias + model_.bias_ptr[node];
+    const std::int64_t first = panels.first * kLanes;
+    const std::int64_t last =
+        std::min(panels.last * kLanes, model_.bias_ptr[node + 1] - model_.bias_ptr[node]);
+    float* end = std::copy(bias + first, bias + last, margins);
+    std::fill(end, margins + (panels.last - panels.first) * kLanes, 0.0F);
 }
 
 bool NodeScorer::worth_unpacking(std::int64_t node, const std::int32_t* rows,
@@ -61,9 +64,9 @@ void NodeScorer::add_entries(std::int64_t node, std::int64_t first, std::int64_t
 }
 
 const float* NodeScorer::search(std::int64_t node, std::int32_t row) {
-    const std::int64_t stride = (model_.tree.n_outputs(node) + kLanes - 1) / kLanes * kLanes;
-    margins_.require(stride);
-    start_margins(node, stride, margins_.data());
+    const Panels all{0, n_panels(node)};
+    margins_.require(all.last * kLanes);
+    start_margins(node, all, margins_.data());
     if (model_.index != nullptr) {
         search_index(node, row, margins_.data());
     } else {
@@ -103,31 +106,34 @@ void NodeScorer::search_features(std::int64_t node, std::int32_t row, float* mar
     }
 }
 
-void NodeScorer::unpack(std::int64_t node) {
+void NodeScorer::unpack(std::int64_t node, const Panels& panels) {
     const std::int64_t first = model_.feature_ptr[node];
     const std::int64_t last = model_.feature_ptr[node + 1];
-    const std::int64_t n_panels = (model_.tree.n_outputs(node) + kLanes - 1) / kLanes;
+    const std::int64_t n_unpacked = panels.last - panels.first;
     slots_.resize(model_.n_features);  // here: a row alone mostly does without
-    stride_ = n_panels * kLanes;
+    stride_ = n_unpacked * kLanes;
     panel_size_ = (last - first) * kLanes;
-    panels_.require(n_panels * panel_size_);
+    panels_.require(n_unpacked * panel_size_);
     const std::int64_t known = known_end(node) - model_.features;
     std::int64_t entry = model_.entries.begin(first);
     for (std::int64_t f = first; f < known; ++f) {
         slots_[model_.features[f]] = static_cast<std::int32_t>(f - first + 1);
         float* line = panels_.data() + (f - first) * kLanes;
-        for (std::int64_t p = 0; p < n_panels; ++p) {
+        for (std::int64_t p = 0; p < n_unpacked; ++p) {
             std::fill(line + p * panel_size_, line + p * panel_size_ + kLanes, 0.0F);
         }
         const std::int64_t end = entry + model_.entries.size(f);
         model_.entries.for_each(node, entry, end, [&](std::int64_t output, float weight) {
-            line[output / kLanes * panel_size_ + output % kLanes] = weight;
+            const std::int64_t panel = output / kLanes;
+            if (panel < panels.first || panel >= panels.last) return;
+            line[(panel - panels.first) * panel_size_ + output % kLanes] = weight;
         });
         entry = end;
     }
 }
 
-void NodeScorer::multiply(std::int64_t node, const std::int32_t* rows, std::int64_t n_rows) {
+void NodeScorer::multiply(std::int64_t node, const Panels& panels, const std::int32_t* rows,
+                          std::int64_t n_rows) {
     constexpr auto kLineBytes = static_cast<std::uint32_t>(kLanes * sizeof(float));
     std::int64_t n_entries = 0;
     for (std::int64_t i = 0; i < n_rows; ++i) n_entries += X_.end(rows[i]) - X_.begin(rows[i]);
@@ -136,7 +142,7 @@ void NodeScorer::multiply(std::int64_t node, const std::int32_t* rows, std::int6
     ends_.clear();
     Entry* out = entries_.data();
     for (std::int64_t i = 0; i < n_rows; ++i) {
-        start_margins(node, stride_, margins_.data() + i * stride_);
+        start_margins(node, panels, margins_.data() + i * stride_);
         for (std::int64_t p = X_.begin(rows[i]); p < X_.end(rows[i]); ++p) {
             // Written always and kept if the node knows the feature: a branch that cannot be
             // foreseen would cost more.
@@ -146,9 +152,9 @@ void NodeScorer::multiply(std::int64_t node, const std::int32_t* rows, std::int6
         }
         ends_.push_back(out);
     }
-    const std::int64_t n_panels = stride_ / kLanes;
-    for (std::int64_t panel = 0; panel < n_panels; panel += kPanelsPerTurn) {
-        const std::int64_t n_together = std::min(kPanelsPerTurn, n_panels - panel);
+    const std::int64_t n_unpacked = panels.last - panels.first;
+    for (std::int64_t panel = 0; panel < n_unpacked; panel += kPanelsPerTurn) {
+        const std::int64_t n_together = std::min(kPanelsPerTurn, n_unpacked - panel);
         const Entry* entry = entries_.data();
         for (std::int64_t i = 0; i < n_rows; ++i) {
             score_panels_(entry, ends_[i], panels_.data() + panel * panel_size_, panel_size_,

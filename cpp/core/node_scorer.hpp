@@ -10,23 +10,46 @@
 
 namespace defrag {
 
+/// Lines of kLanes outputs of a node, [first, last).
+struct Panels {
+    std::int64_t first = 0;
+    std::int64_t last = 0;
+};
+
 /// Evaluates the classifiers of a node for the rows that reached it. One per thread.
 class NodeScorer {
  public:
     NodeScorer(const LabelTreeModel& model, const CsrView& X, Instructions instructions);
 
+    // Panels of a wide node that are passed over together.
+    static constexpr std::int64_t kPanelsPerTurn = 4;
+
+    std::int64_t n_panels(std::int64_t node) const {
+        return (model_.tree.n_outputs(node) + kLanes - 1) / kLanes;
+    }
+
+    /// Whether these rows are worth the dense panels of a node.
+    bool worth_unpacking(std::int64_t node, const std::int32_t* rows, std::int64_t n_rows) const;
+
     /// Calls visit(i, margins) for i = 0..n_rows-1; row i of the group is rows[i] of X, and
     /// margins[o] the margin of output o, filled up to a multiple of kLanes and 64-byte aligned.
     template <class Visit>
     void score(std::int64_t node, const std::int32_t* rows, std::int64_t n_rows, Visit visit) {
-        if (!worth_unpacking(node, rows, n_rows)) {
+        if (worth_unpacking(node, rows, n_rows)) {
+            score(node, {0, n_panels(node)}, rows, n_rows, visit);
+        } else {
             for (std::int64_t i = 0; i < n_rows; ++i) visit(i, search(node, rows[i]));
-            return;
         }
-        unpack(node);
+    }
+
+    /// The same for some panels of a node, which are unpacked; margins begin with the first.
+    template <class Visit>
+    void score(std::int64_t node, const Panels& panels, const std::int32_t* rows,
+               std::int64_t n_rows, Visit visit) {
+        unpack(node, panels);
         for (std::int64_t first = 0; first < n_rows; first += kRowsPerTurn) {
             const std::int64_t last = std::min(first + kRowsPerTurn, n_rows);
-            multiply(node, rows + first, last - first);
+            multiply(node, panels, rows + first, last - first);
             for (std::int64_t i = first; i < last; ++i) {
                 visit(i, margins_.data() + (i - first) * stride_);
             }
@@ -39,8 +62,6 @@ class NodeScorer {
     // and with an index.
     static constexpr std::int64_t kGallopCost = 12;
     static constexpr std::int64_t kSearchCost = 4;
-    // Panels of a wide node that are passed over together.
-    static constexpr std::int64_t kPanelsPerTurn = 4;
     // Rows whose entries stay in the cache while the panels of a wide node pass by.
     static constexpr std::int64_t kRowsPerTurn = 64;
 
@@ -49,16 +70,16 @@ class NodeScorer {
 
     /// Where the features of a node end that rows of this width can have.
     const std::int32_t* known_end(std::int64_t node) const;
-    bool worth_unpacking(std::int64_t node, const std::int32_t* rows, std::int64_t n_rows) const;
     const float* search(std::int64_t node, std::int32_t row);
     void search_index(std::int64_t node, std::int32_t row, float* margins);
     void search_features(std::int64_t node, std::int32_t row, float* margins) const;
     void add_entries(std::int64_t node, std::int64_t first, std::int64_t last, float value,
                      float* margins) const;
-    /// The biases of a node, and zeros up to `stride`.
-    void start_margins(std::int64_t node, std::int64_t stride, float* margins) const;
-    void unpack(std::int64_t node);
-    void multiply(std::int64_t node, const std::int32_t* rows, std::int64_t n_rows);
+    /// The biases of some panels of a node, filled up with zeros.
+    void start_margins(std::int64_t node, const Panels& panels, float* margins) const;
+    void unpack(std::int64_t node, const Panels& panels);
+    void multiply(std::int64_t node, const Panels& panels, const std::int32_t* rows,
+                  std::int64_t n_rows);
     void forget(std::int64_t node);
 
     const LabelTreeModel& model_;

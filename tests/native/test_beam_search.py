@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from defrag import _native
-from defrag._native import Instructions, Loss
-from tests.data import trained_tree, zero_weights
+from defrag._native import Instructions, Loss, SolverOptions
+from tests.data import random_problem, trained_tree, zero_weights
 from tests.oracles.label_trees import flat_tree, search
 
 
@@ -71,6 +71,27 @@ def test_threads_and_instructions_cannot_be_seen(instructions, n_threads):
     found = _native.beam_search(tree, weights, X, instructions=instructions, n_threads=n_threads)
     assert found[0].tobytes() == expected[0].tobytes()
     assert found[1].tobytes() == expected[1].tobytes()
+
+
+@pytest.mark.parametrize("n_threads", [1, 2, 5])
+@pytest.mark.parametrize("wide_leaves", [False, True])
+def test_wide_nodes_and_many_rows_are_divided_without_a_trace(n_threads, wide_leaves):
+    # 90 outputs are more than four panels, of which the last is not full.
+    X, Y = random_problem(6, n_labels=180, per_row=3, n_rows=700)
+    n_children = 2 if wide_leaves else 90
+    tree = flat_tree([part.tolist() for part in np.array_split(np.arange(180), n_children)])
+    options = SolverOptions(threshold=0.05)
+    weights = _native.train_label_tree(X, sparse.csr_array(Y.T), tree, options, n_threads=1)
+    labels, scores = _native.beam_search(tree, weights, X, power=3, n_threads=n_threads)
+    for row in range(0, X.shape[0], 50):
+        alone = _native.beam_search(tree, weights, X[[row]], power=3)
+        assert alone[0].tobytes() == labels[row].tobytes()
+        assert alone[1].tobytes() == scores[row].tobytes()
+    x = X[[1]].toarray()[0]
+    expected = search(
+        tree, weights, x, loss="squared_hinge", beam_size=10, k=5, discount=1.0, power=3
+    )
+    np.testing.assert_allclose(scores[1], np.exp([score for score, _ in expected]), rtol=1e-5)
 
 
 def test_a_beam_as_wide_as_the_tree_is_exact():
