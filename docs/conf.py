@@ -18,6 +18,8 @@ autodoc_typehints = "none"
 exclude_patterns = ["build"]
 html_theme = "furo"
 html_title = "defrag"
+html_static_path = ["_static"]
+html_css_files = ["manual.css"]
 # Docstrings inherited from scikit-learn refer to its own glossary.
 suppress_warnings = ["ref.term", "ref.ref"]
 

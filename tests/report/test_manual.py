@@ -15,6 +15,8 @@ PAGES = ("choosing", "experiments", "results/table2")
 CONF = """
 extensions = ["myst_parser"]
 html_theme = "furo"
+html_static_path = ["_static"]
+html_css_files = ["manual.css"]
 """
 
 
@@ -28,6 +30,7 @@ def manual(tmp_path_factory):
     folder = tmp_path_factory.mktemp("manual")
     (folder / "results").mkdir()
     (folder / "conf.py").write_text(CONF)
+    shutil.copytree(DOCS / "_static", folder / "_static")
     for page in PAGES:
         shutil.copy(DOCS / f"{page}.md", folder / f"{page}.md")
     listed = "\n".join(PAGES)

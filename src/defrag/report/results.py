@@ -77,18 +77,14 @@ def results_page(study: Study, records: Sequence[Record], remarks: Sequence[str]
 
 def _missing(findings: Findings) -> list[str]:
     """Return what was sampled or not run, and why."""
-    if findings.remarks:
-        return ["".join(f"- {remark}\n" for remark in findings.remarks)]
-    study, parts = findings.study, []
+    study, lines = findings.study, list(findings.remarks)
     for data in study.data:
         # A sample of a data set begins with its name.
-        mine = [one for one in findings.results if one.data.split(", ")[0] == data]
-        run = {one.method for one in mine}
+        run = {one.method for one in findings.results if one.data.split(", ")[0] == data}
         missing = [line.name for line in study.lines if line.name not in run]
-        if missing:
-            names = "; ".join(missing) if mine else "all methods"
-            parts.append(f"- No record on {data}: {names}.\n")
-    return ["".join(parts)] if parts else []
+        if missing and not any(data in remark for remark in findings.remarks):
+            lines.append(f"No record on {data}: {'; '.join(missing) if run else 'all methods'}.")
+    return ["".join(f"- {line}\n" for line in lines)] if lines else []
 
 
 def write_records(folder: Path, findings: Findings) -> None:
