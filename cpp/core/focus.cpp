@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <cstring>
 #include <functional>
+#include <stdexcept>
+#include <string>
 
 namespace defrag {
 namespace {
@@ -86,9 +88,15 @@ Csr focus_rows(const Context& context, const CsrView& matrix, const float* impor
     result.indices.resize(result.indptr.back());
     result.data.resize(result.indptr.back());
     Vector<Selector> selectors(context.n_threads());
-    const auto keep = [&](std::int64_t p, std::int64_t to) {
+    const auto keep = [&](std::int64_t row, std::int64_t p, std::int64_t to) {
+        const float value = matrix.data[p] * factor[matrix.indices[p]];
+        if (!std::isfinite(value)) {
+            throw std::invalid_argument("row " + std::to_string(row) + ": feature " +
+                                        std::to_string(matrix.indices[p]) +
+                                        " times its factor is more than a float32 can hold");
+        }
         result.indices[to] = matrix.indices[p];
-        result.data[to] = matrix.data[p] * factor[matrix.indices[p]];
+        result.data[to] = value;
     };
     const auto focus = [&](std::int64_t row, Selector& selector) {
         const std::int64_t begin = matrix.begin(row);
@@ -96,7 +104,7 @@ Csr focus_rows(const Context& context, const CsrView& matrix, const float* impor
         std::int64_t to = result.indptr[row];
         const std::int64_t n_kept = result.indptr[row + 1] - to;
         if (n_kept == size) {
-            for (std::int64_t p = 0; p < size; ++p) keep(begin + p, to + p);
+            for (std::int64_t p = 0; p < size; ++p) keep(row, begin + p, to + p);
             return;
         }
         selector.keys.resize(size);
@@ -109,7 +117,7 @@ Csr focus_rows(const Context& context, const CsrView& matrix, const float* impor
             const float key = selector.keys[p];
             if (key < kept.threshold || (key == kept.threshold && kept.n_equal-- <= 0)) continue;
             if (to == result.indptr[row + 1]) break;  // keys that are not a number equal nothing
-            keep(begin + p, to++);
+            keep(row, begin + p, to++);
         }
     };
     parallel_for(context, matrix.n_rows, kRowsPerBlock,

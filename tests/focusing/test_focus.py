@@ -85,6 +85,13 @@ def test_power_zero_leaves_values():
     assert (rows != X).nnz == 0
 
 
+def test_values_beyond_float32_are_refused():
+    rows = sparse.csr_array(np.array([[1.0, 0.0], [0.0, 3e38]], dtype=np.float32))
+    factor = np.float32([1.0, 2.0])
+    with pytest.raises(ValueError, match=r"^row 1: feature 1 times its factor is more than a flo"):
+        _native.focus_rows(rows, np.ones(2, np.float32), factor, budget=1.0, n_threads=1)
+
+
 def test_groups_have_labels_of_every_frequency():
     _, Y = make_data(n_labels=50)
     groups = deal_labels(Y, seed=3)
