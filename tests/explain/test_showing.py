@@ -12,6 +12,7 @@ import pytest
 from defrag import DiSMEC, LabelTree
 from defrag.explain._highlight import Span, highlight
 from defrag.explain.explanation import Explanation
+from defrag.explain.showing import excerpt, highlighted
 from tests.data import make_data
 
 X, Y = make_data(n=200, d=60, n_labels=24, seed=1)
@@ -148,6 +149,35 @@ def test_overlapping_and_repeated_places_share_a_contribution():
     assert [piece.text for piece in pieces] == ["ab", "cd", "ef", "gh", "0123"]
     assert [piece.weight for piece in pieces] == pytest.approx([0.2, 0.0, -0.2, 0.0, 0.4])
     assert highlight("", [], features, np.array([0.8, -0.4])) == []
+
+
+def test_a_long_text_is_shown_around_its_heaviest_words():
+    text = f"speech {'a ' * 50}voice {'b ' * 50}games {'c ' * 50}speech\a"
+    places = [(7, "speech"), (2, "voice"), (9, "games")]
+    spans = [Span(7, len(text) - 7, len(text) - 1)]
+    spans += [Span(j, text.index(word), text.index(word) + len(word)) for j, word in places]
+    one = sample(contributions=np.array([0.3, 0.2, -0.07])).in_text(text, spans)
+    found = excerpt(one, context=6, short=100)
+    assert found.plain == (
+        "speech a a a ... a a a voice b b b ... b b b games c c c ... c c c speech"
+        "\N{REPLACEMENT CHARACTER}"
+    )
+    marks = [(found.plain[mark.start : mark.end], str(mark.style)) for mark in found.spans]
+    assert marks == [
+        ("speech", "bold green"), ("voice", "bold green"), ("games", "red underline"),
+        ("speech", "bold green"),
+    ]  # fmt: skip
+    fewer = excerpt(one, context=6, short=100, most=1)
+    assert fewer.plain == "a a a voice b b b"
+    near = excerpt(one, context=120, short=100, most=1)
+    assert [near.plain[mark.start : mark.end] for mark in near.spans] == [
+        "speech",
+        "voice",
+        "games",
+    ]
+    whole = excerpt(one, context=6, short=len(text))
+    assert whole == highlighted(one)
+    assert whole.plain == text.replace("\a", "\N{REPLACEMENT CHARACTER}")
 
 
 def test_names_are_found_and_missed():

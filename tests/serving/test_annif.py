@@ -116,6 +116,20 @@ def test_batches_keep_their_identifiers(ask):
     assert ask("POST", path, json={"documents": []}).json() == []
 
 
+def test_our_own_routes_name_what_the_vocabulary_knows_and_keep_the_rest(ask, model):
+    names, scores = model.predict_topk([TEXT], k=3)
+    found = ask("POST", "/v1/suggest", json={"text": TEXT, "k": 3}).json()["labels"]
+    assert [one["label"] for one in found] == names[0].tolist()
+    assert [one["score"] for one in found] == pytest.approx(scores[0].tolist())
+    wanted = [None, *(f"name of {uri}" for uri in names[0].tolist()[1:])]
+    assert [one.get("name") for one in found] == wanted
+    why = ask("POST", "/v1/explain", json={"text": TEXT, "k": 3}).json()["explanations"]
+    assert [one.get("name") for one in why] == wanted
+    rows = ask("POST", "/v1/suggest", json={"row": {"1": 1.0}, "model": "rows"}).json()["labels"]
+    assert rows
+    assert all(set(one) == {"label", "score"} for one in rows)
+
+
 def test_without_a_vocabulary_labels_stand_for_themselves(model):
     ask = client_of(serving.make_app([serving.ServedModel("topics", model)]))
     form = {"text": TEXT, "limit": "1", "language": "any"}

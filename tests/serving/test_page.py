@@ -14,6 +14,7 @@ from tests.data import make_data
 uvicorn = pytest.importorskip("uvicorn", reason="uvicorn is not installed (extra 'serve')")
 httpx = pytest.importorskip("httpx", reason="httpx, the client of the tests, is not installed")
 serving = pytest.importorskip("defrag.serving")
+from defrag.serving.vocabulary import Subject, Vocabulary  # noqa: E402 - after uvicorn is found
 
 TEXTS = [
     "sparse matrix library", "dense matrix products", "a library for quick sorting",
@@ -269,6 +270,28 @@ def test_what_is_shown_is_copied(open_page, address, models):
     lines = page.evaluate("navigator.clipboard.readText()").splitlines()
     assert lines[0] == "model\tlabel\tscore"
     assert [line.split("\t")[:2] for line in lines[1:]] == [["tree", label] for label, _ in pairs]
+
+
+@pytest.mark.slow
+def test_names_of_the_vocabulary_are_shown_and_copied(serve, open_page, models):
+    best, second = models["tree"].predict_topk([TEXT], k=2)[0][0].tolist()
+    vocabulary = Vocabulary("topics", "en", {best: Subject("A subject", None)})
+    page = open_page(
+        serve({"tree": models["tree"]}, vocabulary=vocabulary),
+        permissions=["clipboard-read", "clipboard-write"],
+    )
+    write(page, TEXT)
+    assert names(page)[:2] == ["A subject", second]
+    assert page.get_by_text("A subject").get_attribute("title") == best
+    page.get_by_role("button", name="A subject").click()
+    page.locator("#why").wait_for()
+    assert page.locator("#question").inner_text() == "Why A subject?"
+    page.get_by_role("button", name="Copy TSV").click()
+    page.get_by_text("Copied as TSV.").wait_for()
+    lines = page.evaluate("navigator.clipboard.readText()").splitlines()
+    assert lines[0] == "model\tlabel\tname\tscore"
+    assert lines[1].split("\t")[:3] == ["tree", best, "A subject"]
+    assert lines[2].split("\t")[2] == ""
 
 
 @pytest.mark.slow

@@ -45,8 +45,8 @@ def serve(
         str | None,
         typer.Option(
             metavar="FILE",
-            help="Names of the URIs that Annif's routes may suggest: lines '<uri> TAB name', "
-            "or a table (.csv).",
+            help="Names of labels that are URIs: lines '<uri> TAB name', or a table (.csv). "
+            "Annif's routes suggest no others.",
         ),
     ] = None,
     language: Annotated[

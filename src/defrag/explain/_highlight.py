@@ -59,26 +59,20 @@ def highlight(
     covered: dict[int, int] = {}
     for span in inside:
         covered[span.feature] = covered.get(span.feature, 0) + span.end - span.begin
+    per_character = np.array([worth[span.feature] / covered[span.feature] for span in inside])
+    begins = np.array([span.begin for span in inside], dtype=np.int64)
+    ends = np.array([span.end for span in inside], dtype=np.int64)
     change = np.zeros(len(text) + 1)  # of the contribution per character
-    cuts = {0, len(text)}
-    for span in inside:
-        per_character = worth[span.feature] / covered[span.feature]
-        change[span.begin] += per_character
-        change[span.end] -= per_character
-        cuts |= {span.begin, span.end}
+    np.add.at(change, begins, per_character)
+    np.subtract.at(change, ends, per_character)
     totals = np.append(0.0, np.cumsum(np.cumsum(change)[:-1]))
-    marked = _marked(inside, len(text))
-    bounds = sorted(cuts)
+    depth = np.zeros(len(text) + 1, dtype=np.int64)  # features that a character belongs to
+    np.add.at(depth, begins, 1)
+    np.subtract.at(depth, ends, 1)
+    bounds = np.unique(np.concatenate([begins, ends, [0, len(text)]]))
+    marked = np.cumsum(depth)[bounds[:-1]] > 0
+    weights = np.where(marked, np.diff(totals[bounds]), 0.0)
     return [
-        Segment(text[begin:end], float(totals[end] - totals[begin]) if marked[begin] else 0.0)
-        for begin, end in pairwise(bounds)
+        Segment(text[begin:end], weight)
+        for (begin, end), weight in zip(pairwise(bounds.tolist()), weights.tolist(), strict=True)
     ]
-
-
-def _marked(spans: Sequence[Span], length: int) -> NDArray[np.bool_]:
-    """Return the characters that belong to a feature."""
-    depth = np.zeros(length + 1, dtype=np.int64)
-    for span in spans:
-        depth[span.begin] += 1
-        depth[span.end] -= 1
-    return np.cumsum(depth) > 0

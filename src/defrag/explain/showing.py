@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+from bisect import bisect_right
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,8 +14,9 @@ from rich.table import Table
 from rich.text import Text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
+    from defrag.explain._highlight import Segment
     from defrag.explain.explanation import Explanation
     from defrag.explain.label_features import LabelFeatures
     from defrag.explain.parts import Step
@@ -31,6 +34,7 @@ __all__ = [
 _BAR_WIDTH = 20
 _EIGHTHS = " ▏▎▍▌▋▊▉"
 _WIDTH = 100
+_MOST_MARKS = 12
 FOR, AGAINST = "green", "red"
 """Colours of what raises a score and of what lowers it."""
 
@@ -91,21 +95,11 @@ def features_table(found: LabelFeatures, n: int | None = None) -> Table:
 
 def highlighted(explanation: Explanation) -> Text:
     """Return the text with the words that raise the score and those that lower it."""
-    segments = explanation.segments()
-    largest = max((abs(one.weight) for one in segments), default=0.0) or 1.0
-    text = Text()
-    for piece, weight in segments:
-        strength = abs(weight) / largest
-        colour = FOR if weight > 0 else AGAINST
-        # Underlined if it lowers the score: colours alone are not seen by everybody.
-        against = " underline" if weight < 0 else ""
-        style = "" if strength < 0.05 else f"{'bold ' if strength > 0.4 else ''}{colour}{against}"
-        text.append(_printable(piece), style=style)
-    return text
+    return Text.assemble(*_styled(explanation.segments()))
 
 
-def excerpt(explanation: Explanation, *, context: int, short: int) -> Text:
-    """Return the marked words of a long text with what stands around them.
+def excerpt(explanation: Explanation, *, context: int, short: int, most: int = _MOST_MARKS) -> Text:
+    """Return the heaviest words of a long text with what stands around them.
 
     Parameters
     ----------
@@ -115,18 +109,52 @@ def excerpt(explanation: Explanation, *, context: int, short: int) -> Text:
         Characters to show on both sides of a marked word.
     short : int
         A text of at most this many characters is shown whole.
+    most : int
+        How many words are shown with their context; others are marked where they are near.
     """
-    whole = highlighted(explanation)
-    if len(whole) <= short:
-        return whole
+    segments = explanation.segments()
+    pieces = _styled(segments)
+    ends = list(accumulate(len(piece) for piece, _ in pieces))
+    if not ends or ends[-1] <= short:
+        return Text.assemble(*pieces)
+    marked = [place for place, (_, style) in enumerate(pieces) if style]
+    marked.sort(key=lambda place: -abs(segments[place].weight))
     ranges: list[list[int]] = []
-    for span in whole.spans:
-        begin, end = max(0, span.start - context), min(len(whole), span.end + context)
+    for place in sorted(marked[:most]):
+        begin = max(0, ends[place] - len(pieces[place][0]) - context)
+        end = min(ends[-1], ends[place] + context)
         if ranges and begin <= ranges[-1][1]:
-            ranges[-1][1] = max(end, ranges[-1][1])
+            ranges[-1][1] = end
         else:
             ranges.append([begin, end])
-    return Text(" ... ").join(whole[begin:end] for begin, end in ranges)
+    return Text(" ... ").join(Text.assemble(*_between(pieces, ends, *one)) for one in ranges)
+
+
+def _between(
+    pieces: list[tuple[str, str]], ends: list[int], begin: int, end: int
+) -> Iterator[tuple[str, str]]:
+    """Yield what pieces have between two places of the text; ``ends`` is where each one ends."""
+    place = bisect_right(ends, begin)
+    while begin < end:
+        piece, style = pieces[place]
+        start = ends[place] - len(piece)
+        yield piece[begin - start : end - start], style
+        begin = ends[place]
+        place += 1
+
+
+def _styled(segments: Sequence[Segment]) -> list[tuple[str, str]]:
+    """Return the pieces of a text with their styles."""
+    largest = max((abs(one.weight) for one in segments), default=0.0) or 1.0
+    pieces = []
+    for piece, weight in segments:
+        strength = abs(weight) / largest
+        colour = FOR if weight > 0 else AGAINST
+        # Underlined if it lowers the score: colours alone are not seen by everybody.
+        against = " underline" if weight < 0 else ""
+        style = "" if strength < 0.05 else f"{'bold ' if strength > 0.4 else ''}{colour}{against}"
+        pieces.append((_printable(piece), style))
+    return pieces
 
 
 def path_lines(path: Sequence[Step]) -> list[str]:
@@ -140,6 +168,8 @@ def path_lines(path: Sequence[Step]) -> list[str]:
 
 def _printable(text: str) -> str:
     """Return a text without control characters, which could steer a terminal."""
+    if text.isprintable():
+        return text
     return "".join(
         c if c.isprintable() or c in "\n\t" else "\N{REPLACEMENT CHARACTER}" for c in text
     )

@@ -43,6 +43,7 @@ def routes(service: Service) -> list[BaseRoute]:
         shown = []
         for one in found:
             shown.append(one.as_dict(asked.n_features))
+            service.add_name(shown[-1])
             await asyncio.sleep(0)  # a long text takes a while: others are answered in between
         return json_response({"explanations": shown})
 

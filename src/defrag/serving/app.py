@@ -48,7 +48,7 @@ def make_app(
     token : str, optional
         What clients must send as ``Authorization: Bearer ...`` to routes below ``/v1``.
     vocabulary : Vocabulary, optional
-        The subjects that Annif's routes may suggest.
+        Names of labels, and the subjects that Annif's routes may suggest.
     """
     service = Service(models, limits=limits, token=token, vocabulary=vocabulary)
     service.metrics.count_in(1, os.getpid())

@@ -17,7 +17,11 @@ _LABEL = {"type": ["string", "integer"]}
 _SCORED = {
     "type": "object",
     "required": ["label", "score"],
-    "properties": {"label": _LABEL, "score": {"type": "number"}},
+    "properties": {
+        "label": _LABEL,
+        "score": {"type": "number"},
+        "name": {"type": "string", "description": "Of a label that the vocabulary knows."},
+    },
 }
 _RESULT = {
     "type": "object",

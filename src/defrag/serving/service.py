@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hmac
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from defrag.serving.batching import Batcher
@@ -36,7 +37,8 @@ class Service:
     token : str, optional
         What clients must send as ``Authorization: Bearer ...``.
     vocabulary : Vocabulary, optional
-        The subjects that Annif's routes may suggest; default: all labels, by themselves.
+        Names of labels, and the subjects that Annif's routes may suggest; default: all labels,
+        by themselves.
     board : Board, optional
         Where workers count; default: one of this process.
     log : Log, optional
@@ -97,6 +99,8 @@ class Service:
     ) -> list[list[dict[str, Any]]]:
         """Return the best labels of each input: dictionaries of ``label`` and ``score``.
 
+        Labels that the vocabulary knows have a ``name``, too.
+
         Parameters
         ----------
         model : ServedModel
@@ -110,10 +114,20 @@ class Service:
         """
         checked = model.check(inputs)
         found = await self._batcher.predict(model, checked, min(k, self.limits.max_k))
-        return [
+        results = [
             [{"label": label, "score": score} for label, score in row if score >= threshold]
             for row in found
         ]
+        if self.vocabulary is not None:
+            for one in chain.from_iterable(results):
+                self.add_name(one)
+        return results
+
+    def add_name(self, one: dict[str, Any]) -> None:
+        """Add the name of a ``label`` that the vocabulary knows."""
+        subject = None if self.vocabulary is None else self.vocabulary.subjects.get(one["label"])
+        if subject is not None:
+            one["name"] = subject.name
 
     async def explain(
         self, model: ServedModel, given: Any, label: Any, k: int

@@ -27,7 +27,8 @@ class Settings:
     token : str or None
         What clients must send.
     vocabulary, language : str or None
-        The file of the subjects that Annif's routes may suggest, and the language of their names.
+        The file of the names of labels that are URIs, beyond which Annif's routes suggest none,
+        and the language of the names.
     json_log : bool
         Log events and requests as JSON lines.
     watch : float

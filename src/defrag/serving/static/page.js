@@ -135,12 +135,13 @@ function filter() {
 
 function list({ model, labels, error }, compared, owners) {
   const largest = Number(find("threshold").max);
-  const items = labels.map(({ label, score }) => {
-    const name = make("span", { className: "name" }, String(label));
+  const items = labels.map(({ label, score, name: called = String(label) }) => {
+    const name = make("span", { className: "name" }, called);
+    if (called !== String(label)) name.title = label;
     if (compared && owners.get(label) === 1) name.append(make("small", {}, "only here"));
     const button = make("button", { type: "button" }, name, make("span", { className: "score" }, shown(score)), bar(score / largest));
     button.setAttribute("aria-pressed", state.why?.model === model && state.why.label === label);
-    button.addEventListener("click", () => explain(model, label, button));
+    button.addEventListener("click", () => explain(model, label, called, button));
     return make("li", {}, button);
   });
   const section = make("section", {}, make("ol", {}, ...items));
@@ -159,12 +160,12 @@ function bar(part, className = "bar") {
 
 // Why
 
-async function explain(model, label, opener) {
+async function explain(model, label, called, opener) {
   if (state.why?.model === model && state.why.label === label) return close();
   const why = { model, label };
   state.why = why;
   for (const button of find("lists").querySelectorAll("button")) button.setAttribute("aria-pressed", button === opener);
-  find("question").textContent = `Why ${label}?`;
+  find("question").textContent = `Why ${called}?`;
   let found = null;
   try {
     found = (await ask("v1/explain", { ...state.given, model, label, features: 12 })).explanations[0];
@@ -238,8 +239,10 @@ const cell = (value) => String(value).replace(/[\t\r\n]+/g, " ");
 
 find("json").addEventListener("click", (event) => copy(`${JSON.stringify(lists(), null, 2)}\n`, "JSON", event.currentTarget));
 find("tsv").addEventListener("click", (event) => {
-  const rows = lists().flatMap(({ model, labels }) => labels.map(({ label, score }) => [model, label, score].map(cell)));
-  copy([["model", "label", "score"], ...rows].map((cells) => `${cells.join("\t")}\n`).join(""), "TSV", event.currentTarget);
+  const named = state.found.some(({ labels }) => labels.some(({ name }) => name !== undefined));
+  const columns = named ? ["label", "name", "score"] : ["label", "score"];
+  const rows = lists().flatMap(({ model, labels }) => labels.map((one) => [model, ...columns.map((column) => one[column] ?? "")].map(cell)));
+  copy([["model", ...columns], ...rows].map((cells) => `${cells.join("\t")}\n`).join(""), "TSV", event.currentTarget);
 });
 
 // Events
