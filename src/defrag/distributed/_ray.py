@@ -25,7 +25,7 @@ __all__ = ["connected", "fit_ray"]
 Model = TypeVar("Model", Classifier, TextClassifier)
 
 # Parts per processor: enough to balance the load, and few enough that parts are long.
-_PARTS_PER_CPU = 4
+_PARTS_PER_CPU = 8
 _RETRIES = 3
 _PARTS_RULE = Int(1, none=True)
 
@@ -55,7 +55,7 @@ def fit_ray(
         cluster that the program is connected to, or else a local one on the loopback
         interface that ends with this call.
     n_parts : int, optional
-        Number of parts; default: four per processor of the cluster.
+        Number of parts; default: eight per processor of the cluster.
     verbose : bool, default=False
         Whether to show a progress bar on a terminal.
 
