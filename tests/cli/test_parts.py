@@ -50,6 +50,22 @@ def test_lpsr_is_joined_with_its_data(folder):
     assert (folder / "joined").read_bytes() == (folder / "whole").read_bytes()
 
 
+def test_parts_of_texts_join_to_the_file_of_train(folder):
+    lines = [{"body": f"a {'red' if i % 3 else 'white'} fox {i % 5}",
+              "labels": ["red" if i % 3 else "white", f"n{i % 7}"]} for i in range(60)]  # fmt: skip
+    (folder / "docs.csv").write_text(
+        "body,labels\n" + "".join(f"{one['body']},{' '.join(one['labels'])}\n" for one in lines)
+    )
+    columns = ("--text-column", "body", "--label-separator", "space")
+    run_well("train", "docs.csv", "whole", *columns)
+    assert "parts in a.plan" in run_well("train", "docs.csv", "a.plan", *columns, "--parts", "3")
+    run_well("train-part", "a.plan", "docs.csv", *columns)
+    check_refusal(folder, "join a.plan joined --label-names labels.txt", "--label-names changes")
+    run_well("join", "a.plan", "joined")
+    assert (folder / "joined").read_bytes() == (folder / "whole").read_bytes()
+    check_refusal(folder, "train-part a.plan train.txt --force", "the plan was made from texts")
+
+
 @pytest.mark.parametrize(
     ("line", "message"),
     [

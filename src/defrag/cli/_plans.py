@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from defrag._progress import progress_pulse
 from defrag.cli._console import escaped, print_next
+from defrag.cli._corpora import form_of_corpus, form_of_matrix, read_corpus, text_options
+from defrag.cli._data import read
+from defrag.cli._flags import refuse_flags
 from defrag.distributed import plan, save_plan
+from defrag.io.files import display_name
+from defrag.text import TextClassifier
 
 if TYPE_CHECKING:
-    from defrag.classifiers._base import Classifier
-    from defrag.typing import Csr
+    from defrag.cli._corpora import AnyForm
+    from defrag.distributed import Plan
+    from defrag.distributed._data import Trainable
+    from defrag.io.corpora import CorpusOptions
 
-__all__ = ["write_plan"]
+__all__ = ["read_data", "write_plan"]
 
 
 def write_plan(  # noqa: PLR0917 - the arguments of one command
-    estimator: Classifier, X: Csr, Y: Csr, n_parts: int, path: str, data: str
+    estimator: Trainable, X: Any, Y: Any, n_parts: int, path: str, data: str
 ) -> None:
     """Write the plan of a training, and say how to go on."""
     with progress_pulse("planning"):
@@ -30,3 +37,32 @@ def write_plan(  # noqa: PLR0917 - the arguments of one command
         f"{largest.share:.1%} of the work"
     )
     print_next(f"defrag train-part {escaped(path)} {escaped(data)} --part {largest.index}")
+
+
+def read_data(
+    todo: Plan,
+    data: str,
+    *,
+    form: AnyForm | None,
+    options: CorpusOptions,
+    labels: str | None,
+    label_names: str | None = None,
+    **flags: Any,
+) -> tuple[Any, Any]:
+    """Return the points, or texts, and labels of a plan; flags are those of matrices."""
+    corpus = form_of_corpus(data, form, options)
+    if (corpus is not None) != isinstance(todo.estimator, TextClassifier):
+        kinds = ("matrices", "texts") if corpus is not None else ("texts", "matrices")
+        raise ValueError(
+            f"{display_name(data)}: the plan was made from {kinds[0]}, these are {kinds[1]}"
+        )
+    if corpus is not None:
+        texts = read_corpus(data, corpus, text_options(options, corpus, labels, label_names))
+        found: tuple[Any, Any] = texts.texts, texts.labels
+    else:
+        refuse_flags("without texts", {"--label-names": label_names})
+        points = read(data, labels=labels, form=form_of_matrix(form), **flags)
+        found = points.X, points.Y
+    if found[1] is None:
+        raise ValueError(f"{display_name(data)}: has no labels: give --labels")
+    return found

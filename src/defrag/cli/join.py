@@ -8,20 +8,23 @@ from typing import Annotated
 import typer
 
 from defrag.cli._console import escaped, examples, print_next
+from defrag.cli._corpora import AnyFromFlag, corpus_flags
 from defrag.cli._data import (
     BaseFlag,
-    FromFlag,
     LabelNamesFlag,
     LabelsFlag,
     VocabularyFlag,
-    read,
     read_all_names,
 )
+from defrag.cli._flags import refuse_flags
+from defrag.cli._plans import read_data
 from defrag.cli._targets import check_targets
 from defrag.cli._weights import Weights
 from defrag.distributed import join as join_parts
 from defrag.distributed import load_part, load_plan, part_path
+from defrag.io.corpora import CorpusOptions  # noqa: TC001 - the flags are made from it
 from defrag.io.files import display_name
+from defrag.text import TextClassifier
 
 __all__ = ["HELP", "join"]
 
@@ -36,8 +39,10 @@ HELP = (
 )
 
 
+@corpus_flags
 def join(
     *,
+    options: CorpusOptions,
     plan: Annotated[str, typer.Argument(metavar="PLAN", help="The plan.")],
     model: Annotated[
         str, typer.Argument(metavar="MODEL", help="The model file, usually *.safetensors.")
@@ -51,7 +56,7 @@ def join(
         str | None,
         typer.Option(metavar="DATA", help="The training data, which lpsr alone needs again."),
     ] = None,
-    form: FromFlag = None,
+    form: AnyFromFlag = None,
     zero_based: BaseFlag = None,
     labels: LabelsFlag = None,
 ) -> None:
@@ -68,6 +73,9 @@ def join(
         raise ValueError(
             f"{display_name(plan)}: {len(missing)} of {len(paths)} parts are missing: {shown}"
         )
+    if isinstance(todo.estimator, TextClassifier):
+        given = {"--label-names": label_names, "--vocabulary": vocabulary}
+        refuse_flags("of texts, which have names", given)
     names = read_all_names(
         label_names, vocabulary, n_labels=todo.sizes.n_labels, n_features=todo.sizes.n_features
     )
@@ -75,8 +83,10 @@ def join(
     if data is None:
         fitted = join_parts(todo, results)
     else:
-        points = read(data, labels=labels, form=form, zero_based=zero_based)
-        fitted = join_parts(todo, results, points.X, points.Y)
+        X, Y = read_data(
+            todo, data, form=form, options=options, labels=labels, zero_based=zero_based
+        )
+        fitted = join_parts(todo, results, X, Y)
     fitted.save(model, weights=weights.value, **names)
     typer.echo(f"{len(paths)} parts, {Path(model).stat().st_size / 1e6:.1f} MB in {escaped(model)}")
     print_next(f"defrag predict {escaped(model)} TEST_DATA --output predictions.txt")

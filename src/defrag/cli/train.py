@@ -199,15 +199,19 @@ def train(
         run=run,
     )
     if corpus is not None:
-        refuse_flags("on texts", {"--vocabulary": vocabulary, "--parts": parts})
+        refuse_flags("on texts", {"--vocabulary": vocabulary})
         found = text_options(options, corpus, labels, label_names)
         text_classifier = TextClassifier(estimator, build_vectorizer(of_texts), **run)
         texts = read_corpus(data, corpus, found)
+        if texts.labels is None:
+            raise ValueError(f"{display_name(data)}: has no labels")
+        if parts is not None:
+            refuse_flags("with --parts", {"--shape-of": shape_of, "--ray": ray})
+            write_plan(text_classifier, texts.texts, texts.labels, parts, model, data)
+            return
         if ray is not None:
             refuse_flags("with --ray", {"--shape-of": shape_of})
-        text_classifier, trained = _train_texts(
-            text_classifier, display_name(data), texts, shape_of, ray
-        )
+        text_classifier, trained = _train_texts(text_classifier, texts, shape_of, ray)
         _save(text_classifier, model, weights=weights.value)
         _report(model, trained, "texts", as_json=as_json)
         return
@@ -253,14 +257,8 @@ class _Trained(NamedTuple):
 
 
 def _train_texts(
-    estimator: TextClassifier,
-    name: str,
-    corpus: LabelledTexts,
-    shape: str | None,
-    ray: str | None,
+    estimator: TextClassifier, corpus: LabelledTexts, shape: str | None, ray: str | None
 ) -> tuple[TextClassifier, _Trained]:
-    if corpus.labels is None:
-        raise ValueError(f"{name}: has no labels")
     begin = time.perf_counter()
     if ray is None:
         estimator.fit_announced(corpus.texts, corpus.labels, _announce, shape=shape)

@@ -7,9 +7,18 @@ from typing import Annotated
 import typer
 
 from defrag.cli._console import escaped, examples, print_next
-from defrag.cli._data import BaseFlag, FromFlag, LabelsFlag, StrictFlag, TruncatedFlag, read
+from defrag.cli._corpora import AnyFromFlag, corpus_flags
+from defrag.cli._data import (  # noqa: TC001 - the flags are made from them
+    BaseFlag,
+    LabelNamesFlag,
+    LabelsFlag,
+    StrictFlag,
+    TruncatedFlag,
+)
+from defrag.cli._plans import read_data
 from defrag.distributed import fit_part, load_part, load_plan, part_path, save_part
 from defrag.exceptions import ModelFormatError
+from defrag.io.corpora import CorpusOptions  # noqa: TC001 - the flags are made from it
 from defrag.io.files import display_name
 
 __all__ = ["HELP", "train_part"]
@@ -28,8 +37,10 @@ HELP = (
 )
 
 
+@corpus_flags
 def train_part(
     *,
+    options: CorpusOptions,
     plan: Annotated[str, typer.Argument(metavar="PLAN", help="The plan.")],
     data: Annotated[str, typer.Argument(metavar="DATA", help="The training data; - is stdin.")],
     part: Annotated[
@@ -39,9 +50,10 @@ def train_part(
     force: Annotated[
         bool, typer.Option("--force", help="Train parts again whose files are complete.")
     ] = False,
-    form: FromFlag = None,
+    form: AnyFromFlag = None,
     zero_based: BaseFlag = None,
     labels: LabelsFlag = None,
+    label_names: LabelNamesFlag = None,
     n_jobs: Annotated[int, typer.Option(help="Number of threads; -1 for all.")] = -1,
     strict: StrictFlag = False,
     allow_truncated: TruncatedFlag = False,
@@ -59,20 +71,21 @@ def train_part(
         if done:
             typer.echo(f"{len(done)} of {n_parts} parts are trained already")
     if chosen:
-        points = read(
+        X, Y = read_data(
+            todo,
             data,
-            labels=labels,
             form=form,
+            options=options,
+            labels=labels,
+            label_names=label_names,
             zero_based=zero_based,
             strict=strict,
             allow_truncated=allow_truncated,
         )
-        if points.Y is None:
-            raise ValueError(f"{display_name(data)}: has no labels: give --labels")
         todo.estimator.set_params(n_jobs=n_jobs)
         for index in chosen:
             target = part_path(plan, index)
-            save_part(fit_part(todo, index, points.X, points.Y), target)
+            save_part(fit_part(todo, index, X, Y), target)
             typer.echo(f"part {index} of {n_parts} in {escaped(str(target))}")
     print_next(f"defrag join {escaped(plan)} MODEL")
 
