@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import multiprocessing
 import re
 import sys
 import tempfile
@@ -56,13 +57,20 @@ def make_data(share: float) -> tuple[sparse.csr_array, sparse.csr_array]:
     return X, Y
 
 
-def mapped(X: sparse.csr_array, folder: Path) -> sparse.csr_array:
-    """Return the matrix with arrays that are mapped from files."""
-    parts = {"data": X.data, "indices": X.indices, "indptr": X.indptr}
-    for name, array in parts.items():
-        np.save(folder / f"{name}.npy", array if name == "data" else array.astype(np.int32))
-    arrays = tuple(np.load(folder / f"{name}.npy", mmap_mode="r") for name in parts)
-    return sparse.csr_array(arrays, shape=X.shape)
+def write_data(share: float, folder: Path) -> None:
+    """Write the arrays of points and labels to files."""
+    for matrix, data in zip("XY", make_data(share), strict=True):
+        np.save(folder / f"{matrix}-data.npy", data.data)
+        np.save(folder / f"{matrix}-indices.npy", data.indices.astype(np.int32))
+        np.save(folder / f"{matrix}-indptr.npy", data.indptr.astype(np.int32))
+        np.save(folder / f"{matrix}-shape.npy", data.shape)
+
+
+def read_data(folder: Path, matrix: str, mode: str | None) -> sparse.csr_array:
+    """Return a matrix, mapped from its files if the mode is ``"r"``."""
+    arrays = (np.load(folder / f"{matrix}-{name}.npy", mmap_mode=mode)
+              for name in ("data", "indices", "indptr"))  # fmt: skip
+    return sparse.csr_array(tuple(arrays), shape=np.load(folder / f"{matrix}-shape.npy"))
 
 
 def anonymous_mb() -> float:
@@ -125,13 +133,15 @@ def main() -> None:
         found.update({name: round(value, 2) for name, value in values.items()})
         sys.stderr.write(f"{values}\n")
 
-    X, Y = make_data(options.share)
-    say(nnz=X.nnz, labels_with_points=len(np.unique(Y.indices)))
-    say(matrices_mb=sum(a.nbytes for M in (X, Y) for a in (M.data, M.indices, M.indptr)) / MB)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        if options.mapped:
-            X = mapped(X, folder)
+        # In a process of its own, whose freed memory would be used again by training.
+        maker = multiprocessing.Process(target=write_data, args=(options.share, folder))
+        maker.start()
+        maker.join()
+        X, Y = read_data(folder, "X", "r" if options.mapped else None), read_data(folder, "Y", None)
+        say(nnz=X.nnz, labels_with_points=len(np.unique(Y.indices)))
+        say(matrices_mb=sum(a.nbytes for M in (X, Y) for a in (M.data, M.indices, M.indptr)) / MB)
         if options.only != "flat":
             run_tree(X, Y, folder, options, say)
         if options.only != "tree":
