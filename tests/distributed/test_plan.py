@@ -121,6 +121,8 @@ def test_lpsr_is_joined_with_its_data(data):
         join(todo, results)
     with pytest.raises(ValueError, match="not those of the plan"):
         join(todo, results, X[:, ::-1], Y)
+    with pytest.raises(ValueError, match="needs both X and Y"):
+        join(todo, results, X)
 
 
 TEXTS = {
@@ -155,6 +157,13 @@ def test_functions_are_no_part_of_a_plan():
     model = TextClassifier(extra=lambda texts: np.ones((len(texts), 2)))
     with pytest.raises(ValueError, match="extra must be None in a plan"):
         plan(model, ["a", "b"], [["x"], ["y"]], n_parts=2)
+
+
+@pytest.mark.parametrize("change", [{"base": "tree"}, {"vectorizer": DiSMEC()}])
+def test_parts_of_a_text_classifier_are_checked(change):
+    name = next(iter(change))
+    with pytest.raises(ValueError, match=f"{name} of TextClassifier must be a "):
+        plan(TextClassifier(**change), ["a", "b"], [["x"], ["y"]], n_parts=2)
 
 
 def test_classes_and_dense_labels_are_those_of_fit(data, tmp_path):

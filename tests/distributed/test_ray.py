@@ -127,6 +127,13 @@ def test_prediction_in_parts(data, tmp_path):
             predict_ray(path, blocks, again, k=3)
         with pytest.raises(ValueError, match=r"is not empty and has no _prediction\.json"):
             predict_ray(path, blocks, tmp_path)
+        # Workers that know a file notice that it was replaced.
+        other = LabelTree(random_state=1, max_leaf_size=5).fit(X, Y)
+        other.save(path)
+        assert predict_ray(path, blocks, tmp_path / "other") == 600
+        lines = b"".join(part.read_bytes() for part in sorted((tmp_path / "other").glob("part-*")))
+        assert lines == b"".join(format_ranking(*other.predict_topk(X), other.n_labels_))
+        assert lines != joined
         texts = ["a red fox", "a white hen", "of the red fox", "hens"]
         named = TextClassifier(random_state=0).fit(texts * 3, [["fox"], ["hen"]] * 6)
         named.save(tmp_path / "texts")

@@ -11,8 +11,9 @@ from sklearn.base import clone
 
 from defrag._validation import Labels, check_features, check_labels
 from defrag.classifiers._base import Classifier
+from defrag.classifiers._composite import check_part
 from defrag.persistence import pack, unpack
-from defrag.text import TextClassifier
+from defrag.text import TextClassifier, TextVectorizer
 from defrag.text._texts import check_label_names, check_texts
 from defrag.text.classifier import default_base, default_vectorizer
 
@@ -59,12 +60,13 @@ def check_data(estimator: Trainable, X: Any, Y: Any, vectorizer: Arrays | None =
     texts = check_texts(X)
     named = check_label_names(Y, len(texts))
     if vectorizer is None:
-        given = estimator.vectorizer
-        fitted = clone(default_vectorizer() if given is None else given)
+        given = default_vectorizer() if estimator.vectorizer is None else estimator.vectorizer
+        check_part(estimator, "vectorizer", given, TextVectorizer)
+        fitted = clone(given)
         points = fitted.set_params(n_jobs=estimator.n_jobs).fit_transform(texts)
         vectorizer = pack(fitted)
     else:
-        points = unpack(vectorizer, "plan").set_params(n_jobs=estimator.n_jobs).weigh(texts)
+        points = unpack(vectorizer, "plan").set_params(n_jobs=estimator.n_jobs).transform(texts)
     labels = Labels(named.matrix, np.array(named.names, dtype=object))
     return Data(points, labels, None, vectorizer)
 
@@ -74,7 +76,9 @@ def classifier_of(estimator: Trainable, seed: int) -> Classifier:
     if not isinstance(estimator, TextClassifier):
         model: Classifier = clone(estimator)
         return model
-    base: Classifier = clone(default_base() if estimator.base is None else estimator.base)
+    given = default_base() if estimator.base is None else estimator.base
+    check_part(estimator, "base", given, Classifier)
+    base: Classifier = clone(given)
     base.set_params(random_state=seed, n_jobs=estimator.n_jobs)
     return base
 
@@ -98,7 +102,9 @@ def checksum(data: Data) -> int:
     classes = None if labels.classes is None else labels.classes.tolist()
     value = zlib.crc32(repr((X.shape, labels.matrix.shape, classes)).encode())
     for matrix in (X, labels.matrix):
-        for array in (matrix.indptr, matrix.indices, matrix.data):
+        # scipy has pointers of either width.
+        pointers = matrix.indptr.astype(np.int64, copy=False)
+        for array in (pointers, matrix.indices, matrix.data):
             value = crc32(array, value)
     return value
 

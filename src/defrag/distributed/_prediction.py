@@ -97,7 +97,8 @@ def predict_ray(
         load_pyarrow()  # or fail before any work is done
     target = Path(os.fspath(folder))
     path = os.path.realpath(model)
-    _claim(target, {"model": _identity(path), "k": k, "form": form, **(settings or {})})
+    identity = _identity(path)
+    _claim(target, {"model": identity, "k": k, "form": form, **(settings or {})})
     work = to_lines or (_table_of(k) if form == "parquet" else _lines_of(k))
     suffix = SUFFIX if form == "parquet" else ""
     n_points = 0
@@ -116,7 +117,9 @@ def predict_ray(
                 if len(pending) == _BLOCKS_PER_CPU * n_cpus:
                     ready, pending = ray.wait(pending)
                     ray.get(ready)  # raises what the task raised
-                pending.append(task.remote(path, block, first, shared, os.fspath(part)))
+                pending.append(
+                    task.remote((path, *identity), block, first, shared, os.fspath(part))
+                )
             while pending:
                 ready, pending = ray.wait(pending)
                 ray.get(ready)
@@ -126,18 +129,20 @@ def predict_ray(
     return n_points
 
 
-def _predict_block(model: str, block: Any, first: int, to_lines: ToLines, part: str) -> None:
+def _predict_block(
+    model: tuple[str, int, int], block: Any, first: int, to_lines: ToLines, part: str
+) -> None:
     """Write the predictions of a block."""
     with warnings.catch_warnings():
         # A warning per block would be a warning many times.
         warnings.simplefilter("ignore", DataWarning)
-        lines = b"".join(to_lines(_mapped(model), block, first))
+        lines = b"".join(to_lines(_mapped(*model), block, first))
     with atomic_writer(part) as file:
         file.write(lines)
 
 
 @lru_cache(maxsize=1)
-def _mapped(path: str) -> Any:
+def _mapped(path: str, size: int, checksum: int) -> Any:  # noqa: ARG001 - a file may be replaced
     """Return the model of a worker process, which predicts on one thread."""
     return load(path).set_params(n_jobs=1)
 

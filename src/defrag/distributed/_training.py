@@ -79,11 +79,12 @@ def plan_and_data(
     estimator = clone(estimator)
     estimator.check_parameters()
     seed = check_seed(estimator.random_state)
+    job = job_of(classifier_of(estimator, seed))
     data = check_data(estimator, X, Y)
     labels = data.labels
     if labels.matrix.nnz == 0:
         raise ValueError("Y must have at least one label, got none for any point")
-    division = job_of(classifier_of(estimator, seed)).divide(data.X, labels.matrix, seed)
+    division = job.divide(data.X, labels.matrix, seed)
     bounds, shares = _cut(division.costs, n_parts)
     sizes = Sizes(
         *data.X.shape,
@@ -161,8 +162,11 @@ def join(
     ValueError
         If parts are missing or are not of this plan, or data that are needed are not given.
     """
-    data = None if X is None or Y is None else _data_of(plan, X, Y)
-    return join_parts(plan, results, data)
+    if X is None or Y is None:
+        if X is not Y:
+            raise ValueError("join needs both X and Y, or neither")
+        return join_parts(plan, results, None)
+    return join_parts(plan, results, _data_of(plan, X, Y))
 
 
 def join_parts(

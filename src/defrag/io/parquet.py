@@ -10,7 +10,7 @@ import numpy as np
 from defrag.exceptions import FormatError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -47,13 +47,17 @@ def is_parquet(path: Path) -> bool:
     return path.name.endswith(SUFFIX)
 
 
-def read_batches(path: Path) -> Iterator[tuple[str, int, Any]]:
-    """Yield the name of a file, the number of its first row, and a batch of rows, in order.
+def read_batches(
+    path: Path, choose: Callable[[str, list[str]], list[str]]
+) -> Iterator[tuple[str, int, Any]]:
+    """Yield the name of a file, the number of the first row of a batch, and the batch, in order.
 
     Parameters
     ----------
     path : Path
         The file, or a folder whose Parquet files are read in the order of their names.
+    choose : callable
+        Returns the columns to read, given the name of a file and those that it has.
 
     Raises
     ------
@@ -65,7 +69,9 @@ def read_batches(path: Path) -> Iterator[tuple[str, int, Any]]:
         done = 0
         with file.open("rb") as stream:
             try:
-                for batch in pyarrow.parquet.ParquetFile(stream).iter_batches(_ROWS_AT_A_TIME):
+                table = pyarrow.parquet.ParquetFile(stream)
+                columns = choose(str(file), table.schema_arrow.names)
+                for batch in table.iter_batches(_ROWS_AT_A_TIME, columns=columns):
                     yield str(file), done, batch
                     done += batch.num_rows
             except (pyarrow.ArrowException, OSError) as error:

@@ -20,39 +20,42 @@ __all__ = ["read_parquet"]
 
 def read_parquet(path: Path, options: CorpusOptions) -> Iterator[Document]:
     """Yield the documents of a file or folder; their lines are rows, counted from 1."""
-    for name, first, batch in read_batches(path):
+
+    def choose(name: str, columns: list[str]) -> list[str]:
+        of_labels = _label_column(name, columns, options)
+        return _text_columns(name, columns, options) + ([of_labels] if of_labels else [])
+
+    for name, first, batch in read_batches(path, choose):
         columns = batch.schema.names
-        texts = [
-            _strings(name, first, batch, column) for column in _text_columns(name, columns, options)
-        ]
-        labels = _labels(name, first, batch, options)
+        of_labels = _label_column(name, columns, options)
+        texts = [_strings(name, first, batch, one) for one in _text_columns(name, columns, options)]
+        labels = None if of_labels is None else _names(name, first, batch, of_labels)
         for row, parts in enumerate(zip(*texts, strict=True)):
             text = "\n".join(part or "" for part in parts)
             yield Document(first + row + 1, text, None if labels is None else labels[row])
 
 
 def _text_columns(name: str, columns: list[str], options: CorpusOptions) -> list[str]:
-    wanted = [options.text_column] if options.text_column is not None else ["text"]
-    found = [column for column in wanted if column in columns]
-    if not found and options.text_column is None:
-        found = [column for column in ("title", "content") if column in columns]
-    if not found:
-        rule = f"no column {wanted[0]!r} among {shown(', '.join(columns))}: give --text-column"
+    wanted = "text" if options.text_column is None else options.text_column
+    if wanted in columns:
+        return [wanted]
+    found: list[str] = [column for column in ("title", "content") if column in columns]
+    if options.text_column is not None or not found:
+        rule = f"no column {wanted!r} among {shown(', '.join(columns))}: give --text-column"
         raise FormatError(name, rule)
     return found
 
 
-def _labels(
-    name: str, first: int, batch: Any, options: CorpusOptions
-) -> list[list[str] | None] | None:
-    columns = batch.schema.names
-    column = options.labels_column
-    if column is None:
-        if "labels" not in columns:
-            return None
-        column = "labels"
-    elif column not in columns:
-        raise FormatError(name, f"no column {column!r} among {shown(', '.join(columns))}")
+def _label_column(name: str, columns: list[str], options: CorpusOptions) -> str | None:
+    wanted = "labels" if options.labels_column is None else options.labels_column
+    if wanted in columns:
+        return wanted
+    if options.labels_column is None:
+        return None
+    raise FormatError(name, f"no column {wanted!r} among {shown(', '.join(columns))}")
+
+
+def _names(name: str, first: int, batch: Any, column: str) -> list[list[str] | None]:
     rows = []
     for number, value in enumerate(batch.column(column).to_pylist(), first + 1):
         given = [value] if isinstance(value, str) else value
