@@ -9,6 +9,7 @@ from typing import Any
 
 project = "defrag"
 author = "the defrag developers"
+copyright = "the defrag developers"  # noqa: A001 - the name that Sphinx reads
 release = installed_version("defrag")
 extensions = ["myst_parser", "sphinx.ext.autodoc", "numpydoc"]
 myst_heading_anchors = 3

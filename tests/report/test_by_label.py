@@ -9,6 +9,7 @@ from defrag.experiments.summary import Result
 from defrag.io import Split
 from defrag.registry import find
 from defrag.report.by_label import changes, label_plots, label_tables
+from defrag.report.page import Section
 from tests.data import make_data
 from tests.report.made_up import record
 
@@ -45,6 +46,8 @@ def test_tables_and_plots_have_names():
     assert table.title == "toy: labels that gain and lose most, b against a"
     assert "| u | 10 | 50.0 | 60.0 | 10.0 |" in table.to_markdown()
     assert "| x | 5 | 100.0 | 20.0 | -80.0 |" in table.to_markdown()
+    assert '<th scope="col">label</th>' in table.to_html()
+    assert "best of" not in Section("Labels", (), [table]).to_html()
     (plot,) = label_plots(both)
     assert "label 4" in plot.svg
     assert plot.series[0].y == pytest.approx([10.0, -80.0])

@@ -25,11 +25,12 @@ def clustering_table(data: Dataset, rows: list[dict[str, Any]]) -> Table:
     X, Y = data.train.X, data.train.Y
     table = Table(
         title=f"{X.shape[0]:,} Debian packages, {X.shape[1]:,} words, {Y.shape[1]:,} labels",
-        caption="LMI: fraction of the mutual information of words and labels that is lost.\n"
+        caption="Words are put into groups, and each group counts as one word.\n"
+        "LMI: fraction of the mutual information of words and labels that is lost.\n"
         "Balance: largest group divided by smallest.",
     )
     table.add_column("method")
-    for name in ("K", "CPU s", "LMI", "balance", "non-zeros\nbefore", "non-zeros\nafter"):
+    for name in ("groups", "CPU s", "LMI", "balance", "words per\npackage", "groups per\npackage"):
         table.add_column(name, justify="right")
     for row in rows:
         _, groups, seconds, loss, balanced, before, after = row.values()

@@ -57,6 +57,8 @@ _NAMES = {
     Preset.hybrid: "Hybrid",
 }
 _NO_REPORT = "none"
+_TASK = "The task: from the words that describe a Debian package, predict what it depends on."
+_NEXT = "The same on your data: defrag compare TRAIN TEST --report FILE"
 _PLAIN, _GROUPED, _SHOWN = "LabelTree", "LabelTree, DEFRAG-X", "LabelTree, Focus"
 _QUICK_TRAIN, _QUICK_TEST = 4000, 1000
 _SHARES = (0.0, 0.4, 0.8)
@@ -90,6 +92,8 @@ def demo(
     settings = {"random_state": random_state, "n_jobs": n_jobs}
     console = Console()
     pooled = {"max_cluster_size": max_cluster_size, **settings}
+    if not as_json:
+        typer.echo(_TASK)
     groups = [_measure_groups(preset, data, pooled) for preset in Preset]
     if not as_json:
         console.print(clustering_table(data, groups))
@@ -115,6 +119,7 @@ def demo(
     console.print(best_table(winners(table, ["peak_memory"])))
     console.print(erasure_table(results))
     console.print(example_table(shown, _SHOWN))
+    typer.echo(_NEXT)
     if report != _NO_REPORT:
         typer.echo(f"report: {escaped(str(Path(report).resolve()))}")
 

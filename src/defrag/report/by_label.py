@@ -108,7 +108,7 @@ def label_tables(results: Sequence[Result], names: Names = None) -> list[Table]:
         ]  # fmt: skip
         if rows:
             title = f"{other.data}: labels that gain and lose most, {_versus(results[0], other)}"
-            tables.append(Table(title, _COLUMNS, rows))
+            tables.append(Table(title, _COLUMNS, rows, "label"))
     return tables
 
 

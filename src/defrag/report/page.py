@@ -87,7 +87,8 @@ class Section:
         for block in self.blocks:
             parts.append(block.to_html())
             if isinstance(block, Table):
-                parts.append(_list(["★ best of our own numbers in a column.", *block.legend]))
+                best = ["★ best of our own numbers in a column."] if block.has_best else []
+                parts.append(_list([*best, *block.legend]))
         if self.plots:
             parts.append(f'<div class="figures">{"".join(p.to_html() for p in self.plots)}</div>')
         return "\n".join([*parts, "</section>"])

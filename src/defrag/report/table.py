@@ -53,11 +53,14 @@ class Table:
         Numbers to show.
     rows : sequence of Row
         Methods, in order.
+    noun : str, default="method"
+        What a row is about.
     """
 
     title: str
     columns: Sequence[Column]
     rows: Sequence[Row]
+    noun: str = "method"
 
     def cell(self, row: Row, column: Column) -> str:
         """Return a number and its deviation as text, or nothing."""
@@ -78,6 +81,11 @@ class Table:
             return set()
         wanted = max(shown.values()) if column.best == "most" else min(shown.values())
         return {place for place, value in shown.items() if value == wanted}
+
+    @property
+    def has_best(self) -> bool:
+        """Whether a number is marked."""
+        return any(self.best(column) for column in self.columns)
 
     @property
     def legend(self) -> list[str]:
@@ -119,7 +127,7 @@ class Table:
         return (
             f'<div class="scroll" tabindex="0" role="region" aria-label="{escape(self.title)}">'
             f'<table class="sortable"><caption>{escape(self.title)}</caption>'
-            f'<thead><tr><th scope="col">method</th>{heads}</tr></thead>'
+            f'<thead><tr><th scope="col">{escape(self.noun)}</th>{heads}</tr></thead>'
             f"<tbody>{''.join(rows)}</tbody></table></div>"
         )
 
@@ -142,11 +150,11 @@ class Table:
 
         table = RichTable(
             title=self.title,
-            caption="\n".join(["* best of a column", *self.legend]),
+            caption="\n".join([*(["* best of a column"] if self.has_best else []), *self.legend]),
             box=box.SIMPLE_HEAD,
             padding=(0, 0, 0, 1),
         )
-        table.add_column("method", overflow="fold")
+        table.add_column(self.noun, overflow="fold")
         for column in self.columns:
             table.add_column(
                 (column.short or column.title).replace(" ", "\n"), justify="right", no_wrap=True
