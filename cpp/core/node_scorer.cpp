@@ -106,29 +106,54 @@ void NodeScorer::search_features(std::int64_t node, std::int32_t row, float* mar
     }
 }
 
-void NodeScorer::unpack(std::int64_t node, const Panels& panels) {
-    const std::int64_t first = model_.feature_ptr[node];
-    const std::int64_t last = model_.feature_ptr[node + 1];
-    const std::int64_t n_unpacked = panels.last - panels.first;
+void NodeScorer::unpack(std::int64_t node, const Panels& panels, const std::int32_t* rows,
+                        std::int64_t n_rows) {
     slots_.resize(model_.n_features);  // here: a row alone mostly does without
+    const std::int64_t n_unpacked = panels.last - panels.first;
+    choose_features(node, n_unpacked, rows, n_rows);
     stride_ = n_unpacked * kLanes;
-    panel_size_ = (last - first) * kLanes;
+    panel_size_ = n_chosen_ * kLanes;
     panels_.require(n_unpacked * panel_size_);
-    const std::int64_t known = known_end(node) - model_.features;
-    std::int64_t entry = model_.entries.begin(first);
-    for (std::int64_t f = first; f < known; ++f) {
-        slots_[model_.features[f]] = static_cast<std::int32_t>(f - first + 1);
-        float* line = panels_.data() + (f - first) * kLanes;
+    float* line = panels_.data();
+    for (std::int64_t slot = 0; slot < n_chosen_; ++slot, line += kLanes) {
+        const auto [feature, entry] = chosen_[slot];
+        slots_[model_.features[feature]] = static_cast<std::int32_t>(slot + 1);
         for (std::int64_t p = 0; p < n_unpacked; ++p) {
             std::fill(line + p * panel_size_, line + p * panel_size_ + kLanes, 0.0F);
         }
-        const std::int64_t end = entry + model_.entries.size(f);
+        const std::int64_t end = entry + model_.entries.size(feature);
         model_.entries.for_each(node, entry, end, [&](std::int64_t output, float weight) {
             const std::int64_t panel = output / kLanes;
             if (panel < panels.first || panel >= panels.last) return;
             line[(panel - panels.first) * panel_size_ + output % kLanes] = weight;
         });
-        entry = end;
+    }
+}
+
+void NodeScorer::choose_features(std::int64_t node, std::int64_t n_unpacked,
+                                 const std::int32_t* rows, std::int64_t n_rows) {
+    const std::int64_t first = model_.feature_ptr[node];
+    const std::int64_t known = known_end(node) - model_.features;
+    std::int64_t n_entries = 0;
+    for (std::int64_t i = 0; i < n_rows; ++i) n_entries += X_.end(rows[i]) - X_.begin(rows[i]);
+    marked_ = n_entries < (known - first) * n_unpacked;
+    if (marked_) mark(rows, n_rows, kWanted);
+    // Written always and kept if it is wanted: half of them are, which no branch can foresee.
+    if (chosen_.size() <= known - first) chosen_.resize(known - first + 1);
+    n_chosen_ = 0;
+    std::int64_t entry = model_.entries.begin(first);
+    for (std::int64_t f = first; f < known; ++f) {
+        chosen_[n_chosen_] = {f, entry};
+        n_chosen_ += !marked_ || slots_[model_.features[f]] != 0 ? 1 : 0;
+        entry += model_.entries.size(f);
+    }
+}
+
+void NodeScorer::mark(const std::int32_t* rows, std::int64_t n_rows, std::int32_t slot) {
+    for (std::int64_t i = 0; i < n_rows; ++i) {
+        for (std::int64_t p = X_.begin(rows[i]); p < X_.end(rows[i]); ++p) {
+            slots_[X_.indices[p]] = slot;
+        }
     }
 }
 
@@ -146,9 +171,9 @@ void NodeScorer::multiply(std::int64_t node, const Panels& panels, const std::in
         for (std::int64_t p = X_.begin(rows[i]); p < X_.end(rows[i]); ++p) {
             // Written always and kept if the node knows the feature: a branch that cannot be
             // foreseen would cost more.
-            const auto slot = static_cast<std::uint32_t>(slots_[X_.indices[p]]);
-            *out = {(slot - 1) * kLineBytes, X_.data[p]};
-            out += slot != 0 ? 1 : 0;
+            const std::int32_t slot = slots_[X_.indices[p]];
+            *out = {static_cast<std::uint32_t>(slot - 1) * kLineBytes, X_.data[p]};
+            out += slot > 0 ? 1 : 0;
         }
         ends_.push_back(out);
     }
@@ -164,10 +189,13 @@ void NodeScorer::multiply(std::int64_t node, const Panels& panels, const std::in
     }
 }
 
-void NodeScorer::forget(std::int64_t node) {
-    const std::int32_t* end = known_end(node);
-    for (const std::int32_t* f = model_.features + model_.feature_ptr[node]; f != end; ++f) {
-        slots_[*f] = 0;
+void NodeScorer::forget(const std::int32_t* rows, std::int64_t n_rows) {
+    if (marked_) {
+        mark(rows, n_rows, 0);
+    } else {
+        for (std::int64_t slot = 0; slot < n_chosen_; ++slot) {
+            slots_[model_.features[chosen_[slot].feature]] = 0;
+        }
     }
 }
 

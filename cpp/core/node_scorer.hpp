@@ -46,7 +46,7 @@ class NodeScorer {
     template <class Visit>
     void score(std::int64_t node, const Panels& panels, const std::int32_t* rows,
                std::int64_t n_rows, Visit visit) {
-        unpack(node, panels);
+        unpack(node, panels, rows, n_rows);
         for (std::int64_t first = 0; first < n_rows; first += kRowsPerTurn) {
             const std::int64_t last = std::min(first + kRowsPerTurn, n_rows);
             multiply(node, panels, rows + first, last - first);
@@ -54,7 +54,7 @@ class NodeScorer {
                 visit(i, margins_.data() + (i - first) * stride_);
             }
         }
-        forget(node);
+        forget(rows, n_rows);
     }
 
  private:
@@ -64,6 +64,13 @@ class NodeScorer {
     static constexpr std::int64_t kSearchCost = 4;
     // Rows whose entries stay in the cache while the panels of a wide node pass by.
     static constexpr std::int64_t kRowsPerTurn = 64;
+
+    /// A feature that is unpacked, by its number in the tree, and its first entry.
+    struct Chosen {
+        std::int64_t feature;
+        std::int64_t entry;
+    };
+    static constexpr std::int32_t kWanted = -1;
 
     // Up to so many features, memory for all of them is always at hand.
     static constexpr std::int64_t kFewFeatures = std::int64_t{1} << 22;
@@ -77,10 +84,16 @@ class NodeScorer {
                      float* margins) const;
     /// The biases of some panels of a node, filled up with zeros.
     void start_margins(std::int64_t node, const Panels& panels, float* margins) const;
-    void unpack(std::int64_t node, const Panels& panels);
+    void unpack(std::int64_t node, const Panels& panels, const std::int32_t* rows,
+                std::int64_t n_rows);
+    /// Those features of a node that the rows have, where to look at the rows costs less than to
+    /// unpack all.
+    void choose_features(std::int64_t node, std::int64_t n_unpacked, const std::int32_t* rows,
+                         std::int64_t n_rows);
+    void mark(const std::int32_t* rows, std::int64_t n_rows, std::int32_t slot);
     void multiply(std::int64_t node, const Panels& panels, const std::int32_t* rows,
                   std::int64_t n_rows);
-    void forget(std::int64_t node);
+    void forget(const std::int32_t* rows, std::int64_t n_rows);
 
     const LabelTreeModel& model_;
     const CsrView& X_;
@@ -88,7 +101,11 @@ class NodeScorer {
     // Whether memory for all features is in proportion to what the model stores: its number of
     // features is declared. Where not, rows are searched, which gives the same bits.
     bool fits_slots_;
-    Vector<std::int32_t> slots_;    // place of a feature in the unpacked node, plus one
+    // Place of a feature in the unpacked node, plus one; 0 or kWanted where it has none.
+    Vector<std::int32_t> slots_;
+    Vector<Chosen> chosen_;  // the features that are unpacked
+    std::int64_t n_chosen_ = 0;
+    bool marked_ = false;           // whether slots_ has marks of rows
     AlignedBuffer<float> panels_;   // [panel][feature][kLanes]
     AlignedBuffer<float> margins_;  // [row][stride_]
     AlignedBuffer<Entry> entries_;  // the rows of a turn, in terms of the panels
