@@ -52,6 +52,17 @@ endpoint={endpoint}/v1/projects/makupalat/suggest
 """
 
 
+# What a server that is not started by the command annif does.
+OTHER_PROCESS = """
+import annif, annif.registry
+app = annif.create_flask_app()
+with app.app_context():
+    annif.registry.initialize_projects(app)
+    backend = annif.registry.get_project("ours").backend
+    print(type(backend).__module__, backend.model.n_features_in_ > 0)
+"""
+
+
 class Annif:
     """The command ``annif`` of an environment, run in a folder."""
 
@@ -75,6 +86,15 @@ class Annif:
         status, printed = self.fails(*arguments, stdin=stdin)
         assert status == 0, printed
         return printed
+
+    def run_without(self, code, **variables):
+        """Run code in the environment, without the command annif; return what it prints."""
+        python = self._program.with_name("python")
+        done = subprocess.run(
+            [python, "-c", code], cwd=self.folder, env={**self._variables, **variables},
+            stdout=subprocess.PIPE, text=True, timeout=SECONDS, check=False,
+        )  # fmt: skip
+        return done.stdout
 
     def evaluate(self, project):
         """Return the metrics of a project on the test texts."""
@@ -139,6 +159,15 @@ def check_the_backend(annif):
     assert "Misconfigured project 'wrong': n_trees of LabelTree must be" in printed
 
 
+def check_other_processes(annif):
+    """A process that is not the command annif finds the backend by its settings."""
+    settings = annif.folder / "settings.py"
+    settings.write_text("import defrag.annif; defrag.annif.register()\n", "utf-8")
+    found = annif.run_without(OTHER_PROCESS, ANNIF_SETTINGS=str(settings))
+    assert found == "defrag.annif.backend True\n"
+    assert annif.run_without(OTHER_PROCESS) == ""  # without them it does not
+
+
 @contextmanager
 def served(annif):
     """Serve a model of the training texts, for a vocabulary without the best subject of TEXT."""
@@ -178,5 +207,6 @@ def check_the_http_backend(annif):
 
 def test_projects_of_stock_annif_use_our_models(annif):
     check_the_backend(annif)
+    check_other_processes(annif)
     with served(annif):
         check_the_http_backend(annif)

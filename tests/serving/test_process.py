@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
+import subprocess
 import sys
 import urllib.error
 import urllib.request
@@ -11,6 +13,7 @@ import urllib.request
 import pytest
 
 from tests.helpers.cli_running import check_refusal
+from tests.helpers.processes import environment
 from tests.helpers.serving import SECONDS, running, save_model
 
 pytest.importorskip("starlette", reason="starlette is not installed (extra 'serve')")
@@ -77,3 +80,31 @@ def test_without_the_extra_the_message_names_it(folder, monkeypatch):
     monkeypatch.setitem(sys.modules, "starlette", None)
     monkeypatch.setitem(sys.modules, "starlette.applications", None)
     check_refusal(folder, "serve model.safetensors", r"pip install 'defrag\[serve\]'")
+
+
+APPLICATION = """
+from defrag import load
+from defrag.serving import ServedModel, make_app
+
+
+def make():
+    return make_app([ServedModel("subjects", load("model.safetensors"))])
+"""
+
+
+def test_the_application_runs_in_a_server_of_its_own(folder):
+    (folder / "application.py").write_text(APPLICATION)
+    command = [sys.executable, "-m", "uvicorn", "application:make", "--factory", "--port", "0"]
+    process = subprocess.Popen(command, cwd=folder, env=environment(), stdout=subprocess.DEVNULL,
+                               stderr=subprocess.PIPE, text=True)  # fmt: skip
+    try:
+        lines = iter(process.stderr.readline, "")
+        found = next(filter(None, (re.search(r"http://127\.0\.0\.1:\d+", one) for one in lines)))
+        url = found.group()
+        asked = {"text": "large files", "k": 1}
+        assert ask(f"{url}/v1/suggest", asked)["labels"][0]["label"] == "f"
+        with urllib.request.urlopen(f"{url}/metrics", timeout=SECONDS) as answer:  # noqa: S310 - on loopback
+            assert b'defrag_inputs_total{model="subjects"} 1\n' in answer.read()
+    finally:
+        process.terminate()
+        process.communicate(timeout=SECONDS)
