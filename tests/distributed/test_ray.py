@@ -54,163 +54,6 @@ def bytes_of(model, folder):
     return path.read_bytes()
 
 
-def test_a_local_cluster_and_a_killed_worker(data, tmp_path, monkeypatch):
-    marker = str(tmp_path / "killed")
-
-    def train_part_or_die(plan, index, X, Y):
-        if index == 1:
-            try:
-                os.close(os.open(marker, os.O_CREAT | os.O_EXCL))
-                os.kill(os.getpid(), signal.SIGKILL)
-            except FileExistsError:
-                pass  # the second try
-        return train_part(plan, index, X, Y)
-
-    ray.init(num_cpus=2, include_dashboard=False, _node_ip_address="127.0.0.1",
-             log_to_driver=False)  # fmt: skip
-    try:
-        for model in MODELS:
-            found = fit_ray(model, *data, n_parts=5)
-            wanted = bytes_of(model.fit(*data), tmp_path)
-            assert bytes_of(found, tmp_path) == wanted
-            assert found.n_jobs == model.n_jobs
-        write_xmc(tmp_path / "train.txt", *data)
-        for flags in ([], ["--ray", "local"]):
-            arguments = ["train", str(tmp_path / "train.txt"), str(tmp_path / "m"), *flags]
-            assert CliRunner().invoke(app, arguments).exit_code == 0
-            wanted = wanted if flags else (tmp_path / "m").read_bytes()
-        assert (tmp_path / "m").read_bytes() == wanted
-        assert ray.is_initialized(), "a cluster of the caller must go on"
-        with pytest.raises(ValueError, match="address must be None while Ray is connected"):
-            fit_ray(DiSMEC(), *data, address="auto")
-        texts = [f"a {'red' if i % 3 else 'white'} fox {i}" for i in range(90)]
-        labels = [["red" if i % 3 else "white", f"{i % 7}"] for i in range(90)]
-        model = TextClassifier(LPSR(LabelTree(2)), random_state=3)
-        found = fit_ray(model, texts, labels, n_parts=3)
-        assert bytes_of(found, tmp_path) == bytes_of(model.fit(texts, labels), tmp_path)
-        monkeypatch.setattr(_ray, "train_part", train_part_or_die)
-        found = fit_ray(MODELS[1], *data, n_parts=5)
-        assert Path(marker).exists()
-        assert bytes_of(found, tmp_path) == bytes_of(MODELS[1].fit(*data), tmp_path)
-    finally:
-        ray.shutdown()
-
-
-def test_prediction_in_parts(data, tmp_path):
-    X, Y = data
-    path, text = tmp_path / "model", tmp_path / "test.txt"
-    LabelTree(random_state=0).fit(X, Y).save(path)
-    write_xmc(text, X, Y)
-    whole, folder = tmp_path / "whole", tmp_path / "parts"
-    arguments = ["predict", str(path), str(text), "--output"]
-    assert CliRunner().invoke(app, [*arguments, str(whole)]).exit_code == 0
-    ray.init(num_cpus=2, include_dashboard=False, _node_ip_address="127.0.0.1",
-             log_to_driver=False)  # fmt: skip
-    try:
-        done = CliRunner().invoke(app, [*arguments, str(folder), "--ray", "local"])
-        assert done.exit_code == 0, done.output
-        parts = sorted(folder.glob("part-*"))
-        joined = b"".join(part.read_bytes() for part in parts)
-        assert joined == whole.read_bytes().split(b"\n", 1)[1]
-        # Finished parts are kept, missing ones are predicted again.
-        blocks = [X[i : i + 100] for i in range(0, 600, 100)]
-        again = tmp_path / "again"
-        assert predict_ray(path, blocks, again) == 600
-        (again / "part-000002").unlink()
-        (again / "part-000004").write_bytes(b"kept")
-        assert predict_ray(path, blocks, again) == 600
-        found = [(again / f"part-{i:06d}").read_bytes() for i in range(6)]
-        assert found[4] == b"kept"
-        assert found[2].count(b"\n") == 100
-        assert b"".join(found[:4]) == b"".join(joined.splitlines(keepends=True)[:400])
-        with pytest.raises(ValueError, match="parts of another prediction"):
-            predict_ray(path, blocks, again, k=3)
-        with pytest.raises(ValueError, match=r"is not empty and has no _prediction\.json"):
-            predict_ray(path, blocks, tmp_path)
-        # Workers that know a file notice that it was replaced.
-        other = LabelTree(random_state=1, max_leaf_size=5).fit(X, Y)
-        other.save(path)
-        assert predict_ray(path, blocks, tmp_path / "other") == 600
-        lines = b"".join(part.read_bytes() for part in sorted((tmp_path / "other").glob("part-*")))
-        assert lines == b"".join(format_ranking(*other.predict_topk(X), other.n_labels_))
-        assert lines != joined
-        texts = ["a red fox", "a white hen", "of the red fox", "hens"]
-        named = TextClassifier(random_state=0).fit(texts * 3, [["fox"], ["hen"]] * 6)
-        named.save(tmp_path / "texts")
-        assert predict_ray(tmp_path / "texts", [texts[:2], texts[2:]], tmp_path / "t", k=1) == 4
-        parts = sorted((tmp_path / "t").glob("part-*"))
-        rows = [json.loads(line) for part in parts for line in part.read_text().splitlines()]
-        names, scores = named.predict_topk(texts, k=1)
-        assert [row["labels"] for row in rows] == names.tolist()
-        assert np.array_equal([row["scores"] for row in rows], scores.astype(str).astype(float))
-    finally:
-        ray.shutdown()
-
-
-def test_prediction_of_parquet(tmp_path):
-    parquet = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed")
-    from pyarrow import table  # noqa: PLC0415 - an extra
-
-    texts = [f"{'a red fox' if i % 3 else 'white hens'} {i}" for i in range(12_345)]
-    model = TextClassifier(random_state=0).fit(texts, [["fox" if i % 3 else "hen"]
-                                                       for i in range(12_345)])  # fmt: skip
-    model.save(tmp_path / "model")
-    (tmp_path / "docs").mkdir()
-    for number, first in enumerate((0, 6_000)):
-        last = 6_000 if number == 0 else len(texts)
-        path = tmp_path / "docs" / f"{number}.parquet"
-        parquet.write_table(table({"body": texts[first:last]}), path)
-    folder = tmp_path / "folder"
-    arguments = ["predict", str(tmp_path / "model"), str(tmp_path / "docs"), "--text-column",
-                 "body", "--top-k", "2", "--ray", "local", "--parquet"]  # fmt: skip
-    ray.init(num_cpus=2, include_dashboard=False, _node_ip_address="127.0.0.1",
-             log_to_driver=False)  # fmt: skip
-    try:
-        done = CliRunner().invoke(app, [*arguments, "--output", str(folder)])
-        assert done.exit_code == 0, done.output
-    finally:
-        ray.shutdown()
-    assert sorted(path.name for path in folder.glob("part-*")) == [
-        "part-000000.parquet",
-        "part-000001.parquet",
-    ]
-    found = parquet.read_table(folder)  # as others read a folder of tables
-    names, scores = model.predict_topk(texts, k=2)
-    assert found.column("row").to_pylist() == list(range(len(texts)))
-    assert found.column("labels").to_pylist() == [[x for x in row if x] for row in names.tolist()]
-    assert found.column("scores").to_pylist()[5] == scores[5].tolist()
-
-
-def test_a_worker_that_is_killed_while_it_predicts(data, tmp_path):
-    X, Y = data
-    LabelTree(random_state=0).fit(X, Y).save(tmp_path / "model")
-    blocks = [X[i : i + 100] for i in range(0, 600, 100)]
-    marker = str(tmp_path / "killed")
-
-    def die_once(model, block, first):
-        if first == 200:
-            try:
-                os.close(os.open(marker, os.O_CREAT | os.O_EXCL))
-                os.kill(os.getpid(), signal.SIGKILL)
-            except FileExistsError:
-                pass  # the second try
-        return format_ranking(*model.predict_topk(block, k=3), model.n_labels_)
-
-    ray.init(num_cpus=2, include_dashboard=False, _node_ip_address="127.0.0.1",
-             log_to_driver=False)  # fmt: skip
-    try:
-        wanted, found = tmp_path / "wanted", tmp_path / "found"
-        assert predict_ray(tmp_path / "model", blocks, wanted, k=3) == 600
-        assert predict_ray(tmp_path / "model", blocks, found, k=3, to_lines=die_once) == 600
-    finally:
-        ray.shutdown()
-    assert Path(marker).exists()
-    for folder in (wanted, found):
-        assert len(list(folder.glob("part-*"))) == 6
-    for path in wanted.glob("part-*"):
-        assert (found / path.name).read_bytes() == path.read_bytes()
-
-
 # In a process of its own, since the patch below must not outlive it.
 TWO_NODES = """
 import sys, threading
@@ -255,3 +98,153 @@ def test_two_nodes_one_of_which_is_killed(tmp_path):
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-3000:]
     assert done.stdout.strip().endswith("equal")
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    """Start a local cluster of two processors, used after the test that has its own."""
+    ray.init(num_cpus=2, include_dashboard=False, _node_ip_address="127.0.0.1",
+             log_to_driver=False)  # fmt: skip
+    yield
+    ray.shutdown()
+
+
+@pytest.mark.usefixtures("cluster")
+def test_a_local_cluster_and_a_killed_worker(data, tmp_path, monkeypatch):
+    marker = str(tmp_path / "killed")
+
+    def train_part_or_die(plan, index, X, Y):
+        if index == 1:
+            try:
+                os.close(os.open(marker, os.O_CREAT | os.O_EXCL))
+                os.kill(os.getpid(), signal.SIGKILL)
+            except FileExistsError:
+                pass  # the second try
+        return train_part(plan, index, X, Y)
+
+    for model in MODELS:
+        found = fit_ray(model, *data, n_parts=5)
+        wanted = bytes_of(model.fit(*data), tmp_path)
+        assert bytes_of(found, tmp_path) == wanted
+        assert found.n_jobs == model.n_jobs
+    write_xmc(tmp_path / "train.txt", *data)
+    for flags in ([], ["--ray", "local"]):
+        arguments = ["train", str(tmp_path / "train.txt"), str(tmp_path / "m"), *flags]
+        assert CliRunner().invoke(app, arguments).exit_code == 0
+        wanted = wanted if flags else (tmp_path / "m").read_bytes()
+    assert (tmp_path / "m").read_bytes() == wanted
+    assert ray.is_initialized(), "a cluster of the caller must go on"
+    with pytest.raises(ValueError, match="address must be None while Ray is connected"):
+        fit_ray(DiSMEC(), *data, address="auto")
+    texts = [f"a {'red' if i % 3 else 'white'} fox {i}" for i in range(90)]
+    labels = [["red" if i % 3 else "white", f"{i % 7}"] for i in range(90)]
+    model = TextClassifier(LPSR(LabelTree(2)), random_state=3)
+    found = fit_ray(model, texts, labels, n_parts=3)
+    assert bytes_of(found, tmp_path) == bytes_of(model.fit(texts, labels), tmp_path)
+    monkeypatch.setattr(_ray, "train_part", train_part_or_die)
+    found = fit_ray(MODELS[1], *data, n_parts=5)
+    assert Path(marker).exists()
+    assert bytes_of(found, tmp_path) == bytes_of(MODELS[1].fit(*data), tmp_path)
+
+
+@pytest.mark.usefixtures("cluster")
+def test_prediction_in_parts(data, tmp_path):
+    X, Y = data
+    path, text = tmp_path / "model", tmp_path / "test.txt"
+    LabelTree(random_state=0).fit(X, Y).save(path)
+    write_xmc(text, X, Y)
+    whole, folder = tmp_path / "whole", tmp_path / "parts"
+    arguments = ["predict", str(path), str(text), "--output"]
+    assert CliRunner().invoke(app, [*arguments, str(whole)]).exit_code == 0
+    done = CliRunner().invoke(app, [*arguments, str(folder), "--ray", "local"])
+    assert done.exit_code == 0, done.output
+    parts = sorted(folder.glob("part-*"))
+    joined = b"".join(part.read_bytes() for part in parts)
+    assert joined == whole.read_bytes().split(b"\n", 1)[1]
+    # Finished parts are kept, missing ones are predicted again.
+    blocks = [X[i : i + 100] for i in range(0, 600, 100)]
+    again = tmp_path / "again"
+    assert predict_ray(path, blocks, again) == 600
+    (again / "part-000002").unlink()
+    (again / "part-000004").write_bytes(b"kept")
+    assert predict_ray(path, blocks, again) == 600
+    found = [(again / f"part-{i:06d}").read_bytes() for i in range(6)]
+    assert found[4] == b"kept"
+    assert found[2].count(b"\n") == 100
+    assert b"".join(found[:4]) == b"".join(joined.splitlines(keepends=True)[:400])
+    with pytest.raises(ValueError, match="parts of another prediction"):
+        predict_ray(path, blocks, again, k=3)
+    with pytest.raises(ValueError, match=r"is not empty and has no _prediction\.json"):
+        predict_ray(path, blocks, tmp_path)
+    # Workers that know a file notice that it was replaced.
+    other = LabelTree(random_state=1, max_leaf_size=5).fit(X, Y)
+    other.save(path)
+    assert predict_ray(path, blocks, tmp_path / "other") == 600
+    lines = b"".join(part.read_bytes() for part in sorted((tmp_path / "other").glob("part-*")))
+    assert lines == b"".join(format_ranking(*other.predict_topk(X), other.n_labels_))
+    assert lines != joined
+    texts = ["a red fox", "a white hen", "of the red fox", "hens"]
+    named = TextClassifier(random_state=0).fit(texts * 3, [["fox"], ["hen"]] * 6)
+    named.save(tmp_path / "texts")
+    assert predict_ray(tmp_path / "texts", [texts[:2], texts[2:]], tmp_path / "t", k=1) == 4
+    parts = sorted((tmp_path / "t").glob("part-*"))
+    rows = [json.loads(line) for part in parts for line in part.read_text().splitlines()]
+    names, scores = named.predict_topk(texts, k=1)
+    assert [row["labels"] for row in rows] == names.tolist()
+    assert np.array_equal([row["scores"] for row in rows], scores.astype(str).astype(float))
+
+
+@pytest.mark.usefixtures("cluster")
+def test_prediction_of_parquet(tmp_path):
+    parquet = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed")
+    from pyarrow import table  # noqa: PLC0415 - an extra
+
+    texts = [f"{'a red fox' if i % 3 else 'white hens'} {i}" for i in range(12_345)]
+    model = TextClassifier(random_state=0).fit(texts, [["fox" if i % 3 else "hen"]
+                                                       for i in range(12_345)])  # fmt: skip
+    model.save(tmp_path / "model")
+    (tmp_path / "docs").mkdir()
+    for number, first in enumerate((0, 6_000)):
+        last = 6_000 if number == 0 else len(texts)
+        path = tmp_path / "docs" / f"{number}.parquet"
+        parquet.write_table(table({"body": texts[first:last]}), path)
+    folder = tmp_path / "folder"
+    arguments = ["predict", str(tmp_path / "model"), str(tmp_path / "docs"), "--text-column",
+                 "body", "--top-k", "2", "--ray", "local", "--parquet"]  # fmt: skip
+    done = CliRunner().invoke(app, [*arguments, "--output", str(folder)])
+    assert done.exit_code == 0, done.output
+    assert sorted(path.name for path in folder.glob("part-*")) == [
+        "part-000000.parquet",
+        "part-000001.parquet",
+    ]
+    found = parquet.read_table(folder)  # as others read a folder of tables
+    names, scores = model.predict_topk(texts, k=2)
+    assert found.column("row").to_pylist() == list(range(len(texts)))
+    assert found.column("labels").to_pylist() == [[x for x in row if x] for row in names.tolist()]
+    assert found.column("scores").to_pylist()[5] == scores[5].tolist()
+
+
+@pytest.mark.usefixtures("cluster")
+def test_a_worker_that_is_killed_while_it_predicts(data, tmp_path):
+    X, Y = data
+    LabelTree(random_state=0).fit(X, Y).save(tmp_path / "model")
+    blocks = [X[i : i + 100] for i in range(0, 600, 100)]
+    marker = str(tmp_path / "killed")
+
+    def die_once(model, block, first):
+        if first == 200:
+            try:
+                os.close(os.open(marker, os.O_CREAT | os.O_EXCL))
+                os.kill(os.getpid(), signal.SIGKILL)
+            except FileExistsError:
+                pass  # the second try
+        return format_ranking(*model.predict_topk(block, k=3), model.n_labels_)
+
+    wanted, found = tmp_path / "wanted", tmp_path / "found"
+    assert predict_ray(tmp_path / "model", blocks, wanted, k=3) == 600
+    assert predict_ray(tmp_path / "model", blocks, found, k=3, to_lines=die_once) == 600
+    assert Path(marker).exists()
+    for folder in (wanted, found):
+        assert len(list(folder.glob("part-*"))) == 6
+    for path in wanted.glob("part-*"):
+        assert (found / path.name).read_bytes() == path.read_bytes()
