@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import re
 from pathlib import Path
 
@@ -27,3 +28,13 @@ def test_no_page_is_only_a_list():
     for page in PAGES:
         words = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL).split()
         assert len(words) > 30, page.name
+
+
+def test_no_page_loads_a_renderer_of_formulas_from_the_network():
+    described = [getattr(defrag, name) for name in defrag.__all__]
+    for module in map(importlib.import_module, MODULES):
+        described += [module, *(getattr(module, name) for name in module.__all__)]
+    texts = [page.read_text(encoding="utf-8") for page in PAGES[0].parent.parent.rglob("*.md")]
+    texts += [inspect.getdoc(one) or "" for one in described]
+    assert len(texts) > 100
+    assert not [text for text in texts if ":math:" in text or ".. math::" in text]

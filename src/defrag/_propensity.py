@@ -19,10 +19,10 @@ __all__ = ["inverse_propensity"]
 
 
 def inverse_propensity(Y_train: LabelsLike, A: float = 0.55, B: float = 1.5) -> NDArray[np.float64]:
-    r"""Return the inverse propensity of each label.
+    """Return the inverse propensity of each label.
 
-    A label with :math:`N_l` of :math:`N` training points has the inverse propensity
-    :math:`1 + C (N_l + B)^{-A}` with :math:`C = (\ln N - 1)(B + 1)^A`.
+    A label with ``n`` of ``N`` training points has the inverse propensity
+    ``1 + C / (n + B)^A`` with ``C = (ln N - 1) (B + 1)^A``.
 
     Parameters
     ----------
