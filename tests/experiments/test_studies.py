@@ -131,12 +131,14 @@ def test_every_data_set_has_trees_and_peers_before_anything_else():
 @pytest.mark.usefixtures("seconds")
 def test_cheap_runs_come_first_and_further_seeds_wait():
     study, corpus = small_study(seeds=2), small_corpus()
+    study = dataclasses.replace(study, data=("the paper's", "small"))
     study.lines.append(Line("dear, groups", "dismec", "x"))
     whole = Plan(corpus)
     whole.add(study, study.lines, study.seeds)
     sample = Plan(corpus.sampled(20))
     sample.add(study, study.lines[1:2], 1)
     order = schedule([(study, whole), (study, sample)])
+    # Were the corpus the first data set of the study, all first seeds would come before the others.
     names = [(task.job.method, task.job.data.points, task.job.seed) for task in order]
     assert names == [
         ("cheap", 200, 0),
@@ -147,6 +149,18 @@ def test_cheap_runs_come_first_and_further_seeds_wait():
         ("dear", 200, 1),
         ("dear, groups", 200, 1),
     ]
+
+
+def test_the_first_data_set_of_a_study_comes_before_cheap_runs_on_others():
+    first, other = small_corpus(), small_corpus(1)
+    other = type(other)("other", other.train, other.test)
+    study = dataclasses.replace(small_study(seeds=2), data=("small", "other"))
+    planned = [(study, Plan(other)), (study, Plan(first))]
+    for _, one in planned:
+        one.add(study, study.lines, study.seeds)
+    order = [(task.job.data.name, task.job.seed) for task in schedule(planned)]
+    assert order[:2] == [("small", 0), ("small", 0)]
+    assert ("small", 1) in order[2:]
 
 
 def test_prediction_counts_where_a_program_is_slow_at_it():
