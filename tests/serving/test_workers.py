@@ -83,7 +83,8 @@ def test_what_is_asked_before_the_first_request_is_not_counted(path, tmp_path):
         text = server.get("/metrics")
         assert "defrag_requests_total{" not in text
         assert 'defrag_inputs_total{model="model"} 0' in text
-    with running(path, "--token-file", tmp_path / "token") as server:
+    small = ("--max-requests", 1, "--max-body", 10)  # what they refuse ends no server
+    with running(path, "--token-file", tmp_path / "token", *small) as server:
         assert json.loads(server.get("/readyz"))["models"] == ["model"]
 
 

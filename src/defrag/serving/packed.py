@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import accumulate
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["PackedStrings"]
 
 
-class PackedStrings(Sequence[str]):
+class PackedStrings:
     """Strings in one array of bytes, made anew when they are asked for.
 
     Python counts the references to a string in the string itself, so that a forked process that
@@ -29,8 +28,9 @@ class PackedStrings(Sequence[str]):
 
     Examples
     --------
-    >>> PackedStrings(["algebra", "", "väylä"])[2]
-    'väylä'
+    >>> import numpy as np
+    >>> PackedStrings(["algebra", "", "väylä"]).take(np.array([2, 0]))
+    ['väylä', 'algebra']
     """
 
     def __init__(self, strings: Iterable[str]) -> None:
@@ -38,23 +38,8 @@ class PackedStrings(Sequence[str]):
         self._bytes = b"".join(encoded)
         self._ends = np.fromiter(accumulate(map(len, encoded), initial=0), np.int64)
 
-    def __len__(self) -> int:
-        return len(self._ends) - 1
-
-    @overload
-    def __getitem__(self, place: int) -> str: ...
-
-    @overload
-    def __getitem__(self, place: slice) -> list[str]: ...
-
-    def __getitem__(self, place: int | slice) -> str | list[str]:
-        """Return a string."""
-        if isinstance(place, slice):
-            return self.take(np.arange(*place.indices(len(self))))
-        return self.take(np.array([place]))[0]
-
     def take(self, places: NDArray[np.integer]) -> list[str]:
-        """Return the strings of some places, at little more cost than that of one."""
+        """Return the strings of some places, which count from 0."""
         content = self._bytes
         begins, ends = self._ends[places].tolist(), self._ends[places + 1].tolist()
         return [

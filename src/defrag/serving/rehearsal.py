@@ -30,12 +30,8 @@ def rehearse(config: uvicorn.Config, service: Service) -> None:
     config : uvicorn.Config
         The application, and the event loop of the workers.
     service : Service
-        What its routes share; nothing is counted or logged yet.
-
-    Raises
-    ------
-    ValueError
-        If a model does not answer.
+        What its routes share; nothing is counted or logged yet, and what small limits refuse is
+        of no account.
     """
 
     async def ask_all() -> None:
@@ -64,15 +60,11 @@ async def _ask(app: ASGIApp, service: Service, model: ServedModel) -> None:
         "query_string": b"",
         "headers": [(b"authorization", service.authorization.encode())],
     }
-    statuses: list[int] = []
 
     async def receive() -> Message:
         return {"type": "http.request", "body": body, "more_body": False}
 
     async def send(message: Message) -> None:
-        if message["type"] == "http.response.start":
-            statuses.append(message["status"])
+        """Send nothing."""
 
     await app(scope, receive, send)
-    if statuses != [200]:
-        raise ValueError(f"model {model.name!r} does not answer: status {statuses}")
