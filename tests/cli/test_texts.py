@@ -344,6 +344,7 @@ def test_refusals_of_formats(folder, line, message):
         ("train none.jsonl m --min-df 1", "Y must have at least one label"),
         ("train docs m", "docs: looks like texts: train.* with --from jsonl"),
         ("train docs.jsonl m --from xmc", "docs.jsonl: looks like texts"),
+        ("predict m docs.jsonl --parquet", "--parquet goes with --ray"),
         ("train docs.jsonl m --vocabulary w", "--vocabulary changes nothing on texts"),
         ("train docs.jsonl m --min-df 0", "min_df of TextVectorizer must be"),
         ("train docs.jsonl m --preset paper", "preset"),
