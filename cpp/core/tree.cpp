@@ -67,22 +67,12 @@ class Builder {
         context_.expect(items_.nnz() * depth());
         Vector<Part> level(1);
         level[0] = root();
-        // Above, the rows of a node are shared among the threads; below, the nodes are.
-        const std::int64_t enough = context_.n_threads() == 1 ? 1 : 4 * context_.n_threads();
-        while (!level.empty() && level.size() < enough) {
-            Vector<Part> next;
-            for (Part& part : level) {
-                if (is_leaf(part)) {
-                    emit(part);
-                    continue;
-                }
-                split(part, workers_[0], &context_);
-                next.resize(next.size() + 2);
-                halve(part, workers_[0], *(next.end() - 2), next.back());
-                part = Part();
-            }
-            level = std::move(next);
-        }
+        // The rows of a node are shared among the threads where there are fewer nodes than threads,
+        // which leaves the work per coordinate to one of them. Below, the nodes are shared, and
+        // several per thread, since halves of the labels need not have half of the entries.
+        const std::int64_t n_threads = context_.n_threads();
+        const std::int64_t enough = n_threads == 1 ? 1 : 4 * n_threads;
+        while (!level.empty() && level.size() < enough) level = next_level(level, n_threads);
         parallel_for(context_, level.size(), 1, [&](std::int64_t i, std::int64_t, unsigned worker) {
             descend(level[i], workers_[worker], 0);
         });
@@ -110,6 +100,31 @@ class Builder {
         part.total.assign(items_.n_cols, 0);
         for (const std::int32_t row : part.members) add_row(part.rows, row, 1, part.total);
         return part;
+    }
+
+    /// Splits all parts of a level and returns their halves.
+    Vector<Part> next_level(Vector<Part>& level, std::int64_t n_threads) {
+        Vector<Part> halves(2 * level.size());
+        const auto split_part = [&](std::int64_t i, unsigned worker, const Context* context) {
+            if (is_leaf(level[i])) {
+                emit(level[i]);
+            } else {
+                split(level[i], workers_[worker], context);
+                halve(level[i], workers_[worker], halves[2 * i], halves[2 * i + 1]);
+            }
+        };
+        if (level.size() < n_threads) {
+            for (std::int64_t i = 0; i < level.size(); ++i) split_part(i, 0, &context_);
+        } else {
+            parallel_for(context_, level.size(), 1, [&](std::int64_t i, std::int64_t, unsigned w) {
+                split_part(i, w, nullptr);
+            });
+        }
+        Vector<Part> next;
+        for (std::int64_t i = 0; i < halves.size(); ++i) {
+            if (!is_leaf(level[i / 2])) next.push_back(std::move(halves[i]));
+        }
+        return next;
     }
 
     void emit(const Part& part) {
