@@ -1,11 +1,11 @@
 """From texts to rows and to label names: speed, memory and precision.
 
-Rows: TextVectorizer against TfidfVectorizer of scikit-learn (and the vectoriser of PECOS where it
-is installed) on the training texts of debian-deps, one thread: seconds of CPU, the ratio, MB of
-text per second, microseconds for one text, and the peak of memory above the texts in units of the
-matrix. Labels: from a jsonl file to a saved model and the names of one text. Features: words, pairs
-and character n-grams on held-out training texts of debian-deps and on the validation texts of
-makupalat.
+Rows: TextVectorizer against TfidfVectorizer of scikit-learn and the vectoriser of PECOS, which is
+installed in an environment of its own in build/, on the training texts of debian-deps, one thread:
+seconds of CPU, the ratio, MB of text per second, microseconds for one text, and the peak of memory
+above the texts in units of the matrix. Labels: from a jsonl file to a saved model and the names of
+one text. Features: words, pairs and character n-grams on held-out training texts of debian-deps and
+on the validation texts of makupalat.
 
     python benchmarks/bench_text.py [rows] [labels] [features]
 """
@@ -29,6 +29,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from common import cpu_seconds
 from defrag import Focus, Focused, LabelTree, TextClassifier, TextVectorizer, load
 from defrag.io import read_texts
+from peer_runs import PEERS_VENV, peers_python
 
 DATA = Path(os.environ["DEFRAG_DATA"])
 DEBIAN = DATA / "debian-deps" / "train.raw.jsonl.xz"
@@ -47,7 +48,8 @@ def rows(repeats: int) -> None:
     texts, _ = read_texts(DEBIAN)
     n_bytes = sum(len(text.encode()) for text in texts)
     print(f"{len(texts):,} texts, {n_bytes / 1e6:.1f} MB")
-    for name, (ours, theirs) in SETTINGS.items():
+    pecos = pecos_seconds([theirs for _, theirs in SETTINGS.values()])
+    for number, (name, (ours, theirs)) in enumerate(SETTINGS.items()):
         model = TextVectorizer(**ours, n_jobs=1)
         seconds, X = cpu_seconds(model.fit_transform, texts, repeats=repeats)
         again, _ = cpu_seconds(model.transform, texts, repeats=repeats)
@@ -56,7 +58,7 @@ def rows(repeats: int) -> None:
         parts = [
             f"fit and transform {seconds:.2f} s ({n_bytes / seconds / 1e6:.0f} MB/s)",
             f"scikit-learn {other_seconds:.1f} s ({other_seconds / seconds:.1f} times)",
-            f"fit alone of PECOS {pecos_seconds(texts, theirs)}",
+            f"PECOS {pecos[number]:.1f} s ({pecos[number] / seconds:.1f} times)",
             f"transform {again:.2f} s",
             f"{X.shape[1]:,} features",
             f"one text {one_text(model, texts):.0f} us",
@@ -66,20 +68,26 @@ def rows(repeats: int) -> None:
         print(f"{name}: {', '.join(parts)}", flush=True)
 
 
-def pecos_seconds(texts: list[str], options: dict[str, Any]) -> str:
-    """Return the time of the fit of PECOS, which splits at spaces; lower case is made beforehand.
+# PECOS splits at spaces and keeps capitals: texts are in lower case before its clock starts.
+PECOS = """
+import json, lzma, sys, time
+from pecos.utils.featurization.text.vectorizers import Tfidf
+with lzma.open(sys.argv[1], "rt", encoding="utf-8") as file:
+    texts = [json.loads(line)["text"].lower() for line in file]
+for options in json.loads(sys.argv[2]):
+    options["ngram_range"] = tuple(options["ngram_range"])
+    start = time.process_time()
+    model = Tfidf.train(texts, {"min_df_cnt": 2, "sublinear_tf": True, "threads": 1, **options})
+    model.predict(texts, threads=1)
+    print(time.process_time() - start)
+"""
 
-    Its transform does not run with numpy 2.
-    """
-    try:
-        from pecos.utils.featurization.text.vectorizers import Tfidf  # noqa: PLC0415 - optional
-    except ImportError:
-        return "not installed"
-    config = {"min_df_cnt": 2, "sublinear_tf": True, "threads": 1, **options}
-    config["ngram_range"] = tuple(config["ngram_range"])
-    lower = [text.lower() for text in texts]
 
-    return f"{cpu_seconds(Tfidf.train, lower, config)[0]:.1f} s"
+def pecos_seconds(settings: list[dict[str, Any]]) -> list[float]:
+    """Return the CPU times of fit and transform of PECOS on the texts of debian-deps."""
+    command = [peers_python(PEERS_VENV), "-c", PECOS, DEBIAN, json.dumps(settings)]
+    found = subprocess.run(command, check=True, capture_output=True, text=True)
+    return [float(line) for line in found.stdout.split()]
 
 
 def one_text(model: Any, texts: list[str], n_texts: int = 300) -> float:

@@ -39,6 +39,25 @@ def explanations_add_up_to_predicted_scores(subject, _folder):
     assert n_explained > 2 * len(ROWS)
 
 
+def explanations_of_random_points_add_up(subject, _folder):
+    if not subject.classifies:
+        return
+    X = small_data()[0]
+    model = subject.fitted()
+    draw = np.random.default_rng(0)
+    for pair in draw.choice(X.shape[0], (6, 2)):  # features of two points, values of any size
+        features = np.unique(X[pair].indices)
+        row = np.zeros((1, X.shape[1]), dtype=np.float32)
+        row[0, features] = draw.lognormal(0.0, 2.0, len(features))
+        point = sparse.csr_array(row)
+        labels, scores = model.predict_topk(point, k=3)
+        found = model.explain(point, k=3)
+        assert [one.label_id for one in found] == labels[0][labels[0] >= 0].tolist()
+        assert [one.score for one in found] == pytest.approx(scores[0, : len(found)], abs=1e-6)
+        for one in found:
+            check_explanation(one, point)
+
+
 def check_explanation(one, row):
     """Check what holds for every explanation."""
     assert sorted(one.features.tolist()) == row.indices.tolist()
@@ -100,6 +119,7 @@ def label_features_score_as_points_of_one_feature(subject, _folder):
 
 CHECKS = [
     explanations_add_up_to_predicted_scores,
+    explanations_of_random_points_add_up,
     every_label_can_be_explained,
     a_loaded_model_explains_the_same,
     label_features_score_as_points_of_one_feature,

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
+from sklearn.base import clone
 
 from defrag import (
     LEML,
@@ -24,6 +25,7 @@ from defrag import (
     LabelTree,
     Parabel,
     Refrag,
+    load_dataset,
 )
 from defrag.explain.formulas import logarithmic_mean, secant
 from tests.data import make_data
@@ -216,6 +218,28 @@ def test_removing_the_largest_contributions_lowers_the_score_most():
         wins += after <= by_chance
     assert total > 15
     assert wins >= 0.9 * total
+
+
+@pytest.mark.parametrize("model", [LabelTree(), Focused(LabelTree(2))], ids=repr)
+def test_three_largest_contributions_lower_the_score_more_than_three_random_ones(model):
+    data = load_dataset("debian")
+    model = clone(model).set_params(random_state=0).fit(data.train.X[:4000], data.train.Y[:4000])
+    draw = np.random.default_rng(0)
+    long_enough = np.flatnonzero(np.diff(data.test.X.indptr) >= 6)
+    wins = []
+    for number in draw.choice(long_enough, 200, replace=False):
+        row = data.test.X[[number]]
+        one = model.explain(row)
+        largest = one.features[np.argsort(-one.contributions)[:3]]
+        scores = []
+        for gone in (largest, draw.choice(row.indices, 3, replace=False)):
+            kept = ~np.isin(row.indices, gone)
+            rest = np.zeros((1, row.shape[1]), dtype=np.float32)
+            rest[0, row.indices[kept]] = row.data[kept]
+            search = model.explainer(row, np.array([one.label_id], dtype=np.int32), 5)
+            scores.append(search.scores(sparse.csr_array(rest))[0, 0])
+        wins.append(scores[0] < scores[1])
+    assert np.mean(wins) >= 0.95
 
 
 def test_long_rows_leave_small_entries_out_together():

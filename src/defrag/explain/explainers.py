@@ -291,7 +291,8 @@ def members_that_found(
     missed : ndarray of bool, shape (n_labels,)
         The labels that none found.
     """
-    found = np.stack([np.isin(labels, answer) for answer in answers], axis=1)
+    # Few by few: comparing all is faster than isin, which sorts.
+    found = np.stack([(labels[:, None] == answer).any(axis=1) for answer in answers], axis=1)
     missed = np.asarray(~found.any(axis=1))
     found[missed] = True
     return found, missed
