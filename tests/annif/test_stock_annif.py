@@ -59,7 +59,7 @@ app = annif.create_flask_app()
 with app.app_context():
     annif.registry.initialize_projects(app)
     backend = annif.registry.get_project("ours").backend
-    print(type(backend).__module__, backend.model.n_features_in_ > 0)
+    print(type(backend).__module__, len(backend.model.classes_))
 """
 
 
@@ -164,7 +164,7 @@ def check_other_processes(annif):
     settings = annif.folder / "settings.py"
     settings.write_text("import defrag.annif; defrag.annif.register()\n", "utf-8")
     found = annif.run_without(OTHER_PROCESS, ANNIF_SETTINGS=str(settings))
-    assert found == "defrag.annif.backend True\n"
+    assert re.fullmatch(r"defrag\.annif\.backend \d+\n", found)
     assert annif.run_without(OTHER_PROCESS) == ""  # without them it does not
 
 
