@@ -41,6 +41,20 @@ def test_finds_what_the_slow_search_finds(*, seed, n_labels, beam_size, k, loss,
             assert found.tolist() == [label for _, label in expected]
 
 
+def test_a_label_may_score_above_its_leaf_where_scores_are_discounted():
+    tree, weights, X = trained_tree(3, n_labels=60, n_rows=60)
+    options = {"beam_size": 12, "k": 1, "power": 2}
+    labels, _ = _native.beam_search(
+        tree, weights, X, loss=Loss.squared_hinge, discount=0.3, **options
+    )
+    for row, (label,) in enumerate(labels.tolist()):
+        x = X[[row]].toarray()[0]
+        expected = search(
+            tree, weights, x, loss="squared_hinge", discount=np.float32(0.3), **options
+        )
+        assert [label] == [one for _, one in expected]
+
+
 def test_one_row_alone_and_in_a_batch_have_the_same_bits():
     tree, weights, X = trained_tree(1, n_labels=60, n_rows=300)
     labels, scores = _native.beam_search(tree, weights, X)
