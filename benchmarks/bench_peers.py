@@ -88,7 +88,7 @@ def judge(floor: Floor, other: Line, own: Line) -> bool:
 def run(name: str, n_seeds: int, python: Path) -> bool:
     """Measure one data set."""
     data = load_dataset(name)
-    print(f"{name}: {n_seeds} seeds\n  {'':<24} {'train s':>8} {'ms/point':>9}   P@1/3/5")
+    print(f"{name}, seeds: {n_seeds}\n  {'':<24} {'train s':>8} {'ms/point':>9}   P@1/3/5")
     all_met = True
     for floor in FLOORS[name]:
         own = ours(data, floor.n_trees, n_seeds)

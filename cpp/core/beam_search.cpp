@@ -36,7 +36,7 @@ class RowLocks {
 struct Item {
     std::int64_t begin;
     std::int64_t end;
-    Panels panels;  // none: rows are searched
+    Panels panels;  // none: the whole node, unpacked or searched
 };
 
 /// The walk of one batch of rows, with the threads of the context: a node is unpacked once for all
