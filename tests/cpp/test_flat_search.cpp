@@ -20,14 +20,15 @@ TEST_CASE("touched and untouched outputs are ranked together") {
         labels.push_back(10 * o);
         by_bias.push_back(o);
     }
-    const FlatModel<std::uint16_t> model{2,
-                                         8,
-                                         feature_ptr.data(),
-                                         outputs.data(),
-                                         weights.data(),
-                                         bias.data(),
-                                         labels.data(),
-                                         by_bias.data()};
+    FlatModel<std::uint16_t> model;
+    model.n_features = 2;
+    model.n_outputs = 8;
+    model.feature_ptr = feature_ptr.data();
+    model.outputs = outputs.data();
+    model.floats.values = weights.data();
+    model.bias = bias.data();
+    model.labels = labels.data();
+    model.by_bias = by_bias.data();
     const Vector<std::int64_t> indptr{0, 1, 1, 2};
     const Vector<std::int32_t> indices{0, 1};
     const Vector<float> data{1.0F, 1.0F};
