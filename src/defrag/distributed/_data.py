@@ -11,11 +11,9 @@ from sklearn.base import clone
 
 from defrag._validation import Labels, check_features, check_labels
 from defrag.classifiers._base import Classifier
-from defrag.classifiers._composite import check_part
 from defrag.persistence import pack, unpack
-from defrag.text import TextClassifier, TextVectorizer
+from defrag.text import TextClassifier
 from defrag.text._texts import check_label_names, check_texts
-from defrag.text.classifier import default_base, default_vectorizer
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -60,10 +58,8 @@ def check_data(estimator: Trainable, X: Any, Y: Any, vectorizer: Arrays | None =
     texts = check_texts(X)
     named = check_label_names(Y, len(texts))
     if vectorizer is None:
-        given = default_vectorizer() if estimator.vectorizer is None else estimator.vectorizer
-        check_part(estimator, "vectorizer", given, TextVectorizer)
-        fitted = clone(given)
-        points = fitted.set_params(n_jobs=estimator.n_jobs).fit_transform(texts)
+        fitted = estimator.unfitted_vectorizer()
+        points = fitted.fit_transform(texts)
         vectorizer = pack(fitted)
     else:
         points = unpack(vectorizer, "plan").set_params(n_jobs=estimator.n_jobs).transform(texts)
@@ -73,14 +69,10 @@ def check_data(estimator: Trainable, X: Any, Y: Any, vectorizer: Arrays | None =
 
 def classifier_of(estimator: Trainable, seed: int) -> Classifier:
     """Return an unfitted copy of the classifier whose units are trained."""
-    if not isinstance(estimator, TextClassifier):
-        model: Classifier = clone(estimator)
-        return model
-    given = default_base() if estimator.base is None else estimator.base
-    check_part(estimator, "base", given, Classifier)
-    base: Classifier = clone(given)
-    base.set_params(random_state=seed, n_jobs=estimator.n_jobs)
-    return base
+    if isinstance(estimator, TextClassifier):
+        return estimator.unfitted_base(seed)
+    model: Classifier = clone(estimator)
+    return model
 
 
 def with_texts(

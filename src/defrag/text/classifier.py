@@ -167,13 +167,10 @@ class TextClassifier(ExplainableTexts):
         previous = None if shape is None else previous_model(shape, TextClassifier)
         self.check_parameters()
         seed = check_seed(self.random_state)
-        base = default_base() if self.base is None else self.base
-        vectorizer = default_vectorizer() if self.vectorizer is None else self.vectorizer
-        check_part(self, "base", base, Classifier)
-        check_part(self, "vectorizer", vectorizer, TextVectorizer)
+        blank = self.unfitted_base(seed)
+        self.vectorizer_: TextVectorizer = self.unfitted_vectorizer()
         checked = check_texts(texts)
         named = check_label_names(labels, len(checked))
-        self.vectorizer_: TextVectorizer = clone(vectorizer).set_params(n_jobs=self.n_jobs)
         words = None if previous is None else previous.vectorizer_
         if words is not None and not self.vectorizer_.cuts_as(words):
             words = None
@@ -183,8 +180,6 @@ class TextClassifier(ExplainableTexts):
             block = extra_rows(self.extra, checked, float(self.extra_weight))
             self.n_extra_ = block.shape[1]
             X = append_columns(X, block)
-        settings = {"random_state": seed, "n_jobs": self.n_jobs}
-        blank: Classifier = clone(base).set_params(**settings)
         announce(blank, X, named.matrix)
         self.classes_: NDArray[Any] = np.array(named.names, dtype=object)
         if previous is None:
@@ -193,6 +188,20 @@ class TextClassifier(ExplainableTexts):
         known = previous.classes_, len(previous.classes_)
         with following(previous.base_, match_labels(*known, self.classes_, len(named.names))):
             self.base_ = blank.fit_canonical(X, named.matrix)
+
+    def unfitted_base(self, seed: int) -> Classifier:
+        """Return an unfitted copy of the base with this seed and the threads of this model."""
+        base = default_base() if self.base is None else self.base
+        check_part(self, "base", base, Classifier)
+        blank: Classifier = clone(base).set_params(random_state=seed, n_jobs=self.n_jobs)
+        return blank
+
+    def unfitted_vectorizer(self) -> TextVectorizer:
+        """Return an unfitted copy of the vectoriser with the threads of this model."""
+        vectorizer = default_vectorizer() if self.vectorizer is None else self.vectorizer
+        check_part(self, "vectorizer", vectorizer, TextVectorizer)
+        blank: TextVectorizer = clone(vectorizer).set_params(n_jobs=self.n_jobs)
+        return blank
 
     def save(self, path: PathLike, *, weights: str = "float32") -> None:
         """Write the fitted model to one file; :func:`defrag.load` reads it.
