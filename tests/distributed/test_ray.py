@@ -54,6 +54,15 @@ def bytes_of(model, folder):
     return path.read_bytes()
 
 
+def die_once(marker):
+    """End this process at once, unless one that left the marker has done so."""
+    try:
+        os.close(os.open(marker, os.O_CREAT | os.O_EXCL))
+    except FileExistsError:
+        return  # the second try
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
 # In a process of its own, since the patch below must not outlive it.
 TWO_NODES = """
 import sys, threading
@@ -115,11 +124,7 @@ def test_a_local_cluster_and_a_killed_worker(data, tmp_path, monkeypatch):
 
     def train_part_or_die(plan, index, X, Y):
         if index == 1:
-            try:
-                os.close(os.open(marker, os.O_CREAT | os.O_EXCL))
-                os.kill(os.getpid(), signal.SIGKILL)
-            except FileExistsError:
-                pass  # the second try
+            die_once(marker)
         return train_part(plan, index, X, Y)
 
     for model in MODELS:
@@ -231,18 +236,14 @@ def test_a_worker_that_is_killed_while_it_predicts(data, tmp_path):
     blocks = [X[i : i + 100] for i in range(0, 600, 100)]
     marker = str(tmp_path / "killed")
 
-    def die_once(model, block, first):
+    def predict_or_die(model, block, first):
         if first == 200:
-            try:
-                os.close(os.open(marker, os.O_CREAT | os.O_EXCL))
-                os.kill(os.getpid(), signal.SIGKILL)
-            except FileExistsError:
-                pass  # the second try
+            die_once(marker)
         return format_ranking(*model.predict_topk(block, k=3), model.n_labels_)
 
     wanted, found = tmp_path / "wanted", tmp_path / "found"
     assert predict_ray(tmp_path / "model", blocks, wanted, k=3) == 600
-    assert predict_ray(tmp_path / "model", blocks, found, k=3, to_lines=die_once) == 600
+    assert predict_ray(tmp_path / "model", blocks, found, k=3, to_lines=predict_or_die) == 600
     assert Path(marker).exists()
     for folder in (wanted, found):
         assert len(list(folder.glob("part-*"))) == 6
