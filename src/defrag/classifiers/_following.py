@@ -115,7 +115,7 @@ def following_nothing() -> Iterator[None]:
 
 
 def take_followed(kind: type[Any], n_trees: int) -> Followed | None:
-    """Return whom the label trees that are trained next follow; None if nobody.
+    """Return the model whose shape the label trees that are trained next keep, or None.
 
     Raises
     ------

@@ -116,7 +116,7 @@ def _create(temporary: Path) -> IO[bytes] | None:
 
 
 def _lock(descriptor: int, *, wait: bool) -> bool:
-    """Lock a file; return whether this process, or nobody on this file system, has the lock."""
+    """Lock a file and return whether that was possible; ``wait`` where there are no locks."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
     except BlockingIOError:

@@ -16,7 +16,7 @@ __all__ = ["PackedStrings"]
 
 
 class PackedStrings:
-    """Strings in one array of bytes, made anew when they are asked for.
+    """Strings in one array of bytes, decoded when they are asked for.
 
     Python counts the references to a string in the string itself, so that a forked process that
     only reads strings gets copies of all their pages. Bytes of an array are shared for good.

@@ -201,7 +201,7 @@ class AnnexML(NeighbourEnsemble):
 
 
 def unit_vectors(Z: Floats) -> tuple[Floats, Floats]:
-    """Scale rows to length 1 and return their lengths too; zero rows stay."""
+    """Return L2-normalised rows and their lengths; zero rows are left as they are."""
     lengths = np.sqrt(np.einsum("ij,ij->i", Z, Z))[:, None]
     lengths[lengths < np.float32(1e-12)] = 1.0
     return Z / lengths, lengths
