@@ -201,7 +201,7 @@ def test_sparse_and_dense_products_agree(level, monkeypatch):
     X, labels, W, _ = random_problem(12, n_rows=50, n_labels=9)
     results = []
     for share in (0.0, 1.0):
-        monkeypatch.setattr(_bounds, "_SPARSE", share)
+        monkeypatch.setattr(_bounds, "_MAX_SPARSE_DENSITY", share)
         results.append(certificate(X, labels, W, level=level))
     np.testing.assert_allclose(results[0].change, results[1].change, atol=1e-12)
     np.testing.assert_allclose(results[0].worst, results[1].worst, atol=1e-12)

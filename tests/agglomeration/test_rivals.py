@@ -286,17 +286,17 @@ def test_itdc_needs_labels_and_counts():
 # --- SCBC ---
 
 
-def slow_marriage(scores, n_seats):
+def slow_matching(scores, n_seats):
     """Propose in the open: everybody free asks, every group keeps its best, until nobody moves."""
     n, k = scores.shape
-    wishes = [sorted(np.flatnonzero(s > 0), key=lambda c, s=s: (-s[c], c)) for s in scores]
+    preferences = [sorted(np.flatnonzero(s > 0), key=lambda c, s=s: (-s[c], c)) for s in scores]
     asked, seat = [0] * n, [-1] * n
     while True:
-        free = [j for j in range(n) if seat[j] < 0 and asked[j] < len(wishes[j])]
+        free = [j for j in range(n) if seat[j] < 0 and asked[j] < len(preferences[j])]
         if not free:
             return np.array(seat)
         for j in free:
-            seat[j] = wishes[j][asked[j]]
+            seat[j] = preferences[j][asked[j]]
             asked[j] += 1
         for group in range(k):
             here = [j for j in range(n) if seat[j] == group]
@@ -307,15 +307,15 @@ def slow_marriage(scores, n_seats):
 
 @settings(max_examples=40, deadline=None, derandomize=True)
 @given(seed=st.integers(0, 10**6), n_seats=st.integers(1, 4))
-def test_marriage_is_that_of_the_slow_twin(seed, n_seats):
+def test_matching_is_that_of_the_slow_twin(seed, n_seats):
     draw = np.random.default_rng(seed)
     scores = (draw.integers(1, 9, (14, 4)) * (draw.random((14, 4)) < 0.7)).astype(np.float32)
-    marriage = StableMatching(14, 4, n_seats)
-    wishes = _best(scores)
-    marriage.propose(np.arange(14, dtype=np.int32), wishes, np.arange(4, dtype=np.int32))
-    np.testing.assert_array_equal(marriage.group, slow_marriage(scores, n_seats))
-    marriage.fill()
-    sizes = np.bincount(marriage.group[marriage.group >= 0], minlength=4)
+    matching = StableMatching(14, 4, n_seats)
+    preferences = _best(scores)
+    matching.propose(np.arange(14, dtype=np.int32), preferences, np.arange(4, dtype=np.int32))
+    np.testing.assert_array_equal(matching.group, slow_matching(scores, n_seats))
+    matching.fill()
+    sizes = np.bincount(matching.group[matching.group >= 0], minlength=4)
     assert sizes.max() <= n_seats
     assert sizes.sum() == min(14, 4 * n_seats)
 
@@ -352,7 +352,7 @@ def test_moves_gain_and_leave_enough(seed, least):
 
 def test_features_go_round_in_circles():
     labels = np.array([0, 1, 2, 3], dtype=np.int32)
-    result, n_moved = improve(labels, np.int32([1, 2, 0, 0]), np.ones(4), 4, least=1)
+    result, n_moved = improve(labels, np.int32([1, 2, 0, 0]), np.ones(4), 4, min_size=1)
     assert result.tolist() == [1, 2, 0, 3]
     assert n_moved == 3
 

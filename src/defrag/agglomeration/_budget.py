@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["fill_groups", "hash_buckets", "pick_singletons", "random_buckets"]
 
-_BUCKETS = 2  # the stage of the random stream, as in cpp/core/random.hpp
+_BUCKETS = 2  # stage of the random stream, as in cpp/core/random.hpp
 
 
 def pick_singletons(energy: NDArray[np.float64], n_clusters: int, share: float) -> Ids:
@@ -56,12 +56,12 @@ def hash_buckets(features: Ids, n_buckets: int, seed: int) -> Ids:
 
 
 def fill_groups(free: NDArray[np.int64]) -> Ids:
-    """Return the group of each item when groups take as many items as they have free places."""
+    """Return groups for further items that fill the free places of all groups, in order."""
     return np.repeat(np.arange(len(free), dtype=np.int32), free)
 
 
 def _hash(items: NDArray[np.uint64], seed: int) -> NDArray[np.uint64]:
-    """Return splitmix64 of seed, stage and item, as the random streams of the core."""
+    """Return splitmix64 of seed, stage and item, like the random streams of the core."""
     with np.errstate(over="ignore"):
         state = _splitmix(np.full(1, seed, dtype=np.uint64))
         state = _splitmix(state ^ np.uint64(_BUCKETS * 0xD6E8FEB86659FD93 % 2**64))

@@ -1,4 +1,4 @@
-"""Base class of clusterings of features: the number of groups, labels, vectors."""
+"""Base class of clusterings of features."""
 
 from __future__ import annotations
 
@@ -66,8 +66,8 @@ class FeatureClustering(FeaturePooling):
 
     parameter_rules: ClassVar[dict[str, Any]] = GROUP_RULES
     learnt_numbers: ClassVar[dict[str, Rule]] = {}
-    """Rules of further learnt numbers, which are stored in model files: ``objective`` is the
-    rule of the attribute ``objective_``."""
+    """Rules of additional fitted numbers that model files store; ``objective`` is the rule of
+    the attribute ``objective_``."""
 
     @all_or_nothing
     def fit(self, X: MatrixLike, Y: LabelsLike = None) -> FeatureClustering:
@@ -131,7 +131,7 @@ class FeatureClustering(FeaturePooling):
         return check_labels(Y, n_rows=n_rows, names=True).matrix
 
     def _vectors(self, X: Csr, Y: LabelsLike) -> Csr:
-        """Return the vectors of the features, not scaled."""
+        """Return the unscaled vectors of the features."""
         vectors = FeatureVectors(
             X,
             sample_points=self.sample_points,

@@ -107,7 +107,7 @@ class FeaturePooling(TransformerMixin, Estimator):
 
     @on_snapshot
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
-        """Return names of the groups, made of their features with the most energy.
+        """Return names of the groups, joined from their features with the most energy.
 
         Parameters
         ----------

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
 __all__ = ["RIDGE", "CoOccurrence", "find_groups"]
 
-# Added to the energy that slopes are divided by; a unit row of 40 features has squares of 0.025.
+# Added to the energy that slopes are divided by. For scale: the squares of a unit row with 40
+# equal features are 0.025.
 RIDGE = 0.01
 
 
@@ -49,7 +50,7 @@ class CoOccurrence:
         Parameters
         ----------
         X : csr_array, shape (n_points, n_features)
-            The rows.
+            The points.
         groups : sequence of ndarray of int32, shape (n_features,)
             The group of each feature in each clustering, or -1.
         scale : {"raw", "cosine", "slope"}
@@ -57,7 +58,7 @@ class CoOccurrence:
             k; or by the diagonal entry of j plus a ridge, which is the slope of the regression
             of k on j.
         n_threads : int
-            Threads.
+            Number of threads.
         """
         blocks = []
         for labels in groups:
@@ -79,12 +80,12 @@ class CoOccurrence:
         max_entries : int
             Number of largest entries to keep in each product; 0 for all.
         n_threads : int
-            Threads.
+            Number of threads.
         """
         return self.impute(X, None, max_growth=0, max_entries=max_entries, n_threads=n_threads)
 
     def of_features(self, features: Ids) -> Csr:
-        """Return the rows of some features."""
+        """Return the averaged co-occurrence rows of some features."""
         total = sparse.csr_array((len(features), len(self.blocks[0][0].groups)))
         for layout, entries in self.blocks:
             known = np.flatnonzero(layout.groups[features] >= 0)
@@ -139,9 +140,9 @@ def find_groups(
                 f"agglomeration of {owner} must be a fitted Defrag or a list of them "
                 f"with prefit=True, got {agglomeration!r}"
             )
-        return [_groups_of(one, X.shape[1], owner) for one in fitted]
+        return [_groups_of(clustering, X.shape[1], owner) for clustering in fitted]
     if not isinstance(agglomeration, Defrag):
-        raise ValueError(  # noqa: TRY004 - scikit-learn's contract wants a ValueError
+        raise ValueError(  # noqa: TRY004 - scikit-learn requires a ValueError
             f"agglomeration of {owner} must be a Defrag, got {agglomeration!r}"
         )
     return [
@@ -162,15 +163,15 @@ def _slopes(layout: GroupLayout, entries: Floats) -> Floats:
     return np.asarray(slopes, dtype=np.float32)
 
 
-def _groups_of(one: FeaturePooling, n_features: int, owner: str) -> Ids:
-    if not isinstance(one, FeaturePooling):
+def _groups_of(clustering: FeaturePooling, n_features: int, owner: str) -> Ids:
+    if not isinstance(clustering, FeaturePooling):
         raise ValueError(  # noqa: TRY004 - as above
-            f"agglomeration of {owner} must be a fitted Defrag, got {one!r}"
+            f"agglomeration of {owner} must be a fitted Defrag, got {clustering!r}"
         )
-    check_is_fitted(one)
-    if one.n_features_in_ != n_features:
+    check_is_fitted(clustering)
+    if clustering.n_features_in_ != n_features:
         raise ValueError(
             f"agglomeration of {owner} must have the {n_features} features of X, "
-            f"got {one.n_features_in_}"
+            f"got {clustering.n_features_in_}"
         )
-    return np.ascontiguousarray(one.labels_, dtype=np.int32)
+    return np.ascontiguousarray(clustering.labels_, dtype=np.int32)

@@ -62,7 +62,7 @@ class Defrag(FeatureClustering):
     row_norm : {None, "l2"}, default=None
         L2-normalise points before clustering; the paper does not.
     threshold : float, default=0.0
-        Ignore coordinates of unit vectors up to this size.
+        Ignore coordinates of unit vectors whose absolute value is at most this.
     unseen : {"fill", "cluster", "drop"}, default="fill"
         Features that never occur fill the groups up to equal sizes, are clustered as zero
         vectors (as in the official program), or are dropped (group -1).
@@ -105,12 +105,12 @@ class Defrag(FeatureClustering):
     See Also
     --------
     Hybrid : The recommended settings.
-    sklearn.cluster.FeatureAgglomeration : For dense data of few features.
+    sklearn.cluster.FeatureAgglomeration : For dense data with few features.
 
     Notes
     -----
-    ``transform`` takes one pass over the non-zeros. The result is sparse if X is, and has the
-    same bits for any number of threads.
+    ``transform`` makes one pass over the non-zeros. The result is sparse if X is, and is
+    bit-identical for any number of threads.
 
     Examples
     --------
@@ -198,17 +198,17 @@ class Defrag(FeatureClustering):
         others = np.setdiff1d(np.arange(X.shape[1], dtype=np.int32), single, assume_unique=True)
         labels = np.full(X.shape[1], -1, dtype=np.int32)
         labels[single] = np.arange(len(single), dtype=np.int32)
-        tree, places, n_places = self._place(X, Y, others, n_clusters - len(single), seed)
-        labels[others] = np.where(places >= 0, places + len(single), -1)
+        tree, groups, n_groups = self._group_rest(X, Y, others, n_clusters - len(single), seed)
+        labels[others] = np.where(groups >= 0, groups + len(single), -1)
 
         self.tree_: BalancedTree | None = tree
         self.n_iter_: int = 1 if tree is None else max(1, int(tree.n_rounds.max(initial=0)))
-        self._set_groups(X, labels, len(single) + n_places, energy, self.scale)
+        self._set_groups(X, labels, len(single) + n_groups, energy, self.scale)
 
-    def _place(
+    def _group_rest(
         self, X: Csr, Y: LabelsLike, features: Ids, n_clusters: int, seed: int
     ) -> tuple[BalancedTree | None, Ids, int]:
-        """Return the tree, the groups of the features that are not singletons, and their number."""
+        """Return the tree, the groups of features that are not singletons, and their number."""
         if self.rest == "drop" or not len(features):
             return None, np.full(len(features), -1, dtype=np.int32), 0
         if n_clusters == 0:
@@ -219,9 +219,9 @@ class Defrag(FeatureClustering):
         n_clusters = min(n_clusters, len(features))
         if self.rest == "hash":
             return None, random_buckets(features, n_clusters, seed), n_clusters
-        return self._cluster(self._represent(X, Y)[features], n_clusters, seed)
+        return self._cluster(self._scaled_vectors(X, Y)[features], n_clusters, seed)
 
-    def _represent(self, X: Csr, Y: LabelsLike) -> Csr:
+    def _scaled_vectors(self, X: Csr, Y: LabelsLike) -> Csr:
         threads = _native.n_threads(self.n_jobs)
         Z = self._vectors(X, Y)
         return scale_vectors(Z, split=self.split, threshold=self.threshold, n_threads=threads)
@@ -246,11 +246,11 @@ class Defrag(FeatureClustering):
                 n_jobs=self.n_jobs,
                 progress=progress,
             )
-        places = np.full(len(seen), -1, dtype=np.int32)
-        places[seen] = tree.leaf_of_items()
+        groups = np.full(len(seen), -1, dtype=np.int32)
+        groups[seen] = tree.leaf_of_items()
         if self.unseen == "fill":
-            places[~seen] = fill_groups(free)
-        return tree, places, tree.n_leaves
+            groups[~seen] = fill_groups(free)
+        return tree, groups, tree.n_leaves
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -38,7 +38,7 @@ class Hybrid(Defrag):
     scale : {None, "energy"}, default="energy"
         Scale each group to the energy of its features.
     random_state : int, RandomState, Generator or None, default=None
-        Seed of the buckets; ensembles use another one per member.
+        Seed of the buckets; every member of an ensemble uses a different one.
     n_jobs : int, optional
         Number of threads.
     verbose : bool or int, default=0

@@ -24,8 +24,8 @@ Level: TypeAlias = Literal["residual", "spectral", "frobenius"]
 # The eigenvalue problem of a group is cubic in its size.
 _LARGEST_SPECTRAL = 2048
 # Below this fraction of non-zeros a sparse product is faster than a dense one.
-_SPARSE = 0.1
-# Features whose products are computed at a time; products between groups are wasted.
+_MAX_SPARSE_DENSITY = 0.1
+# Number of features per Gram matrix; its products between groups are wasted.
 _FEATURES_AT_A_TIME = 256
 
 
@@ -58,7 +58,7 @@ class Geometry:
         """Return the change, the worst change of a score, and the bound for a block of labels."""
         moved: Any = weights - self.sums.T @ tied
         n_labels = weights.shape[1]
-        if np.count_nonzero(moved) <= _SPARSE * moved.size:
+        if np.count_nonzero(moved) <= _MAX_SPARSE_DENSITY * moved.size:
             moved = sparse.csr_array(moved)
         squares = np.zeros(n_labels)
         worst = np.zeros(n_labels)
@@ -67,12 +67,12 @@ class Geometry:
             scores = self.scored.parts[first:last] @ moved
             by_row = scores
             if self.level == "residual":
-                to_group = _gather(self.scored.group[first:last], self.n_clusters + 1)
+                to_group = _sum_by(self.scored.group[first:last], self.n_clusters + 1)
                 residual += to_group @ _square(scores)
                 row = self.scored.row[first:last] - self.scored.row[first]
-                by_row = _gather(row, int(row[-1]) + 1) @ scores
-            squares += _columns(np.add, _square(by_row), n_labels)
-            worst = np.maximum(worst, _columns(np.maximum, abs(by_row), n_labels))
+                by_row = _sum_by(row, int(row[-1]) + 1) @ scores
+            squares += _reduce_columns(np.add, _square(by_row), n_labels)
+            worst = np.maximum(worst, _reduce_columns(np.maximum, abs(by_row), n_labels))
         if self.level == "residual":
             bound = np.sqrt(residual).sum(axis=0)
         else:
@@ -101,9 +101,9 @@ class Geometry:
         size = max(1, BLOCK // max(1, n_labels))
         first = 0
         while first < n_parts:
-            fitting = int(np.searchsorted(ends, first + size, side="right")) - 1
-            longer = int(np.searchsorted(ends, first, side="right"))
-            last = int(ends[max(fitting, longer)])
+            last_fitting = int(np.searchsorted(ends, first + size, side="right")) - 1
+            next_end = int(np.searchsorted(ends, first, side="right"))
+            last = int(ends[max(last_fitting, next_end)])
             yield first, last
             first = last
 
@@ -113,13 +113,13 @@ def _whole_rows(X: Csr) -> CutRows:
     return CutRows(X.astype(np.float64), rows, np.zeros_like(rows))
 
 
-def _gather(target: NDArray[Any], n_targets: int) -> sparse.csr_array:
+def _sum_by(target: NDArray[Any], n_targets: int) -> sparse.csr_array:
     """Return the matrix that sums rows by their target."""
     n_rows = len(target)
     by_column = sparse.csc_array(
         (np.ones(n_rows), target, np.arange(n_rows + 1)), shape=(n_targets, n_rows)
     )
-    # Converted here, while it is small: a product would convert the other factor instead.
+    # As CSR, because a product with a CSC matrix would convert the other, larger factor.
     return by_column.tocsr()
 
 
@@ -130,7 +130,7 @@ def _square(matrix: Any) -> Any:
     return sparse.csr_array((matrix.data**2, matrix.indices, matrix.indptr), matrix.shape)
 
 
-def _columns(reduce: np.ufunc, matrix: Any, n_columns: int) -> NDArray[np.float64]:
+def _reduce_columns(reduce: np.ufunc, matrix: Any, n_columns: int) -> NDArray[np.float64]:
     """Return the reduction of each column of a non-negative matrix."""
     if isinstance(matrix, np.ndarray):
         return np.asarray(reduce.reduce(matrix, axis=0))
@@ -150,7 +150,7 @@ def frobenius_spreads(
     kept = groups >= 0
     total = np.bincount(groups[kept], column_squares[kept], minlength=n_clusters)
     sizes = np.bincount(groups[kept], minlength=n_clusters)
-    # Rounding can give a tiny negative number if the columns are equal.
+    # Rounding can make the difference slightly negative if the columns are equal.
     return np.sqrt(np.maximum(total - pooled_squares / np.maximum(sizes, 1), 0.0))
 
 
@@ -169,12 +169,12 @@ def spectral_spreads(
     order = np.argsort(groups, kind="stable")
     ends = np.searchsorted(groups[order], np.arange(n_clusters), side="right")
     columns = X.tocsc().astype(np.float64)
-    for some in _batches(wanted, sizes[wanted]):
-        members = np.concatenate([order[ends[k] - sizes[k] : ends[k]] for k in some])
+    for batch in _batches(wanted, sizes[wanted]):
+        members = np.concatenate([order[ends[k] - sizes[k] : ends[k]] for k in batch])
         chosen = columns[:, members]
         products = (chosen.T @ chosen).toarray()
         first = 0
-        for k in some:
+        for k in batch:
             last = first + sizes[k]
             gram = products[first:last, first:last]
             # Centring the rows and columns of the Gram matrix centres the columns of X.
@@ -187,7 +187,7 @@ def spectral_spreads(
 
 
 def _batches(groups: NDArray[Any], sizes: NDArray[Any]) -> Iterator[NDArray[Any]]:
-    batch = np.cumsum(sizes) // _FEATURES_AT_A_TIME
-    for some in np.split(groups, np.flatnonzero(np.diff(batch)) + 1):
-        if len(some):
-            yield some
+    number = np.cumsum(sizes) // _FEATURES_AT_A_TIME
+    for batch in np.split(groups, np.flatnonzero(np.diff(number)) + 1):
+        if len(batch):
+            yield batch

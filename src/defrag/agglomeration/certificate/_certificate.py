@@ -10,7 +10,7 @@ where :math:`P_k` are the columns of X in the group, :math:`u_k` their weights,
 :math:`c_k` the tied weight, :math:`u_k^\perp` the centred weights and :math:`\Delta_k` the
 centred columns. The three sums are the levels ``"residual"``, ``"spectral"`` and
 ``"frobenius"`` (the published bound). They hold for every subset of the rows, because a
-norm over fewer rows is smaller.
+norm over fewer rows is not larger.
 """
 
 from __future__ import annotations
@@ -152,8 +152,8 @@ def tie_weights(
         The model.
     method : {"cluster_ls", "mean", "joint_ls"}, default="cluster_ls"
         Least squares within each group, as in the theorem; the mean of the group; or least
-        squares over all groups together, the optimum, found by conjugate gradients that
-        start at the first.
+        squares over all groups together, the optimum, computed by conjugate gradients
+        starting from the first.
     n_clusters : int, optional
         Number of groups; default: the largest id plus one.
 
@@ -243,9 +243,9 @@ def label_certificate(
 ) -> Certificate:
     """Return the certificate for the scores of label vectors instead of points.
 
-    A label tree clusters labels by the sums of their points, ``Y.T @ X``; this is the theorem
-    for groups of features by label. ``W`` is then the difference of two centroids, and the
-    bound holds for every subset of the labels of Y.
+    A label tree clusters labels by the sums of their points, ``Y.T @ X``. This applies the
+    theorem to those sums: ``W`` is the difference of two centroids, and the bound holds for
+    every subset of the labels of Y.
 
     Parameters
     ----------

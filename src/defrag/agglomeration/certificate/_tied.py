@@ -89,7 +89,7 @@ def column_blocks(
     n_labels = columns[0].shape[1]
     height = max(1, *(m.shape[0] for m in columns), height or 0)
     size = max(1, BLOCK // height)
-    # A model without labels has one empty block, so that results can be concatenated.
+    # A model without labels yields one empty block, so that results can be concatenated.
     for first in range(0, max(1, n_labels), size):
         blocks = (m[:, first : first + size] for m in columns)
         yield tuple(b.toarray() if _is_sparse(b) else b for b in blocks)
@@ -100,7 +100,7 @@ def joint_least_squares(X: Csr, cut: CutRows, weights: Any, start: Any) -> Any:
     n_clusters = start.shape[0]
     sums, squares = cut.pooled(n_clusters)
     kept = cut.group < n_clusters
-    # Unit columns: conjugate gradients need far fewer iterations.
+    # With unit columns, conjugate gradients need far fewer iterations.
     scale = 1.0 / np.sqrt(np.where(squares > 0, squares, 1.0))
     pooled = sparse.csr_array(
         (sums[kept] * scale[cut.group[kept]], (cut.row[kept], cut.group[kept])),
@@ -132,24 +132,24 @@ def _conjugate_gradients(
     residual = target.copy()
     gradient = matrix.T @ residual
     direction = gradient.copy()
-    steepness = (gradient * gradient).sum(axis=0)
+    squared_norm = (gradient * gradient).sum(axis=0)
     for _ in range(_MAX_ITERATIONS):
-        moving = steepness > goal**2
-        if not moving.any():
+        active = squared_norm > goal**2
+        if not active.any():
             return solution
         image = matrix @ direction
-        length = (image * image).sum(axis=0)
-        moving &= length > 0
-        step = np.where(moving, steepness / np.where(moving, length, 1.0), 0.0)
+        curvature = (image * image).sum(axis=0)
+        active &= curvature > 0
+        step = np.where(active, squared_norm / np.where(active, curvature, 1.0), 0.0)
         solution += step * direction
         residual -= step * image
         gradient = matrix.T @ residual
-        following = (gradient * gradient).sum(axis=0)
-        turn = np.where(moving, following / np.where(moving, steepness, 1.0), 0.0)
-        direction = gradient + turn * direction
-        steepness = np.where(moving, following, 0.0)
+        new_squared_norm = (gradient * gradient).sum(axis=0)
+        beta = np.where(active, new_squared_norm / np.where(active, squared_norm, 1.0), 0.0)
+        direction = gradient + beta * direction
+        squared_norm = np.where(active, new_squared_norm, 0.0)
     warnings.warn(
-        f"joint_ls did not converge for {np.count_nonzero(steepness > goal**2)} labels after "
+        f"joint_ls did not converge for {np.count_nonzero(squared_norm > goal**2)} labels after "
         f"{_MAX_ITERATIONS} iterations; their tied weights are no worse than cluster_ls",
         ConvergenceWarning,
         stacklevel=4,

@@ -1,4 +1,4 @@
-"""Other clusterings of features, and simple baselines.
+"""Clusterings of features other than Defrag, and simple baselines.
 
 All have the interface of :class:`defrag.Defrag`: ``fit``, ``transform``, ``labels_``,
 ``n_clusters_``, ``save``.

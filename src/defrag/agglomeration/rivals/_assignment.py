@@ -1,7 +1,7 @@
 """Assignment of features to groups with a minimum size: stable matching, moves, exchanges.
 
-These are plain loops over features, each of which considers a few groups; the expensive
-part, the similarities, is computed before.
+These are plain loops over features, each of which considers a few groups; the similarities,
+which take most of the time, are computed beforehand.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = ["StableMatching", "improve"]
 
 
 class StableMatching:
-    """Stable matching of features and the minimum number of seats of every group.
+    """Stable matching of features to groups, each with the same number of seats.
 
     Features propose to groups by decreasing similarity; a group keeps the most similar
     features up to its number of seats (ties go to the lower id), and rejected features propose
@@ -48,39 +48,39 @@ class StableMatching:
         short = [k for k, seated in enumerate(self._seated) if len(seated) < self.n_seats]
         return np.array(short, dtype=np.int32)
 
-    def propose(self, features: Ids, wishes: Matches, groups: Ids) -> None:
+    def propose(self, features: Ids, preferences: Matches, groups: Ids) -> None:
         """Match features that have no seat yet.
 
         Parameters
         ----------
         features : ndarray of int32
             The features.
-        wishes : Matches
-            Columns of ``groups`` and similarities for each feature, best first.
+        preferences : Matches
+            Columns of ``groups`` and similarities for each feature, by decreasing similarity.
         groups : ndarray of int32
             The groups of the columns.
         """
-        columns = groups[wishes.columns].tolist()
-        scores = wishes.scores.tolist()
-        ends = wishes.indptr[1:].tolist()
-        nexts = wishes.indptr[:-1].tolist()
-        place = {int(feature): position for position, feature in enumerate(features)}
-        # A stack with the smallest id on top; the result does not depend on the order.
-        free = sorted(place, reverse=True)
+        columns = groups[preferences.columns].tolist()
+        scores = preferences.scores.tolist()
+        ends = preferences.indptr[1:].tolist()
+        next_choice = preferences.indptr[:-1].tolist()
+        position_of = {int(feature): position for position, feature in enumerate(features)}
+        # A stack with the smallest id on top; a stable matching does not depend on the order.
+        free = sorted(position_of, reverse=True)
         while free and self.n_seats:
             feature = free.pop()
-            position = place[feature]
-            wish = nexts[position]
-            if wish == ends[position]:
+            position = position_of[feature]
+            choice = next_choice[position]
+            if choice == ends[position]:
                 continue
-            nexts[position] = wish + 1
-            seated = self._seated[columns[wish]]
-            candidate = (scores[wish], -feature)
+            next_choice[position] = choice + 1
+            seated = self._seated[columns[choice]]
+            candidate = (scores[choice], -feature)
             if len(seated) < self.n_seats:
                 heapq.heappush(seated, candidate)
             else:
                 _, rejected = heapq.heappushpop(seated, candidate)
-                if -rejected in place:
+                if -rejected in position_of:
                     free.append(-rejected)
         self._update_groups()
 
@@ -100,13 +100,13 @@ class StableMatching:
 
 
 def improve(
-    labels: Ids, wanted: Ids, gain: NDArray[np.float64], n_clusters: int, least: int
+    labels: Ids, wanted: Ids, gain: NDArray[np.float64], n_clusters: int, min_size: int
 ) -> tuple[Ids, int]:
-    """Move features to better groups without leaving a group with fewer than ``least``.
+    """Move features to better groups without making a group smaller than ``min_size``.
 
-    First features leave groups with more than ``least`` features, the largest gain first; then
-    pairs of groups exchange features; then features rotate along cycles of groups. No feature
-    moves to a worse group.
+    First, features leave groups that are larger than ``min_size``, in the order of decreasing
+    gain; then pairs of groups exchange features; then features rotate along cycles of groups.
+    No feature moves to a worse group.
 
     Parameters
     ----------
@@ -115,11 +115,11 @@ def improve(
     wanted : ndarray of int32
         The best group of each feature.
     gain : ndarray of float64
-        Gain of the feature in that group; 0 to stay.
+        Gain of moving to that group; a feature with gain 0 stays.
     n_clusters : int
         Number of groups.
-    least : int
-        Minimum size of a group that features leave.
+    min_size : int
+        Minimum size of a group after features have left it.
 
     Returns
     -------
@@ -134,7 +134,7 @@ def improve(
     for feature in movers.tolist():
         queues[int(labels[feature])].append(feature)
     result = labels.copy()
-    _move_surplus(result, wanted, queues, np.bincount(labels, minlength=n_clusters), least)
+    _move_surplus(result, wanted, queues, np.bincount(labels, minlength=n_clusters), min_size)
     _exchange(result, wanted, queues)
     while cycle := next(_cycles(wanted, queues), None):
         for feature in cycle:
@@ -148,20 +148,20 @@ def _move_surplus(
     wanted: Ids,
     queues: dict[int, deque[int]],
     sizes: NDArray[np.int64],
-    least: int,
+    min_size: int,
 ) -> None:
-    rich = sorted(queues, reverse=True)
-    while rich:
-        source = rich[-1]
-        if sizes[source] <= least or not queues.get(source):
-            rich.pop()
+    surplus = sorted(queues, reverse=True)
+    while surplus:
+        source = surplus[-1]
+        if sizes[source] <= min_size or not queues.get(source):
+            surplus.pop()
             continue
         feature = queues[source].popleft()
         target = int(wanted[feature])
         labels[feature] = target
         sizes[source] -= 1
         sizes[target] += 1
-        rich.append(target)
+        surplus.append(target)
 
 
 def _exchange(labels: Ids, wanted: Ids, queues: dict[int, deque[int]]) -> None:
@@ -169,15 +169,15 @@ def _exchange(labels: Ids, wanted: Ids, queues: dict[int, deque[int]]) -> None:
     for source, queue in queues.items():
         for feature in queue:
             movers_between[source, int(wanted[feature])].append(feature)
-    gone = set()
-    for (source, target), there in movers_between.items():
-        back = movers_between.get((target, source), deque())
-        while source < target and there and back:
-            for feature in (there.popleft(), back.popleft()):
+    moved = set()
+    for (source, target), forward in movers_between.items():
+        backward = movers_between.get((target, source), deque())
+        while source < target and forward and backward:
+            for feature in (forward.popleft(), backward.popleft()):
                 labels[feature] = wanted[feature]
-                gone.add(feature)
+                moved.add(feature)
     for source, queue in queues.items():
-        queues[source] = deque(feature for feature in queue if feature not in gone)
+        queues[source] = deque(feature for feature in queue if feature not in moved)
 
 
 def _cycles(wanted: Ids, queues: dict[int, deque[int]]) -> Iterator[list[int]]:

@@ -1,4 +1,4 @@
-"""Base classes of the other clusterings of features."""
+"""Base classes of clusterings of features other than Defrag."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
     from defrag.typing import Csr, Ids, LabelsLike
 
-__all__ = ["Found", "Rival", "VectorRival", "check_memory"]
+__all__ = ["FoundGroups", "Rival", "VectorRival", "check_memory"]
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundGroups:
     """The group of each feature, and the number of iterations."""
 
     groups: Ids
@@ -36,8 +36,6 @@ class Rival(FeatureClustering):
     """
 
     def _find_groups(self, X: Csr, Y: LabelsLike, seed: int) -> None:
-        if isinstance(self, VectorRival):
-            self._check_representation()
         n_clusters = self._count_groups(X.shape[1])
         _, energy = _native.column_statistics(X, n_threads=_native.n_threads(self.n_jobs))
         found = self._find(X, Y, energy, n_clusters, seed)
@@ -60,8 +58,8 @@ class Rival(FeatureClustering):
     @abstractmethod
     def _find(
         self, X: Csr, Y: LabelsLike, energy: NDArray[np.float64], n_clusters: int, seed: int
-    ) -> Found:
-        """Return ``n_clusters`` groups of the features of X, of which some may be empty."""
+    ) -> FoundGroups:
+        """Return ``n_clusters`` groups of the features of X; groups may be empty."""
 
 
 class VectorRival(Rival):
@@ -69,6 +67,10 @@ class VectorRival(Rival):
 
     A subclass has the parameters of ``VECTOR_RULES`` and ``representation``.
     """
+
+    def _find_groups(self, X: Csr, Y: LabelsLike, seed: int) -> None:
+        self._check_representation()
+        super()._find_groups(X, Y, seed)
 
     def _unit_vectors(self, X: Csr, Y: LabelsLike) -> tuple[Ids, Csr]:
         """Return the features with non-zero vectors, and their unit vectors."""

@@ -9,7 +9,7 @@ import numpy as np
 from defrag._parameters import Choice
 from defrag.agglomeration._budget import hash_buckets, random_buckets
 from defrag.agglomeration._clustering import GROUP_RULES
-from defrag.agglomeration.rivals._base import Found, Rival
+from defrag.agglomeration.rivals._base import FoundGroups, Rival
 from defrag.agglomeration.rivals._information import feature_information
 from defrag.trees.vectors import largest_ids
 
@@ -98,8 +98,8 @@ class RandomGroups(Rival):
         energy: NDArray[np.float64],  # noqa: ARG002 - the signature of Rival
         n_clusters: int,
         seed: int,
-    ) -> Found:
-        return Found(self._assign(np.arange(X.shape[1], dtype=np.int32), n_clusters, seed))
+    ) -> FoundGroups:
+        return FoundGroups(self._assign(np.arange(X.shape[1], dtype=np.int32), n_clusters, seed))
 
     _assign = staticmethod(random_buckets)
 
@@ -228,13 +228,13 @@ class TopFeatures(Rival):
         energy: NDArray[np.float64],
         n_clusters: int,
         seed: int,  # noqa: ARG002 - the signature of Rival
-    ) -> Found:
+    ) -> FoundGroups:
         weight = energy
         if self.by == "information":
             weight = feature_information(self._joint(X, Y))
         groups = np.full(X.shape[1], -1, dtype=np.int32)
         groups[largest_ids(weight, n_clusters)] = np.arange(n_clusters, dtype=np.int32)
-        return Found(groups)
+        return FoundGroups(groups)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

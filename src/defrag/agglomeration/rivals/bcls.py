@@ -12,7 +12,7 @@ from defrag._progress import progress_bar
 from defrag.agglomeration._budget import hash_buckets, random_buckets
 from defrag.agglomeration._clustering import GROUP_RULES, VECTOR_RULES
 from defrag.agglomeration._groups import membership
-from defrag.agglomeration.rivals._base import Found, VectorRival, check_memory
+from defrag.agglomeration.rivals._base import FoundGroups, VectorRival, check_memory
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["BCLS"]
 
 _PENALTY_GROWTH = 1.005
-_MOST_PENALTY = 1e5
+_MAX_PENALTY = 1e5
 
 
 class BCLS(VectorRival):
@@ -31,7 +31,7 @@ class BCLS(VectorRival):
     The method finds groups, a linear map and an offset such that the map takes the vector of
     a feature to the indicator of its group, with a penalty on the squared sizes of the groups,
     by a fixed number of iterations on an augmented Lagrangian. Memory is quadratic in the
-    number of features: use it for some thousand features.
+    number of features: use it for at most a few thousand features.
 
     Parameters
     ----------
@@ -94,8 +94,8 @@ class BCLS(VectorRival):
 
     Notes
     -----
-    Indicators are never dense matrices: the multipliers matter only by their column sums, and
-    the regression on indicators is a sum of rows of one projection.
+    Indicator matrices are never formed: only the column sums of the multipliers are needed, and
+    the regression on indicators is a sum of rows of one projection matrix.
     Features that never occur are put into random groups.
 
     Examples
@@ -167,17 +167,17 @@ class BCLS(VectorRival):
         energy: NDArray[np.float64],  # noqa: ARG002 - the signature of Rival
         n_clusters: int,
         seed: int,
-    ) -> Found:
+    ) -> FoundGroups:
         n_features = X.shape[1]
-        # Known before the vectors are computed: the projection and the scores of the groups.
-        least = 4.0 * n_features**2 + 8.0 * n_features * n_clusters
+        # The projection and the scores of the groups, known before the vectors are computed.
+        min_bytes = 4.0 * n_features**2 + 8.0 * n_features * n_clusters
         check_memory(
-            self, self.max_memory_gb, least, f"{n_features} features and {n_clusters} groups"
+            self, self.max_memory_gb, min_bytes, f"{n_features} features and {n_clusters} groups"
         )
         seen, items = self._unit_vectors(X, Y)
         used = np.unique(items.indices)
         # The vectors as a dense matrix, twice, and the eigenvectors of the smaller square.
-        total = least + 16.0 * len(seen) * len(used) + 24.0 * min(len(seen), len(used)) ** 2
+        total = min_bytes + 16.0 * len(seen) * len(used) + 24.0 * min(len(seen), len(used)) ** 2
         what = f"{len(seen)} features of {len(used)} coordinates and {n_clusters} groups"
         check_memory(self, self.max_memory_gb, total, what)
         labels = random_buckets(np.arange(n_features, dtype=np.int32), n_clusters, seed)
@@ -187,12 +187,12 @@ class BCLS(VectorRival):
                 fitted = projection(dense, self.variance, self.ridge)
                 start = hash_buckets(seen, n_clusters, seed)
                 labels[seen] = self._descend(fitted, start, n_clusters, progress)
-        return Found(labels, self.max_iter)
+        return FoundGroups(labels, self.max_iter)
 
     def _descend(
         self, fitted: NDArray[np.float32], labels: Ids, n_clusters: int, progress: Progress | None
     ) -> Ids:
-        """Run the iterations; ``fitted`` maps indicators to their regression.
+        """Run the iterations; ``fitted`` is the matrix that maps indicators to their regression.
 
         With indicators Y, their copy Z, multipliers M and penalty u, one iteration is
         Z = (u Y + M - 1 c^T) / u with c proportional to the column sums of u Y + M, then
@@ -215,7 +215,7 @@ class BCLS(VectorRival):
             labels = scores.argmax(axis=0).astype(np.int32)
             before, sizes = sizes, np.bincount(labels, minlength=n_clusters).astype(np.float64)
             multipliers = penalty * (sizes - before) + n * pull
-            penalty = min(_PENALTY_GROWTH * penalty, _MOST_PENALTY)
+            penalty = min(_PENALTY_GROWTH * penalty, _MAX_PENALTY)
             if progress is not None:
                 progress((step + 1) / self.max_iter)
         return labels

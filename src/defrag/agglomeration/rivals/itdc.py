@@ -13,7 +13,7 @@ from defrag._parameters import Choice, Float, Int
 from defrag._progress import progress_bar
 from defrag.agglomeration._budget import random_buckets
 from defrag.agglomeration._clustering import GROUP_RULES
-from defrag.agglomeration.rivals._base import Found, Rival
+from defrag.agglomeration.rivals._base import FoundGroups, Rival
 from defrag.agglomeration.rivals._centres import sum_clusters
 from defrag.agglomeration.rivals._information import lost_information
 from defrag.trees.vectors import largest_ids
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ITDC"]
 
-_LEAST_SMOOTHING = 2.0**-20
+_MIN_SMOOTHING = 2.0**-20
 
 
 class ITDC(Rival):
@@ -46,10 +46,10 @@ class ITDC(Rival):
     stop : {"leaf<=d0", "leaf<2*d0"}, default="leaf<=d0"
         The rule that determines the number of groups.
     start : {"random", "label"}, default="random"
-        Initial groups: random groups of equal size, or one group per most frequent label of a
-        feature, as published, which ends with a larger loss, much larger with many labels. The
-        largest groups are then split at random; if there are more labels than groups, the
-        labels with the most features are used.
+        Initial groups: random groups of equal size, or, as published, one group for each label
+        that is the most frequent one of a feature. The latter ends with a larger loss,
+        especially with many labels. Its largest groups are split at random; if there are more
+        labels than groups, the labels with the most features are used.
     smoothing : float, default=1.0
         Weight of the uniform distribution that is mixed into a group in the first iteration;
         halved in every iteration.
@@ -153,7 +153,7 @@ class ITDC(Rival):
         energy: NDArray[np.float64],  # noqa: ARG002 - the signature of Rival
         n_clusters: int,
         seed: int,
-    ) -> Found:
+    ) -> FoundGroups:
         threads = _native.n_threads(self.n_jobs)
         joint = self._joint(X, Y)
         if self.start == "label":
@@ -165,7 +165,7 @@ class ITDC(Rival):
 
     def _descend(
         self, joint: Csr, labels: Ids, n_clusters: int, threads: int, progress: Any
-    ) -> Found:
+    ) -> FoundGroups:
         """Move features to the nearest groups until the loss converges."""
         pooled = sum_clusters(joint, labels, n_clusters, threads)
         best, lost = labels, lost_information(joint, pooled)
@@ -182,9 +182,9 @@ class ITDC(Rival):
                 best, lost = labels, now
             if before - now <= self.tol * before and smoothing < self.smoothing:
                 break
-            smoothing = max(smoothing / 2, _LEAST_SMOOTHING)
+            smoothing = max(smoothing / 2, _MIN_SMOOTHING)
         self.objective_ = lost
-        return Found(best, rounds)
+        return FoundGroups(best, rounds)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -198,7 +198,7 @@ def nearest_groups(joint: Csr, pooled: Csr, groups: Ids, smoothing: float, n_thr
 
     The distribution q of a group over the labels is smoothed to (q + a / L) / (1 + a). Of the
     divergence of a feature from it, only the sum of p ln(1 + q L / a) depends on the group:
-    the nearest group maximises it, and labels that a group does not have add nothing.
+    the nearest group maximises it, and labels that do not occur in a group add nothing.
 
     Parameters
     ----------

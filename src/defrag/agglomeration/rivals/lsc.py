@@ -13,7 +13,7 @@ from defrag._progress import progress_pulse
 from defrag._validation import canonical_csr
 from defrag.agglomeration._budget import random_buckets
 from defrag.agglomeration._clustering import GROUP_RULES, VECTOR_RULES
-from defrag.agglomeration.rivals._base import Found, VectorRival, check_memory
+from defrag.agglomeration.rivals._base import FoundGroups, VectorRival, check_memory
 from defrag.agglomeration.rivals._centres import start_clusters, sum_clusters
 
 if TYPE_CHECKING:
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 __all__ = ["LSC"]
 
 _LANDMARK_ROUNDS = 5
-_LEAST_EIGENVALUE = 1e-10
+_MIN_EIGENVALUE = 1e-10
 # If all features are equal, their distances are rounding errors.
-_LEAST_WIDTH = 1e-9
+_MIN_WIDTH = 1e-9
 
 
 class LSC(VectorRival):
@@ -34,9 +34,9 @@ class LSC(VectorRival):
 
     Landmarks are the centres of a short k-means; features are represented by their
     similarities to the nearest landmarks, reduced to the leading singular vectors, and
-    clustered by spherical k-means. Memory and time grow with features times groups and with
-    the square and the cube of the landmarks, of which there must be more than groups: use it
-    for some thousand features.
+    clustered by spherical k-means. Memory and time grow with the number of features times the
+    number of groups, and with the square and the cube of the number of landmarks, which exceeds
+    the number of groups: use it for at most a few thousand features.
 
     Parameters
     ----------
@@ -164,7 +164,7 @@ class LSC(VectorRival):
         energy: NDArray[np.float64],  # noqa: ARG002 - the signature of Rival
         n_clusters: int,
         seed: int,
-    ) -> Found:
+    ) -> FoundGroups:
         n_landmarks = min(max(self.n_landmarks, n_clusters + 1), X.shape[1])
         # Singular vectors in double and single precision, sparse and compact; three squares.
         n_bytes = 32.0 * X.shape[1] * n_clusters + 24.0 * n_landmarks**2
@@ -174,7 +174,7 @@ class LSC(VectorRival):
         seen, items = self._unit_vectors(X, Y)
         labels = random_buckets(np.arange(X.shape[1], dtype=np.int32), n_clusters, seed)
         if not len(seen):
-            return Found(labels)
+            return FoundGroups(labels)
         with progress_pulse("clustering features", enabled=self.verbose > 0):
             cluster = start_clusters(
                 items,
@@ -187,7 +187,7 @@ class LSC(VectorRival):
             near = landmark_weights(items, cluster, self.n_neighbors, threads)
             found = self._cluster_rows(spectral_rows(near, n_clusters), n_clusters, seed)
         labels[seen] = np.where(found.cluster >= 0, found.cluster, labels[seen])
-        return Found(labels, found.n_rounds)
+        return FoundGroups(labels, found.n_rounds)
 
     def _cluster_rows(
         self, rows: NDArray[np.float32], n_clusters: int, seed: int
@@ -211,7 +211,7 @@ def landmark_weights(items: Csr, cluster: Ids, n_neighbors: int, n_threads: int)
     """Return weights of the nearest cluster means for unit items.
 
     A weight is exp(-D / (2 s^2)), where D is a squared distance and s the mean of all of
-    them, as in the program of the authors; the weights of an item sum to 1.
+    them, as in the authors' program; the weights of an item sum to 1.
 
     Parameters
     ----------
@@ -237,13 +237,13 @@ def landmark_weights(items: Csr, cluster: Ids, n_neighbors: int, n_threads: int)
     # nearest mean and is a product of vectors with one more coordinate.
     ones = sparse.csr_array(np.ones((items.shape[0], 1), dtype=np.float32))
     offset = sparse.csr_array((1.0 - squares / 2.0)[:, None])
-    longer = canonical_csr(sparse.hstack([items, ones], format="csr"), name="items")
+    extended = canonical_csr(sparse.hstack([items, ones], format="csr"), name="items")
     index = canonical_csr(sparse.hstack([means, offset], format="csr").T.tocsr(), name="means")
-    found = _native.best_matches(longer, index, n_best=n_neighbors, n_threads=n_threads)
+    found = _native.best_matches(extended, index, n_best=n_neighbors, n_threads=n_threads)
     distances = 3.0 - 2.0 * found.scores.astype(np.float64)
-    # Subtracting the smallest distance keeps the nearest weight from underflow; it cancels.
+    # Subtracting the smallest distance avoids underflow; the factor cancels in the division.
     distances -= np.repeat(distances[found.indptr[:-1]], np.diff(found.indptr))
-    weights = np.exp(-distances / max(2.0 * mean_distance**2, _LEAST_WIDTH))
+    weights = np.exp(-distances / max(2.0 * mean_distance**2, _MIN_WIDTH))
     shape = (items.shape[0], n_clusters)
     near = sparse.csr_array((weights, found.columns, found.indptr), shape=shape)
     return sparse.csr_array(sparse.diags_array(1.0 / np.asarray(near.sum(axis=1))) @ near)
@@ -266,8 +266,8 @@ def spectral_rows(near: Csr, n_vectors: int) -> NDArray[np.float32]:
     values, vectors = linalg.eigh(
         (scaled.T @ scaled).toarray(), subset_by_index=[first, n_landmarks - 1]
     )
-    # In increasing order; the last belongs to the constant vector.
-    good = values[:-1] > _LEAST_EIGENVALUE
+    # Eigenvalues increase; the last belongs to the constant vector.
+    good = values[:-1] > _MIN_EIGENVALUE
     left = scaled @ (vectors[:, :-1][:, good] / np.sqrt(values[:-1][good]))
     lengths = np.linalg.norm(left, axis=1, keepdims=True)
     return np.asarray(left / np.where(lengths > 0, lengths, 1.0), dtype=np.float32)

@@ -12,7 +12,7 @@ from defrag._progress import progress_bar
 from defrag.agglomeration._budget import random_buckets
 from defrag.agglomeration._clustering import GROUP_RULES, VECTOR_RULES
 from defrag.agglomeration.rivals._assignment import StableMatching, improve
-from defrag.agglomeration.rivals._base import Found, VectorRival
+from defrag.agglomeration.rivals._base import FoundGroups, VectorRival
 from defrag.agglomeration.rivals._centres import start_clusters, sum_clusters
 from defrag.trees.vectors import scale_vectors
 
@@ -23,19 +23,19 @@ if TYPE_CHECKING:
 
 __all__ = ["SCBC"]
 
-# Number of groups that a feature proposes to at a time.
-_WISHES = 32
+# Number of groups that a feature proposes to before the matching is updated.
+_PROPOSALS = 32
 # Similarities are float32; smaller gains are rounding errors.
-_LEAST_GAIN = 1e-6
+_MIN_GAIN = 1e-6
 
 
 class SCBC(VectorRival):
     """Cluster a sample by spherical k-means, assign all features, and refine the groups.
 
     Every group has at least ``balance`` times the mean number of features: features and
-    groups are matched as in a stable marriage, and the other features are assigned to the most
-    similar group. Features then move, are exchanged or rotate between groups as long as all of
-    them gain and no group becomes too small.
+    groups are matched by stable matching, and the other features are assigned to the most
+    similar group. Features then move, are exchanged or rotate between groups as long as each of
+    them gains and no group becomes too small.
 
     Parameters
     ----------
@@ -169,7 +169,7 @@ class SCBC(VectorRival):
         energy: NDArray[np.float64],  # noqa: ARG002 - the signature of Rival
         n_clusters: int,
         seed: int,
-    ) -> Found:
+    ) -> FoundGroups:
         threads = _native.n_threads(self.n_jobs)
         seen, items = self._unit_vectors(X, Y)
         with progress_bar("clustering features", enabled=self.verbose > 0) as progress:
@@ -184,13 +184,13 @@ class SCBC(VectorRival):
             )
         first = directions(items, cluster, n_clusters, threads)
         labels = random_buckets(np.arange(X.shape[1], dtype=np.int32), n_clusters, seed)
-        least = int(self.balance * len(seen) / n_clusters)
-        places = populate(items, first, least, labels[seen], threads)
-        labels[seen], rounds = self._refine(items, places, n_clusters, least, threads)
-        return Found(labels, max(1, rounds))
+        min_size = int(self.balance * len(seen) / n_clusters)
+        places = populate(items, first, min_size, labels[seen], threads)
+        labels[seen], rounds = self._refine(items, places, n_clusters, min_size, threads)
+        return FoundGroups(labels, max(1, rounds))
 
     def _refine(
-        self, items: Csr, labels: Ids, n_clusters: int, least: int, threads: int
+        self, items: Csr, labels: Ids, n_clusters: int, min_size: int, threads: int
     ) -> tuple[Ids, int]:
         """Move features until few of them move; set ``objective_``."""
         rounds, settled = 0, False
@@ -201,11 +201,11 @@ class SCBC(VectorRival):
             if settled or rounds == self.max_iter:
                 return labels, rounds
             wanted, gain = labels.copy(), np.zeros(len(labels))
-            some = np.diff(found.indptr) > 0
-            wanted[some] = found.columns
-            gain[some] = found.scores.astype(np.float64) - found.own[some]
-            gain[gain < _LEAST_GAIN] = 0.0
-            labels, n_moved = improve(labels, wanted, gain, n_clusters, least)
+            has_match = np.diff(found.indptr) > 0
+            wanted[has_match] = found.columns
+            gain[has_match] = found.scores.astype(np.float64) - found.own[has_match]
+            gain[gain < _MIN_GAIN] = 0.0
+            labels, n_moved = improve(labels, wanted, gain, n_clusters, min_size)
             rounds += 1
             settled = n_moved <= self.tol * len(labels)
 
@@ -216,7 +216,7 @@ def directions(items: Csr, labels: Ids, n_clusters: int, n_threads: int) -> Csr:
     return scale_vectors(sums, split="kmeans", threshold=0.0, n_threads=n_threads)
 
 
-def populate(items: Csr, centres: Csr, least: int, otherwise: Ids, n_threads: int) -> Ids:
+def populate(items: Csr, centres: Csr, min_size: int, fallback: Ids, n_threads: int) -> Ids:
     """Return groups with a minimum number of features, the others in the most similar group.
 
     Parameters
@@ -225,26 +225,26 @@ def populate(items: Csr, centres: Csr, least: int, otherwise: Ids, n_threads: in
         Unit vectors of the features.
     centres : csr_array, shape (n_clusters, n_coords)
         Unit vectors of the groups.
-    least : int
+    min_size : int
         Minimum number of features in a group.
-    otherwise : ndarray of int32
+    fallback : ndarray of int32
         The groups of features that are similar to no group.
     n_threads : int
         Number of threads.
     """
-    matching = StableMatching(items.shape[0], centres.shape[0], least)
+    matching = StableMatching(items.shape[0], centres.shape[0], min_size)
     features = np.arange(items.shape[0], dtype=np.int32)
     short = np.arange(centres.shape[0], dtype=np.int32)
-    wishes = _best_groups(items, centres, _WISHES, n_threads)
-    favourite = np.where(np.diff(wishes.indptr) > 0, -1, otherwise)
-    some = favourite < 0
-    favourite[some] = wishes.columns[wishes.indptr[:-1][some]]
-    while len(short) and len(wishes.columns) and least:
-        matching.propose(features, wishes, short)
-        # Features that were rejected by all groups of their list try the groups with free seats.
+    preferences = _best_groups(items, centres, _PROPOSALS, n_threads)
+    favourite = np.where(np.diff(preferences.indptr) > 0, -1, fallback)
+    has_match = favourite < 0
+    favourite[has_match] = preferences.columns[preferences.indptr[:-1][has_match]]
+    while len(short) and len(preferences.columns) and min_size:
+        matching.propose(features, preferences, short)
+        # Features that all groups of their list rejected propose to groups with free seats.
         short = matching.short_groups()
         features = np.flatnonzero(matching.group < 0).astype(np.int32)
-        wishes = _best_groups(items[features], centres[short], _WISHES, n_threads)
+        preferences = _best_groups(items[features], centres[short], _PROPOSALS, n_threads)
     matching.fill()
     return np.where(matching.group >= 0, matching.group, favourite).astype(np.int32)
 
