@@ -99,7 +99,7 @@ def test_classes_that_are_strings_are_names_too():
     model = LabelTree(random_state=0).fit(np.eye(4), ["x", "y", "x", "y"])
     assert model.predict_topk(np.eye(4), k=1, names=True)[0].ravel().tolist() == list("xyxy")
     model = LabelTree(random_state=0).fit(np.eye(4), [0, 1, 0, 1])
-    with pytest.raises(ValueError, match="has no names of labels"):
+    with pytest.raises(ValueError, match="has no label names"):
         model.predict_topk(np.eye(4), names=True)
     model.label_names_ = ["zero", "one"]
     assert model.predict_topk(np.eye(4), k=1, names=True)[0][1, 0] == "one"

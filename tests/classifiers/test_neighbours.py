@@ -11,7 +11,7 @@ from scipy import sparse
 
 from defrag import SLEEC, Agglomerated, AnnexML, Hybrid, load
 from defrag.classifiers._base import unit_rows
-from defrag.classifiers.embeddings._base import restrict, route, settle
+from defrag.classifiers.embeddings._base import assign_points, route, select_columns
 from defrag.classifiers.embeddings._hnsw import HnswIndex
 from defrag.classifiers.embeddings._labels import label_neighbours
 from defrag.classifiers.embeddings.annexml import (
@@ -101,20 +101,20 @@ def test_points_go_to_the_nearest_centre_and_small_clusters_go():
     scores = X.toarray() @ router.toarray()
     np.testing.assert_array_equal(home, scores.argmax(axis=1))
     least = int(np.sort(np.bincount(home, minlength=6))[2])
-    kept, members = settle(X, router, least=least, n_threads=1)
+    kept, members = assign_points(X, router, min_size=least, n_threads=1)
     assert 1 <= kept.shape[1] == len(members) < 6
     np.testing.assert_array_equal(np.sort(np.concatenate(members)), np.arange(100))
     for c, points in enumerate(members):
         assert len(points) >= least
         np.testing.assert_array_equal(route(X[points], kept, n_threads=1), c)
-    alone, members = settle(X, router, least=1000, n_threads=1)
+    alone, members = assign_points(X, router, min_size=1000, n_threads=1)
     assert alone.shape[1] == len(members) == 1
 
 
 def test_restricted_columns():
     X = unit_items(1, n=30, n_coords=12)
     features = np.int32([1, 4, 5, 11])
-    np.testing.assert_array_equal(restrict(X, features).toarray(), X.toarray()[:, features])
+    np.testing.assert_array_equal(select_columns(X, features).toarray(), X.toarray()[:, features])
 
 
 @pytest.mark.parametrize("votes", ["rank", "count"])

@@ -136,7 +136,7 @@ def test_a_bad_threshold_is_refused(model, data):
     with pytest.raises(ValueError, match=r"threshold must be a finite number in \[0.0, 1.0\]"):
         model.predict(data[0], threshold=2)
     classes = LabelTree(random_state=0).fit(data[0], ["a", "b"] * 120)
-    with pytest.raises(ValueError, match=r"threshold is not for classes, got 0.3"):
+    with pytest.raises(ValueError, match=r"threshold cannot be used with classes, got 0.3"):
         classes.predict(data[0], threshold=0.3)
 
 

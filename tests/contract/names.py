@@ -82,7 +82,7 @@ def refuses_what_are_no_names(subject, tmp_path):  # noqa: ARG001 - no file
         with pytest.raises(ValueError, match=message) as error:
             subject.new().fit(X, Y)
         assert "\n" not in str(error.value)
-    with pytest.raises(ValueError, match="has no names of labels: fit it with lists of names"):
+    with pytest.raises(ValueError, match="has no label names: fit it with lists of names"):
         subject.fitted().predict_topk(small_data()[0], names=True)
 
 

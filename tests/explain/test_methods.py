@@ -190,7 +190,7 @@ def test_a_label_outside_of_the_cluster_is_noted():
     other = next(label for label in range(20) if label not in labels)
     one = model.explain(ROW, label=other)
     assert one.notes == (
-        "not a label of the point's cluster, so not predicted: the score is the base's",
+        "not a label of the point's cluster, so not predicted: the score is that of the base",
     )
     assert one.score == pytest.approx(model.base_.explain(ROW, label=other).score)
 

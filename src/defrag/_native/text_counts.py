@@ -97,7 +97,7 @@ def choose_terms(
     max_features : int or None
         The most terms.
     n_threads : int
-        Threads.
+        Number of threads.
     """
     least, most = characters
     return Terms(

@@ -1,4 +1,4 @@
-"""Base class of classifiers: validation, prediction, 1-D classes."""
+"""Base class of classifiers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from defrag._validation import Names, check_features, check_labels, check_seed
 from defrag._validation._input_errors import look_swapped
 from defrag.classifiers._calibrated import Calibrated
 from defrag.classifiers._cost import LANES, Cost
-from defrag.classifiers._data_warnings import check_names, warn_of, warn_of_data
+from defrag.classifiers._data_warnings import check_names, warn_about_data, warn_data
 from defrag.classifiers._explain import Explainable
 from defrag.classifiers._following import following, match_labels, previous_model
 from defrag.classifiers._label_names import label_names, labels_of_model, names_by_score
@@ -40,11 +40,11 @@ if TYPE_CHECKING:
 
 __all__ = ["WEIGHTS_RULE", "Classifier", "labels_with_points", "unit_rows"]
 
-# Rows in memory at a time while a matrix of scores is computed.
+# Number of points that are ranked at a time when a matrix of scores is computed.
 _ROWS_AT_A_TIME = 20_000
 _MAPPED_ROWS_AT_A_TIME = 4096
-# A label is predicted if its score, between 0 and 1, is above this.
-_PREDICTED = 0.5
+# A label is predicted if its score is above this.
+_DEFAULT_THRESHOLD = 0.5
 _K_RULE = Int(1)
 WEIGHTS_RULE = Choice(("float32", "float16", "int8"))
 """Types of weights in a model file."""
@@ -55,8 +55,8 @@ _THRESHOLD_RULE = Float(0.0, 1.0, none=True)
 def unit_rows(X: Csr, n_threads: int) -> Csr:
     """Return L2-normalised rows; empty rows stay empty.
 
-    Those of a matrix that is mapped from a file share its indices and have their values in a
-    temporary file, so that training data may be larger than memory.
+    If X is mapped from a file, the result shares its indices and keeps its values in a temporary
+    file, so that training data may be larger than memory.
     """
     if not is_mapped(X.data):
         return _native.scale_rows(X, n_threads=n_threads)
@@ -68,7 +68,7 @@ def unit_rows(X: Csr, n_threads: int) -> Csr:
 
 
 def labels_with_points(Y: Csr) -> Ids:
-    """Return the labels with points; the others are not in trees and are never predicted."""
+    """Return the labels with at least one point; the others are never predicted."""
     return np.flatnonzero(np.bincount(Y.indices, minlength=Y.shape[1])).astype(np.int32)
 
 
@@ -83,10 +83,10 @@ class Classifier(ClassifierMixin, Calibrated, Explainable):
     """
 
     labels_per_member: ClassVar[int] = 50
-    """Labels that each member of an ensemble contributes to the average."""
+    """Number of labels that each member of an ensemble contributes to the average."""
 
     member_noun: ClassVar[str] = "member"
-    """What progress bars call a member."""
+    """Name of a member in progress bars."""
 
     seconds_per_step: ClassVar[float] = 1e-8
     """Seconds per step of :meth:`training_cost` on one thread."""
@@ -109,7 +109,7 @@ class Classifier(ClassifierMixin, Calibrated, Explainable):
         k : int
             Number of labels, at most ``n_labels_``.
         exhaustive : bool
-            Whether all labels are scored instead of the result of a search.
+            Whether to score all labels instead of searching.
 
         Returns
         -------
@@ -121,18 +121,18 @@ class Classifier(ClassifierMixin, Calibrated, Explainable):
 
     @property
     def ranks_kernel_rows(self) -> bool:
-        """Whether :meth:`rank` takes the rows of a kernel as they are, besides matrices."""
+        """Whether :meth:`rank` accepts ``KernelRows`` in addition to matrices."""
         return False
 
     def restricted(self, labels: Ids) -> Ranker:
-        """Return what ranks some labels only, as this classifier does.
+        """Return a ranker of some labels with the scores of this classifier.
 
-        Unless a method overrides it, all labels are ranked and the others dropped.
+        By default, all labels are ranked and the others are dropped.
 
         Parameters
         ----------
         labels : ndarray of int32
-            Rising label ids.
+            Label ids in increasing order.
         """
         return FilteredRanker(self, labels)
 
@@ -183,7 +183,7 @@ class Classifier(ClassifierMixin, Calibrated, Explainable):
             become ``classes_``.
         shape : classifier or path, optional
             A model that was trained on similar data, or its file, whose label trees are kept:
-            labels stay where they are in the trees, new ones join the leaf with the most
+            labels keep their places in the trees, new labels join the leaf with the most
             similar labels, and all weights are learnt from X and Y. Half as many predictions
             change as with new trees. Labels are matched by id, or by name if Y has names.
         **unsupported : dict
@@ -210,8 +210,7 @@ class Classifier(ClassifierMixin, Calibrated, Explainable):
             if look_swapped(X, Y):
                 raise ValueError(f"{error}: are X and Y swapped?") from None
             raise
-        warn_of_data(X, labels)
-        # scikit-learn requires dense predictions for dense labels.
+        warn_about_data(X, labels)
         if shape is None:
             self._learn(X, labels.matrix)
         else:
@@ -219,6 +218,7 @@ class Classifier(ClassifierMixin, Calibrated, Explainable):
             known = previous.class_names_, previous.n_labels_
             with following(previous, match_labels(*known, labels.classes, labels.matrix.shape[1])):
                 self._learn(X, labels.matrix)
+        # scikit-learn requires dense predictions for dense labels.
         self.set_labels(labels.matrix.shape[1], labels.classes, dense_answers=labels.dense,
                         multilabel=labels.multilabel)  # fmt: skip
         return self
@@ -298,7 +298,7 @@ class Classifier(ClassifierMixin, Calibrated, Explainable):
         check_is_fitted(self)
         if not WEIGHTS_RULE.accepts(weights):
             raise ValueError(f"weights must be {WEIGHTS_RULE.describe()}, got {weights!r}")
-        named = copy(self)  # the given names are stored in the file, not in this model
+        named = copy(self)  # given names are stored in the file only, not in this model
         for name, given, own, length in (
             ("label_names", label_names, self.label_names_, self.n_labels_),
             ("vocabulary", vocabulary, self.vocabulary_, self.n_features_in_),
@@ -323,9 +323,9 @@ class Classifier(ClassifierMixin, Calibrated, Explainable):
             Number of labels; at most ``n_labels_`` are returned.
         empty : {"bias", "nothing"}, default="bias"
             Points without features, such as texts of unknown words, get the labels with the
-            largest biases and a :class:`defrag.exceptions.DataWarning`, or no labels.
+            largest biases, with a :class:`defrag.exceptions.DataWarning`, or no labels.
         names : bool, default=False
-            Whether to return the names of labels instead of their ids.
+            Whether to return label names instead of label ids.
 
         Returns
         -------
@@ -335,7 +335,7 @@ class Classifier(ClassifierMixin, Calibrated, Explainable):
         scores : ndarray of float32, of the same shape
             Their scores between 0 and 1, padded with 0.
         """
-        if not hasattr(self, "n_labels_"):  # the general check is slow for a single row
+        if not hasattr(self, "n_labels_"):  # check_is_fitted is slow for a single row
             check_is_fitted(self)
         if not _K_RULE.accepts(k):
             raise ValueError(f"k must be {_K_RULE.describe()}, got {k!r}")
@@ -345,14 +345,14 @@ class Classifier(ClassifierMixin, Calibrated, Explainable):
         X = check_features(self, X, reset=False)
         labels, scores = self.rank(X, min(int(k), self.n_labels_), exhaustive=False)
         without = X.indptr[1:] == X.indptr[:-1]
-        if np.count_nonzero(without):  # for a single row faster than any()
+        if np.count_nonzero(without):  # faster than any() for a single row
             if empty == "nothing":
                 none = without[:, None]
                 labels, scores = np.where(none, -1, labels), np.where(none, 0, scores)
             else:
-                warn_of(
+                warn_data(
                     f"{np.count_nonzero(without):,} of {len(without):,} points have no features: "
-                    "their labels are those of the biases (empty='nothing' gives none)"
+                    "they get the labels with the largest biases (empty='nothing' returns none)"
                 )
         return (labels if known is None else known[labels]), scores
 
@@ -385,7 +385,7 @@ class Classifier(ClassifierMixin, Calibrated, Explainable):
             return scores
         dense = scores.toarray()
         if self.multilabel_:
-            return dense - np.float32(_PREDICTED)
+            return dense - np.float32(_DEFAULT_THRESHOLD)
         return dense[:, 1] - dense[:, 0] if self.n_labels_ == 2 else dense
 
     @on_snapshot
@@ -397,8 +397,8 @@ class Classifier(ClassifierMixin, Calibrated, Explainable):
         X : sparse or dense matrix, shape (n_points, n_features)
             The points.
         threshold : float in [0, 1], default=0.5
-            A label is predicted if its score is above this. Not allowed with classes, of which
-            the best one is predicted.
+            A label is predicted if its score is above this. Not allowed after ``fit`` with
+            classes: the best class is predicted.
 
         Returns
         -------
@@ -412,13 +412,13 @@ class Classifier(ClassifierMixin, Calibrated, Explainable):
             rule = _THRESHOLD_RULE.describe()
             raise ValueError(f"threshold must be {rule}, got {threshold!r}")
         if not self.multilabel_ and threshold is not None:
-            raise ValueError(f"threshold is not for classes, got {threshold!r}")
+            raise ValueError(f"threshold cannot be used with classes, got {threshold!r}")
         X = check_features(self, X, reset=False)
         if not self.multilabel_:
             # Not exhaustive: scoring every class of a large tree would take minutes.
             labels, _ = self.rank(X, 1, exhaustive=False)
             return self.classes_[np.maximum(labels[:, 0], 0)]
-        above = _PREDICTED if threshold is None else float(threshold)
+        above = _DEFAULT_THRESHOLD if threshold is None else float(threshold)
         scores = self.score_matrix(X, None, above=above)
         if self.class_names_ is not None:
             return names_by_score(scores, self.class_names_)
@@ -449,14 +449,15 @@ class Classifier(ClassifierMixin, Calibrated, Explainable):
             return float(super().score(X, y, sample_weight))
         best = self.predict_topk(X, k=1)[0][:, 0]
         truth = labels_of_model(self, check_labels(y, n_rows=len(best), names=True))
-        # Labels that are not in y, and absent labels, are wrong.
+        # Labels that are not in y, and padding, are wrong.
         known = np.flatnonzero((best >= 0) & (best < truth.shape[1]))
         hits = np.zeros(len(best))
-        if len(known):  # scipy returns no array for no entries
+        if len(known):  # for no entries, scipy does not return an array
             hits[known] = np.asarray(truth[known, best[known]]).ravel() > 0
         return float(np.average(hits, weights=sample_weight))
 
     def score_matrix(self, X: Csr, k: int | None, *, above: float = -1.0) -> Csr:
+        """Return the scores above a threshold of the best k labels, or of all that are found."""
         k = self.n_labels_ if k is None else min(k, self.n_labels_)
         k = min(k, self.max_ranked()) if not self.dense_answers_ else k
         parts = []

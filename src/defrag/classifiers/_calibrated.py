@@ -1,4 +1,4 @@
-"""Probabilities of labels, for every classifier."""
+"""Calibrated probabilities, for all classifiers."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _is_calibrated(model: Calibrated) -> bool:
 
 
 class Calibrated(Estimator):
-    """What classifiers have for turning scores into probabilities."""
+    """Mixin of classifiers that turns scores into probabilities."""
 
     n_labels_: int
     multilabel_: bool
@@ -55,26 +55,26 @@ class Calibrated(Estimator):
         """Return the scores of the labels that a search finds for canonical points."""
 
     def calibrate(self, X: MatrixLike, Y: LabelsLike, *, k: int = 50) -> Self:
-        """Learn how probable labels are by their scores, so that ``predict_proba`` can be used.
+        """Fit the map from scores to probabilities that ``predict_proba`` uses.
 
-        Isotonic regression of whether a label is true on its score, over the best k labels
-        of each point; one function for all labels. It is part of the saved model, and
-        ``fit`` discards it.
+        The map is an isotonic regression, over the best k labels of each point, of whether a
+        label is true on its score. All labels share one map. It is part of the saved model,
+        and ``fit`` discards it.
 
         Parameters
         ----------
         X : sparse or dense matrix, shape (n_points, n_features)
-            Points that the classifier was not trained on: on training points it would be
-            too sure of itself.
+            Points that the classifier was not trained on: on training points the
+            probabilities would be too high.
         Y : labels
-            Their true labels, in any form that ``fit`` takes.
+            Their true labels, in any form that ``fit`` accepts.
         k : int, default=50
             Number of labels per point to learn from.
 
         Returns
         -------
         self : classifier
-            The classifier, whose rankings are what they were.
+            The classifier; its rankings do not change.
         """
         labels, scores = self.predict_topk(X, k)
         truth = labels_of_model(self, check_labels(Y, n_rows=len(labels), names=True))
@@ -86,7 +86,7 @@ class Calibrated(Estimator):
     @available_if(_is_calibrated)  # type: ignore[untyped-decorator] # of scikit-learn
     @on_snapshot
     def predict_proba(self, X: MatrixLike) -> Any:
-        """Return the probability of labels; only after :meth:`calibrate`.
+        """Return probabilities of labels; requires :meth:`calibrate`.
 
         Parameters
         ----------
@@ -96,9 +96,9 @@ class Calibrated(Estimator):
         Returns
         -------
         probabilities : csr_array, shape (n_points, n_labels)
-            The probability that each label that the search finds is true; a label that is
-            not stored has none. After ``fit`` with a dense Y a dense array; for classes, the
-            probabilities of a point are divided by their sum.
+            The probability that a label is true, for the labels that the search finds. After
+            ``fit`` with a dense Y, a dense array; for classes, the probabilities of a point
+            are divided by their sum.
         """
         check_is_fitted(self)
         X = check_features(self, X, reset=False)

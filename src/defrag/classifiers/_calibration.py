@@ -1,4 +1,4 @@
-"""Scores turned into probabilities by isotonic regression on held-out points."""
+"""Calibration of scores by isotonic regression on held-out points."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ __all__ = ["Calibration"]
 
 @dataclass(frozen=True)
 class Calibration:
-    """A rising, piecewise linear function from scores to probabilities.
+    """An increasing, piecewise linear function from scores to probabilities.
 
     Attributes
     ----------
     scores : ndarray of float64, shape (n_knots,)
         Scores in increasing order.
     probabilities : ndarray of float64, shape (n_knots,)
-        The probability that a label with such a score is true; constant beyond the ends.
+        The probability that a label with that score is true; constant beyond the ends.
     """
 
     scores: NDArray[np.float64]
@@ -38,7 +38,7 @@ class Calibration:
         Parameters
         ----------
         labels, scores : ndarray, shape (n_points, k)
-            As :meth:`Classifier.rank` returns them.
+            The result of :meth:`Classifier.rank`.
         Y : csr_array, shape (n_points, n_labels)
             The true labels.
         """
@@ -53,5 +53,5 @@ class Calibration:
         return cls(np.asarray(knots, np.float64), np.asarray(values, np.float64))
 
     def __call__(self, scores: Floats) -> Floats:
-        """Return the probabilities of scores."""
+        """Return the probabilities for scores."""
         return np.interp(scores, self.scores, self.probabilities).astype(np.float32)

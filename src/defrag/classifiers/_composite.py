@@ -20,7 +20,7 @@ __all__ = ["Composite", "Wrapping", "check_part"]
 def check_part(owner: Estimator, name: str, part: Any, kind: type[Any]) -> None:
     """Raise ValueError unless a part of a composite has the required type."""
     if not isinstance(part, kind):
-        raise ValueError(  # noqa: TRY004 - scikit-learn's contract wants a ValueError
+        raise ValueError(  # noqa: TRY004 - scikit-learn requires a ValueError
             f"{name} of {type(owner).__name__} must be a {kind.__name__}, got {part!r}"
         )
 
@@ -38,7 +38,7 @@ class Composite(Classifier):
 
     @abstractmethod
     def default_base(self) -> Classifier:
-        """Return the base that None stands for."""
+        """Return the base that is used if ``base`` is None."""
 
     def unfitted_base(self) -> Classifier:
         """Return the given or the default base.
@@ -46,7 +46,7 @@ class Composite(Classifier):
         Raises
         ------
         ValueError
-            If it is no classifier of this library.
+            If it is not a classifier of this library.
         """
         base = self.default_base() if self.base is None else self.base
         check_part(self, "base", base, Classifier)
@@ -73,10 +73,10 @@ class Composite(Classifier):
 
 
 class Wrapping(Composite):
-    """Base class of composites that train their base once, on the points as they are.
+    """Base class of composites that train their base once, on unchanged points.
 
-    What such a model learns besides its base is learnt from the data alone, before the base is
-    trained, or afterwards with the trained base, so that the base can be trained elsewhere.
+    Everything else is learnt either from the data alone, before the base is trained, or
+    afterwards with the trained base. The base can therefore be trained in another process.
     """
 
     needs_points: ClassVar[bool] = False
@@ -87,12 +87,12 @@ class Wrapping(Composite):
         return True
 
     def learn_first(self, X: Csr, Y: Csr, seed: int) -> Arrays:  # noqa: ARG002 - of subclasses
-        """Return what is learnt from the data without the base."""
+        """Return the arrays that are learnt from the data without the base."""
         return {}
 
     @abstractmethod
     def learn_last(self, data: tuple[Csr, Csr] | None, seed: int, learnt: Arrays) -> None:
-        """Set the fitted attributes, given ``base_`` and what :meth:`learn_first` returned.
+        """Set the fitted attributes, given ``base_`` and the result of :meth:`learn_first`.
 
         Parameters
         ----------
@@ -101,7 +101,7 @@ class Wrapping(Composite):
         seed : int
             Seed of the training.
         learnt : dict of arrays
-            What :meth:`learn_first` returned.
+            The result of :meth:`learn_first`.
         """
 
     def _train(self, X: Csr, Y: Csr, seed: int) -> None:

@@ -1,4 +1,4 @@
-"""Warnings about data that a classifier can be trained on, but hardly was meant to be."""
+"""Warnings about data that are valid but probably not what the user intended."""
 
 from __future__ import annotations
 
@@ -16,35 +16,36 @@ if TYPE_CHECKING:
     from defrag._validation import Labels
     from defrag.typing import Csr
 
-__all__ = ["check_names", "warn_of", "warn_of_data"]
+__all__ = ["check_names", "warn_about_data", "warn_data"]
 
 
-def warn_of(message: str) -> None:
-    # Attributed to the caller of the public method, which is wrapped once.
+def warn_data(message: str) -> None:
+    """Warn the caller of a public method about its data."""
+    # Four levels: this function, its caller, the wrapper of the public method, the user's code.
     warnings.warn(message, DataWarning, stacklevel=4)
 
 
-def warn_of_data(X: Csr, labels: Labels) -> None:
+def warn_about_data(X: Csr, labels: Labels) -> None:
     """Warn about data without features or with a single label."""
     if X.nnz == 0:
-        warn_of("X has no features: all points get the same labels")
+        warn_data("X has no features: all points get the same labels")
     n_labels = np.count_nonzero(np.bincount(labels.matrix.indices, minlength=1))
     if n_labels == 1:
         noun = "label" if labels.multilabel else "class"
-        warn_of(f"Y has a single {noun}")
+        warn_data(f"Y has a single {noun}")
 
 
 def check_names(what: str, names: Sequence[str], length: int) -> None:
+    """Raise ValueError unless names are ``length`` strings; warn if they are not distinct."""
     if isinstance(names, str) or len(names) != length:
         got = repr(names) if isinstance(names, str) else len(names)
         raise ValueError(f"{what} must be {length} strings, got {got}")
     for name in names:
         if not isinstance(name, str):
-            raise ValueError(  # noqa: TRY004 - as every other bad value
+            raise ValueError(  # noqa: TRY004 - as for all invalid values
                 f"{what} must be strings, got {name!r}"
             )
     if len(set(names)) < length:
         twice = next(name for name, count in Counter(names).items() if count > 1)
-        # Shown at the caller of save.
         message = f"{what} has {twice!r} more than once"
-        warnings.warn(message, DataWarning, stacklevel=3)
+        warnings.warn(message, DataWarning, stacklevel=3)  # the caller of save

@@ -1,4 +1,4 @@
-"""Training as independent units, which threads, processes or machines can share."""
+"""Training divided into independent units, for threads, processes or machines."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["Arrays", "Divisible", "Division", "Piece"]
 
 Arrays: TypeAlias = "dict[str, NDArray[Any]]"
-"""Named arrays, which a file can store."""
+"""Named arrays, which can be stored in a file."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Division:
     Attributes
     ----------
     outline : dict of arrays
-        What all units share and none of them can compute alone, such as the shapes of trees.
+        Arrays that all units share and that no unit can compute alone, such as tree shapes.
     costs : ndarray of float64, shape (n_units,)
         Expected costs of the units, relative to each other.
     """
@@ -52,13 +52,13 @@ class Piece:
 class Divisible(Classifier):
     """Base class of classifiers whose training consists of independent units.
 
-    A unit is a function of the data, the seed and the outline, so that units can be trained in
-    any order and in any process, and the result has the same bits.
+    A unit is a function of the data, the seed and the outline. Units can therefore be trained in
+    any order and in any process, and the result is bit-identical.
     """
 
     @abstractmethod
     def prepare(self, X: Csr, Y: Csr) -> Any:
-        """Return the data in the form that the units take."""
+        """Return the data in the form that :meth:`train_units` takes."""
 
     @abstractmethod
     def divide(self, data: Any, seed: int) -> Division:
@@ -71,7 +71,7 @@ class Divisible(Classifier):
         Parameters
         ----------
         data : object
-            What :meth:`prepare` returned.
+            The result of :meth:`prepare`.
         seed : int
             Seed of the training.
         outline : dict of arrays
@@ -87,7 +87,7 @@ class Divisible(Classifier):
 
     @abstractmethod
     def assemble(self, outline: Arrays, pieces: Sequence[Piece]) -> None:
-        """Set the fitted attributes from pieces that are in order and contain every unit once."""
+        """Set the fitted attributes from pieces that contain every unit once, in order."""
 
     def _train(self, X: Csr, Y: Csr, seed: int) -> None:
         data = self.prepare(X, Y)
@@ -100,7 +100,7 @@ class Divisible(Classifier):
     def fit_pieces(
         self, outline: Arrays, pieces: Sequence[Piece], *, n_features: int, n_labels: int
     ) -> Self:
-        """Set what ``fit_canonical`` sets, from pieces that were trained elsewhere.
+        """Set the attributes that ``fit_canonical`` sets, from pieces trained elsewhere.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""Explanations of scores, for every classifier."""
+"""Explanations of scores, for all classifiers."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 __all__ = ["Explainable", "check_count", "explain_point", "features_of_label"]
 
 _COUNT_RULE = Int(1)
-# Labels that a search is asked for where the number does not matter.
-_K = 5
+# Number of labels to search for if the caller does not choose it.
+_DEFAULT_K = 5
 
 
 class Explainable(Estimator):
-    """What classifiers have for explaining scores.
+    """Mixin of classifiers that explains scores.
 
-    A method whose scores can be decomposed overrides :meth:`explainer`.
+    A classifier whose scores can be decomposed overrides :meth:`explainer`.
     """
 
     n_labels_: int
@@ -49,21 +49,21 @@ class Explainable(Estimator):
 
     @abstractmethod
     def restricted(self, labels: Ids) -> Ranker:
-        """Return what ranks some labels only."""
+        """Return a ranker of some labels."""
 
     def explainer(self, row: Csr | None, labels: Ids, k: int) -> Explainer:  # noqa: ARG002 - for searches
-        """Return the scores of some labels in a form that can be taken apart.
+        """Return an explainer of the scores of some labels.
 
-        Unless a method overrides it, contributions are found by leaving features out.
+        By default, contributions are found by leaving features out.
 
         Parameters
         ----------
         row : csr_array, shape (1, n_features), optional
-            The row whose search is held fixed; None scores all labels in all members.
+            The row whose search result is held fixed; None scores all labels in all members.
         labels : ndarray of int32
             The labels.
         k : int
-            The number of labels that the search is asked for.
+            Number of labels to search for.
         """
         return RankedExplainer(self, labels)
 
@@ -88,13 +88,13 @@ class Explainable(Estimator):
         Returns
         -------
         explanation : Explanation, or Explanations if k is given
-            What each feature contributes to the score, which is that of ``predict_topk``, and
-            the score without it.
+            The contribution of each feature to the score of ``predict_topk``, and the score
+            without the feature.
         """
         return snapshot(self)._explain(X, label, k)  # noqa: SLF001 - of the same class
 
     def _explain(self, X: MatrixLike, label: Any, k: int | None) -> Explanation | Explanations:
-        if not hasattr(self, "n_labels_"):  # the general check is slow for a single row
+        if not hasattr(self, "n_labels_"):  # check_is_fitted is slow for a single row
             check_is_fitted(self)
         row = self._check_row(X)
         number = None if label is None else self.find_label(label)
@@ -102,27 +102,27 @@ class Explainable(Estimator):
 
     @on_snapshot
     def label_features(self, label: Any, n: int = 50) -> LabelFeatures:
-        """Return what the model looks for: the features that alone score highest.
+        """Return the features that, each on its own, give a label the highest scores.
 
         Parameters
         ----------
         label : int, str or class
             The id or the name of a label, or a class.
         n : int, default=50
-            The number of features.
+            Number of features.
 
         Returns
         -------
         features : LabelFeatures
-            Features that raise the score of a point without features, and the score of a point
-            that has only this feature.
+            Features that raise the score above that of a point without features, and the score
+            of a point that has only this feature.
         """
         check_is_fitted(self)
         number = self.find_label(label)
         return features_of_label(self, (number, self._label(number)), self.vocabulary_, n)
 
     def find_label(self, label: Any) -> int:
-        """Return the id of a label that is given by its id, its name or its class.
+        """Return the id of a label, given its id, name or class.
 
         Raises
         ------
@@ -160,7 +160,7 @@ class Explainable(Estimator):
 
 
 class RankedExplainer(Explainer):
-    """The scores of some labels, taken from rankings.
+    """Explainer of some labels whose scores are read from rankings.
 
     Parameters
     ----------
@@ -192,12 +192,12 @@ def explain_point(
     label_of: Callable[[int], Any],
     names: Sequence[str] | None,
 ) -> Explanation | Explanations:
-    """Explain a label, or the best ones, for a canonical row.
+    """Explain the score of a label, or those of the best labels, for a canonical row.
 
     Parameters
     ----------
     model : Explainable
-        The classifier, fitted.
+        The fitted classifier.
     row : csr_array, shape (1, n_features)
         The row.
     label : int, optional
@@ -205,11 +205,11 @@ def explain_point(
     k : int, optional
         Explain the best k labels.
     label_of : callable
-        Returns what a label is called by its id.
+        Maps the id of a label to its name, class or id.
     names : sequence of str, optional
-        The names of features.
+        Feature names.
     """
-    n_ranked = min(check_count("k", _K if k is None else k), model.n_labels_)
+    n_ranked = min(check_count("k", _DEFAULT_K if k is None else k), model.n_labels_)
     if label is not None and k is not None:
         raise ValueError(f"give label or k, got label={label_of(label)!r} and k={k!r}")
     if label is not None:
@@ -227,14 +227,14 @@ def explain_point(
 def features_of_label(
     model: Explainable, label: tuple[int, Any], names: Sequence[str] | None, n: int
 ) -> LabelFeatures:
-    """Return the best features of a label, given by its id and what it is called."""
-    most = check_count("n", n)
-    explainer = model.explainer(None, np.array([label[0]], dtype=np.int32), _K)
-    return rank_features(explainer, model.n_features_in_, label=label, names=names, n=most)
+    """Return the best features of a label, which is given as a pair of id and name."""
+    n = check_count("n", n)
+    explainer = model.explainer(None, np.array([label[0]], dtype=np.int32), _DEFAULT_K)
+    return rank_features(explainer, model.n_features_in_, label=label, names=names, n=n)
 
 
 def check_count(name: str, value: Any) -> int:
-    """Return a number of labels or of features; raise ValueError if it is none."""
+    """Return a count as an int; raise ValueError unless it is an int >= 1."""
     if not _COUNT_RULE.accepts(value):
         raise ValueError(f"{name} must be {_COUNT_RULE.describe()}, got {value!r}")
     return int(value)

@@ -1,4 +1,4 @@
-"""Training with the label trees of another model, however deep inside a composite they are."""
+"""Training with the label trees of a previous model, at any depth inside a composite."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Followed:
-    """A classifier whose trees are followed, and the new ids of its labels, -1 for none."""
+    """A previous classifier whose trees are kept, and the new ids of its labels or -1."""
 
     model: Any
     numbers: Ids
@@ -41,12 +41,12 @@ _followed: ContextVar[list[Followed] | None] = ContextVar("followed", default=No
 
 
 def previous_model(shape: Any, kind: type[Any]) -> Any:
-    """Return the model that ``shape`` is, or that its file contains.
+    """Return the model that is given as ``shape``, or that the file ``shape`` contains.
 
     Raises
     ------
     ValueError
-        If it is not a fitted model of a kind.
+        If it is not a fitted model of type ``kind``.
     """
     found = load_model(shape) if isinstance(shape, (str, os.PathLike)) else shape
     if not isinstance(found, kind) or not hasattr(found, "classes_"):
@@ -59,12 +59,12 @@ def previous_model(shape: Any, kind: type[Any]) -> Any:
 def match_labels(
     previous: NDArray[Any] | None, n_previous: int, own: NDArray[Any] | None, n_labels: int
 ) -> Ids:
-    """Return the new id of each label of another model, by name or by id; -1 for none.
+    """Return the new id of each label of a previous model, by name or by id, or -1.
 
     Raises
     ------
     ValueError
-        If the labels of one of the models have names, and those of the other one have not.
+        If only one of the models has label names.
     """
     if (previous is None) != (own is None):
         what = "ids" if previous is None else "names"
@@ -78,14 +78,14 @@ def match_labels(
 
 @contextmanager
 def following(model: Any, numbers: Ids) -> Iterator[None]:
-    """Let the label trees that are trained inside follow those of a model, one by one.
+    """Train label trees inside the ``with`` statement with the shapes of those of a model.
 
     Parameters
     ----------
     model : classifier
-        Fitted: label trees, or a composite over them.
+        Fitted label trees, or a fitted composite that contains them.
     numbers : ndarray of int32
-        The new id of each of its labels; -1 for one that is gone.
+        The new id of each of its labels, or -1.
 
     Raises
     ------
@@ -106,7 +106,7 @@ def following(model: Any, numbers: Ids) -> Iterator[None]:
 
 @contextmanager
 def following_nothing() -> Iterator[None]:
-    """Let label trees that are trained inside have their own shapes."""
+    """Train label trees inside the ``with`` statement with shapes of their own."""
     token = _followed.set(None)
     try:
         yield
@@ -115,12 +115,12 @@ def following_nothing() -> Iterator[None]:
 
 
 def take_followed(kind: type[Any], n_trees: int) -> Followed | None:
-    """Return the model whose shape the label trees that are trained next keep, or None.
+    """Return the previous model for the next label trees to be trained, or None.
 
     Raises
     ------
     ValueError
-        If it is of another kind, or has another number of trees.
+        If it has another type or another number of trees.
     """
     parts = _followed.get()
     if parts is None:
@@ -135,7 +135,7 @@ def take_followed(kind: type[Any], n_trees: int) -> Followed | None:
 
 
 def _label_trees(model: Any) -> Iterator[Any]:
-    """Yield the parts of a model that are label trees, in the order in which they are trained."""
+    """Yield the parts of a model that are label trees, in the order of their training."""
     if hasattr(model, "trees_"):
         yield model
         return

@@ -1,4 +1,4 @@
-"""Labels by name: names for ids, and labels of other data in the columns of a model."""
+"""Label names: names for ids, and labels of other data as columns of a model."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["label_names", "labels_of_model", "names_by_score"]
 
 
 class _Named(Protocol):
-    """What a fitted classifier knows about its labels."""
+    """The attributes of a fitted classifier that describe its labels."""
 
     multilabel_: bool
     class_names_: NDArray[Any] | None
@@ -41,8 +41,8 @@ def label_names(model: _Named) -> NamesByArray:
         return names
     if names is None or not all(isinstance(name, str) for name in names):
         raise ValueError(
-            f"this {type(model).__name__} has no names of labels: fit it with lists of names, or "
-            "set label_names_"
+            f"this {type(model).__name__} has no label names: fit it with lists of names, or set "
+            "label_names_"
         )
     return Names(np.array([*map(str, names), None], dtype=object)[:-1])
 
@@ -50,13 +50,13 @@ def label_names(model: _Named) -> NamesByArray:
 def labels_of_model(model: _Named, labels: Labels) -> Csr:
     """Return labels of other data with the columns of a model.
 
-    Names that the model does not know get columns after those, which it never predicts.
+    Names that are unknown to the model get additional columns, which it never predicts.
 
     Raises
     ------
     ValueError
-        If they are names or classes, but the labels of the model are ids; or classes that the
-        model does not know.
+        If they are names or classes, but the labels of the model are ids; or if a class is
+        unknown to the model.
     """
     if labels.classes is None:
         return labels.matrix
@@ -71,7 +71,7 @@ def labels_of_model(model: _Named, labels: Labels) -> Csr:
 
 
 def names_by_score(scores: Csr, names: NDArray[Any]) -> list[list[str]]:
-    """Return the names of the columns of each row, by decreasing value, then increasing name."""
+    """Return the names of the columns of each row, by decreasing score, then by column."""
     rows = np.repeat(np.arange(scores.shape[0]), np.diff(scores.indptr))
     order = np.lexsort((scores.indices, -scores.data, rows))
     found = names[scores.indices[order]].tolist()

@@ -1,4 +1,4 @@
-"""What ranks labels: a classifier, or a classifier restricted to some labels."""
+"""Rankers of labels: classifiers, and classifiers restricted to some labels."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SCORES_AT_A_TIME = 1 << 23
 
 
 class Ranker(Protocol):
-    """What ranks labels: a classifier, or one restricted to some labels."""
+    """Interface of classifiers, and of classifiers restricted to some labels."""
 
     def rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:
         """Return the best labels of each row; see :meth:`Classifier.rank`."""
@@ -26,12 +26,12 @@ class Ranker(Protocol):
 
 @dataclass(frozen=True)
 class FilteredRanker:
-    """Ranks all labels and keeps some of them."""
+    """A ranker that ranks all labels of a classifier and keeps some of them."""
 
     base: Classifier
     labels: Ids
 
-    def rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:  # noqa: ARG002 - always is
+    def rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:  # noqa: ARG002 - always exhaustive
         """Return the best labels of each row; see :meth:`Classifier.rank`."""
         kept_labels = np.full((X.shape[0], k), -1, dtype=np.int32)
         kept_scores = np.zeros((X.shape[0], k), dtype=np.float32)
@@ -43,7 +43,7 @@ class FilteredRanker:
             kept = np.isin(labels, self.labels)
             kept &= np.cumsum(kept, axis=1) <= k
             place = np.cumsum(kept, axis=1) - 1
-            at_row = np.nonzero(kept)[0]
-            kept_labels[first + at_row, place[kept]] = labels[kept]
-            kept_scores[first + at_row, place[kept]] = scores[kept]
+            row = np.nonzero(kept)[0]
+            kept_labels[first + row, place[kept]] = labels[kept]
+            kept_scores[first + row, place[kept]] = scores[kept]
         return kept_labels, kept_scores

@@ -1,4 +1,4 @@
-"""Base class of composites that change points before their base sees them."""
+"""Base class of composites whose base works on transformed points."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ __all__ = ["Reducing"]
 
 
 class Reducing(Composite):
-    """Base class of classifiers on points that another estimator has changed.
+    """Base class of classifiers on points that another estimator has transformed.
 
-    A model has one or several members, each a fitted reduction and a classifier.
+    A model has one or more members, each of which is a fitted reduction and a classifier.
     """
 
     @abstractmethod
@@ -32,7 +32,7 @@ class Reducing(Composite):
     def reduce(self, reduction: Any, X: Csr) -> Csr:
         """Return the points that the classifier of a member is trained on."""
 
-    def reduced_width(self, reduction: Any, n_features: int) -> int:  # noqa: ARG002 - of groups
+    def reduced_width(self, reduction: Any, n_features: int) -> int:  # noqa: ARG002 - of subclasses
         """Return the number of features of the reduced points."""
         return n_features
 

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Agglomerated"]
 
-# Seconds per non-zero for clustering and pooling.
-_SECONDS_PER_POOLED = 8e-8
+# For clustering and pooling.
+_SECONDS_PER_NON_ZERO = 8e-8
 
 
 class Agglomerated(Reducing):
@@ -100,7 +100,7 @@ class Agglomerated(Reducing):
     def unfitted_members(self, seed: int) -> list[Classifier]:
         """Return the members of the base, or the base itself."""
         base = self.unfitted_base()
-        base.check_parameters()  # n_members must be valid
+        base.check_parameters()  # n_members is derived from parameters
         n_members = base.n_members if self.per_member else 1
         return [
             (base.as_member() if n_members > 1 else clone(base)).set_params(
@@ -131,7 +131,7 @@ class Agglomerated(Reducing):
         self.members_ = members
 
     def default_base(self) -> Classifier:
-        """Return one tree."""
+        """Return a ``LabelTree`` with one tree."""
         return LabelTree()
 
     def rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:
@@ -148,7 +148,7 @@ class Agglomerated(Reducing):
         return _native.average_trees(answers, k=k, n_threads=threads)
 
     def explainer(self, row: Csr | None, labels: Ids, k: int) -> Explainer:
-        """Return the scores of labels, shared by the features of a group."""
+        """Return an explainer that divides contributions of groups among their features."""
         n_candidates = min(max(k, self.labels_per_member), self.n_labels_)
         n_ranked = k if len(self.members_) == 1 else n_candidates
         rows = None if row is None else [groups.pool(row) for groups, _ in self.members_]
@@ -174,14 +174,13 @@ class Agglomerated(Reducing):
         """Return the cost of the base and of a clustering per member."""
         base = self.unfitted_base()
         n_members = base.n_members if self.per_member else 1
-        pooling = Cost(n_members * X.nnz * _SECONDS_PER_POOLED, 0.0)
+        pooling = Cost(n_members * X.nnz * _SECONDS_PER_NON_ZERO, 0.0)
         return base.training_cost(X, Y) + pooling
 
     def fitted_parts(self) -> list[BaseEstimator]:
-        """Return the fitted parts."""
+        """Return the fitted clusterings and classifiers."""
         return [part for member in getattr(self, "members_", []) for part in member]
 
     def max_ranked(self) -> int:
         """Return the largest number of labels that :meth:`rank` can find for a point."""
-        reach = sum(model.max_ranked() for _, model in self.members_)
-        return min(self.n_labels_, reach)
+        return min(self.n_labels_, sum(model.max_ranked() for _, model in self.members_))

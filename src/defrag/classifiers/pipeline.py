@@ -20,9 +20,9 @@ def predict_topk(model: Any, X: Any, k: int = 5, **options: Any) -> tuple[Ids, F
     Parameters
     ----------
     model : classifier or Pipeline
-        Fitted; the last step of a pipeline is a classifier of this library.
+        A fitted classifier of this library, or a fitted pipeline whose last step is one.
     X : data
-        What the classifier or the first step of the pipeline takes.
+        Input of the classifier or of the first step of the pipeline.
     k : int, default=5
         Number of labels.
     **options : dict
@@ -31,7 +31,7 @@ def predict_topk(model: Any, X: Any, k: int = 5, **options: Any) -> tuple[Ids, F
     Returns
     -------
     labels, scores : ndarray
-        As from ``predict_topk`` of the classifier.
+        The result of ``predict_topk`` of the classifier.
     """
     if isinstance(model, Pipeline):
         for _, step in model.steps[:-1]:
@@ -63,7 +63,7 @@ class TopKPipeline(Pipeline):
         Parameters
         ----------
         X : data
-            What the first step takes, such as texts.
+            Input of the first step, such as texts.
         k : int, default=5
             Number of labels.
         **options : dict
@@ -72,7 +72,7 @@ class TopKPipeline(Pipeline):
         Returns
         -------
         labels, scores : ndarray
-            As from ``predict_topk`` of the last step.
+            The result of ``predict_topk`` of the last step.
         """
         return predict_topk(self, X, k, **options)
 
@@ -82,7 +82,7 @@ class TopKPipeline(Pipeline):
         Parameters
         ----------
         X : data
-            What the first step takes for one point: a text, or one row.
+            Input of the first step for one point: a text, or one row.
         label : int, str or class, optional
             The label; default: the best one.
         k : int, optional
@@ -91,8 +91,8 @@ class TopKPipeline(Pipeline):
         Returns
         -------
         explanation : Explanation, or Explanations if k is given
-            In terms of the features that the last step sees, by the names that the steps before
-            give them.
+            The contributions of the features of the last step, with the names that the
+            previous steps give them.
         """
         rows = [X] if isinstance(X, str) else X
         for _, step in self.steps[:-1]:
@@ -101,27 +101,27 @@ class TopKPipeline(Pipeline):
         return self._named_classifier().explain(rows, label, k=k)
 
     def label_features(self, label: Any, n: int = 50) -> LabelFeatures:
-        """Return what the model looks for: the features that alone score highest.
+        """Return the features that, each on its own, give a label the highest scores.
 
         Parameters
         ----------
         label : int, str or class
             The label.
         n : int, default=50
-            The number of features.
+            Number of features.
 
         Returns
         -------
         features : LabelFeatures
-            Features that the last step sees.
+            Features of the last step.
         """
         found: LabelFeatures = self._named_classifier().label_features(label, n)
         return found
 
     def _named_classifier(self) -> Any:
-        """Return the last step with the names that the steps before give its features."""
+        """Return the last step with the feature names that the previous steps give."""
         model = copy(self.steps[-1][1])
-        namers = [step for _, step in self.steps[:-1] if step not in (None, "passthrough")]
-        if namers and all(hasattr(step, "get_feature_names_out") for step in namers):
+        transformers = [step for _, step in self.steps[:-1] if step not in (None, "passthrough")]
+        if transformers and all(hasattr(step, "get_feature_names_out") for step in transformers):
             model.vocabulary_ = self[:-1].get_feature_names_out().tolist()
         return model

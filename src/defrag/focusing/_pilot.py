@@ -49,7 +49,7 @@ def feature_importance(rows: Csr, Y: Csr, *, seed: int, n_threads: int) -> Float
     seed : int
         Seed.
     n_threads : int
-        Threads.
+        Number of threads.
     """
     groups = deal_labels(Y, seed)
     n_labels = Y.shape[1]

@@ -50,7 +50,7 @@ class Focus(OneToOneFeatureMixin, TransformerMixin, Estimator):
     random_state : int, RandomState, Generator or None, default=None
         Seed; the same int gives the same result for any ``n_jobs``.
     n_jobs : int, optional
-        Threads, as in scikit-learn; -1 for all.
+        Number of threads, as in scikit-learn; -1 for all.
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ class Focus(OneToOneFeatureMixin, TransformerMixin, Estimator):
         The budget of "auto": the binary digits of the mean number of entries of a feature,
         minus 2, between 4 and 8.
     n_features_in_ : int
-        The number of features of X.
+        Number of features.
 
     See Also
     --------

@@ -38,9 +38,9 @@ class Focused(Reducing):
     focus : Focus, default=Focus()
         How points are reduced.
     random_state : int, RandomState, Generator or None, default=None
-        Seed; it replaces those of ``base`` and ``focus``.
+        Seed; overrides those of ``base`` and ``focus``.
     n_jobs : int, optional
-        Threads; it replaces those of ``base`` and ``focus``.
+        Number of threads; overrides those of ``base`` and ``focus``.
 
     Attributes
     ----------
@@ -49,11 +49,11 @@ class Focused(Reducing):
     focus_ : Focus
         The reduction, fitted.
     classes_ : ndarray
-        The classes, or the label ids.
+        Classes, or label ids.
     n_labels_ : int
-        The number of labels.
+        Number of labels.
     n_features_in_ : int
-        The number of features of X.
+        Number of features.
 
     See Also
     --------

@@ -47,7 +47,7 @@ class Imputed(Reducing):
     imputation_ : Fiat
         The fitted imputation.
     classes_ : ndarray
-        The classes, or the label ids.
+        Classes, or label ids.
     n_labels_ : int
         Number of labels.
     n_features_in_ : int

@@ -117,7 +117,7 @@ class Refrag(Wrapping):
     bonus_ : ndarray of float32, shape (n_labels,)
         Logarithms of the inverse propensities, 0 for labels without points.
     classes_ : ndarray
-        The classes, or the label ids.
+        Classes, or label ids.
     n_labels_ : int
         Number of labels.
     n_features_in_ : int

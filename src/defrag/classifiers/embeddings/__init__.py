@@ -1,4 +1,4 @@
-"""Labels and points as short dense vectors: LEML, SLEEC, AnnexML."""
+"""Classifiers that embed labels or points in few dimensions: LEML, SLEEC, AnnexML."""
 
 from __future__ import annotations
 

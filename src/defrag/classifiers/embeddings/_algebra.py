@@ -1,8 +1,8 @@
-"""Dense algebra whose bits do not depend on the number of threads.
+"""Dense linear algebra that is bit-identical for any number of threads.
 
-BLAS may add up in another order when it uses another number of threads. Here it always runs
-with one thread, on blocks of rows whose size is fixed; blocks are spread over our own threads
-and their results are added up in order.
+The order in which BLAS adds depends on its number of threads. Here BLAS always runs with one
+thread, on blocks of rows of a fixed size; blocks are distributed over our own threads and their
+results are added in order.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ __all__ = [
 ]
 
 _BLOCK_ROWS = 4096
-"""Rows of a block; part of the result, since it fixes the order of sums."""
+"""Number of rows in a block; the results depend on it, since it fixes the order of sums."""
 
-_SMALLEST = 1e-30
-"""A squared norm below this is that of a column which is solved already."""
+_MIN_SQUARED_NORM = 1e-30
+"""Columns whose residual has a smaller squared norm are solved."""
 
 
 def one_blas_thread() -> AbstractContextManager[Any]:
@@ -46,7 +46,7 @@ def one_blas_thread() -> AbstractContextManager[Any]:
 
 
 def gram(A: Floats, B: Floats, *, n_threads: int) -> NDArray[np.float64]:
-    """Compute A' B for two tall matrices of equal height; sums of blocks in double precision."""
+    """Return A' B for tall matrices with equal numbers of rows; blocks are added in float64."""
     parts = _over_blocks(len(A), n_threads, lambda rows: A[rows].T @ B[rows])
     total = np.zeros((A.shape[1], B.shape[1]), dtype=np.float64)
     for part in parts:
@@ -55,7 +55,7 @@ def gram(A: Floats, B: Floats, *, n_threads: int) -> NDArray[np.float64]:
 
 
 def multiply(A: Floats, Q: NDArray[Any], *, n_threads: int) -> Floats:
-    """Compute A Q for a tall matrix A and a small one Q."""
+    """Return A Q for a tall matrix A and a small matrix Q."""
     small = np.ascontiguousarray(Q, dtype=np.float32)
     result = np.empty((len(A), small.shape[1]), dtype=np.float32)
     for _ in _over_blocks(
@@ -66,16 +66,16 @@ def multiply(A: Floats, Q: NDArray[Any], *, n_threads: int) -> Floats:
 
 
 def symmetric_eigenpairs(matrix: NDArray[np.float64]) -> tuple[NDArray[np.float64], Any]:
-    """Return the eigenvalues of a symmetric matrix, largest first, and its eigenvectors."""
+    """Return the eigenvalues of a symmetric matrix in decreasing order, and its eigenvectors."""
     values, vectors = np.linalg.eigh((matrix + matrix.T) / 2)
     return values[::-1], np.ascontiguousarray(vectors[:, ::-1])
 
 
 def orthonormal_basis(A: Floats, *, n_threads: int) -> Floats:
-    """Return an orthonormal basis of the columns of a tall matrix, strongest direction first.
+    """Return an orthonormal basis of the columns of a tall matrix, by decreasing singular value.
 
-    By the eigenvectors of A'A, in double precision; directions that are not there come out as
-    zero columns.
+    It is computed from the eigenvectors of A'A in double precision; columns beyond the rank are
+    zero.
     """
     values, vectors = symmetric_eigenpairs(gram(A, A, n_threads=n_threads))
     floor = max(values[0], 0.0) * len(values) * float(np.finfo(np.float32).eps)
@@ -95,7 +95,7 @@ def conjugate_gradients(
     n_threads: int,
     start: Floats | None = None,
 ) -> Floats:
-    """Solve ``(weights[j] X'X + ridge I) w_j = right_j`` for all columns j side by side.
+    """Solve ``(weights[j] X'X + ridge I) w_j = right_j`` for all columns j simultaneously.
 
     Parameters
     ----------
@@ -108,11 +108,11 @@ def conjugate_gradients(
     ridge : float
         The regulariser.
     n_steps : int
-        Steps of every column; each has step lengths of its own.
+        Number of steps; step lengths are computed separately for each column.
     n_threads : int
         Number of threads.
     start : ndarray of float32, shape (n_features, n_columns), optional
-        Where to begin; default: zero.
+        Initial solution; default: zero.
 
     Returns
     -------
@@ -134,11 +134,11 @@ def conjugate_gradients(
     direction = residual.copy()
     energy = _column_products(residual, residual)
     for _ in range(n_steps):
-        moved = apply(direction)
-        curvature = _column_products(direction, moved)
+        image = apply(direction)
+        curvature = _column_products(direction, image)
         length = _ratio(energy, curvature)
         solution += length * direction
-        residual -= length * moved
+        residual -= length * image
         before, energy = energy, _column_products(residual, residual)
         direction *= _ratio(energy, before)
         direction += residual
@@ -146,17 +146,17 @@ def conjugate_gradients(
 
 
 def _column_products(A: Floats, B: Floats) -> NDArray[np.float64]:
-    """Compute the dot product of each pair of columns."""
+    """Return the dot product of each column of A with the same column of B."""
     total = np.zeros(A.shape[1], dtype=np.float64)
     for rows in _blocks(len(A)):
         total += np.einsum("ij,ij->j", A[rows], B[rows])
     return total
 
 
-def _ratio(above: NDArray[np.float64], below: NDArray[np.float64]) -> Floats:
-    """Divide, with 0 where there is nothing to divide by."""
-    result = np.zeros_like(above)
-    np.divide(above, below, out=result, where=below > _SMALLEST)
+def _ratio(numerator: NDArray[np.float64], denominator: NDArray[np.float64]) -> Floats:
+    """Return the quotients, or 0 where the denominator is almost 0."""
+    result = np.zeros_like(numerator)
+    np.divide(numerator, denominator, out=result, where=denominator > _MIN_SQUARED_NORM)
     return result.astype(np.float32)
 
 
@@ -168,7 +168,7 @@ def _blocks(n_rows: int) -> Iterator[slice]:
 def _over_blocks(
     n_rows: int, n_threads: int, work: Callable[[slice], Any]
 ) -> Iterator[NDArray[Any]]:
-    """Do the work of each block of rows and yield the results in the order of the blocks."""
+    """Call ``work`` on each block of rows and yield the results in order."""
     blocks = list(_blocks(n_rows))
     if n_threads == 1 or len(blocks) == 1:
         yield from map(work, blocks)

@@ -1,4 +1,4 @@
-"""Ensembles of local embeddings: clusters of points, a linear map each, neighbours that vote."""
+"""Ensembles of local embeddings: a linear map per cluster of points, and voting neighbours."""
 
 from __future__ import annotations
 
@@ -31,38 +31,38 @@ if TYPE_CHECKING:
     from defrag.classifiers._division import Arrays, Piece
     from defrag.typing import Csr, Floats, Ids, Offsets
 
-__all__ = ["Learner", "LocalMap", "NeighbourEnsemble", "panel_bias", "settle"]
+__all__ = ["Learner", "LocalMap", "NeighbourEnsemble", "assign_points", "panel_bias"]
 
 _ROWS_AT_A_TIME = 8192
-"""Points that are embedded and ranked together."""
+"""Number of points that are embedded and ranked at a time."""
 
 _PANEL_ROWS = 16
 
 SMALLEST_GRAPH = 50_000
-"""Clusters of at most so many points are always searched exactly, which is faster."""
+"""Clusters of at most this many points are always searched exactly, which is faster."""
 
 
 def csr_arrays(name: str, matrix: Csr) -> Arrays:
-    """Return the arrays of a sparse matrix."""
+    """Return a sparse matrix as named arrays."""
     shape = np.array(matrix.shape, dtype=np.int64)
     arrays = {"data": matrix.data, "indices": matrix.indices, "indptr": matrix.indptr}
     return {f"{name}/{key}": array for key, array in {**arrays, "shape": shape}.items()}
 
 
-def csr_of(name: str, arrays: Mapping[str, NDArray[Any]]) -> Csr:
-    """Return the sparse matrix of which :func:`csr_arrays` returned the arrays."""
+def csr_from_arrays(name: str, arrays: Mapping[str, NDArray[Any]]) -> Csr:
+    """Return the sparse matrix from the arrays of :func:`csr_arrays`."""
     parts = tuple(arrays[f"{name}/{key}"] for key in ("data", "indices", "indptr"))
     matrix: Csr = sparse.csr_array(parts, shape=tuple(arrays[f"{name}/shape"].tolist()))
     return matrix
 
 
 class LocalMap(NamedTuple):
-    """What is learnt of one cluster.
+    """The embedding of one cluster.
 
     Attributes
     ----------
     features : ndarray of int32
-        The features of its points, rising.
+        The features of its points, in increasing order.
     weights : ndarray of float32, shape (n_cluster_features, n_components)
         The linear map of these features.
     vectors : ndarray of float32, shape (n_cluster_points, n_components)
@@ -81,20 +81,20 @@ class Learner:
     Parameters
     ----------
     router : csr_array, shape (n_features, n_clusters)
-        Scores of the clusters; a point belongs to the highest one, the first where none is
-        above zero.
+        Scorers of the clusters; a point belongs to the cluster with the highest score, or to the
+        first one if no score is positive.
     feature_ptr, point_ptr : ndarray of int64, shape (n_clusters + 1,)
-        Where the features and the points of each cluster begin.
+        Offsets of the clusters in ``features`` and in ``points``.
     features : ndarray of int32
-        The features of each cluster, rising.
+        The features of each cluster, in increasing order.
     weights : ndarray of float32, shape (len(features), n_components)
-        Their rows of the linear maps.
+        The rows of the linear maps for these features.
     points : ndarray of int32
         The points of each cluster, as rows of the stored labels.
     panels : ndarray of float32, shape (n_panels, n_components, 16)
-        The embedded points, cluster after cluster, each from a panel of its own on.
+        The embedded points by cluster; every cluster begins with a new panel.
     bias : ndarray of float32, shape (len(points),), optional
-        What the score of each point begins with: minus half its squared length, for Euclidean
+        Added to the score of each point: minus half of its squared norm, for Euclidean
         neighbours.
     """
 
@@ -111,7 +111,7 @@ class Learner:
     def join(
         cls, router: Csr, members: list[Ids], maps: list[LocalMap], *, euclidean: bool
     ) -> Learner:
-        """Put the maps of all clusters one after the other."""
+        """Return a learner with the concatenated maps of all clusters."""
         packed = [RowPanels.pack(one.vectors).lines for one in maps]
         point_ptr = _offsets(members)
         panels = np.concatenate(packed)
@@ -134,29 +134,29 @@ class Learner:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], prefix: str) -> Learner:
-        """Return the learner of which :meth:`to_arrays` returned the arrays."""
+        """Return the learner from the arrays of :meth:`to_arrays`."""
         names = [field.name for field in fields(cls) if field.name != "router"]
         own = {name: arrays.get(prefix + name) for name in names}
-        return cls(router=csr_of(f"{prefix}router", arrays), **own)  # type: ignore[arg-type]
+        return cls(router=csr_from_arrays(f"{prefix}router", arrays), **own)  # type: ignore[arg-type]
 
     @cached_property
     def indexes(self) -> dict[int, HnswIndex]:
-        """The graphs of clusters that were searched approximately, built when first needed."""
+        """The graphs of clusters that are searched approximately, built on first use."""
         return {}
 
     def __getstate__(self) -> dict[str, Any]:
-        # The graphs are built from the panels.
+        # The graphs can be built from the panels.
         return {name: value for name, value in vars(self).items() if name != "indexes"}
 
     def neighbours(self, X: Csr, n_best: int, *, search: str, n_threads: int) -> Ids:
-        """Find the nearest points of each unit row in its cluster; -1 where there are fewer."""
+        """Return the nearest points of each unit row in its cluster, padded with -1."""
         found = np.full((X.shape[0], n_best), -1, dtype=np.int32)
-        home = route(X, self.router, n_threads=n_threads)
+        cluster_of = route(X, self.router, n_threads=n_threads)
         first_panel = panel_ptr(self.point_ptr)
-        for c in np.unique(home):
-            rows = np.flatnonzero(home == c)
+        for c in np.unique(cluster_of):
+            rows = np.flatnonzero(cluster_of == c)
             features = slice(self.feature_ptr[c], self.feature_ptr[c + 1])
-            inside = restrict(X[rows], self.features[features])
+            inside = select_columns(X[rows], self.features[features])
             embedded = _native.sparse_dense(inside, self.weights[features], n_threads=n_threads)
             points = slice(self.point_ptr[c], self.point_ptr[c + 1])
             panels = RowPanels(
@@ -176,9 +176,9 @@ class Learner:
 
 
 class NeighbourEnsemble(Divisible):
-    """Base of the methods whose learners are local embeddings.
+    """Base class of ensembles of local embeddings.
 
-    A subclass says how points are partitioned and how a cluster is embedded.
+    A subclass partitions the points in :meth:`_partition` and embeds a cluster in :meth:`_embed`.
     """
 
     n_learners: int
@@ -194,21 +194,21 @@ class NeighbourEnsemble(Divisible):
 
     @abstractmethod
     def _partition(self, X: Csr, Y: Csr, n_clusters: int, seed: int) -> Csr:
-        """Return a router, features by clusters."""
+        """Return a router, shape (n_features, n_clusters)."""
 
     @abstractmethod
     def _embed(self, X: Csr, Y: Csr, seed: int) -> tuple[Floats, Floats]:
-        """Return the map and the vectors of a cluster whose features are all of X."""
+        """Return the linear map and the vectors of a cluster with points X and labels Y."""
 
     def prepare(self, X: Csr, Y: Csr) -> tuple[Csr, Csr]:
-        """Return the points that have labels, as unit rows, and their labels."""
+        """Return the unit rows of the points with labels, and their labels."""
         if self.search == "hnsw":
-            import_usearch()  # not found out after hours of training
+            import_usearch()  # fail now, not after hours of training
         labelled = np.flatnonzero(np.diff(Y.indptr))
         X, Y = unit_rows(X, _native.n_threads(self.n_jobs)), sparse.csr_array(Y)
         return (X[labelled], Y[labelled]) if len(labelled) < X.shape[0] else (X, Y)
 
-    def divide(self, data: tuple[Csr, Csr], seed: int) -> Division:  # noqa: ARG002 - of units
+    def divide(self, data: tuple[Csr, Csr], seed: int) -> Division:  # noqa: ARG002 - units derive seeds
         """Return one unit per learner."""
         return Division(csr_arrays("labels", data[1]), np.ones(self.n_learners))
 
@@ -225,55 +225,57 @@ class NeighbourEnsemble(Divisible):
         n_clusters = max(1, round(X.shape[0] / self.cluster_size))
         seeds = member_seeds(seed, self.n_learners)[first:last]
         with one_blas_thread(), progress_bar("embedding", enabled=self.verbose > 0) as progress:
-            shares = [self._shares(X, Y, n_clusters, own) for own in seeds]
+            partitions = [self._divide_points(X, Y, n_clusters, own) for own in seeds]
             tasks = [
-                (number, c) for number, (_, members) in enumerate(shares)
+                (number, c) for number, (_, members) in enumerate(partitions)
                 for c in range(len(members))
             ]  # fmt: skip
 
             def embed(task: tuple[int, int]) -> LocalMap:
                 number, c = task
-                points = shares[number][1][c]
+                points = partitions[number][1][c]
                 inside = X[points]
                 features = np.unique(inside.indices).astype(np.int32)
                 own = np.random.SeedSequence((seeds[number], c)).generate_state(1, np.uint64)
                 weights, vectors = self._embed(
-                    restrict(inside, features), sparse.csr_array(Y[points]), int(own[0] >> 1)
+                    select_columns(inside, features), sparse.csr_array(Y[points]), int(own[0] >> 1)
                 )
                 return LocalMap(features, weights, vectors)
 
             maps: list[list[LocalMap]] = [[] for _ in seeds]
             threads = _native.n_threads(self.n_jobs)
-            for done, (task, one) in enumerate(zip(tasks, in_order(embed, tasks, threads),
+            for done, (task, one) in enumerate(zip(tasks, map_in_order(embed, tasks, threads),
                                                    strict=True)):  # fmt: skip
                 maps[task[0]].append(one)
                 if progress is not None:
                     progress((done + 1) / len(tasks))
         arrays: Arrays = {}
-        for number, ((router, members), own) in enumerate(zip(shares, maps, strict=True), first):
+        for number, ((router, members), own) in enumerate(
+            zip(partitions, maps, strict=True), first
+        ):
             learner = Learner.join(router, members, own, euclidean=self.euclidean)
             arrays |= learner.to_arrays(f"{number}/")
         return arrays
 
     def assemble(self, outline: Arrays, pieces: Sequence[Piece]) -> None:
-        """Put the learners together; see :meth:`Divisible.assemble`."""
+        """Set the learners; see :meth:`Divisible.assemble`."""
         self.learners_ = [
             Learner.from_arrays(piece.arrays, f"{number}/")
             for piece in pieces
             for number in range(piece.first, piece.last)
         ]
-        self.point_labels_ = csr_of("labels", outline)
+        self.point_labels_ = csr_from_arrays("labels", outline)
 
-    def _shares(self, X: Csr, Y: Csr, n_clusters: int, seed: int) -> tuple[Csr, list[Ids]]:
+    def _divide_points(self, X: Csr, Y: Csr, n_clusters: int, seed: int) -> tuple[Csr, list[Ids]]:
         """Return a router and the points of each cluster."""
         if n_clusters == 1:
             alone: Csr = sparse.csr_array(np.zeros((X.shape[1], 1), dtype=np.float32))
             return alone, [np.arange(X.shape[0], dtype=np.int32)]
         router = self._partition(X, Y, n_clusters, seed)
         threads = _native.n_threads(self.n_jobs)
-        return settle(X, router, least=self.n_neighbors, n_threads=threads)
+        return assign_points(X, router, min_size=self.n_neighbors, n_threads=threads)
 
-    def rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:  # noqa: ARG002 - neighbours are all there is
+    def rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:  # noqa: ARG002 - always the neighbours
         """Return the best labels of each row; see :meth:`Classifier.rank`."""
         threads = _native.n_threads(self.n_jobs)
         n_best, n_learners = int(self.check_parameter("n_neighbors")), len(self.learners_)
@@ -306,51 +308,57 @@ class NeighbourEnsemble(Divisible):
 
     def max_ranked(self) -> int:
         """Return the largest number of labels that :meth:`rank` can find for a point."""
-        most = int(np.diff(self.point_labels_.indptr).max())
+        max_labels = int(np.diff(self.point_labels_.indptr).max())
         n_neighbors = int(self.check_parameter("n_neighbors"))
-        return min(self.n_labels_, most * n_neighbors * len(self.learners_))
+        return min(self.n_labels_, max_labels * n_neighbors * len(self.learners_))
 
     @property
     def n_members(self) -> int:
-        """How many models are averaged."""
+        """Number of learners that are averaged."""
         return self.n_learners
 
     def as_member(self) -> Classifier:
-        """Return an unfitted copy that is one member of the ensemble."""
+        """Return an unfitted copy with one learner."""
         member: Classifier = super().as_member().set_params(n_learners=1)
         return member
 
-    def training_cost(self, X: Csr, Y: Csr) -> Cost:  # noqa: ARG002 - labels are few
-        """Estimate the cost from the products of the points with their maps."""
+    def training_cost(self, X: Csr, Y: Csr) -> Cost:  # noqa: ARG002 - labels hardly matter
+        """Return the cost, estimated from the products of the points with their maps."""
         n_products = X.nnz * self.n_components * self.n_learners
         kept = 4.0 * self.n_learners * self.n_components * (X.shape[0] + X.shape[1])
         return Cost(n_products * self.seconds_per_step, kept)
 
 
 def route(X: Csr, router: Csr, *, n_threads: int) -> Ids:
-    """Return the cluster of each row: the first of the highest scores, 0 where none is above 0."""
-    home = np.zeros(X.shape[0], dtype=np.int32)
+    """Return the cluster of each row: the first with the highest score, 0 if none is positive."""
+    cluster_of = np.zeros(X.shape[0], dtype=np.int32)
     if router.shape[1] > 1:
         best = _native.best_matches(X, router, n_best=1, n_threads=n_threads)
         found = np.diff(best.indptr) > 0
-        home[found] = best.columns[best.indptr[:-1][found]]
-    return home
+        cluster_of[found] = best.columns[best.indptr[:-1][found]]
+    return cluster_of
 
 
-def settle(X: Csr, router: Csr, *, least: int, n_threads: int) -> tuple[Csr, list[Ids]]:
-    """Assign points, and do without clusters of fewer than ``least`` points."""
+def assign_points(X: Csr, router: Csr, *, min_size: int, n_threads: int) -> tuple[Csr, list[Ids]]:
+    """Return the router without small clusters, and the points of each remaining cluster.
+
+    Clusters of fewer than ``min_size`` points are removed until there are none; the largest one
+    is kept in any case.
+    """
     while True:
-        home = route(X, router, n_threads=n_threads)
-        sizes = np.bincount(home, minlength=router.shape[1])
-        kept = np.flatnonzero(sizes >= least) if sizes.max() >= least else [int(sizes.argmax())]
+        cluster_of = route(X, router, n_threads=n_threads)
+        sizes = np.bincount(cluster_of, minlength=router.shape[1])
+        kept = (
+            np.flatnonzero(sizes >= min_size) if sizes.max() >= min_size else [int(sizes.argmax())]
+        )
         if len(kept) == router.shape[1]:
-            order = np.argsort(home, kind="stable").astype(np.int32)
+            order = np.argsort(cluster_of, kind="stable").astype(np.int32)
             return router, np.split(order, np.cumsum(sizes)[:-1])
         router = sparse.csr_array(router[:, kept])
 
 
-def restrict(X: Csr, features: Ids) -> Csr:
-    """Return some columns of a matrix, renumbered; ``features`` are increasing."""
+def select_columns(X: Csr, features: Ids) -> Csr:
+    """Return the columns ``features`` of a matrix, which are in increasing order."""
     place = np.full(X.shape[1], -1, dtype=np.int32)
     place[features] = np.arange(len(features), dtype=np.int32)
     columns = place[X.indices]
@@ -362,13 +370,13 @@ def restrict(X: Csr, features: Ids) -> Csr:
 
 
 def panel_ptr(point_ptr: Offsets) -> Offsets:
-    """Return where the panels of each cluster begin."""
+    """Return the offsets of the panels of the clusters."""
     n_panels = -(-np.diff(point_ptr) // _PANEL_ROWS)
     return np.concatenate([[0], np.cumsum(n_panels)])
 
 
 def panel_bias(panels: Floats, point_ptr: Offsets) -> Floats:
-    """Return minus half the squared length of each point."""
+    """Return minus half of the squared norm of each point."""
     lengths = np.empty((len(panels), _PANEL_ROWS), dtype=np.float32)
     for i, panel in enumerate(panels):
         lengths[i] = np.float32(-0.5) * np.einsum("ij,ij->j", panel, panel)
@@ -381,8 +389,8 @@ def panel_bias(panels: Floats, point_ptr: Offsets) -> Floats:
     )
 
 
-def in_order(work: Callable[[Any], Any], tasks: list[Any], n_threads: int) -> Iterator[Any]:
-    """Do tasks on several threads and yield the results in the order of the tasks."""
+def map_in_order(work: Callable[[Any], Any], tasks: list[Any], n_threads: int) -> Iterator[Any]:
+    """Call ``work`` on tasks in several threads and yield the results in order."""
     if n_threads == 1 or len(tasks) == 1:
         yield from map(work, tasks)
         return

@@ -1,4 +1,4 @@
-"""Approximate neighbours by hierarchical graphs of usearch, an optional dependency."""
+"""Approximate nearest neighbours by HNSW graphs of usearch, an optional dependency."""
 
 from __future__ import annotations
 
@@ -15,11 +15,17 @@ __all__ = ["HnswIndex", "import_usearch"]
 _CONNECTIVITY = 16
 _EXPANSION_ADD = 128
 _EXPANSION_SEARCH = 128
-"""Candidates of a search; sets recall against time."""
+"""Number of candidates of a search; more give a higher recall and take longer."""
 
 
 def import_usearch() -> Any:
-    """Return the module of usearch, or raise an ImportError that says how to install it."""
+    """Return the module ``usearch.index``.
+
+    Raises
+    ------
+    ImportError
+        If usearch is not installed, with the command to install it.
+    """
     try:
         from usearch import index  # noqa: PLC0415 - optional
     except ImportError as error:
@@ -31,17 +37,17 @@ def import_usearch() -> Any:
 
 @dataclass(frozen=True)
 class HnswIndex:
-    """A graph of vectors (Malkov and Yashunin, 2018).
+    """A hierarchical navigable small world graph (Malkov and Yashunin, 2018).
 
-    It is built by one thread, in the order of the rows: the same vectors give the same graph,
-    and a query the same neighbours, alone or in a batch, for any number of threads.
+    It is built by one thread, in the order of the rows, so that equal vectors give equal graphs. A
+    query has the same neighbours alone and in a batch, for any number of threads.
     """
 
     graph: Any
 
     @classmethod
     def build(cls, vectors: Floats, *, euclidean: bool) -> HnswIndex:
-        """Insert the rows of a matrix, for Euclidean distances or inner products."""
+        """Return a graph of the rows of a matrix, for Euclidean distances or inner products."""
         graph = import_usearch().Index(
             ndim=vectors.shape[1],
             metric="l2sq" if euclidean else "ip",
@@ -54,7 +60,7 @@ class HnswIndex:
         return cls(graph)
 
     def nearest(self, queries: Floats, *, n_best: int, n_threads: int) -> Ids:
-        """Find the nearest rows of each query; -1 where there are fewer than ``n_best``."""
+        """Return the ``n_best`` nearest rows of each query, padded with -1."""
         matches = self.graph.search(queries, n_best, threads=n_threads)
         found = np.full((len(queries), n_best), -1, dtype=np.int32)
         if len(queries) == 1:  # the result of a batch of one has one dimension

@@ -1,4 +1,4 @@
-"""Neighbours of points by their labels."""
+"""Nearest neighbours of points by their labels."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ __all__ = ["label_neighbours"]
 
 
 def label_neighbours(Y: Csr, n_neighbours: int, *, power: float, n_threads: int) -> Csr:
-    """Find the points with the most similar labels, each point among its own.
+    """Return the points with the most similar labels, for each point, including itself.
 
     Parameters
     ----------
     Y : csr_array, shape (n_points, n_labels)
         0/1 labels.
     n_neighbours : int
-        How many points, those with a common label only.
+        Maximum number of neighbours; points without a common label are not neighbours.
     power : float
-        The similarity is the number of common labels over the number of labels of the
-        neighbour to this power: 0.5 orders by cosine.
+        The similarity is the number of common labels divided by the number of labels of the
+        neighbour, raised to this power; 0.5 gives the order of cosines.
     n_threads : int
-        Threads.
+        Number of threads.
 
     Returns
     -------
     neighbours : csr_array, shape (n_points, n_points)
-        The similarities; columns rise.
+        The similarities, with sorted columns.
     """
     counts = np.diff(Y.indptr)
     scaled = Y.copy()

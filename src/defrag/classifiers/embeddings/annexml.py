@@ -1,4 +1,4 @@
-"""AnnexML: a learnt partition, and vectors whose cosines are high for label neighbours."""
+"""AnnexML: a learnt partition, and embeddings with high cosines for label neighbours."""
 
 from __future__ import annotations
 
@@ -22,73 +22,73 @@ __all__ = ["AnnexML"]
 _PARTITION_ROUNDS = 2
 _PARTITION_STEPS = 5
 _PAIRS_PER_POINT = 5000
-"""Points that share a label with a point and are compared with it for the partition; beyond,
-its most frequent labels are left out."""
+"""For the partition, the most frequent labels of a point are left out if it would be compared with
+more points than this."""
 
 
 class AnnexML(NeighbourEnsemble):
     """Approximate nearest neighbour search for extreme multi-label classification (Tagami, 2017).
 
     Each learner partitions the points by linear scorers that keep points with similar labels
-    together. In a cluster, a linear map is learnt such that the cosine of a point and its
-    neighbours by labels is higher than that with random points: AdaGrad steps on the loss
+    together. In each cluster, AdaGrad learns a linear map that gives a point higher cosines with
+    its neighbours by labels than with random points, by minimising the loss
     ``log(1 + sum over negatives of exp(-cosine_scale (cos(i, positive) - cos(i, negative))))``.
-    Published with steps per point; here a step is over all points of the cluster, which embeds
-    each of them once instead of twenty times. A new point is mapped in its cluster, and its
-    nearest neighbours by cosine vote with their labels.
+    The publication updates the map point by point; here every step uses all points of the
+    cluster and embeds each of them once instead of twenty times. A new point is embedded by the
+    map of its cluster, and its nearest neighbours by cosine vote with their labels.
 
     Parameters
     ----------
     n_learners : int, default=15
-        Partitions of the points.
+        Number of learners, each with its own partition of the points.
     cluster_size : int, default=6000
-        Points per cluster, on average.
+        Mean number of points per cluster.
     n_components : int, default=50
-        Length of the vectors.
+        Number of dimensions of the embeddings.
     label_neighbors : int, default=10
-        Neighbours by labels of a point, the positives.
+        Number of neighbours by labels of a point, the positives.
     n_negatives : int, default=10
-        Random points of the cluster in each step, the negatives.
+        Number of random points of the cluster in each step, the negatives.
     n_neighbors : int, default=10
-        Neighbours that vote, in each learner.
+        Number of neighbours that vote in each learner.
     votes : {"rank", "count"}, default="rank"
-        The r-th nearest neighbour has 1 / r votes, or each has one, as published.
+        The r-th nearest neighbour has 1 / r votes, or each neighbour has one vote, as published.
     search : {"exact", "hnsw"}, default="exact"
-        Exact neighbours, or approximate ones by a graph for each cluster of more than 50,000
-        points, built when it is first searched; needs ``pip install defrag[ann]``.
+        Exact search, or approximate search by graphs in clusters of more than 50,000 points; a
+        graph is built on first use and requires ``pip install defrag[ann]``.
     cosine_scale : float, default=10.0
-        The scale of cosines in the loss.
+        Scale of the cosines in the loss.
     learning_rate : float, default=0.1
-        The step length of AdaGrad.
+        Learning rate of AdaGrad.
     n_steps : int, default=60
-        Steps over all points of a cluster.
+        Number of steps, each over all points of a cluster.
     random_state : int, RandomState, Generator or None, default=None
-        Seed; the same int gives the same model whatever ``n_jobs``.
+        Seed; an int gives the same model for any ``n_jobs``.
     n_jobs : int, optional
-        Threads, as in scikit-learn; -1 for all.
+        Number of threads, as in scikit-learn; -1 for all.
     verbose : int, default=0
-        Show progress bars on a terminal.
+        Whether to show progress bars on a terminal.
 
     Attributes
     ----------
     learners_ : list of Learner
-        The fitted partitions and maps.
+        The partitions and maps.
     point_labels_ : csr_array
-        The labels of the training points that have any.
+        Labels of the training points that have labels.
     classes_ : ndarray
-        The classes, or the label ids.
+        Classes, or label ids.
     n_labels_ : int
-        How many labels there are.
+        Number of labels.
     n_features_in_ : int
-        How many features X had.
+        Number of features.
 
     See Also
     --------
-    SLEEC : Vectors by factorisation and regression.
+    SLEEC : Embeddings by factorisation and regression.
 
     Notes
     -----
-    The score of a label is the share of the votes of the neighbours that have it.
+    The score of a label is the fraction of the votes that go to it.
 
     Examples
     --------
@@ -155,7 +155,7 @@ class AnnexML(NeighbourEnsemble):
     }
 
     def _partition(self, X: Csr, Y: Csr, n_clusters: int, seed: int) -> Csr:
-        """Train scorers of the cluster that most label neighbours of a point are in."""
+        """Return linear scorers that predict the cluster of most label neighbours of a point."""
         threads = _native.n_threads(self.n_jobs)
         router = centroids(X, n_clusters, seed, n_threads=threads)
         near = label_neighbours(_rare_labels(Y), self.label_neighbors + 1, power=1.0,
@@ -163,8 +163,8 @@ class AnnexML(NeighbourEnsemble):
         near.data[:] = 1.0
         XT = sparse.csr_array(X.T)
         for _ in range(_PARTITION_ROUNDS):
-            home = route(X, router, n_threads=threads)
-            counts = _native.sparse_dense(near, _one_hot(home, n_clusters), n_threads=threads)
+            cluster_of = route(X, router, n_threads=threads)
+            counts = _native.sparse_dense(near, _one_hot(cluster_of, n_clusters), n_threads=threads)
             wanted = _one_hot(counts.argmax(axis=1), n_clusters)
             scorers = conjugate_gradients(
                 X,
@@ -179,36 +179,39 @@ class AnnexML(NeighbourEnsemble):
         return router
 
     def _embed(self, X: Csr, Y: Csr, seed: int) -> tuple[Floats, Floats]:
-        draw = np.random.default_rng(seed)
+        rng = np.random.default_rng(seed)
         anchors, positives = positive_pairs(Y, self.label_neighbors)
         XT = sparse.csr_array(X.T)
         width = np.sqrt(max(1.0, X.nnz / X.shape[0]))
         shape = (X.shape[1], self.n_components)
-        weights = (draw.uniform(-1.0, 1.0, shape) / width).astype(np.float32)
+        weights = (rng.uniform(-1.0, 1.0, shape) / width).astype(np.float32)
         energy = np.ones_like(weights)
         rate = np.float32(self.learning_rate)
         for _ in range(self.n_steps if len(anchors) else 0):
             U, lengths = unit_vectors(_native.sparse_dense(X, weights, n_threads=1))
-            negatives = draw.integers(X.shape[0], size=(len(anchors), self.n_negatives),
+            negatives = rng.integers(X.shape[0], size=(len(anchors), self.n_negatives),
                                       dtype=np.int32)  # fmt: skip
             slopes = cosine_slopes(U, anchors, positives, negatives, self.cosine_scale)
-            # Through the length of the vectors: only what is across a vector turns it.
-            across = slopes - np.einsum("ij,ij->i", slopes, U)[:, None] * U
-            gradient = _native.sparse_dense(XT, across / lengths, n_threads=1)
+            # The derivative of the normalisation keeps only the part orthogonal to each vector.
+            tangent = slopes - np.einsum("ij,ij->i", slopes, U)[:, None] * U
+            gradient = _native.sparse_dense(XT, tangent / lengths, n_threads=1)
             energy += gradient * gradient
             weights -= rate * gradient / np.sqrt(energy)
         return weights, unit_vectors(_native.sparse_dense(X, weights, n_threads=1))[0]
 
 
 def unit_vectors(Z: Floats) -> tuple[Floats, Floats]:
-    """Return L2-normalised rows and their lengths; zero rows are left as they are."""
+    """Return L2-normalised rows and their norms; zero rows are unchanged."""
     lengths = np.sqrt(np.einsum("ij,ij->i", Z, Z))[:, None]
     lengths[lengths < np.float32(1e-12)] = 1.0
     return Z / lengths, lengths
 
 
 def positive_pairs(Y: Csr, n_positives: int) -> tuple[Ids, Ids]:
-    """Return the points that have label neighbours, and as many of these for each, over again."""
+    """Return the points with label neighbours, and ``n_positives`` neighbours of each.
+
+    The neighbours of a point with fewer are repeated.
+    """
     near = label_neighbours(Y, n_positives + 1, power=1.0, n_threads=1)
     rows = np.repeat(np.arange(Y.shape[0]), np.diff(near.indptr))
     others = near.indices != rows
@@ -216,25 +219,27 @@ def positive_pairs(Y: Csr, n_positives: int) -> tuple[Ids, Ids]:
     columns = near.indices[others]
     starts = np.concatenate([[0], np.cumsum(counts)])[:-1]
     anchors = np.flatnonzero(counts).astype(np.int32)
-    turn = np.arange(n_positives)[None, :] % np.minimum(counts[anchors], n_positives)[:, None]
-    return anchors, columns[starts[anchors][:, None] + turn].astype(np.int32)
+    cycle = np.arange(n_positives)[None, :] % np.minimum(counts[anchors], n_positives)[:, None]
+    return anchors, columns[starts[anchors][:, None] + cycle].astype(np.int32)
 
 
 def cosine_slopes(
     U: Floats, anchors: Ids, positives: Ids, negatives: Ids, cosine_scale: float
 ) -> Floats:
-    """Return the gradient of the mean loss of each anchor over its positives, by unit vectors.
+    """Return the gradient, with respect to U, of the summed losses of the anchors.
+
+    The loss of an anchor is the mean over its positives.
 
     Parameters
     ----------
     U : ndarray of float32, shape (n_points, n_components)
         Unit vectors.
     anchors : ndarray of int32, shape (n_anchors,)
-        Rising points.
+        Points in increasing order.
     positives, negatives : ndarray of int32, shape (n_anchors, any)
-        Points to be near to, and to be far from.
+        The positives and negatives of each anchor.
     cosine_scale : float
-        The scale of cosines.
+        Scale of the cosines.
     """
     n, n_positives = len(U), positives.shape[1]
     partners = np.hstack([positives, negatives])
@@ -245,7 +250,7 @@ def cosine_slopes(
         (np.empty(partners.size, dtype=np.float32), partners.ravel(), indptr), shape=(n, n)
     )
     cosines = _native.pair_products(pairs, U, U, n_threads=1).reshape(partners.shape)
-    # Less one: no exponent is above zero, as no cosine is above one.
+    # A cosine is at most 1: subtracting 1 keeps the exponents from being positive.
     powers = np.exp(np.float32(cosine_scale) * (cosines - np.float32(1.0)))
     near, far = powers[:, :n_positives], powers[:, n_positives:]
     total = far.sum(axis=1, keepdims=True)
@@ -258,14 +263,14 @@ def cosine_slopes(
     return result
 
 
-def _one_hot(home: Ids, n_clusters: int) -> Floats:
-    result = np.zeros((len(home), n_clusters), dtype=np.float32)
-    result[np.arange(len(home)), home] = 1.0
+def _one_hot(cluster_of: Ids, n_clusters: int) -> Floats:
+    result = np.zeros((len(cluster_of), n_clusters), dtype=np.float32)
+    result[np.arange(len(cluster_of)), cluster_of] = 1.0
     return result
 
 
 def _rare_labels(Y: Csr) -> Csr:
-    """Keep the rarest labels of each point, as long as they do not have too many points."""
+    """Return the rarest labels of each point, up to ``_PAIRS_PER_POINT`` points in total."""
     frequency = np.bincount(Y.indices, minlength=Y.shape[1])[Y.indices]
     rows = np.repeat(np.arange(Y.shape[0]), np.diff(Y.indptr))
     order = np.lexsort((Y.indices, frequency, rows))

@@ -1,4 +1,4 @@
-"""LEML: one linear map of low rank from features to all labels."""
+"""LEML: one low-rank linear map from features to labels."""
 
 from __future__ import annotations
 
@@ -33,35 +33,34 @@ if TYPE_CHECKING:
 __all__ = ["LEML"]
 
 _START_ROUNDS = 3
-"""Rounds of subspace iteration that find the strongest directions of the labels."""
+"""Rounds of subspace iteration for the leading singular vectors of the labels."""
 
 _ROWS_AT_A_TIME = 8192
-"""Points that are embedded and ranked together."""
+"""Number of points that are embedded and ranked at a time."""
 
-_SOFT = 0.125
-"""Products closer to 0 or 1 than this, or beyond, are bent so that scores stay in between."""
+_MARGIN = 0.125
+"""Products within this distance of 0 or 1, or beyond, are mapped to stay between 0 and 1."""
 
 
 class LEML(Classifier):
     """Low-rank linear map from features to labels (Yu et al., 2014).
 
-    Minimises ``||Y - X W H'||^2 + l2 (||W||^2 + ||H||^2)`` over features by components W and
-    labels by components H. One factor is solved for while the other is fixed: H by its normal
-    equations, W by conjugate gradients on products of sparse by narrow dense matrices, so that
-    nothing of the size of points by labels is ever formed. Published with random factors to
-    begin with; here the labels begin with their strongest directions, which saves most of the
-    rounds.
+    Minimises ``||Y - X W H'||^2 + l2 (||W||^2 + ||H||^2)`` over W, of shape (n_features,
+    n_components), and H, of shape (n_labels, n_components), by alternating least squares: H is
+    computed from its normal equations, W by conjugate gradients. A matrix of the shape of Y is
+    never dense. The publication starts with random factors; here H starts with the leading
+    singular vectors of Y, which saves most of the rounds.
 
     Parameters
     ----------
     n_components : int, default=500
         The rank; at most the number of points, features and labels.
     l2 : float, default=1.0
-        The regulariser of both factors.
+        Regulariser of both factors.
     n_rounds : int, default=3
-        How often each factor is solved for.
+        Number of updates of each factor.
     n_steps : int, default=5
-        Steps of conjugate gradients in a round.
+        Number of steps of conjugate gradients in a round.
     random_state : int, RandomState, Generator or None, default=None
         Seed; an int gives the same model for any ``n_jobs``.
     n_jobs : int, optional
@@ -72,7 +71,7 @@ class LEML(Classifier):
     Attributes
     ----------
     feature_factors_ : ndarray of float32, shape (n_features, n_components)
-        The map W of features.
+        The factor W.
     label_factors_ : RowPanels
         The rows of H, for the labels in ``labels_``.
     labels_ : ndarray of int32
@@ -86,13 +85,13 @@ class LEML(Classifier):
 
     See Also
     --------
-    SLEEC : Many local embeddings and neighbours, more accurate where labels are rare.
+    SLEEC : Local embeddings and nearest neighbours; more accurate on rare labels.
     DiSMEC : A full-rank linear map.
 
     Notes
     -----
-    The score of a label is the product x W h', which estimates 0 or 1. Values below 1/8 or above
-    7/8 are bent so that every score is strictly between 0 and 1 and the order is kept.
+    The score of a label is the product x W h', an estimate of 0 or 1. Values below 1/8 or above
+    7/8 are mapped such that every score is strictly between 0 and 1 and the order is kept.
 
     Examples
     --------
@@ -150,14 +149,14 @@ class LEML(Classifier):
     ) -> tuple[Floats, Floats]:
         threads = _native.n_threads(self.n_jobs)
         XT, YT = sparse.csr_array(X.T), sparse.csr_array(Y.T)
-        H = self._start(Y, YT, seed)
+        H = self._initial_label_factors(Y, YT, seed)
         W = np.zeros((X.shape[1], H.shape[1]), dtype=np.float32)
         for number in range(self.n_rounds):
-            # In the basis of the eigenvectors of H'H the columns of W are separate problems.
+            # In the basis of the eigenvectors of H'H, the columns of W are independent problems.
             values, basis = symmetric_eigenpairs(gram(H, H, n_threads=threads))
-            turned = multiply(H, basis, n_threads=threads)
+            rotated = multiply(H, basis, n_threads=threads)
             right = _native.sparse_dense(
-                XT, _native.sparse_dense(Y, turned, n_threads=threads), n_threads=threads
+                XT, _native.sparse_dense(Y, rotated, n_threads=threads), n_threads=threads
             )
             W = conjugate_gradients(
                 X,
@@ -178,8 +177,8 @@ class LEML(Classifier):
                 progress((number + 1) / self.n_rounds)
         return W, H
 
-    def _start(self, Y: Csr, YT: Csr, seed: int) -> Floats:
-        """Return the strongest directions of the labels, each as long as it is strong."""
+    def _initial_label_factors(self, Y: Csr, YT: Csr, seed: int) -> Floats:
+        """Return the leading right singular vectors of Y, times the square roots of the values."""
         threads = _native.n_threads(self.n_jobs)
         rank = min(self.n_components, *Y.shape)
         H: Floats = np.random.default_rng(seed).standard_normal((Y.shape[1], rank), np.float32)
@@ -189,11 +188,11 @@ class LEML(Classifier):
                 YT, orthonormal_basis(points, n_threads=threads), n_threads=threads
             )
         energy, basis = symmetric_eigenpairs(gram(H, H, n_threads=threads))
-        # The singular values are the roots of the energies, and both factors get half of each.
+        # Columns of norm s become columns of norm sqrt(s), where s^2 are the eigenvalues of H'H.
         scale = np.power(np.maximum(energy, 1e-12), -0.25)
         return multiply(H, basis * scale, n_threads=threads)
 
-    def rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:  # noqa: ARG002 - it always is
+    def rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:  # noqa: ARG002 - always exhaustive
         """Return the best labels of each row; see :meth:`Classifier.rank`."""
         threads = _native.n_threads(self.n_jobs)
         labels = np.full((X.shape[0], k), -1, dtype=np.int32)
@@ -208,20 +207,20 @@ class LEML(Classifier):
             )
             ids = np.where(found >= 0, self.labels_[found], -1)
             bent = np.where(found >= 0, bend(products), np.float32(0.0))
-            # Different products may have one score: the order is that of what is returned.
+            # Different products may round to equal scores: sort by the returned scores.
             order = np.lexsort((ids, -bent), axis=1)
             labels[rows, :n_best] = np.take_along_axis(ids, order, 1)
             scores[rows, :n_best] = np.take_along_axis(bent, order, 1)
         return labels, scores
 
     def explainer(self, row: Csr | None, labels: Ids, k: int) -> Explainer:  # noqa: ARG002 - no search
-        """Return the scores of labels by their factors; see :meth:`Classifier.explainer`."""
+        """Return an explainer of linear scores; see :meth:`Classifier.explainer`."""
         outputs = np.minimum(np.searchsorted(self.labels_, labels), len(self.labels_) - 1)
         factors = self.label_factors_.rows(outputs).astype(np.float64)
-        none = np.zeros(len(labels))
+        bias = np.zeros(len(labels))
 
         def weights(features: Ids) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-            return factors @ self.feature_factors_[features].T, none
+            return factors @ self.feature_factors_[features].T, bias
 
         def link(products: NDArray[np.float64]) -> NDArray[np.float64]:
             return bend(products.astype(np.float32)).astype(np.float64)
@@ -230,19 +229,19 @@ class LEML(Classifier):
         return SingleIndex(weights, link, known)
 
     def restricted(self, labels: Ids) -> LEML:
-        """Return a classifier that has the factors of some labels only."""
+        """Return a copy of the classifier with the factors of some labels only."""
         outputs = np.flatnonzero(np.isin(self.labels_, labels))
-        narrow = copy(self)
-        narrow.labels_ = self.labels_[outputs]
-        narrow.label_factors_ = RowPanels.pack(self.label_factors_.unpack()[outputs])
-        return narrow
+        restricted = copy(self)
+        restricted.labels_ = self.labels_[outputs]
+        restricted.label_factors_ = RowPanels.pack(self.label_factors_.unpack()[outputs])
+        return restricted
 
     def max_ranked(self) -> int:
         """Return the largest number of labels that :meth:`rank` can find for a point."""
         return len(self.labels_)
 
     def training_cost(self, X: Csr, Y: Csr) -> Cost:
-        """Estimate the cost of the products with X and Y and of those with small matrices."""
+        """Return the cost of the products with X, with Y and with small matrices."""
         rank = min(self.n_components, *X.shape, Y.shape[1])
         n_products = (2 * self.n_steps + 3) * X.nnz + 3 * Y.nnz
         n_steps = self.n_rounds * rank * (n_products + 3 * X.shape[0] * rank)
@@ -253,12 +252,13 @@ class LEML(Classifier):
 def bend(products: Floats) -> NDArray[np.float32]:
     """Map products to scores strictly between 0 and 1: the identity from 1/8 to 7/8.
 
-    Beyond, ``_SOFT**2 / (2 * _SOFT - t)`` for the distance t from the nearer end, which joins
-    with slope 1. Elementary operations only, so that every machine gives the same bits.
+    Outside of this range, a product at the signed distance t inside the nearer end, 0 or 1, gets
+    the distance ``m**2 / (2 * m - t)`` with m = 1/8, which is continuous with slope 1. Only
+    elementary operations are used, so that all machines give the same bits.
     """
-    soft = np.float32(_SOFT)
-    low = soft * soft / (2 * soft - np.minimum(products, soft))
-    high = 1 - soft * soft / (2 * soft - np.minimum(1 - products, soft))
-    bent = np.where(products < soft, low, np.where(products > 1 - soft, high, products))
-    tiny = np.finfo(np.float32)
-    return np.clip(bent, tiny.tiny, 1 - tiny.epsneg).astype(np.float32, copy=False)
+    margin = np.float32(_MARGIN)
+    low = margin * margin / (2 * margin - np.minimum(products, margin))
+    high = 1 - margin * margin / (2 * margin - np.minimum(1 - products, margin))
+    bent = np.where(products < margin, low, np.where(products > 1 - margin, high, products))
+    limits = np.finfo(np.float32)
+    return np.clip(bent, limits.tiny, 1 - limits.epsneg).astype(np.float32, copy=False)

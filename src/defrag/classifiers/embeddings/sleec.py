@@ -1,4 +1,4 @@
-"""SLEEC: local low-rank embeddings of the labels, regressed on the features."""
+"""SLEEC: local low-rank embeddings of labels, predicted from features by regression."""
 
 from __future__ import annotations
 
@@ -27,71 +27,71 @@ __all__ = ["SLEEC"]
 
 _KMEANS_ROUNDS = 7
 _START_ROUNDS = 6
-"""Rounds of subspace iteration before the first step; a later step needs one, as it begins with
-the subspace of the step before."""
+"""Rounds of subspace iteration in the first step; later steps need one round, since they start
+from the subspace of the previous step."""
 
 
 class SLEEC(NeighbourEnsemble):
     """Sparse local embeddings for extreme classification (Bhatia et al., 2015).
 
-    Each learner clusters the points by spherical k-means. In a cluster, points get vectors of
-    low rank whose inner products are the cosines of the labels of points that are neighbours by
-    labels (singular value projection), and ridge regression maps features to these vectors. A
-    new point is mapped in its nearest cluster, and its nearest neighbours vote with their
-    labels.
+    Each learner clusters the points by spherical k-means. In each cluster, singular value
+    projection finds low-rank embeddings of the points whose inner products approximate the
+    cosines between the labels of neighbours by labels, and ridge regression maps features to
+    these embeddings. A new point is embedded by the map of its nearest cluster, and its nearest
+    neighbours vote with their labels.
 
     Parameters
     ----------
     n_learners : int, default=10
-        Partitions of the points.
+        Number of learners, each with its own partition of the points.
     cluster_size : int, default=3000
-        Points per cluster, on average; published with 6000.
+        Mean number of points per cluster; 6000 in the publication.
     n_components : int, default=100
-        Length of the vectors.
+        Number of dimensions of the embeddings.
     label_neighbors : int, default=15
-        Neighbours by labels whose cosines the vectors keep.
+        Number of neighbours by labels whose cosines the embeddings approximate.
     n_neighbors : int, default=10
-        Neighbours that vote, in each learner.
+        Number of neighbours that vote in each learner.
     votes : {"rank", "count"}, default="rank"
-        The r-th nearest neighbour has 1 / r votes, or each has one, as published.
+        The r-th nearest neighbour has 1 / r votes, or each neighbour has one vote, as published.
     search : {"exact", "hnsw"}, default="exact"
-        Exact neighbours, or approximate ones by a graph for each cluster of more than 50,000
-        points, built when it is first searched; needs ``pip install defrag[ann]``.
+        Exact search, or approximate search by graphs in clusters of more than 50,000 points; a
+        graph is built on first use and requires ``pip install defrag[ann]``.
     l2 : float, default=1.0
-        The regulariser of the regression.
+        Regulariser of the regression.
     n_rounds : int, default=30
-        Steps of singular value projection.
+        Number of steps of singular value projection.
     n_steps : int, default=15
-        Steps of conjugate gradients of the regression.
+        Number of steps of conjugate gradients of the regression.
     random_state : int, RandomState, Generator or None, default=None
-        Seed; the same int gives the same model whatever ``n_jobs``.
+        Seed; an int gives the same model for any ``n_jobs``.
     n_jobs : int, optional
-        Threads, as in scikit-learn; -1 for all.
+        Number of threads, as in scikit-learn; -1 for all.
     verbose : int, default=0
-        Show progress bars on a terminal.
+        Whether to show progress bars on a terminal.
 
     Attributes
     ----------
     learners_ : list of Learner
-        The fitted partitions and maps.
+        The partitions and maps.
     point_labels_ : csr_array
-        The labels of the training points that have any.
+        Labels of the training points that have labels.
     classes_ : ndarray
-        The classes, or the label ids.
+        Classes, or label ids.
     n_labels_ : int
-        How many labels there are.
+        Number of labels.
     n_features_in_ : int
-        How many features X had.
+        Number of features.
 
     See Also
     --------
-    AnnexML : Vectors learnt so that label neighbours are near, by gradient steps.
+    AnnexML : Embeddings learnt by gradient steps.
     LEML : One linear map for all points.
 
     Notes
     -----
-    The score of a label is the share of the votes of the neighbours that have it. The published
-    L1 penalty of the embeddings does nothing at its published setting and is left out.
+    The score of a label is the fraction of the votes that go to it. The L1 penalty of the
+    embeddings has no effect at its published setting and is omitted.
 
     Examples
     --------
@@ -153,7 +153,7 @@ class SLEEC(NeighbourEnsemble):
         "verbose": Int(0),
     }
 
-    def _partition(self, X: Csr, Y: Csr, n_clusters: int, seed: int) -> Csr:  # noqa: ARG002 - features alone
+    def _partition(self, X: Csr, Y: Csr, n_clusters: int, seed: int) -> Csr:  # noqa: ARG002 - by features only
         return centroids(X, n_clusters, seed, n_threads=_native.n_threads(self.n_jobs))
 
     def _embed(self, X: Csr, Y: Csr, seed: int) -> tuple[Floats, Floats]:
@@ -172,7 +172,7 @@ class SLEEC(NeighbourEnsemble):
             n_steps=self.n_steps,
             n_threads=1,
         )
-        # As many columns in every cluster, however few points it has.
+        # Clusters with few points have a lower rank: pad to the same number of columns.
         missing = self.n_components - weights.shape[1]
         if missing > 0:
             weights = np.pad(weights, ((0, 0), (0, missing)))
@@ -180,7 +180,7 @@ class SLEEC(NeighbourEnsemble):
 
 
 def centroids(X: Csr, n_clusters: int, seed: int, *, n_threads: int) -> Csr:
-    """Cluster points by their cosines and return the unit centres, features by clusters."""
+    """Return unit centres of spherical k-means, shape (n_features, n_clusters)."""
     found = _native.spherical_kmeans(
         X, n_clusters=n_clusters, max_rounds=_KMEANS_ROUNDS, seed=seed, n_threads=n_threads
     )
@@ -192,7 +192,7 @@ def centroids(X: Csr, n_clusters: int, seed: int, *, n_threads: int) -> Csr:
 
 
 def _cosines(neighbours: Csr, Y: Csr) -> Csr:
-    """Return the cosines of the labels of neighbours, of both directions."""
+    """Return the symmetric matrix of the cosines between the labels of neighbours."""
     roots = np.sqrt(np.maximum(np.diff(Y.indptr), 1)).astype(np.float32)
     cosines = neighbours.copy()
     cosines.data = cosines.data / np.repeat(roots, np.diff(neighbours.indptr))
@@ -202,11 +202,11 @@ def _cosines(neighbours: Csr, Y: Csr) -> Csr:
 
 
 def project(target: Csr, rank: int, *, n_rounds: int, seed: int) -> Floats:
-    """Find vectors whose inner products are those of a symmetric sparse matrix where it is known.
+    """Return vectors whose inner products approximate the stored entries of a symmetric matrix.
 
-    Singular value projection: a gradient step of length 1 on the known entries, then the
-    nearest positive semi-definite matrix of that rank, by one round of subspace iteration from
-    the subspace of the step before. The matrix is never formed.
+    Singular value projection alternates a gradient step of length 1 on the stored entries and a
+    projection to the nearest positive semi-definite matrix of the given rank, by one round of
+    subspace iteration from the previous subspace. The matrix itself is never formed.
     """
     n = target.shape[0]
     U: Floats = np.random.default_rng(seed).standard_normal((n, rank), np.float32)
@@ -216,15 +216,15 @@ def project(target: Csr, rank: int, *, n_rounds: int, seed: int) -> Floats:
         if number:
             step.data = target.data - _native.pair_products(target, Z, Z, n_threads=1)
         for _ in range(1 if number else _START_ROUNDS):
-            U = orthonormal_basis(_moved(step, Z, U), n_threads=1)
-        values, turn = symmetric_eigenpairs(gram(U, _moved(step, Z, U), n_threads=1))
-        U = multiply(U, turn, n_threads=1)
+            U = orthonormal_basis(_multiply_updated(step, Z, U), n_threads=1)
+        values, rotation = symmetric_eigenpairs(gram(U, _multiply_updated(step, Z, U), n_threads=1))
+        U = multiply(U, rotation, n_threads=1)
         Z = U * np.sqrt(np.maximum(values, 0.0)).astype(np.float32)
     return Z
 
 
-def _moved(step: Csr, Z: Floats, U: Floats) -> Floats:
-    """Multiply the present matrix plus the step by U."""
+def _multiply_updated(step: Csr, Z: Floats, U: Floats) -> Floats:
+    """Return (Z Z' + step) U."""
     result = _native.sparse_dense(step, U, n_threads=1)
     result += multiply(Z, gram(Z, U, n_threads=1), n_threads=1)
     return result

@@ -1,4 +1,4 @@
-"""What forests over points share: trees grown in parallel, leaves that are averaged."""
+"""Base class of forests over points: trees grown in parallel, and averaged leaves."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ if TYPE_CHECKING:
 
 __all__ = ["ForestClassifier", "ForestData"]
 
-# Trees that share a clustering of the features where a forest is agglomerated: with one per
-# tree, finding and applying the clusterings would take longer than the trees.
+# Number of trees of an agglomerated forest that share a clustering of the features. Computing and
+# applying one clustering per tree would take longer than growing the trees.
 _TREES_PER_MEMBER = 10
-# An entry of a tree's weights or leaves while the forest is put together.
+# Memory per entry of weights or leaves while trees are joined.
 _BYTES_PER_ENTRY = 16
 
 
 @dataclass(frozen=True)
 class ForestData:
-    """Points that have labels, as unit rows, their labels, and the weights of all labels."""
+    """Unit rows of the points with labels, their labels, and the weights of all labels."""
 
     X: Csr
     Y: Csr
@@ -44,7 +44,7 @@ class ForestData:
 
 
 class ForestClassifier(Divisible):
-    """Forests whose trees partition the points; a subclass says how they are grown."""
+    """Base class of forests whose trees partition the points."""
 
     n_trees: int
     max_leaf_size: int
@@ -53,23 +53,23 @@ class ForestClassifier(Divisible):
     forest_: Forest
 
     train_trees: ClassVar[Callable[..., Forest]]
-    """The kernel that grows a tree per key."""
+    """The kernel that grows one tree per key."""
 
     @abstractmethod
     def _options(self, X: Csr) -> FastxmlOptions | CraftmlOptions:
-        """Return the options of the kernel for points X, unit rows that have labels."""
+        """Return the options of the kernel; X are the unit rows of the points with labels."""
 
     def _label_weights(self, Y: Csr) -> Floats:
-        """Return the weight of each label when labels are ranked."""
+        """Return the weights of the labels in rankings."""
         return np.ones(Y.shape[1], dtype=np.float32)
 
     def prepare(self, X: Csr, Y: Csr) -> ForestData:
-        """Return the points that have labels, as unit rows, and the weights of the labels."""
+        """Return the unit rows of the points with labels, and the weights of the labels."""
         X = unit_rows(X, _native.n_threads(self.n_jobs))
         label_weights = self._label_weights(Y)
         labelled = np.diff(Y.indptr) > 0
         if not labelled.all():
-            # A point without labels has no side to be on, and would only dilute a leaf.
+            # Points without labels have no preferred side of a split and would dilute leaves.
             X, Y = X[labelled], Y[labelled]
         return ForestData(X, Y, label_weights)
 
@@ -79,12 +79,12 @@ class ForestClassifier(Divisible):
         outline = {"keys": keys, **self._hash_arrays(data.X)}
         return Division(outline, np.ones(self.n_trees))
 
-    def _hash_arrays(self, X: Csr) -> Arrays:  # noqa: ARG002 - trees on the features themselves
-        """Return what a forest on hashed features needs to know, from the points with labels."""
+    def _hash_arrays(self, X: Csr) -> Arrays:  # noqa: ARG002 - of subclasses
+        """Return the arrays that define the hash of the features, if there is one."""
         return {}
 
-    def _hash(self, outline: Arrays) -> FeatureHash | None:  # noqa: ARG002 - see above
-        """Return the hash of the features."""
+    def _hash(self, outline: Arrays) -> FeatureHash | None:  # noqa: ARG002 - of subclasses
+        """Return the hash of the features, or None."""
         return None
 
     def train_units(
@@ -109,10 +109,10 @@ class ForestClassifier(Divisible):
         return forest_arrays(forest)
 
     def assemble(self, outline: Arrays, pieces: Sequence[Piece]) -> None:
-        """Put the trees together; see :meth:`Divisible.assemble`."""
+        """Set the forest; see :meth:`Divisible.assemble`."""
         self.forest_ = join_forests([piece.arrays for piece in pieces], self._hash(outline))
 
-    def rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:  # noqa: ARG002 - always is
+    def rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:  # noqa: ARG002 - always exhaustive
         """Return the best labels of each row; see :meth:`Classifier.rank`."""
         threads = _native.n_threads(self.n_jobs)
         rows = _native.unit_rows(X, n_threads=threads)
@@ -126,7 +126,7 @@ class ForestClassifier(Divisible):
 
     @property
     def n_members(self) -> int:
-        """How many models are averaged: groups of about ten trees."""
+        """Number of models that are averaged, each of about ten trees."""
         return math.ceil(self.n_trees / _TREES_PER_MEMBER)
 
     def as_member(self) -> ForestClassifier:
@@ -136,9 +136,9 @@ class ForestClassifier(Divisible):
         return member
 
     def training_cost(self, X: Csr, Y: Csr) -> Cost:
-        """Estimate the cost from the levels of the trees, each of which visits every point.
+        """Return the cost, estimated from the levels of the trees, which all process every point.
 
-        A step is a non-zero of a point at a node.
+        A step processes a non-zero of a point at one level.
         """
         levels = self._levels(max(1.0, X.shape[0] / self.max_leaf_size))
         n_entries = min(Y.nnz, X.shape[0] / self.max_leaf_size * self.leaf_labels)
@@ -147,4 +147,4 @@ class ForestClassifier(Divisible):
 
     @abstractmethod
     def _levels(self, n_leaves: float) -> float:
-        """Return the depth of a tree with that many leaves."""
+        """Return the depth of a tree with ``n_leaves`` leaves."""

@@ -1,4 +1,4 @@
-"""Forests as named arrays, and forests put together from parts."""
+"""Conversion of forests to named arrays, and joining of forests."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ def forest_arrays(forest: Forest) -> Arrays:
 def join_forests(
     parts: Sequence[Mapping[str, NDArray[Any]]], feature_hash: FeatureHash | None
 ) -> Forest:
-    """Return the forest that has the trees of several, as if they had been grown together.
+    """Return one forest with the trees of several, as if they had been grown together.
 
     Parameters
     ----------
     parts : sequence of mappings from name to ndarray
-        What :func:`forest_arrays` returned for the forests, in order.
+        Results of :func:`forest_arrays`, in the order of the trees.
     feature_hash : FeatureHash or None
-        The hash of all trees, if their entries name buckets.
+        The hash of all trees, if their entries refer to buckets.
     """
     if len(parts) == 1:
         return Forest(**{name: parts[0][name] for name in _NAMES}, hash=feature_hash)
@@ -71,9 +71,9 @@ def _join_offsets(parts: list[Offsets]) -> Offsets:
 
 
 def _join_ids(
-    parts: Sequence[Mapping[str, NDArray[Any]]], names: str, places: str
+    parts: Sequence[Mapping[str, NDArray[Any]]], names: str, positions: str
 ) -> tuple[Ids, NDArray[Any]]:
-    """Return the ids that any part has, rising, and the places of all parts among them."""
+    """Return the ids of all parts in increasing order, and the joined positions in them."""
     ids = np.unique(np.concatenate([part[names] for part in parts])).astype(np.int32)
-    found = [np.searchsorted(ids, part[names])[part[places]] for part in parts]
+    found = [np.searchsorted(ids, part[names])[part[positions]] for part in parts]
     return ids, _native.narrow(np.concatenate(found), len(ids))

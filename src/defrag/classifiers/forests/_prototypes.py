@@ -1,4 +1,4 @@
-"""Prototypes of labels: the means of their points, on the features of a forest."""
+"""Prototypes of labels, the means of their points, on the features of a forest."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ __all__ = ["label_means", "with_prototypes"]
 
 
 def label_means(X: Csr, Y: Csr, labels: Ids, *, max_entries: int, n_threads: int) -> Csr:
-    """Return the means of the points of labels, one row each.
+    """Return the mean of the points of each label.
 
     Parameters
     ----------
     X, Y : csr_array
-        Points, unit rows, and their labels.
+        Unit rows of the points, and their labels.
     labels : ndarray of int32
         Labels with points.
     max_entries : int
-        Largest entries of a mean that are kept; 0 for all.
+        Number of largest entries to keep in each mean; 0 for all.
     n_threads : int
-        Threads.
+        Number of threads.
     """
     by_label = sparse.csr_array(Y.T)[labels].astype(np.float32)
     counts = np.diff(by_label.indptr)
@@ -39,25 +39,25 @@ def label_means(X: Csr, Y: Csr, labels: Ids, *, max_entries: int, n_threads: int
 
 
 def with_prototypes(forest: Forest, means: Csr, label_weights: Floats) -> tuple[Forest, Prototypes]:
-    """Return a forest on the features of its prototypes too, and the prototypes.
+    """Return a forest extended by the features of its prototypes, and the prototypes.
 
     Parameters
     ----------
     forest : Forest
-        Trees on the points.
+        The forest.
     means : csr_array, shape (n_outputs, n_features)
         The means of the labels of the forest.
     label_weights : ndarray of float32, shape (n_outputs,)
-        Their weights between 0 and 1, which are passed on.
+        Weights of these labels, between 0 and 1.
     """
     features = np.union1d(forest.features, means.indices).astype(np.int32)
-    place = np.zeros(means.shape[1], dtype=np.int32)
-    place[features] = np.arange(len(features), dtype=np.int32)
-    slots = place[forest.features][forest.slots]
+    slot_of = np.zeros(means.shape[1], dtype=np.int32)
+    slot_of[features] = np.arange(len(features), dtype=np.int32)
+    slots = slot_of[forest.features][forest.slots]
     forest = replace(forest, features=features, slots=_native.narrow(slots, len(features)))
     prototypes = Prototypes.of(
         means.indptr.astype(np.int64),
-        _native.narrow(place[means.indices], len(features)),
+        _native.narrow(slot_of[means.indices], len(features)),
         means.data,
         label_weights,
     )

@@ -1,4 +1,4 @@
-"""CRAFTML: trees of many children whose nodes cluster points by their labels."""
+"""CRAFTML: k-ary trees whose nodes cluster points by their labels."""
 
 from __future__ import annotations
 
@@ -18,59 +18,59 @@ if TYPE_CHECKING:
 
 __all__ = ["CRAFTML"]
 
-# With feature_share="auto", a tree sees a quarter of the features, but about this many entries
-# of a point. On splits of training points, half of them cost up to two points of P@1 and a
-# quarter three to six where points have 40 to 70 entries (debian, Bibtex); of 240 entries
-# (EURLex-4K) a quarter gains one.
+# With feature_share="auto", a tree uses at least a quarter of the features, and enough of them to
+# keep about this many entries per point. On splits of training data with 40 to 70 entries per
+# point (debian, Bibtex), half of the features lose up to two points of P@1 and a quarter three to
+# six; with 240 entries (EURLex-4K), a quarter gains one.
 _ENTRIES_PER_TREE = 40
-_LEAST_SHARE = 0.25
+_MIN_SHARE = 0.25
 
 
 class CRAFTML(ForestClassifier):
     """A forest of shallow trees over hashed features (Siblini, Kuntz and Meyer, 2018).
 
-    A node hashes the labels of a sample of its points and clusters them by spherical k-means.
-    Each cluster is a child; its centroid is the mean of the hashed features of its points, cut to
-    the largest entries and L2-normalised, and every point goes to the child with the most
-    similar centroid. A leaf keeps the mean labels of its points; the score of a label is its
+    A node clusters a sample of its points by spherical k-means on their hashed labels. Each
+    cluster is a child; its centroid is the mean of the hashed features of its points, cut to the
+    largest entries and L2-normalised, and every point moves to the child with the most similar
+    centroid. A leaf keeps the mean labels of its points; the score of a label is its
     mean over the leaves that a point reaches, one per tree.
 
     Parameters
     ----------
     n_trees : int, default=50
-        How many trees to average.
+        Number of trees that are averaged.
     arity : int, default=20
-        Children of a node at most; 10 in the paper.
+        Maximum number of children of a node; 10 in the paper.
     max_leaf_size : int, default=10
-        A node of at most this many points is a leaf.
+        Maximum number of points in a leaf.
     leaf_labels : int, default=100
-        Labels that a leaf keeps, those of most points.
+        Maximum number of labels that a leaf keeps, the most frequent first.
     n_buckets : int, default=10000
-        Buckets that features, and labels, are hashed to.
+        Number of buckets that features, and labels, are hashed to.
     feature_share : float in (0, 1] or "auto", default="auto"
-        Share of the features that a tree sees, a random part for each; 1 in the paper. "auto"
-        is a quarter, or more so that points keep about 40 entries.
+        Fraction of the features that a tree uses, chosen at random for each tree; 1 in the
+        paper. "auto" is a quarter, or more so that points keep about 40 entries.
     centroid_share : float in (0, 1], default=0.2
-        Share of the entries of a centroid that is kept, but at least ten.
+        Fraction of the entries of a centroid that are kept, but at least ten entries.
     sample : int, default=20000
-        Points of a node at most whose labels are clustered.
+        Maximum number of points of a node whose labels are clustered.
     random_state : int, RandomState, Generator or None, default=None
-        Seed; the same int gives the same model whatever ``n_jobs``.
+        Seed; an int gives the same model for any ``n_jobs``.
     n_jobs : int, optional
-        Threads, as in scikit-learn; -1 for all.
+        Number of threads, as in scikit-learn; -1 for all.
     verbose : int, default=0
-        Show progress bars on a terminal.
+        Whether to show progress bars on a terminal.
 
     Attributes
     ----------
     forest_ : Forest
         The trees.
     classes_ : ndarray
-        The classes, or the label ids.
+        Classes, or label ids.
     n_labels_ : int
-        How many labels there are.
+        Number of labels.
     n_features_in_ : int
-        How many features X had.
+        Number of features.
 
     See Also
     --------
@@ -155,7 +155,7 @@ class CRAFTML(ForestClassifier):
         if self.feature_share != "auto":
             return float(self.feature_share)
         entries = X.nnz / X.shape[0]
-        return min(1.0, max(_LEAST_SHARE, _ENTRIES_PER_TREE / max(entries, 1.0)))
+        return min(1.0, max(_MIN_SHARE, _ENTRIES_PER_TREE / max(entries, 1.0)))
 
     def _levels(self, n_leaves: float) -> float:
         return math.log(n_leaves, self.arity) + 1

@@ -1,4 +1,4 @@
-"""FastXML: trees whose nodes rank labels as well as they can on both sides."""
+"""FastXML: trees whose splits optimise the nDCG of label rankings."""
 
 from __future__ import annotations
 
@@ -19,50 +19,50 @@ __all__ = ["FastXML"]
 class FastXML(ForestClassifier):
     """A forest that splits points by their labels (Prabhu and Varma, 2014).
 
-    A node deals its points to two sides at random, then alternates: the labels of each side are
-    ranked by how often they occur, weighted so that a point counts as much as any other, and
-    each point moves to the side whose ranking has the higher nDCG for it. A sparse logistic
-    separator learns to tell the sides apart by the features, and its sign sends points to one
-    of two children. A leaf keeps the mean labels of its points; the score of a label is its
+    A node assigns its points to two sides at random and then alternates two steps: the labels of
+    each side are ranked by frequency, with the same total weight for every point, and each point
+    moves to the side whose ranking has the higher nDCG for it. A sparse logistic separator is
+    then trained to predict the side from the features, and its sign sends points to one of two
+    children. A leaf keeps the mean labels of its points; the score of a label is its
     mean over the leaves that a point reaches, one per tree.
 
     Parameters
     ----------
     n_trees : int, default=50
-        How many trees to average.
+        Number of trees that are averaged.
     max_leaf_size : int, default=10
-        A node of at most this many points is a leaf.
+        Maximum number of points in a leaf.
     leaf_labels : int, default=100
-        Labels that a leaf keeps, those of the highest scores.
+        Maximum number of labels that a leaf keeps, the highest scores first.
     C : float, default=2.0
-        Weight of the logistic losses against the L1 penalty of a separator; 1 in the paper.
+        Weight of the logistic loss relative to the L1 penalty of a separator; 1 in the paper.
     random_state : int, RandomState, Generator or None, default=None
-        Seed; the same int gives the same model whatever ``n_jobs``.
+        Seed; an int gives the same model for any ``n_jobs``.
     n_jobs : int, optional
-        Threads, as in scikit-learn; -1 for all.
+        Number of threads, as in scikit-learn; -1 for all.
     verbose : int, default=0
-        Show progress bars on a terminal.
+        Whether to show progress bars on a terminal.
 
     Attributes
     ----------
     forest_ : Forest
         The trees.
     classes_ : ndarray
-        The classes, or the label ids.
+        Classes, or label ids.
     n_labels_ : int
-        How many labels there are.
+        Number of labels.
     n_features_in_ : int
-        How many features X had.
+        Number of features.
 
     See Also
     --------
-    PfastreXML : The same for rare labels.
+    PfastreXML : A variant that favours rare labels.
     LabelTree : Faster, smaller, and more accurate on most data.
 
     Notes
     -----
-    The published program takes rows as they are; here they are L2-normalised, as for every
-    classifier of this library. Points without a label are left out.
+    The published program uses points as they are; here they are L2-normalised, as in every
+    classifier of this library. Points without labels are left out.
 
     Examples
     --------
@@ -107,7 +107,7 @@ class FastXML(ForestClassifier):
         "verbose": Int(0),
     }
 
-    def _options(self, X: Csr) -> FastxmlOptions:  # noqa: ARG002 - the same for all points
+    def _options(self, X: Csr) -> FastxmlOptions:  # noqa: ARG002 - the same for all data
         return FastxmlOptions(
             max_leaf_size=self.max_leaf_size,
             leaf_labels=self.leaf_labels,

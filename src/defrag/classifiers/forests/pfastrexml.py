@@ -29,26 +29,26 @@ __all__ = ["PfastreXML"]
 class PfastreXML(FastXML):
     """A forest that favours rare labels (Jain, Prabhu and Varma, 2016).
 
-    The trees are those of :class:`FastXML`, except that a label counts as much as its inverse
-    propensity, which is large for rare labels. The labels of the leaves that a point reaches are
-    re-ranked by their prototypes, the means of their training points: with t the mean of the
-    leaves times the inverse propensity, and d the squared distance of the point from the
+    The trees are those of :class:`FastXML`, except that labels are weighted by their inverse
+    propensities, which are large for rare labels. The labels of the leaves that a point reaches are
+    re-ranked by their prototypes, the means of their training points: if t is the mean over the
+    leaves times the inverse propensity, and d the squared distance between the point and the
     prototype, the score of a label is proportional to
     ``t ** alpha * (1 + exp(gamma / 2 * d)) ** (alpha - 1)``.
 
     Parameters
     ----------
     n_trees : int, default=50
-        How many trees to average.
+        Number of trees that are averaged.
     max_leaf_size : int, default=10
-        A node of at most this many points is a leaf.
+        Maximum number of points in a leaf.
     leaf_labels : int, default=100
-        Labels that a leaf keeps, those of the highest weighted shares.
+        Maximum number of labels that a leaf keeps, the highest weighted means first.
     C : float, default=2.0
-        Weight of the logistic losses against the L1 penalty of a separator; 1 in the paper.
+        Weight of the logistic loss relative to the L1 penalty of a separator; 1 in the paper.
     alpha : float in [0.001, 1], default=0.9
-        Weight of the trees relative to the prototypes; with 1, prototypes change nothing. 0.8 in
-        the published program, which finds more rare labels and fewer of the others.
+        Weight of the trees relative to the prototypes; with 1, prototypes have no effect. 0.8 in
+        the published program, which finds more rare labels and fewer others.
     gamma : float, default=30
         Decay of the score with the distance from the prototype.
     prototype_entries : int, default=200
@@ -56,11 +56,11 @@ class PfastreXML(FastXML):
     A, B : float, default=0.55, 1.5
         Parameters of the propensities; see :func:`defrag.metrics.inverse_propensity`.
     random_state : int, RandomState, Generator or None, default=None
-        Seed; the same int gives the same model whatever ``n_jobs``.
+        Seed; an int gives the same model for any ``n_jobs``.
     n_jobs : int, optional
-        Threads, as in scikit-learn; -1 for all.
+        Number of threads, as in scikit-learn; -1 for all.
     verbose : int, default=0
-        Show progress bars on a terminal.
+        Whether to show progress bars on a terminal.
 
     Attributes
     ----------
@@ -69,11 +69,11 @@ class PfastreXML(FastXML):
     prototypes_ : Prototypes
         The prototypes and the weights of the labels.
     classes_ : ndarray
-        The classes, or the label ids.
+        Classes, or label ids.
     n_labels_ : int
-        How many labels there are.
+        Number of labels.
     n_features_in_ : int
-        How many features X had.
+        Number of features.
 
     See Also
     --------
@@ -82,10 +82,10 @@ class PfastreXML(FastXML):
 
     Notes
     -----
-    Points and prototypes are compared as unit rows without a bias feature. That is what the
-    published program does: it appends the bias before it L2-normalises the rows, which halves
-    squared distances, and leaves out the factor one half of the published formula.
-    The best label of a point has the largest share among the leaves as its score; the others
+    Points and prototypes are compared as unit rows without a bias feature. This is equivalent to
+    the published program, which appends the bias before it L2-normalises the rows, which halves
+    squared distances, and omits the factor one half of the published formula.
+    The score of the best label is the largest mean over the leaves; the scores of the others
     keep their ratio to it.
 
     Examples
@@ -142,12 +142,12 @@ class PfastreXML(FastXML):
     }
 
     def _label_weights(self, Y: Csr) -> Floats:
-        # The formula is below 1 for fewer than three points.
+        # The formula gives values below 1 for fewer than three points.
         weights = np.maximum(inverse_propensity(Y, self.A, self.B), 1.0)
         return np.asarray(weights / weights.max(), dtype=np.float32)
 
     def divide(self, data: ForestData, seed: int) -> Division:
-        """Return one unit per tree, and the means of all labels, which prototypes are made of."""
+        """Return one unit per tree; the outline contains the means of all labels."""
         division = super().divide(data, seed)
         labels = labels_with_points(data.Y)
         means = label_means(
@@ -168,7 +168,7 @@ class PfastreXML(FastXML):
         return Division(outline, division.costs)
 
     def assemble(self, outline: Arrays, pieces: Sequence[Piece]) -> None:
-        """Put the trees together and select the prototypes of their labels."""
+        """Set the forest and the prototypes of its labels."""
         super().assemble(outline, pieces)
         arrays = tuple(outline[f"means/{name}"] for name in ("data", "indices", "indptr"))
         shape = (len(outline["labels"]), self.n_features_in_)
@@ -178,7 +178,7 @@ class PfastreXML(FastXML):
             self.forest_, means, outline["label_weights"][rows]
         )
 
-    def rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:  # noqa: ARG002 - always is
+    def rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:  # noqa: ARG002 - always exhaustive
         """Return the best labels of each row; see :meth:`Classifier.rank`."""
         threads = _native.n_threads(self.n_jobs)
         return _native.forest_search(

@@ -1,4 +1,4 @@
-"""Base class of label trees: ensembles trained node by node, with beam search."""
+"""Base class of ensembles of label trees: training by node, and beam search."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ if TYPE_CHECKING:
 
 __all__ = ["TrainedTree", "TreeClassifier", "cluster_labels"]
 
-# Bytes per non-zero of a point and label of the point: label vectors, and weights.
+# Memory per non-zero of a point and label of that point: of label vectors, and of weights.
 _BYTES_PER_PATH, _BYTES_PER_PATH_AND_TREE = 8, 5
-# Up to this many rows are searched with an index of the features.
+# An index of the features is used for at most this many rows.
 _FEW_ROWS = 64
 
 
@@ -58,28 +58,28 @@ class TrainedTree:
 
     @cached_property
     def index(self) -> FeatureIndex:
-        """The index for single rows, built on first use.
+        """The feature index for searching few rows, built on first use.
 
-        Concurrent threads may each build one; they are equal, and one is kept.
+        Concurrent threads may each build one; all are equal, and one is kept.
         """
         return _native.FeatureIndex(self.weights)
 
     @cached_property
     def _place_of_label(self) -> Ids:
-        """The place of each label in the order of the tree, -1 for one that is not in it."""
+        """The position of each label in the order of the tree, or -1."""
         order = self.tree.order
         place = np.full(int(order.max(initial=-1)) + 1, -1, dtype=np.int32)
         place[order] = np.arange(len(order), dtype=np.int32)
         return place
 
     def places(self, labels: Ids) -> Ids:
-        """Return the places of labels in the order of the tree, -1 for one that is not in it."""
+        """Return the positions of labels in the order of the tree, or -1."""
         found = self._place_of_label.take(labels, mode="clip")
         found[labels >= len(self._place_of_label)] = -1
         return found
 
     def __getstate__(self) -> dict[str, Any]:
-        # What is built on first use is not part of the model.
+        # Without cached properties, which are not part of the model.
         return {"tree": self.tree, "weights": self.weights}
 
 
@@ -107,7 +107,7 @@ class TreeClassifier(Divisible):
     member_noun = "tree"
     seconds_per_step = 2.5e-8
     _discount: ClassVar[float] = 1.0
-    # Exponent of the hinge in scores: squared, as published.
+    # Exponent of the hinge in scores; 2 as published.
     _power: ClassVar[int] = 2
 
     def _label_vectors(self, X: Csr, Y: Csr) -> Csr:
@@ -132,7 +132,7 @@ class TreeClassifier(Divisible):
         return TreeData(X, Y, sparse.csr_array(Y.T))  # one transposition for all trees
 
     def divide(self, data: TreeData, seed: int) -> Division:
-        """Build the trees; a unit is a block of sixteen classifiers of a node."""
+        """Return units of sixteen classifiers of a node; the trees are the outline."""
         seen = labels_with_points(data.Y)
         vectors = self._label_vectors(
             data.X, data.Y if len(seen) == data.Y.shape[1] else data.Y[:, seen]
@@ -165,8 +165,8 @@ class TreeClassifier(Divisible):
         arrays: Arrays = {}
         seeds = member_seeds(seed, self.n_trees)
         for number, tree, blocks in _blocks_by_tree(self.n_trees, outline, first, last):
-            many = f" tree {number + 1} of {self.n_trees}" if self.n_trees > 1 else ""
-            with progress_bar(f"training{many}", enabled=self.verbose > 0) as progress:
+            which = f" tree {number + 1} of {self.n_trees}" if self.n_trees > 1 else ""
+            with progress_bar(f"training{which}", enabled=self.verbose > 0) as progress:
                 weights = _native.train_label_tree(
                     data.X,
                     data.positives,
@@ -180,7 +180,7 @@ class TreeClassifier(Divisible):
         return arrays
 
     def assemble(self, outline: Arrays, pieces: Sequence[Piece]) -> None:
-        """Put the trees together; see :meth:`Divisible.assemble`."""
+        """Set the trees; see :meth:`Divisible.assemble`."""
         parts: list[list[tuple[Offsets, LabelTreeWeights]]] = [[] for _ in range(self.n_trees)]
         for piece in pieces:
             ranges = _blocks_by_tree(self.n_trees, outline, piece.first, piece.last)
@@ -196,7 +196,7 @@ class TreeClassifier(Divisible):
 
     @property
     def ranks_kernel_rows(self) -> bool:
-        """True: a tree is searched for rows of a kernel."""
+        """True: label trees search ``KernelRows`` directly."""
         return True
 
     def rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:
@@ -217,7 +217,7 @@ class TreeClassifier(Divisible):
         ]
 
     def explainer(self, row: Csr | None, labels: Ids, k: int) -> Explainer:
-        """Return the scores of labels along their paths; see :meth:`Classifier.explainer`."""
+        """Return an explainer of the paths to labels; see :meth:`Classifier.explainer`."""
         found = np.ones((len(labels), len(self.trees_)), dtype=np.bool_)
         missed = np.zeros(len(labels), dtype=np.bool_)
         if row is not None and len(self.trees_) > 1:
@@ -229,7 +229,7 @@ class TreeClassifier(Divisible):
     def _search(
         self, member: TrainedTree, rows: KernelRows, k: int, *, few: bool, exhaustive: bool
     ) -> tuple[Ids, Floats]:
-        """Return the best labels of one tree, with an index if there are ``few`` rows."""
+        """Return the best labels of one tree; ``few`` rows are searched with an index."""
         n_nodes = len(member.tree.begin)
         return _native.beam_search(
             member.tree,
@@ -245,7 +245,7 @@ class TreeClassifier(Divisible):
         )
 
     def _beam(self) -> int:
-        beam: int = self.check_parameter("beam_size")  # may have been set after fit
+        beam: int = self.check_parameter("beam_size")  # it may have been set after fit
         return beam
 
     def max_ranked(self) -> int:
@@ -267,7 +267,7 @@ class TreeClassifier(Divisible):
 
     @abstractmethod
     def _widths(self) -> tuple[int, int, int]:
-        """Return the maximum children of the root and of a node, and labels of a leaf."""
+        """Return the maximum children of the root, children of a node and labels of a leaf."""
 
     def training_cost(self, X: Csr, Y: Csr) -> Cost:
         """Return the cost, estimated from the nodes that contain each point.
@@ -294,7 +294,7 @@ def _tree(outline: Arrays, number: int) -> LabelTreeArrays:
 def _blocks_by_tree(
     n_trees: int, outline: Arrays, first: int, last: int
 ) -> Iterator[tuple[int, LabelTreeArrays, Offsets]]:
-    """Yield the number of each tree in a range of blocks, the tree, and its part of the range."""
+    """Yield, for each tree in a range of blocks, its number, the tree and its blocks."""
     begin = 0
     for number in range(n_trees):
         tree = _tree(outline, number)

@@ -1,4 +1,4 @@
-"""Label trees cut into blocks of sixteen classifiers, and put together again."""
+"""Division of label trees into blocks of sixteen classifiers, and joining of trained blocks."""
 
 from __future__ import annotations
 
@@ -72,14 +72,15 @@ def node_blocks(tree: LabelTreeArrays, first: int, last: int) -> Offsets:
 def join_blocks(
     tree: LabelTreeArrays, parts: Sequence[tuple[Offsets, LabelTreeWeights]]
 ) -> LabelTreeWeights:
-    """Return the classifiers of a tree: a copy, but for nodes that come from several parts.
+    """Return the classifiers of a tree, joined from parts.
 
     Parameters
     ----------
     tree : LabelTreeArrays
         The tree.
     parts : sequence of (ndarray, LabelTreeWeights)
-        Rows of :func:`node_blocks` and their classifiers, in order; every block once.
+        Results of :func:`node_blocks` and the classifiers of these blocks, in order; every block
+        occurs once.
     """
     if len(parts) == 1:
         return parts[0][1]
@@ -101,7 +102,7 @@ def join_blocks(
 
 @dataclass(frozen=True)
 class _Run:
-    """Consecutive nodes: features per node, the features, entries of each, and the entries."""
+    """Classifiers of consecutive nodes, without biases; ``sizes`` counts entries per feature."""
 
     n_features: NDArray[np.int64]
     features: Ids
@@ -113,9 +114,9 @@ class _Run:
 def _runs(
     parts: Sequence[tuple[Offsets, LabelTreeWeights]],
 ) -> Iterator[tuple[int | None, _Run]]:
-    """Yield the nodes of parts in order: the first and the last alone, with their numbers.
+    """Yield runs of nodes in order, with the number of the node for the first and last of a part.
 
-    Only these can be cut between parts.
+    Only these two nodes can be divided between parts; they are runs of their own.
     """
     for rows, one in parts:
         n = len(rows)
@@ -139,12 +140,12 @@ def _run(one: LabelTreeWeights, first: int, last: int) -> _Run:
 
 
 def _merged(runs: list[_Run], *, cut: bool) -> list[_Run]:
-    """Return runs as they are, or one node in place of its parts if it is ``cut``."""
+    """Return one run for the parts of a node that is ``cut``; other runs are unchanged."""
     if not cut or len(runs) == 1:
         return runs
     features = np.concatenate([one.features for one in runs])
     sizes = np.concatenate([one.sizes for one in runs])
-    order = np.argsort(features, kind="stable")  # blocks of a feature stay in order
+    order = np.argsort(features, kind="stable")  # stable: the blocks of a feature stay in order
     starts = (np.cumsum(sizes) - sizes)[order]
     features, sizes = features[order], sizes[order]
     entries = np.arange(sizes.sum()) + np.repeat(starts - (np.cumsum(sizes) - sizes), sizes)

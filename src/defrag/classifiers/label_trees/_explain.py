@@ -1,4 +1,4 @@
-"""Scores of labels in label trees, taken apart along their paths."""
+"""Explanations of the scores of label trees, by the steps of paths to labels."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ __all__ = ["TreeScore", "TreesExplainer"]
 
 @dataclass(frozen=True)
 class TreeScore:
-    """How the margins on a path become the score of a label.
+    """The function from the margins on a path to the score of a label.
 
-    The score is ``exp(sum of c L(m))`` over the steps of a path, m being the margin of a step
-    and c the discounts of the steps that follow.
+    The score is ``exp(sum of c L(m))`` over the steps of a path, where m is the margin of a step
+    and c the product of the discounts of the steps after it.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ class TreeScore:
     power: int
 
     def gain(self, margins: Values) -> Values:
-        """Return L of margins."""
+        """Return ``L(m)`` for margins."""
         if self.loss == Loss.logistic:
             return -np.logaddexp(0.0, -margins)
         return np.asarray(-(np.maximum(0.0, 1.0 - margins) ** self.power))
@@ -55,10 +55,10 @@ class TreeScore:
 
 @dataclass(frozen=True)
 class _Paths:
-    """The paths to labels in several trees, one after the other.
+    """The paths to labels in all trees, concatenated.
 
-    Path p goes to label ``label[p]`` and has the steps from ``begin[p]`` on; a step has a
-    discount c, a bias and a row of weights.
+    Path p leads to label ``label[p]``, and its steps begin at ``begin[p]``; a step has a discount
+    c, a bias and a row of weights.
     """
 
     label: Ids
@@ -69,20 +69,20 @@ class _Paths:
 
 
 class TreesExplainer(Explainer):
-    """The scores of some labels in an ensemble of trees.
+    """Explainer of some labels in an ensemble of label trees.
 
     Parameters
     ----------
     members : sequence of TrainedTree
         The trees.
     labels : ndarray of int32
-        The labels; one that is not in a tree scores 0 there.
+        The labels; a label that is not in a tree has the score 0 there.
     rule : TreeScore
-        How margins become scores.
+        The function from margins to scores.
     found : ndarray of bool, shape (n_labels, n_members)
-        The trees whose search found each label; it counts as 0 in the others.
+        Whether the search of a tree found a label; its score is 0 in the other trees.
     missed : ndarray of bool, shape (n_labels,)
-        The labels that no search found; all trees count for them.
+        The labels that no search found; they are scored in all trees.
     """
 
     def __init__(
@@ -102,7 +102,7 @@ class TreesExplainer(Explainer):
             places[~found[:, number]] = -1
 
     def _paths(self, features: Ids) -> _Paths | None:
-        """Return the paths to labels that count, or None if there are none."""
+        """Return the paths to all labels that are found in a tree, or None."""
         known = [np.flatnonzero(places >= 0) for places in self._places]
         if not any(map(len, known)):
             return None
@@ -112,11 +112,11 @@ class TreesExplainer(Explainer):
         ]
         n_steps = np.concatenate([np.diff(part.step_ptr) for part in parts])
         end = np.cumsum(n_steps)
-        following = np.repeat(end, n_steps) - 1 - np.arange(end[-1])
+        steps_after = np.repeat(end, n_steps) - 1 - np.arange(end[-1])
         return _Paths(
             label=np.concatenate(known).astype(np.int32),
             begin=end - n_steps,
-            discounts=self._rule.discount ** following.astype(np.float64),
+            discounts=self._rule.discount ** steps_after.astype(np.float64),
             bias=np.concatenate([part.bias for part in parts]).astype(np.float64),
             weights=np.concatenate([part.weights for part in parts]).astype(np.float64),
         )
@@ -134,7 +134,7 @@ class TreesExplainer(Explainer):
         return np.asarray(np.exp(logs) @ share)
 
     def attribute(self, row: Csr) -> Attribution:
-        """Return the products of weights and values, as parts of the score."""
+        """Return the contributions of the entries of a row to the scores."""
         return self.take_apart(row).attribution
 
     def take_apart(self, row: Csr) -> Parts:

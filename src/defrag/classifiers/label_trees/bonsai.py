@@ -28,8 +28,8 @@ class Bonsai(TreeClassifier):
 
     Labels are clustered by spherical k-means into up to 100 children per node of any size, so
     that similar labels stay together and errors accumulate over few levels. The label of a
-    cluster of size one moves to its second best cluster. Labels that are similar to no centre
-    go to the smallest cluster (in the published program, to the first).
+    cluster of size one moves to its second best cluster. Labels that are not similar to any
+    centre join the smallest cluster (in the published program, the first).
 
     Parameters
     ----------
@@ -189,7 +189,7 @@ def co_occurrences(Y: Csr, *, max_entries: int, n_threads: int) -> Csr:
     n_threads : int
         Number of threads.
     """
-    # One more entry: a label occurs most often with itself, which is removed.
+    # One more entry, since a label occurs most often with itself, and that entry is removed.
     kept = max_entries + 1 if max_entries else 0
     counts = _native.multiply(sparse.csr_array(Y.T), Y, max_entries=kept, n_threads=n_threads)
     own = np.repeat(np.arange(Y.shape[1]), np.diff(counts.indptr)) == counts.indices

@@ -22,8 +22,6 @@ from defrag.classifiers.one_vs_rest._explain import flat_explainer
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
     from defrag.classifiers._division import Arrays, Piece
     from defrag.explain.explainers import Explainer
     from defrag.typing import Csr, Floats, Ids, Progress
@@ -113,7 +111,7 @@ class OneVsRest(Divisible):
                 high = min(low + step, end)
                 inner = None
                 if progress is not None:
-                    inner = _part_of(progress, low - begin, high - begin, end - begin)
+                    inner = _batch_progress(progress, low - begin, high - begin, end - begin)
                 positives = data.positives[low:high]
                 batches.append(self._solve(data.X, positives, first=low, seed=seed, progress=inner))
         weights = sparse.csr_array(sparse.hstack(batches, format="csr"))
@@ -123,7 +121,7 @@ class OneVsRest(Divisible):
         return dict(zip(names, arrays, strict=True))
 
     def assemble(self, outline: Arrays, pieces: Sequence[Piece]) -> None:
-        """Put the labels together; see :meth:`Divisible.assemble`."""
+        """Set the weights; see :meth:`Divisible.assemble`."""
         weights = [
             sparse.csr_array(
                 tuple(piece.arrays[name] for name in ("data", "indices", "indptr")),
@@ -149,23 +147,23 @@ class OneVsRest(Divisible):
         return _native.flat_search(self.weights_, rows, k=k, n_threads=threads)
 
     def explainer(self, row: Csr | None, labels: Ids, k: int) -> Explainer:  # noqa: ARG002 - no search
-        """Return the scores of labels by their weights; see :meth:`Classifier.explainer`."""
+        """Return an explainer of linear scores; see :meth:`Classifier.explainer`."""
         return flat_explainer(self.weights_, labels)
 
     def restricted(self, labels: Ids) -> OneVsRest:
-        """Return a classifier that has the weights of some labels only."""
+        """Return a copy of the classifier with the weights of some labels only."""
         flat = self.weights_
         outputs = np.flatnonzero(np.isin(flat.labels, labels))
         part = sparse.csr_array(flat.by_output[outputs].T)
-        narrow = copy(self)
-        narrow.weights_ = FlatWeights(
+        restricted = copy(self)
+        restricted.weights_ = FlatWeights(
             labels=flat.labels[outputs],
             feature_ptr=part.indptr.astype(np.int64),
-            outputs=_as_outputs(part.indices, len(outputs)),
+            outputs=_native.narrow(part.indices, len(outputs)),
             weights=part.data.astype(np.float32, copy=False),
             bias=flat.bias[outputs],
         )
-        return narrow
+        return restricted
 
     def max_ranked(self) -> int:
         """Return the largest number of labels that :meth:`rank` can find for a point."""
@@ -189,20 +187,12 @@ def join_weights(labels: Ids, batches: list[Csr]) -> FlatWeights:
     return FlatWeights(
         labels=labels,
         feature_ptr=joined.indptr[:-1].astype(np.int64),
-        outputs=_as_outputs(joined.indices[:end], len(labels)),
+        outputs=_native.narrow(joined.indices[:end], len(labels)),
         weights=joined.data[:end].astype(np.float32, copy=False),
         bias=bias.astype(np.float32, copy=False),
     )
 
 
-def _as_outputs(outputs: Ids, n_outputs: int) -> NDArray[np.uint16] | Ids:
-    """Return outputs in the narrowest type that the search takes."""
-    narrow: NDArray[np.uint16] | Ids = (
-        outputs.astype(np.uint16) if n_outputs <= 2**16 else outputs.astype(np.int32, copy=False)
-    )
-    return narrow
-
-
-def _part_of(progress: Progress, first: int, last: int, total: int) -> Progress:
+def _batch_progress(progress: Progress, first: int, last: int, total: int) -> Progress:
     """Return a callable that reports the progress of a batch as progress of all batches."""
     return lambda share: progress((first + share * (last - first)) / total)

@@ -1,4 +1,4 @@
-"""Weights of single labels, for explanations."""
+"""Explanations of one-vs-rest classifiers, from the weights of single labels."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["flat_explainer"]
 
 
 def flat_explainer(flat: FlatWeights, labels: Ids) -> Explainer:
-    """Return the scores of some labels; a label without a classifier scores 0."""
+    """Return an explainer of some labels; a label without a classifier has the score 0."""
     place = np.searchsorted(flat.labels, labels)
     outputs = np.minimum(place, len(flat.labels) - 1)
     known = flat.labels[outputs] == labels
@@ -31,7 +31,7 @@ def flat_explainer(flat: FlatWeights, labels: Ids) -> Explainer:
 
 
 def weights_of(flat: FlatWeights, outputs: NDArray[np.int64], features: Ids) -> NDArray[np.float64]:
-    """Return the weights of some features, (n_outputs, n_features), by bisection."""
+    """Return weights, shape (n_outputs, n_features), found by bisection within each feature."""
     shape = len(outputs), len(features)
     if not len(flat.weights):
         return np.zeros(shape)

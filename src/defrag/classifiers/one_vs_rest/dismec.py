@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 __all__ = ["DiSMEC"]
 
-# Rows without a projected gradient leave a block of labels, and all rows return in every fourth
-# pass. This takes a third of the time of keeping all rows close to a margin, which most are, and
-# ends equally close to the optimum; without the return, 4 to 10% from it.
+# Shrinking: a block of labels drops rows without a projected gradient and restores all rows in
+# every fourth pass. This takes a third of the time of keeping all rows close to a margin, which
+# most rows are, and ends equally close to the optimum; without restoring, it ends 4 to 10% away.
 _SHRINK, _RESTORE = -0.01, 4
 
 
