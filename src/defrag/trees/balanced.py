@@ -66,6 +66,8 @@ class BalancedTree:
 
 @dataclass(frozen=True)
 class _Shape:
+    """Nodes of a tree before items are assigned; see :class:`BalancedTree`."""
+
     first_child: Ids
     begin: Offsets
     end: Offsets
@@ -124,7 +126,7 @@ def build_tree(
     n_leaves : int, optional
         Number of leaves, of nearly equal sizes, instead of a stopping rule.
     capacity : int, optional
-        Shape the tree for this many items, at least ``len(items)``, so that items which
+        Build the tree for this many items, at least ``len(items)``, so that items that
         cannot be clustered can be assigned to the leaves afterwards.
     split : {"kmeans", "ndcg"}
         How a node is split.
@@ -157,7 +159,7 @@ def build_tree(
         stop=stop,
         n_leaves=n_leaves,
     )
-    # Ties are broken by the order of the items: by id if the caller passes the starts.
+    # Ties are broken by the order of the items, which is that of ids if ``starts`` are given.
     ids = None if starts is not None else _native.min_hash_order(items, seed=seed)
     order, objective, n_rounds = _native.split_items(
         items if ids is None else items[ids],
@@ -182,7 +184,7 @@ def build_tree(
 
 
 def widen_tree(tree: BalancedTree, ids: Ids, *, arity: int, root_arity: int) -> LabelTreeArrays:
-    """Return the leaves of a binary tree under nodes with more children.
+    """Return a tree with the leaves of a binary tree and nodes with more children.
 
     Adjacent leaves are similar, so any run of leaves can form a node: runs are divided into
     parts with equal numbers of leaves, level by level.
@@ -201,7 +203,7 @@ def widen_tree(tree: BalancedTree, ids: Ids, *, arity: int, root_arity: int) -> 
     runs = [(0, len(leaves))]
     first_child: list[int] = []
     n_children: list[int] = []
-    for first, last in runs:  # grows during the iteration, which makes it breadth first
+    for first, last in runs:  # the list grows during the iteration: breadth first
         count = last - first
         width = 0 if count == 1 else min(count, arity if first_child else root_arity)
         first_child.append(len(runs) if width else 0)
@@ -222,7 +224,7 @@ def widen_tree(tree: BalancedTree, ids: Ids, *, arity: int, root_arity: int) -> 
 def _shape(
     n_items: int, capacity: int, *, max_leaf_size: int, stop: str, n_leaves: int | None
 ) -> _Shape:
-    """Return the nodes of a tree, level by level; depends on the numbers of items only.
+    """Return the nodes of a tree, level by level; they depend only on the number of items.
 
     The capacity of a node is its number of items if the tree is full; it is halved from level
     to level (rounded up on the left, as in the paper). Items are divided in proportion to the

@@ -1,4 +1,4 @@
-"""A label tree with the shape of another one, for other labels."""
+"""Label trees that keep the shape of a previous tree when the labels change."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 __all__ = ["follow_tree"]
 
-# Labels whose leaf is searched at a time.
+# Number of new labels that are compared with all leaves at a time.
 _LABELS_AT_A_TIME = 1024
 
 
 @dataclass
 class _Node:
-    """A node that is being built: labels of a leaf, or children."""
+    """A node under construction: the rows of the labels of a leaf, or children."""
 
     labels: Ids
     children: list[_Node] = field(default_factory=list)
@@ -39,24 +39,24 @@ def follow_tree(
     seed: int,
     n_jobs: int | None,
 ) -> LabelTreeArrays:
-    """Return a tree over the labels with points that keeps labels where another tree has them.
+    """Return a tree over the labels with points that keeps the leaves of a previous tree.
 
-    A label that the other tree does not have goes to the leaf whose labels have the nearest mean
-    vector. A leaf that grows to more than twice the size becomes a node of smaller leaves, and
-    nodes without labels go.
+    A new label joins the leaf whose labels have the most similar mean vector. A leaf that becomes
+    larger than twice ``max_leaf_size`` and than all previous leaves is split into smaller leaves,
+    and nodes without labels are removed.
 
     Parameters
     ----------
     tree : LabelTreeArrays
-        The other tree.
+        The previous tree.
     numbers : ndarray of int32
-        The id of each label of the other tree; -1 for one that is gone.
+        The new id of each label of the previous tree, or -1.
     vectors : csr_array, shape (n_seen, n_coordinates)
-        The vectors of the labels with points, L2-normalised.
+        Unit vectors of the labels with points.
     seen : ndarray of int32, shape (n_seen,)
-        The rising ids of the labels with points.
+        Ids of the labels with points, in increasing order.
     max_leaf_size : int
-        Size of leaves.
+        Maximum size of new leaves.
     seed : int
         Seed of the splits of leaves.
     n_jobs : int, optional
@@ -65,7 +65,7 @@ def follow_tree(
     leaves = np.flatnonzero(tree.n_children == 0).astype(np.int32)
     sizes = tree.end[leaves] - tree.begin[leaves]
     leaf_of_row = _known_leaves(tree, leaves, numbers, seen)
-    _place_newcomers(leaf_of_row, vectors, len(leaves), _native.n_threads(n_jobs))
+    _assign_new_labels(leaf_of_row, vectors, len(leaves), _native.n_threads(n_jobs))
     limit = max(2 * max_leaf_size, int(sizes.max()))
     by_leaf = np.argsort(leaf_of_row, kind="stable")
     bounds = np.searchsorted(leaf_of_row[by_leaf], np.arange(len(leaves) + 1))
@@ -96,27 +96,27 @@ def follow_tree(
         return _Node(seen[:0], children)
 
     root = build(0)
-    if root is None:  # no label with points: fit has refused that
+    if root is None:  # fit rejects data without labels
         raise ValueError("no label of the tree has points")
     return _arrays(root, seen)
 
 
 def _known_leaves(tree: LabelTreeArrays, leaves: Ids, numbers: Ids, seen: Ids) -> Ids:
-    """Return the place among ``leaves`` of each label with points, -1 for new ones."""
-    slot_leaf = np.empty(len(tree.order), dtype=np.int32)
-    for place, leaf in enumerate(leaves):
-        slot_leaf[tree.begin[leaf] : tree.end[leaf]] = place
+    """Return the leaf of each label with points, as a position in ``leaves``; -1 for new labels."""
+    leaf_of_position = np.empty(len(tree.order), dtype=np.int32)
+    for position, leaf in enumerate(leaves):
+        leaf_of_position[tree.begin[leaf] : tree.end[leaf]] = position
     known = tree.order < len(numbers)
     labels = np.where(known, numbers[np.minimum(tree.order, len(numbers) - 1)], -1)
     rows = np.minimum(np.searchsorted(seen, labels), len(seen) - 1)
     found = (labels >= 0) & (seen[rows] == labels)
     result = np.full(len(seen), -1, dtype=np.int32)
-    result[rows[found]] = slot_leaf[found]
+    result[rows[found]] = leaf_of_position[found]
     return result
 
 
-def _place_newcomers(leaf_of_row: Ids, vectors: Csr, n_leaves: int, n_threads: int) -> None:
-    """Set the leaves of the labels that have none."""
+def _assign_new_labels(leaf_of_row: Ids, vectors: Csr, n_leaves: int, n_threads: int) -> None:
+    """Set the leaves of new labels."""
     old, new = np.flatnonzero(leaf_of_row >= 0), np.flatnonzero(leaf_of_row < 0)
     members = sparse.csr_array(
         (np.ones(len(old), dtype=np.float32), (leaf_of_row[old], old)),
@@ -125,17 +125,17 @@ def _place_newcomers(leaf_of_row: Ids, vectors: Csr, n_leaves: int, n_threads: i
     means = sparse.csr_array(members @ vectors)
     means.sort_indices()
     means = _native.scale_rows(means, n_threads=n_threads)
-    turned = sparse.csc_array(means.T)
+    transposed = sparse.csc_array(means.T)
     for begin in range(0, len(new), _LABELS_AT_A_TIME):
         rows = new[begin : begin + _LABELS_AT_A_TIME]
-        similarity = (vectors[rows] @ turned).toarray()
-        # A label that resembles none goes to the first leaf with labels.
+        similarity = (vectors[rows] @ transposed).toarray()
+        # A label without similar labels joins the first leaf that has labels.
         similarity[:, np.diff(members.indptr) > 0] += np.float32(1e-9)
         leaf_of_row[rows] = np.argmax(similarity, axis=1)
 
 
 def _arrays(root: _Node, seen: Ids) -> LabelTreeArrays:
-    """Return the arrays of a tree, its nodes numbered breadth first."""
+    """Return the arrays of a tree in breadth-first order."""
     spans: dict[int, tuple[int, int]] = {}
     order: list[Ids] = []
     size = 0
@@ -152,7 +152,7 @@ def _arrays(root: _Node, seen: Ids) -> LabelTreeArrays:
     lay_out(root)
     nodes = [root]
     first_child, n_children = [], []
-    for node in nodes:  # grows during the iteration, which makes it breadth first
+    for node in nodes:  # the list grows during the iteration: breadth first
         first_child.append(len(nodes) if node.children else 0)
         n_children.append(len(node.children))
         nodes += node.children

@@ -1,4 +1,4 @@
-"""Shallow unbalanced k-ary trees, by spherical k-means."""
+"""Shallow, unbalanced k-ary trees built by spherical k-means."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["build_kary_tree", "resolve_singletons"]
 
 # Classifiers of a node are numbered with 16 bits.
-_MOST_LABELS = 65536
+_MAX_LEAF_LABELS = 65536
 
 
 def build_kary_tree(
@@ -54,7 +54,7 @@ def build_kary_tree(
     n_children: list[int] = []
     order = np.arange(n_labels, dtype=np.int32)
     n_in_leaves = 0
-    for number, (members, begin, depth) in enumerate(nodes):  # grows: breadth first
+    for number, (members, begin, depth) in enumerate(nodes):  # the list grows: breadth first
         parts: list[Ids] = []
         if len(members) > arity and depth < max_depth:
             parts = _split_node(
@@ -86,15 +86,15 @@ def build_kary_tree(
 def resolve_singletons(cluster: Ids, second: Ids) -> Ids:
     """Return clusters of at least two items, with every item in a cluster.
 
-    An item alone in its cluster moves to its second best cluster. Items that are similar to no
-    centre are then assigned one by one to the smallest cluster: they carry no information,
-    and one cluster of all of them, as published, would be large and meaningless. Items
-    that are still alone join the smallest other cluster.
+    An item that is alone in its cluster moves to its second best cluster. Items that are not
+    similar to any centre are then assigned one by one to the smallest cluster: a single cluster
+    of all of them, as published, would be large and meaningless. Items that are still alone join
+    the smallest other cluster.
 
     Parameters
     ----------
     cluster, second : ndarray of int32, shape (n_items,)
-        The best and the second best cluster of each item, -1 for none.
+        The best and the second best cluster of each item, or -1.
 
     Returns
     -------
@@ -120,7 +120,7 @@ def resolve_singletons(cluster: Ids, second: Ids) -> Ids:
 
 
 def _merge_singles(result: Ids, second: Ids, sizes: Ids) -> None:
-    """Move single items to their second best cluster, or to the cluster that it moved to."""
+    """Move single items to their second best cluster, or to the one that it was merged into."""
     moved: dict[int, int] = {}
     placed = np.flatnonzero(result >= 0)
     alone = placed[sizes[result[placed]] == 1]
@@ -128,7 +128,7 @@ def _merge_singles(result: Ids, second: Ids, sizes: Ids) -> None:
         own, target = int(result[item]), int(second[item])
         if sizes[own] != 1 or target < 0:
             continue
-        # No item was moved to a cluster of one item, so this cannot lead back to ``own``.
+        # ``own`` still has one item, so no item was moved to it and this cannot lead back to it.
         while target in moved:
             target = moved[target]
         if sizes[target] == 0:  # emptied by the last iteration of k-means
@@ -183,8 +183,8 @@ def _split_node(
 
 
 def _check_leaf(n_labels: int, arity: int, max_depth: int) -> None:
-    if n_labels > _MOST_LABELS:
+    if n_labels > _MAX_LEAF_LABELS:
         raise ValueError(
-            f"max_depth must be large enough for leaves of at most {_MOST_LABELS} labels, "
+            f"max_depth must be large enough for leaves of at most {_MAX_LEAF_LABELS} labels, "
             f"got {max_depth}, which with arity={arity} leaves one of {n_labels}"
         )

@@ -39,9 +39,9 @@ class FeatureVectors:
     """Vectors of the features of X.
 
     Vectors are computed from a sample of the points. A feature that does not occur in the
-    sample would have a zero vector and a random place: its vector is computed from all points
-    instead. If that is zero too (none of its points has a sampled label, or no vector was
-    given for it), its column of X is used, on separate coordinates.
+    sample would have a zero vector and be clustered at random; its vector is computed from all
+    points instead. If that is also zero (none of its points has a sampled label, or no vector
+    was given for it), its column of X is used, with separate coordinates.
 
     Parameters
     ----------
@@ -66,13 +66,13 @@ class FeatureVectors:
         self.row_scale = self._row_scale(row_norm)
 
     def by_points(self) -> Csr:
-        """Return the columns of X: features of the same points are similar."""
-        raw = self._columns(self._all_features(), sampled=True)
-        rescued = self._columns(_empty_rows(raw), sampled=False)
-        return self._fill(raw, rescued, shift=raw.shape[1])
+        """Return the columns of X, which are similar for features of the same points."""
+        from_sample = self._columns(self._all_features(), sampled=True)
+        from_all_points = self._columns(_empty_rows(from_sample), sampled=False)
+        return self._fill(from_sample, from_all_points, shift=from_sample.shape[1])
 
     def by_labels(self, Y: Csr, *, n_labels: int, popularity: str) -> Csr:
-        """Return the rows of X^T Y: features of the same labels are similar.
+        """Return the rows of X^T Y, which are similar for features of the same labels.
 
         Parameters
         ----------
@@ -87,10 +87,10 @@ class FeatureVectors:
         counts = np.bincount(counted.indices, minlength=Y.shape[1])
         kept = Y[:, largest_ids(counts, n_labels)]
         kept.sort_indices()
-        raw = self._multiply(self._columns(self._all_features(), sampled=True), kept[self.points])
-        columns = self._columns(_empty_rows(raw), sampled=False)
-        rescued = self._fill(self._multiply(columns, kept), columns, shift=kept.shape[1])
-        return self._fill(raw, rescued, shift=0)
+        from_sample = self.joint(kept)
+        columns = self._columns(_empty_rows(from_sample), sampled=False)
+        from_all_points = self._fill(self._multiply(columns, kept), columns, shift=kept.shape[1])
+        return self._fill(from_sample, from_all_points, shift=0)
 
     def joint(self, Y: Csr) -> Csr:
         """Return X^T Y on the sampled points, without replacing zero rows."""
@@ -209,7 +209,7 @@ def label_vectors(X: Csr, Y: Csr, *, max_entries: int, n_threads: int) -> Csr:
 
 
 def scale_vectors(Z: Csr, *, split: str, threshold: float, n_threads: int) -> Csr:
-    """Return vectors scaled as ``build_tree`` expects for a kind of split."""
+    """Return vectors scaled as ``build_tree`` requires for a kind of split."""
     if split == "ndcg" and Z.nnz and Z.data.min() < 0:
         raise ValueError(
             'Negative values in data passed to split="ndcg", which requires values >= 0, '
