@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from defrag import Focus, Focused, LabelTree, _native, load
-from defrag.focusing._pilot import N_GROUPS, deal_labels, feature_importance
+from defrag.focusing._pilot import N_GROUPS, feature_importance, group_labels
 from tests.oracles import focus as oracle
 
 
@@ -94,14 +94,14 @@ def test_values_beyond_float32_are_refused():
 
 def test_groups_have_labels_of_every_frequency():
     _, Y = make_data(n_labels=50)
-    groups = deal_labels(Y, seed=3)
+    groups = group_labels(Y, seed=3)
     frequency = np.bincount(Y.indices, minlength=50)
     order = np.argsort(-frequency, kind="stable")
     for first in range(0, 48, N_GROUPS):
         assert sorted(groups[order[first : first + N_GROUPS]]) == list(range(N_GROUPS))
     assert len(set(groups[order[48:]])) == 2
-    assert (deal_labels(Y, seed=3) == groups).all()
-    assert (deal_labels(Y, seed=4) != groups).any()
+    assert (group_labels(Y, seed=3) == groups).all()
+    assert (group_labels(Y, seed=4) != groups).any()
 
 
 def test_pilot_finds_the_features_that_tell_labels_apart():

@@ -1,4 +1,4 @@
-"""Fewer entries per row: points reduced to what a small supervised pilot finds important."""
+"""Selection of the entries of points that a small supervised pilot finds important."""
 
 from __future__ import annotations
 

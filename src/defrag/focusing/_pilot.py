@@ -1,4 +1,4 @@
-"""The pilot: how much each feature matters to a coarse classification of the points."""
+"""The pilot: importance of features for a coarse classification of the points."""
 
 from __future__ import annotations
 
@@ -13,32 +13,32 @@ from defrag._native import SolverOptions
 if TYPE_CHECKING:
     from defrag.typing import Csr, Floats, Ids
 
-__all__ = ["deal_labels", "feature_importance"]
+__all__ = ["feature_importance", "group_labels"]
 
 N_GROUPS = 16
-"""Groups of labels that the pilot separates: one block of the solver, at the cost of one label."""
+"""Number of groups of labels: one block of the solver, which takes the time of a single label."""
 
 _PASSES, _SHRINK, _SKIP = 2, 0.05, 0.03
 
 
-def deal_labels(Y: Csr, seed: int) -> Ids:
-    """Return a group for each label, each group with as many labels of every frequency.
+def group_labels(Y: Csr, seed: int) -> Ids:
+    """Return a group for each label such that all groups have similar label frequencies.
 
-    Labels are taken by decreasing frequency, sixteen at a time, and each sixteen are dealt to
-    the groups in random order.
+    Every sixteen consecutive labels, in the order of decreasing frequency, are assigned to the
+    sixteen groups at random.
     """
     frequency = np.bincount(Y.indices, minlength=Y.shape[1])
     order = np.argsort(-frequency, kind="stable")
     rng = np.random.default_rng([seed, 0])
     n_rounds = -(-len(order) // N_GROUPS)
-    dealt = rng.permuted(np.tile(np.arange(N_GROUPS, dtype=np.int32), (n_rounds, 1)), axis=1)
+    assigned = rng.permuted(np.tile(np.arange(N_GROUPS, dtype=np.int32), (n_rounds, 1)), axis=1)
     groups = np.empty(len(order), dtype=np.int32)
-    groups[order] = dealt.ravel()[: len(order)]
+    groups[order] = assigned.ravel()[: len(order)]
     return groups
 
 
 def feature_importance(rows: Csr, Y: Csr, *, seed: int, n_threads: int) -> Floats:
-    """Return the norm of each feature's weights in a linear classifier of groups of labels.
+    """Return the norm of each feature's weights in a linear classifier of label groups.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def feature_importance(rows: Csr, Y: Csr, *, seed: int, n_threads: int) -> Float
     n_threads : int
         Number of threads.
     """
-    groups = deal_labels(Y, seed)
+    groups = group_labels(Y, seed)
     n_labels = Y.shape[1]
     membership = sparse.csr_array(
         (np.ones(n_labels, dtype=np.float32), groups, np.arange(n_labels + 1)),

@@ -1,4 +1,4 @@
-"""Focus: re-weighted features, and only the entries of a row that matter."""
+"""Focus: re-weighting of features, and selection of the important entries of points."""
 
 from __future__ import annotations
 
@@ -23,51 +23,50 @@ if TYPE_CHECKING:
 __all__ = ["Focus"]
 
 LEAST_AUTO, MOST_AUTO = 4, 8
-"""Bounds of the budget of "auto"; chosen on splits of training data, see docs/faster.md."""
+"""Bounds of the budget "auto", chosen on splits of training data; see docs/faster.md."""
 
-_LEAST_WEIGHT = 1e-3
+_MIN_RELATIVE = 1e-3
 
 
 class Focus(OneToOneFeatureMixin, TransformerMixin, Estimator):
-    """Re-weight features by a pilot and keep the entries of a row that matter.
+    """Re-weight features by their importance and keep the important entries of points.
 
-    The pilot is a linear classifier of 16 groups of labels, trained by two passes over the
-    points. The importance of a feature is the norm of its weights there. An entry is ranked by
-    its size times the importance of its feature; a row with c entries keeps the
-    ``ceil(budget * sqrt(c))`` best, each multiplied by the square root of the importance,
-    relative to the median. Training and prediction cost as much as the rows have entries, so
-    that long rows become cheap.
+    A pilot, a linear classifier of 16 groups of labels, is trained by two passes over the points;
+    the importance of a feature is the norm of its weights in the pilot. The entries of a point
+    are ranked by absolute value times importance. A point with c entries keeps the
+    ``ceil(budget * sqrt(c))`` best, each multiplied by the square root of its importance
+    relative to the median. The time of training and prediction is proportional to the number of
+    entries, so long points gain most.
 
     Parameters
     ----------
     budget : float, None or "auto", default="auto"
-        Entries kept of a row, as a multiple of the square root of its number of entries; None
-        keeps all and only re-weights; "auto" is between 4, where features are rare and dropping
-        entries prevents overfitting, and 8, where they are frequent.
+        Number of entries that a point keeps, divided by the square root of its number of entries;
+        None keeps all entries and only re-weights; "auto" is between 4, for rare features, where
+        dropping entries prevents overfitting, and 8, for frequent features.
     power : float, default=0.5
-        The relative importance of a feature is raised to this power to become its factor; 0
-        leaves the values as they are.
+        Power of the relative importance that values are multiplied by; 0 keeps the values.
     random_state : int, RandomState, Generator or None, default=None
-        Seed; the same int gives the same result for any ``n_jobs``.
+        Seed; an int gives the same result for any ``n_jobs``.
     n_jobs : int, optional
         Number of threads, as in scikit-learn; -1 for all.
 
     Attributes
     ----------
     importance_ : ndarray of float32, shape (n_features,)
-        The importance of each feature; 0 for one that the pilot has no weight for.
+        The importance of each feature; 0 for features without weights in the pilot.
     factor_ : ndarray of float32, shape (n_features,)
-        What the values of each feature are multiplied by.
+        Factors of the values of the features.
     auto_budget_ : int
-        The budget of "auto": the binary digits of the mean number of entries of a feature,
-        minus 2, between 4 and 8.
+        The budget "auto": the number of binary digits of the mean number of entries of a
+        feature, minus 2, clipped to [4, 8].
     n_features_in_ : int
         Number of features.
 
     See Also
     --------
-    Focused : A classifier on such rows.
-    Hybrid : Fewer features instead of fewer entries per row.
+    Focused : A classifier on transformed points.
+    Hybrid : Fewer features instead of fewer entries per point.
 
     Examples
     --------
@@ -76,7 +75,7 @@ class Focus(OneToOneFeatureMixin, TransformerMixin, Estimator):
     >>> X = np.hstack([np.kron(np.eye(4), np.ones((3, 2))), np.full((12, 8), 0.1)])
     >>> Y = np.repeat([0, 1, 2, 3], 3)
     >>> rows = Focus(budget=0.6, random_state=0).fit_transform(X, Y)
-    >>> np.flatnonzero(rows[0]).tolist()  # of 10 entries, the two that tell classes apart
+    >>> np.flatnonzero(rows[0]).tolist()  # of 10 entries, the two that separate the classes
     [0, 1]
     """
 
@@ -101,7 +100,7 @@ class Focus(OneToOneFeatureMixin, TransformerMixin, Estimator):
 
     @all_or_nothing
     def fit(self, X: MatrixLike, Y: LabelsLike) -> Focus:
-        """Find out how important each feature is.
+        """Compute the importance of each feature.
 
         Parameters
         ----------
@@ -126,7 +125,7 @@ class Focus(OneToOneFeatureMixin, TransformerMixin, Estimator):
 
     @all_or_nothing
     def fit_canonical(self, X: Csr, Y: Csr) -> Focus:
-        """Learn from matrices that were checked already, as a part of a composite does."""
+        """Fit on validated matrices, as part of a composite."""
         self.check_parameters()
         self.n_features_in_: int = X.shape[1]
         return self._learn(X, Y)
@@ -140,36 +139,36 @@ class Focus(OneToOneFeatureMixin, TransformerMixin, Estimator):
         importance = feature_importance(rows, Y, seed=seed, n_threads=threads)
         self.importance_: Floats = importance
         self.factor_: Floats = self._factors(importance)
-        # A feature with entries has a weight in the pilot.
+        # All features that occur have weights in the pilot.
         self.auto_budget_: int = auto_budget(int(X.nnz), int(np.count_nonzero(importance)))
         return self
 
     def _factors(self, importance: Floats) -> Floats:
         positive = importance[importance > 0]
         median = np.median(positive) if len(positive) else np.float32(1.0)
-        relative = np.maximum(importance.astype(np.float64) / median, _LEAST_WEIGHT)
+        relative = np.maximum(importance.astype(np.float64) / median, _MIN_RELATIVE)
         return np.power(relative, self.power).astype(np.float32)
 
     @on_snapshot
     def transform(self, X: MatrixLike) -> Any:
-        """Re-weight the features and keep the entries that matter.
+        """Re-weight the features and keep the important entries.
 
         Parameters
         ----------
         X : sparse or dense matrix, shape (n_points, n_features)
-            Data with the features of ``fit``.
+            Points with the features of ``fit``.
 
         Returns
         -------
         Xt : csr_array, or ndarray for dense X, shape (n_points, n_features)
-            The rows, float32.
+            The transformed points, float32.
         """
         check_is_fitted(self)
         result = self.select(check_features(self, X, reset=False))
         return result if sparse.issparse(X) else result.toarray()
 
     def select(self, X: Csr) -> Csr:
-        """Transform the rows of a canonical matrix, or of a kernel, which stay such rows."""
+        """Transform a canonical matrix, or ``KernelRows``; the result has the same type."""
         budget = self.check_parameter("budget")
         if budget == "auto":
             budget = self.auto_budget_
@@ -193,7 +192,7 @@ class Focus(OneToOneFeatureMixin, TransformerMixin, Estimator):
 
 
 def auto_budget(n_entries: int, n_features: int) -> int:
-    """Return the budget of "auto" for training points of so many entries of so many features.
+    """Return the budget "auto" for training points with ``n_entries`` of ``n_features``.
 
     Examples
     --------

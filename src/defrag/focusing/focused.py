@@ -1,4 +1,4 @@
-"""A classifier on the entries of points that matter."""
+"""A classifier on the important entries of points."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Focused"]
 
-# The pilot and the selection, per non-zero.
+# For the pilot and the selection.
 _SECONDS_PER_NON_ZERO = 3e-8
 
 
 class Focused(Reducing):
-    """Train a classifier on points that :class:`Focus` has reduced, and predict on such points.
+    """Train a classifier, and predict, on points that are reduced by :class:`Focus`.
 
     All members of an ensemble share one pilot.
 
@@ -36,7 +36,7 @@ class Focused(Reducing):
     base : classifier, default=LabelTree()
         Any classifier of this library.
     focus : Focus, default=Focus()
-        How points are reduced.
+        The reduction.
     random_state : int, RandomState, Generator or None, default=None
         Seed; overrides those of ``base`` and ``focus``.
     n_jobs : int, optional
@@ -45,9 +45,9 @@ class Focused(Reducing):
     Attributes
     ----------
     base_ : classifier
-        The base, trained on reduced points.
+        The base classifier, trained on reduced points.
     focus_ : Focus
-        The reduction, fitted.
+        The fitted reduction.
     classes_ : ndarray
         Classes, or label ids.
     n_labels_ : int
@@ -86,14 +86,14 @@ class Focused(Reducing):
     part_names = ("base_", "focus_")
 
     def fit_reduction(self, X: Csr, Y: Csr, seed: int) -> Focus:
-        """Fit the focus."""
+        """Return the fitted focus."""
         focus = Focus() if self.focus is None else self.focus
         check_part(self, "focus", focus, Focus)
         own: Focus = clone(focus).set_params(random_state=seed, n_jobs=self.n_jobs)
         return own.fit_canonical(X, Y)
 
     def reduce(self, reduction: Focus, X: Csr) -> Csr:
-        """Keep the entries that matter."""
+        """Return the important entries of points."""
         return reduction.select(X)
 
     def set_members(self, members: list[tuple[Focus, Classifier]]) -> None:
@@ -101,17 +101,17 @@ class Focused(Reducing):
         ((self.focus_, self.base_),) = members
 
     def default_base(self) -> Classifier:
-        """Return one tree."""
+        """Return a ``LabelTree`` with one tree."""
         return LabelTree()
 
     def training_cost(self, X: Csr, Y: Csr) -> Cost:
-        """Estimate the cost of the pilot and of the base on all entries, which bounds it."""
+        """Return the cost of the pilot and, as an upper bound, of the base on all entries."""
         pilot = Cost(X.nnz * _SECONDS_PER_NON_ZERO, 12.0 * X.nnz)
         return self.unfitted_base().training_cost(X, Y) + pilot
 
     @property
     def ranks_kernel_rows(self) -> bool:
-        """Whether the base takes rows of a kernel; the focus does."""
+        """Whether the base accepts ``KernelRows``, as the focus does."""
         return self.base_.ranks_kernel_rows
 
     def rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:
@@ -119,7 +119,7 @@ class Focused(Reducing):
         return self.base_.rank(self.focus_.select(X), k, exhaustive=exhaustive)
 
     def explainer(self, row: Csr | None, labels: Ids, k: int) -> Explainer:
-        """Return the scores of labels; entries that are not kept contribute nothing."""
+        """Return an explainer in which entries that are not kept contribute nothing."""
         focused = None if row is None else self.focus_.select(row)
         inner = self.base_.explainer(focused, labels, k)
         return Transformed(inner, self.focus_.select, shares_of_kept)
