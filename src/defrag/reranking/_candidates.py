@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["Candidates", "add_nearest", "factors", "log_scores", "ranked_labels"]
 
 # Scores of zero are replaced by the smallest positive number before the logarithm.
-_LEAST = np.nextafter(np.float32(0.0), np.float32(1.0))
+_MIN_SCORE = np.nextafter(np.float32(0.0), np.float32(1.0))
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Candidates:
     bonus: Floats
 
     def best(self, strengths: Floats, weights: Floats, k: int, *, n_threads: int) -> Ids:
-        """Return the columns of the best candidates for each setting, (n_rows, n, k)."""
+        """Return the columns of the best candidates, shape (n_rows, n_settings, k)."""
         return _native.rank_candidates(
             self.labels,
             self.log_scores,
@@ -55,7 +55,7 @@ class Candidates:
         )
 
     def sums(self, strength: float, weight: float) -> NDArray[np.float64]:
-        """Return what candidates are ranked by; minus infinity where there is none."""
+        """Return the sums by which candidates are ranked; minus infinity for padding."""
         known = self.labels >= 0
         bonus = weight * self.bonus[np.where(known, self.labels, 0)]
         sums = self.log_scores.astype(np.float64) + strength * self.cosines + bonus
@@ -69,7 +69,7 @@ class Candidates:
 
 def log_scores(scores: Floats) -> Floats:
     """Return the logarithms of the scores of a classifier."""
-    return np.log(np.maximum(scores, _LEAST)).astype(np.float32)
+    return np.log(np.maximum(scores, _MIN_SCORE)).astype(np.float32)
 
 
 def factors(
@@ -83,7 +83,7 @@ def factors(
 
 
 def add_nearest(labels: Ids, logs: Floats, nearest: Csr, width: int) -> tuple[Ids, Floats]:
-    """Return candidates extended by the nearest prototypes, with the lowest score of the row."""
+    """Return candidates and the labels of nearest prototypes, with the lowest score of the row."""
     sizes = np.diff(nearest.indptr)
     rows = np.repeat(np.arange(len(labels)), sizes)
     place = np.arange(nearest.nnz) - np.repeat(nearest.indptr[:-1], sizes)

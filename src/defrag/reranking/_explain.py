@@ -1,4 +1,4 @@
-"""Re-ranked scores, taken apart into those of the base and the cosines with prototypes."""
+"""Explanations of re-ranked scores by the scores of the base and cosines with prototypes."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 
 __all__ = ["RerankedExplainer", "constants_of"]
 
-# Scores below this count as this in logarithms, as in the ranking.
-_LEAST = float(np.nextafter(np.float32(0.0), np.float32(1.0)))
+# Lower bound of scores before the logarithm, as in the ranking.
+_MIN_SCORE = float(np.nextafter(np.float32(0.0), np.float32(1.0)))
 
 
 class RerankedExplainer(Explainer):
-    """The scores of labels after re-ranking: ``exp(log b + strength * cos + constant)``.
+    """Explainer of re-ranked scores, ``exp(log b + strength * cos + constant)``.
 
-    The constant has the propensity of the label and what the score is relative to, the best
-    label of the row; both are held fixed.
+    The constant is the sum of the propensity term of the label and of a reference that gives the
+    best label of the row the best score of the base; both are held fixed.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ class RerankedExplainer(Explainer):
 
     @classmethod
     def of_any_row(cls, base: Explainer, prototypes: Csr, strength: float) -> RerankedExplainer:
-        """Return scores relative to a row that equals the prototype of the label."""
+        """Return an explainer relative to a row that equals the prototype of the label."""
         n_labels = prototypes.shape[0]
         return cls(
             base,
@@ -78,7 +78,7 @@ class RerankedExplainer(Explainer):
         )
 
     def _logs(self, scores: Values) -> Values:
-        logs = np.log(np.maximum(scores, _LEAST))
+        logs = np.log(np.maximum(scores, _MIN_SCORE))
         return np.where(np.isnan(self._fixed), logs, self._fixed)
 
     def scores(self, X: Csr) -> Values:
@@ -88,7 +88,7 @@ class RerankedExplainer(Explainer):
         return _bounded_exp(logs + self._strength * cosines + self._constants)
 
     def attribute(self, row: Csr) -> Attribution:
-        """Return the contributions to the score of the base and to the cosine together."""
+        """Return the contributions of entries by the score of the base and the cosine."""
         found = self._base.attribute(row)
         empty = type(row)((1, row.shape[1]), dtype=row.dtype)
         scores, base_scores = self._base.scores(row)[0], self._base.scores(empty)[0]
@@ -97,14 +97,14 @@ class RerankedExplainer(Explainer):
         near = self._strength * (self._prototypes[:, unit.indices].toarray() * unit.data)
         start = base_logs + self._constants
         slopes = secant(_bounded_exp, logs + near.sum(axis=1) + self._constants, start)
-        # From parts of the score of the base to parts of its logarithm.
-        known = np.isnan(self._fixed) & (np.maximum(scores, base_scores) > _LEAST)
+        # Contributions to the score of the base become contributions to its logarithm.
+        known = np.isnan(self._fixed) & (np.maximum(scores, base_scores) > _MIN_SCORE)
         means = np.where(known, logarithmic_mean(logs, base_logs), 1.0)
         base_part = found.times(np.where(known, slopes / means, 0.0))
         notes = [
             (f"re-ranked; the base gives the label {score:.4f}",)
             if candidate
-            else ("not one of the labels that are re-ranked: the score is what it would be",)
+            else ("not one of the labels that are re-ranked: the score is what it would have been",)
             for score, candidate in zip(scores, self._candidates, strict=True)
         ]
         both = base_part.contributions + near * slopes[:, None]
@@ -112,14 +112,14 @@ class RerankedExplainer(Explainer):
 
 
 def _bounded_exp(logs: Values) -> Values:
-    """Return exp of logarithms, at most 1."""
+    """Return exponentials, at most 1."""
     return np.exp(np.minimum(logs, 0.0))
 
 
 def constants_of(
     found: Candidates, strength: float, weight: float, labels: Ids, *, n_ranked: int
 ) -> dict[str, Any]:
-    """Return what :class:`RerankedExplainer` takes for labels among the candidates of a row.
+    """Return keyword arguments of :class:`RerankedExplainer` for labels and one row.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ def constants_of(
     labels : ndarray of int32
         The labels.
     n_ranked : int
-        The number of candidates that the base ranked; the others were added to these.
+        Number of candidates that the base ranked; the others were added.
     """
     known = found.labels[0] >= 0
     best = float(np.max(found.log_scores[0], where=known, initial=-np.inf))

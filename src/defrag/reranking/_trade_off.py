@@ -33,12 +33,12 @@ _ALPHAS = (0.999, 0.99, 0.98, 0.95, 0.9, 0.8, 0.65, 0.5)
 _GAMMAS = (1.0, 2.0, 4.0, 8.0, 16.0, 30.0, 60.0)
 _WEIGHTS = tuple(round(0.05 * step, 2) for step in range(1, 41))
 
-# The best of some hundred settings is biased, and a base trained on part of the points gains
-# more than one trained on all: with one standard error, the loss on other points exceeded
-# max_loss in 5 of 13 runs on splits of training data; with three, in none.
+# The metrics of the best of several hundred settings are biased, and a base trained on part of the
+# points gains more than one trained on all: on splits of training data, the loss on other points
+# exceeded max_loss in 5 of 13 runs with one standard error, and in none with three.
 _ERRORS_COUNTED = 3.0
 
-# Rows whose rankings for all settings are in memory at a time.
+# Number of points that are ranked by all settings at a time.
 _ROWS_AT_A_TIME = 1024
 
 
@@ -170,7 +170,7 @@ class Tally:
 
 
 def _take(table: NDArray[np.float64], columns: Ids) -> NDArray[np.float64]:
-    """Return entries of a table by columns (n_rows, n, k); 0 for column -1."""
+    """Return the entries of a table in columns, shape (n_rows, n, k); 0 for column -1."""
     padded = np.pad(table, ((0, 0), (0, 1)))
     rows = np.arange(len(table))[:, None, None]
     return np.asarray(padded[rows, columns])
@@ -179,7 +179,7 @@ def _take(table: NDArray[np.float64], columns: Ids) -> NDArray[np.float64]:
 def settings_to_try(
     alpha: float | str, gamma: float | str, propensity_weight: float | str
 ) -> tuple[NDArray[np.float64], ...]:
-    """Return the settings to try: one, or many, the first of which changes nothing."""
+    """Return the settings to try: one, or, with "auto", many; the first of these has no effect."""
     given = (alpha, gamma, propensity_weight)
     if "auto" not in given:
         return tuple(np.array([one], dtype=np.float64) for one in given)
@@ -194,6 +194,6 @@ def settings_to_try(
     if propensity_weight != "auto":
         weights = [float(propensity_weight)]
     table = [(*pair, weight) for pair in pairs for weight in weights]
-    nothing = (fixed, 0.0, 0.0)
-    table = [nothing, *(row for row in table if row != nothing)]
+    no_effect = (fixed, 0.0, 0.0)
+    table = [no_effect, *(row for row in table if row != no_effect)]
     return tuple(np.array(table, dtype=np.float64).T)

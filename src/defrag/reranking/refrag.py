@@ -44,10 +44,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Refrag"]
 
-# Costs on one thread, for the estimate: ranking a candidate by one setting, and the clusterings of
-# the paper, per entry of the points.
+# Estimated times on one thread: ranking a candidate by one setting, and clustering the features,
+# per non-zero of X.
 _SECONDS_PER_CANDIDATE = 1.2e-8
-_SECONDS_PER_CLUSTERED_ENTRY = 6e-7
+_SECONDS_PER_CLUSTERED_NON_ZERO = 6e-7
 
 
 class Refrag(Wrapping):
@@ -233,7 +233,7 @@ class Refrag(Wrapping):
         chosen = copy(self)  # an error leaves self unchanged
         chosen.set_params(**{name: value for name, value in given.items() if value is not None})
         chosen.check_parameters()
-        chosen._take(self.trade_off_)  # noqa: SLF001 - of the same class
+        chosen._choose_setting(self.trade_off_)  # noqa: SLF001 - of the same class
         self.__dict__ = chosen.__dict__
         return self
 
@@ -244,10 +244,10 @@ class Refrag(Wrapping):
         super()._train(X, Y, seed)
         self.trade_off_: TradeOff | None = trade_off
         if trade_off is not None:
-            self._take(trade_off)
+            self._choose_setting(trade_off)
 
     def trains_once(self) -> bool:
-        """Return whether no setting is measured on held-out points."""
+        """Return whether the base is trained once, without rounds on held-out points."""
         return len(self._settings()[0]) == 1
 
     def _settings(self) -> tuple[NDArray[np.float64], ...]:
@@ -265,8 +265,8 @@ class Refrag(Wrapping):
             "bonus": self._find_bonus(Y),
         }
 
-    def learn_last(self, data: tuple[Csr, Csr] | None, seed: int, learnt: Arrays) -> None:  # noqa: ARG002 - all is learnt first
-        """Set prototypes and inverse propensities, and the first of the settings."""
+    def learn_last(self, data: tuple[Csr, Csr] | None, seed: int, learnt: Arrays) -> None:  # noqa: ARG002 - everything is learnt first
+        """Set prototypes, inverse propensities and the first setting."""
         parts = tuple(learnt[name] for name in ("data", "indices", "indptr"))
         self.prototypes_: Csr = sparse.csr_array(parts, shape=tuple(learnt["shape"].tolist()))
         self.bonus_: Floats = learnt["bonus"]
@@ -276,10 +276,11 @@ class Refrag(Wrapping):
         )
 
     def default_base(self) -> Classifier:
-        """Return three trees."""
+        """Return a ``LabelTree`` with three trees."""
         return LabelTree(3)
 
-    def _take(self, trade_off: TradeOff) -> None:
+    def _choose_setting(self, trade_off: TradeOff) -> None:
+        """Set the best allowed setting; warn if it has no effect."""
         chosen = trade_off.choose(self.target, self.guard, self.max_loss)
         if chosen == 0:
             message = (
@@ -308,7 +309,7 @@ class Refrag(Wrapping):
         rows = unit_rows(X, _native.n_threads(self.n_jobs))
         rounds = list(self._rounds(Y, seed))
         for number, (held, rest) in enumerate(rounds):
-            # The models of the rounds are not part of the result, so nothing is kept of a shape.
+            # The shape of a previous model is for the final model, not for those of the rounds.
             with progress_stage(f"round {number + 1} of {len(rounds)}"), following_nothing():
                 model = self.fit_base(X[rest], Y[rest], seed)
             prototypes = self._find_prototypes(rows[rest], Y[rest], seed)
@@ -362,7 +363,7 @@ class Refrag(Wrapping):
         """Return the logarithms of inverse propensities.
 
         Labels without points, which would have the largest, get 0. Inverse propensities are at
-        least 1; the formula is below 1 for fewer than three points.
+        least 1; the formula gives values below 1 for fewer than three points.
         """
         seen = np.bincount(Y.indices, minlength=Y.shape[1]) > 0
         inverse = np.maximum(inverse_propensity(Y, self.A, self.B), 1.0)
@@ -379,7 +380,7 @@ class Refrag(Wrapping):
         exhaustive: bool,
         compare: bool = True,
     ) -> Candidates:
-        """Return the candidates; ``compare`` is False if cosines are not needed."""
+        """Return the candidates of points; without ``compare``, all cosines are 0."""
         threads = _native.n_threads(self.n_jobs)
         n = min(max(self.check_parameter("candidates"), k), prototypes.shape[0])
         labels, scores = base.rank(X, n, exhaustive=exhaustive)
@@ -406,7 +407,7 @@ class Refrag(Wrapping):
             trainings += n_rounds * (1.0 - self.held_out)
             n_ranked = n_rounds * self.held_out * X.shape[0] * n_settings * self.candidates
         n_clusterings = 0 if self.co_occurrence == "identity" else self.n_clusterings
-        seconds = trainings * n_clusterings * X.nnz * _SECONDS_PER_CLUSTERED_ENTRY
+        seconds = trainings * n_clusterings * X.nnz * _SECONDS_PER_CLUSTERED_NON_ZERO
         base = self.unfitted_base().training_cost(X, Y).times(1.1 * trainings)
         return base + Cost(seconds + n_ranked * _SECONDS_PER_CANDIDATE, 0.0)
 
@@ -439,7 +440,7 @@ class Refrag(Wrapping):
         )
 
     def explainer(self, row: Csr | None, labels: Ids, k: int) -> Explainer:
-        """Return the scores of labels relative to the best one, which is held fixed."""
+        """Return an explainer of scores relative to the best label, which is held fixed."""
         strength, weight = (float(one[0]) for one in self._factors())
         if strength == 0.0 and weight == 0.0:
             return self.base_.explainer(row, labels, k)
