@@ -1,7 +1,7 @@
-"""Companions of each feature: the features it occurs with most, with regression slopes.
+"""Companions of each feature: the features that co-occur with it most, with regression slopes.
 
-In a clustering each feature is in one group, but a frequent feature has rare companions
-everywhere. A list per feature needs no clustering and contains the best companions.
+In a clustering every feature is in one group, but a frequent feature has rare companions in many
+groups. A list per feature contains the best companions and needs no clustering.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["Companions"]
 
 # Maximum number of rows of a feature that are used; more rows do not improve the lists.
-_MOST_ROWS = 128
+_MAX_ROWS = 128
 # Slopes of a feature are halved if it occurs in this fraction of the rows, or in this many.
 _COMMON_SHARE, _COMMON_ROWS = 0.02, 20
 
@@ -78,7 +78,7 @@ class Companions:
             X,
             (1.0 / np.sqrt(energy + RIDGE)).astype(np.float32),
             n_best=min(n_best, n_features),
-            max_rows=_MOST_ROWS,
+            max_rows=_MAX_ROWS,
             ridge=RIDGE,
             common=max(_COMMON_SHARE * n_rows, _COMMON_ROWS),
             seed=seed,
@@ -87,7 +87,7 @@ class Companions:
         return cls(lists)
 
     def of_features(self, features: Ids) -> Csr:
-        """Return the rows of some features."""
+        """Return the slopes of the companions of some features, one row each."""
         return self.lists[features]
 
     def impute(self, X: Csr, betas: Floats | None, **limits: int) -> Csr:

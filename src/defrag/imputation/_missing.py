@@ -28,10 +28,10 @@ __all__ = ["MissingRule"]
 _SHARES = (0.0, 0.2, 0.4, 0.6, 0.8, 0.9)
 _COMPLETE = 0.6
 # Maximum number of held-out rows, which are at most a fifth of all rows.
-_MOST_HELD_OUT = 1000
-# Rows with smaller odds are not imputed, which saves time and costs precision if few features
-# are missing; larger odds make no difference.
-_LEAST_BETA, _MOST_BETA = 0.15, 3.0
+_MAX_HELD_OUT = 1000
+# Rows with smaller odds are not imputed, which saves time but costs precision if few features are
+# missing; larger odds make no difference.
+_MIN_BETA, _MAX_BETA = 0.15, 3.0
 # Weight of either outcome for every row, so that odds are finite if nothing can be erased.
 _PRIOR_WEIGHT = 1e-3
 
@@ -53,10 +53,10 @@ class MissingRule:
 
     @classmethod
     def learn(cls, rows: Csr, *, seed: int) -> MissingRule:
-        """Fit the odds on erased held-out rows; the usual sizes are those of all rows."""
+        """Return the rule, fitted on erased held-out rows; usual sizes are computed on all rows."""
         n_rows = rows.shape[0]
         order = np.random.default_rng([seed, 2]).permutation(n_rows)
-        n_held = min(_MOST_HELD_OUT, max(1, n_rows // 5))
+        n_held = min(_MAX_HELD_OUT, max(1, n_rows // 5))
         held = rows[np.sort(order[:n_held])]
         usual = _LogSizes.of_rows(rows)
         sizes = usual.without(_LogSizes.of_rows(held)).means()
@@ -74,8 +74,8 @@ class MissingRule:
         """Return the beta of each row: the odds, or 0 if they are small."""
         logits = self.coefficients[0] + _predictors(rows, self.log_sizes) @ self.coefficients[1:]
         # Clipped before the exponential, which could overflow.
-        betas = np.exp(np.minimum(logits, np.log(_MOST_BETA)))
-        betas[betas < _LEAST_BETA] = 0.0
+        betas = np.exp(np.minimum(logits, np.log(_MAX_BETA)))
+        betas[betas < _MIN_BETA] = 0.0
         return np.asarray(betas, dtype=np.float32)
 
 

@@ -97,7 +97,7 @@ class Fiat(OneToOneFeatureMixin, TransformerMixin, Estimator):
     --------
     >>> import numpy as np
     >>> from defrag import Fiat
-    >>> X = np.kron(np.eye(4), np.ones((10, 2)))  # features come in pairs
+    >>> X = np.kron(np.eye(4), np.ones((10, 2)))  # features occur in pairs
     >>> fiat = Fiat(beta=1.0, random_state=0).fit(X)
     >>> fiat.transform([[1, 0, 0, 0, 0, 0, 0, 0]]).astype(float).round(2).tolist()
     [[0.96, 0.29, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]]
@@ -186,8 +186,8 @@ class Fiat(OneToOneFeatureMixin, TransformerMixin, Estimator):
 
     def uses_companions(self) -> bool:
         """Return whether features have lists of companions instead of groups."""
-        own = self.mode == "blend" and self.companions is not None
-        return own and self.agglomeration is None and not self.prefit
+        lists = self.mode == "blend" and self.companions is not None
+        return lists and self.agglomeration is None and not self.prefit
 
     def _find_groups(self, rows: Csr, Y: LabelsLike, seed: int) -> list[Ids] | None:
         """Return the groups of the features, or None if lists of companions are used."""
@@ -206,7 +206,7 @@ class Fiat(OneToOneFeatureMixin, TransformerMixin, Estimator):
         )
 
     def _relate(self, rows: Csr, groups: list[Ids] | None, seed: int) -> Companions | CoOccurrence:
-        """Return C, as lists or as blocks."""
+        """Return C, as lists of companions or as blocks."""
         threads = _native.n_threads(self.n_jobs)
         if groups is None:
             best: int = self.companions  # type: ignore[assignment] # with None there are groups
@@ -254,7 +254,7 @@ class Fiat(OneToOneFeatureMixin, TransformerMixin, Estimator):
         Parameters
         ----------
         row, imputed : csr_array, shape (1, n_features)
-            The row and what :meth:`impute` makes of it.
+            The row and the result of :meth:`impute`.
 
         Returns
         -------
@@ -277,7 +277,7 @@ class Fiat(OneToOneFeatureMixin, TransformerMixin, Estimator):
         return normalised_shares(values[kept], (places, entries[kept]), (imputed.nnz, row.nnz))
 
     def _betas(self, rows: Csr) -> Floats | None:
-        """Return the weight of what is added to each row; None if it replaces the row."""
+        """Return the weight of the imputed part of each row; None if it replaces the row."""
         if self.rule_ is not None:
             return self.rule_.betas(rows)
         if self.check_parameter("mode") == "blend":

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Imputed"]
 
-# Cost of a clustering of features on one thread, per entry of the points, for the estimate.
-_SECONDS_PER_CLUSTERED_ENTRY = 2e-7
+# Estimated time of clustering the features, on one thread and per non-zero of X.
+_SECONDS_PER_CLUSTERED_NON_ZERO = 2e-7
 
 
 class Imputed(Reducing):
@@ -81,14 +81,14 @@ class Imputed(Reducing):
     part_names = ("base_", "imputation_")
 
     def fit_reduction(self, X: Csr, Y: Csr, seed: int) -> Fiat:
-        """Fit the imputation."""
+        """Return the fitted imputation."""
         imputation = Fiat() if self.imputation is None else self.imputation
         check_part(self, "imputation", imputation, Fiat)
         own: Fiat = _copy(imputation).set_params(random_state=seed, n_jobs=self.n_jobs)
         return own.fit_canonical(X, Y)
 
     def reduce(self, reduction: Fiat, X: Csr) -> Csr:  # noqa: ARG002 - only predictions are imputed
-        """Return the points: the base is trained on them as they are."""
+        """Return the points unchanged: the base is not trained on imputed points."""
         return X
 
     def set_members(self, members: list[tuple[Fiat, Classifier]]) -> None:
@@ -96,14 +96,14 @@ class Imputed(Reducing):
         ((self.imputation_, self.base_),) = members
 
     def default_base(self) -> Classifier:
-        """Return three trees."""
+        """Return a ``LabelTree`` with three trees."""
         return LabelTree(3)
 
     def training_cost(self, X: Csr, Y: Csr) -> Cost:
-        """Estimate the cost of the base and of the co-occurrence of features."""
+        """Return the cost of the base and of the co-occurrence of features."""
         imputation = Fiat() if self.imputation is None else self.imputation
         n_clusterings = 0 if imputation.uses_companions() else imputation.n_clusterings
-        clusterings = Cost(n_clusterings * X.nnz * _SECONDS_PER_CLUSTERED_ENTRY, 0.0)
+        clusterings = Cost(n_clusterings * X.nnz * _SECONDS_PER_CLUSTERED_NON_ZERO, 0.0)
         return self.unfitted_base().training_cost(X, Y).times(1.1) + clusterings
 
     def rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:
@@ -112,7 +112,7 @@ class Imputed(Reducing):
         return self.base_.rank(rows, k, exhaustive=exhaustive)
 
     def explainer(self, row: Csr | None, labels: Ids, k: int) -> Explainer:
-        """Return the scores of labels, imputed entries shared by the features they follow from."""
+        """Return an explainer that divides imputed entries among the features they come from."""
         imputed = None if row is None else self.imputation_.impute(row)
         inner = self.base_.explainer(imputed, labels, k)
         return Transformed(inner, self.imputation_.impute, self.imputation_.shares)
