@@ -45,7 +45,7 @@ def test_information_equals_the_slow_twin_for_any_block_size(problem, marginals,
     before = oracle.information(X, Y, marginals)
     after = oracle.information(oracle.pool(X, labels, n_clusters), Y, marginals)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(clustering, "_PRODUCTS", products)
+        patch.setattr(clustering, "_MAX_PRODUCTS", products)
         assert metrics.mutual_information(X, Y, marginals) == pytest.approx(before, abs=1e-9)
         loss = metrics.loss_of_mutual_information(sparse.csr_array(X), Y, labels, marginals)
     expected = (before - after) / before if before > 1e-9 else None

@@ -80,14 +80,18 @@ def test_what_models_of_names_return():
 
 
 BAD = {
-    "ids as truth": (IDS[:, :2], RANKED, "Y_true must be names of labels, as predictions are"),
-    "ids in a list": (with_ids(TRUTH), RANKED, "Y_true must be names of labels"),
-    "ids as predictions": (TRUTH, IDS, "Y must contain label ids here, got names of labels"),
+    "ids as truth": (IDS[:, :2], RANKED, "Y_true must be label names, like predictions"),
+    "ids in a list": (with_ids(TRUTH), RANKED, "Y_true must be label names"),
+    "ids as predictions": (TRUTH, IDS, "Y must contain label ids here, got label names"),
     "another length": (TRUTH[:2], RANKED, "inconsistent numbers of samples"),
-    "name twice": (TRUTH[:1], [["ant", "ant"]], "must be distinct names of labels, got 'ant'"),
-    "empty name": (TRUTH[:1], [["ant", ""]], "must be distinct names of labels, got ''"),
+    "name twice": (TRUTH[:1], [["ant", "ant"]], "must be distinct label names, got 'ant'"),
+    "empty name": (TRUTH[:1], [["ant", ""]], "must be distinct label names, got ''"),
     "twice in an array": (TRUTH[:1], np.array([["ant", "ant"]]), "must not repeat a label"),
-    "mixed": (TRUTH[:1], [["ant", 3]], "either names or ids of labels, got 3 in row 0"),
+    "mixed": (
+        TRUTH[:1],
+        [["ant", 3]],
+        "all label names or all label ids, got 3 in row 0 among names",
+    ),
 }
 
 

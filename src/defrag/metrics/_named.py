@@ -1,4 +1,4 @@
-"""Labels by name in rankings: turned into ids before metrics are computed."""
+"""Conversion of label names in rankings to label ids."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["are_names", "only_labels", "with_ids"]
 
 
 def only_labels(predictions: Any) -> Any:
-    """Return the labels of what ``predict_topk`` returns, labels and scores; others as they are."""
+    """Return the labels of a pair of labels and scores; other predictions are unchanged."""
     if isinstance(predictions, tuple) and len(predictions) == 2:
         first, second = predictions
         arrays = isinstance(first, np.ndarray) and isinstance(second, np.ndarray)
@@ -34,23 +34,23 @@ def only_labels(predictions: Any) -> Any:
 
 
 def are_names(predictions: Any) -> bool:
-    """Return whether predictions are names of labels: an array of strings, or lists with one."""
+    """Return whether predictions are label names: an array of strings, or lists with a string."""
     if isinstance(predictions, np.ndarray):
         return predictions.ndim == 2 and predictions.dtype.kind in "UO"
     return is_list_of_lists(predictions) and has_names(predictions)
 
 
 def with_ids(Y_true: Any, predictions: Any, train_labels: Any = None) -> tuple[Csr, Any, Any]:
-    """Return true labels, predicted names and training labels by id.
+    """Return true labels, predictions and training labels with ids instead of names.
 
-    The ids are places among the sorted names of all three.
+    Ids are positions in the sorted names of all three.
 
     Parameters
     ----------
     Y_true : lists of names, or one name per point
         The true labels.
     predictions : ndarray of names padded with "", or lists of names
-        Best first.
+        Predicted labels, best first.
     train_labels : as Y_true, optional
         The labels of training points.
 
@@ -59,8 +59,8 @@ def with_ids(Y_true: Any, predictions: Any, train_labels: Any = None) -> tuple[C
     truth : csr_array
         The true labels.
     predictions : ndarray of int32, or csr_array
-        Ids padded with -1 for an array; for lists, scores that fall with the place, since a
-        list does not say how many labels were asked for.
+        For an array, ids padded with -1; for lists, scores that decrease with the rank, since the
+        number of labels that were requested is unknown.
     train : csr_array or None
         The labels of training points.
     """
@@ -78,21 +78,21 @@ def with_ids(Y_true: Any, predictions: Any, train_labels: Any = None) -> tuple[C
 
 
 def _rows_of(what: str, labels: Any) -> list[list[str]]:
-    """Return the names of each point."""
+    """Return the label names of each point."""
     plain: Any = plain_labels(labels)
     if is_list_of_lists(plain) and (has_names(plain) or not any(map(len, plain))):
         return names_of_lists(plain)
     if not sparse.issparse(plain) and all(isinstance(name, str) for name in plain):
         return names_of_lists([[name] for name in plain])
-    raise ValueError(f"{what} must be names of labels, as predictions are, got ids")
+    raise ValueError(f"{what} must be label names, like predictions, got ids")
 
 
 def _strings(number: int, row: Any) -> list[str]:
     for name in row:
         if not isinstance(name, str):
-            raise ValueError(  # noqa: TRY004 - as every other bad value
-                f"predictions must be either names or ids of labels, got {name!r} in row {number} "
-                "besides names"
+            raise ValueError(  # noqa: TRY004 - as for all invalid values
+                "predictions must be all label names or all label ids, "
+                f"got {name!r} in row {number} among names"
             )
     return list(row)
 
@@ -108,7 +108,7 @@ def _scores(rows: Sequence[Sequence[str]], numbers: dict[str, int]) -> Csr:
         if "" in row or len(set(row)) < len(row):
             twice = next(name for name in row if not name or list(row).count(name) > 1)
             raise ValueError(
-                f"predictions must be distinct names of labels, got {twice!r} in row {number}"
+                f"predictions must be distinct label names, got {twice!r} in row {number}"
             )
     indptr = np.append(0, np.cumsum([len(row) for row in rows], dtype=np.int64))
     indices = np.array([numbers[name] for row in rows for name in row], dtype=np.int32)

@@ -62,7 +62,7 @@ def rank(
     Raises
     ------
     ValueError
-        If they do not fit each other, or have names although something else is ``by_id``.
+        If they do not match, or if they are names although ``by_id`` requires ids.
     """
     k = check_k(k)
     predictions = only_labels(predictions)
@@ -83,10 +83,10 @@ def rank(
             )
         most = int(np.diff(scores.indptr).max(initial=0))
         if most < min(k, truth.shape[1]):
-            # Scores may be few by nature, where ids say how many were asked for.
+            # No error: a sparse matrix may have few scores, whereas ids have a known number k.
             warnings.warn(
-                f"no point has more than {most} predictions: at k={k}, what is missing counts as "
-                "wrong",
+                f"no point has more than {most} predictions: at k={k}, missing predictions count "
+                "as wrong",
                 stacklevel=3,
             )
         labels = top_columns(scores, k)

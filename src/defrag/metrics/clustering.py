@@ -32,8 +32,8 @@ __all__ = [
 
 Marginals = Literal["joint", "paper"]
 
-# Entries of X^T Y that are computed at a time: about 100 MB.
-_PRODUCTS = 2**22
+# Number of entries of X^T Y that are computed at a time, about 100 MB.
+_MAX_PRODUCTS = 2**22
 
 
 @dataclass(frozen=True)
@@ -158,12 +158,12 @@ def normalised_entropy(
         raise ValueError(f"normaliser must be 'K' or 'd', got {normaliser!r}")
     sizes = _sizes(groups, n_clusters)
     n_features = int(sizes.sum())
-    most = math.log(len(sizes) if normaliser == "K" else max(n_features, 1))
-    if most == 0:
-        # One group or one feature: there is only one distribution.
+    maximum = math.log(len(sizes) if normaliser == "K" else max(n_features, 1))
+    if maximum == 0:
+        # With one group or one feature, only one distribution is possible.
         return 1.0
     shares = sizes[sizes > 0] / n_features
-    return float(-(shares * np.log(shares)).sum() / most)
+    return float(-(shares * np.log(shares)).sum() / maximum)
 
 
 def clustering_error(
@@ -293,8 +293,8 @@ def _pool(values: NDArray[np.float64], groups: Ids | None, n_clusters: int) -> N
 
 
 def _cross(p: NDArray[np.float64], q: NDArray[np.float64]) -> float:
-    some = p > 0
-    return float((p[some] * np.log(q[some])).sum())
+    positive = p > 0
+    return float((p[positive] * np.log(q[positive])).sum())
 
 
 def _sums_of_logarithms(X: Csr, Y: Csr, groups: Ids) -> tuple[float, float]:
@@ -307,27 +307,27 @@ def _sums_of_logarithms(X: Csr, Y: Csr, groups: Ids) -> tuple[float, float]:
     columns = X.tocsc().astype(np.float64)
     targets = Y.astype(np.float64)
     single = grouped = 0.0
-    carried, carry = -1, np.zeros(Y.shape[1])
+    carried, carried_row = -1, np.zeros(Y.shape[1])
     for members in _feature_blocks(X, Y, order):
         products = (columns[:, members].T @ targets).tocsr()
         single += _sum_v_log_v(products.data)
-        names, place = np.unique(groups[members], return_inverse=True)
+        present, place = np.unique(groups[members], return_inverse=True)
         gather = sparse.csr_array(
             (np.ones(len(members)), (place, np.arange(len(members)))),
-            shape=(len(names), len(members)),
+            shape=(len(present), len(members)),
         )
         pooled = (gather @ products).tocsr()
-        for position in (0, len(names) - 1) if len(names) > 1 else (0,):
+        for position in (0, len(present) - 1) if len(present) > 1 else (0,):
             row = slice(pooled.indptr[position], pooled.indptr[position + 1])
-            if names[position] != carried:
-                grouped += _sum_v_log_v(carry) if carried >= 0 else 0.0
-                carried, carry = int(names[position]), np.zeros(Y.shape[1])
-            carry[pooled.indices[row]] += pooled.data[row]
-        if len(names) > 2:
+            if present[position] != carried:
+                grouped += _sum_v_log_v(carried_row) if carried >= 0 else 0.0
+                carried, carried_row = int(present[position]), np.zeros(Y.shape[1])
+            carried_row[pooled.indices[row]] += pooled.data[row]
+        if len(present) > 2:
             inner = pooled.data[pooled.indptr[1] : pooled.indptr[-2]]
-            # Dropped features, group -1, come first in the order and are never inside.
+            # Group -1, the dropped features, comes first in the order, so it is not in this range.
             grouped += _sum_v_log_v(inner)
-    grouped += _sum_v_log_v(carry) if carried >= 0 else 0.0
+    grouped += _sum_v_log_v(carried_row) if carried >= 0 else 0.0
     return single, grouped
 
 
@@ -342,7 +342,7 @@ def _feature_blocks(X: Csr, Y: Csr, order: NDArray[np.intp]) -> Iterator[NDArray
     products = np.bincount(X.indices, per_row, minlength=X.shape[1])
     # A feature has at most one product per label.
     products = np.minimum(products, Y.shape[1])[order]
-    block = (np.cumsum(products) // _PRODUCTS).astype(np.int64)
+    block = (np.cumsum(products) // _MAX_PRODUCTS).astype(np.int64)
     for members in np.split(order, np.flatnonzero(np.diff(block)) + 1):
         if len(members):
             yield members

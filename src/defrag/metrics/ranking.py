@@ -3,10 +3,10 @@
 Predictions are a sparse matrix of scores, ranked by decreasing score and then by increasing label
 id, in which labels without a stored score count as not predicted; an array of label ids, best
 first and padded with -1; an array of names, padded with "", or lists of names, best first, for
-true labels that have names; or labels and scores as ``predict_topk`` returns them. Points without
-true labels count as zero unless they are dropped. An array of fewer than k labels per point
-cannot be evaluated at k; a matrix with fewer scores in every row is evaluated with a warning. All
-functions return percentages, as the tables of the field do.
+true labels that have names; or a pair of labels and scores, as from ``predict_topk``. Points
+without true labels count as zero unless they are dropped. An array of fewer than k labels per
+point cannot be evaluated at k; a matrix with fewer scores in every row is evaluated with a
+warning. All functions return percentages, as is usual in this field.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def precision(
     Parameters
     ----------
     Y_true : labels
-        The true labels, in any form that a classifier takes.
+        The true labels, in any form that classifiers accept.
     predictions : sparse matrix of scores, ndarray of label ids or names, or lists of names
         See the module documentation.
     k : int, default=1

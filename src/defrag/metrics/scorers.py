@@ -54,7 +54,7 @@ class RankingScorer:
         k = int(self.name.split("@")[1])
         labels, _scores = predict_topk(model, X, k)
         Y = Y if sparse.issparse(Y) else _in_columns_of(model, Y, len(labels))
-        # A fold may lack labels that other folds have: they are columns of zeros.
+        # Labels that a fold lacks are columns of zeros.
         seen = self.train_labels
         train = None if seen is None else _in_columns_of(model, seen, _n_rows(seen))
         width = max(Y.shape[1], int(labels.max(initial=-1)) + 1, 0 if train is None else
