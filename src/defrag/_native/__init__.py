@@ -1,8 +1,8 @@
-"""The only importer of the compiled module: scipy matrices in, scipy matrices out.
+"""Interface to the compiled module; no other package imports it.
 
-Kernels are called directly where the binding has the right types; a module here adds what a
-binding cannot express, and has the name of its header in ``cpp/core``. Callers have validated
-their input (``_validation``); kernels check sizes and indices only.
+Kernels take and return scipy matrices. They are exported directly if the binding has the right
+types; otherwise a module with the name of the header in ``cpp/core`` wraps them. Callers must
+validate their input (``_validation``); kernels check only sizes and indices.
 """
 
 from __future__ import annotations

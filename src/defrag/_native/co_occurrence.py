@@ -1,4 +1,4 @@
-"""Groups of features laid out for ``cpp/core/co_occurrence.hpp``."""
+"""Layout of groups of features for ``cpp/core/co_occurrence.hpp``."""
 
 from __future__ import annotations
 
@@ -17,7 +17,11 @@ __all__ = ["GroupLayout", "co_occurrence"]
 
 @dataclass(frozen=True)
 class GroupLayout:
-    """Where the members of groups and their blocks are; see `of`."""
+    """Positions of the members of groups, and of the co-occurrence block of each group.
+
+    Group g has the features ``members[member_ptr[g]:member_ptr[g + 1]]`` and the entries of its
+    block from ``entry_ptr[g]`` on; ``slots`` are the positions of features in their groups.
+    """
 
     groups: Ids
     slots: Ids
@@ -27,7 +31,7 @@ class GroupLayout:
 
     @classmethod
     def of(cls, groups: Ids, n_groups: int) -> GroupLayout:
-        """Lay out the groups of features, -1 for none."""
+        """Return the layout of groups; features with group -1 are in no group."""
         groups = np.ascontiguousarray(groups, dtype=np.int32)
         order = np.argsort(groups, kind="stable").astype(np.int32)
         members = order[int(np.count_nonzero(groups < 0)) :]

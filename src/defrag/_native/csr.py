@@ -1,4 +1,4 @@
-"""Sparse matrices from arrays."""
+"""Conversion to scipy matrices."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ __all__ = ["as_matrix", "csr_from_parts"]
 
 
 def as_matrix(rows: Csr | KernelRows) -> Csr:
-    """Return rows as a matrix of scipy, which shares their memory."""
+    """Return rows as a scipy matrix that shares their memory."""
     if isinstance(rows, sparse.csr_array):
         return rows
     return csr_from_parts((rows.indptr, rows.indices, rows.data), rows.shape)
 
 
 def csr_from_parts(parts: tuple[Any, Any, Any], shape: tuple[int, int]) -> Csr:
-    """Return a matrix of (indptr, indices, data), whose rows are sorted and have no duplicates."""
+    """Return a matrix from (indptr, indices, data) with sorted rows without duplicates."""
     indptr, indices, data = parts
     if indptr[-1] <= np.iinfo(np.int32).max:
         # scipy uses one integer type for both arrays and converts the narrower one otherwise.

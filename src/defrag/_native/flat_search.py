@@ -1,4 +1,4 @@
-"""One-vs-rest models as ``cpp/core/flat_search.hpp`` searches them."""
+"""Weights of one-vs-rest models; see ``cpp/core/flat_search.hpp``."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ class FlatWeights:
 
     Output ``o`` is the classifier of ``labels[o]``; labels increase. Feature ``j`` has the weights
     ``weights[feature_ptr[j]:feature_ptr[j + 1]]``, which belong to the ``outputs`` at the same
-    places; these increase within a feature. Weights are float32, or as a model file has them: int8
-    with a scale per feature, or uint16, the bits of float16.
+    positions; these increase within a feature. Weights are float32, or of a type of model files:
+    int8 with a scale per feature, or uint16, the bits of float16.
     """
 
     labels: Ids
@@ -45,18 +45,18 @@ class FlatWeights:
         return _floats(self.weights)
 
     def weights_at(self, places: NDArray[np.int64], features: Ids) -> Floats:
-        """Return the weights at places that belong to these features, the last axis of places."""
+        """Return the weights at places; ``features`` are those of the last axis of ``places``."""
         found = _floats(self.weights[places])
         return found if self.scales is None else found * self.scales[features]
 
     @cached_property
     def by_bias(self) -> Ids:
-        """All outputs by decreasing bias, then number: the ranking of a point without features."""
+        """All outputs by decreasing bias, then number: the ranking for points without features."""
         return np.argsort(-self.bias, kind="stable").astype(np.int32)
 
     @cached_property
     def by_output(self) -> Csr:
-        """The weights by output instead of by feature, from which some outputs are cut."""
+        """The weights by output instead of by feature, for selecting outputs."""
         shape = (len(self.feature_ptr) - 1, len(self.labels))
         by_feature = sparse.csr_array((self.widened(), self.outputs, self.feature_ptr), shape=shape)
         if by_feature.nnz < 2**31:  # int32 offsets halve the time of transpositions
@@ -65,12 +65,12 @@ class FlatWeights:
         return sparse.csr_array(by_feature.T)
 
     def __getstate__(self) -> dict[str, Any]:
-        # What is computed on demand is not part of the model.
+        # Cached properties are not part of the model.
         computed = {"by_bias", "by_output"}
         return {name: array for name, array in vars(self).items() if name not in computed}
 
 
 def _floats(weights: NDArray[Any]) -> Floats:
-    """Return stored weights as float32, without the scale of bytes."""
+    """Return stored weights as float32; int8 weights are not scaled."""
     halves = weights.view(np.float16) if weights.dtype == np.uint16 else weights
     return halves.astype(np.float32, copy=False)

@@ -1,4 +1,4 @@
-"""Trees over points: training, and the search through them."""
+"""Training of forests over points, and their arrays."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = [
     "train_fastxml",
 ]
 
-_NARROW = 2**16
+_MAX_NARROW_IDS = 2**16
 
 FULL_HASH = 65536
 """The ``n_kept`` of a hash that keeps all features."""
@@ -32,9 +32,9 @@ FULL_HASH = 65536
 
 @dataclass(frozen=True)
 class FeatureHash:
-    """How the features of hashed trees become buckets; see ``cpp/core/feature_hash.hpp``.
+    """Hash functions from features to buckets, one per tree; see ``cpp/core/feature_hash.hpp``.
 
-    Tree ``t`` has the key ``keys[t]``; of ``FULL_HASH`` features about ``n_kept`` are kept.
+    Tree ``t`` has the key ``keys[t]``; about ``n_kept`` of every ``FULL_HASH`` features are kept.
     """
 
     keys: NDArray[np.uint64]
@@ -47,10 +47,11 @@ class Forest:
     """Trees over points as flat arrays; see ``cpp/core/forest.hpp``.
 
     Tree ``t`` has the nodes ``tree_ptr[t]`` to ``tree_ptr[t + 1] - 1``, breadth first; the
-    ``n_children[v]`` children of an inner node begin at ``first_child[v]``. It has the entries
-    ``entry_ptr[v]`` to ``entry_ptr[v + 1] - 1``: a separator with a ``bias``, or, where there is
-    a ``hash``, centroids of ``children``. Entries name features by their place in ``features``,
-    or buckets; those of a leaf name labels by their place in ``labels``.
+    ``n_children[v]`` children of an inner node begin at ``first_child[v]``. An inner node has the
+    entries ``entry_ptr[v]`` to ``entry_ptr[v + 1] - 1``: a separator with a ``bias``, or, with a
+    ``hash``, centroids of its ``children``. The ``slots`` of entries are positions in
+    ``features``, or buckets. A leaf has the entries ``leaf_ptr[v]`` to ``leaf_ptr[v + 1] - 1``,
+    whose ``outputs`` are positions in ``labels``.
     """
 
     tree_ptr: Offsets
@@ -70,7 +71,7 @@ class Forest:
 
     @property
     def n_trees(self) -> int:
-        """How many trees there are."""
+        """Number of trees."""
         return len(self.tree_ptr) - 1
 
 
@@ -78,8 +79,9 @@ class Forest:
 class Prototypes:
     """Prototypes of the labels of a forest; see ``cpp/core/forest_search.hpp``.
 
-    That of output ``o`` has the entries ``prototype_ptr[o]`` to ``prototype_ptr[o + 1] - 1`` of
-    ``slots``, places in the ``features`` of the forest, and ``values``; ``norms`` are squared.
+    The prototype of output ``o`` has the entries ``prototype_ptr[o]`` to ``prototype_ptr[o + 1] -
+    1`` of ``slots``, which are positions in the ``features`` of the forest, and of ``values``;
+    ``norms`` are squared.
     """
 
     prototype_ptr: Offsets
@@ -112,11 +114,11 @@ def train_fastxml(
     n_threads: int = 1,
     progress: Progress | None = None,
 ) -> Forest:
-    """Grow a tree of FastXML per key; a point's label counts as much as its weight."""
+    """Return a forest with one FastXML tree per key, trained with label weights."""
     arrays = _core.train_fastxml(
         X, Y, label_weights, keys, options, n_threads=n_threads, progress=progress
     )
-    return _forest(Forest(*arrays))
+    return _narrowed(Forest(*arrays))
 
 
 def train_craftml(
@@ -129,22 +131,22 @@ def train_craftml(
     n_threads: int = 1,
     progress: Progress | None = None,
 ) -> Forest:
-    """Grow a tree of CRAFTML per key; label weights rank the labels of leaves."""
+    """Return a forest with one CRAFTML tree per key; label weights rank the labels of leaves."""
     arrays = _core.train_craftml(
         X, Y, label_weights, keys, options, n_threads=n_threads, progress=progress
     )
-    return _forest(Forest(*arrays, FeatureHash(keys, options.n_buckets, options.n_kept)))
+    return _narrowed(Forest(*arrays, FeatureHash(keys, options.n_buckets, options.n_kept)))
 
 
-def _forest(wide: Forest) -> Forest:
-    """Return a forest with slots and outputs of 16 bits where these suffice."""
+def _narrowed(wide: Forest) -> Forest:
+    """Return a forest whose slots and outputs have 16 bits if these suffice."""
     n_slots = len(wide.features) if wide.hash is None else wide.hash.n_buckets
     outputs = narrow(wide.outputs, len(wide.labels))
     return replace(wide, slots=narrow(wide.slots, n_slots), outputs=outputs)
 
 
 def narrow(ids: NDArray[Any], n_ids: int) -> NDArray[np.uint16] | Ids:
-    """Return ids below a number in the smallest type that the kernels take."""
-    if n_ids <= _NARROW:
+    """Return ids below ``n_ids`` as uint16 if these suffice, otherwise as int32."""
+    if n_ids <= _MAX_NARROW_IDS:
         return ids.astype(np.uint16, copy=False)
     return ids.astype(np.int32, copy=False)

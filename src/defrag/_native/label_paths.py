@@ -1,4 +1,4 @@
-"""The classifiers on the paths to labels of a tree; see ``cpp/core/label_paths.hpp``."""
+"""The classifiers on the paths to the labels of a tree; see ``cpp/core/label_paths.hpp``."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ __all__ = ["LabelPaths", "label_paths"]
 
 
 class LabelPaths(NamedTuple):
-    """Classifiers on the way from the root to some labels.
+    """Classifiers on the paths from the root to some labels.
 
-    Label i has the steps ``step_ptr[i]`` to ``step_ptr[i + 1] - 1``, the root first. A step is
-    a classifier, ``outputs``, of a node, ``nodes``, with its bias and its weights, one row each.
+    Label i has the steps ``step_ptr[i]`` to ``step_ptr[i + 1] - 1``, the root first. Step s is the
+    classifier ``outputs[s]`` of node ``nodes[s]``, with ``bias[s]`` and the row ``weights[s]``.
     """
 
     step_ptr: Offsets
@@ -33,5 +33,5 @@ def label_paths(
     places: Ids,
     features: Ids,
 ) -> LabelPaths:
-    """Collect the weights of rising features on the paths to the labels at places of the order."""
+    """Return the weights of increasing features on the paths to the labels at ``places``."""
     return LabelPaths(*_core.label_paths(tree, weights, places, features))

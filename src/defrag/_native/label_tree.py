@@ -47,7 +47,7 @@ class LabelTreeWeights:
 
 @dataclass(frozen=True)
 class StoredTreeWeights:
-    """The classifiers of all nodes as a model file has them, which kernels read without a copy.
+    """The classifiers of all nodes in the layout of model files, which kernels read directly.
 
     Compared with :class:`LabelTreeWeights`, the entries of feature ``f`` are given by their number
     ``sizes[f]``, ``starts[i]`` is where those of feature ``8 * i`` begin, outputs may be uint8,
@@ -76,10 +76,10 @@ def train_label_tree(
     n_threads: int,
     progress: Progress | None = None,
 ) -> LabelTreeWeights:
-    """Train the classifiers of every node; row l of ``positives`` has the points of label l.
+    """Train the classifiers of every node; row l of ``positives`` contains the points of label l.
 
-    Rows of X are used as they are. With ``blocks``, rows ``(node, first block, last block)`` of
-    int64, only these blocks of sixteen outputs are trained, and row i is node i of the result.
+    Rows of X are not normalised. With ``blocks``, int64 rows ``(node, first block, last block)``,
+    only these blocks of sixteen outputs are trained, and row i is node i of the result.
     """
     arrays = _core.train_label_tree(
         X,

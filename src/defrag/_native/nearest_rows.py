@@ -1,4 +1,4 @@
-"""Nearest dense rows; see ``cpp/core/nearest_rows.hpp``."""
+"""Nearest neighbours among dense rows; see ``cpp/core/nearest_rows.hpp``."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class RowPanels:
     Parameters
     ----------
     lines : ndarray of float32, shape (n_panels, n_columns, 16)
-        Panels of sixteen rows, one column after the other; zeros after the last row.
+        Panels of sixteen rows, stored by column and padded with zeros.
     n_rows : int
         Number of rows.
     bias : ndarray of float32, shape (n_rows,), optional
@@ -37,7 +37,7 @@ class RowPanels:
 
     @classmethod
     def pack(cls, rows: Floats, bias: Floats | None = None) -> RowPanels:
-        """Lay out the rows of a matrix."""
+        """Return the panels of the rows of a matrix."""
         return cls(_core.pack_panels(rows), len(rows), bias)
 
     def rows(self, numbers: NDArray[np.int64]) -> Floats:
@@ -59,7 +59,7 @@ def nearest_rows(
     n_threads: int,
     instructions: _core.Instructions = _core.Instructions.best,
 ) -> tuple[Ids, Floats]:
-    """Find the rows with the highest scores for each query."""
+    """Return the rows with the highest scores for each query, and their scores."""
     return _core.nearest_rows(
         queries,
         rows.lines,

@@ -1,4 +1,4 @@
-"""Threads of the kernels."""
+"""Number of threads of the kernels."""
 
 from __future__ import annotations
 
@@ -7,18 +7,19 @@ from numbers import Integral
 
 __all__ = ["n_threads"]
 
-# Scratch memory is per thread: more threads than this, and than processors, are never useful.
+# Every thread needs scratch memory: more threads than this are used only if there are as many
+# processors.
 _MAX_THREADS = 64
 
 
 def n_threads(n_jobs: int | None) -> int:
-    """Translate scikit-learn's ``n_jobs`` into a number of threads."""
+    """Return the number of threads for ``n_jobs`` of scikit-learn."""
     if n_jobs is None:
         return 1
     if type(n_jobs) is int and 0 < n_jobs <= _MAX_THREADS:
         return n_jobs
     if isinstance(n_jobs, bool) or not isinstance(n_jobs, Integral):
-        raise ValueError(  # noqa: TRY004 - as every other bad parameter
+        raise ValueError(  # noqa: TRY004 - as for all invalid parameters
             f"n_jobs must be an int or None, got {n_jobs!r}"
         )
     if 0 < n_jobs <= _MAX_THREADS:

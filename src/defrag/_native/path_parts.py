@@ -1,4 +1,4 @@
-"""The scores of labels of a tree, taken apart; see ``cpp/core/path_parts.hpp``."""
+"""Contributions to the scores of labels in a tree; see ``cpp/core/path_parts.hpp``."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ __all__ = ["PathParts", "path_parts"]
 class PathParts(NamedTuple):
     """Scores of labels and their parts; steps are those of ``LabelPaths``.
 
-    A step multiplies the score by ``step_scores``, and by ``step_bases`` for a row without
-    features. ``contributions`` has a row for each step, ``without`` for each label: the scores
-    without each entry.
+    A step multiplies the score by ``step_scores``, or by ``step_bases`` for a row without
+    features. ``contributions`` has one row per step. ``without`` has one row per label, the
+    scores without each entry of the row.
     """
 
     step_ptr: Offsets
@@ -48,18 +48,18 @@ def path_parts(
     discount: float,
     power: int,
 ) -> PathParts:
-    """Take the scores of the labels at places of the order apart.
+    """Return the contributions of the entries of a row to the scores of labels.
 
     Parameters
     ----------
     tree, weights : LabelTreeArrays, LabelTreeWeights
         The tree.
     places : ndarray of int32
-        The places of the labels.
+        Positions of the labels in the order of the tree.
     row : (ndarray of int32, ndarray of float32, ndarray of float32)
-        Rising features, their values, and their values in the L2-normalised row.
+        Features in increasing order, their values, and their values in the unit row.
     loss, discount, power : Loss, float, int
-        How margins become scores.
+        The function from margins to scores.
     """
     found = _core.path_parts(tree, weights, places, *row, loss=loss, discount=discount, power=power)
     return PathParts(*found)

@@ -18,7 +18,10 @@ __all__ = ["ProxmlSolution", "train_proxml"]
 
 @dataclass(frozen=True)
 class ProxmlSolution:
-    """Classifiers, labels by features and, last, the bias; and the state in which each ended."""
+    """Classifiers, shape (n_labels, n_features + 1), and the final state of each.
+
+    The last column of ``weights`` contains the biases.
+    """
 
     weights: Csr
     rounds: Offsets
@@ -34,6 +37,6 @@ def train_proxml(
     n_threads: int = 1,
     progress: Progress | None = None,
 ) -> ProxmlSolution:
-    """Train a classifier per row of ``positives``, labels by points."""
+    """Train a classifier for each row of ``positives``, the points of a label."""
     arrays = _core.train_proxml(X, positives, options, n_threads=n_threads, progress=progress)
     return ProxmlSolution(*arrays)

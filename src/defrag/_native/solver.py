@@ -18,7 +18,7 @@ __all__ = ["FlatSolution", "solve_blocks"]
 
 @dataclass(frozen=True)
 class FlatSolution:
-    """The classifiers of all labels, features by labels, and the state in which each ended."""
+    """Classifiers, shape (n_features, n_labels), and the final state of each."""
 
     weights: Csr
     bias: Floats
@@ -38,10 +38,10 @@ def solve_blocks(
     n_threads: int,
     progress: Progress | None = None,
 ) -> FlatSolution:
-    """Train a classifier per row of ``positives``, the points of a label, in blocks of sixteen.
+    """Train a classifier for each row of ``positives``, the points of a label, in blocks of 16.
 
-    The result for a label depends on the labels of its block and on the number of the block,
-    counted from ``first_block``.
+    The result for a label depends on the labels of its block and on the number of the block;
+    the first block has the number ``first_block``.
     """
     arrays = _core.solve_blocks(
         X, positives, options, first_block=first_block, n_threads=n_threads, progress=progress

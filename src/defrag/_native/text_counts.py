@@ -1,4 +1,4 @@
-"""Texts as words and rows; see ``cpp/core/text_corpus.hpp`` and its neighbours."""
+"""Words and features of texts; see ``cpp/core/text_corpus.hpp`` and related headers."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ __all__ = [
 
 
 class Terms(NamedTuple):
-    """The terms that are features: words, or character n-grams, and pairs of words.
+    """The terms that are features: words or character n-grams, and pairs of words.
 
     Parameters
     ----------
     words : list of str, or StringList
-        The words of features and of pairs, sorted by their UTF-8. A StringList is what the kernels
-        have; its strings become Python's when they are iterated over.
+        The words of features and of pairs, sorted by their UTF-8 bytes. A StringList is the
+        representation of the kernels; iterating over it creates Python strings.
     word_feature : ndarray of int32
-        The feature of each word; -1 for one that is only part of a pair.
+        The feature of each word; -1 for words that occur only in pairs.
     pairs : ndarray of int32, shape (2 * n_pairs,)
-        The words of each pair.
+        The two words of each pair.
     idf : ndarray of float32, shape (n_features,)
         The inverse document frequency of each feature.
     """
@@ -46,7 +46,7 @@ class Terms(NamedTuple):
 
 
 class PlacedWords(NamedTuple):
-    """The words of a text, and the characters where they begin and end."""
+    """The words of a text, and the character positions where they begin and end."""
 
     words: list[str]
     begins: Offsets
@@ -54,16 +54,16 @@ class PlacedWords(NamedTuple):
 
 
 class Occurrences(NamedTuple):
-    """Features in a sequence of words.
+    """Occurrences of features in a sequence of words.
 
     Parameters
     ----------
     features : ndarray of int32
         The features.
     first, last : ndarray of int64
-        The words that they begin and end in.
+        Positions of the words in which they begin and end.
     begins, ends : ndarray of int64
-        Characters from the beginning of those words; an end may be beyond its word.
+        Character offsets from the beginnings of these words; an end may be beyond its word.
     """
 
     features: Ids
@@ -82,20 +82,20 @@ def choose_terms(
     max_features: int | None,
     n_threads: int,
 ) -> Terms:
-    """Choose the features of a corpus, whose rare words are dropped.
+    """Return the terms of a corpus that become features.
 
     Parameters
     ----------
     corpus : TextCorpus
         The training texts.
     pairs : bool
-        Whether pairs of neighbouring words are terms.
+        Whether pairs of adjacent words are terms.
     characters : tuple of two ints
-        Lengths of character n-grams; (0, 0) for words.
+        Minimum and maximum length of character n-grams; (0, 0) for words.
     min_df : int
-        The least number of texts of a term.
+        Minimum number of texts that contain a term.
     max_features : int or None
-        The most terms.
+        Maximum number of terms.
     n_threads : int
         Number of threads.
     """
@@ -113,14 +113,14 @@ def choose_terms(
 
 
 def text_features(terms: Terms, characters: tuple[int, int]) -> TextFeatures:
-    """Return the tables that the kernels look terms up in."""
+    """Return the lookup tables of terms for the kernels."""
     least, most = characters
     words = StringList(terms.words) if isinstance(terms.words, list) else terms.words
     return TextFeatures(words, *terms[1:], least=least, most=most)
 
 
 def split_words(text: str) -> PlacedWords:
-    """Return the words of a text in Unicode's normal form C."""
+    """Return the words of a text that is in Unicode normalisation form C."""
     return PlacedWords(*_core.split_words(text))
 
 

@@ -1,4 +1,4 @@
-"""Parsing of text; see ``cpp/core/xmc_parser.hpp``."""
+"""Parser of text formats; see ``cpp/core/xmc_parser.hpp``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["ParsedText", "TextParser"]
 
 @dataclass(frozen=True)
 class ParsedText:
-    """The contents of a text: features or scores, and labels; what it lacks has no rows."""
+    """Features or scores, and labels; a matrix that the layout does not have has no rows."""
 
     pairs: Csr
     labels: Csr
@@ -27,22 +27,22 @@ class ParsedText:
 
 
 class TextParser:
-    """Parse text that comes as runs of whole lines."""
+    """Incremental parser of text, which is passed as chunks of whole lines."""
 
     def __init__(self, layout: str, **options: Any) -> None:
         self._parser = _core.TextParser(_core.TextLayout[layout], **options)
 
     def feed(self, text: bytes) -> None:
-        """Parse the next lines; the last one may lack its line feed only at the end."""
+        """Parse the next lines; only the last line of the text may lack a line feed."""
         self._parser.feed(text if text.endswith(b"\n") else text + b"\n")
 
     def take_rows(self) -> ParsedText:
-        """Return the rows read since the last call, with the tallies of all rows so far.
+        """Return the rows parsed since the last call, with the tallies of all rows so far.
 
-        ``declared_rows`` is None until the header was read.
+        ``declared_rows`` is None until the header has been parsed.
         """
         return ParsedText(*self._parser.take_rows())
 
     def finish(self) -> ParsedText:
-        """Return the rows that were not taken, after the last line."""
+        """Return the remaining rows, after the last line."""
         return ParsedText(*self._parser.finish())

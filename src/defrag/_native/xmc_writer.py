@@ -1,4 +1,4 @@
-"""Writing of text; see ``cpp/core/xmc_writer.hpp``."""
+"""Writer of text formats; see ``cpp/core/xmc_writer.hpp``."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def format_rows(
     first_label: int = 0,
     block_entries: int = 1 << 19,
 ) -> Iterator[bytes]:
-    """Write rows as text, some megabytes at a time."""
+    """Yield rows as text, a few megabytes at a time."""
     n_rows = (X if layout != "labels" else Y).shape[0]
     n_entries = X.nnz + Y.nnz
     step = max(1, min(block_entries, n_rows * block_entries // max(1, n_entries)))
