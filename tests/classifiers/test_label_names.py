@@ -44,9 +44,9 @@ def test_arrays_of_names():
 
 
 def test_names_are_refused_where_their_columns_would_mean_nothing(tmp_path):
-    with pytest.raises(ValueError, match="Y must contain label ids here, got names of labels"):
+    with pytest.raises(ValueError, match="Y must contain label ids here, got label names"):
         write_xmc(tmp_path / "a.txt", np.eye(4), LISTS)
-    with pytest.raises(ValueError, match="Y must contain label ids here, got names of labels"):
+    with pytest.raises(ValueError, match="Y must contain label ids here, got label names"):
         precision(LISTS, np.zeros((4, 1), dtype=int))
 
 

@@ -9,7 +9,7 @@ import pytest
 from scipy import sparse
 
 from defrag import LabelTree, Parabel
-from defrag._validation import _ready
+from defrag._validation import _canonical_or_none
 from defrag.classifiers.label_trees import _base as label_tree
 
 
@@ -60,7 +60,7 @@ def test_threads_may_ask_for_their_first_row_together(data):
 @pytest.mark.parametrize("kind", [sparse.csr_array, sparse.csr_matrix])
 def test_a_canonical_row_needs_no_general_check(model, data, kind):
     row = kind(data[0][[3]])
-    assert _ready(model, row) is not None
+    assert _canonical_or_none(model, row) is not None
     expected = model.predict_topk(data[0][[3]].toarray())
     np.testing.assert_array_equal(model.predict_topk(row)[0], expected[0])
 
@@ -73,7 +73,7 @@ def test_rows_of_other_types_need_no_general_check(model, data, kind, values, id
     row.data = np.ceil(10 * row.data).astype(values)
     row.indices, row.indptr = row.indices.astype(ids), row.indptr.astype(ids)
     before = {name: getattr(row, name).copy() for name in ("data", "indices", "indptr")}
-    ready = _ready(model, row)
+    ready = _canonical_or_none(model, row)
     assert type(ready) is sparse.csr_array
     assert (ready.data.dtype, ready.indices.dtype, ready.indptr.dtype) == (
         np.float32, np.int32, np.int32,
@@ -92,7 +92,7 @@ def test_numbers_that_do_not_fit_are_refused(model, data):
     wide = changed(row, indices=far, indptr=row.indptr.astype(np.int64))
     large = changed(row, data=np.full(row.nnz, 1e300))
     for bad, message in [(wide, "column index 4294967335"), (large, "finite|float32")]:
-        assert _ready(model, bad) is None
+        assert _canonical_or_none(model, bad) is None
         with pytest.raises(ValueError, match=message):
             model.predict_topk(bad)
 
@@ -136,7 +136,7 @@ def test_rows_that_are_not_canonical_are_made_so(model, data):
     )
     backwards = changed(row, data=row.data[::-1].copy(), indices=row.indices[::-1].copy())
     for form in (with_zero, backwards, row.tocsc(), row.tocoo()):
-        assert _ready(model, form) is None
+        assert _canonical_or_none(model, form) is None
         labels, scores = model.predict_topk(form)
         np.testing.assert_array_equal(labels, expected[0])
         np.testing.assert_array_equal(scores, expected[1])

@@ -73,8 +73,8 @@ def refuses_what_are_no_names(subject, tmp_path):  # noqa: ARG001 - no file
     X = np.eye(4)
     for Y, message in (
         (["a,b", "c", "a", "b"], r"got 'a,b' in row 0: split it, as in name.split\(\",\"\), or pa"),
-        ([["a"], ["b", 1], [], []], "either names or ids of labels, got 1 in row 1"),
-        ([["a"], [""], [], []], "names of labels must not be empty, got one in row 1"),
+        ([["a"], ["b", 1], [], []], "all label names or all label ids, got 1 in row 1 among names"),
+        ([["a"], [""], [], []], "label names must not be empty, got one in row 1"),
         ([[0.0], [1.0], [], []], "got 0.0 in row 0: turn ids into int, or pass names as str"),
         ([[0.5], [1], [], []], "got 0.5 in row 0: turn ids into int"),
         ([["a"], ["b"]], "inconsistent numbers of samples"),

@@ -56,7 +56,7 @@ __all__ = [
 
 
 def check_seed(random_state: Seed) -> int:
-    """Return a 63-bit seed: an int itself, a random one for None, or one drawn from a generator."""
+    """Return a 63-bit seed: a given int, a random one for None, or one drawn from a generator."""
     if isinstance(random_state, np.random.Generator):
         return int(random_state.integers(2**63))
     if isinstance(random_state, Integral) and not isinstance(random_state, bool):
@@ -67,27 +67,27 @@ def check_seed(random_state: Seed) -> int:
 
 
 def check_features(estimator: BaseEstimator, X: MatrixLike, *, reset: bool) -> Csr:
-    """Return the validated X of an estimator, in ``fit`` (``reset``) or in a later call."""
-    ready = None if reset else _ready(estimator, X)
-    if ready is not None:
-        return ready
+    """Return the validated X of an estimator; ``reset`` is True in ``fit``."""
+    canonical = None if reset else _canonical_or_none(estimator, X)
+    if canonical is not None:
+        return canonical
     try:
-        with np.errstate(over="ignore"):  # what overflows is refused as infinite
+        with np.errstate(over="ignore"):  # overflowing values are rejected as infinite
             checked = validate_data(
                 estimator, X, accept_sparse="csr", dtype=np.float32, accept_large_sparse=True,
                 reset=reset,
             )  # fmt: skip
     except ValueError as error:
-        # Raised here, so that scikit-learn's advice about other estimators is not shown.
+        # Without the original error, which recommends estimators of scikit-learn.
         raise explain_features(X, error) from None
     return canonical_csr(checked, name="X")
 
 
-def _ready(estimator: BaseEstimator, X: MatrixLike) -> Csr | None:
-    """Return X if it is valid and canonical but for its types, otherwise None.
+def _canonical_or_none(estimator: BaseEstimator, X: MatrixLike) -> Csr | None:
+    """Return X with converted types if it is valid and canonical, otherwise None.
 
-    For a single row the general checks take several times as long as the prediction. They
-    are still run on a matrix that fails here, and raise the error.
+    For a single row, the general checks take several times as long as the prediction. They
+    are run only on a matrix that fails here, and raise the error.
     """
     if type(X) not in (sparse.csr_array, sparse.csr_matrix) or hasattr(
         estimator, "feature_names_in_"
@@ -101,9 +101,9 @@ def _ready(estimator: BaseEstimator, X: MatrixLike) -> Csr | None:
 
 
 def _with_kernel_types(X: Csr) -> Csr:
-    """Return X as a csr_array of int32 indices and float32 values, unless these change them.
+    """Return X as a csr_array with int32 indices, if these suffice, and float32 values.
 
-    Vectorisers make float64, and scipy makes int64 of most pointers that it is given.
+    Vectorisers return float64 values, and scipy converts most index arrays to int64.
     """
     exact = type(X) is sparse.csr_array
     if exact and X.indices.dtype == np.int32 and X.data.dtype == np.float32:
@@ -121,7 +121,7 @@ def _with_kernel_types(X: Csr) -> Csr:
 
 
 def check_matrix(X: MatrixLike, *, name: str, n_features: int | None = None) -> Csr:
-    """Return a validated matrix that is not the X of an estimator; errors call it ``name``."""
+    """Return a validated matrix other than the X of an estimator; errors refer to ``name``."""
     X = check_array(
         X,
         accept_sparse="csr",
@@ -184,9 +184,9 @@ class Labels:
     matrix : csr_array
         The labels as a 0/1 matrix.
     classes : ndarray or None
-        The classes of the columns of 1-D input, or the names of labels that were given by name.
+        The classes of the columns for 1-D input, or the label names for lists of names.
     dense : bool
-        Whether they were a dense indicator or classes.
+        Whether the input was a dense indicator matrix or classes.
     multilabel : bool
         Whether a point may have any number of labels; False for 1-D input.
     """
@@ -197,12 +197,12 @@ class Labels:
     multilabel: bool = True
 
     def in_columns_of(self, classes: NDArray[Any]) -> Csr:
-        """Return the matrix with other columns: those of some classes, then those of the rest.
+        """Return the matrix with the columns of given classes, then those of other classes.
 
         Parameters
         ----------
         classes : ndarray
-            Rising classes, or names of labels.
+            Classes or label names, in increasing order.
         """
         own = np.arange(self.matrix.shape[1]) if self.classes is None else self.classes
         place = np.minimum(np.searchsorted(classes, own), max(0, len(classes) - 1))
@@ -222,15 +222,15 @@ def check_labels(
     Parameters
     ----------
     Y : sparse or dense indicator matrix, sequence of label-id lists, or 1-D classes
-        Data frames of an indicator and series of lists or of classes count as these. The
-        labels of ``n_rows`` points. Lists of equal length that contain only 0 and 1, at
-        least one of them with a repeated value, are rows of an indicator matrix.
+        The labels of ``n_rows`` points; data frames and series are accepted in place of
+        matrices and sequences. Lists of equal length that contain only 0 and 1, at least one
+        of them with a repeated value, are rows of an indicator matrix.
     n_rows : int
         Number of points.
     n_labels : int, optional
         Number of labels, for label lists; default: the largest id plus one.
     names : bool, default=False
-        Whether lists of names are accepted, whose columns are the sorted names.
+        Whether lists of label names are accepted; the sorted names are the columns.
     """
     Y = plain_labels(Y)
     if sparse.issparse(Y) or (isinstance(Y, np.ndarray) and Y.ndim == 2 and Y.shape[1] != 1):
@@ -241,7 +241,7 @@ def check_labels(
         labels = Labels(matrix, dense=not sparse.issparse(Y))
     elif is_list_of_lists(Y) and has_names(Y):
         if not names:
-            raise ValueError("Y must contain label ids here, got names of labels")
+            raise ValueError("Y must contain label ids here, got label names")
         matrix, found = named_matrix(names_of_lists(Y))
         labels = Labels(matrix, np.array([*found, None], dtype=object)[:-1])
     elif is_list_of_lists(Y) and not is_indicator(Y):

@@ -1,4 +1,4 @@
-"""One-line messages for X that is no matrix of finite numbers."""
+"""One-line error messages for an X that is not a matrix of finite numbers."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _HINT = "turn text into features first with TextVectorizer, or use TextClassifie
 
 
 def explain_features(X: MatrixLike, error: ValueError) -> ValueError:
-    """Return the error to raise where scikit-learn's checks of X have raised one.
+    """Return the error to raise after scikit-learn has rejected X with ``error``.
 
-    Its own words are kept where they fit in one line and are about this X alone.
+    It is ``error`` itself unless there is a more specific message.
     """
     place = _first_not_finite(X)
     if place is not None:
@@ -44,7 +44,7 @@ def explain_features(X: MatrixLike, error: ValueError) -> ValueError:
 
 
 def look_swapped(X: Csr, Y: LabelsLike) -> bool:
-    """Return whether X could be labels, and Y, which was refused, features."""
+    """Return whether X looks like labels, and the rejected Y like features."""
     is_matrix = sparse.issparse(Y) or getattr(Y, "ndim", 1) == 2
     return is_matrix and X.nnz > 0 and bool(np.all(X.data == 1.0))
 

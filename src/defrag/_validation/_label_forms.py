@@ -1,4 +1,4 @@
-"""The forms in which labels are passed, made plain: data frames, series, lists of label ids."""
+"""Checks and conversions of the forms in which labels are passed."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _LISTS = (list, tuple, set, frozenset, np.ndarray)
 
 
 def plain_labels(Y: LabelsLike) -> LabelsLike:
-    """Turn a data frame into an array, and a series or object array of lists into a list."""
+    """Return a data frame as an array, and a series or object array of lists as a list."""
     if sparse.issparse(Y):
         return Y
     if hasattr(Y, "sparse") and hasattr(Y, "columns") and _all_sparse(Y):
@@ -40,7 +40,7 @@ def plain_labels(Y: LabelsLike) -> LabelsLike:
     if isinstance(Y, np.ndarray) and Y.dtype == object:
         if Y.ndim == 1 and len(Y) and all(isinstance(row, _LISTS) for row in Y):
             return list(Y)
-        if Y.ndim == 2 and Y.shape[1] != 1:  # a frame of mixed types
+        if Y.ndim == 2 and Y.shape[1] != 1:  # a data frame with mixed types
             try:
                 return Y.astype(np.float64)
             except (TypeError, ValueError):
@@ -66,45 +66,45 @@ def is_list_of_lists(Y: LabelsLike) -> bool:
 
 
 def is_indicator(Y: Sequence[Any]) -> bool:
-    """Return whether lists cannot be label ids, so that they are rows of an indicator."""
+    """Return whether lists are rows of an indicator matrix, because they cannot be label ids."""
     if not len(Y) or len({len(row) for row in Y}) != 1:
         return False
     values = np.asarray([list(row) for row in Y])
     if values.dtype.kind not in "iufb" or values.shape[1] < 2:
         return False
-    only_bits = bool(np.isin(values, (0, 1)).all())
-    return only_bits and bool(
+    is_binary = bool(np.isin(values, (0, 1)).all())
+    return is_binary and bool(
         (values.min(axis=1) == values.max(axis=1)).any() or values.shape[1] > 2
     )
 
 
 def has_names(Y: Sequence[Any]) -> bool:
-    """Return whether lists contain a name."""
+    """Return whether any list contains a string."""
     return any(isinstance(label, str) for row in Y for label in row)
 
 
 def names_of_lists(Y: Sequence[Any]) -> list[list[str]]:
-    """Return lists of names that were checked.
+    """Return validated lists of label names.
 
     Raises
     ------
     ValueError
-        If one is no string, or empty.
+        If a name is not a string, or is empty.
     """
     for number, row in enumerate(Y):
         for name in row:
             if not isinstance(name, str):
-                raise ValueError(  # noqa: TRY004 - as every other bad value
-                    f"Y must contain either names or ids of labels, got {name!r} in row {number} "
-                    "besides names"
+                raise ValueError(  # noqa: TRY004 - as for all invalid values
+                    "Y must contain all label names or all label ids, "
+                    f"got {name!r} in row {number} among names"
                 )
             if not name:
-                raise ValueError(f"names of labels must not be empty, got one in row {number}")
+                raise ValueError(f"label names must not be empty, got one in row {number}")
     return [[str(name) for name in row] for row in Y]
 
 
 def check_classes(classes: NDArray[Any]) -> None:
-    """Raise ValueError on a class that looks like several, or that is not finite."""
+    """Raise ValueError if a class looks like a list of names or is not finite."""
     if classes.dtype.kind == "f" and not np.isfinite(classes).all():
         raise ValueError("Y must be finite, got NaN or infinity")
     if classes.dtype.kind in "UO":

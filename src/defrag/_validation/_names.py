@@ -1,4 +1,4 @@
-"""Names of labels: sequences that are indexed by ids, and labels that are given by name."""
+"""Label names: sequences indexed by label ids, and matrices from lists of names."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ __all__ = ["Names", "NamesByArray", "named_matrix"]
 
 
 class NamesByArray(Sequence[str]):
-    """A sequence of names that takes an array of label ids as index, besides an int or a slice.
+    """A sequence of names that can be indexed by an array of label ids.
 
     Padding, -1 in an array of ids, has the name ``""``.
     """
 
     @abstractmethod
     def _name(self, index: int) -> str:
-        """Return the name at an index that is not negative."""
+        """Return the name at a non-negative index."""
 
     @overload
     def __getitem__(self, index: int, /) -> str: ...
@@ -60,7 +60,7 @@ class NamesByArray(Sequence[str]):
             return NotImplemented
         return len(self) == len(other) and all(a == b for a, b in zip(self, other, strict=True))
 
-    __hash__ = None  # type: ignore[assignment] # as a list: equal to what may change
+    __hash__ = None  # type: ignore[assignment] # like a list
 
     def __repr__(self) -> str:
         return f"<{len(self)} strings>"
@@ -97,14 +97,14 @@ class Names(NamesByArray):
 def named_matrix(
     rows: Iterable[Iterable[str]], names: list[str] | None = None
 ) -> tuple[Csr, list[str]]:
-    """Return a 0/1 matrix of the names in each row, and the names of its columns.
+    """Return the 0/1 matrix of the names in each row, and the names of its columns.
 
     Parameters
     ----------
     rows : iterable of iterables of str
         The names of each row.
     names : list of str, optional
-        The names of the columns; default: all that occur, sorted.
+        The names of the columns; default: all names in the rows, sorted.
     """
     lists = [row if type(row) is list else list(row) for row in rows]
     flat = [name for row in lists for name in row]
@@ -114,6 +114,6 @@ def named_matrix(
     indptr = np.append(0, np.cumsum([len(row) for row in lists], dtype=np.int64))
     ones = np.ones(len(flat), dtype=np.float32)
     matrix = sparse.csr_array((ones, indices, indptr), shape=(len(lists), len(names)))
-    matrix.sum_duplicates()  # a name may be given twice
+    matrix.sum_duplicates()  # a row may repeat a name
     matrix.data[:] = 1.0
     return matrix, names
