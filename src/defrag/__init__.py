@@ -1,7 +1,7 @@
 """Extreme multi-label classification that fits an ordinary CPU machine.
 
-Names are loaded when they are first used: scikit-learn alone takes a second to import, which
-``defrag --help`` and programs that only read files should not pay for.
+Public names are imported on first use: importing scikit-learn takes a second, which
+``defrag --help`` and programs that only read files do not need.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from defrag import registry
 if TYPE_CHECKING:
     from defrag import metrics as metrics
     from defrag import rivals as rivals
-    from defrag.agglomeration import *  # noqa: F403 - what a room exports is typed there
+    from defrag.agglomeration import *  # noqa: F403 - typed in that package
     from defrag.classifiers import *  # noqa: F403
     from defrag.focusing import *  # noqa: F403
     from defrag.imputation import *  # noqa: F403
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from defrag.reranking import *  # noqa: F403
     from defrag.text import *  # noqa: F403
 
-_HOMES = {
+_MODULES = {
     **{entry.name: entry.room for entry in registry.entries() if entry.public},
     "TopKPipeline": "defrag.classifiers",
     "load": "defrag.persistence",
@@ -33,20 +33,20 @@ _HOMES = {
     "read_xmc": "defrag.io",
     "write_xmc": "defrag.io",
 }
-_ROOMS = ("metrics", "rivals")
+_SUBPACKAGES = ("metrics", "rivals")
 
-__all__ = [*_HOMES, *_ROOMS]  # noqa: PLE0604 - strings, all of them
+__all__ = [*_MODULES, *_SUBPACKAGES]  # noqa: PLE0604 - all are strings
 
 
 def __getattr__(name: str) -> Any:
-    if name in _ROOMS:
+    if name in _SUBPACKAGES:
         return importlib.import_module(f"defrag.{name}")
     if name == "__version__":
-        from importlib.metadata import version  # noqa: PLC0415 - rarely asked for
+        from importlib.metadata import version  # noqa: PLC0415 - rarely needed
 
         value: Any = version("defrag")
-    elif name in _HOMES:
-        value = getattr(importlib.import_module(_HOMES[name]), name)
+    elif name in _MODULES:
+        value = getattr(importlib.import_module(_MODULES[name]), name)
     else:
         raise AttributeError(f"module 'defrag' has no attribute {name!r}")
     globals()[name] = value

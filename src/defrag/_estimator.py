@@ -1,4 +1,4 @@
-"""Base class of estimators: parameter rules, a fit that is all or nothing, saving."""
+"""Base class of estimators: parameter rules, atomic fitting, saving."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ class Estimator(BaseEstimator, ABC):
     """Base class of estimators.
 
     Methods that fit are wrapped by :func:`all_or_nothing`, public methods that read the fitted
-    state by :func:`on_snapshot`. Together they guarantee that a refused, failed or
-    interrupted ``fit`` leaves a fitted estimator as it was, and that a thread that predicts
-    while another one refits uses the old model or the new one, never a mixture.
+    state by :func:`on_snapshot`. Together they guarantee that a ``fit`` that fails or is
+    interrupted leaves the estimator unchanged, and that a thread that predicts while another
+    one refits uses either the old model or the new one, never a mixture.
     """
 
     parameter_rules: ClassVar[dict[str, Any]] = {}
-    """What each parameter must be; a parameter without a rule is checked by the estimator."""
+    """Rules of parameters; a parameter without a rule is checked by the estimator."""
 
     part_names: ClassVar[tuple[str, ...]] = ()
     """Attributes that hold fitted estimators."""
@@ -67,7 +67,7 @@ class Estimator(BaseEstimator, ABC):
         check_parameters(self, self.parameter_rules)
 
     def check_parameter(self, name: str) -> Any:
-        """Return a parameter that was checked against its rule, for use after ``fit``."""
+        """Return a parameter after checking its rule, since it may have changed after ``fit``."""
         rule: Rule = self.parameter_rules[name]
         value = getattr(self, name)
         if not rule.accepts(value):
@@ -89,7 +89,7 @@ class Estimator(BaseEstimator, ABC):
 
 def save_model(estimator: Estimator, path: PathLike, **options: Any) -> None:
     """Write a fitted estimator with the options of :func:`defrag.persistence.save`."""
-    # Imported here: persistence imports all estimators, which import this module.
+    # A circular import: persistence imports all estimators, which import this module.
     from defrag import persistence  # noqa: PLC0415
 
     persistence.save(snapshot(estimator), path, **options)
@@ -120,7 +120,7 @@ def all_or_nothing(learn: Callable[Concatenate[E, P], Any]) -> Callable[Concaten
 
 
 def on_snapshot(read: Callable[Concatenate[E, P], R]) -> Callable[Concatenate[E, P], R]:
-    """Wrap a method that reads the fitted state so that a call sees only one state."""
+    """Wrap a method that reads the fitted state so that a call uses a single state."""
 
     @functools.wraps(read)
     def run(self: E, /, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -130,13 +130,13 @@ def on_snapshot(read: Callable[Concatenate[E, P], R]) -> Callable[Concatenate[E,
 
 
 def snapshot(estimator: E) -> E:
-    """Return an estimator that keeps its state when this one is fitted again.
+    """Return an estimator with the current state, which it keeps when the original is refitted.
 
-    It shares the dictionary of attributes, which :func:`all_or_nothing` replaces and never
-    changes, so that nothing is copied.
+    Nothing is copied: both share the dictionary of attributes, which :func:`all_or_nothing`
+    replaces but never modifies.
     """
     state = estimator.__dict__
-    mapped = state.get("mapped_file_")  # of a model that was loaded
+    mapped = state.get("mapped_file_")  # set by load
     if mapped is not None:
         mapped.check()
     return _with_state(estimator, state)

@@ -1,4 +1,4 @@
-"""Arrays in files instead of memory."""
+"""Memory-mapped arrays."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ def is_mapped(array: NDArray[Any]) -> bool:
 
 
 def temporary_array(size: int) -> Floats:
-    """Return zeros in a temporary file that goes away with the array; ``TMPDIR`` says where."""
+    """Return zeros mapped from a temporary file in ``TMPDIR``, which is deleted with the array."""
     if size == 0:
         return np.zeros(0, dtype=np.float32)
     with tempfile.TemporaryFile() as file:
         file.truncate(4 * size)
-        # The map holds a descriptor of its own. A plain array: slicing np.memmap is slow.
+        # The map has its own file descriptor. A plain array, because slicing np.memmap is slow.
         return np.asarray(np.memmap(file, dtype=np.float32, mode="r+", shape=(size,)))

@@ -33,7 +33,7 @@ class Int:
 
     def accepts(self, value: Any) -> bool:
         """Return whether the value satisfies the rule."""
-        if type(value) is int:  # asking for an abstract class takes a microsecond
+        if type(value) is int:  # isinstance with an abstract class takes a microsecond
             return _inside(value, self.low, self.high)
         if value is None:
             return self.none
@@ -123,7 +123,7 @@ def check_parameters(estimator: BaseEstimator, rules: Mapping[str, Rule]) -> Non
         Such as ``max_cluster_size of Defrag must be an int >= 1, got 0``.
     """
     for name, stated in rules.items():
-        rule = VERBOSE if name == "verbose" else stated  # one rule for all estimators
+        rule = VERBOSE if name == "verbose" else stated  # the same rule for all estimators
         value = getattr(estimator, name)
         if not rule.accepts(value):
             owner = type(estimator).__name__

@@ -1,7 +1,7 @@
-"""What is seen of long work: progress bars, on terminals only, and a logger.
+"""Progress bars, which are shown on terminals only, and the logger.
 
 The logger ``defrag`` is silent unless a program configures logging:
-``logging.basicConfig(level=logging.INFO)`` shows what is fitted and how long it took.
+``logging.basicConfig(level=logging.INFO)`` shows the size of the data and the time of each fit.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ __all__ = ["logger", "progress_bar", "progress_pulse", "progress_stage"]
 logger = logging.getLogger("defrag")
 logger.addHandler(logging.NullHandler())
 
-# What the bars of a part of a composite begin with.
+# Prefix of the descriptions of bars inside a part of a composite.
 _stage: ContextVar[str] = ContextVar("stage", default="")
 
 
 @contextmanager
 def progress_stage(name: str) -> Iterator[None]:
-    """Begin the descriptions of all bars inside a ``with`` statement with a name."""
+    """Prefix the descriptions of all bars inside a ``with`` statement with a name."""
     before = _stage.set(f"{_stage.get()}{name}: ")
     try:
         yield
@@ -38,7 +38,7 @@ def progress_stage(name: str) -> Iterator[None]:
 
 @contextmanager
 def progress_bar(description: str, *, enabled: bool = True) -> Iterator[Progress | None]:
-    """Show a progress bar; yield the callable that updates it, or None without a terminal.
+    """Show a progress bar; yield the callable that updates it, or None if no bar is shown.
 
     Parameters
     ----------

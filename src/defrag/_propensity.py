@@ -1,4 +1,4 @@
-"""Propensities of labels, which weight rare labels more in the PSP metrics."""
+"""Inverse propensities of labels, the weights of labels in the PSP metrics."""
 
 from __future__ import annotations
 

@@ -40,11 +40,11 @@ class FormatError(DefragError, ValueError):
 
 
 class DataWarning(UserWarning):
-    """Data were accepted, but are unlikely to give what is wanted."""
+    """Data were accepted, but are probably not what was intended."""
 
 
 class FormatWarning(UserWarning):
-    """A file was read, but part of it is suspicious."""
+    """A file was read, but part of it looks wrong."""
 
 
 class ModelFormatError(FormatError):

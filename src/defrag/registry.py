@@ -1,7 +1,7 @@
-"""The one list of estimators.
+"""Registry of estimators.
 
-Public names, model files, ``train --classifier``, ``cluster --method``, the estimate of costs
-and the contract tests read it. An estimator is added by one line in ``_ESTIMATORS``; modules
+Public names, model files, ``train --classifier``, ``cluster --method``, cost estimates and the
+contract tests are derived from it. To add an estimator, add one line to ``_ESTIMATORS``; modules
 are imported on first use.
 """
 
@@ -23,7 +23,7 @@ Role: TypeAlias = Literal[
 """A composite is a classifier around another classifier, a clustering groups features, an
 imputation fills in missing features, a focus selects entries of points, a vectorizer turns texts
 into points, and a text classifier combines a vectorizer and a classifier.
-LPSR has a default scorer and counts as a classifier."""
+LPSR, which has a default base, counts as a classifier."""
 
 
 @dataclass(frozen=True)
@@ -33,18 +33,18 @@ class Entry:
     Parameters
     ----------
     name : str
-        The class.
+        Name of the class.
     room : str
         The module that exports it.
     word : str
-        Its word on the command line.
+        Name on the command line.
     role : Role
-        What it is for.
+        Kind of estimator.
     codec : str
-        The class that writes and reads it, as ``module:class`` inside
+        The class that writes and reads model files, as ``module:class`` inside
         ``defrag.persistence.codecs``.
     public : bool
-        Whether it is a name of the package itself.
+        Whether the package ``defrag`` exports it.
     """
 
     name: str
@@ -56,7 +56,7 @@ class Entry:
 
     @property
     def kind(self) -> str:
-        """Its word in model files."""
+        """Name in model files."""
         return self.word.replace("-", "_")
 
     def estimator(self) -> type[Any]:
@@ -113,12 +113,12 @@ def entries(*roles: Role) -> tuple[Entry, ...]:
 
 
 def kinds(*roles: Role) -> tuple[str, ...]:
-    """Return the words that model files have for the estimators of some roles."""
+    """Return the names in model files of the estimators of some roles."""
     return tuple(entry.kind for entry in entries(*roles))
 
 
 def find(word: str) -> Entry:
-    """Return the estimator of a word of the command line or of model files.
+    """Return the estimator with a name on the command line or in model files.
 
     Raises
     ------
@@ -133,14 +133,14 @@ def find(word: str) -> Entry:
 
 @contextmanager
 def registered(entry: Entry) -> Iterator[Entry]:
-    """Add an estimator for as long as a ``with`` statement lasts.
+    """Register an estimator inside a ``with`` statement.
 
-    A program that has an estimator of its own uses this to train it from the command line,
-    save it and load it as any other.
+    With this, a program can train its own estimator from the command line, save it and load it
+    like any other.
     """
     for other in _ESTIMATORS:
         if {entry.name, entry.word} & {other.name, other.word}:
-            raise ValueError(f"{entry.name} ({entry.word}) is registered already")
+            raise ValueError(f"{entry.name} ({entry.word}) is already registered")
     _ESTIMATORS.append(entry)
     try:
         yield entry

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -24,15 +24,13 @@ Csr: TypeAlias = sparse.csr_array
 """A canonical sparse matrix: sorted, without duplicates, float32."""
 
 MatrixLike: TypeAlias = Any
-"""X as users pass it: a scipy sparse matrix or array, a dense array, a data frame."""
+"""X as passed by users: a scipy sparse matrix or array, a dense array, a data frame."""
 
 LabelsLike: TypeAlias = Any
-"""Y as users pass it: an indicator matrix, label lists, or one class per point."""
+"""Y as passed by users: an indicator matrix, label lists, or one class per point."""
 
 Seed: TypeAlias = int | np.random.RandomState | np.random.Generator | None
 """Values of random_state."""
 
 Progress: TypeAlias = Callable[[float], None]
 """Called repeatedly with the fraction of the work that is done."""
-
-LabelLists: TypeAlias = Sequence[Sequence[int]]

@@ -57,7 +57,7 @@ def test_nothing_stays_behind(tmp_path):
     with registered(TOY):
         model = Subject(TOY).fitted()
         model.save(tmp_path / "model")
-        with pytest.raises(ValueError, match=r"^MeanPoint \(mean-point\) is registered already$"):
+        with pytest.raises(ValueError, match=r"^MeanPoint \(mean-point\) is already registered$"):
             registered(TOY).__enter__()
     with pytest.raises(KeyError, match="mean-point"):
         registry.find("mean-point")
