@@ -6,22 +6,39 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+import numpy as np
+from scipy import sparse
+
 from defrag._estimator import all_or_nothing
 from defrag.classifiers._base import Classifier
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    import numpy as np
     from numpy.typing import NDArray
     from typing_extensions import Self
 
     from defrag.typing import Csr
 
-__all__ = ["Arrays", "Divisible", "Division", "Piece"]
+__all__ = ["Arrays", "Divisible", "Division", "Piece", "csr_arrays", "csr_from_arrays"]
 
 Arrays: TypeAlias = "dict[str, NDArray[Any]]"
 """Named arrays, which can be stored in a file."""
+
+_CSR_ARRAYS = ("data", "indices", "indptr")
+
+
+def csr_arrays(matrix: Csr, prefix: str = "") -> Arrays:
+    """Return a sparse matrix as named arrays."""
+    arrays = {prefix + name: getattr(matrix, name) for name in _CSR_ARRAYS}
+    return {**arrays, f"{prefix}shape": np.array(matrix.shape, dtype=np.int64)}
+
+
+def csr_from_arrays(arrays: Mapping[str, NDArray[Any]], prefix: str = "") -> Csr:
+    """Return the sparse matrix from the arrays of :func:`csr_arrays`."""
+    parts = tuple(arrays[prefix + name] for name in _CSR_ARRAYS)
+    matrix: Csr = sparse.csr_array(parts, shape=tuple(arrays[f"{prefix}shape"].tolist()))
+    return matrix
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,7 @@ from defrag.agglomeration.co_occurrence import CoOccurrence, find_groups
 from defrag.classifiers._base import Classifier, unit_rows
 from defrag.classifiers._composite import Wrapping
 from defrag.classifiers._cost import Cost
+from defrag.classifiers._division import csr_arrays, csr_from_arrays
 from defrag.classifiers._following import following_nothing
 from defrag.classifiers.label_trees.label_tree import LabelTree
 from defrag.exceptions import DataWarning
@@ -256,19 +257,11 @@ class Refrag(Wrapping):
     def learn_first(self, X: Csr, Y: Csr, seed: int) -> Arrays:
         """Return the prototypes of the labels and their inverse propensities."""
         rows = unit_rows(X, _native.n_threads(self.n_jobs))
-        found = self._find_prototypes(rows, Y, seed)
-        return {
-            "indptr": found.indptr,
-            "indices": found.indices,
-            "data": found.data,
-            "shape": np.array(found.shape, dtype=np.int64),
-            "bonus": self._find_bonus(Y),
-        }
+        return {**csr_arrays(self._find_prototypes(rows, Y, seed)), "bonus": self._find_bonus(Y)}
 
     def learn_last(self, data: tuple[Csr, Csr] | None, seed: int, learnt: Arrays) -> None:  # noqa: ARG002 - everything is learnt first
         """Set prototypes, inverse propensities and the first setting."""
-        parts = tuple(learnt[name] for name in ("data", "indices", "indptr"))
-        self.prototypes_: Csr = sparse.csr_array(parts, shape=tuple(learnt["shape"].tolist()))
+        self.prototypes_ = csr_from_arrays(learnt)
         self.bonus_: Floats = learnt["bonus"]
         self.trade_off_ = None
         self.alpha_, self.gamma_, self.propensity_weight_ = (

@@ -16,7 +16,7 @@ from defrag._native import RowPanels
 from defrag._progress import progress_bar
 from defrag.classifiers._base import unit_rows
 from defrag.classifiers._cost import Cost
-from defrag.classifiers._division import Divisible, Division
+from defrag.classifiers._division import Divisible, Division, csr_arrays, csr_from_arrays
 from defrag.classifiers.embeddings._algebra import one_blas_thread
 from defrag.classifiers.embeddings._hnsw import HnswIndex, import_usearch
 from defrag.trees.seeds import member_seeds
@@ -40,20 +40,6 @@ _PANEL_ROWS = 16
 
 SMALLEST_GRAPH = 50_000
 """Clusters of at most this many points are always searched exactly, which is faster."""
-
-
-def csr_arrays(name: str, matrix: Csr) -> Arrays:
-    """Return a sparse matrix as named arrays."""
-    shape = np.array(matrix.shape, dtype=np.int64)
-    arrays = {"data": matrix.data, "indices": matrix.indices, "indptr": matrix.indptr}
-    return {f"{name}/{key}": array for key, array in {**arrays, "shape": shape}.items()}
-
-
-def csr_from_arrays(name: str, arrays: Mapping[str, NDArray[Any]]) -> Csr:
-    """Return the sparse matrix from the arrays of :func:`csr_arrays`."""
-    parts = tuple(arrays[f"{name}/{key}"] for key in ("data", "indices", "indptr"))
-    matrix: Csr = sparse.csr_array(parts, shape=tuple(arrays[f"{name}/shape"].tolist()))
-    return matrix
 
 
 class LocalMap(NamedTuple):
@@ -130,14 +116,14 @@ class Learner:
         """Return named arrays."""
         arrays = {prefix + name: value for name, value in vars(self).items()
                   if name not in {"router", "indexes"} and value is not None}  # fmt: skip
-        return {**arrays, **csr_arrays(f"{prefix}router", self.router)}
+        return {**arrays, **csr_arrays(self.router, f"{prefix}router/")}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], prefix: str) -> Learner:
         """Return the learner from the arrays of :meth:`to_arrays`."""
         names = [field.name for field in fields(cls) if field.name != "router"]
         own = {name: arrays.get(prefix + name) for name in names}
-        return cls(router=csr_from_arrays(f"{prefix}router", arrays), **own)  # type: ignore[arg-type]
+        return cls(router=csr_from_arrays(arrays, f"{prefix}router/"), **own)  # type: ignore[arg-type]
 
     @cached_property
     def indexes(self) -> dict[int, HnswIndex]:
@@ -210,7 +196,7 @@ class NeighbourEnsemble(Divisible):
 
     def divide(self, data: tuple[Csr, Csr], seed: int) -> Division:  # noqa: ARG002 - units derive seeds
         """Return one unit per learner."""
-        return Division(csr_arrays("labels", data[1]), np.ones(self.n_learners))
+        return Division(csr_arrays(data[1], "labels/"), np.ones(self.n_learners))
 
     def train_units(
         self,
@@ -264,7 +250,7 @@ class NeighbourEnsemble(Divisible):
             for piece in pieces
             for number in range(piece.first, piece.last)
         ]
-        self.point_labels_ = csr_from_arrays("labels", outline)
+        self.point_labels_ = csr_from_arrays(outline, "labels/")
 
     def _divide_points(self, X: Csr, Y: Csr, n_clusters: int, seed: int) -> tuple[Csr, list[Ids]]:
         """Return a router and the points of each cluster."""

@@ -16,7 +16,7 @@ from defrag._native import FlatWeights
 from defrag._progress import progress_bar
 from defrag.classifiers._base import labels_with_points, unit_rows
 from defrag.classifiers._cost import LANES, Cost
-from defrag.classifiers._division import Divisible, Division
+from defrag.classifiers._division import Divisible, Division, csr_arrays, csr_from_arrays
 from defrag.classifiers.one_vs_rest._explain import flat_explainer
 
 if TYPE_CHECKING:
@@ -114,21 +114,11 @@ class OneVsRest(Divisible):
                     inner = _batch_progress(progress, low - begin, high - begin, end - begin)
                 positives = data.positives[low:high]
                 batches.append(self._solve(data.X, positives, first=low, seed=seed, progress=inner))
-        weights = sparse.csr_array(sparse.hstack(batches, format="csr"))
-        shape = np.array(weights.shape, dtype=np.int64)
-        names = "indptr", "indices", "data", "shape"
-        arrays = weights.indptr, weights.indices, weights.data, shape
-        return dict(zip(names, arrays, strict=True))
+        return csr_arrays(sparse.csr_array(sparse.hstack(batches, format="csr")))
 
     def assemble(self, outline: Arrays, pieces: Sequence[Piece]) -> None:
         """Set the weights; see :meth:`Divisible.assemble`."""
-        weights = [
-            sparse.csr_array(
-                tuple(piece.arrays[name] for name in ("data", "indices", "indptr")),
-                shape=tuple(piece.arrays["shape"].tolist()),
-            )
-            for piece in pieces
-        ]
+        weights = [csr_from_arrays(piece.arrays) for piece in pieces]
         self.weights_ = join_weights(outline["labels"], weights)
 
     seconds_per_step = 6.5e-9
