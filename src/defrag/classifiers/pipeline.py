@@ -34,12 +34,16 @@ def predict_topk(model: Any, X: Any, k: int = 5, **options: Any) -> tuple[Ids, F
         The result of ``predict_topk`` of the classifier.
     """
     if isinstance(model, Pipeline):
-        for _, step in model.steps[:-1]:
-            if step not in (None, "passthrough"):
-                X = step.transform(X)
+        for step in _transformers(model):
+            X = step.transform(X)
         model = model.steps[-1][1]
     labels, scores = model.predict_topk(X, k=k, **options)
     return labels, scores
+
+
+def _transformers(pipeline: Pipeline) -> list[Any]:
+    """Return the steps before the last one that are not skipped."""
+    return [step for _, step in pipeline.steps[:-1] if step not in (None, "passthrough")]
 
 
 class TopKPipeline(Pipeline):
@@ -95,9 +99,8 @@ class TopKPipeline(Pipeline):
             previous steps give them.
         """
         rows = [X] if isinstance(X, str) else X
-        for _, step in self.steps[:-1]:
-            if step not in (None, "passthrough"):
-                rows = step.transform(rows)
+        for step in _transformers(self):
+            rows = step.transform(rows)
         return self._named_classifier().explain(rows, label, k=k)
 
     def label_features(self, label: Any, n: int = 50) -> LabelFeatures:
@@ -121,7 +124,7 @@ class TopKPipeline(Pipeline):
     def _named_classifier(self) -> Any:
         """Return the last step with the feature names that the previous steps give."""
         model = copy(self.steps[-1][1])
-        transformers = [step for _, step in self.steps[:-1] if step not in (None, "passthrough")]
+        transformers = _transformers(self)
         if transformers and all(hasattr(step, "get_feature_names_out") for step in transformers):
             model.vocabulary_ = self[:-1].get_feature_names_out().tolist()
         return model
