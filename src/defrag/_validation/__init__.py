@@ -52,6 +52,7 @@ __all__ = [
     "named_matrix",
     "names_of_lists",
     "plain_labels",
+    "require_labels",
 ]
 
 
@@ -212,6 +213,15 @@ class Labels:
         shape = (self.matrix.shape[0], len(classes) + int(np.count_nonzero(~known)))
         moved = sparse.csr_array((data, columns[indices].astype(np.int32), indptr), shape=shape)
         return canonical_csr(moved, name="Y")
+
+
+def require_labels(estimator: BaseEstimator, Y: LabelsLike) -> None:
+    """Raise ValueError with the message of scikit-learn if Y is None."""
+    if Y is None:
+        raise ValueError(
+            f"This {type(estimator).__name__} estimator requires y to be passed, "
+            "but the target y is None."
+        )
 
 
 def check_labels(

@@ -10,7 +10,7 @@ import numpy as np
 from defrag import _native
 from defrag._estimator import all_or_nothing
 from defrag._parameters import VERBOSE, Choice, Float, Int
-from defrag._validation import check_features, check_labels, check_seed
+from defrag._validation import check_features, check_labels, check_seed, require_labels
 from defrag.agglomeration._pooling import FeaturePooling
 from defrag.trees.balanced import count_leaves
 from defrag.trees.vectors import FeatureVectors, given_vectors
@@ -123,11 +123,7 @@ class FeatureClustering(FeaturePooling):
 
     def _labels(self, Y: LabelsLike, n_rows: int) -> Csr:
         """Return the validated labels; raise ValueError if there are none."""
-        if Y is None:
-            raise ValueError(
-                f"This {type(self).__name__} estimator requires y to be passed, "
-                "but the target y is None."
-            )
+        require_labels(self, Y)
         return check_labels(Y, n_rows=n_rows, names=True).matrix
 
     def _vectors(self, X: Csr, Y: LabelsLike) -> Csr:

@@ -18,7 +18,7 @@ from defrag._estimator import all_or_nothing, on_snapshot, save_model
 from defrag._mapping import is_mapped, temporary_array
 from defrag._parameters import Choice, Float, Int
 from defrag._progress import logger
-from defrag._validation import Names, check_features, check_labels, check_seed
+from defrag._validation import Names, check_features, check_labels, check_seed, require_labels
 from defrag._validation._input_errors import look_swapped
 from defrag.classifiers._calibrated import Calibrated
 from defrag.classifiers._cost import LANES, Cost
@@ -198,11 +198,7 @@ class Classifier(ClassifierMixin, Calibrated, Explainable):
             hint = ": repeat points instead" if name == "sample_weight" else ""
             raise TypeError(f"{type(self).__name__}.fit takes no {name}{hint}")
         self.check_parameters()
-        if Y is None:
-            raise ValueError(
-                f"This {type(self).__name__} estimator requires y to be passed, "
-                "but the target y is None."
-            )
+        require_labels(self, Y)
         X = check_features(self, X, reset=True)
         try:
             labels = check_labels(Y, n_rows=X.shape[0], names=True)

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from defrag import _native
 from defrag._estimator import Estimator, all_or_nothing, on_snapshot
 from defrag._parameters import Float, Int, OrAuto
-from defrag._validation import check_features, check_labels, check_seed
+from defrag._validation import check_features, check_labels, check_seed, require_labels
 from defrag.focusing._pilot import feature_importance
 
 if TYPE_CHECKING:
@@ -115,11 +115,7 @@ class Focus(OneToOneFeatureMixin, TransformerMixin, Estimator):
             The fitted transformer.
         """
         self.check_parameters()
-        if Y is None:
-            raise ValueError(
-                f"This {type(self).__name__} estimator requires y to be passed, "
-                "but the target y is None."
-            )
+        require_labels(self, Y)
         X = check_features(self, X, reset=True)
         return self._learn(X, check_labels(Y, n_rows=X.shape[0], names=True).matrix)
 
