@@ -109,8 +109,9 @@ def test_data_that_teach_nothing_are_warned_of(data):
     X, Y = data
     with pytest.warns(DataWarning, match="X has no features"):
         LabelTree().fit(sparse.csr_array(X.shape, dtype=np.float32), Y)
-    with pytest.warns(DataWarning, match="Y has a single label"):
+    with pytest.warns(DataWarning, match="Y has a single label") as caught:
         LabelTree().fit(X, [[4]] * 240)
+    assert caught[0].filename == __file__  # the code that called fit
     with pytest.warns(DataWarning, match="Y has a single class"):
         LabelTree().fit(X, ["a"] * 240)
 

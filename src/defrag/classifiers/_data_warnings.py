@@ -19,20 +19,28 @@ if TYPE_CHECKING:
 __all__ = ["check_names", "warn_about_data", "warn_data"]
 
 
-def warn_data(message: str) -> None:
-    """Warn the caller of a public method about its data."""
-    # Four levels: this function, its caller, the wrapper of the public method, the user's code.
-    warnings.warn(message, DataWarning, stacklevel=4)
+def warn_data(message: str, *, n_helpers: int = 0) -> None:
+    """Warn the user about the data passed to a public method.
+
+    Parameters
+    ----------
+    message : str
+        The warning.
+    n_helpers : int
+        Number of functions between the public method and this one.
+    """
+    # Attributed to the user's code, which calls the wrapper of the method, the method, this.
+    warnings.warn(message, DataWarning, stacklevel=4 + n_helpers)
 
 
 def warn_about_data(X: Csr, labels: Labels) -> None:
     """Warn about data without features or with a single label."""
     if X.nnz == 0:
-        warn_data("X has no features: all points get the same labels")
+        warn_data("X has no features: all points get the same labels", n_helpers=1)
     n_labels = np.count_nonzero(np.bincount(labels.matrix.indices, minlength=1))
     if n_labels == 1:
         noun = "label" if labels.multilabel else "class"
-        warn_data(f"Y has a single {noun}")
+        warn_data(f"Y has a single {noun}", n_helpers=1)
 
 
 def check_names(what: str, names: Sequence[str], length: int) -> None:
