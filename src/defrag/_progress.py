@@ -87,5 +87,5 @@ def progress_pulse(description: str, *, enabled: bool = True) -> Iterator[None]:
     )
     screen = console.Console(stderr=True)
     with progress.Progress(*columns, console=screen, transient=True) as bar:
-        bar.add_task(description, total=None)
+        bar.add_task(_stage.get() + description, total=None)
         yield
