@@ -47,8 +47,8 @@ class Defrag(FeatureClustering):
         When a node becomes a group. The first is the rule of the paper's text and program,
         the second that of its tables: groups of up to ``2 * max_cluster_size - 1``.
     pooling : {"sum", "mean", "mean_nonzero"}, default="sum"
-        The value of a group in a row: the sum of its features, the sum divided by the size
-        of the group, or the sum divided by the number of its features in the row.
+        The value of a group for a point: the sum of its features, the sum divided by the size
+        of the group, or the sum divided by the number of its features that are non-zero.
     sample_points : float, default=0.25
         Fraction of the points used for clustering, those with the largest volume first.
     volume : {"l1", "l0"}, default="l1"

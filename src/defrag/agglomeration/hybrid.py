@@ -34,7 +34,7 @@ class Hybrid(Defrag):
     singletons : float, default=0.5
         Fraction of the groups that are single features.
     pooling : {"sum", "mean", "mean_nonzero"}, default="sum"
-        The value of a group in a row; see :class:`Defrag`.
+        The value of a group for a point; see :class:`Defrag`.
     scale : {None, "energy"}, default="energy"
         Scale each group to the energy of its features.
     random_state : int, RandomState, Generator or None, default=None

@@ -1,9 +1,9 @@
-"""Estimation of the fraction of missing features of a row, learnt from erased rows.
+"""Estimation of the fraction of missing features of a point, learnt from erased points.
 
-A row is incomplete if it has fewer features than training rows with the same features. A
+A point is incomplete if it has fewer features than training points with the same features. A
 logistic regression estimates the odds that a feature is missing from the logarithm of the
-number of features and from the mean, over the features, of that logarithm in training rows.
-The odds are also the weight of the imputed part: a row that has lost half of its features
+number of features and from the mean, over the features, of that logarithm in training points.
+The odds are also the weight of the imputed part: a point that has lost half of its features
 should be half imputed. No labels are needed.
 """
 
@@ -24,28 +24,28 @@ if TYPE_CHECKING:
 
 __all__ = ["MissingRule"]
 
-# Erased fractions; complete rows have a weight of three fifths, since most rows are complete.
+# Erased fractions; complete points have a weight of three fifths, since most are complete.
 _SHARES = (0.0, 0.2, 0.4, 0.6, 0.8, 0.9)
 _COMPLETE = 0.6
-# Maximum number of held-out rows, which are at most a fifth of all rows.
+# Maximum number of held-out points, which are at most a fifth of all points.
 _MAX_HELD_OUT = 1000
-# Rows with smaller odds are not imputed, which saves time but costs precision if few features are
-# missing; larger odds make no difference.
+# Points with smaller odds are not imputed, which saves time but costs precision if few features
+# are missing; larger odds make no difference.
 _MIN_BETA, _MAX_BETA = 0.15, 3.0
-# Weight of either outcome for every row, so that odds are finite if nothing can be erased.
+# Weight of either outcome for every point, so that odds are finite if nothing can be erased.
 _PRIOR_WEIGHT = 1e-3
 
 
 @dataclass(frozen=True)
 class MissingRule:
-    """Odds that a feature of a row is missing.
+    """Odds that a feature of a point is missing.
 
     Attributes
     ----------
     coefficients : ndarray of float64, shape (3,)
         Coefficients of 1, of the logarithm of the number of features, and of its usual value.
     log_sizes : ndarray of float32, shape (n_features,)
-        Mean logarithm of the number of features over the training rows of each feature.
+        Mean logarithm of the number of features over the training points of each feature.
     """
 
     coefficients: NDArray[np.float64]

@@ -1,8 +1,8 @@
 """Imputation of missing features from co-occurring ones: FIAT of the paper.
 
-Rows are L2-normalised before and after. The paper replaces x by C x, with C the pseudo
+Points are L2-normalised before and after. The paper replaces x by C x, where C is the pseudo
 co-occurrence of the features; this is dominated by frequent features and loses a fifth of the
-precision on complete rows. The default therefore adds to a row only as much as it seems to
+precision on complete points. The default therefore adds to a point only as much as it seems to
 have lost.
 """
 
@@ -39,13 +39,13 @@ __all__ = ["Fiat"]
 
 
 class Fiat(OneToOneFeatureMixin, TransformerMixin, Estimator):
-    """Impute missing features of rows.
+    """Impute missing features of points.
 
     A unit row u becomes ``u + beta u C / |u C|``, where C[j, k] is the slope of the regression
-    of feature k on feature j over the training points. With ``beta="auto"`` each row gets its
+    of feature k on feature j over the training points. With ``beta="auto"``, each point gets its
     own beta, the odds that a feature is missing, estimated from the number of features of the
-    row and the usual number in rows with these features. The estimate is learnt on erased
-    training points; rows that seem complete are not changed.
+    point and the usual number in points with these features. The estimate is learnt on erased
+    training points; points that seem complete are not changed.
 
     Classifiers should be trained on unchanged points: use :class:`Imputed`, since a
     scikit-learn ``Pipeline`` would impute the training points too.
@@ -68,10 +68,10 @@ class Fiat(OneToOneFeatureMixin, TransformerMixin, Estimator):
     n_clusterings : int, default=3
         Number of clusterings, over which C is averaged.
     max_growth : int, default=2
-        A row keeps at most this multiple of its number of features, the largest ones, but at
+        A point keeps at most this multiple of its number of features, the largest ones, but at
         least the mean number of features of a training point; None for all.
     row_norm : bool, default=True
-        Whether rows are L2-normalised or keep their norm.
+        Whether to L2-normalise imputed points or to keep their norms.
     random_state : int, RandomState, Generator or None, default=None
         Seed of samples, clusterings and erasures.
     n_jobs : int, optional
@@ -233,7 +233,7 @@ class Fiat(OneToOneFeatureMixin, TransformerMixin, Estimator):
         return result if sparse.issparse(X) else result.toarray()
 
     def impute(self, X: Csr) -> Csr:
-        """Return the imputed rows of a validated matrix."""
+        """Return the imputed points of a validated matrix."""
         threads = _native.n_threads(self.n_jobs)
         rows = unit_rows(X, threads)
         betas = self._betas(rows)

@@ -2,8 +2,8 @@
 
 The score of a label is ``alpha log b + (1 - alpha) log a + w log q``: b is the score of the
 base classifier, a = exp(-gamma (1 - cos)) the similarity of the point and the prototype of the
-label, and q the inverse propensity of the label. Unlike in the paper, rows and prototypes
-are L2-normalised; without that the norms of the prototypes dominate the ranking.
+label, and q the inverse propensity of the label. Unlike in the paper, points and prototypes
+are L2-normalised; otherwise the norms of the prototypes would dominate the ranking.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ class Geometry:
         self, X: Csr, groups: Ids, n_clusters: int, *, cut: CutRows, operator: Any, level: Level
     ) -> None:
         self.level, self.n_clusters = level, n_clusters
-        # Only the residual bound needs the groups of a row; the others score whole rows.
+        # Only the residual bound scores rows by group; the other bounds score whole rows.
         self.scored = cut if level == "residual" else _whole_rows(X)
         self.least_squares, self.mean = operator, mean_operator(groups, n_clusters)
         self.sums = membership(groups, n_clusters)

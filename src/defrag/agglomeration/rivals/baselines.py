@@ -34,7 +34,7 @@ class RandomGroups(Rival):
     stop : {"leaf<=d0", "leaf<2*d0"}, default="leaf<=d0"
         The rule that determines the number of groups.
     pooling : {"sum", "mean", "mean_nonzero"}, default="sum"
-        The value of a group in a row; see :class:`Defrag`.
+        The value of a group for a point; see :class:`Defrag`.
     scale : {None, "energy"}, default=None
         Scale each group to the energy of its features.
     random_state : int, RandomState, Generator or None, default=None
@@ -118,7 +118,7 @@ class HashGroups(RandomGroups):
     stop : {"leaf<=d0", "leaf<2*d0"}, default="leaf<=d0"
         The rule that determines the number of groups.
     pooling : {"sum", "mean", "mean_nonzero"}, default="sum"
-        The value of a group in a row; see :class:`Defrag`.
+        The value of a group for a point; see :class:`Defrag`.
     scale : {None, "energy"}, default=None
         Scale each group to the energy of its features.
     random_state : int, RandomState, Generator or None, default=None

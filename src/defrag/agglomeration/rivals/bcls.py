@@ -63,7 +63,7 @@ class BCLS(VectorRival):
     max_memory_gb : float, default=4.0
         Raise ValueError if more memory is needed.
     pooling : {"sum", "mean", "mean_nonzero"}, default="sum"
-        The value of a group in a row; see :class:`Defrag`.
+        The value of a group for a point; see :class:`Defrag`.
     scale : {None, "energy"}, default=None
         Scale each group to the energy of its features.
     random_state : int, RandomState, Generator or None, default=None

@@ -64,7 +64,7 @@ class SCBC(VectorRival):
     max_iter : int, default=50
         Maximum number of iterations of refinement.
     pooling : {"sum", "mean", "mean_nonzero"}, default="sum"
-        The value of a group in a row; see :class:`Defrag`.
+        The value of a group for a point; see :class:`Defrag`.
     scale : {None, "energy"}, default=None
         Scale each group to the energy of its features.
     random_state : int, RandomState, Generator or None, default=None
