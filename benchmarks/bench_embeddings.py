@@ -45,7 +45,7 @@ from defrag import (
     read_xmc,
 )
 from defrag._native import RowPanels
-from defrag.classifiers.embeddings._base import restrict
+from defrag.classifiers.embeddings._base import select_columns
 from defrag.classifiers.embeddings._hnsw import HnswIndex
 
 if TYPE_CHECKING:
@@ -158,7 +158,7 @@ def run_search(data: Any, args: argparse.Namespace) -> None:
     model = SLEEC(1, cluster_size=X.shape[0], random_state=0, n_jobs=args.jobs).fit(X, Y)
     learner = model.learners_[0]
     queries = _native.sparse_dense(
-        restrict(unit(X_test[:2000]), learner.features), learner.weights, n_threads=1
+        select_columns(unit(X_test[:2000]), learner.features), learner.weights, n_threads=1
     )
     vectors = RowPanels(learner.panels, len(learner.points)).unpack()
     order = np.random.default_rng(0).permutation(len(vectors))

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from common import unit
 from defrag import Focus, LabelTree, _native
-from defrag.focusing._pilot import N_GROUPS, deal_labels, feature_importance
+from defrag.focusing._pilot import N_GROUPS, feature_importance, group_labels
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -92,7 +92,7 @@ WEIGHTS: dict[str, Importance] = {
 
 
 def _unions(Y: Csr, seed: int) -> NDArray[np.float32]:
-    groups = deal_labels(Y, seed)
+    groups = group_labels(Y, seed)
     targets = np.zeros((Y.shape[0], N_GROUPS), dtype=np.float32)
     targets[np.repeat(np.arange(Y.shape[0]), np.diff(Y.indptr)), groups[Y.indices]] = 1
     return targets

@@ -62,9 +62,9 @@ class LPSR(Wrapping):
         by gradient ascent on the published objective, which favours labels that are relevant
         and ranked above the other labels of the cluster.
     random_state : int, RandomState, Generator or None, default=None
-        Seed of the clusters; it replaces that of ``base``.
+        Seed of the clusters; overrides that of ``base``.
     n_jobs : int, optional
-        Number of threads; overrides those of ``base``.
+        Number of threads; overrides that of ``base``.
     verbose : int, default=0
         Whether to show progress bars on a terminal.
 
