@@ -33,6 +33,6 @@ def test_every_flag_is_there(text, verb):
 def test_defaults_and_examples_are_there(text):
     section = text.split("\n## reproduce\n")[1].split("\n## ")[0]
     assert "    defrag reproduce NAME [OPTIONS]\n" in section
-    assert "| `--budget SECONDS` | CPU seconds of one run, or none. | 120 |" in section
+    assert "| `--budget SECONDS` | Budget of one run in CPU seconds, or none. | 120 |" in section
     assert "defrag reproduce table2 --data DIR --report table2.html\n" in section
     assert "\b" not in text

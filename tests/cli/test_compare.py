@@ -8,7 +8,7 @@ import re
 import pytest
 
 from defrag import write_xmc
-from defrag.cli._halves import read_halves
+from defrag.cli._train_test import read_train_test
 from defrag.cli.compare import _words
 from defrag.io.corpora import CorpusOptions
 from tests.data import make_data
@@ -106,7 +106,7 @@ def test_compare_reads_texts(folder):
     lines = [json.dumps({"text": f"{text} {place}", "labels": [name]}) + "\n"
              for place in range(9) for name, text in words.items()]  # fmt: skip
     (folder / "train.jsonl").write_text("".join(lines[:18]))
-    halves = read_halves("train.jsonl", "train.jsonl", train_labels=None, test_labels=None,
+    halves = read_train_test("train.jsonl", "train.jsonl", train_labels=None, test_labels=None,
                          label_names=None, form=None, options=CorpusOptions())  # fmt: skip
     assert halves.label_names == ["a", "b", "c"]
     extra = json.dumps({"text": "blue sea", "labels": ["b", "new"]}) + "\n"

@@ -93,8 +93,8 @@ def test_verbs_say_what_they_wrote_and_what_comes_next(said):
     run_well("predict", "m.safetensors", "train.txt", "--output", "p.txt")
     assert said[-3:] == [
         (
-            "train.txt: 1 of 60 points have no features: they get labels of the biases "
-            "(--empty nothing gives none)"
+            "train.txt: 1 of 60 points have no features: they get the labels with the largest "
+            "biases (--empty nothing: none)"
         ),
         "60 points written to p.txt",
         "next: defrag evaluate train.txt p.txt",

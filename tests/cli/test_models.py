@@ -69,7 +69,7 @@ REFUSED = {
     "train on broken data": ("train bad.txt out", "bad.txt:3: feature index 99"),
     "model is a folder": ("train train.txt .", "Is a directory"),
     "model in no folder": ("train nothing.txt none/out", "none/out: No such file"),
-    "compressed model": ("train nothing.txt out.xz", "out.xz: a model is mapped"),
+    "compressed model": ("train nothing.txt out.xz", "out.xz: a model file is memory-mapped"),
     "names of other labels": (
         "train train.txt out --label-names words.txt",
         "words.txt: 24 names, but the data have 8 labels",
@@ -141,8 +141,8 @@ REFUSED = {
         "evaluate train.txt top.txt --k 5,4",
         "top.txt: no point has more than 3 predictions: --k must be at most that, got 4",
     ),
-    "bad depths": ("evaluate train.txt predictions.txt --k 1,x", "--k must be numbers above 0"),
-    "depth of nothing": ("evaluate train.txt predictions.txt --k 0", "--k must be numbers"),
+    "bad depths": ("evaluate train.txt predictions.txt --k 1,x", "--k must be positive numbers"),
+    "depth of nothing": ("evaluate train.txt predictions.txt --k 0", "--k must be positive numbers"),
     "bad constant": (
         "evaluate train.txt predictions.txt --train train.txt --A=-1",
         "A must be a finite number >= 0",

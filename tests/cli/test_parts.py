@@ -69,7 +69,7 @@ def test_parts_of_texts_join_to_the_file_of_train(folder):
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("train-part a.plan train.txt --part 9", "a.plan: has the parts 0 to 1, got 9"),
+        ("train-part a.plan train.txt --part 9", "a.plan: --part must be below 2, got 9"),
         ("train-part a.plan narrow.txt", "the data are not those of the plan"),
         ("train-part train.txt train.txt", "train.txt: "),
         ("train-part model.safetensors train.txt", "model.safetensors: is not a plan"),
@@ -77,6 +77,7 @@ def test_parts_of_texts_join_to_the_file_of_train(folder):
         ("join model.safetensors joined", "model.safetensors: is not a plan"),
         ("train train.txt x.plan --parts 2 --label-names labels.txt", "--label-names"),
         ("train train.txt x.plan --parts 0", "--parts"),
+        ("train train.txt x.plan --parts 2 --ray local", "--ray changes nothing with --parts"),
     ],
 )
 def test_mistakes_are_one_line(folder, line, message):

@@ -150,8 +150,8 @@ def test_a_full_disk_is_said_and_the_rest_goes_on(monkeypatch):
     assert result.exit_code == 0, result.stderr
     warnings = result.stderr.splitlines()
     assert [one.split(": ", 2)[1] for one in warnings] == [
-        "the record of Parabel on eurlex-4k, seed 0 could not be kept",
-        "the record of X on eurlex-4k, seed 0 could not be kept",
+        "the record of Parabel on eurlex-4k, seed 0 could not be written",
+        "the record of X on eurlex-4k, seed 0 could not be written",
     ]
     assert all("No space left on device" in one for one in warnings)
     assert "Parabel on eurlex-4k: P@1" in result.stdout

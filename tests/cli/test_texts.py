@@ -232,7 +232,7 @@ def test_convert_with_the_columns_of_a_model(folder):
     )  # fmt: skip
     result = run("convert", "test.jsonl", "t.txt", "--like", "m.safetensors")
     assert result.exit_code == 0
-    left_out = "1 labels that the model does not have were left out"
+    left_out = "1 labels unknown to the model were dropped"
     assert result.stderr == f"warning: test.jsonl: {left_out}\n"
     X, Y = read_data("t.txt")
     assert X.shape == (3, len(model.vectorizer_.idf_))
@@ -344,7 +344,7 @@ def test_refusals_of_formats(folder, line, message):
         ("train none.jsonl m --min-df 1", "Y must have at least one label"),
         ("train docs m", "docs: looks like texts: train.* with --from jsonl"),
         ("train docs.jsonl m --from xmc", "docs.jsonl: looks like texts"),
-        ("predict m docs.jsonl --parquet", "--parquet goes with --ray"),
+        ("predict m docs.jsonl --parquet", "--parquet requires --ray"),
         ("train docs.jsonl m --vocabulary w", "--vocabulary changes nothing on texts"),
         ("train docs.jsonl m --min-df 0", "min_df of TextVectorizer must be"),
         ("train docs.jsonl m --preset paper", "preset"),

@@ -11,8 +11,8 @@ from typing import NoReturn
 __all__ = ["main"]
 
 
-class _Ended(BaseException):
-    """The process received a signal to end; temporary files are removed on the way out."""
+class _Terminated(BaseException):
+    """Raised by SIGTERM and SIGHUP, so that temporary files are removed."""
 
 
 def main() -> None:
@@ -21,7 +21,7 @@ def main() -> None:
 
     def end(number: int, _frame: object) -> NoReturn:
         received.append(number)
-        raise _Ended
+        raise _Terminated
 
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is signal.SIG_DFL:  # ignored under nohup
@@ -31,13 +31,13 @@ def main() -> None:
 
         app(prog_name="defrag")
     except KeyboardInterrupt:
-        # Outside of a verb: while modules are imported, or at the end.
+        # Ctrl-C outside a verb: during imports or at exit.
         sys.stderr.write("defrag: error: interrupted\n")
         sys.exit(130)
-    except _Ended:
-        # The exit status tells the parent process the signal.
+    except _Terminated:
+        # Ends by the signal itself, so that the parent process sees it in the exit status.
         signal.signal(received[0], signal.SIG_DFL)
         os.kill(os.getpid(), received[0])
     finally:
-        # During shutdown, another Ctrl-C would only replace the exit code by a traceback.
+        # During shutdown, another Ctrl-C would replace the exit code with a traceback.
         atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)

@@ -1,4 +1,4 @@
-"""Predicted and true labels of any form, as matrices with the same columns."""
+"""Alignment of predicted and true labels of any format as matrices with the same columns."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ class Predictions:
     Attributes
     ----------
     name : str
-        The file.
+        Name of the file.
     labels : csr_array, or list of lists of int or str
         A matrix of scores, or the labels of each point.
     scores : list of lists of float
-        The scores of lists of labels.
+        Scores of the labels, if ``labels`` is a list.
     escaped : bool
-        Whether characters of the names that cannot be printed are escaped.
+        Whether non-printable characters of the names are escaped.
     """
 
     name: str
@@ -50,7 +50,7 @@ class Predictions:
         return None if isinstance(self.labels, list) else int(self.labels.shape[1])
 
     def have(self, kind: type[int | str]) -> bool:
-        """Return whether labels are ids (int) or names (str)."""
+        """Return whether labels are of a type: ids (int) or names (str)."""
         if not isinstance(self.labels, list):
             return kind is int
         return any(isinstance(label, kind) for row in self.labels for label in row)
@@ -97,7 +97,7 @@ def align(
     Parameters
     ----------
     predictions : Predictions
-        What was predicted.
+        Predicted labels.
     truth, train : Truth
         True labels, and those of the training data.
     names : sequence of str or None
@@ -106,7 +106,7 @@ def align(
     Raises
     ------
     ValueError
-        If they are not about the same points or labels.
+        If the points or labels differ.
     """
     others = [truth] if train is None else [truth, train]
     if truth.have_names:
@@ -142,7 +142,7 @@ def _align_names(predictions: Predictions, others: list[Truth]) -> Aligned:
 
 
 def _by_id(predictions: Predictions, truth: Truth, names: Sequence[str] | None) -> Csr:
-    """Return the scores of labels whose true ones are the columns of a matrix."""
+    """Return scores as a matrix with the columns of the true labels."""
     n_labels = truth.labels.shape[1]
     numbers: dict[Any, int]
     if not predictions.have(str):

@@ -1,4 +1,4 @@
-"""Output of the verbs: results on stdout, messages on the terminal."""
+"""Output of the verbs: results on stdout, messages on stderr if it is a terminal."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ import typer
 
 __all__ = [
     "JsonFlag",
-    "check_stdout",
     "escaped",
     "examples",
     "print_json",
@@ -38,14 +37,14 @@ def escaped(message: str) -> str:
 
 
 def terminal() -> Any:
-    """Return the console that tables are printed on: stdout, in colours on a terminal."""
+    """Return the console for tables: stdout, with colours on a terminal."""
     from rich.console import Console  # noqa: PLC0415 - takes long to import
 
     return Console(highlight=False, soft_wrap=False)
 
 
 def print_json(values: dict[str, Any]) -> None:
-    """Print one JSON object in one line; values that are not finite become null."""
+    """Print a JSON object on one line; non-finite values become null."""
     typer.echo(json.dumps(_to_json(values)))
 
 
@@ -63,7 +62,7 @@ def print_message(message: str) -> None:
 
 
 def print_written(path: str, form: str, X: Any, Y: Any) -> None:
-    """Print on a terminal which data were written to a file."""
+    """Print a message about the data that were written to a file."""
     if path != "-":
         labels = "no labels" if Y is None else f"{Y.shape[1]:,} labels"
         size = f"{X.shape[0]:,} points, {X.shape[1]:,} features, {labels}"
@@ -71,15 +70,9 @@ def print_written(path: str, form: str, X: Any, Y: Any) -> None:
 
 
 def print_next(*commands: str) -> None:
-    """Print on a terminal which commands come next."""
+    """Print commands to run next, if stderr is a terminal."""
     for command in commands:
         print_message(f"next: {command}")
-
-
-def check_stdout(path: str, *, as_json: bool) -> None:
-    """Raise ValueError if a file and the result would both go to stdout."""
-    if as_json and path == "-":
-        raise ValueError("--json and an output of - would both write to standard output")
 
 
 def _to_json(value: Any) -> Any:

@@ -43,16 +43,18 @@ AnyForm = Enum(  # type: ignore[misc] # the formats name the members
 AnyFromFlag = Annotated[
     AnyForm | None,
     typer.Option(
-        "--from", "--format", help="Format of the data; default: by name, for matrices by content."
+        "--from",
+        "--format",
+        help="Format of the data; default: by name, or by content for matrices.",
     ),
 ]
 
 COLUMN_FLAGS = {
     "text_column": "Column of the texts in a table; default: text, or title and content.",
     "labels_column": "Column of the labels in a table; default: labels, or subject_uris.",
-    "label_separator": "What separates labels in a table; also: space, none.",
+    "label_separator": "Separator of labels in a table; also: space, none.",
 }
-"""Flags of reading tables of texts, and their help."""
+"""Flags for reading tables of texts, with their help texts."""
 
 # Formats whose labels are in another file, and whose labels may be numbers.
 _WITH_LABEL_FILE = ("lines",)
@@ -60,7 +62,7 @@ _WITH_NUMBERS = ("jsonl", "pecos", "tsv")
 
 
 def corpus_flags(verb: Callable[..., None]) -> Callable[..., None]:
-    """Decorate a verb with the flags of reading tables; it takes them as ``options``."""
+    """Decorate a verb with the flags for reading tables, passed to it as ``options``."""
     signature = inspect.signature(verb, eval_str=True)
     own = [p for p in signature.parameters.values() if p.name != "options"]
     others = [own.pop()] if own[-1].kind is inspect.Parameter.VAR_KEYWORD else []
@@ -89,12 +91,12 @@ def corpus_flags(verb: Callable[..., None]) -> Callable[..., None]:
 def form_of_corpus(
     path: str, form: AnyForm | None, options: CorpusOptions | None = None
 ) -> CorpusForm | None:
-    """Return the format of a corpus by the flag or the name of the file; None for matrices.
+    """Return the format of a corpus by the flag or the file name; None for matrices.
 
     Raises
     ------
     ValueError
-        If flags of texts are given with a matrix.
+        If flags for texts are given with a matrix.
     """
     if form is None:
         found = None if form_of_name(path) is not None else corpus_form(path)
@@ -106,24 +108,24 @@ def form_of_corpus(
 
 
 def refuse_columns(where: str, options: CorpusOptions) -> None:
-    """Raise ValueError if flags of reading tables are given where they change nothing."""
+    """Raise ValueError if a flag for reading tables is given where it changes nothing."""
     refuse_flags(where, {flag_name(name): getattr(options, name) for name in COLUMN_FLAGS})
 
 
 def form_of_matrix(form: AnyForm | None) -> Form | None:
-    """Return the format of a matrix by the flag, None if there is none."""
+    """Return the format of a matrix given by the flag, or None."""
     return None if form is None else Form(form.value)
 
 
 def text_options(
     options: CorpusOptions, form: CorpusForm, labels: str | None, label_names: str | None
 ) -> CorpusOptions:
-    """Return the options with a file of labels, and with the names of labels that are numbers.
+    """Return the options with the files of labels and of label names.
 
     Raises
     ------
     ValueError
-        If the format has no use for them.
+        If the format does not use them.
     """
     if form not in _WITH_LABEL_FILE:
         refuse_flags(f"with texts in the format {form}", {"--labels": labels})
@@ -134,7 +136,7 @@ def text_options(
 
 
 def read_corpus(path: str, form: CorpusForm, options: CorpusOptions) -> LabelledTexts:
-    """Read all texts of a corpus, and say on a terminal how many they are."""
+    """Read all texts of a corpus and print their number as a message."""
     with (
         progress_pulse(f"reading {escaped(display_name(path))}"),
         open_corpus(path, form, options) as corpus,

@@ -62,10 +62,15 @@ TruncatedFlag = Annotated[
     typer.Option("--allow-truncated", help="Accept fewer points than a header declares."),
 ]
 
-# How texts begin in a file whose name does not say what it is.
+# First bytes of corpora, for files whose names do not show the format.
 _TEXTS = {b"{": "jsonl", b"\xef\xbb\xbf{": "jsonl", b"__label__": "fasttext"}
-_TEXT_ENDINGS = ("", ".txt", ".xmc")
-_BY_EXTENSION = {".npz": "npz", ".svm": "svmlight", ".svmlight": "svmlight", ".libsvm": "svmlight"}
+_TEXT_SUFFIXES = ("", ".txt", ".xmc")
+_FORM_BY_SUFFIX = {
+    ".npz": "npz",
+    ".svm": "svmlight",
+    ".svmlight": "svmlight",
+    ".libsvm": "svmlight",
+}
 
 
 class Form(str, Enum):
@@ -102,24 +107,23 @@ class Data:
 
 def form_of_name(path: str) -> Form | None:
     """Return the format of a file by the suffix of its name, or None."""
-    found = _BY_EXTENSION.get(_ending(path))
+    found = _FORM_BY_SUFFIX.get(_suffix(path))
     return None if found is None else Form(found)
 
 
 def form_of_output(path: str) -> Form:
     """Return the format of an output by its name; raise ValueError for unknown suffixes."""
     form = form_of_name(path)
-    if form is None and _ending(path) not in _TEXT_ENDINGS:
-        known = ", ".join((*_TEXT_ENDINGS[1:], *_BY_EXTENSION))
+    if form is None and _suffix(path) not in _TEXT_SUFFIXES:
+        known = ", ".join((*_TEXT_SUFFIXES[1:], *_FORM_BY_SUFFIX))
         raise ValueError(
-            f"{path}: no form of data has the ending {_ending(path)!r}: use one of {known}, or "
-            "give --to"
+            f"{path}: unknown suffix {_suffix(path)!r}: use one of {known}, or give --to"
         )
     return form or Form.xmc
 
 
-def _ending(path: str) -> str:
-    """Return the ending of a name before that of a compression."""
+def _suffix(path: str) -> str:
+    """Return the suffix of a name, without that of a compression."""
     return os.path.splitext(without_compression(path))[1].lower()  # noqa: PTH122 - may be "-"
 
 
@@ -191,7 +195,7 @@ def parse(stream: InputStream, form: Form | None = None, **options: Any) -> Data
 def read_all_names(
     label_names: str | None, vocabulary: str | None, *, n_labels: int, n_features: int
 ) -> dict[str, list[str]]:
-    """Return the names in the files that were given, as arguments of ``save``."""
+    """Read the given files of names and return the arguments of ``save``."""
     names = {}
     if label_names is not None:
         names["label_names"] = read_names(label_names, n_labels, "name", "label")
@@ -248,5 +252,5 @@ def write(path: str, data: Data, *, labels: str | None = None) -> None:
 
 
 def no_labels(X: Csr) -> Csr:
-    """Return empty labels."""
+    """Return a label matrix without labels for the points of X."""
     return sparse.csr_array((X.shape[0], 0), dtype=X.dtype)

@@ -1,4 +1,4 @@
-"""Tables of the demonstration."""
+"""Tables of ``defrag demo``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["best_table", "clustering_table", "erasure_table", "example_table"]
 
-# The signs are readable without colour.
+# The signs are needed where there is no colour.
 _RIGHT, _WRONG = ("+", "green"), ("-", "red")
 
 
@@ -26,7 +26,7 @@ def clustering_table(data: Dataset, rows: list[dict[str, Any]]) -> Table:
     table = Table(
         title=f"{X.shape[0]:,} Debian packages, {X.shape[1]:,} words, {Y.shape[1]:,} labels",
         caption="Words are put into groups, and each group counts as one word.\n"
-        "LMI: fraction of the mutual information of words and labels that is lost.\n"
+        "LMI: fraction of the mutual information between words and labels that is lost.\n"
         "Balance: largest group divided by smallest.",
     )
     table.add_column("method")
@@ -47,15 +47,15 @@ def clustering_table(data: Dataset, rows: list[dict[str, Any]]) -> Table:
 
 
 def best_table(winners: dict[str, str]) -> Table:
-    """Return the table of what is best at what."""
-    table = Table(title="Best at what", show_header=False)
+    """Return the table of the best method by each measure."""
+    table = Table(title="Best method by measure", show_header=False)
     for question, answer in winners.items():
         table.add_row(question, Text(answer))
     return table
 
 
 def erasure_table(results: Sequence[Result]) -> Table:
-    """Return P@1 of the methods that were tried on points with missing features."""
+    """Return the table of P@1 on points with missing features."""
     tried = [(result.method, result.records[0].get("erasure")) for result in results]
     found = [(name, erasure) for name, erasure in tried if erasure]
     table = Table(title="P@1 when words are missing from test packages")

@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Estimate", "estimate"]
 
-# The points, their unit rows, and the rows of a node.
+# Three copies of each entry: the points, their unit rows and the rows of a tree node.
 _BYTES_PER_NON_ZERO = 24
-# Memory of Python and its libraries.
-_BYTES_OF_PROGRAM = 150e6
+# Python and its libraries.
+_BASE_BYTES = 150e6
 
 
 @dataclass(frozen=True)
@@ -42,5 +42,5 @@ class Estimate:
 def estimate(classifier: Classifier, X: Csr, Y: Csr) -> Estimate:
     """Return the estimated time and memory of training a classifier."""
     cost = classifier.training_cost(X, Y)
-    memory = cost.bytes + _BYTES_OF_PROGRAM + X.nnz * _BYTES_PER_NON_ZERO
+    memory = cost.bytes + _BASE_BYTES + X.nnz * _BYTES_PER_NON_ZERO
     return Estimate(cost.seconds / _native.n_threads(classifier.n_jobs), memory)

@@ -1,4 +1,4 @@
-"""What the verbs that run experiments share: flags, running with messages, writing reports."""
+"""Flags, runs with messages, and reports: shared by the verbs that run experiments."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ __all__ = [
     "RetryFlag",
     "WorkersFlag",
     "command_line",
-    "run_and_tell",
+    "run_with_messages",
     "write_report",
     "write_text",
 ]
@@ -39,17 +39,15 @@ ReportFlag = Annotated[
 MarkdownFlag = Annotated[
     str | None, typer.Option(metavar="FILE", help="Write the report as Markdown.")
 ]
-RecordsFlag = Annotated[
-    str, typer.Option(metavar="FOLDER", help="Where the records of runs are kept.")
-]
-RetryFlag = Annotated[bool, typer.Option("--retry", help="Run again what has failed.")]
-WorkersFlag = Annotated[int, typer.Option(min=1, help="Number of runs at a time.")]
+RecordsFlag = Annotated[str, typer.Option(metavar="FOLDER", help="Folder for the records of runs.")]
+RetryFlag = Annotated[bool, typer.Option("--retry", help="Repeat failed runs.")]
+WorkersFlag = Annotated[int, typer.Option(min=1, help="Number of concurrent runs.")]
 
 DEFAULT_RECORDS = "defrag-records"
 """Default of :data:`RecordsFlag`."""
 
 
-def run_and_tell(
+def run_with_messages(
     jobs: list[Job],
     corpus: Corpus | Sequence[Corpus],
     store: Store,
@@ -59,7 +57,7 @@ def run_and_tell(
     workers: int,
     until: float | None = None,
 ) -> list[tuple[Job, Record]]:
-    """Run jobs and print on a terminal what is run, what is known and what fails."""
+    """Run jobs and print messages about progress, known records and failures."""
     pairs = []
     known = sum(is_stored(job, store, limit=limit, retry=retry) for job in jobs)
     print_message(f"{len(jobs)} runs, {known} of them in {store.folder} already")
@@ -71,7 +69,7 @@ def run_and_tell(
         pairs.append(pair)
         record = pair[1]
         if UNKEPT in record:
-            _warn(f"the record of {name} could not be kept: {record[UNKEPT]}")
+            _warn(f"the record of {name} could not be written: {record[UNKEPT]}")
         if record["status"] == "done":
             print_message(
                 f"[{place}/{len(jobs)}] {name}: "
@@ -88,12 +86,12 @@ def _warn(text: str) -> None:
 
 
 def command_line() -> str:
-    """Return the command line that is running."""
+    """Return the current command line."""
     return shlex.join(["defrag", *sys.argv[1:]])
 
 
 def write_report(report: str | None, markdown: str | None, page: Callable[[], Page]) -> None:
-    """Write a page as HTML and as Markdown, where there is a path for it."""
+    """Write a page as HTML, as Markdown or both, where a path is given."""
     if report is not None or markdown is not None:
         made = page()
         write_text(report, made.to_html)
@@ -101,7 +99,7 @@ def write_report(report: str | None, markdown: str | None, page: Callable[[], Pa
 
 
 def write_text(path: str | None, content: Callable[[], str]) -> None:
-    """Write a text file whole or not at all, if there is a path."""
+    """Write a text file atomically, if a path is given."""
     if path is not None:
         with atomic_writer(path) as file:
             file.write(content().encode())

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["NONE", "estimator_flags", "flag_name", "refuse_flags"]
 
 NONE = "none"
-"""None on the command line."""
+"""The word for None on the command line."""
 
 _ALIASES = {"random_state": ("--seed",)}
 
@@ -36,7 +36,7 @@ def flag_name(parameter: str) -> str:
 
 
 def refuse_flags(where: str, flags: dict[str, Any]) -> None:
-    """Raise ValueError on the first flag that has a value but no use."""
+    """Raise ValueError if a flag has a value where it changes nothing."""
     for flag, value in flags.items():
         if value is not None:
             raise ValueError(f"{flag} changes nothing {where}")
@@ -95,7 +95,7 @@ def estimator_flags(
 
 @dataclass
 class _Meaning:
-    """Rules, defaults and help of a parameter of several estimators."""
+    """Rules, defaults and help text of a parameter, from all estimators that have it."""
 
     rules: list[Any]
     defaults: list[Any]
@@ -108,7 +108,7 @@ def _flags(meanings: dict[str, _Meaning]) -> list[inspect.Parameter]:
     for name, meaning in meanings.items():
         kind, default = _type_of(name, meaning)
         flag = flag_name(name)
-        parser, metavar = _own_words(meaning)
+        parser, metavar = _custom_parser(meaning)
         option = typer.Option(
             f"{flag}/--no-{flag[2:]}" if kind is bool else flag,
             *_ALIASES.get(name, ()),
@@ -149,7 +149,7 @@ def _type_of(name: str, meaning: _Meaning) -> tuple[Any, Any]:
     agreed = all(other == default for other in meaning.defaults)
     values = [v for rule in meaning.rules if isinstance(rule, Choice) for v in rule.values]
     kind: Any = float if any(isinstance(rule, Float) for rule in meaning.rules) else int
-    if _own_words(meaning)[1] is not None:
+    if _custom_parser(meaning)[1] is not None:
         kind = str
     if set(values) == {True, False}:
         kind = bool
@@ -162,8 +162,8 @@ def _type_of(name: str, meaning: _Meaning) -> tuple[Any, Any]:
     return (kind | None if default is None else kind), default
 
 
-def _own_words(meaning: _Meaning) -> tuple[Callable[[Any], Any] | None, str | None]:
-    """Return the parser and the metavar of a parameter that is more than a number or a choice."""
+def _custom_parser(meaning: _Meaning) -> tuple[Callable[[Any], Any] | None, str | None]:
+    """Return the parser and the metavar of a parameter that is not a plain number or choice."""
     for kind, parser, metavar in (
         (OrAuto, _number_or_auto, "NUMBER|auto"),
         (Lengths, _lengths, "N|N-M"),
@@ -175,16 +175,16 @@ def _own_words(meaning: _Meaning) -> tuple[Callable[[Any], Any] | None, str | No
 
 
 def _lengths(text: Any) -> Any:
-    """Return one length or two; the range is checked by the rule."""
+    """Parse one length or two; the rule checks the range."""
     match = re.fullmatch(r"([0-9]{1,4})(?:-([0-9]{1,4}))?", str(text))
     if match is None:
-        raise ValueError(f"must be a length or two of them, such as 4 or 3-5, got {text!r}")
+        raise ValueError(f"must be one or two lengths, such as 4 or 3-5, got {text!r}")
     first, last = match.groups()
     return int(first) if last is None else (int(first), int(last))
 
 
 def _number_or_auto(text: Any) -> Any:
-    """Return a number, "auto" or None; the rule checks whether it may be None, and the range."""
+    """Parse a number, "auto" or None; the rule checks the range and whether None is allowed."""
     try:
         return text if text in {"auto", NONE} else float(text)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Help texts: choices that never break inside a word, and flags of what was chosen."""
+"""Help texts: choices that do not break inside a word, and flags by the chosen parts."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ _SHORT = frozenset({
     "classifier", "agglomerate", "focus", "rerank", "impute", "n_trees", "labels", "label_names",
     "random_state", "n_jobs", "weights", "help",
 })  # fmt: skip
-"""The flags that ``defrag train --help`` shows: the eleven that matter, and --help."""
+"""Flags that ``defrag train --help`` shows: the eleven most important ones, and --help."""
 
 
 class VerbCommand(TyperCommand):
-    """A verb whose choices are listed in the text of a flag, where lines break at spaces."""
+    """A verb that lists choices in the help text of a flag, where lines break at spaces."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        params: list[Any] = self.params  # what options have beyond parameters is not typed
+        params: list[Any] = self.params  # typed as parameters, which lack the attributes of options
         for param in params:
-            # The first is the name in newer versions of typer, the second in older ones.
+            # type_descriptor in newer versions of typer, type in older ones.
             kind = getattr(param, "type_descriptor", None) or getattr(param, "type", None)
             choices = getattr(kind, "choices", None)
             if choices and param.metavar is None:
@@ -34,16 +34,16 @@ class VerbCommand(TyperCommand):
 
 
 class TrainCommand(VerbCommand):
-    """Show the flags that matter, or all flags of the parts that the command line names."""
+    """The verb ``train``, whose help shows important flags, or all flags of the named parts."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Hide the flags that the help is not about, then parse."""
+        """Hide the flags that the help does not cover, then parse."""
         if {"--help", "-h"} & set(args):
-            self._choose(args)
+            self._hide_flags(args)
         rest: list[str] = super().parse_args(ctx, args)
         return rest
 
-    def _choose(self, args: list[str]) -> None:
+    def _hide_flags(self, args: list[str]) -> None:
         parts = {flag: _value(args, f"--{flag}") for flag in _PARTS}
         owners = {
             name: panel
@@ -67,7 +67,7 @@ class TrainCommand(VerbCommand):
 def _value(args: list[str], flag: str) -> str | None:
     """Return the value of a flag, given as ``--flag value`` or ``--flag=value``.
 
-    Of a flag that takes none, it is the next word, or nothing; only its presence matters.
+    For a flag without a value, it is the next word or empty: only its presence matters.
     """
     for place, word in enumerate(args):
         if word == flag:
@@ -115,7 +115,7 @@ def _of_focus(_: str) -> list[tuple[str, str]]:
 
 def _of_texts(word: str) -> list[tuple[str, str]]:
     from defrag.cli._corpora import COLUMN_FLAGS  # noqa: PLC0415 - only for this help
-    from defrag.cli._vectorizers import VECTORIZER_FLAGS  # noqa: PLC0415 - likewise
+    from defrag.cli._models import VECTORIZER_FLAGS  # noqa: PLC0415 - likewise
     from defrag.io.corpora import CORPUS_FORMS  # noqa: PLC0415 - likewise
 
     if word not in CORPUS_FORMS:

@@ -1,4 +1,4 @@
-"""Models of the verbs that ask them."""
+"""Loading of classifiers for the verbs that predict and explain."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["label_of_word", "load_classifier"]
 
 
 def load_classifier(path: str, n_jobs: int | None = None) -> Classifier | TextClassifier:
-    """Return the classifier of a model file.
+    """Load the classifier of a model file.
 
     Raises
     ------
@@ -32,7 +32,7 @@ def load_classifier(path: str, n_jobs: int | None = None) -> Classifier | TextCl
 
 
 def label_of_word(model: Classifier | TextClassifier, word: str) -> Any:
-    """Return a label as the model knows it: a name, a class, or else an id."""
+    """Return the label that a word denotes: a name, a class, or otherwise an id."""
     if isinstance(model, TextClassifier):
         return word
     if model.class_names_ is not None:

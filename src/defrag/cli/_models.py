@@ -1,4 +1,4 @@
-"""Classifiers by their words on the command line."""
+"""Classifiers and vectorisers, built from the words and flags of the command line."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from defrag.cli._flags import flag_name
 from defrag.focusing import Focus, Focused
 from defrag.imputation import Fiat, Imputed
 from defrag.reranking import Refrag
+from defrag.text.classifier import default_vectorizer
+from defrag.text.vectorizer import TextVectorizer
 
 if TYPE_CHECKING:
     from defrag.classifiers._base import Classifier
@@ -21,14 +23,19 @@ Estimator = TypeVar("Estimator", bound="Classifier | Defrag | Fiat | Focus")
 
 __all__ = [
     "FOCUS_FLAGS",
+    "IMPUTE_FLAGS",
     "PRESETS",
+    "RERANK_FLAGS",
+    "VECTORIZER_FLAGS",
     "Agglomeration",
     "Base",
     "Impute",
     "Preset",
     "Rerank",
+    "Weights",
     "build",
     "build_composed",
+    "build_vectorizer",
     "classifiers",
     "focuses",
 ]
@@ -80,8 +87,16 @@ class Impute(str, Enum):
     paper = "paper"
 
 
+class Weights(str, Enum):
+    """Types of the weights in a model file."""
+
+    float32 = "float32"
+    float16 = "float16"
+    int8 = "int8"
+
+
 def focuses(classifier: str, agglomerate: str, *, texts: bool) -> bool:
-    """Return whether rows are focused if nothing is said about it: where it costs no precision."""
+    """Return the default of ``--focus``: true where focusing costs no precision."""
     return (texts or classifier == "label-tree") and agglomerate == "none"
 
 
@@ -112,7 +127,7 @@ def build_composed(
     run : dict
         ``random_state`` and ``n_jobs``.
     """
-    # A parameter of the classifier may be one of the other parts too.
+    # Parts may share the name of a parameter with the classifier.
     of_classifier = registry.find(word).estimator().parameter_rules
     others = dict(parameters)
     taken: dict[str, dict[str, Any]] = {}
@@ -131,7 +146,7 @@ def build_composed(
         others.pop(name)
     model = build(word, agglomerate, others, **run)
     if focus:
-        # Not None for the default, so that the model file names what it does.
+        # An explicit Focus instead of None, so that the model file lists its parameters.
         model = _checked(Focused(model, _checked(Focus(**taken["focus"])), **run))
     if "rerank" in used:
         model = _checked(Refrag(model, co_occurrence=rerank.value, **taken["rerank"], **run))
@@ -142,7 +157,7 @@ def build_composed(
 
 
 def _own_flags(estimator: type[Any], without: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the parameters of an estimator that have flags."""
+    """Return the parameters of an estimator that are flags of ``train``."""
     hidden = {*without, "n_jobs"}
     rules = estimator.parameter_rules
     return tuple(name for name in rules if name not in hidden)
@@ -151,6 +166,7 @@ def _own_flags(estimator: type[Any], without: tuple[str, ...]) -> tuple[str, ...
 FOCUS_FLAGS = _own_flags(Focus, ())
 RERANK_FLAGS = _own_flags(Refrag, ("co_occurrence",))
 IMPUTE_FLAGS = _own_flags(Fiat, ("mode", "prefit", "row_norm"))
+VECTORIZER_FLAGS = _own_flags(TextVectorizer, ("verbose",))
 
 
 def build(
@@ -193,8 +209,18 @@ def build(
     return _checked(Agglomerated(_checked(kind(**mine, verbose=1)), groups, **whole, **run))
 
 
+def build_vectorizer(parameters: dict[str, Any]) -> TextVectorizer:
+    """Return the default vectoriser with the parameters that the user has set."""
+    given = dict(parameters)
+    if given.get("characters") is not None:
+        given.setdefault("ngrams", 1)  # n-grams of characters replace words and pairs of words
+    vectorizer: TextVectorizer = default_vectorizer().set_params(**given, verbose=1)
+    vectorizer.check_parameters()
+    return vectorizer
+
+
 def _checked(estimator: Estimator) -> Estimator:
-    """Find out before any data are read that a parameter is wrong."""
+    """Return an estimator after checking its parameters, before any data are read."""
     estimator.check_parameters()
     check_seed(estimator.random_state)
     return estimator

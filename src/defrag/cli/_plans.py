@@ -1,4 +1,4 @@
-"""Plans of training on the command line."""
+"""Plans of distributed training, for ``train``, ``train-part`` and ``join``."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ __all__ = ["read_data", "write_plan"]
 def write_plan(  # noqa: PLR0917 - the arguments of one command
     estimator: Trainable, X: Any, Y: Any, n_parts: int, path: str, data: str
 ) -> None:
-    """Write the plan of a training, and say how to go on."""
+    """Write a training plan and print the next command."""
     with progress_pulse("planning"):
         found = plan(estimator, X, Y, n_parts=n_parts)
     save_plan(found, path)
@@ -49,12 +49,12 @@ def read_data(
     label_names: str | None = None,
     **flags: Any,
 ) -> tuple[Any, Any]:
-    """Return the points, or texts, and labels of a plan; flags are those of matrices."""
+    """Read the points or texts of a plan, and their labels; ``flags`` apply to matrices."""
     corpus = form_of_corpus(data, form, options)
     if (corpus is not None) != isinstance(todo.estimator, TextClassifier):
         kinds = ("matrices", "texts") if corpus is not None else ("texts", "matrices")
         raise ValueError(
-            f"{display_name(data)}: the plan was made from {kinds[0]}, these are {kinds[1]}"
+            f"{display_name(data)}: has {kinds[1]}, but the plan was made from {kinds[0]}"
         )
     if corpus is not None:
         texts = read_corpus(data, corpus, text_options(options, corpus, labels, label_names))

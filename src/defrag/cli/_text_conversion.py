@@ -1,4 +1,4 @@
-"""Texts as matrices, with the names of their columns."""
+"""Conversion of texts to matrices with named columns."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from defrag.cli._console import escaped
 from defrag.cli._flags import flag_name, refuse_flags
-from defrag.cli._vectorizers import build_vectorizer
+from defrag.cli._models import build_vectorizer
 from defrag.exceptions import DataWarning
 from defrag.io.atomic import atomic_writer
 from defrag.persistence import load
@@ -37,7 +37,7 @@ class Vectorized:
 
 @dataclass(frozen=True)
 class Columns:
-    """What the columns of the matrices mean: features, and names of labels if they are known."""
+    """Columns of the matrices: the features, and the label names if they are known."""
 
     vectorizer: TextVectorizer
     label_names: list[str] | None
@@ -48,10 +48,10 @@ class Columns:
         Parameters
         ----------
         source : str
-            The file in messages.
+            Name of the file in messages.
         corpus : LabelledTexts
-            Texts and the names of their labels. The vectoriser is fitted to them if there are no
-            names of labels yet.
+            Texts and the names of their labels. The vectoriser is fitted to them if
+            label names are not known yet.
         """
         texts, labels = corpus
         if self.label_names is None:
@@ -66,12 +66,12 @@ class Columns:
 
 
 def find_columns(like: str | None, parameters: dict[str, Any]) -> Columns:
-    """Return the columns of a model, or a vectoriser that is to find them.
+    """Return the columns of a model, or a vectoriser that is not yet fitted.
 
     Parameters
     ----------
     like : str or None
-        The file of a model of texts.
+        A model file of a text classifier.
     parameters : dict
         Parameters of the vectoriser that the user has set.
     """
@@ -91,14 +91,14 @@ def _known_labels(source: str, labels: list[list[str]], names: list[str]) -> Csr
     kept = [[name for name in row if name in known] for row in labels]
     unknown = {name for row in labels for name in row} - known
     if unknown:
-        message = f"{len(unknown):,} labels that the model does not have were left out"
+        message = f"{len(unknown):,} labels unknown to the model were dropped"
         warnings.warn(f"{source}: {message}", DataWarning, stacklevel=2)
-    # One more row has every name, so that every label has its column.
+    # An extra row with every name, so that every label gets its column.
     return check_label_names([*kept, names], len(kept) + 1).matrix[:-1]
 
 
 def write_names(path: str | None, names: Sequence[str]) -> None:
-    """Write names, one per line, if there is a path.
+    """Write names, one per line, if a path is given.
 
     Raises
     ------

@@ -14,7 +14,7 @@ from defrag._validation import check_features
 from defrag.agglomeration._pooling import FeaturePooling
 from defrag.cli._console import escaped, examples, print_next, print_written
 from defrag.cli._data import BaseFlag, FromFlag, LabelsFlag, StrictFlag, TruncatedFlag, read, write
-from defrag.cli._targets import check_targets
+from defrag.cli._outputs import check_targets
 from defrag.io.files import display_name, open_input
 from defrag.io.groups import parse_groups
 
@@ -25,9 +25,8 @@ __all__ = ["HELP", "agglomerate"]
 
 HELP = (
     "Replace the features of a data file by groups.\n\n"
-    "Text, combined or features only, gives text of the same form, and an archive (.npz) an "
-    "archive. Features without labels in one file and labels in another (--labels) give "
-    "combined text."
+    "The output has the format of the input: text, combined or features only, or an archive "
+    "(.npz). Features and labels in separate files (--labels) give combined text."
 ) + examples(
     "defrag agglomerate test.txt groups.txt test_small.txt",
     "defrag agglomerate test.txt.xz groups.txt - --pooling mean | head",
@@ -36,7 +35,7 @@ HELP = (
 
 
 class Pooling(str, Enum):
-    """Values of groups."""
+    """How the value of a group is computed."""
 
     sum = "sum"
     mean = "mean"
@@ -44,14 +43,14 @@ class Pooling(str, Enum):
 
 
 class Scale(str, Enum):
-    """Scaling of groups."""
+    """How groups are scaled."""
 
     none = "none"
     energy = "energy"
 
 
 class _GivenGroups(FeaturePooling):
-    """Groups from a file."""
+    """A pooling of features by the groups of a file."""
 
     def __init__(
         self, groups: Ids, n_clusters: int, pooling: str, scale: str | None, n_jobs: int | None
@@ -82,7 +81,7 @@ def agglomerate(
     pooling: Annotated[
         Pooling,
         typer.Option(
-            help="The value of a group in a row: the sum of its features, the sum divided by the "
+            help="Value of a group in a row: the sum of its features, the sum divided by the "
             "size of the group, or by the number of its features in the row."
         ),
     ] = Pooling.sum,
@@ -92,7 +91,9 @@ def agglomerate(
     ] = Scale.none,
     train: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="The data that were clustered, for --scale."),
+        typer.Option(
+            metavar="FILE", help="The data that were clustered; required by --scale energy."
+        ),
     ] = None,
     form: FromFlag = None,
     zero_based: BaseFlag = None,

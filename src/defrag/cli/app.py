@@ -8,8 +8,8 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
+from defrag.cli._errors import ErrorGroup
 from defrag.cli._help import VerbCommand
-from defrag.cli._leaving import LeavingGroup
 
 __all__ = ["VERBS", "app", "import_verb"]
 
@@ -17,7 +17,7 @@ VERBS = {
     "demo": "Compare the methods on the bundled data.",
     "train": "Train a classifier and write it to a model file.",
     "train-part": "Train parts of a plan that 'train --parts' wrote.",
-    "join": "Join the trained parts of a plan to a model.",
+    "join": "Join the trained parts of a plan into a model.",
     "predict": "Predict the best labels of points.",
     "suggest": "Suggest the labels of one text.",
     "explain": "Explain why a label has its score.",
@@ -27,31 +27,31 @@ VERBS = {
     "agglomerate": "Replace the features of a data file by groups.",
     "convert": "Convert a data file to another format.",
     "compare": "Train, evaluate and compare methods on your data.",
-    "reproduce": "Run tables and figures of the paper.",
+    "reproduce": "Reproduce tables and figures of the paper.",
     "info": "Describe a data file or a model file.",
 }
 """Verbs in the order of the help, each a module of this package."""
 
 
-class LazyGroup(LeavingGroup):
-    """A group that imports a verb when it is used: scikit-learn takes a second to import."""
+class LazyGroup(ErrorGroup):
+    """A group that imports a verb only when it runs: importing scikit-learn takes a second."""
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - click's signature
         """Return the names of the verbs."""
         return list(VERBS)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002 - click's signature
-        """Return what the help shows of a verb."""
+        """Return a stand-in for a verb, for the help of the group."""
         return TyperCommand(cmd_name, help=VERBS[cmd_name]) if cmd_name in VERBS else None
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Import the verb that is to run."""
+        """Return the verb to run, imported."""
         name, _, rest = super().resolve_command(ctx, args)
         return name, None if name is None else import_verb(name), rest
 
 
 def import_verb(name: str) -> Any:
-    """Return the command of a verb."""
+    """Import a verb and return its command."""
     function = name.replace("-", "_")
     module = importlib.import_module(f"defrag.cli.{function}")
     single = typer.Typer(context_settings=_SETTINGS, add_completion=False)

@@ -10,7 +10,7 @@ import typer
 from defrag import registry
 from defrag._progress import progress_pulse
 from defrag.agglomeration import Defrag
-from defrag.cli._console import JsonFlag, check_stdout, escaped, examples, print_json, print_message
+from defrag.cli._console import JsonFlag, escaped, examples, print_json, print_message
 from defrag.cli._data import (
     BaseFlag,
     FromFlag,
@@ -23,7 +23,7 @@ from defrag.cli._data import (
 )
 from defrag.cli._flags import estimator_flags, flag_name
 from defrag.cli._models import PRESETS, Preset
-from defrag.cli._targets import check_targets
+from defrag.cli._outputs import check_stdout, check_targets
 from defrag.io import read_word_vectors, write_groups
 from defrag.metrics import balance
 
@@ -49,8 +49,8 @@ HELP = (
 Method = Enum("Method", {e.word: e.word for e in registry.entries("clustering")}, type=str)  # type: ignore[misc] # the registry names the members
 _DEFRAG = Method("defrag")
 
-# Parameters of the values of a group, which a group file does not contain.
-_ABOUT_VALUES = ("pooling", "scale")
+# They set the values of groups, which a group file does not contain.
+_VALUE_PARAMETERS = ("pooling", "scale")
 
 
 @estimator_flags(
@@ -113,7 +113,7 @@ def cluster(
         },
     )
     if agglomerated is None:
-        for name in _ABOUT_VALUES:
+        for name in _VALUE_PARAMETERS:
             if name in parameters:
                 raise ValueError(f"{flag_name(name)} changes nothing without --agglomerated")
     elif agglomerated == "-" and (as_json or groups == "-"):
@@ -129,7 +129,7 @@ def cluster(
         strict=strict,
         allow_truncated=allow_truncated,
     )
-    _look_up(estimator, vocabulary, points)
+    _set_word_vectors(estimator, vocabulary, points)
     with progress_pulse("pooling features", enabled=preset is Preset.hybrid):
         estimator.fit(points.X, points.Y)
     write_groups(groups, estimator.labels_, estimator.n_clusters_)
@@ -155,8 +155,8 @@ def _estimator(method: str, preset: Preset | None, parameters: dict[str, Any]) -
     return kind(**fixed, **parameters, verbose=1)
 
 
-def _look_up(estimator: FeatureClustering, vocabulary: str | None, points: Data) -> None:
-    """Set the representation to the vectors of a file of word vectors."""
+def _set_word_vectors(estimator: FeatureClustering, vocabulary: str | None, points: Data) -> None:
+    """Replace a representation that names a file by the word vectors in it."""
     given = estimator.get_params().get("representation", "x")
     if given in {"x", "xy"}:
         if vocabulary is not None:
@@ -170,7 +170,7 @@ def _look_up(estimator: FeatureClustering, vocabulary: str | None, points: Data)
     words = read_names(vocabulary, n_features, "word", "feature")
     with progress_pulse(f"reading {escaped(given)}"):
         vectors, found = read_word_vectors(given, words)
-    print_message(f"{given} has vectors of {found.sum()} of {n_features} features")
+    print_message(f"{given} has vectors for {found.sum()} of {n_features} features")
     estimator.set_params(representation=vectors)
 
 

@@ -19,11 +19,11 @@ from defrag.cli._experiments import (
     RetryFlag,
     WorkersFlag,
     command_line,
-    run_and_tell,
+    run_with_messages,
     write_report,
 )
-from defrag.cli._halves import read_halves
-from defrag.cli._targets import check_targets
+from defrag.cli._outputs import check_targets
+from defrag.cli._train_test import read_train_test
 from defrag.experiments import Corpus, Job, Store
 from defrag.experiments.methods import NONE, combine
 from defrag.experiments.summary import collect
@@ -35,10 +35,10 @@ __all__ = ["HELP", "compare"]
 
 HELP = (
     "Train, evaluate and compare methods on your data: matrices, or texts with label names.\n\n"
-    "Every classifier is trained with every grouping of features, re-ranking and imputation that "
-    "is listed, once per seed, each run in a process of its own. Runs are kept as records in a "
-    "folder: a run that is there is not run again, and an interrupted comparison continues where "
-    "it was. A classifier may have parameters: label-tree:n_trees=3,preset=fast."
+    "Every classifier is trained with every listed grouping of features, re-ranking and "
+    "imputation, once per seed, each run in its own process. Runs are recorded in a folder: a "
+    "recorded run is not repeated, and an interrupted comparison resumes where it stopped. A "
+    "classifier may have parameters: label-tree:n_trees=3,preset=fast."
 ) + examples(
     "defrag compare train.txt test.txt",
     "defrag compare train.txt test.txt --classifier label-tree --classifier dismec:C=2",
@@ -66,7 +66,7 @@ def compare(
     agglomerate: Annotated[
         str,
         typer.Option(
-            help="What is done to features, separated by commas: none, focus, hybrid, x, xy, ..."
+            help="Treatments of features, separated by commas: none, focus, hybrid, x, xy, ..."
         ),
     ] = "none,focus",
     rerank: Annotated[
@@ -80,7 +80,7 @@ def compare(
     markdown: MarkdownFlag = None,
     records: RecordsFlag = DEFAULT_RECORDS,
     limit: Annotated[
-        float | None, typer.Option(min=0.0, help="Seconds after which a run is ended.")
+        float | None, typer.Option(min=0.0, help="Time limit of a run, in seconds.")
     ] = None,
     retry: RetryFlag = False,
     n_jobs: Annotated[int, typer.Option(min=1, help="Number of threads of each run.")] = 1,
@@ -117,7 +117,7 @@ def compare(
         classifier or ["label-tree"], _words(agglomerate), _words(rerank), _words(impute)
     )
     store = Store(records)
-    halves = read_halves(
+    halves = read_train_test(
         train,
         test,
         train_labels=train_labels,
@@ -135,7 +135,7 @@ def compare(
         for method in methods
         for seed in range(seeds)
     ]
-    pairs = run_and_tell(jobs, corpus, store, limit=limit, retry=retry, workers=workers)
+    pairs = run_with_messages(jobs, corpus, store, limit=limit, retry=retry, workers=workers)
     results = collect(pairs)
     title = f"Methods compared on {corpus.facts.name}"
     write_report(
@@ -153,7 +153,7 @@ def compare(
 
 
 def _words(text: str) -> list[str]:
-    """Return the words between commas; a comma after a colon belongs to parameters."""
+    """Split at commas, except those between the parameters after a colon."""
     words: list[str] = []
     for part in text.split(","):
         if words and ":" in words[-1] and "=" in part and ":" not in part:

@@ -30,7 +30,7 @@ from defrag.cli._data import (
     write,
 )
 from defrag.cli._flags import estimator_flags, flag_name, refuse_flags
-from defrag.cli._targets import check_targets
+from defrag.cli._outputs import check_targets
 from defrag.cli._text_conversion import find_columns, write_names
 from defrag.io.corpora import CorpusOptions  # noqa: TC001 - read by corpus_flags
 from defrag.io.files import display_name
@@ -43,10 +43,10 @@ HELP = (
     "The formats are xmc, the text of the Extreme Classification Repository, combined or split "
     "into two files (--labels reads, --labels-out writes the label file); svmlight, which has "
     "no header and requires --zero-based or --one-based; and npz, an archive that is read "
-    "fastest. Names that end in .npz, .svm, .svmlight or .libsvm have these formats; .txt, .xmc "
-    "and names without a suffix are xmc. Names that end in .gz, .bz2, .xz or .zst are compressed. "
-    "Texts become matrices whose features are those of TextVectorizer; test texts get the "
-    "features and labels of a model with --like."
+    "fastest. The suffix of a name gives the format: .npz; .svm, .svmlight or .libsvm; and .txt, "
+    ".xmc or no suffix for xmc. Files with the suffix .gz, .bz2, .xz or .zst are compressed. "
+    "Texts become matrices with the features of TextVectorizer; --like takes the features and "
+    "labels of a model, for test texts."
 ) + examples(
     "defrag convert docs.jsonl train.txt --vocabulary-out words.txt --label-names-out labels.txt",
     "defrag convert train.txt train.npz",
@@ -87,7 +87,7 @@ def convert(
     ] = None,
     words_out: Annotated[
         str | None,
-        typer.Option("--vocabulary-out", metavar="FILE", help="Write the features of texts."),
+        typer.Option("--vocabulary-out", metavar="FILE", help="Write the feature names of texts."),
     ] = None,
     names_out: Annotated[
         str | None,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -17,6 +16,7 @@ from defrag.cli._console import JsonFlag, escaped, examples, print_json, print_m
 from defrag.cli._demo_tables import best_table, clustering_table, erasure_table, example_table
 from defrag.cli._experiments import command_line, write_text
 from defrag.cli._models import PRESETS, Preset
+from defrag.cli._outputs import check_report_path
 from defrag.experiments import Corpus, Job
 from defrag.experiments.attempt import attempt, now
 from defrag.experiments.methods import FOCUS
@@ -75,7 +75,7 @@ def demo(
     random_state: Annotated[int, typer.Option("--random-state", "--seed", help="Seed.")] = 0,
     n_jobs: Annotated[int, typer.Option(help="Number of threads; -1 for all.")] = -1,
     quick: Annotated[
-        bool, typer.Option("--quick", help="Use a part of the data; takes seconds.")
+        bool, typer.Option("--quick", help="Use part of the data; takes seconds.")
     ] = False,
     report: Annotated[
         str, typer.Option(metavar="FILE", help="The HTML page to write, or none.")
@@ -84,7 +84,7 @@ def demo(
 ) -> None:
     """Compare the methods on the bundled data."""
     if report != _NO_REPORT:
-        _check_writable(Path(report))
+        check_report_path(Path(report))
     with progress_pulse("loading the bundled data"):
         data = load_dataset("debian")
     if quick:
@@ -107,7 +107,7 @@ def demo(
     table = table_of("Methods compared on test packages", results, _COLUMNS)
     shown = _examples(data, models[_SHOWN], random_state)
     if report != _NO_REPORT:
-        page = demo_page(results, _groups_in_words(data, models[_GROUPED], random_state), shown,
+        page = demo_page(results, _sample_groups(data, models[_GROUPED], random_state), shown,
                          shown_method=_SHOWN, command=command_line(),
                          label_names=data.label_names)  # fmt: skip
         write_text(report, page.to_html)
@@ -125,7 +125,7 @@ def demo(
 
 
 def _lines(max_cluster_size: int, n_trees: int) -> list[tuple[Line, tuple[str, ...]]]:
-    """Return the methods to compare, and what is measured of each."""
+    """Return the methods to compare, each with its additional measures."""
     tree, size = f"label-tree:n_trees={n_trees}", f"max_cluster_size={max_cluster_size}"
     return [
         (Line("Parabel", f"parabel:n_trees={n_trees}"), ("rare",)),
@@ -142,7 +142,7 @@ def _lines(max_cluster_size: int, n_trees: int) -> list[tuple[Line, tuple[str, .
 def _run(
     line: Line, measures: tuple[str, ...], corpus: Corpus, settings: dict[str, int]
 ) -> tuple[Result, Attempt]:
-    """Train and measure a method in this process, with bars on a terminal."""
+    """Train and measure a method in this process, with progress bars."""
     print_message(line.name)
     method = line.method()
     job = Job(line.name, corpus.facts, method.spec, settings["random_state"],
@@ -152,17 +152,6 @@ def _run(
     record = {**job, **made[0], "finished": now()}
     print_message(f"{line.name}: {time.perf_counter() - begin:.1f} s")
     return Result(line.name, corpus.facts.name, [record]), made
-
-
-def _check_writable(path: Path) -> None:
-    """Raise an OSError before any work if the report cannot be written."""
-    if path.is_dir():
-        raise IsADirectoryError(f"{path}: is a folder")
-    folder = path.resolve().parent
-    if not folder.is_dir():
-        raise FileNotFoundError(f"{path}: there is no folder {folder}")
-    if not os.access(path if path.exists() else folder, os.W_OK):
-        raise PermissionError(f"{path}: cannot be written; --report names another file, or none")
 
 
 def _slice(data: Dataset) -> Dataset:
@@ -194,8 +183,8 @@ def _measure_groups(preset: Preset, data: Dataset, settings: dict[str, Any]) -> 
     }
 
 
-def _groups_in_words(data: Dataset, made: Attempt, seed: int) -> list[list[str]]:
-    """Return the words of some groups, all of which occur now and then."""
+def _sample_groups(data: Dataset, made: Attempt, seed: int) -> list[list[str]]:
+    """Return the words of some groups without rare words."""
     model = made[1]
     if model is None:
         return []

@@ -48,8 +48,8 @@ __all__ = ["HELP", "evaluate"]
 
 HELP = (
     "Evaluate predictions against true labels; all metrics are percentages.\n\n"
-    "P: precision, nDCG: normalised discounted gain, R: recall, coverage: fraction of labels "
-    "that are found for some point. PSP and PSnDCG weight rare labels more and require --train, "
+    "P: precision, nDCG: normalised discounted cumulative gain, R: recall, coverage: fraction of "
+    "labels that are found for some point. PSP and PSnDCG weight rare labels more and require --train, "
     "as does the second table, the mean precision of labels from frequent to rare. Points "
     "without true labels count as zero. Predictions have ids, names or JSON lines, as 'defrag "
     "predict' writes them; names are compared with those of texts, or with --label-names."
@@ -61,7 +61,7 @@ HELP = (
     "defrag predict model.safetensors test.txt | defrag evaluate test.txt - --json",
 )
 
-# Length of the bar of a precision of 100.
+# Length of the bar for a precision of 100.
 _BAR = 24
 
 _METRICS = ("P", "nDCG", "R", "PSP", "PSnDCG", "coverage")
@@ -125,7 +125,7 @@ def evaluate(
             labels: Any = read_corpus(path, corpus, of_texts).labels
         else:
             matrix = form_of_matrix(form)
-            # The number of labels is not in svmlight text, but in the header of predictions.
+            # svmlight text has no number of labels; the header of predictions does.
             unsaid = (matrix or form_of_name(path)) is Form.svmlight
             n_labels = found.n_labels if unsaid else None
             how: dict[str, Any] = {"zero_based": zero_based, "n_labels": n_labels, **reading}
@@ -157,12 +157,12 @@ def evaluate(
 def _depths(text: str) -> list[int]:
     words = text.split(",")
     if not all(word.strip().isdecimal() and int(word) > 0 for word in words):
-        raise ValueError(f"--k must be numbers above 0 with commas between them, got {text!r}")
+        raise ValueError(f"--k must be positive numbers separated by commas, got {text!r}")
     return sorted({int(word) for word in words})
 
 
 def _check_depths(predictions: str, scores: Csr, depths: list[int]) -> list[int]:
-    """Return the depths that the predictions reach, with a warning if that is not all."""
+    """Return the depths that the predictions reach, and warn about the others."""
     most = int(np.diff(scores.indptr).max(initial=0))
     reached = [depth for depth in depths if depth <= most or most == scores.shape[1]]
     if reached == depths:

@@ -1,4 +1,4 @@
-"""``defrag explain``: why a label has its score, and what a model looks for."""
+"""``defrag explain``: the features behind the score of a label."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ __all__ = ["HELP", "explain"]
 
 HELP = (
     "Explain the score of a label for a point or a text.\n\n"
-    "What each feature adds to the score, and the score without it. Without a point or a text, "
-    "the features that a model looks for when it predicts --label."
+    "Prints what each feature adds to the score, and the score without the feature. Without a "
+    "point or a text, prints the features that count most for --label."
 ) + examples(
     'defrag explain model.safetensors --text "a text to be labelled"',
     "defrag explain model.safetensors docs.jsonl --row 3 --label sorting",
@@ -46,7 +46,7 @@ def explain(
     options: CorpusOptions,
     model: Annotated[str, typer.Argument(metavar="MODEL", help="The model file.")],
     data: Annotated[
-        str | None, typer.Argument(metavar="DATA", help="Texts or points, of which --row is one.")
+        str | None, typer.Argument(metavar="DATA", help="Texts or points; --row selects one.")
     ] = None,
     row: Annotated[int, typer.Option(min=0, help="The point of DATA; the first is 0.")] = 0,
     text: Annotated[str | None, typer.Option(metavar="TEXT", help="A text.")] = None,
@@ -55,7 +55,7 @@ def explain(
         typer.Option(metavar="LABEL", help="Name or id of the label; default: the best."),
     ] = None,
     top_k: Annotated[
-        int | None, typer.Option(min=1, help="Explain this many labels, the best ones.")
+        int | None, typer.Option(min=1, help="Number of best labels to explain.")
     ] = None,
     features: Annotated[int, typer.Option(min=1, help="Number of features to show.")] = 10,
     form: AnyFromFlag = None,

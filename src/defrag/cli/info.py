@@ -1,6 +1,6 @@
 """``defrag info``: describe a file.
 
-A kind of text is one entry of `_KINDS`: how its beginning looks, and what describes it.
+Each entry of `_KINDS` is a kind of text file: a test of its first bytes, and its description.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def info(
         found = text_options(options, corpus, labels, None)
         described |= _describe_texts(read_corpus(file, corpus, found), corpus)
     elif labels or (form_of_matrix(form) or form_of_name(file)) is not None:
-        # Flags about data make data of any file.
+        # With flags for data, any file is read as data.
         data = read(
             file,
             labels=labels,
@@ -105,7 +105,7 @@ def info(
 
 
 def _for_people(described: dict[str, Any]) -> dict[str, Any]:
-    """Put what the file is and what to do with it before the details."""
+    """Add a summary of the file and a next command before the details."""
     file, kind = described["file"], described["kind"]
     features, labels = described.get("features"), described.get("labels")
     if kind == "data":
@@ -153,7 +153,7 @@ def _is_model(file: str) -> bool:
     """Return whether a file is a model, by its first bytes or by its name."""
     if file.endswith(_MODEL_ENDING):
         return True
-    if not Path(file).is_file():  # a model is mapped, so it is neither a pipe nor stdin
+    if not Path(file).is_file():  # a model is memory-mapped, so it is never a pipe or stdin
         return False
     with Path(file).open("rb") as stream:
         return stream.read(9)[8:] == b"{"  # after the length of the header

@@ -17,9 +17,9 @@ from defrag.cli._data import (
     read_all_names,
 )
 from defrag.cli._flags import refuse_flags
+from defrag.cli._models import Weights
+from defrag.cli._outputs import check_targets
 from defrag.cli._plans import read_data
-from defrag.cli._targets import check_targets
-from defrag.cli._weights import Weights
 from defrag.distributed import join as join_parts
 from defrag.distributed import load_part, load_plan, part_path
 from defrag.io.corpora import CorpusOptions  # noqa: TC001 - the flags are made from it
@@ -29,9 +29,9 @@ from defrag.text import TextClassifier
 __all__ = ["HELP", "join"]
 
 HELP = (
-    "Join the parts of a plan to a model.\n\n"
-    "The parts are the files that 'defrag train-part' wrote beside the plan. The model is that "
-    "of 'defrag train' on one machine, byte for byte."
+    "Join the parts of a plan into a model.\n\n"
+    "The parts are the files that 'defrag train-part' wrote beside the plan. The model is "
+    "identical, byte for byte, to that of 'defrag train' on one machine."
 ) + examples(
     "defrag train train.txt model.plan --parts 64",
     "defrag train-part model.plan train.txt",
@@ -54,13 +54,13 @@ def join(
     vocabulary: VocabularyFlag = None,
     data: Annotated[
         str | None,
-        typer.Option(metavar="DATA", help="The training data, which lpsr alone needs again."),
+        typer.Option(metavar="DATA", help="The training data; required by lpsr only."),
     ] = None,
     form: AnyFromFlag = None,
     zero_based: BaseFlag = None,
     labels: LabelsFlag = None,
 ) -> None:
-    """Join the parts of a plan to a model."""
+    """Join the parts of a plan into a model."""
     check_targets(
         {"MODEL": model},
         {"PLAN": plan, "--label-names": label_names, "--vocabulary": vocabulary, "--data": data},

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from contextlib import contextmanager
 from enum import Enum
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Annotated, Any
 
-import numpy as np
 import typer
 
-from defrag._progress import progress_bar
 from defrag.classifiers._label_names import label_names
 from defrag.cli._console import escaped, examples, print_message, print_next
 from defrag.cli._corpora import AnyFromFlag, corpus_flags, form_of_corpus, form_of_matrix
@@ -24,14 +21,20 @@ from defrag.cli._data import (
     form_of_name,
 )
 from defrag.cli._loading import load_classifier
-from defrag.cli._rankings import name_lines, named
-from defrag.cli._ray_prediction import BlockLines
-from defrag.cli._targets import check_targets
-from defrag.cli._text_prediction import TextRanking, text_blocks
+from defrag.cli._outputs import check_targets
+from defrag.cli._prediction import (
+    LineFormat,
+    PointBlocks,
+    PointRanking,
+    TextRanking,
+    name_lines,
+    named,
+    text_blocks,
+)
 from defrag.distributed import predict_ray
-from defrag.exceptions import DataWarning, FormatError
+from defrag.exceptions import FormatError
 from defrag.io.atomic import atomic_writer
-from defrag.io.blocks import RowBlocks, cut_rows
+from defrag.io.blocks import RowBlocks
 from defrag.io.corpora import CorpusOptions, open_corpus
 from defrag.io.files import display_name, open_input
 from defrag.io.predictions import format_ranking, json_lines
@@ -43,7 +46,7 @@ if TYPE_CHECKING:
 
     from defrag.classifiers._base import Classifier
     from defrag.io.corpora import Corpus
-    from defrag.typing import Csr, Floats, Ids
+    from defrag.typing import Floats, Ids
 
 __all__ = ["HELP", "predict"]
 
@@ -51,8 +54,9 @@ HELP = (
     "Predict the best labels of points.\n\n"
     "The output has a header with the numbers of points and labels, and a line of label:score "
     "pairs per point, best first; 'defrag evaluate' reads it. With --names the pairs have label "
-    "names, separated by tabs, and there is no header; a model of texts always writes names, and "
-    "none for a text without a known word. Files are processed block by block, in bounded memory."
+    "names, separated by tabs, and there is no header; a text classifier always writes "
+    "names, and none for a text without a known word. Files are processed block by block, in "
+    "bounded memory."
 ) + examples(
     "defrag predict model.safetensors docs.jsonl --output predictions.txt",
     "defrag predict model.safetensors test.txt --output predictions.txt",
@@ -64,7 +68,7 @@ HELP = (
 
 
 class Empty(str, Enum):
-    """What points without features get."""
+    """Prediction for points without features."""
 
     bias = "bias"
     nothing = "nothing"
@@ -85,7 +89,10 @@ def predict(
     ] = False,
     empty: Annotated[
         Empty,
-        typer.Option(help="What points without features get: the labels of the biases, or none"),
+        typer.Option(
+            help="Prediction for points without features: the labels with the largest biases, or "
+            "none"
+        ),
     ] = Empty.bias,
     form: AnyFromFlag = None,
     zero_based: BaseFlag = None,
@@ -99,8 +106,8 @@ def predict(
         str | None,
         typer.Option(
             metavar="ADDRESS",
-            help="Predict on a Ray cluster, or on processes of this machine if it is 'local'; "
-            "--output is a folder of parts, and those that exist are kept.",
+            help="Predict on the Ray cluster at this address; 'local' uses processes on this "
+            "machine. --output is a folder of parts; existing parts are kept.",
         ),
     ] = None,
     parquet: Annotated[
@@ -112,12 +119,12 @@ def predict(
 ) -> None:
     """Predict the best labels of points."""
     if parquet and (ray is None or as_json):
-        raise ValueError("--parquet goes with --ray and without --json")
+        raise ValueError("--parquet requires --ray and cannot be combined with --json")
     if ray is None:
         check_targets({"--output": output}, {"MODEL": model, "DATA": data})
     elif "-" in {output, data}:
-        raise ValueError("with --ray, DATA is a file and --output a folder, got -")
-    wanted = BlockLines(top_k, empty.value, names, as_json, parquet)
+        raise ValueError("--ray requires a file as DATA and a folder as --output, got -")
+    wanted = LineFormat(top_k, empty.value, names, as_json, parquet)
     classifier = load_classifier(model, n_jobs)
     corpus = form_of_corpus(data, form, options)
     if isinstance(classifier, TextClassifier):
@@ -159,12 +166,12 @@ def predict(
 
 def _predict_points(
     classifier: Classifier,
-    points: RowBlocks | _Rows,
+    points: RowBlocks | PointBlocks,
     known: Sequence[str] | None,
-    wanted: BlockLines,
+    wanted: LineFormat,
     output: str,
 ) -> None:
-    ranked = _Ranking(classifier, points, min(wanted.k, classifier.n_labels_), wanted.empty)
+    ranked = PointRanking(classifier, points, min(wanted.k, classifier.n_labels_), wanted.empty)
     with atomic_writer(output) as file:
         if wanted.as_json:
             _write(file, (json_lines(named(ids, known), scores) for ids, scores in ranked))
@@ -174,10 +181,10 @@ def _predict_points(
             _write_text(file, points, ranked, classifier.n_labels_)
     name = escaped(points.name)
     if ranked.n_empty:
-        told = "labels of the biases (--empty nothing gives none)"
-        told = told if wanted.empty == Empty.bias.value else "no labels"
+        given = "the labels with the largest biases (--empty nothing: none)"
+        given = given if wanted.empty == Empty.bias.value else "no labels"
         noun = f"{ranked.n_empty:,} of {points.n_rows:,} points have no features"
-        print_message(f"{name}: {noun}: they get {told}")
+        print_message(f"{name}: {noun}: they get {given}")
     if output != "-":
         print_message(f"{points.n_rows:,} points written to {escaped(output)}")
         if known is None:
@@ -185,9 +192,9 @@ def _predict_points(
 
 
 def _predict_on_ray(
-    model: str, blocks: Iterable[Any], lines: BlockLines, places: tuple[str, str, str]
+    model: str, blocks: Iterable[Any], lines: LineFormat, places: tuple[str, str, str]
 ) -> None:
-    """Predict the blocks of a data file into a folder, on a cluster: the three places."""
+    """Predict blocks on a cluster; ``places`` are the data file, the folder and the address."""
     data, folder, address = places
     settings = {**vars(lines), "data": [Path(data).name, _size(Path(data))]}
     n_points = predict_ray(
@@ -205,7 +212,7 @@ def _predict_on_ray(
 
 
 def _size(path: Path) -> int:
-    """Return the bytes of a file, or of the files of a folder."""
+    """Return the size in bytes of a file, or of all files in a folder."""
     files = path.iterdir() if path.is_dir() else [path]
     return sum(file.stat().st_size for file in files)
 
@@ -225,18 +232,6 @@ def _predict_texts(
         print_next(f"defrag evaluate {name} {escaped(output)}")
 
 
-class _Rows:
-    """Blocks of points in memory."""
-
-    def __init__(self, name: str, X: Csr) -> None:
-        self.name = name
-        self.n_rows, self.n_features = X.shape
-        self._blocks = cut_rows(X)
-
-    def __iter__(self) -> Iterator[Csr]:
-        return self._blocks
-
-
 def _label_names(path: str, classifier: Classifier) -> Sequence[str]:
     try:
         return label_names(classifier)
@@ -254,38 +249,14 @@ def _points(
     *,
     strict: bool,
     allow_truncated: bool,
-) -> Iterator[RowBlocks | _Rows]:
+) -> Iterator[RowBlocks | PointBlocks]:
     if (form or form_of_name(data)) is Form.svmlight:
         base = check_base(data, zero_based)
         X, _ = read_svmlight(data, zero_based=base, n_features=n_features, strict=strict)
-        yield _Rows(display_name(data), X)
+        yield PointBlocks(display_name(data), X)
         return
     with open_input(data) as stream:
         yield RowBlocks(stream, strict=strict, allow_truncated=allow_truncated)
-
-
-class _Ranking:
-    """The best labels of blocks of points, and how many of the points had no features."""
-
-    def __init__(
-        self, classifier: Classifier, points: RowBlocks | _Rows, k: int, empty: str
-    ) -> None:
-        self.classifier, self.points, self.k, self.empty = classifier, points, k, empty
-        self.n_empty = 0
-
-    def __iter__(self) -> Iterator[tuple[Ids, Floats]]:
-        declared, done = self.points.n_rows, 0
-        with progress_bar("predicting") as progress:
-            for block in self.points:
-                self.n_empty += int(np.count_nonzero(np.diff(block.indptr) == 0))
-                with warnings.catch_warnings():
-                    # Told once, with the number of all blocks.
-                    warnings.simplefilter("ignore", DataWarning)
-                    ranked = self.classifier.predict_topk(block, k=self.k, empty=self.empty)
-                yield ranked
-                done += block.shape[0]
-                if progress is not None:
-                    progress(min(1.0, done / max(1, declared)))
 
 
 def _write(file: IO[bytes], lines: Iterable[Iterable[str]]) -> None:
@@ -296,7 +267,7 @@ def _write(file: IO[bytes], lines: Iterable[Iterable[str]]) -> None:
 
 def _write_text(
     file: IO[bytes],
-    points: RowBlocks | _Rows,
+    points: RowBlocks | PointBlocks,
     ranked: Iterable[tuple[Ids, Floats]],
     n_labels: int,
 ) -> None:
@@ -306,6 +277,5 @@ def _write_text(
         file.writelines(format_ranking(labels, scores, n_labels))
         file.flush()
     if points.n_rows != declared:
-        # The header has been written already.
         message = f"the header declares {declared} points, the file has {points.n_rows}"
         raise FormatError(points.name, message)

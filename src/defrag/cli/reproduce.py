@@ -1,4 +1,4 @@
-"""``defrag reproduce``: run what the paper claims."""
+"""``defrag reproduce``: reproduce tables and figures of the paper."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Console
 
-from defrag.cli._campaign import Settings, run_campaign
 from defrag.cli._console import JsonFlag, escaped, examples, print_json
 from defrag.cli._experiments import (
     DEFAULT_RECORDS,
@@ -23,6 +22,7 @@ from defrag.cli._experiments import (
     write_report,
 )
 from defrag.cli._flags import NONE
+from defrag.cli._study_runs import Settings, run_studies
 from defrag.experiments import Store
 from defrag.experiments.peers import PEERS_PYTHON
 from defrag.experiments.studies import STUDIES
@@ -39,13 +39,13 @@ ALL = "all"
 _WITHIN = "80"
 
 HELP = (
-    "Run tables and figures of the paper, and show published numbers beside ours.\n\n"
+    "Reproduce tables and figures of the paper, and show published numbers beside ours.\n\n"
     + "\n\n".join(f"{study.name}: {study.title}." for study in STUDIES.values())
-    + "\n\nall: everything above.\n\nEvery run is kept as a record: what is there is not run "
-    "again, and interrupted work continues where it was. A classifier that is estimated to take "
-    "longer than the budget is run on a quarter of the points or left out, a run that takes four "
-    "times as long is ended, cheap runs come first, none is started after the minutes of --within, "
-    "and the output says what is missing."
+    + "\n\nall: everything above.\n\nRuns are recorded: a recorded run is not repeated, and "
+    "interrupted work resumes where it stopped. A classifier whose estimated time exceeds the "
+    "budget is trained on a quarter of the points or left out. A run that takes four times the "
+    "budget is stopped. Cheap runs come first, and none is started after the minutes of --within. "
+    "The output lists what is missing."
 ) + examples(
     "defrag reproduce table2 --data DIR --report table2.html",
     "defrag reproduce erasure --only debian --seeds 3",
@@ -69,7 +69,7 @@ def reproduce(
         int | None, typer.Option(min=1, help="Number of seeds.", show_default="of the study")
     ] = None,
     budget: Annotated[
-        str, typer.Option(metavar="SECONDS", help="CPU seconds of one run, or none.")
+        str, typer.Option(metavar="SECONDS", help="Budget of one run in CPU seconds, or none.")
     ] = "120",
     within: Annotated[
         str,
@@ -83,7 +83,7 @@ def reproduce(
         str | None,
         typer.Option(
             metavar="FILE",
-            help="Python that has libpecos, omikuji and napkinxc.",
+            help="Python interpreter with libpecos, omikuji and napkinxc.",
             show_default="DEFRAG_PEERS_PYTHON or this one",
         ),
     ] = None,
@@ -100,7 +100,7 @@ def reproduce(
     workers: WorkersFlag = 2,
     as_json: JsonFlag = False,
 ) -> None:
-    """Run tables and figures of the paper."""
+    """Reproduce tables and figures of the paper."""
     seconds = _number("--budget", "seconds", budget)
     minutes = _number("--within", "minutes", within or (NONE if seconds is None else _WITHIN))
     until = None if minutes is None else time.monotonic() + 60 * minutes
@@ -113,7 +113,7 @@ def reproduce(
     if peers_python is not None:
         os.environ[PEERS_PYTHON] = peers_python
     settings = Settings(Store(records), seconds, seeds, until, retry=retry, workers=workers)
-    findings = run_campaign(studies, wanted, settings)
+    findings = run_studies(studies, wanted, settings)
     write_report(
         report, markdown, lambda: study_page(f"Reproduced: {name}", command_line(), findings)
     )
@@ -128,7 +128,7 @@ def reproduce(
 
 
 def _show(findings: list[Findings]) -> None:
-    """Print tables, what differs from published numbers, and what was left out."""
+    """Print tables, differences from published numbers, and remarks."""
     console = Console()
     for one in findings:
         for table in study_tables(one):

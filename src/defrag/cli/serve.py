@@ -1,4 +1,4 @@
-"""``defrag serve``: models behind HTTP."""
+"""``defrag serve``: serve models over HTTP."""
 
 from __future__ import annotations
 
@@ -14,13 +14,12 @@ __all__ = ["HELP", "serve"]
 
 HELP = (
     "Serve models over HTTP.\n\n"
-    "The page at / suggests and explains labels of a text. "
-    "POST /v1/suggest and /v1/explain take and return JSON; /docs and /openapi.json describe them, "
-    "/v1/projects is Annif's interface, "
-    "/healthz, /readyz and /metrics are for supervisors. Listens on this machine alone; another "
-    "--host requires --token-file or --no-auth. Models whose files change, or all on SIGHUP, are "
-    "loaded again; replace files by renaming. SIGTERM ends the server after open requests are "
-    "answered. "
+    "The page at / suggests and explains labels of a text. POST /v1/suggest and /v1/explain take "
+    "and return JSON; /docs and /openapi.json describe them. /v1/projects is Annif's interface; "
+    "/healthz, /readyz and /metrics are for monitoring. Listens on this machine only; any other "
+    "--host requires --token-file or --no-auth. A model is reloaded when its file changes, and all "
+    "models on SIGHUP; replace files by renaming. SIGTERM stops the server after open requests "
+    "have been answered. "
     "Requires 'pip install defrag[serve]'."
 ) + examples(
     "defrag serve model.safetensors",
@@ -34,7 +33,7 @@ def serve(
     *,
     models: Annotated[list[str], typer.Argument(metavar="MODEL...", help="The model files.")],
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 is any free one.")] = 8765,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 chooses a free one.")] = 8765,
     token_file: Annotated[
         str | None, typer.Option(metavar="FILE", help="File with the token that clients must send.")
     ] = None,
@@ -46,32 +45,36 @@ def serve(
         typer.Option(
             metavar="FILE",
             help="Names of labels that are URIs: lines '<uri> TAB name', or a table (.csv). "
-            "Annif's routes suggest no others.",
+            "Annif's routes suggest these labels only.",
         ),
     ] = None,
     language: Annotated[
         str | None, typer.Option(metavar="CODE", help="Language of the names, such as fi.")
     ] = None,
     workers: Annotated[
-        int, typer.Option(min=1, max=256, help="Processes that answer; they share the models.")
+        int, typer.Option(min=1, max=256, help="Number of worker processes; they share the models.")
     ] = 1,
     watch: Annotated[
-        float, typer.Option(min=0, help="Seconds between looks at the files; 0: SIGHUP alone.")
+        float, typer.Option(min=0, help="Seconds between checks of the model files; 0: never.")
     ] = 1.0,
     log_json: Annotated[
         bool, typer.Option("--log-json", help="Log events and requests as JSON lines.")
     ] = False,
     timeout: Annotated[
-        float, typer.Option(min=0.1, help="Seconds a client has to send a request.")
+        float,
+        typer.Option(min=0.1, help="Maximum time for a client to send a request, in seconds."),
     ] = 10.0,
-    max_body: Annotated[int, typer.Option(min=1, help="Bytes of a request.")] = 1 << 20,
-    max_k: Annotated[int, typer.Option(min=1, help="Labels of an answer.")] = 1000,
-    max_batch: Annotated[int, typer.Option(min=1, help="Texts or rows of a request.")] = 32,
+    max_body: Annotated[int, typer.Option(min=1, help="Maximum size of a request, in bytes.")] = 1
+    << 20,
+    max_k: Annotated[int, typer.Option(min=1, help="Maximum number of labels per answer.")] = 1000,
+    max_batch: Annotated[
+        int, typer.Option(min=1, help="Maximum number of texts or rows per request.")
+    ] = 32,
     max_requests: Annotated[
-        int, typer.Option(min=1, help="Requests at a time, of each worker.")
+        int, typer.Option(min=1, help="Maximum number of concurrent requests per worker.")
     ] = 256,
     max_connections: Annotated[
-        int, typer.Option(min=1, help="Connections at a time, of each worker.")
+        int, typer.Option(min=1, help="Maximum number of concurrent connections per worker.")
     ] = 1000,
 ) -> None:
     """Serve models over HTTP."""

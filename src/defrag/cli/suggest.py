@@ -1,4 +1,4 @@
-"""``defrag suggest``: the labels of a text, for people."""
+"""``defrag suggest``: suggest the labels of one text on a terminal."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ __all__ = ["HELP", "suggest"]
 
 HELP = (
     "Suggest the labels of one text.\n\n"
-    "Labels with their scores as bars, best first. --why also shows the words that speak for "
-    "each label, marked in the text where the terminal has colours."
+    "Prints labels, best first, with their scores as bars. --why also shows the words behind each "
+    "label, marked in the text where the terminal has colours."
 ) + examples(
     'defrag suggest model.safetensors "a text to be labelled"',
     "defrag suggest model.safetensors --why < letter.txt",
@@ -29,10 +29,10 @@ HELP = (
 
 _BAR_WIDTH = 30
 _WORDS = 5
-_MOST_NAME_WIDTH = 40
-# Contributions below this would be shown as zero.
-_LEAST_SHOWN = 0.0005
-# Characters on both sides of a marked word that are shown of a long text.
+_MAX_NAME_WIDTH = 40
+# Smaller contributions would be printed as zero.
+_MIN_SHOWN = 0.0005
+# Characters shown on both sides of a marked word of a long text.
 _CONTEXT = 40
 _SHORT_TEXT = 600
 
@@ -45,7 +45,7 @@ def suggest(
     ] = "-",
     top_k: Annotated[int, typer.Option(min=1, help="Number of labels.")] = 5,
     threshold: Annotated[
-        float, typer.Option(min=0.0, max=1.0, help="The least score of a label.")
+        float, typer.Option(min=0.0, max=1.0, help="Minimum score of a label.")
     ] = 0.0,
     why: Annotated[bool, typer.Option("--why", help="Show the words behind each label.")] = False,
     as_json: JsonFlag = False,
@@ -74,7 +74,7 @@ def suggest(
 
 def _read_text() -> str:
     if sys.stdin.isatty():
-        print_message("reading the text from standard input, to the end of input (Ctrl-D)")
+        print_message("reading the text from standard input; end it with Ctrl-D")
     with open_input("-") as stream:
         content = stream.read_all()
     try:
@@ -101,7 +101,7 @@ def _show(found: list[tuple[str, float]], reasons: tuple[Explanation, ...]) -> N
 
     console = terminal()
     names = [escaped(name) for name, _ in found]
-    width = min(_MOST_NAME_WIDTH, max(map(cell_len, names)))
+    width = min(_MAX_NAME_WIDTH, max(map(cell_len, names)))
     for place, (name, (_, score)) in enumerate(zip(names, found, strict=True)):
         shown = name if cell_len(name) > width else set_cell_size(name, width)
         drawn = Text.assemble(
@@ -115,10 +115,10 @@ def _show(found: list[tuple[str, float]], reasons: tuple[Explanation, ...]) -> N
 
 
 def _words(reason: Explanation) -> str:
-    """Return the words that count, with what they add."""
+    """Return the words with noticeable contributions, and the contributions."""
     shown = [
         f"{escaped(one.name)} {one.contribution:+.3f}"
         for one in reason.top(_WORDS)
-        if abs(one.contribution) >= _LEAST_SHOWN
+        if abs(one.contribution) >= _MIN_SHOWN
     ]
     return ", ".join(shown) or "no single word"

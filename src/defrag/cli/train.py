@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import errno
-import os
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
@@ -15,7 +13,6 @@ from defrag.agglomeration import Defrag, Hybrid
 from defrag.classifiers import Agglomerated
 from defrag.cli._console import (
     JsonFlag,
-    check_stdout,
     escaped,
     examples,
     print_json,
@@ -44,23 +41,24 @@ from defrag.cli._estimate import estimate
 from defrag.cli._flags import estimator_flags, flag_name, refuse_flags
 from defrag.cli._help import TrainCommand
 from defrag.cli._models import (
+    VECTORIZER_FLAGS,
     Agglomeration,
     Base,
     Impute,
     Rerank,
+    Weights,
     build_composed,
+    build_vectorizer,
     classifiers,
     focuses,
 )
+from defrag.cli._outputs import check_model_path, check_stdout, check_targets
 from defrag.cli._plans import write_plan
-from defrag.cli._targets import check_targets
-from defrag.cli._vectorizers import VECTORIZER_FLAGS, build_vectorizer
-from defrag.cli._weights import Weights
 from defrag.distributed import fit_ray
 from defrag.focusing import Focus
 from defrag.imputation import Fiat
 from defrag.io.corpora import CorpusOptions  # noqa: TC001 - read by corpus_flags
-from defrag.io.files import display_name, without_compression
+from defrag.io.files import display_name
 from defrag.reranking import Refrag
 from defrag.text import TextClassifier, TextVectorizer
 
@@ -75,13 +73,13 @@ COMMAND = TrainCommand
 
 HELP = (
     "Train a classifier and write it to a model file.\n\n"
-    "DATA are texts with label names (JSON lines) or points with label ids (matrices). The "
-    "default is the recommended setting: a label tree on focused rows, those of texts with words "
-    "and pairs of words. A flag that the chosen "
-    "classifier does not have is an error. Below are the flags that matter most; "
-    "'defrag train --classifier NAME --help' shows all flags of a classifier and of reading data, "
-    "and --focus, --agglomerate, --rerank, --impute or --from before --help show theirs. The same "
-    "data and seed give the same bytes for any number of threads."
+    "DATA has texts with label names (JSON lines) or points with label ids (matrices). The "
+    "defaults are the recommended settings: a label tree on focused rows; the features of texts "
+    "are words and pairs of words. A flag that the chosen classifier does not have is an error. "
+    "The most important flags are listed below; 'defrag train --classifier NAME --help' lists all "
+    "flags of a classifier and for reading data, and --focus, --agglomerate, --rerank, --impute "
+    "or --from before --help lists those of the given part. The same data and seed give the same "
+    "bytes for any number of threads."
 ) + examples(
     "defrag train docs.jsonl model.safetensors",
     "defrag train docs.jsonl new.safetensors --shape-of model.safetensors",
@@ -124,8 +122,8 @@ def train(
         bool | None,
         typer.Option(
             "--focus/--no-focus",
-            help="Keep the entries of rows that matter; default: of texts, and with label-tree, "
-            "unless features are grouped.",
+            help="Keep only the entries of a row that matter; default: for texts and for "
+            "label-tree, unless features are grouped.",
         ),
     ] = None,
     rerank: Annotated[
@@ -148,7 +146,8 @@ def train(
         str | None,
         typer.Option(
             metavar="MODEL",
-            help="Keep the label trees of a model of older data, so that fewer predictions change.",
+            help="Reuse the label trees of a model of older data, so that fewer predictions "
+            "change.",
         ),
     ] = None,
     strict: StrictFlag = False,
@@ -165,7 +164,8 @@ def train(
         str | None,
         typer.Option(
             metavar="ADDRESS",
-            help="Train on a Ray cluster, or on processes of this machine if it is 'local'.",
+            help="Train on the Ray cluster at this address; 'local' uses processes on this "
+            "machine.",
         ),
     ] = None,
     as_json: JsonFlag = False,
@@ -173,7 +173,7 @@ def train(
 ) -> None:
     """Train a classifier and write it to a model file."""
     check_stdout(model, as_json=as_json)
-    _check_target(model)
+    check_model_path(model)
     check_targets(
         {"MODEL": model},
         {
@@ -184,6 +184,10 @@ def train(
             "--shape-of": shape_of,
         },
     )
+    if parts is not None:
+        refuse_flags("with --parts", {"--shape-of": shape_of, "--ray": ray})
+    elif ray is not None:
+        refuse_flags("with --ray", {"--shape-of": shape_of})
     corpus = form_of_corpus(data, form, options)
     of_texts = {name: parameters.pop(name) for name in VECTORIZER_FLAGS if name in parameters}
     if corpus is None:
@@ -206,11 +210,8 @@ def train(
         if texts.labels is None:
             raise ValueError(f"{display_name(data)}: has no labels")
         if parts is not None:
-            refuse_flags("with --parts", {"--shape-of": shape_of, "--ray": ray})
             write_plan(text_classifier, texts.texts, texts.labels, parts, model, data)
             return
-        if ray is not None:
-            refuse_flags("with --ray", {"--shape-of": shape_of})
         text_classifier, trained = _train_texts(text_classifier, texts, shape_of, ray)
         _save(text_classifier, model, weights=weights.value)
         _report(model, trained, "texts", as_json=as_json)
@@ -226,9 +227,6 @@ def train(
     X, Y = points.X, points.Y
     if Y is None:
         raise ValueError(f"{display_name(data)}: has no labels: give --labels")
-    if parts is not None or ray is not None:
-        where = "with --parts" if ray is None else "with --ray"
-        refuse_flags(where, {"--shape-of": shape_of})
     if parts is not None:
         given = {"--label-names": label_names, "--vocabulary": vocabulary}
         refuse_flags("with --parts: join takes it", given)
@@ -240,7 +238,6 @@ def train(
     if ray is None:
         estimator.fit(X, Y, shape=shape_of)
     else:
-        refuse_flags("with --ray", {"--parts": parts})
         estimator = fit_ray(estimator, X, Y, address=_address(ray), verbose=True)
     seconds = time.perf_counter() - begin
     _save(estimator, model, weights=weights.value, **names)
@@ -248,7 +245,7 @@ def train(
 
 
 class _Trained(NamedTuple):
-    """Numbers of points, features and labels, and the seconds that training took."""
+    """Numbers of points, features and labels, and the training time in seconds."""
 
     points: int
     features: int
@@ -272,7 +269,7 @@ def _train_texts(
 
 
 def _address(ray: str) -> str | None:
-    """Return the address of a cluster; None for processes of this machine."""
+    """Return the address of a cluster, or None for processes on this machine."""
     return None if ray == "local" else ray
 
 
@@ -283,24 +280,6 @@ def _save(estimator: Classifier | TextClassifier, model: str, **options: Any) ->
 
 def _announce(estimator: Classifier, X: Csr, Y: Csr) -> None:
     print_message(f"training takes {estimate(estimator, X, Y).shown()}")
-
-
-def _check_target(model: str) -> None:
-    """Raise an error before training if the model cannot be written."""
-    if model == "-":
-        return
-    if model != without_compression(model):
-        raise ValueError(f"{model}: a model is mapped, so its file is not compressed")
-    path = Path(os.path.realpath(model))
-    code = 0
-    if path.is_dir():
-        code = errno.EISDIR
-    elif not path.parent.is_dir():
-        code = errno.ENOENT
-    elif not path.exists() and not os.access(path.parent, os.W_OK):
-        code = errno.EACCES
-    if code:
-        raise OSError(code, os.strerror(code), model)
 
 
 def _report(model: str, trained: _Trained, noun: str, *, as_json: bool) -> None:

@@ -26,8 +26,8 @@ __all__ = ["HELP", "train_part"]
 HELP = (
     "Train parts of a plan that 'defrag train --parts N' wrote.\n\n"
     "Each part is written to a file beside the plan, PLAN.part-00000 and so on, which "
-    "'defrag join' reads. A part whose file is complete is skipped, so that a job that was killed "
-    "can be started again. Parts can be trained in any order, by several processes and on "
+    "'defrag join' reads. A part whose file is complete is skipped, so that a killed job can be "
+    "restarted. Parts can be trained in any order, by several processes and on "
     "several machines; DATA must be the data of the plan."
 ) + examples(
     "defrag train train.txt model.plan --parts 64",
@@ -45,10 +45,10 @@ def train_part(
     data: Annotated[str, typer.Argument(metavar="DATA", help="The training data; - is stdin.")],
     part: Annotated[
         list[int] | None,
-        typer.Option(min=0, metavar="I", help="The part, from 0; repeatable. Default: all parts."),
+        typer.Option(min=0, metavar="I", help="Part, from 0; may be repeated. Default: all parts."),
     ] = None,
     force: Annotated[
-        bool, typer.Option("--force", help="Train parts again whose files are complete.")
+        bool, typer.Option("--force", help="Retrain parts whose files are complete.")
     ] = False,
     form: AnyFromFlag = None,
     zero_based: BaseFlag = None,
@@ -64,7 +64,7 @@ def train_part(
     chosen = [one.index for one in todo.parts] if part is None else list(dict.fromkeys(part))
     for index in chosen:
         if index >= n_parts:
-            raise ValueError(f"{display_name(plan)}: has the parts 0 to {n_parts - 1}, got {index}")
+            raise ValueError(f"{display_name(plan)}: --part must be below {n_parts}, got {index}")
     if not force:
         done = [index for index in chosen if _is_done(plan, index, todo.identity)]
         chosen = [index for index in chosen if index not in set(done)]
@@ -98,4 +98,4 @@ def _is_done(plan: str, index: int, identity: int) -> bool:
     try:
         return load_part(path).identity == identity
     except ModelFormatError:
-        return False  # incomplete or of something else: it is written again
+        return False  # incomplete or not a part: written again

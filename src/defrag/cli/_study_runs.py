@@ -1,4 +1,4 @@
-"""All runs of ``defrag reproduce``: data are loaded, studies planned, jobs run in one order."""
+"""Runs of ``defrag reproduce``: loads data, plans studies and runs all jobs in one order."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import typer
 
 from defrag._progress import progress_pulse
 from defrag.cli._console import escaped, print_message
-from defrag.cli._experiments import run_and_tell
+from defrag.cli._experiments import run_with_messages
 from defrag.experiments import Corpus
 from defrag.experiments.planning import plan, schedule
 from defrag.experiments.runner import NOT_RUN, is_stored
@@ -27,16 +27,16 @@ if TYPE_CHECKING:
     from defrag.experiments.store import Record
     from defrag.experiments.study import Study
 
-__all__ = ["Settings", "run_campaign"]
+__all__ = ["Settings", "run_studies"]
 
-# A run is ended after so many times the budget, on the clock, and not before so many seconds,
-# because it also starts and measures.
-_LIMIT, _LEAST = 4, 60.0
+# Time limit of a run as a multiple of its budget, and its minimum in seconds, because a run
+# also starts a process and measures.
+_LIMIT_PER_BUDGET, _MIN_LIMIT = 4, 60.0
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What all runs of the command share.
+    """Settings of all runs.
 
     Attributes
     ----------
@@ -45,13 +45,13 @@ class Settings:
     budget : float or None
         CPU seconds of one run.
     seeds : int or None
-        Number of seeds, if not that of a study.
+        Number of seeds; None: that of the study.
     until : float or None
         Time of ``time.monotonic`` after which no run is started.
     retry : bool
-        Whether failed runs are run again.
+        Whether failed runs are repeated.
     workers : int
-        Number of runs at a time.
+        Number of concurrent runs.
     """
 
     store: Store
@@ -63,13 +63,13 @@ class Settings:
 
     @property
     def limit(self) -> float | None:
-        """Seconds on the clock after which a run is ended."""
-        return None if self.budget is None else max(_LEAST, _LIMIT * self.budget)
+        """Wall-clock seconds after which a run is stopped."""
+        return None if self.budget is None else max(_MIN_LIMIT, _LIMIT_PER_BUDGET * self.budget)
 
 
 @dataclass
 class _Part:
-    """Plans of a study, names of the labels of its data, and what cannot be read."""
+    """Plans of a study, label names of its data sets, and remarks on what was left out."""
 
     study: Study
     plans: list[Plan] = field(default_factory=list)
@@ -77,17 +77,17 @@ class _Part:
     remarks: list[str] = field(default_factory=list)
 
 
-def run_campaign(
+def run_studies(
     studies: Sequence[Study], places: Iterable[str], settings: Settings
 ) -> list[Findings]:
-    """Run studies on data sets, and return what came out.
+    """Run studies on data sets and return the findings of each.
 
     A data set that cannot be read is left out with a warning.
 
     Parameters
     ----------
     studies : sequence of Study
-        What to run.
+        The studies.
     places : iterable of str
         Names of data sets.
     settings : Settings
@@ -99,7 +99,7 @@ def run_campaign(
     planned = [(part.study, one) for part in parts.values() for one in part.plans]
     tasks = schedule(planned)
     _announce(tasks, settings)
-    pairs = run_and_tell(
+    pairs = run_with_messages(
         [task.job for task in tasks],
         [one.corpus for _, one in planned],
         settings.store,
@@ -113,7 +113,7 @@ def run_campaign(
 
 
 def _plan_on(place: str, parts: Iterable[_Part], settings: Settings) -> None:
-    """Load a data set and add plans to all studies that are about it."""
+    """Load a data set and add its plans to all studies that use it."""
     try:
         with progress_pulse(f"loading {place}"):
             loaded = load_dataset(place)
@@ -148,22 +148,22 @@ def _announce(tasks: Sequence[Task], settings: Settings) -> None:
     }
     minutes = sum(to_run.values()) / 60 / settings.workers
     print_message(
-        f"{len(to_run)} runs are missing, about {minutes:.0f} minutes of {settings.workers} at a "
+        f"{len(to_run)} runs to do, about {minutes:.0f} minutes with {settings.workers} at a "
         "time; cheap ones come first"
     )
 
 
 def _findings(part: _Part, records: dict[str, Record]) -> Findings:
-    """Return what came out of a study, in its own order."""
+    """Return the results of a study in its own order."""
     results, remarks = [], list(part.remarks)
     for one in part.plans:
         pairs = [(job, records[job.key]) for job in one.jobs]
         results += collect(pair for pair in pairs if pair[1]["status"] != NOT_RUN)
-        remarks += [*one.remarks, *_late(one, records)]
+        remarks += [*one.remarks, *_describe_late(one, records)]
     return Findings(part.study, results, list(dict.fromkeys(remarks)), part.names)
 
 
-def _late(planned: Plan, records: dict[str, Record]) -> list[str]:
+def _describe_late(planned: Plan, records: dict[str, Record]) -> list[str]:
     """Return sentences about the jobs of a plan that were not started."""
     wanted = Counter(job.method for job in planned.jobs)
     late = Counter(

@@ -22,18 +22,18 @@ if TYPE_CHECKING:
     from defrag.io.corpora import CorpusOptions
     from defrag.typing import Csr
 
-__all__ = ["Halves", "read_halves"]
+__all__ = ["TrainTest", "read_train_test"]
 
 
-class Halves(NamedTuple):
-    """Training points, test points, and the names of their labels, if they have names."""
+class TrainTest(NamedTuple):
+    """Training points, test points, and the names of their labels, if any."""
 
     train: Split
     test: Split
     label_names: list[str] | None
 
 
-def read_halves(
+def read_train_test(
     train: str,
     test: str,
     *,
@@ -43,22 +43,22 @@ def read_halves(
     form: AnyForm | None,
     options: CorpusOptions,
     **reading: Any,
-) -> Halves:
+) -> TrainTest:
     """Read training and test points.
 
-    Texts become rows by the default vectoriser, fitted on the training texts. Labels that only
-    the test texts have are labels that cannot be found, and count as such.
+    Texts are vectorised by the default vectoriser, fitted to the training texts. Labels that only
+    the test texts have cannot be predicted, and count as missed.
 
     Parameters
     ----------
     train, test : str
         The files, both matrices or both texts.
     train_labels, test_labels : str, optional
-        Their label files, if they have none inside.
+        Their label files, if the data files have no labels.
     label_names : str, optional
-        File with the names of the labels, one per line, if the data have numbers.
+        File with the names of the labels, one per line, if the data have label ids.
     form : AnyForm, optional
-        Their format.
+        Format of both files.
     options : CorpusOptions
         How tables of texts are read.
     **reading : Any
@@ -75,7 +75,7 @@ def read_halves(
         names = None
         if label_names is not None:
             names = read_names(label_names, first.Y.shape[1], "name", "label")
-        return Halves(first, second, names)
+        return TrainTest(first, second, names)
     halves = [
         read_corpus(path, found, text_options(options, found, labels, label_names))
         for path, found, labels in zip(
@@ -92,7 +92,7 @@ def read_halves(
     with progress_pulse("vectorising the test texts"):
         X_test = vectorizer.transform(halves[1].texts)
     columns = {name: place for place, name in enumerate(sorted(set(chain(*named[0], *named[1]))))}
-    return Halves(
+    return TrainTest(
         Split(X, _indicators(named[0], columns)),
         Split(X_test, _indicators(named[1], columns)),
         list(columns),

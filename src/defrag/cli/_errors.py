@@ -1,6 +1,6 @@
-"""Exit of the command: one line on stderr and an exit code.
+"""Errors of the command: one line on stderr and an exit code.
 
-0 for success, 2 for bad input or usage, 130 for Ctrl-C, 1 for all other errors.
+Exit codes: 0 for success, 2 for bad input or usage, 130 for Ctrl-C, 1 for all other errors.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from typer.core import TyperGroup
 from defrag.cli._console import escaped
 from defrag.exceptions import DataWarning, DefragError, FormatWarning
 
-__all__ = ["CommandError", "LeavingGroup"]
+__all__ = ["CommandError", "ErrorGroup"]
 
 BAD_INPUT, UNEXPECTED, INTERRUPTED = 2, 1, 130
 
-# Typer bundles click or uses the installed one, depending on its version; the base class of
-# its errors is public only through this subclass.
+# Depending on its version, typer bundles click or uses the installed one; the base class of
+# click's errors is reachable in both only through this subclass.
 CommandError: type[Exception] = typer.BadParameter.mro()[2]
 
 _USER_ERRORS = (
@@ -35,17 +35,17 @@ _USER_ERRORS = (
 )
 
 
-class _Left(NamedTuple):
+class _Outcome(NamedTuple):
     """Error message, if any, and exit code of a verb."""
 
     message: str
     code: int
 
 
-_INTERRUPT = _Left("interrupted", INTERRUPTED)
+_INTERRUPT = _Outcome("interrupted", INTERRUPTED)
 
 
-class LeavingGroup(TyperGroup):
+class ErrorGroup(TyperGroup):
     """A group of verbs that turns exceptions into one line on stderr and an exit code."""
 
     def main(self, *args: Any, **options: Any) -> Any:
@@ -56,14 +56,14 @@ class LeavingGroup(TyperGroup):
             warnings.simplefilter("always", DataWarning)
             warnings.showwarning = _show_warning
             try:
-                left = super().main(*args, **options)
+                outcome = super().main(*args, **options)
             except CommandError as error:
-                left = _Left(_usage_message(error), BAD_INPUT)
-            except typer.Abort:  # Ctrl-C before or after the verb, to older versions of typer
-                left = _INTERRUPT
-        if left == INTERRUPTED:  # the same, to newer ones
-            left = _INTERRUPT
-        message, code = left if isinstance(left, _Left) else _Left("", left or 0)
+                outcome = _Outcome(_usage_message(error), BAD_INPUT)
+            except typer.Abort:  # Ctrl-C before or after the verb, in older versions of typer
+                outcome = _INTERRUPT
+        if outcome == INTERRUPTED:  # the same, in newer versions
+            outcome = _INTERRUPT
+        message, code = outcome if isinstance(outcome, _Outcome) else _Outcome("", outcome or 0)
         if message:
             typer.echo(f"defrag: error: {escaped(message)}", err=True)
         sys.exit(code)
@@ -76,21 +76,21 @@ class LeavingGroup(TyperGroup):
         except (CommandError, typer.Exit):
             raise
         except BrokenPipeError:
-            # The reader has closed the pipe: nothing may be flushed to it at exit.
+            # The reader has closed the pipe: Python must not flush to it at exit.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            left = _Left("", UNEXPECTED)
+            outcome = _Outcome("", UNEXPECTED)
         except KeyboardInterrupt:
-            left = _INTERRUPT
+            outcome = _INTERRUPT
         except Exception as error:  # noqa: BLE001 - the outermost handler
             if ctx.params.get("debug"):
                 traceback.print_exc()
-            left = _describe(error)
+            outcome = _describe(error)
         else:
-            left = _Left("", 0)
-        return left
+            outcome = _Outcome("", 0)
+        return outcome
 
 
-def _describe(error: Exception) -> _Left:
+def _describe(error: Exception) -> _Outcome:
     code = BAD_INPUT if isinstance(error, _USER_ERRORS) else UNEXPECTED
     if isinstance(error, OSError) and error.strerror:
         name = error.filename
@@ -101,7 +101,7 @@ def _describe(error: Exception) -> _Left:
         text = f"unexpected {type(error).__name__}: {error} (--debug shows where)"
     else:
         text = str(error)
-    return _Left(text, code)
+    return _Outcome(text, code)
 
 
 def _usage_message(error: Exception) -> str:
