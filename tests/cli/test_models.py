@@ -142,7 +142,10 @@ REFUSED = {
         "top.txt: no point has more than 3 predictions: --k must be at most that, got 4",
     ),
     "bad depths": ("evaluate train.txt predictions.txt --k 1,x", "--k must be positive numbers"),
-    "depth of nothing": ("evaluate train.txt predictions.txt --k 0", "--k must be positive numbers"),
+    "depth of nothing": (
+        "evaluate train.txt predictions.txt --k 0",
+        "--k must be positive numbers",
+    ),
     "bad constant": (
         "evaluate train.txt predictions.txt --train train.txt --A=-1",
         "A must be a finite number >= 0",

@@ -113,9 +113,9 @@ def test_folders(tmp_path):
         ("a.csv", "text,labels\na,b\n", {"labels_column": "x"}, r"a\.csv:1: no column 'x' in the"),
         ("a.csv", "text,text\na,b\n", {}, r"a\.csv:1: the header has 'text' more than once"),
         ("a.csv", "text,labels\na,b;c\n", {}, r"a\.csv:2: labels 'b;c' may be several: give --l"),
-        ("a.csv", 'text,labels\n"a,b\n', {}, r"a\.csv:2: a quoted field does not end"),
-        ("a.csv", 'text,labels\na"b",c\n', {}, r"a\.csv:2: a quote inside a field that is not"),
-        ("a.csv", 'text,labels\n"a"b,c\n', {}, r"a\.csv:2: a quote inside a field that is not"),
+        ("a.csv", 'text,labels\n"a,b\n', {}, r"a\.csv:2: a quoted field is not closed"),
+        ("a.csv", 'text,labels\na"b",c\n', {}, r"a\.csv:2: a quote inside an unquoted field"),
+        ("a.csv", 'text,labels\n"a"b,c\n', {}, r"a\.csv:2: a quote inside an unquoted field"),
         ("a.csv", "text,subject_uris\na,<>\n", {}, r"a\.csv:2: an empty URI in <>"),
         ("a.csv", "", {}, r"a\.csv: has no texts"),
         ("a.csv", "text,labels\n", {}, r"a\.csv: has no texts"),
@@ -154,7 +154,7 @@ def test_documents_are_read_as_they_are_asked_for(tmp_path):
             (10, "x"),
             (11, "x"),
         ]
-        with pytest.raises(FormatError, match="a quoted field does not end"):
+        with pytest.raises(FormatError, match="a quoted field is not closed"):
             next(corpus.documents)
 
 

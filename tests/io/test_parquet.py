@@ -53,7 +53,7 @@ def test_more_rows_than_are_read_at_once(tmp_path):
         ({"body": ["a"]}, {}, r"no column 'text' among body: give --text-column"),
         ({"text": ["a"]}, {"labels_column": "b"}, r"no column 'b' among text"),
         ({"text": ["a", "b"], "labels": [["x"], [""]]}, {}, r":2: 'labels' must be a list of"),
-        ({"text": ["a"], "labels": [[3]]}, {}, r":1: 'labels' must be a list of names"),
+        ({"text": ["a"], "labels": [[3]]}, {}, r":1: 'labels' must be a list of non-empty names"),
         ({"text": [7]}, {}, r":1: 'text' must be a string, got 7"),
     ],
 )
@@ -70,7 +70,7 @@ def test_damaged_files_are_refused_in_one_line(tmp_path):
     refusals = []
     for cut in (0, 3, len(whole) // 2, len(whole) - 1):
         path.write_bytes(whole[:cut])
-        with pytest.raises(FormatError, match="is damaged or no Parquet"):
+        with pytest.raises(FormatError, match="is damaged or not Parquet"):
             read_texts(path)
     for _ in range(60):
         damaged = bytearray(whole)

@@ -43,9 +43,9 @@ def test_texts_alone_and_compressed(tmp_path):
         ('{"text": 3, "labels": []}', "a.jsonl:2: 'text' must be a string, got 3"),
         (
             '{"text": "x", "labels": [1]}',
-            r"a.jsonl:2: 'labels' must be a list of names .*, got \[1\]",
+            r"a.jsonl:2: 'labels' must be a list of non-empty names, got \[1\]",
         ),
-        ('{"text": "x", "labels": [""]}', "a.jsonl:2: 'labels' must be a list of names"),
+        ('{"text": "x", "labels": [""]}', "a.jsonl:2: 'labels' must be a list of non-empty names"),
         ('{"text": "x", "labels": {"a": 1}}', "a.jsonl:2: 'labels' must be"),
         ('{"text": "x"}', "a.jsonl:2: a text without labels, but others have them"),
         (b'{"text": "\xff"}', "a.jsonl:2: invalid UTF-8 at byte 10 of the line"),

@@ -49,8 +49,8 @@ __all__ = ["HELP", "evaluate"]
 HELP = (
     "Evaluate predictions against true labels; all metrics are percentages.\n\n"
     "P: precision, nDCG: normalised discounted cumulative gain, R: recall, coverage: fraction of "
-    "labels that are found for some point. PSP and PSnDCG weight rare labels more and require --train, "
-    "as does the second table, the mean precision of labels from frequent to rare. Points "
+    "labels that are found for some point. PSP and PSnDCG weight rare labels more and require "
+    "--train, as does the second table, the mean precision of labels from frequent to rare. Points "
     "without true labels count as zero. Predictions have ids, names or JSON lines, as 'defrag "
     "predict' writes them; names are compared with those of texts, or with --label-names."
 ) + examples(

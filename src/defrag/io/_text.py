@@ -83,7 +83,7 @@ def parse_text(
 def check_declared(
     file_warnings: FileWarnings, declared: int, n_rows: int, *, allow_truncated: bool
 ) -> None:
-    """Warn if the header declares another number of points; raise if it declares more."""
+    """Compare the declared number of points: warn if there are more, raise if there are fewer."""
     if declared == n_rows:
         return
     message = f"the header declares {declared} points, the file has {n_rows}"

@@ -1,4 +1,4 @@
-"""Zstandard: of the standard library since Python 3.14, of an extra before."""
+"""Zstandard: from the standard library since Python 3.14, from an extra before."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["load_zstd"]
 
 
 def load_zstd() -> Any:
-    """Return the module of Zstandard, or None if there is none."""
+    """Return the Zstandard module, or None if it is not installed."""
     try:
         from compression import zstd  # type: ignore[import-not-found,unused-ignore] # noqa: PLC0415
     except ImportError:

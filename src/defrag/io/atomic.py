@@ -31,10 +31,10 @@ def atomic_writer(path: PathLike) -> Iterator[IO[bytes]]:
     r"""Write a file atomically: it appears complete or not at all.
 
     The bytes are written to a temporary file in the folder of the target, synced to disk,
-    and renamed. A file that is replaced passes on its mode and, where the system permits,
-    its owner. Temporary files left by a killed process are removed by the next process
-    that writes the same target; the lock that a writer holds on its temporary file keeps
-    others from removing it, whatever machine, container or process number they have.
+    and renamed. The new file gets the mode and, where the system permits, the owner of the file
+    that it replaces. Temporary files left by a killed process are removed by the next process
+    that writes the same target; a writer's lock on its temporary file keeps others from
+    removing it, on any machine and in any container.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def atomic_writer(path: PathLike) -> Iterator[IO[bytes]]:
     _remove_leftovers(target.parent, stem)
     temporary = target
     try:
-        # The name is chosen before the file is created, so that an interrupt finds it.
+        # The name is chosen before the file is created, so that an interrupt can remove the file.
         while (made := _create(temporary := _new_name(target.parent, stem))) is None:
             pass
         with made:
@@ -88,13 +88,13 @@ def atomic_writer(path: PathLike) -> Iterator[IO[bytes]]:
                 yield packed
             made.flush()
             os.fsync(made.fileno())
-            # Before the lock is released: no other process may take the file for a leftover.
+            # Renamed under the lock, so that no other process removes the file as a leftover.
             temporary.replace(target)
     except BaseException as error:
         if temporary != target:
             temporary.unlink(missing_ok=True)
         if isinstance(error, OSError) and error.errno and error.filename in {None, str(temporary)}:
-            # Name the target, not the temporary file.
+            # The error names the target, not the temporary file.
             raise type(error)(error.errno, error.strerror, text) from error
         raise
     _sync_folder(target.parent)
@@ -116,12 +116,12 @@ def _create(temporary: Path) -> IO[bytes] | None:
 
 
 def _lock(descriptor: int, *, wait: bool) -> bool:
-    """Lock a file and return whether that was possible; ``wait`` where there are no locks."""
+    """Lock a file and return whether it succeeded; ``wait`` if the file system has no locks."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
     except BlockingIOError:
         return False
-    except OSError:  # the file system has no locks: leave the files of others alone
+    except OSError:  # the file system has no locks: other processes' files are kept
         return wait
     return True
 
@@ -132,7 +132,7 @@ def _keep_mode(descriptor: int, target: Path) -> None:
         old = target.stat()
     except FileNotFoundError:
         return
-    with suppress(OSError):  # only the superuser may give files away
+    with suppress(OSError):  # only the superuser may change the owner
         os.fchown(descriptor, old.st_uid, old.st_gid)
     os.fchmod(descriptor, old.st_mode & 0o777)
 
@@ -166,7 +166,7 @@ def _remove_leftovers(folder: Path, stem: str) -> None:
     pattern = re.compile(rf"{re.escape(stem)}[0-9a-f]{{16}}\.tmp")
     for leftover in folder.iterdir():
         if pattern.fullmatch(leftover.name) and leftover.is_file() and not leftover.is_symlink():
-            # A leftover that cannot be opened or removed does no harm to this target.
+            # A leftover that cannot be opened or removed does not affect this target.
             with suppress(OSError), leftover.open("rb") as file:
                 if _lock(file.fileno(), wait=False):
                     leftover.unlink()

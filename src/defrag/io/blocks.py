@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["ROWS_AT_A_TIME", "RowBlocks", "cut_rows"]
 
 ROWS_AT_A_TIME = 20_000
-"""Rows per block of a matrix that is in memory already."""
+"""Rows per block of a matrix in memory."""
 
 
 class RowBlocks:
@@ -98,7 +98,7 @@ class RowBlocks:
             file_warnings.add(message, line)
 
     def _take(self) -> ParsedText:
-        """Return the rows of the next lines, or, after the last ones, those left."""
+        """Return the rows of the next lines; after the last line, the remaining rows."""
         text = next(self._lines, None)
         try:
             if text is None:

@@ -34,7 +34,7 @@ PathLike: TypeAlias = str | os.PathLike[str]
 """A path, or ``-`` for standard input or output."""
 
 BLOCK_BYTES = 4 << 20
-"""Bytes per read: enough to make the cost of a call negligible, in bounded memory."""
+"""Bytes per read: large enough that the overhead of a call is negligible."""
 
 FIFO_PATIENCE_SECONDS = 0.5
 """How long to wait for a writer to open a FIFO."""
@@ -44,7 +44,7 @@ INTERRUPT_SECONDS = 0.1
 
 _GZIP_MAGIC = b"\x1f\x8b"
 _XZ_MAGIC = b"\xfd7zXZ\x00"
-_BZIP2_MAGIC = (b"1A", b"\x17r")  # after BZh and a digit: of a block, or of an empty file
+_BZIP2_MAGIC = (b"1A", b"\x17r")  # after BZh and a digit: a block, or the end of an empty file
 _ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 _SUFFIXES = (".gz", ".xz", ".bz2", ".zst")
 _DAMAGED = (gzip.BadGzipFile, lzma.LZMAError, zlib.error)
@@ -82,7 +82,7 @@ class InputStream:
     packed : compressed file, optional
         The file that ``raw`` decompresses.
     damaged : tuple of exception classes, optional
-        What ``raw`` raises for damaged data.
+        Exceptions of ``raw`` for damaged data.
 
     Examples
     --------
@@ -168,7 +168,7 @@ class InputStream:
         except OSError as error:
             if error.errno is not None:
                 raise
-            # What bzip2 raises.
+            # Raised by bzip2.
             raise FormatError(self.name, "the compressed data are damaged") from error
         if self._packed is not None:
             self._n_unpacked += len(block)
@@ -308,7 +308,7 @@ def _wait_for_writer(descriptor: int, name: str) -> bytes:
         return b""
     try:
         head = os.read(descriptor, 1)
-    except BlockingIOError:  # there is a writer that has not written yet
+    except BlockingIOError:  # a writer exists but has not written yet
         return b""
     if not head:
         raise FormatError(name, "is a FIFO without a writer")

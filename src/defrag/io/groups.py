@@ -172,7 +172,7 @@ def _numbers(name: str, text: bytes, first_line: int) -> tuple[Offsets, Offsets]
             message = f"expected whole numbers >= 0, got {_quote(shown)}"
             raise FormatError(name, message, number)
         digits = np.frombuffer(block, dtype=np.uint8).astype(np.int64) - ord("0")
-        is_digit = digits >= 0  # what separates numbers is below the digits
+        is_digit = digits >= 0  # separators have codes below the digits
         edges = np.diff(is_digit, prepend=False, append=False).nonzero()[0]
         begins, lengths = edges[::2], edges[1::2] - edges[::2]
         if lengths.max(initial=0) > _MOST_DIGITS:
@@ -192,7 +192,7 @@ def _numbers(name: str, text: bytes, first_line: int) -> tuple[Offsets, Offsets]
 
 
 def _blocks(text: bytes) -> Iterator[bytes]:
-    """Yield runs of whole lines, without their last line feed, some megabytes long."""
+    """Yield blocks of whole lines, a few megabytes long, without their last line feed."""
     start = 0
     while start <= len(text):
         end = text.find(b"\n", start + _BLOCK_BYTES)
@@ -202,7 +202,7 @@ def _blocks(text: bytes) -> Iterator[bytes]:
 
 
 def _line_at(block: bytes, place: int, first_line: int) -> tuple[int, int, bytes]:
-    """Return where the line with a byte begins, its number, and the line."""
+    """Return the offset, the number and the content of the line that contains a byte."""
     begin = block.rfind(b"\n", 0, place) + 1
     line = block[begin:].split(b"\n", 1)[0]
     return begin, first_line + block.count(b"\n", 0, place), line

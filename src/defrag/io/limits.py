@@ -9,7 +9,7 @@ from defrag.exceptions import FormatError
 __all__ = ["ReadLimits"]
 
 _FREE_BYTES = 64 << 20
-"""Small enough for any machine: the ratio is not looked at below this size."""
+"""Size up to which the ratio is not checked: small enough for any machine."""
 
 _COLUMNS_PER_ENTRY = 1024
 
@@ -56,10 +56,10 @@ class ReadLimits:
         )
 
     def check_columns(self, name: str, noun: str, n_columns: int, n_entries: int) -> None:
-        """Raise FormatError if so few entries may not declare so many columns."""
+        """Raise FormatError if there are too many columns for the number of entries."""
         if n_columns > max(self.max_columns, _COLUMNS_PER_ENTRY * n_entries):
             raise FormatError(
                 name,
                 f"{n_columns} {noun}s, but only {n_entries} entries: pass n_{noun}s or other "
-                "limits to the reader if this is meant",
+                "limits to the reader if this is intended",
             )

@@ -1,7 +1,7 @@
-r"""Predictions with names: ``name:score`` with tabs between them, or JSON lines.
+r"""Predictions with names: pairs ``name:score`` separated by tabs, or JSON lines.
 
-``{"labels": ["libc6"], "scores": [0.9]}`` is a JSON line, whose labels may also be ids. The
-third form of predictions, with ids and a header, is in ``predictions``.
+A JSON line is ``{"labels": ["libc6"], "scores": [0.9]}``; its labels may also be ids. The
+format with ids and a header is in ``predictions``.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class NamedPredictions:
 def prediction_form(stream: InputStream) -> PredictionForm:
     """Return the format of predictions by their first line; the stream is not advanced.
 
-    The header of the form with ids is two numbers, which no line of names is: a name is
+    The header of the format with ids is two numbers, which cannot be a line of names: a name is
     followed by a colon and a score.
     """
     first = stream.peek_line(0, _LONGEST_HEADER_BYTES).strip()

@@ -43,7 +43,7 @@ _DAMAGES = (
     zipfile.BadZipFile, zlib.error, struct.error, EOFError, MemoryError, NotImplementedError,
     OSError, OverflowError, RuntimeError,
 )  # fmt: skip
-"""What a damaged archive in memory can make of ``zipfile``."""
+"""Exceptions that ``zipfile`` raises for a damaged archive in memory."""
 
 
 def read_npz(path: PathLike, *, limits: ReadLimits | None = None) -> tuple[Csr, Csr | None]:
@@ -170,8 +170,8 @@ def _check_members(
 ) -> dict[str, zipfile.ZipInfo]:
     """Check names and sizes of the members of an archive of ``size`` bytes.
 
-    The names are a closed set, each at most once, so that no part of the archive is read more
-    often than there are names, however often the directory lists it.
+    The names are a closed set and each occurs at most once, so that a directory that lists a
+    part of the archive many times cannot make it be read many times.
     """
     result = {member.filename.removesuffix(".npy"): member for member in members}
     if not set(result) <= _NAMES or len(result) != len(members):
@@ -195,10 +195,10 @@ def _read_array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> NDArray[An
         if source.read(8) != b"\x93NUMPY\x01\x00":
             raise ValueError(f"{member.filename} is not version 1.0 of the array format")
         header = source.read(int.from_bytes(source.read(2), "little"))
-        # Not numpy's own reader of headers, which evaluates Python literals.
+        # numpy's own reader of headers evaluates Python literals.
         found = _HEADER.fullmatch(header)
         if found is None:
-            raise ValueError(f"{member.filename} has a header of no array of numbers")
+            raise ValueError(f"{member.filename} has a header that is not of a numeric array")
         dtype = np.dtype(found[1].decode("ascii"))
         shape = [int(size) for size in re.findall(rb"[0-9]+", found[2])]
         if dtype.kind not in "iufSU" or len(shape) > 1:

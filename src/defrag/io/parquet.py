@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["SUFFIX", "is_parquet", "load_pyarrow", "read_batches", "table_bytes"]
 
 SUFFIX = ".parquet"
-"""How names of Parquet files end."""
+"""Suffixes of Parquet files."""
 
 _ROWS_AT_A_TIME = 10_000
 
@@ -41,7 +41,7 @@ def load_pyarrow() -> Any:
 
 
 def is_parquet(path: Path) -> bool:
-    """Return whether a path is a Parquet file, or a folder with some, by their names."""
+    """Return whether a path is a Parquet file or a folder that contains one, by name."""
     if path.is_dir():
         return any(_files(path))
     return path.name.endswith(SUFFIX)
@@ -57,12 +57,12 @@ def read_batches(
     path : Path
         The file, or a folder whose Parquet files are read in the order of their names.
     choose : callable
-        Returns the columns to read, given the name of a file and those that it has.
+        Returns the columns to read, given the name of a file and its columns.
 
     Raises
     ------
     FormatError
-        If a file is no Parquet or is damaged.
+        If a file is damaged or not in the Parquet format.
     """
     pyarrow = load_pyarrow()
     for file in _files(path) if path.is_dir() else [path]:
@@ -76,7 +76,7 @@ def read_batches(
                     done += batch.num_rows
             except (pyarrow.ArrowException, OSError) as error:
                 reason = str(error).split("\n", 1)[0]
-                raise FormatError(str(file), f"is damaged or no Parquet: {reason}") from None
+                raise FormatError(str(file), f"is damaged or not Parquet: {reason}") from None
 
 
 def table_bytes(labels: NDArray[Any], scores: Floats, first: int) -> bytes:
@@ -89,7 +89,7 @@ def table_bytes(labels: NDArray[Any], scores: Floats, first: int) -> bytes:
     scores : ndarray of float32, shape (n, k)
         Their scores.
     first : int
-        Number of the first point, which counts from 0.
+        Number of the first point, counted from 0.
     """
     pyarrow = load_pyarrow()
     by_id = labels.dtype.kind == "i"

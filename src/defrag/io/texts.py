@@ -18,7 +18,7 @@ __all__ = ["LabelledTexts", "collect_texts", "read_texts"]
 
 
 class LabelledTexts(NamedTuple):
-    """Texts, and the names of their labels where the file has any."""
+    """Texts, and the names of their labels if the file has any."""
 
     texts: list[str]
     labels: list[list[str]] | None
@@ -40,8 +40,8 @@ def read_texts(
     Parameters
     ----------
     path : path
-        The file, encoded as UTF-8; may be compressed, ``-`` is standard input. Or a folder of
-        Annif: ``x.txt`` with ``x.tsv`` or ``x.key`` for each text.
+        The file, encoded as UTF-8; may be compressed, ``-`` is standard input. Or a folder in
+        Annif's format: ``x.txt`` with ``x.tsv`` or ``x.key`` for each text.
     form : str, optional
         The format; default: by the suffix of the name.
 
@@ -52,20 +52,21 @@ def read_texts(
         - ``fasttext`` (``.ft``): ``__label__a __label__b text``;
         - ``pecos``: ``0,3<TAB>text``;
         - ``libmultilabel``: ``id<TAB>label label<TAB>text``;
-        - ``lines``: texts alone, one per line;
+        - ``lines``: texts only, one per line;
         - ``parquet`` (``.parquet``, or a folder of such files): the columns ``text`` and
           ``labels``, lists of strings; needs pyarrow.
 
         A ``.tsv`` file without a header is read as ``annif``, ``pecos`` or ``libmultilabel`` if
-        its lines have the form of one of them alone.
+        its lines match exactly one of them.
     labels_path : path, optional
-        The labels of ``lines``: names with spaces between them, a line per text.
+        The labels of ``lines``: names separated by spaces, one line per text.
     text_column, labels_column : str, optional
         The columns of a table; default: ``text`` (or ``title`` and ``content``), and ``labels``
         (or ``subject_uris``) if there is one.
     label_separator : str, optional
-        What separates the labels in a column of a table: some characters, ``"space"``, or
-        ``"none"`` if each is one label. Without it, a field that may be several is an error.
+        Separator of the labels in a column of a table: some characters, ``"space"``, or
+        ``"none"`` if each field is one label. Without it, a field that may contain several
+        labels is an error.
     label_names : sequence of str, optional
         The names of labels that are numbers (``pecos``, ``target_ind`` of JSON lines); default:
         the numbers.

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 __all__ = ["WordVectors", "read_word_vectors"]
 
 _FREE_BYTES = 1 << 30
-_MOST_SPREAD = 1024
-"""Words per word that is found; beyond it, and beyond ``_FREE_BYTES``, the file is refused."""
+_MAX_WORDS_PER_FOUND = 1024
+"""Maximum number of words per word found, for vectors of more than ``_FREE_BYTES``."""
 
 
 class WordVectors(NamedTuple):
@@ -114,9 +114,9 @@ def read_word_vectors(
 
 
 def _check_size(name: str, n_words: int, size: int, n_found: int) -> None:
-    """Raise FormatError if a few long vectors ask for much memory for words without one."""
+    """Raise FormatError if few words were found and the array for all words would be large."""
     n_bytes = 4 * size * n_words
-    if n_bytes > max(_FREE_BYTES, _MOST_SPREAD * 4 * size * n_found):
+    if n_bytes > max(_FREE_BYTES, _MAX_WORDS_PER_FOUND * 4 * size * n_found):
         raise FormatError(
             name,
             f"has {n_found} of {n_words} words, and {size} numbers for each: too few words for "
@@ -132,7 +132,7 @@ def _numbered_lines(stream: InputStream) -> Iterator[tuple[int, bytes]]:
             line = text.removesuffix(b"\r").rstrip(b" ")
             if line:
                 yield number, line
-        # A run that ends with a line feed has an empty piece after it.
+        # split() leaves an empty piece after the last line feed.
         number -= run.endswith(b"\n")
 
 

@@ -1,4 +1,4 @@
-"""What the readers of all formats of corpora share: documents, options, numbered lines."""
+"""Documents, options and numbered lines, shared by the readers of all formats of corpora."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ class Document(NamedTuple):
     Attributes
     ----------
     line : int or None
-        The line it begins at, counted from 1; None if it has a file of its own.
+        Its first line, counted from 1; None if the text is a file of its own.
     text : str
         The text.
     labels : list of str or None
-        The names of its labels; None if it has none to tell, not even an empty list.
+        The names of its labels; None if the corpus does not list labels for it.
     file : str or None
         Its own file, if the corpus is a folder.
     """
@@ -41,17 +41,17 @@ class Document(NamedTuple):
 
 @dataclass(frozen=True)
 class CorpusOptions:
-    """What a reader cannot know from the file; each format has a use for some of it.
+    """Options of readers that a file does not contain; each format uses some of them.
 
     Parameters
     ----------
     text_column, labels_column : str, optional
         Names of the columns of a table.
     label_separator : str, optional
-        What separates the labels in a column; ``"space"`` for any white space, ``"none"`` if
-        each is one label.
+        Separator of the labels in a column; ``"space"`` for any white space, ``"none"`` if
+        each field is one label.
     labels_path : path, optional
-        The file with the labels of a file that has texts alone.
+        The file with the labels, if ``path`` has texts only.
     label_names : sequence of str, optional
         The names of labels that are numbers.
     """
@@ -63,7 +63,7 @@ class CorpusOptions:
     label_names: Sequence[str] | None = None
 
     def name_of(self, file: str, line: int, label: str) -> str:
-        """Return the name of a label that is a number; without names, the number itself."""
+        """Return the name of a label given by number, or the number if there are no names."""
         if self.label_names is None:
             return label
         if len(label) > 10 or int(label) >= len(self.label_names):
@@ -73,10 +73,10 @@ class CorpusOptions:
 
 
 def numbered_lines(stream: InputStream) -> Iterator[tuple[int, str]]:
-    """Yield the lines of a file as strings, with their numbers, which count from 1.
+    """Yield the lines of a file as strings, with their numbers, counted from 1.
 
-    Lines end with a line feed, and a carriage return before it is dropped; other characters
-    that separate lines somewhere are part of a text.
+    Lines end with a line feed; a carriage return before it is dropped. Other Unicode line
+    separators are part of the text.
 
     Raises
     ------
@@ -98,5 +98,5 @@ def numbered_lines(stream: InputStream) -> Iterator[tuple[int, str]]:
 
 
 def shown(value: str) -> str:
-    """Return a value as error messages show it, cut after some characters."""
+    """Return a value for an error message, truncated if it is long."""
     return value if len(value) <= _SHOWN else value[: _SHOWN - 3] + "..."

@@ -1,7 +1,7 @@
 """Annif's folders: a file ``x.txt`` per text, its labels in ``x.tsv`` or ``x.key``.
 
-A ``tsv`` file has ``<uri><TAB>name`` per line, a ``key`` file a name per line; the first counts
-where there are both.
+A ``tsv`` file has ``<uri><TAB>name`` on each line, a ``key`` file a name; if there are both,
+the ``tsv`` file is read.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def is_folder(path: Path) -> bool:
 
 
 def read_folder(folder: Path, limits: ReadLimits | None) -> Iterator[Document]:
-    """Yield the documents of a folder, by the names of their files."""
+    """Yield the documents of a folder, in the order of their file names."""
     files = {path.name: path for path in folder.iterdir()}
     for name in sorted(files):
         if name.endswith(".txt"):

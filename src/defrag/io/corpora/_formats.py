@@ -1,4 +1,4 @@
-"""The table of formats of corpora, and which of them a file has."""
+"""The formats of corpora, and detection of the format of a file."""
 
 from __future__ import annotations
 
@@ -61,9 +61,9 @@ _BY_SUFFIX: dict[str, CorpusForm] = {
     ".ft": "fasttext",
 }
 
-# What is looked at of a tab-separated file without a header.
-_BEGINNING_BYTES = 1 << 18
-_BEGINNING_LINES = 100
+# Bytes and lines inspected of a tab-separated file without a header.
+_INSPECTED_BYTES = 1 << 18
+_INSPECTED_LINES = 100
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class Corpus:
     form : CorpusForm
         Its format.
     documents : iterator of Document
-        Its documents, read as they are asked for.
+        Its documents, read lazily.
     """
 
     name: str
@@ -86,12 +86,11 @@ class Corpus:
 
 
 def corpus_form(path: PathLike) -> CorpusForm | None:
-    """Return the format of a corpus by its name; None if the name does not say it.
+    """Return the format of a corpus by its name; None if the name does not show it.
 
-    A folder is one of Annif if a text in it has a file of labels, and one of Parquet if it has
-    such files. The name of a tab-separated
-    file leaves open which of the formats with tabs it has: that is read from its content, if it
-    fits one of them alone.
+    A folder is in Annif's format if a text in it has a file of labels, and in Parquet if it has
+    Parquet files. The name of a tab-separated file does not show which of the formats with tabs
+    it has: that follows from its content, if it fits exactly one of them.
     """
     if is_parquet(Path(path)):
         return "parquet"
@@ -108,10 +107,10 @@ def open_corpus(
     options: CorpusOptions | None = None,
     limits: ReadLimits | None = None,
 ) -> Iterator[Corpus]:
-    """Open a corpus to read its documents one after the other.
+    """Open a corpus to read its documents one by one.
 
     A tab-separated file (``tsv``) has a header with a column of texts, or all of its first lines
-    have the form of ``annif``, ``pecos`` or ``libmultilabel``, and of one of them only.
+    match exactly one of ``annif``, ``pecos`` and ``libmultilabel``.
 
     Parameters
     ----------
@@ -121,22 +120,22 @@ def open_corpus(
     form : CorpusForm, optional
         Its format; default: by its name.
     options : CorpusOptions, optional
-        What the reader cannot know from the file.
+        Options that the file does not contain.
     limits : ReadLimits, optional
         Bounds of what reading may cost.
 
     Raises
     ------
     ValueError
-        If there is no such format, or if none is given and the name does not say one.
+        If the format is unknown, or if none is given and the name does not show it.
     FormatError
-        If the format of a tab-separated file cannot be told.
+        If the format of a tab-separated file is ambiguous.
     """
     options = options or CorpusOptions()
     form = form or corpus_form(path)
     if form not in CORPUS_FORMS:
         known = ", ".join(CORPUS_FORMS)
-        got = "its name does not say which" if form is None else f"got {form!r}"
+        got = "its name does not show which" if form is None else f"got {form!r}"
         raise ValueError(f"{display_name(path)}: the format must be one of {known}: {got}")
     if form == "annif" and Path(path).is_dir():
         yield Corpus(display_name(path), form, read_folder(Path(path), limits))
@@ -152,11 +151,11 @@ def open_corpus(
 
 def _form_with_tabs(stream: InputStream, options: CorpusOptions) -> CorpusForm:
     """Return the format of a tab-separated file; the stream is not advanced."""
-    beginning = stream.peek(_BEGINNING_BYTES)
+    beginning = stream.peek(_INSPECTED_BYTES)
     lines = beginning.decode("utf-8-sig", "replace").split("\n")
-    if len(beginning) == _BEGINNING_BYTES or not lines[-1]:
-        lines.pop()  # cut, or empty after the last line feed
-    rows = [line.rstrip("\r").split("\t") for line in lines[:_BEGINNING_LINES] if line.strip()]
+    if len(beginning) == _INSPECTED_BYTES or not lines[-1]:
+        lines.pop()  # incomplete, or empty after the last line feed
+    rows = [line.rstrip("\r").split("\t") for line in lines[:_INSPECTED_LINES] if line.strip()]
     named = options.text_column is not None or options.labels_column is not None
     if named or not rows or {"text", "title", "content"} & set(rows[0]):
         return "tsv"

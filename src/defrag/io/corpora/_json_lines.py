@@ -1,7 +1,7 @@
 r"""JSON lines: ``{"text": "a fast sorting library", "labels": ["libc6", "perl"]}``.
 
-A title and a content may stand for the text. Annif's ``subjects`` (objects with a ``uri``) and
-the ``target_ind`` (numbers) of the Extreme Classification Repository may stand for the labels.
+``title`` and ``content`` may replace the text. Annif's ``subjects`` (objects with a ``uri``) or
+the ``target_ind`` (numbers) of the Extreme Classification Repository may replace the labels.
 """
 
 from __future__ import annotations
@@ -91,11 +91,11 @@ def _numbers(value: Any) -> list[str] | None:
 
 
 _LABELS = (
-    ("labels", "a list of names that are not empty", _names),
+    ("labels", "a list of non-empty names", _names),
     ("subjects", "a list of objects with a 'uri'", _uris),
-    ("target_ind", "a list of numbers from 0 on", _numbers),
+    ("target_ind", "a list of numbers >= 0", _numbers),
 )
-"""The keys of labels: the first that a line has is read."""
+"""Keys of labels; the first that occurs in a line is used."""
 
 
 def _shown(value: Any) -> str:

@@ -1,11 +1,11 @@
-r"""Formats of one text per line: Annif, fastText, PECOS, LibMultiLabel, and texts alone.
+r"""Formats with one text per line: Annif, fastText, PECOS, LibMultiLabel and plain texts.
 
 =============  =============================================================
 annif          ``text<TAB><uri> <uri>``
 fasttext       ``__label__a __label__b text``
 pecos          ``0,3<TAB>text``, or with relevances ``0::0.5,3::1<TAB>text``
 libmultilabel  ``id<TAB>label label<TAB>text``
-lines          ``text``; the labels are in another file, with spaces between
+lines          ``text``; the labels are in another file, separated by spaces
 =============  =============================================================
 """
 
@@ -35,11 +35,11 @@ __all__ = [
 
 _PREFIX = "__label__"
 PECOS_LABEL = re.compile(r"([0-9]+)(?:::([0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]+)?))?")
-"""A label of PECOS: its number, and its relevance."""
+"""A label of PECOS: its number and, optionally, its relevance."""
 
 
-def read_annif(stream: InputStream, options: CorpusOptions) -> Iterator[Document]:  # noqa: ARG001 - it needs none
-    """Yield the documents of a file in Annif's form: a text, a tab, URIs."""
+def read_annif(stream: InputStream, options: CorpusOptions) -> Iterator[Document]:  # noqa: ARG001 - a reader's signature
+    """Yield the documents of a file in Annif's format: a text, a tab, URIs."""
     for number, line in numbered_lines(stream):
         if not line:
             continue
@@ -54,8 +54,8 @@ def read_annif(stream: InputStream, options: CorpusOptions) -> Iterator[Document
         yield Document(number, text, labels)
 
 
-def read_fasttext(stream: InputStream, options: CorpusOptions) -> Iterator[Document]:  # noqa: ARG001 - it needs none
-    """Yield the documents of a file in fastText's form: labels with a prefix, then the text."""
+def read_fasttext(stream: InputStream, options: CorpusOptions) -> Iterator[Document]:  # noqa: ARG001 - a reader's signature
+    """Yield the documents of a file in fastText's format: labels with a prefix, then the text."""
     for number, line in numbered_lines(stream):
         if not line.strip():
             continue
@@ -70,7 +70,7 @@ def read_fasttext(stream: InputStream, options: CorpusOptions) -> Iterator[Docum
 
 
 def read_pecos(stream: InputStream, options: CorpusOptions) -> Iterator[Document]:
-    """Yield the documents of a file in PECOS's form: numbers of labels, a tab, a text."""
+    """Yield the documents of a file in PECOS's format: numbers of labels, a tab, a text."""
     for number, line in numbered_lines(stream):
         if not line:
             continue
@@ -89,8 +89,8 @@ def read_pecos(stream: InputStream, options: CorpusOptions) -> Iterator[Document
         yield Document(number, text, labels)
 
 
-def read_libmultilabel(stream: InputStream, options: CorpusOptions) -> Iterator[Document]:  # noqa: ARG001 - it needs none
-    """Yield the documents of a file in LibMultiLabel's form: an id, labels, a text."""
+def read_libmultilabel(stream: InputStream, options: CorpusOptions) -> Iterator[Document]:  # noqa: ARG001 - a reader's signature
+    """Yield the documents of a file in LibMultiLabel's format: an id, labels, a text."""
     for number, line in numbered_lines(stream):
         if not line:
             continue

@@ -1,6 +1,6 @@
 """Parquet: a column ``text`` (or ``title`` and ``content``), and ``labels``, lists or strings.
 
-A folder of Parquet files is one corpus. A text that is null has no words.
+A folder of Parquet files is one corpus. A null text counts as empty.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def _names(name: str, first: int, batch: Any, column: str) -> list[list[str] | N
             isinstance(given, list) and all(isinstance(one, str) and one for one in given)
         )
         if not good:
-            rule = f"{column!r} must be a list of names that are not empty, got {shown(str(value))}"
+            rule = f"{column!r} must be a list of non-empty names, got {shown(str(value))}"
             raise FormatError(name, rule, number)
         rows.append(given)
     return rows

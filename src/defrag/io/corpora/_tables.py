@@ -1,8 +1,8 @@
 r"""Tables with a header: comma-separated (csv) or tab-separated (tsv).
 
 The columns ``text`` (or ``title`` and ``content``) and ``labels`` are read, or Annif's
-``subject_uris``, or those that the options name. In a csv file a field may be quoted, as in RFC
-4180; in a tsv file a quote is a character like any other.
+``subject_uris``, or those named by the options. In a csv file a field may be quoted, as in RFC
+4180; in a tsv file a quote is an ordinary character.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def _find(name: str, line: int, header: list[str], column: str) -> int:
 
 
 def _splitter(column: str | None, options: CorpusOptions) -> Callable[[str], list[str]]:
-    """Return what splits a field of labels."""
+    """Return the function that splits a field of labels."""
     separator = options.label_separator
     if separator is None:
         return split_uris if column == _URIS else _only_name
@@ -105,7 +105,7 @@ def _splitter(column: str | None, options: CorpusOptions) -> Callable[[str], lis
 
 
 def split_uris(field: str) -> list[str]:
-    """Return URIs with spaces between them, without the angle brackets of Annif.
+    """Split URIs at spaces and remove the angle brackets of Annif.
 
     Raises
     ------
@@ -119,7 +119,7 @@ def split_uris(field: str) -> list[str]:
 
 
 def _only_name(field: str) -> list[str]:
-    """Return the one name of a field; refuse what may be several."""
+    """Return the name in a field; raise ValueError if the field may contain several."""
     for separator in _SEPARATORS:
         if separator in field:
             raise ValueError(
@@ -141,13 +141,12 @@ def csv_records(stream: InputStream) -> Iterator[tuple[int, list[str]]]:
                 continue
             first = number
         pending.append(line)
-        # A record is complete when its quotes are pairs; a field that is not quoted must have
-        # none.
+        # A record is complete when its number of quotes is even: unquoted fields have none.
         if line.count('"') % 2 == (len(pending) > 1):
             yield first, _csv_fields(stream.name, first, "\n".join(pending))
             pending = []
     if pending:
-        raise FormatError(stream.name, "a quoted field does not end", first)
+        raise FormatError(stream.name, "a quoted field is not closed", first)
 
 
 def _csv_fields(name: str, line: int, record: str) -> list[str]:
@@ -160,7 +159,7 @@ def _csv_fields(name: str, line: int, record: str) -> list[str]:
         else:
             match = _PLAIN.match(record, position)
             if match is None or '"' in match.group():
-                rule = f"a quote inside a field that is not quoted: {shown(record[position:])!r}"
+                rule = f"a quote inside an unquoted field: {shown(record[position:])!r}"
                 raise FormatError(name, rule, line)
             fields.append(match.group())
         position = match.end()
