@@ -122,8 +122,8 @@ def put(name, array):
 BROKEN = {
     "no cluster": (put("label_ptr", np.zeros(1, np.int64)), "must have at least one cluster"),
     "labels beyond": (item("labels", -1, 40), r"'labels' must be in \[0, 40\), got 40"),
-    "labels fall": (item("labels", 1, 0), "'labels' must rise"),
-    "pointers fall": (item("label_ptr", 1, 9999), "'label_ptr' must not fall"),
+    "labels fall": (item("labels", 1, 0), "'labels' must increase"),
+    "pointers fall": (item("label_ptr", 1, 9999), "'label_ptr' must not decrease"),
     "router beyond": (item("router/indices", 0, 99), "'router/indices' must be in"),
     "router not a number": (item("router/data", 2, np.nan), "'router/data' must be finite"),
     "router short": (put("router/data", np.ones(3, np.float32)), "'router/data' must have"),

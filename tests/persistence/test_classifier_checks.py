@@ -135,14 +135,20 @@ TREE = {
         item("feature_ptr", 8, 94),
         "feature_ptr' must run from 0 to 93, got 0 to 94",
     ),
-    "features fall": (item("feature_ptr", 3, 20), "feature_ptr' must not fall, got 20 after 24"),
+    "features fall": (
+        item("feature_ptr", 3, 20),
+        "ptr' must not decrease, got 20 after 24",
+    ),
     "feature negative": (item("features", 0, -1), r"features' must be in \[0, .*, got -1 at 0"),
     "feature too large": (
         item("features", 11, 12),
         r"'trees/0/features' must be in \[0, 12\), got 12",
     ),
-    "feature twice": (item("features", 1, 0), "'trees/0/features' must rise inside each row"),
-    "features unsorted": (item("features", 1, 5), "'trees/0/features' must rise inside each row"),
+    "feature twice": (item("features", 1, 0), "'trees/0/features' must increase within each row"),
+    "features unsorted": (
+        item("features", 1, 5),
+        "'trees/0/features' must increase within each row",
+    ),
     "sizes too few": (tree("sizes", np.ones(92, np.uint16)), "sizes' must have 93 items, got 92"),
     "size zero": (item("sizes", 5, 0), r"'trees/0/sizes' must be in \[1, 65537\), got 0 at 5"),
     "size too large": (item("sizes", 5, 4), "sizes' must add up to the number of outputs"),
@@ -159,8 +165,8 @@ TREE = {
         r"outputs' must be in \[0, 3\) of its node, got 3 at 1",
     ),
     "output of a leaf": (item("outputs", -1, 255), r"must be in \[0, 2\) of its node, got 255"),
-    "output twice": (item("outputs", 1, 0), "must rise inside a feature, got 0 after 0 at 1"),
-    "outputs fall": (item("outputs", 2, 2), "must rise inside a feature, got 1 after 2 at 3"),
+    "output twice": (item("outputs", 1, 0), "must increase within a feature, got 0 after 0 at 1"),
+    "outputs fall": (item("outputs", 2, 2), "must increase within a feature, got 1 after 2 at 3"),
     "outputs too few": (tree("outputs", np.zeros(3, np.uint8)), r"number of outputs \(3\), got"),
     "bias too short": (tree("bias", np.zeros(16, np.float32)), "bias' must have 17 items, got 16"),
     "bias NaN": (item("bias", 2, np.nan), "'trees/0/bias' must be finite, got nan at 2"),
@@ -178,7 +184,7 @@ TREE = {
     ),
     "scales unasked": (
         tree("scales", np.ones(8, np.float32)),
-        "scales' belongs to weights of int8",
+        "scales' is allowed only with weights of int8",
     ),
     "weights missing": (tree("weights", None), "'trees/0/weights' of the kind 'tree' is missing"),
 }
@@ -190,7 +196,11 @@ OTHERS = {
         "weights' must be finite, got inf at 3",
     ),
     "float16 NaN": ("float16", item("weights", 3, np.nan), "weights' must be finite, got nan at 3"),
-    "int8 without scales": ("int8", tree("scales", None), "scales' must come with weights of int8"),
+    "int8 without scales": (
+        "int8",
+        tree("scales", None),
+        "scales' is required with weights of int8",
+    ),
     "int8 of -128": (
         "int8",
         item("weights", 4, -128),
@@ -241,7 +251,7 @@ OTHERS = {
     "class twice": (
         "numbers",
         put("classes/numbers", np.array([0, 1, 1.0])),
-        r"must rise, got .*1.0.* after .*1.0.* at 2",
+        r"must increase, got .*1.0.* after .*1.0.* at 2",
     ),
     "ids with classes": (
         "numbers",
@@ -266,12 +276,12 @@ OTHERS = {
     "character half": (
         "characters",
         put("classes/characters", np.uint32([[1], [2], [0xD800]])),
-        "halves .* got 0xd800",
+        "surrogates, got 0xd800",
     ),
     "characters fall": (
         "characters",
         put("classes/characters", np.uint32([[98], [97], [99]])),
-        "must rise, got .*'a'.* after .*'b'",
+        "must increase, got .*'a'.* after .*'b'",
     ),
     "characters as strings": (
         "characters",
@@ -281,7 +291,7 @@ OTHERS = {
     "strings fall": (
         "strings",
         put("classes/strings/bytes", np.frombuffer(b"bac", np.uint8)),
-        "must rise, got 'a' after 'b' at 1",
+        "must increase, got 'a' after 'b' at 1",
     ),
     "base without kind": (
         "agglomerated",
@@ -372,17 +382,20 @@ def flat(name, index, value):
 FLAT = {
     "labels too few": (inside("state", n_labels=9), r"'labels' must be in \[0, 9\), got 9 at 9"),
     "label negative": (flat("labels", 0, -1), r"'labels' must be in \[0, 10\), got -1 at 0"),
-    "label twice": (flat("labels", 3, 2), "'labels' must rise, got 2 after 2 at 3"),
-    "labels fall": (flat("labels", 3, 9), "'labels' must rise, got 4 after 9 at 4"),
+    "label twice": (flat("labels", 3, 2), "'labels' must increase, got 2 after 2 at 3"),
+    "labels fall": (flat("labels", 3, 9), "'labels' must increase, got 4 after 9 at 4"),
     "no labels": (put("labels", np.zeros(0, np.int32)), "'labels' must have at least one label"),
     "labels of int64": (put("labels", np.arange(10)), "1-D of int32, got 1-D of int64"),
     "features too few": (inside("state", n_features=11), "'feature_ptr' must have 12 items, got"),
     "features too many": (inside("state", n_features=13), "'feature_ptr' must have 14 items, got"),
     "features start late": (flat("feature_ptr", 0, 1), "'feature_ptr' must run from 0 to"),
     "features end late": (flat("feature_ptr", 12, 10**9), "'feature_ptr' must run from 0 to"),
-    "features fall": (flat("feature_ptr", 2, 10**9), "'feature_ptr' must not fall, got"),
+    "features fall": (flat("feature_ptr", 2, 10**9), "'feature_ptr' must not decrease, got"),
     "output too large": (flat("outputs", 9, 10), r"'outputs' must be in \[0, 10\), got 10 at 9"),
-    "output twice": (flat("outputs", 1, 0), "'outputs' must rise inside a feature, got 0 after 0"),
+    "output twice": (
+        flat("outputs", 1, 0),
+        "'outputs' must increase within a feature, got 0 after 0",
+    ),
     "outputs too few": (put("outputs", np.zeros(3, np.uint16)), "'feature_ptr' must run from 0"),
     "outputs of uint8": (put("outputs", np.zeros(3, np.uint8)), "of uint16 or int32, got 1-D of"),
     "output negative": (
@@ -397,14 +410,14 @@ FLAT = {
     "weights of float64": (put("weights", np.zeros(3)), "or float16 or int8, got 1-D of float64"),
     "scales unasked": (
         put("scales", np.ones(12, np.float32)),
-        "'scales' belongs to weights of int8",
+        "'scales' is allowed only with weights of int8",
     ),
     "batch of none": (inside("parameters", batch_size=0), "batch_size of dismec must be .* got 0"),
     "another kind": (lambda d: d.model.update(kind="plt"), "must be .* is"),
 }
 
 FLAT_INT8 = {
-    "without scales": (put("scales", None), "'scales' must come with weights of int8"),
+    "without scales": (put("scales", None), "'scales' is required with weights of int8"),
     "of -128": (flat("weights", 4, -128), r"'weights' must be in \[-127, 128\), got -128"),
     "scales too few": (
         put("scales", np.ones(11, np.float32)),
@@ -465,7 +478,7 @@ def test_ensembles_without_members(tmp_path, stored):
     draft.header, draft.payload = {}, b""
     draft.model["children"] = {"bases": [], "agglomerations": []}
     (tmp_path / "a").write_bytes(draft.to_bytes())
-    with pytest.raises(ModelFormatError, match="must be as many, at least one, got 0 and 0"):
+    with pytest.raises(ModelFormatError, match="must be equally many, at least one, got 0 and 0"):
         load(tmp_path / "a")
 
 
@@ -498,7 +511,7 @@ def test_blocks_have_no_blind_spot(monkeypatch):
         before = outputs[place]
         if place not in starts:
             outputs[place] = outputs[place - 1]
-            with pytest.raises(ModelFormatError, match=f"rise inside a feature, .* at {place}"):
+            with pytest.raises(ModelFormatError, match=f"increase within a feature, .* at {place}"):
                 check_label_tree_weights(part, 12)
         outputs[place] = 9  # either too large, or before a smaller one
         with pytest.raises(ModelFormatError, match="array 'outputs' must"):

@@ -179,12 +179,12 @@ BREACHES = {
     "prototype unsorted": (
         "chosen",
         item("prototypes/indices", 0, 11),
-        "'prototypes/indices' must rise inside each row",
+        "'prototypes/indices' must increase within each row",
     ),
     "prototype pointers fall": (
         "chosen",
         item("prototypes/indptr", 1, 2**40),
-        "'prototypes/indptr' must not fall",
+        "'prototypes/indptr' must not decrease",
     ),
     "prototype values too few": (
         "chosen",
@@ -273,7 +273,7 @@ BREACHES = {
     "rule missing": (
         "imputed",
         lambda d: (d.put("imputation/rule/coefficients", None), d.put(SIZES, None)),
-        "'imputation/rule/coefficients' must be there if and only if beta is 'auto' in a blend",
+        "'imputation/rule/coefficients' must be present if and only if beta is 'auto' in a blend",
     ),
     "half a rule": ("imputed", put(SIZES, None), f"'{SIZES}' of the kind 'fiat' is missing"),
     "rule of another shape": (
@@ -308,14 +308,14 @@ BREACHES = {
             d.put(f"imputation/companions/{name}", np.zeros(0, dtype))
             for name, dtype in (("indptr", np.int64), ("indices", np.int32), ("data", np.float32))
         ],
-        "'imputation/companions/indptr' must be there if and only if a blend has companions",
+        "'imputation/companions/indptr' must be present if and only if a blend has companions",
     ),
     "lists missing": (
         "listed",
         lambda d: [
             d.put(f"imputation/companions/{n}", None) for n in ("indptr", "indices", "data")
         ],
-        "'imputation/companions/indptr' must be there if and only if a blend has companions",
+        "'imputation/companions/indptr' must be present if and only if a blend has companions",
     ),
     "lists too few": (
         "listed",
@@ -325,7 +325,7 @@ BREACHES = {
     "list pointers fall": (
         "listed",
         item("imputation/companions/indptr", 1, 2**40),
-        "'imputation/companions/indptr' must not fall",
+        "'imputation/companions/indptr' must not decrease",
     ),
     "companion beyond": (
         "listed",
@@ -335,7 +335,7 @@ BREACHES = {
     "companion unsorted": (
         "listed",
         item("imputation/companions/indices", 0, 11),
-        "'imputation/companions/indices' must rise inside each row",
+        "'imputation/companions/indices' must increase within each row",
     ),
     "slopes too few": (
         "listed",
@@ -431,6 +431,6 @@ def test_blocks_beside_lists(tmp_path, stored):
         draft.put(name, other.array(name))
     (tmp_path / "a").write_bytes(draft.to_bytes())
     with pytest.raises(
-        ModelFormatError, match="'imputation/blocks' must be none beside companions"
+        ModelFormatError, match="'imputation/blocks' must be empty if there are companions"
     ):
         load(tmp_path / "a")

@@ -289,7 +289,7 @@ def test_what_is_no_file(tmp_path):
 @pytest.mark.parametrize(
     ("name", "arrays", "description", "message"),
     [
-        ("a.gz", {}, {}, "its file is not compressed, got .*a.gz"),
+        ("a.gz", {}, {}, "cannot be compressed, got .*a.gz"),
         ("a", {"Bad": np.zeros(1)}, {}, "array 'Bad' of float64"),
         ("a", {"a//b": np.zeros(1)}, {}, "array 'a//b' of float64"),
         ("a", {"a": np.zeros(1, bool)}, {}, "array 'a' of bool"),

@@ -45,8 +45,8 @@ LEML = {
     "features huge": (state(n_features=2**31 - 1), "'weights' must have 6442450989 items, got 84"),
     "labels too few": (state(n_labels=9), r"'labels' must be in \[0, 9\), got 9 at 9"),
     "labels none": (put("labels", np.zeros(0, dtype=np.int32)), "'labels' must have at least one"),
-    "labels twice": (item("labels", 3, 2), "'labels' must rise, got 2 after 2 at 3"),
-    "labels fall": (item("labels", 3, 0), "'labels' must rise, got 0 after 2 at 3"),
+    "labels twice": (item("labels", 3, 2), "'labels' must increase, got 2 after 2 at 3"),
+    "labels fall": (item("labels", 3, 0), "'labels' must increase, got 0 after 2 at 3"),
     "labels fewer": (put("labels", np.arange(17, dtype=np.int32)), r"must be in \[0, 10\), got 10"),
     "labels wide": (put("labels", np.arange(10)), "'labels' must be 1-D of int32"),
     "weights gone": (put("weights", None), "'weights' of the kind 'leml' is missing"),
@@ -54,12 +54,12 @@ LEML = {
     "weights double": (put("weights", np.zeros(84)), "'weights' must be 1-D of float32 or"),
     "weights not a number": (item("weights", 5, np.nan), "'weights' must be finite, got nan at 5"),
     "weights infinite": (item("weights", 83, -np.inf), "'weights' must be finite, got -inf at 83"),
-    "scales unasked": (put("scales", np.ones(13, np.float32)), "'scales' belongs to weights of"),
+    "scales unasked": (put("scales", np.ones(13, np.float32)), "'scales' is allowed only with"),
     "more": (put("bias", np.ones(3, np.float32)), "array 'bias' is unknown to the kind 'leml'"),
 }
 
 LEML_INT8 = {
-    "scales gone": (put("scales", None), "'scales' must come with weights of int8"),
+    "scales gone": (put("scales", None), "'scales' is required with weights of int8"),
     "scales fewer": (put("scales", np.ones(12, np.float32)), "'scales' must have 13 items, got 12"),
     "scales below zero": (item("scales", 4, -1), "'scales' must be finite and >= 0, got -1.0 at 4"),
     "scales huge": (item("scales", 4, 1e38), "'scales' must be at most"),
@@ -109,7 +109,7 @@ SLEEC = {
         inside("point_ptr", lambda a: np.append(a, a[-1])),
         "'learners/0/feature_ptr' must have 4",
     ),
-    "points fall": (inside("point_ptr", raised(1, 31)), "'learners/0/point_ptr' must not fall"),
+    "points fall": (inside("point_ptr", raised(1, 31)), "'learners/0/point_ptr' must not decrease"),
     "points beyond": (inside("points", raised(4, 30)), r"'learners/0/points' .*\[0, 30\), got 30"),
     "points below": (inside("points", raised(4, -1)), "'learners/0/points' must be in .* got -1"),
     "points fewer": (inside("points", lambda a: a[:-1]), "'learners/0/point_ptr' must run from 0"),
@@ -119,7 +119,7 @@ SLEEC = {
     ),
     "features fall": (
         inside("features", lambda a: a[::-1].copy()),
-        "'learners/0/features' must rise",
+        "'learners/0/features' must increase",
     ),
     "feature_ptr falls": (
         inside("feature_ptr", raised(1, -1)),
@@ -147,7 +147,7 @@ SLEEC = {
     ),
     "label pointers fall": (
         item("point_labels/indptr", 3, 50),
-        "'point_labels/indptr' must not fall",
+        "'point_labels/indptr' must not decrease",
     ),
 }
 

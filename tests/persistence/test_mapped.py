@@ -15,7 +15,7 @@ from defrag.exceptions import ModelFormatError
 from defrag.persistence import _container, _mapped
 from tests.helpers.model_drafts import X, small_defrag, small_label_tree
 
-CHANGED = r"model\.safetensors: was changed in place after it was mapped"
+CHANGED = r"model\.safetensors: was modified in place after it was mapped"
 
 
 @pytest.fixture

@@ -62,8 +62,8 @@ def both(*changes):
 
 
 BROKEN = {
-    "description without model": (lambda d: d.description.pop("model"), "must have 'model' alone"),
-    "description with more": (lambda d: d.description.update(a=1), r"alone .* \['a', 'model'\]"),
+    "description without model": (lambda d: d.description.pop("model"), "must have only 'model'"),
+    "description with more": (lambda d: d.description.update(a=1), r"only .* \['a', 'model'\]"),
     "model a list": (lambda d: d.description.update(model=[]), r"must be a JSON object, got \[\]"),
     "model without kind": (lambda d: d.model.pop("kind"), "model must have .* 'kind' is missing"),
     "model with more": (model(pickle="x"), "the model must have .* 'pickle' is unknown"),
@@ -130,7 +130,7 @@ BROKEN = {
     "item negative": (item("tree/order", 0, -1), r"'tree/order' must be in \[0, 12\), got -1 at 0"),
     "items fall in a leaf": (
         lambda d: item("tree/order", slice(0, 2), d.array("tree/order")[1::-1].copy())(d),
-        "'tree/order' must rise inside a leaf, got .* at 1",
+        "'tree/order' must increase within a leaf, got .* at 1",
     ),
     "objective NaN": (item("tree/objective", 1, np.nan), "objective' must be finite, got nan"),
     "rounds negative": (item("tree/n_rounds", 1, -1), r"'tree/n_rounds' .* got -1 at 1"),
@@ -145,9 +145,9 @@ BROKEN = {
     ),
     "names start late": (item("feature_names/offsets", 0, 1), "must run from 0 to 13, got 1 to 13"),
     "names end early": (item("feature_names/offsets", 12, 12), "run from 0 to 13, got 0 to 12"),
-    "names fall": (item("feature_names/offsets", 4, 2), "must not fall, got 2 after 4 at 4"),
+    "names fall": (item("feature_names/offsets", 4, 2), "must not decrease, got 2 after 4 at 4"),
     "names not UTF-8": (item("feature_names/bytes", 5, 255), "must be UTF-8, got b'.xff' near 5"),
-    "names cut a letter": (item("feature_names/offsets", 1, 1), "must not cut a letter, got 1"),
+    "names split": (item("feature_names/offsets", 1, 1), "must not split a character, got 1"),
 }  # fmt: skip
 
 
@@ -186,10 +186,10 @@ def part(**arrays):
         ([0, 3], [0, 3, 1], r"array 'm/indptr' must have 3 items, got 2"),
         ([1, 2, 3], [0, 3, 1], r"must run from 0 to 3, got 1 to 3"),
         ([0, 2, 2], [0, 3, 1], r"must run from 0 to 3, got 0 to 2"),
-        ([0, 4, 3], [0, 3, 1], r"'m/indptr' must not fall, got 3 after 4 at 2"),
+        ([0, 4, 3], [0, 3, 1], r"'m/indptr' must not decrease, got 3 after 4 at 2"),
         ([0, 2, 3], [0, 4, 1], r"'m/indices' must be in \[0, 4\), got 4 at 1"),
-        ([0, 2, 3], [3, 0, 1], r"'m/indices' must rise inside each row"),
-        ([0, 2, 3], [3, 3, 1], r"'m/indices' must rise inside each row"),
+        ([0, 2, 3], [3, 0, 1], r"'m/indices' must increase within each row"),
+        ([0, 2, 3], [3, 3, 1], r"'m/indices' must increase within each row"),
     ],
 )
 @pytest.mark.parametrize("dtype", [np.int32, np.uint32])
@@ -345,7 +345,7 @@ def test_models_do_not_nest_without_end(tmp_path):
         if level == 6:
             model.save(tmp_path / "b")
             load(tmp_path / "b")
-    with pytest.raises(ModelFormatError, match="inside each other more than 8 deep"):
+    with pytest.raises(ModelFormatError, match="nested more than 8 deep"):
         model.save(tmp_path / "c")
 
 

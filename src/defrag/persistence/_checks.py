@@ -1,6 +1,6 @@
-"""Validate the arrays of a model file before any kernel uses them.
+"""Validation of the arrays of a model file before any kernel uses them.
 
-Each takes the :class:`~defrag.persistence._schema.Part` and the names of its arrays, and raises
+Each check takes a :class:`~defrag.persistence._schema.Part` and the names of arrays, and raises
 ``ModelFormatError`` with the first value that violates the rule. Long arrays are checked in
 blocks, so that a check needs little memory and reads each page of a mapped file once.
 """
@@ -15,29 +15,33 @@ from defrag import _native
 from defrag.persistence._schema import Array
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
     from defrag.persistence._schema import Part
+    from defrag.typing import Offsets
 
 __all__ = [
     "check_csr",
     "check_finite",
+    "check_increasing",
+    "check_increasing_ids",
     "check_ints",
     "check_length",
     "check_offsets",
     "check_permutation",
     "check_size",
     "check_tree",
+    "find_decrease",
     "tree_arrays",
 ]
 
 BLOCK_ITEMS = 1 << 18
-"""Small enough that what a check computes stays in the cache."""
+"""Small enough that the temporary arrays of a check stay in the cache."""
 
 LARGEST = 1e12
-"""Bound of numbers that are summed over unit rows; sums and squares of them stay finite."""
+"""Bound of numbers that are summed over unit rows, so that sums and squares stay finite."""
 
 _TREE_ARRAYS = {
     "first_child": "int32",
@@ -95,7 +99,7 @@ def check_offsets(part: Part, name: str, total: int) -> None:
         falls = block[1:] < block[:-1]
         if falls.any():
             where = int(np.argmax(falls))
-            part.fail(f"{part.name(name)} must not fall, got {block[where + 1]} after "
+            part.fail(f"{part.name(name)} must not decrease, got {block[where + 1]} after "
                       f"{block[where]} at {start + where + 1}")  # fmt: skip
 
 
@@ -116,13 +120,48 @@ def check_csr(part: Part, indptr: str, indices: str, *, n_rows: int, n_cols: int
     check_length(part, indptr, n_rows + 1)
     columns = part.arrays[indices]
     check_offsets(part, indptr, len(columns))
-    # An unsigned index beyond 2^31 is negative as a signed one, which the check refuses.
+    # Viewed as signed, an unsigned index beyond 2^31 is negative, which the check rejects.
     state = _native.inspect_csr(part.arrays[indptr], columns.view(np.int32), n_cols=n_cols)
     if state == _native.CsrState.bad_indices:
         check_ints(part, indices, 0, n_cols)
     if state != _native.CsrState.canonical:
-        part.fail(f"{part.name(indices)} must rise inside each row of {part.name(indptr)}, "
+        part.fail(f"{part.name(indices)} must increase within each row of {part.name(indptr)}, "
                   f"got {state.name}")  # fmt: skip
+
+
+def check_increasing_ids(part: Part, name: str, n_ids: int) -> None:
+    """Check that ids increase and are below a bound."""
+    ids = part.arrays[name]
+    check_ints(part, name, 0, n_ids)
+    decreases = ids[1:] <= ids[:-1]
+    if decreases.any():
+        where = int(np.argmax(decreases))
+        part.fail(f"{part.name(name)} must increase, got {ids[where + 1]} after {ids[where]} at "
+                  f"{where + 1}")  # fmt: skip
+
+
+def check_increasing(part: Part, name: str, bounds: Offsets, run: str = "run") -> None:
+    """Check that the items of each run increase; ``bounds`` are the offsets of the runs."""
+    items = part.arrays[name]
+    where = find_decrease(items.__getitem__, len(items), bounds)
+    if where is not None:
+        part.fail(f"{part.name(name)} must increase within a {run}, got {items[where]} after "
+                  f"{items[where - 1]} at {where}")  # fmt: skip
+
+
+def find_decrease(
+    block_of: Callable[[slice], NDArray[Any]], n_items: int, bounds: Offsets
+) -> int | None:
+    """Return the first item that is not above the one before it in its run, if any."""
+    step = BLOCK_ITEMS
+    for start in range(0, n_items, step):
+        block = block_of(slice(start, start + step + 1))
+        decreases = block[1:] <= block[:-1]
+        low, high = np.searchsorted(bounds, (start + 1, start + len(block)))
+        decreases[bounds[low:high] - (start + 1)] = False  # where another run begins
+        if decreases.any():
+            return start + 1 + int(np.argmax(decreases))
+    return None
 
 
 def check_permutation(part: Part, name: str) -> None:
@@ -172,7 +211,7 @@ def check_tree(part: Part, prefix: str, *, arity: int | None = 2) -> dict[str, N
     wrong = np.setdiff1d(falls, tree["begin"][first < 0])
     if len(wrong):
         where = int(wrong[0])
-        part.fail(f"{part.name(f'{prefix}/order')} must rise inside a leaf, got {order[where]} "
+        part.fail(f"{part.name(f'{prefix}/order')} must increase within a leaf, got {order[where]} "
                   f"after {order[where - 1]} at {where}")  # fmt: skip
     check_finite(part, f"{prefix}/objective")
     check_ints(part, f"{prefix}/n_rounds", 0, 2**31)

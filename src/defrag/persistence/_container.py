@@ -1,4 +1,4 @@
-"""Read and write the container of models: one safetensors file, mapped and never trusted.
+"""The container of models: one safetensors file, memory-mapped and treated as untrusted.
 
 A file is 8 bytes with the length of the header (little endian), the header, and the payload::
 
@@ -45,7 +45,7 @@ FORMAT_VERSION = 1
 
 LIBRARY = "defrag"
 MOST_HEADER_BYTES = 4 << 20
-"""Names and shapes only: texts such as label names are arrays. JSON grows when it is parsed."""
+"""Enough for names and shapes: strings such as label names are arrays. Bounds parsed JSON."""
 
 MOST_AXES = 4
 MOST_NAME_LENGTH = 200
@@ -57,7 +57,7 @@ DTYPES: dict[str, np.dtype[Any]] = {
         ("U32", "u4"), ("F32", "f4"), ("I64", "i8"), ("U64", "u8"), ("F64", "f8"),
     )
 }  # fmt: skip
-"""What an array may be made of. No booleans: a byte other than 0 and 1 is undefined as one."""
+"""Types of arrays. No booleans: as a bool, a byte other than 0 and 1 is undefined."""
 
 _DTYPE_NAMES = {dtype: name for name, dtype in DTYPES.items()}
 _NAME = re.compile(r"[a-z0-9_]+(/[a-z0-9_]+)*")
@@ -105,15 +105,15 @@ def write_model_file(
     """
     name = os.fspath(path)
     if name.endswith((".gz", ".xz")):
-        raise ValueError(f"a model is mapped, so its file is not compressed, got {name!r}")
+        raise ValueError(f"a model file is memory-mapped and cannot be compressed, got {name!r}")
     ordered = sorted(arrays.items(), key=lambda item: (-item[1].dtype.itemsize, item[0]))
     header: dict[str, Any] = {"__metadata__": {"description": _describe(description)}}
     offset = 0
     for key, array in ordered:
         dtype = _DTYPE_NAMES.get(array.dtype.newbyteorder("<"))
         if dtype is None or array.ndim > MOST_AXES or not _is_name(key):
-            raise ValueError(f"array {key!r} of {array.dtype} and {array.ndim} axes is not for a "
-                             "model file")  # fmt: skip
+            raise ValueError(f"array {key!r} of {array.dtype} and {array.ndim} axes cannot be "
+                             "stored in a model file")  # fmt: skip
         header[key] = {
             "dtype": dtype,
             "shape": list(array.shape),
@@ -135,16 +135,16 @@ def write_model_file(
 def read_model_file(
     path: PathLike, *, mmap: bool = True
 ) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Read a description and arrays, and check what does not depend on the kind of model.
+    """Read a description and arrays; check all rules that do not depend on the kind of model.
 
     Parameters
     ----------
     path : path
         A regular file.
     mmap : bool, default=True
-        Map the file: arrays are read-only views, pages are read when they are used, and
+        Whether to map the file: arrays are read-only views, pages are read on first use, and
         processes share one copy. A mapped file may be replaced, as :func:`write_model_file`
-        does, but not modified in place. False reads it into memory.
+        does, but not modified in place. Otherwise the file is read into memory.
 
     Returns
     -------
@@ -166,7 +166,7 @@ def read_model_file(
 def read_versioned(
     path: PathLike, *, mmap: bool = True
 ) -> tuple[int, dict[str, Any], dict[str, NDArray[Any]]]:
-    """Return the version of the format and what :func:`read_model_file` returns."""
+    """Return the format version, and the results of :func:`read_model_file`."""
     reader = _Reader(display_name(path))
     description, arrays = reader.read(os.fspath(path), mmap=mmap)
     return reader.version, description, arrays
@@ -207,7 +207,7 @@ class _Reader:
             }
             self._check_cover(places, size - start)
             data = self._map(file, size) if mmap else self._load(file, size, status.st_mtime_ns)
-        # Plain arrays: the methods of np.memmap are not needed, and slicing them is slow.
+        # Plain arrays, because slicing an np.memmap is slow.
         plain = np.asarray(data)
         return description, {
             name: plain[start + begin : start + end].view(dtype).reshape(shape)
@@ -217,7 +217,7 @@ class _Reader:
     def _read_header(self, file: IO[bytes], size: int) -> dict[str, Any]:
         prefix = file.read(8)
         if prefix.startswith((_GZIP_MAGIC, _XZ_MAGIC)):
-            self.fail("is compressed; a model is mapped as it is, so decompress it first")
+            self.fail("is compressed; a model file is memory-mapped, so decompress it first")
         if len(prefix) < 8:
             self.fail(f"a model file has at least 8 bytes, got {len(prefix)}")
         length = int.from_bytes(prefix, "little")
@@ -249,7 +249,7 @@ class _Reader:
             self.fail(f"{what} is not JSON: {error.msg} at character {error.pos}")
         except RecursionError:
             self.fail(f"{what} is nested too deeply")
-        except ValueError as error:  # of the two functions below
+        except ValueError as error:  # from _unique and _number
             self.fail(f"{what} has {error}")
 
     def _read_description(self, metadata: Any) -> dict[str, Any]:
@@ -275,10 +275,10 @@ class _Reader:
     def _read_place(
         self, name: str, entry: Any, start: int, size: int
     ) -> tuple[int, int, np.dtype[Any], tuple[int, ...]]:
-        """Check one entry of the header, in Python integers, which do not overflow."""
+        """Check one entry of the header, with Python integers, which do not overflow."""
         if not _is_name(name):
-            self.fail(f"the name of an array must be small letters, digits, '_' and '/', at most "
-                      f"{MOST_NAME_LENGTH}, got {show(name)}")  # fmt: skip
+            self.fail("the name of an array must be lower-case letters, digits, '_' and '/', at "
+                      f"most {MOST_NAME_LENGTH}, got {show(name)}")  # fmt: skip
         what = f"array {name!r}"
         if not isinstance(entry, dict) or set(entry) != {"dtype", "shape", "data_offsets"}:
             self.fail(f"{what} must have dtype, shape and data_offsets, got {show(entry)}")
@@ -357,7 +357,7 @@ def _unique(items: list[tuple[str, Any]]) -> dict[str, Any]:
 def _number(digits: str) -> int | float:
     """Parse a JSON number that is finite and, if integral, fits in 64 bits."""
     whole = digits.lstrip("-").isdigit()
-    # Length first: Python parses long integers in quadratic time.
+    # The length is checked first: Python parses long integers in quadratic time.
     value: int | float = int(digits) if whole and len(digits) <= 20 else float(digits)
     if whole and not -(2**63) <= value < 2**63:
         raise ValueError(f"a number beyond 64 bits: {show(digits)}")

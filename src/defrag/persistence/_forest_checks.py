@@ -1,19 +1,24 @@
-"""Validate the forests of a model file before any kernel uses them."""
+"""Validation of the forests of a model file before any kernel uses them."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from defrag.persistence import _checks
-from defrag.persistence._checks import check_finite, check_ints, check_length, check_offsets
+from defrag.persistence._checks import (
+    check_finite,
+    check_increasing,
+    check_increasing_ids,
+    check_ints,
+    check_length,
+    check_offsets,
+    find_decrease,
+)
 from defrag.persistence._label_tree_checks import offsets
 from defrag.persistence._weight_checks import check_weight_values
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
     from defrag.persistence._schema import Part
@@ -23,8 +28,6 @@ __all__ = [
     "check_centroids",
     "check_forest_shape",
     "check_leaves",
-    "check_rising",
-    "check_rising_ids",
     "check_rows",
     "check_shares",
 ]
@@ -56,7 +59,7 @@ def check_forest_shape(part: Part, *, binary: bool) -> Ids:
         part.fail(f"{part.name('n_children')} must add up to all nodes of tree {tree} but the root "
                   f"({sizes[tree] - 1}), got {n_children[tree]}")  # fmt: skip
     tree_of = np.repeat(np.arange(len(sizes)), sizes)
-    # Within a tree, 1 + the children of the nodes before; trees before it have one root each.
+    # Within a tree: 1 + the children of the nodes before. Each tree before it adds one root.
     first = before[:-1] + 1 + tree_of
     inner = np.asarray(counts > 0)
     early = inner & (first <= np.arange(len(counts)))
@@ -92,21 +95,21 @@ def check_centroids(part: Part, entry_ptr: Offsets, n_children: NDArray[np.uint8
     def keys(block: slice) -> NDArray[np.int64]:
         return np.asarray(slots[block] * np.int64(256) + children[block])
 
-    fall = _find_fall(keys, len(slots), entry_ptr)
-    if fall is not None:
-        part.fail(f"{part.name('slots')} and children must rise inside a node, got slot "
-                  f"{slots[fall]} of child {children[fall]} at {fall}")  # fmt: skip
+    where = find_decrease(keys, len(slots), entry_ptr)
+    if where is not None:
+        part.fail(f"{part.name('slots')} and children must increase within a node, got slot "
+                  f"{slots[where]} of child {children[where]} at {where}")  # fmt: skip
 
 
 def check_leaves(part: Part, n_leaves: int, n_labels: int) -> Offsets:
     """Check the distributions of the leaves and return their offsets, by leaf."""
-    check_rising_ids(part, "labels", n_labels)
+    check_increasing_ids(part, "labels", n_labels)
     check_length(part, "leaf_sizes", n_leaves)
     leaf_ptr = offsets(part.arrays["leaf_sizes"])
     check_length(part, "outputs", int(leaf_ptr[-1]))
     check_length(part, "values", int(leaf_ptr[-1]))
     check_ints(part, "outputs", 0, len(part.arrays["labels"]))
-    check_rising(part, "outputs", leaf_ptr)
+    check_increasing(part, "outputs", leaf_ptr)
     check_shares(part, "values")
     return leaf_ptr
 
@@ -117,38 +120,3 @@ def check_shares(part: Part, name: str) -> None:
     largest = float(part.arrays[name].max(initial=0.0))
     if largest > 1.0:
         part.fail(f"{part.name(name)} must be at most 1, got {largest:g}")
-
-
-def check_rising_ids(part: Part, name: str, n_ids: int) -> None:
-    """Check that ids increase and are below a bound."""
-    ids = part.arrays[name]
-    check_ints(part, name, 0, n_ids)
-    falls = ids[1:] <= ids[:-1]
-    if falls.any():
-        where = int(np.argmax(falls))
-        part.fail(f"{part.name(name)} must rise, got {ids[where + 1]} after {ids[where]} at "
-                  f"{where + 1}")  # fmt: skip
-
-
-def check_rising(part: Part, name: str, bounds: Offsets) -> None:
-    """Check that the items of each run increase; ``bounds`` are the offsets of the runs."""
-    items = part.arrays[name]
-    where = _find_fall(items.__getitem__, len(items), bounds)
-    if where is not None:
-        part.fail(f"{part.name(name)} must rise inside a run, got {items[where]} after "
-                  f"{items[where - 1]} at {where}")  # fmt: skip
-
-
-def _find_fall(
-    block_of: Callable[[slice], NDArray[Any]], n_items: int, bounds: Offsets
-) -> int | None:
-    """Return the first item that is not above the one before it in its run, if any."""
-    step = _checks.BLOCK_ITEMS
-    for start in range(0, n_items, step):
-        block = block_of(slice(start, start + step + 1))
-        falls = block[1:] <= block[:-1]
-        low, high = np.searchsorted(bounds, (start + 1, start + len(block)))
-        falls[bounds[low:high] - (start + 1)] = False  # where another run begins
-        if falls.any():
-            return start + 1 + int(np.argmax(falls))
-    return None

@@ -1,4 +1,4 @@
-"""Validate the label trees of a model file before any kernel uses them."""
+"""Validation of the label trees of a model file before any kernel uses them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["MOST_OUTPUTS", "check_label_tree", "check_label_tree_weights", "n_outputs", "offsets"]
 
 MOST_OUTPUTS = 65536
-"""An output is a uint16 to the kernels."""
+"""The kernels store an output as uint16."""
 
 
 def offsets(sizes: NDArray[np.integer]) -> Offsets:
@@ -60,7 +60,7 @@ def check_label_tree(part: Part, n_labels: int) -> None:
     _check_children(part)
     _check_ranges(part)
     check_ints(part, "order", 0, n_labels)
-    # Sorted instead of marked in an array of n_labels, a number that a hostile file chooses.
+    # Sorted, not marked in an array of n_labels items: a hostile file chooses n_labels.
     ordered = np.sort(part.arrays["order"])
     twice = ordered[1:] == ordered[:-1]
     if twice.any():
@@ -119,7 +119,7 @@ def check_label_tree_weights(part: Part, n_features: int) -> Offsets:
     Returns
     -------
     starts : ndarray of int64
-        Where the entries of every eighth feature begin, and those after the last one.
+        Offsets of the entries of every eighth feature, and the end of the last.
     """
     arrays = part.arrays
     widths = n_outputs(arrays["n_children"], arrays["begin"], arrays["end"])
@@ -142,14 +142,14 @@ def check_label_tree_weights(part: Part, n_features: int) -> Offsets:
 
 
 def _check_outputs(part: Part, widths: NDArray[np.int64]) -> Offsets:
-    """Check that outputs rise within a feature and exist in their nodes; return the starts."""
+    """Check that outputs increase within a feature and exist in their nodes; return the starts."""
     outputs, feature_ptr = part.arrays["outputs"], part.arrays["feature_ptr"]
-    starts, not_rising, too_large = _native.inspect_entries(
+    starts, where, too_large = _native.inspect_entries(
         feature_ptr, widths, part.arrays["sizes"], outputs
     )
-    if not_rising >= 0:
-        part.fail(f"{part.name('outputs')} must rise inside a feature, got {outputs[not_rising]} "
-                  f"after {outputs[not_rising - 1]} at {not_rising}")  # fmt: skip
+    if where >= 0:
+        part.fail(f"{part.name('outputs')} must increase within a feature, got "
+                  f"{outputs[where]} after {outputs[where - 1]} at {where}")  # fmt: skip
     if too_large >= 0:
         feature = np.searchsorted(offsets(part.arrays["sizes"]), too_large, side="right") - 1
         width = widths[np.searchsorted(feature_ptr, feature, side="right") - 1]

@@ -1,4 +1,4 @@
-"""Detect that a mapped model file was modified in place."""
+"""Detection of mapped model files that were modified in place."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["MappedFile"]
 
 _QUIET_SECONDS = 0.001
-"""How long a file that was found unchanged is not looked at again.
+"""How long a file that was unchanged is not checked again.
 
 A system call can take a tenth of the time of predicting one row.
 """
@@ -48,12 +48,12 @@ class MappedFile:
             return
         try:
             file, content = _state(self._path)
-        except OSError:  # removed or not accessible: the map is unchanged
+        except OSError:  # removed or inaccessible: the map is unchanged
             return
         if file == self._file and content != self._content:
             raise ModelFormatError(
                 self._name,
-                "was changed in place after it was mapped; load it again, and replace models by "
+                "was modified in place after it was mapped; load it again, and replace models by "
                 "renaming, or load them with mmap=False",
             )
         self._quiet_until = now + _QUIET_SECONDS

@@ -39,7 +39,7 @@ __all__ = ["describe", "load", "pack", "save", "unpack"]
 def save(estimator: BaseEstimator, path: PathLike, *, weights: str = "float32") -> None:
     """Write a fitted estimator to one file, atomically.
 
-    Equal models give equal bytes. What belongs to the machine or to the run is not stored:
+    Equal models give equal bytes. Properties of the machine or of the run are not stored:
     ``n_jobs``, ``verbose``, a generator as ``random_state``, and feature vectors passed as
     ``representation``.
 
@@ -74,7 +74,7 @@ def save(estimator: BaseEstimator, path: PathLike, *, weights: str = "float32") 
     True
     """
     description, arrays = pack_part(_encode(estimator, SaveOptions(weights)))
-    # What is written must load: run the reader's checks before a byte is written.
+    # Runs the reader's checks before a byte is written, so that every written file loads.
     _build(display_name(path), description, arrays)
     write_model_file(path, description, arrays)
 
@@ -87,18 +87,18 @@ def load(path: PathLike, *, mmap: bool = True) -> Any:
     path : path
         The file, which may be untrusted.
     mmap : bool, default=True
-        Map the file instead of reading it: several processes then share one copy of the
-        weights in memory, learnt arrays are read-only, and the model holds one file descriptor.
-        Loading reads the whole file to check it, about 1.5 s of CPU per GB. What is not
-        mapped belongs to each process: of a label tree an eighth to a fifth of the size of the
-        file after the first prediction; of a one-vs-rest model some megabytes. Models of other
-        kinds with weights of float16 or int8 widen them in memory.
+        Whether to map the file instead of reading it: processes then share one copy of the
+        weights in memory, fitted arrays are read-only, and the model holds a file descriptor.
+        Loading reads the whole file to check it, about 1.5 s of CPU per GB. Each
+        process also has memory of its own: for a label tree, an eighth to a fifth of the size of
+        the file after the first prediction; for a one-vs-rest model, some megabytes. Models of
+        other kinds widen weights of float16 or int8 in memory.
         A mapped file may be replaced by :func:`save`, but must not be changed in place by
-        other programs: the next call notices it in most cases and raises ModelFormatError,
-        but a process that is just reading the model is killed by the system. A server whose
-        files others can write uses False: the file is read once into memory, and what was read
-        is checked, so that nothing that happens to the file later matters. Processes that
-        are forked after that share the copy.
+        other programs: the next call detects this in most cases and raises ModelFormatError,
+        but a process that is reading the model at that moment is killed by the system. Use
+        False in a server whose files others can write: the file is read into memory once, and
+        the checks apply to that copy, so that later changes of the file have no effect.
+        Processes forked afterwards share the copy.
 
     Returns
     -------
@@ -116,7 +116,7 @@ def load(path: PathLike, *, mmap: bool = True) -> Any:
     mapped = MappedFile(path) if mmap else None
     model = _build(display_name(path), description, arrays)
     if mapped is not None:
-        mapped.check()  # the checked content is still in place
+        mapped.check()  # the file was not modified during the checks
         model.mapped_file_ = mapped
     return model
 
@@ -139,7 +139,7 @@ def pack(estimator: BaseEstimator) -> dict[str, NDArray[Any]]:
 
 
 def unpack(arrays: Mapping[str, NDArray[Any]], name: str = "model") -> Any:
-    """Return the estimator in arrays of :func:`pack`.
+    """Return the estimator that :func:`pack` encoded.
 
     Raises
     ------
@@ -199,7 +199,7 @@ def describe(path: PathLike) -> dict[str, Any]:
     types = sorted({array.dtype.name for array in weights})
     sizes: Counter[str] = Counter()
     for name, array in arrays.items():
-        # Both arrays of a list of strings count under its name.
+        # The two arrays of a list of strings are listed under the name of the list.
         sizes[re.sub(r"/(bytes|offsets)$", "", name).rsplit("/", 1)[-1]] += array.nbytes
     return {
         "kind": part.kind,

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["Array", "Child", "Part", "Schema", "pack_part", "unpack_part"]
 
 MOST_LEVELS = 8
-"""How deep models may stand inside each other."""
+"""Maximum depth of nested models."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class Schema:
 
 @dataclass
 class Part:
-    """A model in the form between an estimator and a file.
+    """A model in the intermediate form between an estimator and a file.
 
     Attributes
     ----------
@@ -170,7 +170,7 @@ def unpack_part(
         If a name is missing or unknown, or a type or value violates its rule.
     """
     if set(description) != {"model"}:
-        raise ModelFormatError(path, f"the description must have 'model' alone beside library and "
+        raise ModelFormatError(path, f"the description must have only 'model', library and "
                                f"format_version, got {show(sorted(description))}")  # fmt: skip
     unread = dict(arrays)
     outer = tuple(kind for kind, schema in table.items() if not schema.inner)
@@ -192,7 +192,7 @@ def _unpack(  # noqa: PLR0917 - the state of one recursion
     place = f"model '{prefix}'" if prefix else "the model"
     part = Part(path=path, prefix=prefix)
     if sum(not name.isdigit() for name in prefix.split("/")[:-1]) > MOST_LEVELS:
-        part.fail(f"models stand inside each other more than {MOST_LEVELS} deep")
+        part.fail(f"models are nested more than {MOST_LEVELS} deep")
     if not isinstance(source, dict):
         part.fail(f"{place} must be a JSON object, got {show(source)}")
     _check_names(part, f"{place} must have", source, {"kind", "parameters", "state", "children"})

@@ -26,7 +26,7 @@ __all__ = ["Strings", "pack_strings", "string_arrays", "unpack_strings"]
 
 
 class Strings(NamesByArray):
-    """A list of strings stored in two arrays, which may be mapped; label ids may index it.
+    """A list of strings stored in two arrays, which may be mapped; indexed by label ids.
 
     Parameters
     ----------
@@ -97,6 +97,6 @@ def unpack_strings(part: Part, name: str, length: int) -> Strings:
     starts = offsets[offsets < len(data)]
     inside = (data[starts] & 0xC0) == 0x80
     if inside.any():
-        part.fail(f"{part.name(f'{name}/offsets')} must not cut a letter, got "
+        part.fail(f"{part.name(f'{name}/offsets')} must not split a character, got "
                   f"{starts[np.argmax(inside)]}")  # fmt: skip
     return Strings(data, offsets)

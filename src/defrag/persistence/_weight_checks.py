@@ -1,4 +1,4 @@
-"""Validate the weights of label trees and flat models in a model file."""
+"""Validation of the weights of label trees and flat models in a model file."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import numpy as np
 from defrag.persistence import _checks
 from defrag.persistence._checks import (
     check_finite,
+    check_increasing,
+    check_increasing_ids,
     check_ints,
     check_length,
     check_offsets,
@@ -17,12 +19,10 @@ from defrag.persistence._checks import (
 
 if TYPE_CHECKING:
     from defrag.persistence._schema import Part
-    from defrag.typing import Offsets
 
 __all__ = [
     "check_flat_weights",
-    "check_rising_labels",
-    "check_rising_outputs",
+    "check_label_ids",
     "check_weight_values",
 ]
 
@@ -33,44 +33,24 @@ def check_flat_weights(part: Part, n_labels: int, n_features: int) -> None:
     There is at least one label, and labels increase; outputs are positions in that list and
     increase within a feature; every output has a bias, and all numbers are finite.
     """
-    check_rising_labels(part, n_labels)
+    check_label_ids(part, n_labels)
     labels = part.arrays["labels"]
     check_length(part, "feature_ptr", n_features + 1)
     check_offsets(part, "feature_ptr", len(part.arrays["outputs"]))
     check_ints(part, "outputs", 0, len(labels))
-    check_rising_outputs(part, part.arrays["feature_ptr"])
+    check_increasing(part, "outputs", part.arrays["feature_ptr"], "feature")
     check_length(part, "bias", len(labels))
     check_size(part, "bias")
     check_length(part, "weights", len(part.arrays["outputs"]))
     check_weight_values(part, n_features)
 
 
-def check_rising_labels(part: Part, n_labels: int) -> None:
-    """Check the labels that have weights: at least one, in range, increasing."""
+def check_label_ids(part: Part, n_labels: int) -> None:
+    """Check the ids of the labels that have weights: at least one, in range, increasing."""
     labels = part.arrays["labels"]
     if not len(labels):
         part.fail(f"{part.name('labels')} must have at least one label, got none")
-    check_ints(part, "labels", 0, n_labels)
-    falls = labels[1:] <= labels[:-1]
-    if falls.any():
-        where = int(np.argmax(falls))
-        part.fail(f"{part.name('labels')} must rise, got {labels[where + 1]} after "
-                  f"{labels[where]} at {where + 1}")  # fmt: skip
-
-
-def check_rising_outputs(part: Part, entry_ptr: Offsets) -> None:
-    """Check that the outputs of each feature increase; feature f begins at ``entry_ptr[f]``."""
-    outputs = part.arrays["outputs"]
-    step = _checks.BLOCK_ITEMS
-    for start in range(0, len(outputs), step):
-        block = outputs[start : start + step + 1]
-        falls = block[1:] <= block[:-1]
-        low, high = np.searchsorted(entry_ptr, (start + 1, start + len(block)))
-        falls[entry_ptr[low:high] - (start + 1)] = False  # where another feature begins
-        if falls.any():
-            where = int(np.argmax(falls))
-            part.fail(f"{part.name('outputs')} must rise inside a feature, got {block[where + 1]} "
-                      f"after {block[where]} at {start + where + 1}")  # fmt: skip
+    check_increasing_ids(part, "labels", n_labels)
 
 
 def check_weight_values(part: Part, n_runs: int, *, prefix: str = "") -> None:
@@ -78,12 +58,12 @@ def check_weight_values(part: Part, n_runs: int, *, prefix: str = "") -> None:
     weights, scales = f"{prefix}weights", f"{prefix}scales"
     if part.arrays[weights].dtype != np.int8:
         if part.has(scales):
-            part.fail(f"{part.name(scales)} belongs to weights of int8, got "
+            part.fail(f"{part.name(scales)} is allowed only with weights of int8, got "
                       f"{part.arrays[weights].dtype.name}")  # fmt: skip
         check_size(part, weights)
         return
     if not part.has(scales):
-        part.fail(f"{part.name(scales)} must come with weights of int8, got none")
+        part.fail(f"{part.name(scales)} is required with weights of int8, got none")
     check_ints(part, weights, -127, 128)
     check_length(part, scales, n_runs)
     check_finite(part, scales, low=0)

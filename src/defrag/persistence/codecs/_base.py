@@ -39,7 +39,7 @@ __all__ = [
 ]
 
 NOT_STORED = frozenset({"n_jobs", "verbose"})
-"""Properties of the machine, not of the model, whose bytes do not depend on ``n_jobs``."""
+"""Parameters of the machine, not of the model: the bytes of a file do not depend on them."""
 
 MOST = 2**31 - 1
 """Maximum number of labels, features, nodes or groups of a model."""
@@ -61,8 +61,8 @@ class Codec(ABC):
     Parameters
     ----------
     estimator : type
-        The class itself, not a subclass, which may have further fitted attributes. The class
-        of an inner kind, which occurs only within others, need not be an estimator.
+        The exact class: a subclass may have further fitted attributes. The class of an inner
+        kind, which occurs only within others, need not be an estimator.
     schema : Schema
         Schema of the part.
     """
@@ -146,12 +146,12 @@ class Unfitted:
         return {"kind": entry.kind, "parameters": codec_of(entry).parameters(estimator)}
 
     def unpack(self, value: Mapping[str, Any] | None) -> Any:
-        """Return the estimator that :meth:`pack` packed."""
+        """Return the unfitted estimator that :meth:`pack` encoded."""
         return None if value is None else find_codec(value["kind"]).rebuild(value["parameters"])
 
 
 def entry_of(estimator: Any, roles: tuple[Role, ...] = ()) -> Entry:
-    """Return the line of an estimator in the registry.
+    """Return the registry entry of an estimator.
 
     Raises
     ------
@@ -160,7 +160,7 @@ def entry_of(estimator: Any, roles: tuple[Role, ...] = ()) -> Entry:
     """
     known = registry.entries(*roles)
     for entry in known:
-        # The name first: accessing the class imports its module.
+        # Names are compared first: accessing the class imports its module.
         if type(estimator).__name__ == entry.name and type(estimator) is entry.estimator():
             return entry
     names = ", ".join(entry.name for entry in known)

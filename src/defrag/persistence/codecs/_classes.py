@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["CLASS_ARRAYS", "CLASS_KIND", "pack_classes", "unpack_classes"]
 
 CLASS_KIND = Choice(("ids", "numbers", "bools", "characters", "strings", "names"))
-"""What the classes are; ``names`` are those of labels, of which a point may have many."""
+"""Kinds of classes; ``names`` are label names of a multi-label classifier."""
 
 _NUMBERS = tuple(
     f"{kind}{bits}" for kind in ("int", "uint", "float") for bits in (8, 16, 32, 64)
@@ -39,7 +39,7 @@ CLASS_ARRAYS = {
     **string_arrays("classes/strings", optional=True),
     **string_arrays("classes/names", optional=True),
 }
-"""The schema: at most one of these comes."""
+"""Schema of the classes; at most one of these arrays is present."""
 
 
 def pack_classes(
@@ -98,7 +98,7 @@ def unpack_classes(part: Part, n_labels: int) -> NDArray[Any] | None:
         )
     if not (classes[1:] > classes[:-1]).all():
         where = int(np.argmin(classes[1:] > classes[:-1]))
-        part.fail(f"{part.name(name)} must rise, got {show(classes[where + 1])} after "
+        part.fail(f"{part.name(name)} must increase, got {show(classes[where + 1])} after "
                   f"{show(classes[where])} at {where + 1}")  # fmt: skip
     return classes
 
@@ -121,5 +121,5 @@ def _characters(part: Part, name: str) -> NDArray[Any]:
     check_ints(part, name, 0, 0x110000)
     surrogates = points[(points >= 0xD800) & (points < 0xE000)]
     if surrogates.size:
-        part.fail(f"{part.name(name)} must not have halves of characters, got {surrogates[0]:#x}")
+        part.fail(f"{part.name(name)} must not have surrogates, got {surrogates[0]:#x}")
     return points.view(f"<U{points.shape[1]}").reshape(-1)

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 __all__ = ["FEATURE_NAMES", "pack_feature_names", "unpack_feature_names"]
 
 FEATURE_NAMES = string_arrays("feature_names", optional=True)
-"""The schema."""
+"""Schema of the feature names."""
 
 
 def pack_feature_names(model: Estimator) -> dict[str, NDArray[Any]]:
-    """Return the arrays of ``feature_names_in_``, none if the model was fitted without names."""
+    """Return the arrays of ``feature_names_in_``; none if the model was fitted without names."""
     names = getattr(model, "feature_names_in_", None)
     return {} if names is None else pack_strings("feature_names", names)
 

@@ -34,7 +34,7 @@ WEIGHT_ARRAYS = {
     "scales": Array("float32", group="scales"),
     "bias": Array("float32"),
 }
-"""The schema of what :func:`pack_weights` gives."""
+"""Schema of the arrays of :func:`pack_weights`."""
 
 
 def pack_weights(
@@ -78,7 +78,7 @@ def pack_weights(
 def unpack_weights(
     arrays: Mapping[str, NDArray[Any]], widths: NDArray[np.int64], starts: Offsets
 ) -> StoredTreeWeights:
-    """Return the arrays of the kernels, given the checked arrays of a file, without a copy.
+    """Return the arrays for the kernels from the checked arrays of a file, without a copy.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def unpack_weights(
     widths : ndarray of int64
         Number of outputs of each node.
     starts : ndarray of int64
-        Where the entries of every eighth feature begin.
+        Offsets of the entries of every eighth feature.
     """
     weights = arrays["weights"]
     return StoredTreeWeights(
@@ -104,7 +104,7 @@ def unpack_weights(
 
 
 def widened(stored: StoredTreeWeights) -> LabelTreeWeights:
-    """Return weights in the types of training."""
+    """Return the weights in the types that training uses."""
     entry_ptr = offsets(stored.sizes)
     weights = stored.weights
     arrays: dict[str, Any] = {

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["WEIGHT_TYPES", "pack_values", "unpack_values"]
 
 WEIGHT_TYPES = ("float32", "float16", "int8")
-"""What weights may be in a file."""
+"""Types of weights in a file."""
 
 
 def pack_values(
@@ -45,7 +45,7 @@ def pack_values(
         scales = _find_scales(weights, bounds)
         steps = _quantise(weights, scales, bounds)
         return {f"{prefix}scales": scales, f"{prefix}weights": steps}
-    with np.errstate(over="ignore"):  # the reader's checks refuse an infinite float16
+    with np.errstate(over="ignore"):  # the reader's checks reject an infinite float16
         return {f"{prefix}weights": weights.astype(weight_type, copy=False)}
 
 
@@ -87,7 +87,7 @@ def _quantise(weights: Floats, scales: Floats, bounds: Offsets) -> NDArray[np.in
 
 
 def _widen(weights: NDArray[np.int8], scales: Floats, bounds: Offsets) -> Floats:
-    """Return the weights of quantised values."""
+    """Return dequantised weights."""
     result = np.empty(len(weights), dtype=np.float32)
     for first, last in _blocks(bounds):
         part = slice(bounds[first], bounds[last])

@@ -43,8 +43,8 @@ class AgglomeratedCodec(ClassifierCodec):
         """Check that the members match, and return the ensemble."""
         poolings, bases = part.children["agglomerations"], part.children["bases"]
         if len(poolings) != len(bases) or not bases:
-            part.fail(f"children '{part.prefix}agglomerations' and 'bases' must be as many, at "
-                      f"least one, got {len(poolings)} and {len(bases)}")  # fmt: skip
+            part.fail(f"children '{part.prefix}agglomerations' and 'bases' must be equally many, "
+                      f"at least one, got {len(poolings)} and {len(bases)}")  # fmt: skip
         model = super().decode(part)
         for number, (groups, base) in enumerate(zip(poolings, bases, strict=True)):
             for what, got, wanted in (

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["PoolingCodec"]
 
 GIVEN = "given"
-"""Stands for a representation that the user passed: it is data, not part of the model."""
+"""Placeholder for a representation that the user passed, which is not stored."""
 
 
 class PoolingCodec(Codec):
@@ -118,7 +118,7 @@ def _check_groups(part: Part, n_features: int, n_clusters: int) -> None:
     if not 1 <= n_features <= MOST:
         part.fail(f"{part.name('labels')} must have at least 1 and fewer than 2**31 features, "
                   f"got {n_features}")  # fmt: skip
-    # Also bounds what a hostile file can make ``transform`` allocate.
+    # Also bounds the memory that ``transform`` allocates for a hostile file.
     if n_clusters > n_features:
         part.fail(f"n_clusters must be at most the number of features ({n_features}), "
                   f"got {n_clusters}")  # fmt: skip

@@ -37,8 +37,8 @@ __all__ = ["ClassifierCodec", "CompositeCodec"]
 class ClassifierCodec(Codec):
     """Base class of codecs of classifiers: numbers of labels and features, classes, names.
 
-    The number of labels alone must not make a reader allocate memory: most labels of a file may
-    never be predicted.
+    A reader must not allocate memory in proportion to the number of labels alone, which a hostile
+    file chooses.
     """
 
     def __init__(
@@ -78,12 +78,12 @@ class ClassifierCodec(Codec):
         super().__init__(estimator, schema)
 
     def encode(self, model: Classifier, options: SaveOptions) -> Part:  # noqa: ARG002 - of trees
-        """Return the part with what all classifiers have."""
+        """Return the part with the content that all classifiers share."""
         kind, arrays = pack_classes(model.class_names_, multilabel=model.multilabel_)
         arrays |= pack_feature_names(model)
         names = {"label_names": model.label_names_, "vocabulary": model.vocabulary_}
         for name, strings in names.items():
-            # Names that labels were given by are stored as classes.
+            # Names that came with the training labels are stored as classes.
             if strings is not None and not (name == "label_names" and _are_classes(model)):
                 arrays |= pack_strings(name, strings)
         calibration = getattr(model, "calibration_", None)
@@ -123,7 +123,7 @@ class ClassifierCodec(Codec):
 
 
 def _are_classes(model: Classifier) -> bool:
-    """Return whether the names of labels are those that labels were given by."""
+    """Return whether the label names came with the training labels."""
     names = model.label_names_
     return isinstance(names, Names) and names.names is model.class_names_
 
@@ -139,7 +139,7 @@ def _unpack_calibration(part: Part) -> Calibration | None:
             part.fail(f"{part.name(name)} must have at least one item, got none")
         check_finite(part, name)
         if values.min() < 0 or values.max() > 1 or (np.diff(values) < 0).any():
-            part.fail(f"{part.name(name)} must rise within [0, 1]")
+            part.fail(f"{part.name(name)} must increase within [0, 1]")
     return Calibration(*(np.array(part.arrays[name]) for name in names))
 
 

@@ -1,8 +1,8 @@
 """Embeddings in a model file.
 
 All real numbers of a model are one array ``weights``, matrix after matrix, so that they become
-float16 or int8 together: rows of features one after the other, then panels of sixteen rows that
-are searched among, as the kernel reads them.
+float16 or int8 together: first the rows of features, then panels of sixteen rows that are
+searched, in the layout of the kernel.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from defrag.persistence._checks import (
     check_size,
 )
 from defrag.persistence._schema import Array, Child, Part, Schema
-from defrag.persistence._weight_checks import check_rising_labels, check_weight_values
+from defrag.persistence._weight_checks import check_label_ids, check_weight_values
 from defrag.persistence.codecs._base import MOST, Codec
 from defrag.persistence.codecs._weight_values import WEIGHT_TYPES, pack_values, unpack_values
 from defrag.persistence.codecs.classifiers import ClassifierCodec
@@ -43,7 +43,7 @@ WEIGHT_ARRAYS = {
     "weights": Array(WEIGHT_TYPES),
     "scales": Array("float32", group="scales"),
 }
-"""The real numbers; int8 ones have a scale per row of features and per panel."""
+"""Schema of the real numbers; int8 has a scale per row of features and per panel."""
 
 
 class LEMLCodec(ClassifierCodec):
@@ -69,10 +69,10 @@ class LEMLCodec(ClassifierCodec):
         return part
 
     def decode(self, part: Part) -> Any:
-        """Check the factors and return the model; float32 ones stay mapped."""
+        """Check the factors and return the model; float32 factors stay mapped."""
         model = super().decode(part)
         rank, n_features = part.state["rank"], model.n_features_in_
-        check_rising_labels(part, model.n_labels_)
+        check_label_ids(part, model.n_labels_)
         labels = part.arrays["labels"]
         n_panels = -(-len(labels) // _LANES)
         check_length(part, "weights", (n_features + n_panels * _LANES) * rank)
@@ -127,7 +127,7 @@ class LearnerCodec(Codec):
         )
 
     def decode(self, part: Part) -> Learner:
-        """Check the learner and return it; the ensemble knows its features and points."""
+        """Check the learner and return it; the ensemble checks its features and points."""
         arrays, rank = part.arrays, part.state["rank"]
         n_clusters = len(arrays["point_ptr"]) - 1
         if n_clusters < 1:
@@ -181,7 +181,7 @@ class NeighboursCodec(ClassifierCodec):
         return part
 
     def decode(self, part: Part) -> Any:
-        """Check that the learners are about these points and features, and return the ensemble."""
+        """Check that the learners match the points and features, and return the ensemble."""
         learners: list[Learner] = part.children["learners"]
         if not learners:
             part.fail(f"children '{part.prefix}learners' must be at least one, got none")

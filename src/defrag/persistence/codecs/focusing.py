@@ -73,13 +73,13 @@ class FocusedCodec(CompositeCodec):
         )
 
     def encode(self, model: Focused, options: SaveOptions) -> Part:
-        """Return the part of a fitted pair."""
+        """Return the part of a fitted classifier."""
         part = super().encode(model, options)
         part.children = {"base": model.base_, "focus": model.focus_}
         return part
 
     def decode(self, part: Part) -> Any:
-        """Check that the two fit together, and return the classifier."""
+        """Check that focus and base match, and return the classifier."""
         model = super().decode(part)
         self.check_base(part, model)
         model.focus_ = part.children["focus"]

@@ -1,7 +1,7 @@
 """Forests over points in a model file.
 
-Nodes are breadth first, so that the number of children of each says which nodes they are;
-pointers are sizes. Weights, slots, values and outputs stay mapped; what is derived takes a few
+Nodes are numbered breadth first, so that the numbers of children determine the tree; pointers
+are stored as sizes. Weights, slots, values and outputs stay mapped; derived arrays take a few
 bytes per node.
 """
 
@@ -14,13 +14,16 @@ import numpy as np
 
 from defrag._native import FULL_HASH, FeatureHash, Forest, Prototypes, narrow
 from defrag._parameters import Int
-from defrag.persistence._checks import check_finite, check_length
+from defrag.persistence._checks import (
+    check_finite,
+    check_increasing,
+    check_increasing_ids,
+    check_length,
+)
 from defrag.persistence._forest_checks import (
     check_centroids,
     check_forest_shape,
     check_leaves,
-    check_rising,
-    check_rising_ids,
     check_rows,
     check_shares,
 )
@@ -47,7 +50,7 @@ _IDS = ("uint16", "int32")
 
 
 class ForestCodec(ClassifierCodec):
-    """Codec of what all forests have; int8 weights have one scale per inner node."""
+    """Base class of codecs of forests; int8 weights have one scale per inner node."""
 
     binary: bool
 
@@ -116,7 +119,7 @@ class ForestCodec(ClassifierCodec):
 
     @abstractmethod
     def n_slots(self, part: Part, model: ForestClassifier) -> int:
-        """Check what slots stand for and return how many there are."""
+        """Check the meaning of the slots and return their number."""
 
     @abstractmethod
     def routing(self, part: Part, inner: NDArray[np.bool_], entry_ptr: Offsets) -> dict[str, Any]:
@@ -145,12 +148,12 @@ class FastXMLCodec(ForestCodec):
 
     def n_slots(self, part: Part, model: ForestClassifier) -> int:
         """Check the features that are used and return their number."""
-        check_rising_ids(part, "features", model.n_features_in_)
+        check_increasing_ids(part, "features", model.n_features_in_)
         return len(part.arrays["features"])
 
     def routing(self, part: Part, inner: NDArray[np.bool_], entry_ptr: Offsets) -> dict[str, Any]:
         """Check the separators and return them."""
-        check_rising(part, "slots", entry_ptr)
+        check_increasing(part, "slots", entry_ptr)
         check_length(part, "bias", len(entry_ptr) - 1)
         check_finite(part, "bias")
         bias = np.zeros(len(inner), dtype=np.float32)
@@ -194,7 +197,7 @@ class PfastreXMLCodec(FastXMLCodec):
         check_length(part, "label_weights", n_labels)
         check_shares(part, "label_weights")
         prototype_ptr = check_rows(part, n_labels, len(forest.features), prefix="prototypes/")
-        check_rising(part, "prototypes/slots", prototype_ptr)
+        check_increasing(part, "prototypes/slots", prototype_ptr)
         slots = arrays["prototypes/slots"]
         if slots.dtype != forest.slots.dtype:
             part.fail(f"{part.name('prototypes/slots')} must be {forest.slots.dtype.name} like "
@@ -231,7 +234,7 @@ class CRAFTMLCodec(ForestCodec):
         return part
 
     def n_slots(self, part: Part, model: ForestClassifier) -> int:  # noqa: ARG002 - any number
-        """Check the type of buckets and return how many there are."""
+        """Check the type of the buckets and return their number."""
         n_buckets: int = part.state["n_buckets"]
         slots = part.arrays["slots"]
         wanted = narrow(slots[:0], n_buckets).dtype

@@ -62,7 +62,7 @@ class _Blocks:
 
 
 class FiatCodec(Codec):
-    """Codec of :class:`Fiat`, without clusterings that were given fitted."""
+    """Codec of :class:`Fiat`; clusterings that were passed fitted are not stored."""
 
     parts: ClassVar[dict[str, Codec]] = {"blocks": BlocksCodec()}
 
@@ -88,7 +88,7 @@ class FiatCodec(Codec):
         super().__init__(estimator, schema)
 
     def parameters(self, model: Fiat) -> dict[str, Any]:
-        """Return the parameters, without given groups, which are data."""
+        """Return the parameters, without groups that were passed, which are data."""
         if not model.prefit:
             return super().parameters(model)
         given = {"agglomeration": None, "prefit": False, "companions": None}
@@ -129,12 +129,12 @@ class FiatCodec(Codec):
         model.usual_size_ = part.state["usual_size"]
         listed = model.uses_companions()
         if listed != part.has("companions/indptr"):
-            part.fail(f"{part.name('companions/indptr')} must be there if and only if a blend has "
-                      "companions and no agglomeration")  # fmt: skip
+            part.fail(f"{part.name('companions/indptr')} must be present if and only if a blend "
+                      "has companions and no agglomeration")  # fmt: skip
         model.co_occurrence_ = self._decode_lists(part) if listed else self._decode_blocks(part)
         learnt = model.mode == "blend" and model.beta == "auto"
         if learnt != part.has("rule/coefficients"):
-            part.fail(f"{part.name('rule/coefficients')} must be there if and only if beta is "
+            part.fail(f"{part.name('rule/coefficients')} must be present if and only if beta is "
                       "'auto' in a blend")  # fmt: skip
         model.rule_ = self._decode_rule(part) if learnt else None
         unpack_feature_names(part, model)
@@ -143,7 +143,7 @@ class FiatCodec(Codec):
     @staticmethod
     def _decode_lists(part: Part) -> Companions:
         if part.children["blocks"]:
-            part.fail(f"children '{part.prefix}blocks' must be none beside companions")
+            part.fail(f"children '{part.prefix}blocks' must be empty if there are companions")
         size = part.state["n_features"]
         indptr, indices, data = (f"companions/{name}" for name in ("indptr", "indices", "data"))
         check_csr(part, indptr, indices, n_rows=size, n_cols=size)
@@ -190,7 +190,7 @@ class ImputedCodec(CompositeCodec):
         )
 
     def encode(self, model: Imputed, options: SaveOptions) -> Part:
-        """Return the part of a fitted pair."""
+        """Return the part of a fitted classifier."""
         part = super().encode(model, options)
         part.children = {"base": model.base_, "imputation": model.imputation_}
         return part

@@ -20,7 +20,7 @@ from defrag.persistence.codecs.classifiers import ClassifierCodec
 __all__ = ["TreeCodec", "TreesCodec"]
 
 MOST_FEATURES = 2**26 - 1
-"""What training takes. Prediction needs memory for each of them, and a tree need not have all."""
+"""Limit of training. Prediction allocates memory for each feature, even if no tree uses it."""
 
 
 class TreeCodec(Codec):
@@ -37,7 +37,7 @@ class TreeCodec(Codec):
         return Part(arrays={**shape, **weights})
 
     def decode(self, part: Part) -> TrainedTree:
-        """Check the tree and return it; the ensemble knows how many labels and features it has."""
+        """Check the tree and return it; the ensemble checks its labels and features."""
         check_label_tree(part, MOST)
         starts = check_label_tree_weights(part, MOST)
         tree = LabelTreeArrays(**{name.name: part.arrays[name.name]
@@ -61,7 +61,7 @@ class TreesCodec(ClassifierCodec):
         return part
 
     def decode(self, part: Part) -> Any:
-        """Check that the trees are about these labels and features, and return the ensemble."""
+        """Check that the trees match the labels and features, and return the ensemble."""
         trees: list[TrainedTree] = part.children["trees"]
         if not trees:
             part.fail(f"children '{part.prefix}trees' must be at least one, got none")

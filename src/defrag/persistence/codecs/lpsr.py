@@ -1,4 +1,4 @@
-"""Label partitions in a model file."""
+"""LPSR in a model file."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["RefragCodec"]
 
 _SETTINGS = ("alpha", "gamma", "propensity_weight")
-# Stored for every setting: the setting, its metrics, and the standard errors of its losses.
+# Each setting is stored with its metrics and the standard errors of its losses.
 _ERRORS = {name: f"error of {name}" for name in GUARDS}
 _COLUMNS = (*_SETTINGS, *MEASURES, *_ERRORS.values())
 

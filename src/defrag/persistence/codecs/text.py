@@ -1,4 +1,4 @@
-"""Vectorisers and classifiers of texts in a model file."""
+"""Text vectorisers and text classifiers in a model file."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class VectorizerCodec(Codec):
         super().__init__(estimator, schema)
 
     def rebuild(self, parameters: Mapping[str, Any]) -> Any:
-        """Make a vectoriser that is not fitted; JSON has lists for tuples."""
+        """Return an unfitted vectoriser; lists become tuples, which JSON does not have."""
         characters = parameters["characters"]
         given = tuple(characters) if isinstance(characters, list) else characters
         return super().rebuild({**parameters, "characters": given})
@@ -65,7 +65,7 @@ class VectorizerCodec(Codec):
         return {"features": len(part.arrays["idf"])}
 
     def decode(self, part: Part) -> Any:
-        """Check that words, pairs and features are about each other, and return the vectoriser."""
+        """Check that words, pairs and features match, and return the vectoriser."""
         n_words, n_features = part.state["n_words"], len(part.arrays["idf"])
         model = self.rebuild(part.parameters)
         model.words_ = unpack_strings(part, "words", n_words)
@@ -97,7 +97,7 @@ class TextClassifierCodec(Codec):
             "random_state": SEED,
         }
         schema = Schema(
-            # Not extra, which is a function.
+            # ``extra`` is a function, which cannot be stored.
             parameters={name: rules[name] for name in rules if name not in NOT_STORED},
             state={"n_labels": Int(1, MOST), "n_extra": Int(0, MOST)},
             arrays=string_arrays("label_names"),
@@ -122,7 +122,7 @@ class TextClassifierCodec(Codec):
         return {"features": features + part.state["n_extra"], "labels": part.state["n_labels"]}
 
     def decode(self, part: Part) -> Any:
-        """Check that the parts fit together, and return the classifier."""
+        """Check that vectoriser and base match, and return the classifier."""
         model = self.rebuild(part.parameters)
         base, vectorizer = part.children["base"], part.children["vectorizer"]
         n_features = len(vectorizer.idf_) + part.state["n_extra"]
