@@ -137,7 +137,7 @@ def test_segments_are_the_text_and_weigh_what_features_contribute():
         "Voice", " for ", "speech", ", not ", "games",
     ]  # fmt: skip
     assert [piece.weight for piece in pieces] == pytest.approx([0.2, 0, 0.4, 0, -0.07])
-    with pytest.raises(ValueError, match="segments are for texts"):
+    with pytest.raises(ValueError, match="segments requires a text"):
         sample().segments()
 
 

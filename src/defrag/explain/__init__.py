@@ -1,4 +1,4 @@
-"""Why a label got its score: explanations as data, on the terminal and in notebooks."""
+"""Explanations of scores: as data, on a terminal and in notebooks."""
 
 from __future__ import annotations
 

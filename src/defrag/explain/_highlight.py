@@ -1,4 +1,4 @@
-"""Contributions of features laid over the text that they come from."""
+"""Contributions of features, mapped to the text that they come from."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["Segment", "Span", "highlight"]
 
 
 class Span(NamedTuple):
-    """A place of a feature in a text, in characters."""
+    """An occurrence of a feature in a text; positions count characters."""
 
     feature: int
     begin: int
@@ -26,7 +26,7 @@ class Span(NamedTuple):
 
 
 class Segment(NamedTuple):
-    """A piece of a text, and what its features contribute to the score."""
+    """A piece of a text, and the contribution of its features to the score."""
 
     text: str
     weight: float
@@ -42,7 +42,7 @@ def highlight(
     text : str
         The text.
     spans : sequence of Span
-        Where its features are; they may overlap.
+        Occurrences of its features; they may overlap.
     features, contributions : ndarray
         The contributions of the features.
 
@@ -50,7 +50,7 @@ def highlight(
     -------
     segments : list of Segment
         The pieces in order; joined, they are the text. Weights add up to the contributions of
-        the features that have a place.
+        the features that occur in ``spans``.
     """
     worth = dict(zip(features.tolist(), contributions.tolist(), strict=True))
     inside = [
@@ -62,11 +62,11 @@ def highlight(
     per_character = np.array([worth[span.feature] / covered[span.feature] for span in inside])
     begins = np.array([span.begin for span in inside], dtype=np.int64)
     ends = np.array([span.end for span in inside], dtype=np.int64)
-    change = np.zeros(len(text) + 1)  # of the contribution per character
+    change = np.zeros(len(text) + 1)  # difference of the contribution per character
     np.add.at(change, begins, per_character)
     np.subtract.at(change, ends, per_character)
     totals = np.append(0.0, np.cumsum(np.cumsum(change)[:-1]))
-    depth = np.zeros(len(text) + 1, dtype=np.int64)  # features that a character belongs to
+    depth = np.zeros(len(text) + 1, dtype=np.int64)  # number of features that cover a character
     np.add.at(depth, begins, 1)
     np.subtract.at(depth, ends, 1)
     bounds = np.unique(np.concatenate([begins, ends, [0, len(text)]]))

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 __all__ = ["explanation_html", "features_html"]
 
-# Colours are translucent over whatever background the page has, and the text keeps the colour
-# of the page, so that light and dark themes are both readable.
+# Colours are translucent and the text keeps the colour of the page, so that explanations are
+# readable in light and dark themes.
 _FOR, _AGAINST = "0, 150, 110", "215, 70, 40"
 _STYLE = f"""<style>
 .defrag-why {{ color: inherit; font: 14px/1.5 system-ui, sans-serif; margin: 0.5em 0 1.5em;
@@ -41,7 +41,7 @@ _STYLE = f"""<style>
 
 
 def explanation_html(explanation: Explanation, n: int = 10) -> str:
-    """Return an explanation as a table with bars, and the text with its words marked."""
+    """Return an explanation as a table with bars, and the text with marked words."""
     rows = explanation.top(n)
     largest = max((abs(row.contribution) for row in rows), default=0.0) or 1.0
     lines = [

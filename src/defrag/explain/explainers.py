@@ -1,4 +1,4 @@
-"""How models are taken apart: one small class per way in which scores come about."""
+"""Attribution of scores to features: one class per way in which a model computes scores."""
 
 from __future__ import annotations
 
@@ -36,16 +36,16 @@ __all__ = [
 ]
 
 
-# The score without it is computed for this many entries of a row where that takes a prediction,
-# and for fewer of a long row: the rows that are predicted have at most so many entries in all.
+# Where the score without an entry takes a prediction, it is computed for at most _MOST_LEFT_OUT
+# entries of a row, and the predicted rows have at most _MOST_ENTRIES entries in all.
 _MOST_LEFT_OUT = 1000
 _MOST_ENTRIES = 1 << 22
-# Rows by features, up to which a product is dense.
+# Number of rows times features up to which a product is computed densely.
 _DENSE_CELLS = 1 << 20
 
 
 class Explainer(ABC):
-    """The scores of some labels, with the search that found them held fixed."""
+    """Base class: the scores of some labels, with the search that found them held fixed."""
 
     @abstractmethod
     def scores(self, X: Csr) -> Scores:
@@ -62,9 +62,9 @@ class Explainer(ABC):
         """
 
     def attribute(self, row: Csr) -> Attribution:
-        """Return what each entry of a row contributes to the scores.
+        """Return the contribution of each entry of a row to the scores.
 
-        Unless a method overrides it, entries are left out.
+        By default, contributions are computed by leaving entries out.
 
         Parameters
         ----------
@@ -76,8 +76,7 @@ class Explainer(ABC):
     def take_apart(self, row: Csr) -> Parts:
         """Return the contributions to the scores of a row, and the scores without its entries.
 
-        Unless a method overrides it, rows without each of the entries are scored, for the
-        entries with the largest contributions.
+        By default, rows without each of the entries with the largest contributions are scored.
         """
         found = self.attribute(row)
         largest = np.abs(found.contributions).max(axis=0, initial=0.0)
@@ -90,15 +89,15 @@ class Explainer(ABC):
 
 
 class SingleIndex(Explainer):
-    """Scores that are a function of one weighted sum of the unit row each.
+    """Scores that are each a function of one weighted sum of the unit row.
 
     Parameters
     ----------
     weights : callable
-        Returns the weights of rising features, (n_labels, n_features), and of the labels'
-        constants, (n_labels,), float64.
+        Returns the weights of increasing features, (n_labels, n_features), and the constants
+        of the labels, (n_labels,), float64.
     link : callable
-        The function, of an array, element by element.
+        The function, applied element by element.
     known : ndarray of bool, shape (n_labels,)
         The labels that have weights; others score 0.
     """
@@ -123,7 +122,7 @@ class SingleIndex(Explainer):
         return np.where(self._known, self._link(sums), 0.0)
 
     def attribute(self, row: Csr) -> Attribution:
-        """Return summands of the weighted sum times the slope of the function."""
+        """Return the summands of the weighted sum times the slope of the function."""
         return self.take_apart(row).attribution
 
     def take_apart(self, row: Csr) -> Parts:
@@ -169,7 +168,7 @@ class Transformed(Explainer):
         return self._inner.scores(self._transform(X))
 
     def attribute(self, row: Csr) -> Attribution:
-        """Return the contributions of transformed entries, shared by those they came from."""
+        """Return the contributions of transformed entries, shared among their source entries."""
         transformed = self._transform(row)
         return self._inner.attribute(transformed).spread(self._shares(row, transformed))
 
@@ -255,7 +254,7 @@ class Averaged(Explainer):
 
 
 def search_notes(found: NDArray[np.bool_], missed: NDArray[np.bool_]) -> list[tuple[str, ...]]:
-    """Return what should be known about the search for each label; see :class:`Averaged`."""
+    """Return notes about the search for each label; see :class:`Averaged`."""
     if found.all() and not missed.any():
         return [()] * len(found)
     n_members = found.shape[1]
@@ -291,7 +290,7 @@ def members_that_found(
     missed : ndarray of bool, shape (n_labels,)
         The labels that none found.
     """
-    # Few by few: comparing all is faster than isin, which sorts.
+    # For short arrays, comparing all pairs is faster than isin, which sorts.
     found = np.stack([(labels[:, None] == answer).any(axis=1) for answer in answers], axis=1)
     missed = np.asarray(~found.any(axis=1))
     found[missed] = True
@@ -309,10 +308,10 @@ def own_features(X: KernelRows) -> tuple[Ids, Callable[[Scores], Scores]]:
     Returns
     -------
     features : ndarray of int32
-        The features, rising.
+        The features, increasing.
     product : callable
-        Returns the product, (n_rows, n_sums), with weights of the features, (n_sums,
-        n_features).
+        Multiplies the rows by weights of the features, (n_sums, n_features), and returns
+        (n_rows, n_sums).
     """
     features, columns = np.unique(X.indices, return_inverse=True)
     shape = len(X.indptr) - 1, len(features)

@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Contribution", "Explanation", "Explanations", "Segment", "explain_row"]
 
-# Features that are shown; the others are added up.
+# Number of features shown; the others are summed.
 _SHOWN = 10
 
 
 class Contribution(NamedTuple):
-    """What one feature contributes."""
+    """The contribution of one feature."""
 
     feature: int
     name: str
@@ -37,9 +37,9 @@ class Contribution(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Explanation:
-    """Why a label got its score for a point.
+    """The contributions of the features of a point to the score of a label.
 
-    Prints as a table, in notebooks with bars.
+    Prints as a table; in notebooks, the table has bars.
 
     Attributes
     ----------
@@ -52,29 +52,29 @@ class Explanation:
     base : float
         The score of a point without features.
     features : ndarray of int32, shape (n_entries,)
-        The features of the point, by decreasing size of their contributions.
+        The features of the point, by decreasing absolute contribution.
     names : list of str
         Their names, or their ids as strings.
     values : ndarray of float32
         Their values.
     contributions : ndarray of float64
-        What they contribute: ``base + contributions.sum()`` is the score.
+        Their contributions: ``base + contributions.sum()`` is the score.
     without : ndarray of float64
-        The score of the point without each feature, the search held fixed. Where it takes a
-        prediction each, NaN beyond the 1,000 features with the largest contributions, and fewer
-        of a point of many thousands.
+        The score of the point without each feature, with the search held fixed. Where each
+        score takes a prediction, NaN for all but the 1,000 features with the largest
+        contributions, or fewer for a point with many thousands.
     path : tuple of Step
         The path to the label in each tree; empty for methods without label trees.
     how : str
-        How the contributions were found: from weights, or by leaving features out.
+        How the contributions were computed: from weights, or by leaving features out.
     notes : tuple of str
-        What should be known about the score.
+        Remarks on the score.
     text : str or None
-        The text that was explained, if it was one.
+        The text, if a text was explained.
 
     See Also
     --------
-    LabelFeatures : What a model looks for, of all features.
+    LabelFeatures : The features that give a label the highest scores.
     """
 
     label: Any
@@ -98,7 +98,7 @@ class Explanation:
         Parameters
         ----------
         n : int, default=10
-            How many.
+            Number of features.
         """
         columns = (
             self.features[:n].tolist(),
@@ -114,13 +114,13 @@ class Explanation:
         return float(self.contributions[n:].sum())
 
     def segments(self) -> list[Segment]:
-        """Return the text in pieces, each with what its features contribute.
+        """Return the text in pieces, each with the contribution of its features.
 
-        A feature that occurs several times has its contribution split evenly among them, and
-        over the characters that it covers.
+        The contribution of a feature is split evenly among its occurrences, and among the
+        characters of each.
         """
         if self.text is None:
-            raise ValueError("segments are for texts: a row of features has no text")
+            raise ValueError("segments requires a text, but a row of features was explained")
         return highlight(self.text, self.spans, self.features, self.contributions)
 
     def as_dict(self, n: int | None = None) -> dict[str, Any]:
@@ -161,7 +161,7 @@ class Explanation:
         return found
 
     def in_text(self, text: str, spans: Sequence[Span]) -> Explanation:
-        """Return the explanation with the text whose features it is about."""
+        """Return the explanation with the text that the features come from."""
         return replace(self, text=text, spans=tuple(spans))
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""Slopes and means by which the parts of a sum become parts of a function of it."""
+"""Slopes and means that turn parts of a sum into parts of a function of the sum."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ _NEAR, _STEP = 1e-6, 1e-4
 def secant(function: Callable[[Values], Values], at: Values, start: Values) -> Values:
     """Return the slope of the line through two points of a function.
 
-    Integrated gradients on the straight line between two rows: where a function depends on one
-    number, the contribution of a summand of the number is the summand times this slope.
+    For a function of one sum, integrated gradients on the straight line between two rows give
+    each summand the contribution of the summand times this slope.
 
     Parameters
     ----------
     function : callable
-        The function, of an array, element by element.
+        The function, applied element by element.
     at, start : ndarray of float64
         The two arguments.
     """
@@ -44,8 +44,8 @@ def secant(function: Callable[[Values], Values], at: Values, start: Values) -> V
 def logarithmic_mean(log_a: Values, log_b: Values) -> Values:
     """Return ``(a - b) / (log a - log b)`` for the logarithms of a and b; a if they are equal.
 
-    Times this mean, parts of the difference of two logarithms add up to the difference of the
-    numbers.
+    Parts of the difference of two logarithms, multiplied by this mean, add up to the difference
+    of the numbers.
     """
     gap = np.abs(log_a - log_b)
     ratio = np.where(gap > 0, -np.expm1(-gap) / np.where(gap > 0, gap, 1.0), 1.0)

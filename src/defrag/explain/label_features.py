@@ -1,4 +1,4 @@
-"""What a model looks for: the features that speak for a label."""
+"""The features that give a label the highest scores."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class LabelFeatures:
     names : list of str
         Their names, or their ids as strings.
     scores : ndarray of float64, shape (n,)
-        The score of a point that has this feature alone.
+        The score of a point that has only this feature.
     """
 
     label: Any
@@ -50,7 +50,7 @@ class LabelFeatures:
     scores: NDArray[np.float64]
 
     def as_dict(self) -> dict[str, Any]:
-        """Return numbers, strings, lists and dictionaries, for JSON."""
+        """Return the features as numbers, strings, lists and dictionaries, for JSON."""
         label = self.label.item() if isinstance(self.label, np.generic) else self.label
         rows = zip(self.features.tolist(), self.names, self.scores.tolist(), strict=True)
         return {

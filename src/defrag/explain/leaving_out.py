@@ -1,4 +1,4 @@
-"""Rows without some of their entries, and contributions that follow from their scores."""
+"""Contributions computed from the scores of rows without some of their entries."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ __all__ = ["attribute_by_orders", "scores_without", "sums_without"]
 
 # Orders come in pairs: a random one and its reverse.
 _PAIRS = 5
-# A longer row has its smallest entries removed together.
+# In a longer row, the smallest entries are removed together.
 _MOST_PLAYERS = 256
-# Entries of the matrices that are scored at a time.
+# Maximum number of entries of a matrix that is scored in one call.
 _ENTRIES_AT_A_TIME = 1 << 22
 
 
@@ -72,7 +72,7 @@ def sums_without(row: Csr, weights: NDArray[np.float64]) -> NDArray[np.float64]:
     squares = values * values
     total = squares.sum()
     rest = total - squares
-    # Where nearly nothing is left, the difference would be rounding errors.
+    # If almost nothing is left, the difference would consist of rounding errors.
     for entry in np.flatnonzero(rest < 1e-6 * total):
         rest[entry] = squares[:entry].sum() + squares[entry + 1 :].sum()
     lengths = np.where(rest > 0, np.sqrt(rest), np.inf)
@@ -83,9 +83,9 @@ def sums_without(row: Csr, weights: NDArray[np.float64]) -> NDArray[np.float64]:
 def attribute_by_orders(scores: Scores, row: Csr) -> Attribution:
     """Return contributions to any scores: sampled Shapley values.
 
-    The entries of the row are put in one after the other, in several random orders and their
-    reverses. The contribution of an entry is the mean change of the score when it comes in, so
-    that contributions add up. The orders depend on the number of entries alone.
+    The entries of the row are added one by one, in several random orders and their reverses. The
+    contribution of an entry is the mean change of the score when it is added, so that
+    contributions add up. The orders depend only on the number of entries.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ def attribute_by_orders(scores: Scores, row: Csr) -> Attribution:
         total = total + steps[place]
     if isinstance(total, float):  # no entries
         total = np.zeros((0, scores(row).shape[1]))
-    # The entries of one player share its contribution by their squares.
+    # Entries removed together share their contribution in proportion to their squares.
     energy = row.data.astype(np.float64) ** 2
     whole = np.bincount(players, energy, minlength=n_players)[players]
     share = np.where(whole > 0, energy / np.where(whole > 0, whole, 1.0), 0.0)
@@ -115,7 +115,7 @@ def attribute_by_orders(scores: Scores, row: Csr) -> Attribution:
 
 
 def _players(row: Csr) -> NDArray[np.int64]:
-    """Return the number of each entry, the same for all that are removed together."""
+    """Return the player of each entry; entries that are removed together are one player."""
     order = np.argsort(-np.abs(row.data), kind="stable")
     players = np.empty(row.nnz, dtype=np.int64)
     players[order] = np.minimum(np.arange(row.nnz), _MOST_PLAYERS - 1)
@@ -131,7 +131,7 @@ def _orders(n_players: int) -> Iterator[NDArray[np.int64]]:
 
 
 def _rows(row: Csr, present: NDArray[np.bool_]) -> Csr:
-    """Return a row with the entries of each line of ``present``."""
+    """Return one row for each line of ``present``, with the entries marked in it."""
     entries = np.nonzero(present)[1]
     indptr = np.append(0, np.cumsum(np.count_nonzero(present, axis=1)))
     rows = sparse.csr_array(

@@ -1,4 +1,4 @@
-"""What a score is made of, before it is put into words."""
+"""Contributions to scores, as computed from the models."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["FROM_WEIGHTS", "Attribution", "Parts", "Step"]
 
 FROM_WEIGHTS = "from the weights of the model"
-"""How contributions were found if they are exact."""
+"""How exact contributions were computed."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +31,7 @@ class Step:
     node, child : int
         The node and which of its children, or of the labels of a leaf, the path takes.
     score, base : float
-        The factor of the step in the score of the tree, and what it would be without features.
+        The factor of the step in the score of the tree, and the factor without features.
     contributions : ndarray of float64, shape (n_features_of_row,)
         The part of the contributions that comes from this step.
     """
@@ -44,7 +44,7 @@ class Step:
     contributions: NDArray[np.float64]
 
     def spread(self, shares: Csr) -> Step:
-        """Return the step with contributions handed on to other features."""
+        """Return the step with its contributions distributed to other features."""
         return self._with(self.contributions @ shares)
 
     def times(self, weight: float, *, member: int | None = None) -> Step:
@@ -56,14 +56,14 @@ class Step:
         return self._with(self.contributions[order])
 
     def _with(self, contributions: NDArray[np.float64], member: int | None = None) -> Step:
-        # Not dataclasses.replace, which takes longer than the sums of a step.
+        # dataclasses.replace would take longer than the sums of a step.
         own = self.member if member is None else member
         return Step(own, self.node, self.child, self.score, self.base, contributions)
 
 
 @dataclass(frozen=True, eq=False)
 class Attribution:
-    """What the entries of a row contribute to the scores of some labels.
+    """The contributions of the entries of a row to the scores of some labels.
 
     Attributes
     ----------
@@ -72,9 +72,9 @@ class Attribution:
     paths : sequence of sequences of Step
         The path to each label in a tree, or in several; empty for methods without trees.
     notes : sequence of sequences of str
-        What a reader should know about the score of each label.
+        Remarks on the score of each label.
     how : str
-        How the contributions were found.
+        How the contributions were computed.
     """
 
     contributions: NDArray[np.float64]
@@ -89,7 +89,7 @@ class Attribution:
         return cls(contributions, none, none, how)
 
     def spread(self, shares: Csr) -> Attribution:
-        """Hand contributions on to other features.
+        """Distribute contributions to other features.
 
         Parameters
         ----------
@@ -109,14 +109,14 @@ class Attribution:
         return Attribution(self.contributions * weights[:, None], paths, self.notes, self.how)
 
     def with_notes(self, notes: Sequence[Sequence[str]]) -> Attribution:
-        """Add notes to those that each label has."""
+        """Add notes to those of each label."""
         both = [(*own, *more) for own, more in zip(self.notes, notes, strict=True)]
         return Attribution(self.contributions, self.paths, both, self.how)
 
 
 @dataclass(frozen=True, eq=False)
 class Parts:
-    """All that explanations of the scores of some labels say about a row.
+    """Scores, bases and contributions of a row for some labels.
 
     Attributes
     ----------
@@ -125,7 +125,7 @@ class Parts:
     without : ndarray of float64, shape (n_entries, n_labels)
         The scores of the row without each of its entries; NaN where they were not computed.
     attribution : Attribution
-        What the entries contribute.
+        The contributions of the entries.
     """
 
     scores: NDArray[np.float64]

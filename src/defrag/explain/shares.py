@@ -1,4 +1,4 @@
-"""Whose a transformed entry is: shares that hand contributions back to the features of a row."""
+"""Shares that distribute contributions of transformed entries to the features of a row."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def shares_of_kept(row: Csr, transformed: Csr) -> Csr:
 
 
 def shares_of_groups(groups: Ids, row: Csr, pooled: Csr) -> Csr:
-    """Return the shares of the features of a group in its value: in proportion to theirs.
+    """Return the share of each feature in the value of its group, in proportion to its value.
 
     Parameters
     ----------
@@ -43,14 +43,14 @@ def shares_of_groups(groups: Ids, row: Csr, pooled: Csr) -> Csr:
 def normalised_shares(
     parts: NDArray[Any], places: tuple[NDArray[Any], NDArray[Any]], shape: tuple[int, int]
 ) -> Csr:
-    """Return parts of values, divided by the sums of their rows.
+    """Return parts of values, divided by their row sums.
 
     Parameters
     ----------
     parts : ndarray
-        The parts; those of one place are added up.
+        The parts; those with equal places are summed.
     places : (ndarray of int, ndarray of int)
-        The transformed entry that each is a part of, and the entry of the row it comes from.
+        The transformed entry that each part belongs to, and the entry of the row it comes from.
     shape : (int, int)
         The numbers of transformed entries and of entries of the row.
     """

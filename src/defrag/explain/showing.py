@@ -36,11 +36,11 @@ _EIGHTHS = " ▏▎▍▌▋▊▉"
 _WIDTH = 100
 _MOST_MARKS = 12
 FOR, AGAINST = "green", "red"
-"""Colours of what raises a score and of what lowers it."""
+"""Colours of features that raise and that lower a score."""
 
 
 def as_text(shown: Any) -> str:
-    """Return what a terminal without colours would show."""
+    """Return the output of a terminal without colours."""
     stream = io.StringIO()
     Console(file=stream, width=_WIDTH, no_color=True, highlight=False).print(shown)
     return "\n".join(line.rstrip() for line in stream.getvalue().splitlines())
@@ -94,12 +94,12 @@ def features_table(found: LabelFeatures, n: int | None = None) -> Table:
 
 
 def highlighted(explanation: Explanation) -> Text:
-    """Return the text with the words that raise the score and those that lower it."""
+    """Return the text with marks on words that raise or lower the score."""
     return Text.assemble(*_styled(explanation.segments()))
 
 
 def excerpt(explanation: Explanation, *, context: int, short: int, most: int = _MOST_MARKS) -> Text:
-    """Return the heaviest words of a long text with what stands around them.
+    """Return the words of a long text with the largest contributions, and their context.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ def excerpt(explanation: Explanation, *, context: int, short: int, most: int = _
     short : int
         A text of at most this many characters is shown whole.
     most : int
-        How many words are shown with their context; others are marked where they are near.
+        Number of words shown with their context; others are marked if they are in it.
     """
     segments = explanation.segments()
     pieces = _styled(segments)
@@ -133,7 +133,7 @@ def excerpt(explanation: Explanation, *, context: int, short: int, most: int = _
 def _between(
     pieces: list[tuple[str, str]], ends: list[int], begin: int, end: int
 ) -> Iterator[tuple[str, str]]:
-    """Yield what pieces have between two places of the text; ``ends`` is where each one ends."""
+    """Yield the pieces between two positions of the text; ``ends`` are the ends of the pieces."""
     place = bisect_right(ends, begin)
     while begin < end:
         piece, style = pieces[place]
@@ -150,7 +150,7 @@ def _styled(segments: Sequence[Segment]) -> list[tuple[str, str]]:
     for piece, weight in segments:
         strength = abs(weight) / largest
         colour = FOR if weight > 0 else AGAINST
-        # Underlined if it lowers the score: colours alone are not seen by everybody.
+        # Underlined if it lowers the score, for readers who do not see the colours.
         against = " underline" if weight < 0 else ""
         style = "" if strength < 0.05 else f"{'bold ' if strength > 0.4 else ''}{colour}{against}"
         pieces.append((_printable(piece), style))
@@ -167,7 +167,7 @@ def path_lines(path: Sequence[Step]) -> list[str]:
 
 
 def _printable(text: str) -> str:
-    """Return a text without control characters, which could steer a terminal."""
+    """Return a text without control characters, which a terminal would interpret."""
     if text.isprintable():
         return text
     return "".join(
