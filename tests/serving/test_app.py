@@ -166,7 +166,7 @@ def test_what_is_refused_is_refused_in_one_line(client, path, body, status, mess
         (b"", 400, "the body is not JSON"),
         (b"\xff\xfe\xfa", 400, "the body is not JSON"),
         (b"[" * 10_000, 400, "the body is not JSON"),
-        (b'{"text": "a", "threshold": NaN}', 400, "NaN is no number of JSON"),
+        (b'{"text": "a", "threshold": NaN}', 400, "NaN is not a JSON number"),
         (b"[]", 422, "the body must be a JSON object"),
         (b'{"text": "\\ud800"}', 422, "a text has a lone surrogate"),
         (b'{"text": "' + b"a" * 20_000 + b'"}', 413, "at most 20000 bytes"),
@@ -249,7 +249,7 @@ def test_more_requests_at_a_time_than_allowed_are_sent_away(texts):
     found = asyncio.run(together())
     assert sorted(answer.status_code for answer in found) == [200, 200, 503, 503]
     busy = next(answer for answer in found if answer.status_code == 503)
-    assert busy.json() == {"error": "too many requests at a time"}
+    assert busy.json() == {"error": "too many concurrent requests"}
     assert busy.headers["retry-after"] == "1"
     assert Client(app).post("/v1/suggest", json={"text": TEXT}).status_code == 200
 

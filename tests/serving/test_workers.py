@@ -64,7 +64,7 @@ def test_a_broken_file_is_reported_and_the_old_model_kept(path):
         wait_until(lambda: json.loads(server.get("/readyz"))["problem"] is None)
         server.process.terminate()
         _, errors = server.process.communicate(timeout=60)
-        assert "models could not be loaded, the old ones are kept" in errors
+        assert "models could not be loaded; the old ones stay in use" in errors
         assert "models loaded" in errors
         assert server.process.returncode == 0
 

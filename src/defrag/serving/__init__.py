@@ -1,4 +1,4 @@
-"""Models behind HTTP: suggestions and explanations as JSON."""
+"""HTTP server for models: suggestions and explanations as JSON."""
 
 from __future__ import annotations
 

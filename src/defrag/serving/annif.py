@@ -1,7 +1,7 @@
-"""Annif's REST interface: each model of texts is a project.
+"""Annif's REST interface, with each text classifier as a project.
 
-What Annif's ``http`` backend and other clients of Annif call, as its ``annif.yaml`` describes it.
-Errors are problem details (RFC 9457), as there.
+For Annif's ``http`` backend and other clients of Annif, as specified in its ``annif.yaml``.
+Errors are problem details (RFC 9457), as in Annif.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def routes(service: Service) -> list[BaseRoute]:
                 service.check_token(request)
                 return await handler(request)
             except RequestError as error:
-                # Annif's interface knows no 422.
+                # Annif's interface has no status 422.
                 return _problem(400 if error.status == 422 else error.status, error.message)
 
         return answer
@@ -75,14 +75,14 @@ class _Projects:
         vocabulary = service.vocabulary
         self._language = UNDETERMINED if vocabulary is None else vocabulary.language
 
-    async def about(self, request: Request) -> Response:  # noqa: ARG002 - of a route
+    async def about(self, request: Request) -> Response:  # noqa: ARG002 - a route's signature
         return json_response({"title": "Annif REST API of defrag", "version": version("defrag")})
 
-    async def vocabularies(self, request: Request) -> Response:  # noqa: ARG002 - of a route
+    async def vocabularies(self, request: Request) -> Response:  # noqa: ARG002 - a route's signature
         found = self._vocabulary()
         return json_response({"vocabs": [] if found is None else [found]})
 
-    async def all(self, request: Request) -> Response:  # noqa: ARG002 - of a route
+    async def all(self, request: Request) -> Response:  # noqa: ARG002 - a route's signature
         return json_response({"projects": [self._describe(one) for one in self._models.values()]})
 
     async def one(self, request: Request) -> Response:
@@ -125,7 +125,7 @@ class _Projects:
     async def _found(
         self, model: ServedModel, texts: list[str], settings: Mapping[str, str]
     ) -> list[dict[str, Any]]:
-        """Return the subjects of texts, of those that the vocabulary knows."""
+        """Return the subjects of texts that are in the vocabulary."""
         limit = _limit(settings)
         threshold = _threshold(settings)
         language = settings.get("language", self._language)
@@ -138,7 +138,7 @@ class _Projects:
         while True:
             found = await self._service.suggest(model, texts, k, threshold)
             results = [self._known(labels)[:limit] for labels in found]
-            # Where unknown labels took places, there may be known ones behind them.
+            # Unknown labels took places in the ranking: known ones may follow them.
             full = all(
                 len(known) == limit or len(labels) < k
                 for known, labels in zip(results, found, strict=True)
@@ -197,7 +197,7 @@ class _Projects:
                 errors="strict",
             )
         except ValueError as error:
-            raise RequestError(400, "the body is no form in UTF-8") from error
+            raise RequestError(400, "the body is not a UTF-8 form") from error
         return dict(pairs)
 
 

@@ -44,11 +44,11 @@ def routes(service: Service) -> list[BaseRoute]:
         for one in found:
             shown.append(one.as_dict(asked.n_features))
             service.add_name(shown[-1])
-            await asyncio.sleep(0)  # a long text takes a while: others are answered in between
+            await asyncio.sleep(0)  # a long text takes a while: lets other requests run
         return json_response({"explanations": shown})
 
     return [
-        Route("/v1/suggest", suggest, methods=["POST"]),  # first: most requests are for it
+        Route("/v1/suggest", suggest, methods=["POST"]),  # first, because it is requested most
         Route("/v1/explain", explain, methods=["POST"]),
         Route("/v1/models", models, methods=["GET"]),
     ]

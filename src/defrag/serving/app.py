@@ -1,4 +1,4 @@
-"""The HTTP application: the routes of all modules, and errors."""
+"""The HTTP application: the routes of all modules, and error handlers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["app_of", "make_app"]
 
 MODULES = (api, annif, status, documents, page)
-"""Each has ``routes(service)``, which returns a list of routes."""
+"""Modules with a function ``routes(service)`` that returns a list of routes."""
 
 
 def make_app(
@@ -42,11 +42,11 @@ def make_app(
     Parameters
     ----------
     models : sequence of ServedModel
-        The models; the first answers requests that name none.
+        The models; the first is the default.
     limits : Limits, optional
         Bounds on requests.
     token : str, optional
-        What clients must send as ``Authorization: Bearer ...`` to routes below ``/v1``.
+        Token that clients must send as ``Authorization: Bearer ...`` to routes below ``/v1``.
     vocabulary : Vocabulary, optional
         Names of labels, and the subjects that Annif's routes may suggest.
     """

@@ -1,4 +1,4 @@
-"""Requests of one turn of the event loop, predicted together."""
+"""Batches of the requests that arrive in one iteration of the event loop."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 __all__ = ["Batcher"]
 
 _MAX_INPUTS = 64
-"""Inputs of one call, after which the loop attends to its connections."""
+"""Maximum number of inputs per call; between calls, the loop serves its connections."""
 
 
 class _Waiting(NamedTuple):
@@ -26,9 +26,9 @@ class _Waiting(NamedTuple):
 class Batcher:
     """Answer requests that arrive at the same time with one call of ``predict_topk``.
 
-    Requests that the event loop finds in one turn wait for no timer: they are predicted in the
-    next one, on the loop itself. Only requests for the same k share a call, since a search for
-    more labels may find others.
+    Requests that arrive in one iteration of the event loop are predicted in the next one, on the
+    loop itself, without a timer. Only requests for the same k share a call, because a search for
+    more labels may find other labels.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ class Batcher:
     async def predict(
         self, model: ServedModel, inputs: list[Any], k: int
     ) -> list[list[tuple[Any, float]]]:
-        """Return labels and scores of each input, which the model has checked."""
+        """Return labels and scores of each input; the model must have checked the inputs."""
         loop = asyncio.get_running_loop()
         if not self._waiting:
             loop.call_soon(self._flush)
@@ -59,7 +59,7 @@ class Batcher:
         inputs = [one for waiting in batch for one in waiting.inputs]
         try:
             found = model.predict(inputs, k)
-        except Exception as error:  # noqa: BLE001 - belongs to those who wait
+        except Exception as error:  # noqa: BLE001 - raised in the waiting requests
             for waiting in batch:
                 if not waiting.answer.done():
                     waiting.answer.set_exception(error)
@@ -68,12 +68,12 @@ class Batcher:
         start = 0
         for waiting in batch:
             end = start + len(waiting.inputs)
-            if not waiting.answer.done():  # the client may have gone
+            if not waiting.answer.done():  # the client may have disconnected
                 waiting.answer.set_result(found[start:end])
             start = end
 
     def _next_batch(self) -> list[_Waiting]:
-        """Take requests like the first one out of the queue, as many as one call may have."""
+        """Remove from the queue the first request and those that can share its call."""
         first = self._waiting[0]
         batch: list[_Waiting] = []
         rest: list[_Waiting] = []

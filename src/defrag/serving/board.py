@@ -1,4 +1,4 @@
-"""Numbers that the processes of a server share."""
+"""Counters in memory that the processes of a server share."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import mmap
 __all__ = ["COLUMNS", "Board"]
 
 COLUMNS = 4096
-"""Numbers per row, of which only the pages that are used take memory."""
+"""Numbers per row; only pages that are used take memory."""
 
 _ITEM = 8
 _MESSAGE = 2048
@@ -16,13 +16,13 @@ _MESSAGE = 2048
 class Board:
     """Rows of int64 and a message, in memory that forked processes share.
 
-    A number has one writer at a time: the worker that the row belongs to, or the process that
-    the column of row 0 belongs to. Readers may see numbers of slightly different times.
+    A number has one writer at a time: the worker that owns the row, or the process that owns the
+    column of row 0. Readers may see numbers of slightly different times.
 
     Parameters
     ----------
     n_rows : int
-        Rows for workers, numbered from 1; row 0 belongs to those that start them.
+        Number of rows for workers, numbered from 1; row 0 belongs to their parent processes.
     """
 
     def __init__(self, n_rows: int) -> None:

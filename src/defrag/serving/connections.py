@@ -1,4 +1,4 @@
-"""Connections with deadlines: slow, idle and half-closed clients."""
+"""Connections with deadlines, against slow, idle and half-closed clients."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ __all__ = ["Connection", "connection_class", "expire"]
 
 _MAX_HEAD = 1 << 16
 _GRACE = 2.0
-"""Seconds after which a request that the application should have answered is cut off."""
+"""Seconds of grace before an overdue connection is aborted."""
 
 
 class Connection(HttpToolsProtocol):
-    """A connection that does not outlive its deadline.
+    """A connection that is closed at its deadline.
 
-    uvicorn alone closes connections that are idle after an answer. This class also closes those
-    that never send a request, send one too slowly, do not read the answer, or send a head
-    without end, and answers clients that have closed their side after the request.
+    uvicorn itself closes connections that are idle after an answer. This class also closes those
+    that never send a request, send one too slowly, do not read the answer, or send an endless
+    head, and it answers clients that have closed their side after the request.
     """
 
     limits: Limits
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as uvicorn
-        """Begin to wait for a request."""
+        """Start the deadline of the first request."""
         super().connection_made(transport)
         self.since = self.loop.time()
         self.busy = False
@@ -40,7 +40,7 @@ class Connection(HttpToolsProtocol):
             _close_longest_idle(self.connections)
 
     def data_received(self, data: bytes) -> None:
-        """Read a piece of a request."""
+        """Read bytes of a request."""
         super().data_received(data)
         if not self._in_head:
             self._head_bytes = 0
@@ -50,27 +50,27 @@ class Connection(HttpToolsProtocol):
             self._refuse(b"431 Request Header Fields Too Large")
 
     def on_message_begin(self) -> None:
-        """Begin to read a request."""
+        """Start the deadline for the rest of a request."""
         super().on_message_begin()
         self.since = self.loop.time()
         self.busy = self._in_head = True
 
     def on_headers_complete(self) -> None:
-        """Begin to answer."""
+        """Hand the request to the application."""
         self._in_head = False
         super().on_headers_complete()
-        # Answers without a body, and "100 Continue" before an answer, are written at once.
+        # Answers without a body, and "100 Continue", are written directly.
         if not self.expect_100_continue and self.scope["method"] != "HEAD":
             self.cycle.transport = _WholeAnswer(self.transport)  # type: ignore[assignment] # all it uses
 
     def on_response_complete(self) -> None:
-        """Begin to wait for the next request."""
+        """Start the deadline of the next request."""
         super().on_response_complete()
         self.since = self.loop.time()
         self.busy = False
 
     def eof_received(self) -> bool:  # type: ignore[override] # as asyncio allows
-        """Answer the request of a client that sends no more; else close."""
+        """Keep the connection of a half-closed client open until its request is answered."""
         cycle = self.cycle
         if cycle is None or cycle.response_complete or cycle.more_body:
             return False
@@ -78,12 +78,12 @@ class Connection(HttpToolsProtocol):
         return True
 
     def expire(self, now: float) -> None:
-        """Close the connection if its time is over."""
+        """Close the connection if its deadline has passed."""
         late = now - self.since - self.limits.timeout
         if late <= 0:
             return
         if self.transport.is_closing() or self.transport.get_write_buffer_size():
-            if late > _GRACE:  # what was written is not being read
+            if late > _GRACE:  # the client does not read the answer
                 self.transport.abort()
         elif self.waiting and self.busy:
             self._refuse(b"408 Request Timeout")
@@ -94,7 +94,7 @@ class Connection(HttpToolsProtocol):
 
     @property
     def waiting(self) -> bool:
-        """Whether there is no request to be answered: none, or a part of its head."""
+        """Whether no complete request head has arrived since the last answer."""
         return not self.busy or self._in_head
 
     def _refuse(self, status: bytes) -> None:
@@ -105,9 +105,9 @@ class Connection(HttpToolsProtocol):
 
 
 class _WholeAnswer:
-    """What one answer is written to: its head goes out with the first piece of its body.
+    """A transport for one answer that sends the head with the first piece of the body.
 
-    uvicorn writes them apart. Each write is a call of the system, and wakes the client.
+    uvicorn writes them separately; each write is a system call and wakes the client.
 
     Parameters
     ----------
@@ -119,10 +119,10 @@ class _WholeAnswer:
 
     def __init__(self, transport: asyncio.Transport) -> None:
         self._transport = transport
-        self._head: bytes | None = None  # empty when it is written
+        self._head: bytes | None = None  # b"" once it is written
 
     def write(self, piece: bytes) -> None:
-        """Keep the head, or write a piece of the body."""
+        """Buffer the head, or write a piece of the body."""
         if self._head is None:
             self._head = piece
             return
@@ -131,23 +131,23 @@ class _WholeAnswer:
         self._transport.write(piece)
 
     def close(self) -> None:
-        """Write what is kept, and close."""
+        """Write the buffered head, and close."""
         if self._head:
             self.write(b"")
         self._transport.close()
 
     def is_closing(self) -> bool:
-        """Return whether nothing more will be written."""
+        """Return whether the transport is closing."""
         return self._transport.is_closing()
 
 
 def connection_class(limits: Limits) -> type[Connection]:
-    """Return the class of connections with some limits."""
+    """Return a class of connections with the given limits."""
     return type("Connection", (Connection,), {"limits": limits})
 
 
 def expire(connections: Iterable[Any], now: float) -> None:
-    """Close all connections whose time is over."""
+    """Close all connections whose deadline has passed."""
     for connection in list(connections):
         connection.expire(now)
 

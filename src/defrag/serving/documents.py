@@ -1,4 +1,4 @@
-"""Routes that describe the interface: for machines, and as a page."""
+"""Routes that describe the interface: as an OpenAPI document and as a page."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ _POLICY = f"default-src 'none'; style-src 'sha256-{_HASH}'; base-uri 'none'; for
 
 
 def routes(service: Service) -> list[BaseRoute]:
-    """Return the routes of the OpenAPI document and of the page made of it."""
+    """Return the routes of the OpenAPI document and of its HTML page."""
     document = openapi_document(service.limits)
     page = _page(document)
 
-    async def openapi(request: Request) -> Response:  # noqa: ARG001 - of a route
+    async def openapi(request: Request) -> Response:  # noqa: ARG001 - a route's signature
         return json_response(document)
 
-    async def docs(request: Request) -> Response:  # noqa: ARG001 - of a route
+    async def docs(request: Request) -> Response:  # noqa: ARG001 - a route's signature
         return HTMLResponse(page, headers={**HEADERS, "content-security-policy": _POLICY})
 
     return [

@@ -1,4 +1,4 @@
-"""What every request passes: a bound on requests at a time, counters, the log."""
+"""Middleware for all requests: a bound on concurrency, counters and the log."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _CLOSE = (b"connection", b"close")
 
 
 class Gate:
-    """Middleware that counts answers and refuses what would be too much at a time.
+    """Middleware that counts answers and rejects too many concurrent requests.
 
     Parameters
     ----------
     app : ASGI application
-        What is behind the gate.
+        The application behind the gate.
     service : Service
-        Limits, counters, the log.
+        Limits, counters and the log.
     paths : mapping
         The path of the route of each endpoint.
     """
@@ -65,13 +65,13 @@ class Gate:
                 if service.draining or status == 408:
                     message["headers"] = [*message["headers"], _CLOSE]
             elif not message.get("more_body", False):
-                count()  # before it is sent: a client that has its answer finds it counted
+                count()  # before sending, so that a client that has its answer finds it counted
             await send(message)
 
         self._active += 1
         try:
             if self._active > service.limits.max_requests:
-                busy = json_response({"error": "too many requests at a time"}, 503)
+                busy = json_response({"error": "too many concurrent requests"}, 503)
                 busy.headers["retry-after"] = "1"
                 await busy(scope, receive, sender)
             else:

@@ -1,7 +1,7 @@
-"""One load of the models, and the workers that answer with it.
+"""A generation: one load of the models, and the workers that serve them.
 
-A generation is a process of its own: it loads and tries the models, then forks the workers, which
-share its memory. It replaces a worker that ends, and ends with its workers.
+A generation is a process: it loads and tests the models, then forks the workers, which share its
+memory. It replaces workers that die, and exits with its workers.
 """
 
 from __future__ import annotations
@@ -36,20 +36,20 @@ if TYPE_CHECKING:
 
 __all__ = ["Generation", "load_model"]
 
-_SHORT_LIFE = 1.0
+_MIN_LIFETIME = 1.0
 _POLL = 0.5
 
 
 def load_model(name: str, path: str) -> ServedModel:
-    """Load a model and try it.
+    """Load a model and test it with a prediction.
 
-    The file is read, not mapped: forked workers share memory as well, and what happens to the
-    file later, such as being overwritten in place, cannot reach them.
+    The file is read, not mapped: forked workers share the memory anyway, and later changes of the
+    file, such as overwriting in place, do not affect them.
 
     Raises
     ------
     OSError, ValueError
-        If the file is none of a classifier, or if it cannot predict.
+        If the file is not a classifier, or if the classifier cannot predict.
     """
     modified = datetime.fromtimestamp(Path(path).stat().st_mtime, tz=timezone.utc)
     classifier = load(path, mmap=False)
@@ -63,7 +63,7 @@ def load_model(name: str, path: str) -> ServedModel:
 
 
 class Generation:
-    """The workers of one load of the models; ``run`` is the life of the process.
+    """The workers of one load of the models; ``run`` is the main function of the process.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ class Generation:
     listener : socket
         Where the workers listen.
     board : Board
-        Where they count.
+        Where the workers count.
     first_row : int
         The row of the first worker.
     """
@@ -85,18 +85,18 @@ class Generation:
         self._board = board
         self._first_row = first_row
         self._log = Log(json_lines=settings.json_log)
-        self._workers: dict[int, int] = {}  # rows by process
-        self._born: dict[int, float] = {}  # times of birth by row
+        self._workers: dict[int, int] = {}  # row by process id
+        self._started_at: dict[int, float] = {}  # start time by row
 
     def run(self, report: int) -> None:
-        """Load, fork, write the outcome to a file descriptor, and look after the workers.
+        """Load the models, fork the workers, report to a file descriptor, and supervise.
 
-        What is written is empty if the workers listen, or else what went wrong.
+        The report is an empty line if the workers listen, otherwise the error.
         """
         parent = os.getppid()
         try:
             config, service = self._load()
-            # Objects that the collector never looks at keep their pages shared.
+            # The garbage collector does not touch frozen objects, so that their pages stay shared.
             gc.collect()
             gc.freeze()
             self._start_all(config, service)
@@ -154,18 +154,18 @@ class Generation:
             Server(config, service, started).run(sockets=[self._listener])
 
         self._workers[fork(work)] = row
-        self._born[row] = time.monotonic()
+        self._started_at[row] = time.monotonic()
 
     def _replace_ended(self, config: uvicorn.Config, service: Service) -> None:
         for process, row, code in self._reap():
             self._log.event("worker ended", process=process, code=code)
             self._board.row(0)[RESTARTS] += 1
-            if time.monotonic() - self._born[row] < _SHORT_LIFE:
-                time.sleep(_SHORT_LIFE)  # what kills workers at once must not busy the machine
+            if time.monotonic() - self._started_at[row] < _MIN_LIFETIME:
+                time.sleep(_MIN_LIFETIME)  # avoids a busy loop if workers die at once
             self._start(config, service, row, None)
 
     def _reap(self) -> list[tuple[int, int, int]]:
-        """Forget workers that have ended; return their processes, rows and exit codes."""
+        """Remove workers that have exited; return their processes, rows and exit codes."""
         ended = []
         for process, row in list(self._workers.items()):
             found, status = os.waitpid(process, os.WNOHANG)
@@ -176,7 +176,7 @@ class Generation:
         return ended
 
     def _end(self, number: int) -> None:
-        """Hand a signal on to the workers and wait; a second one is handed on, too."""
+        """Forward a signal to the workers and wait; a second signal is forwarded too."""
         for process in self._workers:
             os.kill(process, number)
         while self._workers:

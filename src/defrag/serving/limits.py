@@ -1,4 +1,4 @@
-"""What clients may ask for."""
+"""Limits on requests and connections."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ class Limits:
     Attributes
     ----------
     max_body : int
-        Bytes of a body.
+        Maximum size of a body in bytes.
     max_k : int
-        Labels of an answer; a larger k counts as this.
+        Maximum number of labels per answer; a larger k is reduced to this.
     max_explained : int
-        Labels that are explained; a larger k counts as this.
+        Maximum number of labels that are explained; a larger k is reduced to this.
     max_explained_text : int
-        Characters of a text that is explained.
+        Maximum number of characters of a text that is explained.
     max_batch : int
-        Texts or rows of a request.
+        Maximum number of texts or rows per request.
     max_requests : int
-        Requests that a worker answers at a time; others are answered 503.
+        Maximum number of concurrent requests per worker; others get status 503.
     max_connections : int
-        Connections of a worker; for a further one, the one that has been idle for longest is
-        closed.
+        Maximum number of connections per worker; for a further one, the connection that has
+        been idle longest is closed.
     timeout : float
-        Seconds in which a client must send a request, and read the answer.
+        Seconds within which a client must send a request, and read the answer.
     """
 
     max_body: int = 1 << 20

@@ -13,14 +13,14 @@ __all__ = ["Log"]
 
 
 class Log:
-    """Lines on standard error, each written at once.
+    """A log on standard error; each line is one write.
 
     Parameters
     ----------
     json_lines : bool, default=False
-        Write JSON, and a line for each request. Otherwise events alone are written.
+        Whether to write JSON, and a line for each request. Otherwise only events are written.
     descriptor : int, default=2
-        The file to write to.
+        The file descriptor to write to.
     """
 
     def __init__(self, *, json_lines: bool = False, descriptor: int = 2) -> None:
@@ -28,7 +28,7 @@ class Log:
         self._descriptor = descriptor
 
     def event(self, event: str, **fields: Any) -> None:
-        """Write what happened."""
+        """Write an event."""
         if self.json_lines:
             self._write_json({"event": event, **fields})
             return
@@ -37,7 +37,7 @@ class Log:
         self._write(" ".join(line.splitlines()))
 
     def request(self, method: str, path: str, status: int, seconds: float) -> None:
-        """Write that a request was answered; what was asked is not logged."""
+        """Write that a request was answered; the content of requests is not logged."""
         if self.json_lines:
             self._write_json({
                 "event": "request", "method": method, "path": path[:200], "status": status,
@@ -54,7 +54,7 @@ class Log:
         self._write(json.dumps({**when, **fields}))
 
     def _write(self, line: str) -> None:
-        # One call, so that lines of several processes do not mix.
+        # One system call, so that lines of several processes do not mix.
         os.write(self._descriptor, line.encode(errors="replace") + b"\n")
 
 

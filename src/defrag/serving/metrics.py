@@ -1,4 +1,4 @@
-"""Counters of all workers, as text that Prometheus reads."""
+"""Counters of all workers, in the text format of Prometheus."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ __all__ = [
 ]  # fmt: skip
 
 LOADS, LOADED, FAILED_LOADS, RESTARTS = range(4)
-"""Columns of row 0: loads so far, time of the last, loads that failed, workers restarted."""
+"""Columns of row 0: number of loads, time of the last, failed loads, worker restarts."""
 
 _PROCESS, _CONNECTIONS, _FIRST = range(3)
 _STATUSES = (200, 400, 401, 403, 404, 405, 408, 413, 415, 422, 500, 503)
 _STATUS_PLACE = {status: place for place, status in enumerate(_STATUSES)}
 _BOUNDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 5.0)
-_PER_ROUTE = len(_STATUSES) + 1 + len(_BOUNDS) + 1 + 1  # others, above all bounds, sum
+_PER_ROUTE = len(_STATUSES) + 1 + len(_BOUNDS) + 1 + 1  # other statuses, above all bounds, sum
 OTHER = "other"
-"""Stands for paths that no route has."""
+"""Route name for paths without a route."""
 
 
 class Metrics:
@@ -42,20 +42,20 @@ class Metrics:
         self._model_at = {model: _FIRST + place * 2 for place, model in enumerate(models)}
         self._route_at: dict[str, int] = {}
         self._end = _FIRST + len(models) * 2
-        # Until `count_in`, what is counted is lost.
+        # Before `count_in`, counts are discarded.
         self._row = memoryview(bytearray(8 * COLUMNS)).cast("q")
 
     def add_routes(self, paths: Sequence[str]) -> None:
-        """Count the answers of some routes apart from all others."""
+        """Register routes whose answers are counted separately."""
         for path in (*paths, OTHER):
             if path not in self._route_at:
                 self._route_at[path] = self._end
                 self._end += _PER_ROUTE
         if self._end > COLUMNS:
-            raise ValueError(f"too many models to be counted: {len(self._model_at)}")
+            raise ValueError(f"too many models to count: {len(self._model_at)}")
 
     def count_in(self, row: int, process: int) -> None:
-        """Count in a row from now on, for a process."""
+        """Use a row of the board from now on, for a process."""
         self._row = self._board.row(row)
         self._row[_PROCESS] = process
 
@@ -69,13 +69,13 @@ class Metrics:
         row[at + len(_BOUNDS) + 1] += int(seconds * 1e6)
 
     def predicted(self, model: str, n_inputs: int) -> None:
-        """Count a call that predicts labels of some inputs."""
+        """Count a prediction call and its inputs."""
         at = self._model_at[model]
         self._row[at] += 1
         self._row[at + 1] += n_inputs
 
     def connected(self, n_connections: int) -> None:
-        """Note the number of open connections."""
+        """Set the number of open connections."""
         self._row[_CONNECTIONS] = n_connections
 
     def text(self) -> str:
@@ -96,11 +96,11 @@ class Metrics:
             "loaded_timestamp_seconds", "gauge", "Time of the last load", {"": top[LOADED]}
         )
         yield from _series(
-            "worker_restarts_total", "counter", "Workers that ended and were replaced",
+            "worker_restarts_total", "counter", "Workers that died and were replaced",
             {"": top[RESTARTS]},
         )  # fmt: skip
         alive = [(number, row) for number, row in enumerate(rows, 1) if row[_PROCESS]]
-        yield from _series("workers", "gauge", "Workers that run", {"": len(alive)})
+        yield from _series("workers", "gauge", "Running workers", {"": len(alive)})
         yield from _series(
             "connections", "gauge", "Open connections of each worker",
             {f'worker="{number}"': row[_CONNECTIONS] for number, row in alive},
@@ -134,7 +134,7 @@ class Metrics:
 
 
 def forget_worker(board: Board, row: int) -> None:
-    """Clear what is true only while a worker runs; its counters stay."""
+    """Clear the process and the connections of a worker that ended; its counters stay."""
     board.row(row)[_PROCESS] = 0
     board.row(row)[_CONNECTIONS] = 0
 

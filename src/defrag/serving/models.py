@@ -1,4 +1,4 @@
-"""Models that are served: texts or feature maps in, names and scores out."""
+"""Served models: from texts or feature maps to label names and scores."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ _LARGEST = float(np.finfo(np.float32).max)
 
 
 class ServedModel:
-    """A classifier with the names of its features and labels at hand.
+    """A classifier with lookups for the names of its features and labels.
 
     Parameters
     ----------
     name : str
-        What requests call it.
+        Name in requests.
     classifier : Classifier or TextClassifier
         The model, fitted.
     modified : datetime, optional
@@ -62,7 +62,7 @@ class ServedModel:
         self._features = {word: j for j, word in enumerate(vocabulary or ())}
 
     def describe(self) -> dict[str, Any]:
-        """Return what a client should know."""
+        """Return the description of the model for clients."""
         return {
             "name": self.name,
             "takes": "texts" if self.takes_texts else "rows",
@@ -70,7 +70,7 @@ class ServedModel:
         }
 
     def sample(self) -> Any:
-        """Return an input of known features: a text, or a row as a dictionary."""
+        """Return an input with known features: a text, or a row as a dictionary."""
         if isinstance(self.classifier, TextClassifier):
             return " ".join(self.classifier.vectorizer_.words_[:_SAMPLE])
         names = list(self._features)[:_SAMPLE]
@@ -78,7 +78,7 @@ class ServedModel:
         return dict.fromkeys(names or map(str, range(min(_SAMPLE, n_features))), 1.0)
 
     def warm_up(self) -> None:
-        """Predict and explain a point made of known features, so that what is built once is.
+        """Predict and explain a point with known features, so that lazy structures are built.
 
         Raises
         ------
@@ -88,7 +88,7 @@ class ServedModel:
         given = self.sample()
         found = self.predict(self.check([given]), 5)
         if not all(np.isfinite(score) for row in found for _, score in row):
-            raise ValueError(f"model {self.name!r} has scores that are no numbers")
+            raise ValueError(f"model {self.name!r} has scores that are not numbers")
         self.explain(given, None, 1)
 
     def check(self, inputs: Sequence[Any]) -> list[Any]:
@@ -97,14 +97,14 @@ class ServedModel:
         Raises
         ------
         RequestError
-            If one of them is none of this model.
+            If an input is not one that the model takes.
         """
         return self._texts(inputs) if self.takes_texts else [self._row(row) for row in inputs]
 
     def predict(self, checked: list[Any], k: int) -> list[list[tuple[Any, float]]]:
-        """Return labels and scores of inputs that were checked, by decreasing score.
+        """Return labels and scores of checked inputs, by decreasing score.
 
-        Equal inputs get equal answers, whatever they are predicted with.
+        The answer to an input does not depend on the others in the batch.
         """
         if not checked:
             return []
@@ -119,7 +119,7 @@ class ServedModel:
         return [list(islice(pairs, n)) for n in found.sum(axis=1).tolist()]
 
     def explain(self, given: Any, label: Any, k: int) -> tuple[Explanation, ...]:
-        """Return explanations of a label, or of the best k."""
+        """Return explanations of a label, or of the k best labels."""
         if isinstance(self.classifier, TextClassifier):
             point: Any = self._texts([given])[0]
         else:
@@ -146,7 +146,7 @@ class ServedModel:
         """Return the features and values of a row, sorted by feature."""
         if not isinstance(row, dict):
             raise RequestError(422, f"model {self.name!r} takes rows, not texts")
-        # Features that the model does not know are left out, as unknown words are.
+        # Unknown features are dropped, like unknown words.
         known = sorted(
             (feature, value) for name, value in row.items() if (feature := self._feature(name)) >= 0
         )
@@ -163,7 +163,7 @@ class ServedModel:
         return sparse.csr_array((data, np.array(columns, dtype=np.int32), ends), shape=shape)
 
     def _feature(self, name: str) -> int:
-        """Return the id of a feature given by its name or its id, -1 for an unknown one."""
+        """Return the id of a feature given by its name or id, -1 if it is unknown."""
         if self._features:
             return self._features.get(name, -1)
         number = int(name) if name.isdecimal() and len(name) < 11 else -1
@@ -171,7 +171,7 @@ class ServedModel:
 
 
 def _labels_of(classifier: Classifier | TextClassifier) -> Callable[[Ids], list[Any]]:
-    """Return what gives the labels of places, as answers call them."""
+    """Return a function from label ids to labels as they appear in answers."""
     if isinstance(classifier, TextClassifier):
         return PackedStrings(classifier.classes_).take
     if classifier.label_names_ is not None:

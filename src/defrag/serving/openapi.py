@@ -20,7 +20,7 @@ _SCORED = {
     "properties": {
         "label": _LABEL,
         "score": {"type": "number"},
-        "name": {"type": "string", "description": "Of a label that the vocabulary knows."},
+        "name": {"type": "string", "description": "Name of a label that is in the vocabulary."},
     },
 }
 _RESULT = {
@@ -44,8 +44,16 @@ _REFUSALS = {
 def openapi_document(limits: Limits) -> dict[str, Any]:
     """Return the OpenAPI document of a server with some limits."""
     count = {"type": "integer", "minimum": 1}
-    k = {**count, "default": 5, "description": f"More than {limits.max_k} count as that."}
-    few = {**count, "default": 1, "description": f"More than {limits.max_explained} count as that."}
+    k = {
+        **count,
+        "default": 5,
+        "description": f"At most {limits.max_k}; larger values are reduced to it.",
+    }
+    few = {
+        **count,
+        "default": 1,
+        "description": f"At most {limits.max_explained}; larger values are reduced to it.",
+    }
     batch = {"type": "array", "maxItems": limits.max_batch}
     suggest = {
         "type": "object",
@@ -89,15 +97,15 @@ def openapi_document(limits: Limits) -> dict[str, Any]:
         "openapi": "3.1.0",
         "info": {"title": "defrag", "version": version("defrag")},
         "paths": {
-            "/v1/models": {"get": _operation("The models that are served.", {"type": "object"})},
+            "/v1/models": {"get": _operation("The served models.", {"type": "object"})},
             "/v1/suggest": {
                 "post": _operation("The best labels of texts or rows.",
                                    {"anyOf": [_RESULT, several]}, suggest),
             },
             "/v1/explain": {
-                "post": _operation("Why labels have their scores.", explained, explain),
+                "post": _operation("Explanations of scores.", explained, explain),
             },
-            "/healthz": {"get": _operation("Whether the process answers.", {"type": "object"})},
+            "/healthz": {"get": _operation("Whether the process is alive.", {"type": "object"})},
             "/readyz": {"get": _operation("Whether models are loaded.", {"type": "object"})},
             "/metrics": {"get": _text_operation("Counters, for Prometheus.", "text/plain")},
             "/docs": {"get": _text_operation("This document as a page.", "text/html")},

@@ -1,4 +1,4 @@
-"""Strings that stay shared between processes."""
+"""Strings whose memory stays shared between forked processes."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ __all__ = ["PackedStrings"]
 
 
 class PackedStrings:
-    """Strings in one array of bytes, decoded when they are asked for.
+    """Strings in one array of bytes, decoded on access.
 
-    Python counts the references to a string in the string itself, so that a forked process that
-    only reads strings gets copies of all their pages. Bytes of an array are shared for good.
+    Python stores the reference count of a string in the string, so that a forked process that
+    only reads strings copies all their pages. The pages of an array stay shared.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ class PackedStrings:
         self._ends = np.fromiter(accumulate(map(len, encoded), initial=0), np.int64)
 
     def take(self, places: NDArray[np.integer]) -> list[str]:
-        """Return the strings of some places, which count from 0."""
+        """Return the strings at some positions, counted from 0."""
         content = self._bytes
         begins, ends = self._ends[places].tolist(), self._ends[places + 1].tolist()
         return [

@@ -1,4 +1,4 @@
-"""The page at ``/``: one document, one style sheet and one script, and nothing from elsewhere."""
+"""The page at ``/``: one document, one style sheet and one script, without external resources."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ _HEADERS = {
 }
 
 
-def routes(service: Service) -> list[BaseRoute]:  # noqa: ARG001 - the page asks other routes
-    """Return the routes of the page, which need no token: its script sends what users enter."""
+def routes(service: Service) -> list[BaseRoute]:  # noqa: ARG001 - the signature of all modules of routes
+    """Return the routes of the page, which need no token: its script sends the user's token."""
     return [_route(path, name, media_type) for path, (name, media_type) in _FILES.items()]
 
 

@@ -1,4 +1,4 @@
-"""Forked processes that take signals one at a time."""
+"""Forked processes that receive signals synchronously."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ if TYPE_CHECKING:
 __all__ = ["RETIRE", "SIGNALS", "fork"]
 
 RETIRE = signal.SIGUSR1
-"""Ends processes whose clients have others to go to."""
+"""Signal to exit after the clients have moved to other processes."""
 
 SIGNALS = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGCHLD, RETIRE}
-"""What parents block, and wait for by ``sigtimedwait``, so that no handler interrupts them."""
+"""Signals that parents block and receive by ``sigtimedwait``, without handlers."""
 
 
 def fork(work: Callable[[], None]) -> int:
     """Run a function in a forked process, and return its id.
 
-    The process sees SIGTERM and RETIRE as by default, and neither SIGINT nor SIGHUP, which a
-    terminal sends to all processes: the parent decides what they mean.
+    The process has the default handlers of SIGTERM and RETIRE. It ignores SIGINT and SIGHUP,
+    which a terminal sends to all processes: the parent handles them.
     """
     sys.stdout.flush()
     sys.stderr.flush()
@@ -39,7 +39,7 @@ def fork(work: Callable[[], None]) -> int:
             signal.signal(number, signal.SIG_DFL)
         work()
         code = 0
-    except BaseException:  # noqa: BLE001 - of this process, which ends here
+    except BaseException:  # noqa: BLE001 - the forked process ends here
         traceback.print_exc()
         sys.stderr.flush()
     finally:

@@ -1,4 +1,4 @@
-"""Requests before the workers are forked."""
+"""Warm-up requests before the workers are forked."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ _AT_A_TIME = 8
 
 
 def rehearse(config: uvicorn.Config, service: Service) -> None:
-    """Ask every model some times, so that what the first requests build is shared by all workers.
+    """Send requests to every model, so that workers share what the first requests build.
 
-    Python specialises the code of functions while they run, starlette builds the layers of an
-    application for its first request, and libraries are linked when they are called.
+    Python specialises functions while they run, starlette builds its middleware on the first
+    request, and libraries are linked on first use.
 
     Parameters
     ----------
     config : uvicorn.Config
         The application, and the event loop of the workers.
     service : Service
-        What its routes share; nothing is counted or logged yet, and what small limits refuse is
-        of no account.
+        State shared by the routes. Nothing is counted or logged yet, and requests that small
+        limits reject do not matter.
     """
 
     async def ask_all() -> None:

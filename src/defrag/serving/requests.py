@@ -1,4 +1,4 @@
-"""Bodies of requests: checked JSON, or an error in one line."""
+"""Parsing of request bodies: validated JSON, or a one-line error."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ __all__ = ["ExplainRequest", "RequestError", "SuggestRequest", "read_body", "rea
 
 
 class RequestError(Exception):
-    """A request that is answered with an error.
+    """Error that is sent as the answer to a request.
 
     Parameters
     ----------
     status : int
         The HTTP status.
     message : str
-        What is wrong, in one line.
+        One line.
     """
 
     def __init__(self, status: int, message: str) -> None:
@@ -35,15 +35,15 @@ class RequestError(Exception):
 
 
 def _refuse_constant(word: str) -> None:
-    raise ValueError(f"{word} is no number of JSON")
+    raise ValueError(f"{word} is not a JSON number")
 
 
-# One decoder for all bodies: `json.loads` makes a new one for settings other than its defaults.
+# One decoder for all bodies: with other than default settings, `json.loads` makes a new one.
 _DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
 
 
 async def read_body(request: Request, limits: Limits) -> bytes:
-    """Return the body of a request, of which no more is read than is allowed.
+    """Read the body of a request, up to the allowed size.
 
     Raises
     ------
@@ -103,7 +103,7 @@ async def read_json(request: Request, limits: Limits) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class SuggestRequest:
-    """Texts or rows whose labels are wanted.
+    """A request for the labels of texts or rows.
 
     Attributes
     ----------
@@ -114,7 +114,7 @@ class SuggestRequest:
     k : int
         The number of labels.
     threshold : float
-        The least score of a label.
+        Minimum score of a label.
     model : str or None
         The name of the model; None: the first.
     """
@@ -149,14 +149,14 @@ class SuggestRequest:
 
 @dataclass(frozen=True)
 class ExplainRequest:
-    """A text or a row whose labels are to be explained.
+    """A request to explain labels of a text or a row.
 
     Attributes
     ----------
     given : str or dict
         The text, or the row as a dictionary from features to values.
     label : str, int or None
-        The label; None: the best k.
+        The label; None: the k best labels.
     k : int
         The number of labels.
     n_features : int
@@ -182,8 +182,7 @@ class ExplainRequest:
         if len(given) > limits.max_explained_text:
             raise RequestError(
                 422,
-                f"what is explained must have at most {limits.max_explained_text} characters"
-                " or features",
+                f"the input must have at most {limits.max_explained_text} characters or features",
             )
         label = body.get("label")
         if isinstance(label, bool) or not isinstance(label, (str, int, type(None))):

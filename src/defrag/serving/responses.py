@@ -1,4 +1,4 @@
-"""Answers: JSON with the headers of every answer, and errors in the same form."""
+"""JSON responses with the common headers, and error responses in the same form."""
 
 from __future__ import annotations
 
@@ -24,35 +24,35 @@ _RAW_HEADERS = [
     for name, value in {"content-type": "application/json", **HEADERS}.items()
 ]
 
-# One encoder for all answers: `json.dumps` makes a new one for settings other than its defaults.
+# One encoder for all answers: with other than default settings, `json.dumps` makes a new one.
 _encode = json.JSONEncoder(
     ensure_ascii=False, allow_nan=False, check_circular=False, separators=(",", ":")
 ).encode
 
 
 def json_response(values: Any, status: int = 200) -> Response:
-    """Return values as an answer in JSON."""
+    """Return a JSON response."""
     return _JsonResponse(_encode(values).encode(), status)
 
 
 class _JsonResponse(Response):
-    """An answer whose headers are encoded once for all."""
+    """A response whose common headers are encoded only once."""
 
     media_type = "application/json"
 
-    def init_headers(self, headers: Mapping[str, str] | None = None) -> None:  # noqa: ARG002 - of the base class
-        """Set the headers of every answer, and the length of this one."""
+    def init_headers(self, headers: Mapping[str, str] | None = None) -> None:  # noqa: ARG002 - the base's signature
+        """Set the common headers, and the length of this response."""
         self.raw_headers = [*_RAW_HEADERS, (b"content-length", b"%d" % len(self.body))]
 
 
-async def request_error(request: Request, error: Exception) -> Response:  # noqa: ARG001 - of a handler
-    """Answer a request that was refused."""
+async def request_error(request: Request, error: Exception) -> Response:  # noqa: ARG001 - a handler's signature
+    """Answer a rejected request."""
     if not isinstance(error, RequestError):
         raise error
     return json_response({"error": error.message}, error.status)
 
 
-async def http_error(request: Request, error: Exception) -> Response:  # noqa: ARG001 - of a handler
+async def http_error(request: Request, error: Exception) -> Response:  # noqa: ARG001 - a handler's signature
     """Answer a path or a method that does not exist."""
     if not isinstance(error, HTTPException):
         raise error
@@ -61,11 +61,11 @@ async def http_error(request: Request, error: Exception) -> Response:  # noqa: A
     return response
 
 
-async def client_left(request: Request, error: Exception) -> Response:  # noqa: ARG001 - of a handler
-    """Answer a client that closed the connection within its request, for the counters alone."""
+async def client_left(request: Request, error: Exception) -> Response:  # noqa: ARG001 - a handler's signature
+    """Answer a client that closed the connection during its request, for the counters only."""
     return Response(status_code=400)
 
 
-async def server_error(request: Request, error: Exception) -> Response:  # noqa: ARG001 - of a handler
-    """Answer a request that met a defect, which the server logs."""
+async def server_error(request: Request, error: Exception) -> Response:  # noqa: ARG001 - a handler's signature
+    """Answer a request that caused an internal error, which the server logs."""
     return json_response({"error": "internal error"}, 500)

@@ -1,4 +1,4 @@
-"""A server process: one event loop, ended by a signal after the last answer."""
+"""A worker process: one event loop that stops on a signal, after the last answer."""
 
 from __future__ import annotations
 
@@ -30,24 +30,24 @@ _TICKS = 10  # of 0.1 s
 
 
 def server_config(app: Starlette, service: Service) -> uvicorn.Config:
-    """Return what servers of an application need, with all that it imports imported.
+    """Return the configuration of workers, with all their modules imported.
 
     Parameters
     ----------
     app : Starlette
         The application.
     service : Service
-        What its routes share.
+        State shared by the routes.
     """
     config = uvicorn.Config(
         app,
         http=connection_class(service.limits),
         ws="none",
         log_config=None,
-        log_level="error",  # below that stand the mistakes of clients
+        log_level="error",  # errors of clients have lower levels
         access_log=False,
         lifespan="off",
-        proxy_headers=False,  # no route asks for the address of the client
+        proxy_headers=False,  # no route uses the client's address
         server_header=False,
         timeout_keep_alive=_KEEP_ALIVE,
         timeout_graceful_shutdown=_SECONDS_TO_DRAIN,
@@ -58,18 +58,18 @@ def server_config(app: Starlette, service: Service) -> uvicorn.Config:
 
 
 class Server(uvicorn.Server):
-    """Answer requests to an application on a socket until a signal, or until the parent ends.
+    """A server that runs until a signal arrives or the parent process ends.
 
-    SIGTERM ends the server after open requests are answered; a second one does not wait. RETIRE
-    waits for connections that are kept alive, too: each gets one more answer, with
-    ``Connection: close``, so that no client finds a connection closed that it was about to use.
+    SIGTERM stops the server after open requests are answered; a second SIGTERM does not wait.
+    RETIRE also waits for idle connections: each gets one more answer, with ``Connection: close``,
+    so that no connection is closed while its client is about to use it.
 
     Parameters
     ----------
     config : uvicorn.Config
-        Of :func:`server_config`.
+        From :func:`server_config`.
     service : Service
-        What the routes of the application share.
+        State shared by the routes.
     announce : callable
         Called when the server listens.
     """
@@ -93,15 +93,15 @@ class Server(uvicorn.Server):
         self._announce()
 
     async def on_tick(self, counter: int) -> bool:
-        """Look after the connections, and the parent."""
+        """Expire connections, and check that the parent is alive."""
         if counter % _TICKS == 0:
-            self._look_after_connections()
+            self._expire_connections()
             if os.getppid() != self._parent:
                 self._retired = self.should_exit = True
         return bool(await super().on_tick(counter))
 
     async def shutdown(self, sockets: list[Any] | None = None) -> None:
-        """Listen no more, and wait for the connections."""
+        """Stop listening, and wait for the connections."""
         self._service.draining = True
         for server in self.servers:
             server.close()
@@ -110,19 +110,19 @@ class Server(uvicorn.Server):
             if not self.server_state.connections or self.force_exit:
                 break
             await asyncio.sleep(1 / _TICKS)
-            self._look_after_connections()
+            self._expire_connections()
         await super().shutdown(sockets)
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Let signals end the server, which is the ordinary end."""
+        """Handle the signals that stop the server; unlike uvicorn, do not raise them again."""
         signal.signal(signal.SIGTERM, self.handle_exit)
         signal.signal(RETIRE, self.handle_exit)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
         yield
 
-    def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002 - of a handler
-        """Begin to end; the second SIGTERM does not wait."""
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002 - a handler's signature
+        """Start the shutdown; a second SIGTERM does not wait."""
         if sig == RETIRE:
             self._retired = True
         elif self.should_exit and not self._retired:
@@ -131,7 +131,7 @@ class Server(uvicorn.Server):
             self._retired = False
         self.should_exit = True
 
-    def _look_after_connections(self) -> None:
+    def _expire_connections(self) -> None:
         connections = self.server_state.connections
         expire(connections, asyncio.get_running_loop().time())
         self._service.metrics.connected(len(connections))

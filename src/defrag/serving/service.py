@@ -1,4 +1,4 @@
-"""What the routes of an application share: models, limits, access."""
+"""State shared by the routes of an application: models, limits and access."""
 
 from __future__ import annotations
 
@@ -26,23 +26,23 @@ __all__ = ["Service"]
 
 
 class Service:
-    """Models that are asked by routes.
+    """Models, limits and counters that the routes use.
 
     Parameters
     ----------
     models : sequence of ServedModel
-        The models; the first answers requests that name none.
+        The models; the first is the default.
     limits : Limits, optional
         Bounds on requests.
     token : str, optional
-        What clients must send as ``Authorization: Bearer ...``.
+        Token that clients must send as ``Authorization: Bearer ...``.
     vocabulary : Vocabulary, optional
         Names of labels, and the subjects that Annif's routes may suggest; default: all labels,
-        by themselves.
+        without names.
     board : Board, optional
-        Where workers count; default: one of this process.
+        Where workers count; default: a board of this process.
     log : Log, optional
-        Where requests are logged, if they are; default: standard error.
+        Log of requests; default: standard error.
 
     Attributes
     ----------
@@ -78,7 +78,7 @@ class Service:
         Raises
         ------
         RequestError
-            If there is none of this name.
+            If there is no model with this name.
         """
         if name is None:
             return next(iter(self.models.values()))
@@ -87,7 +87,7 @@ class Service:
         return self.models[name]
 
     def check_token(self, request: Request) -> None:
-        """Refuse a request without the token, if there is one."""
+        """Reject a request without the token, if the server has one."""
         if not self.authorization:
             return
         given = request.headers.get("authorization", "")
@@ -99,7 +99,7 @@ class Service:
     ) -> list[list[dict[str, Any]]]:
         """Return the best labels of each input: dictionaries of ``label`` and ``score``.
 
-        Labels that the vocabulary knows have a ``name``, too.
+        Labels in the vocabulary also have a ``name``.
 
         Parameters
         ----------
@@ -108,9 +108,9 @@ class Service:
         inputs : sequence
             Texts, or rows as dictionaries from features to values.
         k : int
-            The number of labels, at least 1; larger ones count as ``limits.max_k``.
+            Number of labels, at least 1; larger values are reduced to ``limits.max_k``.
         threshold : float
-            The least score of a label.
+            Minimum score of a label.
         """
         checked = model.check(inputs)
         found = await self._batcher.predict(model, checked, min(k, self.limits.max_k))
@@ -124,7 +124,7 @@ class Service:
         return results
 
     def add_name(self, one: dict[str, Any]) -> None:
-        """Add the name of a ``label`` that the vocabulary knows."""
+        """Add the name of a ``label`` that is in the vocabulary."""
         subject = None if self.vocabulary is None else self.vocabulary.subjects.get(one["label"])
         if subject is not None:
             one["name"] = subject.name
@@ -132,5 +132,5 @@ class Service:
     async def explain(
         self, model: ServedModel, given: Any, label: Any, k: int
     ) -> tuple[Explanation, ...]:
-        """Return explanations of a label, or of the best k if it is None."""
+        """Return explanations of a label, or of the k best labels if it is None."""
         return model.explain(given, label, min(k, self.limits.max_explained))

@@ -1,4 +1,4 @@
-"""What a server is started with."""
+"""Settings of a server."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ class Settings:
     models : dict
         Model files by the names that requests use; the first is the default.
     host, port : str, int
-        Where to listen; port 0 is any free one.
+        Address to listen on; port 0 chooses a free one.
     workers : int
-        Processes that answer.
+        Number of worker processes.
     limits : Limits
         Bounds on requests and connections.
     token : str or None
-        What clients must send.
+        Token that clients must send.
     vocabulary, language : str or None
-        The file of the names of labels that are URIs, beyond which Annif's routes suggest none,
-        and the language of the names.
+        File with the names of labels that are URIs, to which Annif's routes restrict
+        suggestions, and the language of the names.
     json_log : bool
-        Log events and requests as JSON lines.
+        Whether to log events and requests as JSON lines.
     watch : float
-        Seconds between looks at the model files; 0: load them again on SIGHUP alone.
+        Seconds between checks of the model files; 0: reload on SIGHUP only.
     """
 
     models: dict[str, str]

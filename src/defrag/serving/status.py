@@ -1,4 +1,4 @@
-"""Routes for supervisors: whether the server answers, and what it has done."""
+"""Routes for monitoring: health, readiness and counters."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ _PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
 def routes(service: Service) -> list[BaseRoute]:
     """Return the routes of health, readiness and counters."""
 
-    async def health(request: Request) -> Response:  # noqa: ARG001 - of a route
+    async def health(request: Request) -> Response:  # noqa: ARG001 - a route's signature
         return json_response({"status": "ok"})
 
-    async def ready(request: Request) -> Response:  # noqa: ARG001 - of a route
+    async def ready(request: Request) -> Response:  # noqa: ARG001 - a route's signature
         top = service.board.row(0)
         loaded = datetime.fromtimestamp(top[LOADED], tz=timezone.utc) if top[LOADED] else None
         return json_response(

@@ -1,4 +1,4 @@
-"""The process that stays: it holds the socket, and starts and ends generations."""
+"""The main process: it holds the socket, and starts and stops generations."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Supervisor"]
 
-_BLOCKS = 4
-"""Generations that can have rows of the board: one that answers, one that loads, two that end."""
+_MAX_GENERATIONS = 4
+"""Maximum number of generations: one that serves, one that loads, two that are ending."""
 
 _POLL = 0.1
 _RETRY = 5.0
@@ -42,12 +42,12 @@ class _Child:
 
 
 class Supervisor:
-    """Serve models until SIGINT or SIGTERM; SIGHUP, or a changed file, loads them again.
+    """Serves models until SIGINT or SIGTERM; SIGHUP or a changed file reloads them.
 
     Parameters
     ----------
     settings : Settings
-        What to serve, and where.
+        Models, address, limits and number of workers.
     announce : callable
         Called with the port when the first workers listen.
     """
@@ -59,8 +59,8 @@ class Supervisor:
         self._settings = replace(settings, limits=limits)
         self._announce = announce
         self._log = Log(json_lines=settings.json_log)
-        self._board = Board(_BLOCKS * settings.workers)
-        self._free = list(range(_BLOCKS))
+        self._board = Board(_MAX_GENERATIONS * settings.workers)
+        self._free = list(range(_MAX_GENERATIONS))
         self._current: _Child | None = None
         self._loading: _Child | None = None
         self._retired: list[_Child] = []
@@ -69,7 +69,7 @@ class Supervisor:
         self._not_before = 0.0
 
     def run(self) -> None:
-        """Serve.
+        """Serve until a signal arrives.
 
         Raises
         ------
@@ -109,7 +109,7 @@ class Supervisor:
         return min(self._settings.watch or 1.0, 1.0)
 
     def _load(self) -> None:
-        """Start a generation beside the one that answers."""
+        """Start a generation beside the one that serves."""
         self._wanted = False
         self._watch.note()
         block = self._free.pop(0)
@@ -138,13 +138,13 @@ class Supervisor:
             raise ValueError(problem)
         top[FAILED_LOADS] += 1
         self._board.message = problem
-        self._log.event("models could not be loaded, the old ones are kept", problem=problem)
+        self._log.event("models could not be loaded; the old ones stay in use", problem=problem)
         if self._current is None:
             self._wanted = True
             self._not_before = time.monotonic() + _RETRY
 
     def _replace(self, child: _Child) -> None:
-        """Let a generation that listens take the place of the current one."""
+        """Make a generation that listens the current one, and retire the old one."""
         top = self._board.row(0)
         top[LOADS] += 1
         top[LOADED] = int(time.time())
@@ -165,8 +165,8 @@ class Supervisor:
                 self._free.append(child.block)
         current = self._current
         if current is not None and os.waitpid(current.process, os.WNOHANG)[0]:
-            # Its workers see that it is gone, and end when they have answered.
-            self._log.event("the process of the models ended", process=current.process)
+            # Its workers notice that it has died, and exit after their last answers.
+            self._log.event("the process that holds the models died", process=current.process)
             self._current = None
             self._free.append(current.block)
             self._wanted = True
@@ -202,7 +202,7 @@ def _listen(host: str, port: int) -> socket.socket:
 
 
 def _raise_file_limit() -> int:
-    """Allow as many open files as the system lets this process have, and return how many."""
+    """Raise the limit of open files to the maximum, and return it."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if hard not in {soft, resource.RLIM_INFINITY}:
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))

@@ -1,4 +1,4 @@
-"""The subjects that labels stand for: names and notations of URIs."""
+"""Vocabularies: names and notations of labels that are URIs."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 __all__ = ["Subject", "Vocabulary", "read_vocabulary"]
 
 UNDETERMINED = "und"
-"""The language of BCP 47 for what has none."""
+"""The BCP 47 code of an undetermined language."""
 
 
 class Subject(NamedTuple):
-    """What a URI stands for."""
+    """The name and the notation of a URI."""
 
     name: str
     notation: str | None
@@ -34,7 +34,7 @@ class Vocabulary:
     Attributes
     ----------
     name : str
-        What it is called.
+        Its name.
     language : str
         The language of the names.
     subjects : dict
@@ -49,16 +49,16 @@ class Vocabulary:
 def read_vocabulary(
     path: str, language: str | None = None, *, limits: ReadLimits | None = None
 ) -> Vocabulary:
-    """Read a vocabulary in one of Annif's forms.
+    """Read a vocabulary in one of Annif's formats.
 
     Parameters
     ----------
     path : str
-        Lines ``<uri><TAB>name`` with an optional notation behind another tab, or, if it ends
-        with ``.csv``, a table with the columns ``uri``, ``label_fi`` (or another language) and
+        Lines ``<uri><TAB>name``, optionally followed by a tab and a notation, or, if the name
+        ends in ``.csv``, a table with the columns ``uri``, ``label_fi`` (or another language) and
         optionally ``notation``. Either may be compressed.
     language : str, optional
-        The language of the names. Default: of a table, that of the first column of names;
+        Language of the names. Default: that of the first column of names in a table,
         otherwise ``und``.
     limits : ReadLimits, optional
         Bounds of what reading may cost.
@@ -66,7 +66,7 @@ def read_vocabulary(
     Raises
     ------
     FormatError
-        If the file is in neither form, with its line.
+        If the file is in neither format; names the line.
     """
     plain = without_compression(path)
     with open_input(path, limits) as stream:
@@ -106,6 +106,6 @@ def _table(stream: InputStream, language: str | None) -> tuple[str, dict[str, Su
             rule = f"{len(fields)} columns, but the header has {len(header)}"
             raise FormatError(stream.name, rule, number)
         row = dict(zip(header, fields, strict=True))
-        if row["uri"] and row[wanted]:  # a subject without a name is a deprecated one
+        if row["uri"] and row[wanted]:  # deprecated subjects have no names
             subjects[row["uri"]] = Subject(row[wanted], row.get("notation") or None)
     return wanted.removeprefix("label_"), subjects

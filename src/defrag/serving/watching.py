@@ -1,4 +1,4 @@
-"""Whether files have changed."""
+"""Detection of changed files."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["Watch"]
 
 
 class Watch:
-    """Notice changed files, when they have stopped changing.
+    """Detects changed files once they have stopped changing.
 
     Parameters
     ----------
@@ -25,13 +25,13 @@ class Watch:
         self._noted = self._last = self._look()
 
     def note(self) -> None:
-        """Remember the files as they are now."""
+        """Record the current state of the files."""
         self._noted = self._look()
 
     def changed(self) -> bool:
-        """Return whether the files differ from what was noted, but not from the last look.
+        """Return whether the files differ from the recorded state, but not from the last check.
 
-        A file that is being written, or is missing for a moment, has not changed yet.
+        A file that is still being written, or is missing, does not count as changed yet.
         """
         now, last = self._look(), self._last
         self._last = now

@@ -1,5 +1,5 @@
-// The page of `defrag serve`. What users and models write is set as text, never as HTML, and the
-// server cuts the explained text into pieces: Python and JavaScript count characters differently.
+// The page of `defrag serve`. Input and output are set as text, never as HTML. The server splits
+// the explained text into pieces, because Python and JavaScript count characters differently.
 const find = (id) => document.getElementById(id);
 
 function make(tag, properties = {}, ...children) {
@@ -13,7 +13,7 @@ const shown = (score) => score.toFixed(3).replace("-", "−");
 const signed = (score) => (score < 0 ? "" : "+") + shown(score);
 
 const state = { token: "", models: [], kind: "texts", given: null, found: [], why: null };
-let latest = null; // the request whose answer is wanted; an earlier one is aborted
+let latest = null; // the current request; earlier ones are aborted
 
 async function ask(path, body, signal) {
   const headers = { "content-type": "application/json" };
@@ -124,7 +124,7 @@ function filter() {
   const [n, all] = [lists, state.found].map((found) => found.reduce((sum, one) => sum + one.labels.length, 0));
   const asked = state.found.length > 0;
   find("status").textContent = state.message || (!asked ? "They appear here, best first."
-    : !all ? "No labels: the model knows nothing of this input."
+    : !all ? "No labels: nothing in the input is known to the model."
     : n < all ? `${n} of ${count(all, "label")}` : `${count(all, "label")}. Choose one to see why.`);
   find("status").classList.toggle("error", Boolean(state.message));
   find("json").disabled = find("tsv").disabled = !n;
@@ -223,7 +223,7 @@ async function copy(text, name, button) {
   try {
     await navigator.clipboard.writeText(text);
   } catch {
-    // Browsers offer the clipboard to https and to this machine alone; the older way is left.
+    // Browsers offer the clipboard API to https and localhost only; fall back to execCommand.
     const area = make("textarea", { value: text });
     document.body.append(area);
     area.select();
