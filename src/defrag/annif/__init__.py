@@ -6,19 +6,19 @@ __all__ = ["register"]
 
 
 def register() -> None:
-    """Make ``backend=defrag`` known to Annif.
+    """Register ``backend=defrag`` with Annif.
 
-    The command ``annif`` does it by itself where this package is installed. A process that
-    imports Annif calls it once; one that is started by another program, such as gunicorn, in
-    the file that the variable ``ANNIF_SETTINGS`` names.
+    The command ``annif`` does this itself if this package is installed. A process that imports
+    Annif must call it once; a process that another program starts, such as gunicorn, can call
+    it in the file named by the environment variable ``ANNIF_SETTINGS``.
     """
-    # Annif has no public way to add a backend: this table is the one that it reads.
+    # Annif has no public way to add a backend: this is its table of backends.
     from annif.backend import _backend_fns  # noqa: PLC0415 - an extra
 
     _backend_fns["defrag"] = _backend
 
 
 def _backend() -> type:
-    from defrag.annif.backend import DefragBackend  # noqa: PLC0415 - when a project asks for it
+    from defrag.annif.backend import DefragBackend  # noqa: PLC0415 - only when a project uses it
 
     return DefragBackend

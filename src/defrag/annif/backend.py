@@ -1,4 +1,4 @@
-"""The backend: trains and suggests with a classifier of texts, whose labels are URIs."""
+"""The backend: trains a text classifier whose labels are URIs, and suggests with it."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ __all__ = ["DefragBackend"]
 
 
 class DefragBackend(AnnifBackend):
-    """Suggest subjects by a classifier of this library.
+    """Annif backend for classifiers of this library.
 
-    Texts are cut into words, or characters, by the classifier: a project needs no analyzer. The
-    model is one file, whose labels are the URIs of the subjects, so that it can be served or
-    explained without Annif too.
+    The classifier splits texts into words or characters itself: a project needs no analyzer. The
+    model is one file whose labels are the URIs of the subjects, so that it can also be served or
+    explained without Annif.
     """
 
     name = "defrag"
@@ -47,12 +47,12 @@ class DefragBackend(AnnifBackend):
 
     @property
     def model(self) -> TextClassifier:
-        """The classifier, trained.
+        """The trained classifier.
 
         Raises
         ------
         NotInitializedException
-            If it is not.
+            If the model file does not exist.
         """
         if self._model is None:
             if not self.path.exists():
@@ -62,12 +62,12 @@ class DefragBackend(AnnifBackend):
             return self._use(load(self.path))
         return self._model
 
-    def initialize(self, parallel: bool = False) -> None:  # noqa: ARG002, FBT002 - of Annif
+    def initialize(self, parallel: bool = False) -> None:  # noqa: ARG002, FBT002 - Annif's signature
         """Load the model."""
         self.model  # noqa: B018 - loads it
 
     def _use(self, model: TextClassifier) -> TextClassifier:
-        # Subjects that the vocabulary has lost since the training are not suggested.
+        # Subjects removed from the vocabulary since training are not suggested.
         active = {subject.uri: number for number, subject in self.project.subjects.active}
         self._ids = {uri: active[uri] for uri in model.classes_ if uri in active}
         self._model = model

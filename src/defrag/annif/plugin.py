@@ -1,8 +1,8 @@
-"""What the command ``annif`` finds of this package: the backend, and ``annif defrag-explain``.
+"""Plugin of the command ``annif``: registers the backend and adds ``annif defrag-explain``.
 
-Annif has no plugins of its own, but its command line is one of Flask, which loads the commands
-of other packages (entry points of the group ``flask.commands``) before it runs one. So does the
-command line of any other Flask application: there, nothing is registered or shown.
+Annif has no plugin system, but its command line is a Flask command line, which loads the commands
+of other packages (entry points of the group ``flask.commands``) before it runs one. Other Flask
+applications load this module too: there, nothing is registered or shown.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ if _IN_ANNIF:
 
 @click.command("defrag-explain", hidden=not _IN_ANNIF)
 @click.argument("project_id")
-@click.option("--uri", help="The subject; default: the best ones.")
-@click.option("--limit", "-l", default=1, show_default=True, help="How many of the best subjects.")
+@click.option("--uri", help="URI of the subject; default: the best subjects.")
+@click.option("--limit", "-l", default=1, show_default=True, help="Number of best subjects.")
 @click.option("--projects", "-p", help="Set path to project configuration file or directory.")
 @with_appcontext
 def explain(project_id: str, uri: str | None, limit: int, projects: str | None) -> None:
     """Explain the suggestions for a text from standard input.
 
-    Shows what each word adds to the score of a subject and what the score would be without it;
-    for projects with backend=defrag.
+    Shows what each word adds to the score of a subject, and the score without the word, for
+    projects with backend=defrag.
     """
     import annif.registry  # noqa: PLC0415 - not in other applications
     from annif.corpus import Document  # noqa: PLC0415 - as above
@@ -42,7 +42,7 @@ def explain(project_id: str, uri: str | None, limit: int, projects: str | None) 
     project = annif.registry.get_project(project_id)
     model = getattr(project.backend, "model", None)
     if model is None or not hasattr(model, "explain"):
-        raise click.UsageError(f"{project_id} has another backend than defrag")
+        raise click.UsageError(f"{project_id} does not use the backend defrag")
     text = project.transform.transform_doc(Document(text=sys.stdin.read(), subject_set=None)).text
     try:
         found = model.explain(text, uri) if uri else model.explain(text, k=limit)

@@ -1,4 +1,4 @@
-"""Settings of a project of Annif, as a classifier of texts."""
+"""Conversion of the settings of an Annif project to a text classifier."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _FORMS: tuple[tuple[str, Callable[[str], Any]], ...] = (
 )
 _OF_TEXTS = {name for name in TextVectorizer.parameter_rules if name not in {"n_jobs", "verbose"}}
 _OWN = {"classifier", "focus", "random_state"}
-# What Annif itself reads from the section of a project.
+# Settings that Annif itself reads from the section of a project.
 _OF_ANNIF = {
     "access", "allow_learn", "analyzer", "backend", "language", "limit", "name", "project_id",
     "transform", "vocab",
@@ -38,7 +38,7 @@ def build_classifier(settings: Mapping[str, Any], *, n_jobs: int) -> TextClassif
     Parameters
     ----------
     settings : mapping
-        Strings, as they stand in ``projects.cfg``: ``classifier`` (a word of ``defrag train``;
+        Strings, as in ``projects.cfg``: ``classifier`` (a word of ``defrag train``;
         default ``label-tree``), ``focus`` (default true), ``random_state`` (default 0),
         parameters of :class:`defrag.TextVectorizer` and of the classifier. Others are ignored.
     n_jobs : int
@@ -55,7 +55,7 @@ def build_classifier(settings: Mapping[str, Any], *, n_jobs: int) -> TextClassif
     of_classifier = {name: _value(settings[name]) for name in settings if name in own}
     of_texts = {name: _value(settings[name]) for name in settings if name in _OF_TEXTS}
     if of_texts.get("characters") is not None:
-        of_texts.setdefault("ngrams", 1)  # characters replace words, and so pairs of words
+        of_texts.setdefault("ngrams", 1)  # n-grams of characters replace words and pairs of words
     of_classifier.pop("random_state", None)
     base: Classifier = kind(**of_classifier)
     base.check_parameters()
@@ -68,7 +68,7 @@ def build_classifier(settings: Mapping[str, Any], *, n_jobs: int) -> TextClassif
 
 
 def unknown_settings(settings: Mapping[str, Any]) -> list[str]:
-    """Return the names that mean nothing to the classifier or to Annif."""
+    """Return the names of settings that neither the classifier nor Annif uses."""
     known = {*_OF_ANNIF, *_OWN, *_OF_TEXTS, *_kind(settings)().get_params()}
     return sorted(set(settings) - known)
 
@@ -82,7 +82,7 @@ def _kind(settings: Mapping[str, Any]) -> type[Classifier]:
 
 
 def _value(text: Any) -> Any:
-    """Return the number, the range of lengths, the flag or the word that a setting is."""
+    """Parse a setting: a number, a range of lengths, a flag or a word."""
     if not isinstance(text, str):
         return text
     if text.strip().lower() in _WORDS:
