@@ -13,15 +13,15 @@ compressed with .xz, .gz or .bz2::
 - Its text is ``name. short description long description``, lines joined by spaces.
 - Its labels are all packages named in Pre-Depends, Depends, Recommends and Suggests,
   every alternative among them, without versions and architectures.
-- A fourth of the packages is for testing: those whose name has a SHA-256 digest that
-  4 divides. A label counts if a training package has it, a word (two or more letters,
+- A quarter of the packages is for testing: those whose name has a SHA-256 digest divisible
+  by 4. A label counts if a training package has it, a word (two or more letters,
   digits or underscores, in lower case) if two training packages have it. Packages without
   a label or without a word are left out.
 
 ``from-text`` reads a folder of packages that are already split: ``train.raw.jsonl.xz``
 and ``test.raw.jsonl.xz`` (one object with "text" and "labels" per line),
 ``vocab.txt.xz``, ``labels.txt.xz``, and ``train.txt.xz`` and ``test.txt.xz`` with tf-idf
-values, which the result is checked against::
+values, against which the result is checked::
 
     python tools/build_debian.py from-text src/defrag/io/data/debian.xz FOLDER
 
@@ -60,7 +60,7 @@ if TYPE_CHECKING:
 WORD = re.compile(r"\b\w\w+\b")
 RELATIONS = ("Pre-Depends", "Depends", "Recommends", "Suggests")
 OPENERS = {".xz": lzma.open, ".gz": gzip.open, ".bz2": bz2.open}
-# The rounding of six printed digits, as a share of a value.
+# Relative rounding error of six printed digits.
 ROUNDING = 5.1e-6
 Package = tuple[str, list[str]]
 
@@ -88,7 +88,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def read_text(path: Path) -> str:
-    """Return the content of a text file, decompressed if need be."""
+    """Return the content of a text file, decompressed if necessary."""
     opener = OPENERS.get(path.suffix)
     content = path.read_bytes() if opener is None else opener(path).read()
     return content.decode("utf-8")
@@ -126,7 +126,7 @@ def tables(
 
 
 def stanzas(path: Path) -> Iterator[dict[str, str]]:
-    """Yield the paragraphs of a Debian control file; continued lines keep their breaks."""
+    """Yield the paragraphs of a Debian control file; continuation lines keep their breaks."""
     for paragraph in read_text(path).split("\n\n"):
         fields: dict[str, str] = {}
         key = ""
@@ -233,7 +233,9 @@ def check_values(words: sparse.csr_array, frequency: np.ndarray, n: int, rows: l
         raise SystemExit("the words of the texts differ from those of the values")
     worst = float(np.abs(weighted.data / np.array(given) - 1).max())
     if worst > 2 * ROUNDING:
-        raise SystemExit(f"the weighted counts differ from the values by a share of {worst}")
+        raise SystemExit(
+            f"the weighted counts differ from the values by a relative error of {worst}"
+        )
 
 
 def from_text(folder: Path) -> tuple[dict[str, tuple[Any, Any]], list[str], list[str]]:

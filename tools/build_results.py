@@ -1,10 +1,10 @@
-"""Writes what the README and the manual show of the records in docs/results/records.
+"""Write the parts of the README and the manual that show records of docs/results/records.
 
     python tools/build_results.py
 
-The results pages, the tables between comments in README.md and docs/*.md, and the picture of the
-README (which needs matplotlib). New records come from ``defrag reproduce all --data DIR --results
-docs/results``.
+Writes the results pages, the tables between comments in README.md and docs/*.md, and the picture
+of the README (which requires matplotlib). New records come from ``defrag reproduce all --data DIR
+--results docs/results``.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 
 def main() -> None:
-    """Write everything and print the names of what has changed."""
+    """Write all files and print the names of those that changed."""
     for page in write_pages(FOLDER):
         print(page.relative_to(ROOT))
     for page in PAGES:

@@ -1,4 +1,4 @@
-r"""Writes ``cpp/core/unicode_tables.hpp``: what a word is, in every script.
+r"""Write ``cpp/core/unicode_tables.hpp``: classes of code points for splitting text into words.
 
     python tools/build_unicode_tables.py > cpp/core/unicode_tables.hpp
 
@@ -14,7 +14,7 @@ A code point is one of
   whose runs are cut into overlapping pairs;
 - anything else, which separates words.
 
-Its lower case is the simple mapping: one code point, or itself where there is none.
+Lower case is the simple mapping: one code point, or the code point itself if there is none.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def kind_of(code: int) -> int:
 def lower_of(code: int) -> int:
     """Return the simple lower case of a code point."""
     lower = chr(code).lower()
-    return ord(lower[0])  # only the dotted capital I has two, of which the first is the letter
+    return ord(lower[0])  # only the dotted capital I has two; the first is the letter
 
 
 def entries() -> list[int]:
@@ -66,7 +66,7 @@ def main() -> None:
         for start in range(0, LAST, PAGE)
     ]
     while index and index[-1] == index[-2]:
-        index.pop()  # the last page stands for all that follow
+        index.pop()  # the last page represents all that follow
     flat = [value for page in pages for value in page]
     out = sys.stdout
     out.write(

@@ -1,6 +1,6 @@
-"""Checks the rules of this house that no linter knows.
+"""Check project rules that no linter covers.
 
-Each rule is a pattern that must not occur in the files it is about, with the reason.
+Each rule is a pattern that must not occur in certain files, with the reason.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ RULES = [
 
 
 def main() -> int:
-    """Print every breach and return how many there are."""
-    breaches = 0
+    """Print every violation; return 1 if there are any, otherwise 0."""
+    violations = 0
     for glob, pattern, reason, exempt in RULES:
         for path in sorted(ROOT.glob(glob)):
             if not path.is_file() or exempt & {path.name, path.parent.name}:
@@ -40,8 +40,8 @@ def main() -> int:
             for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
                 if re.search(pattern, line):
                     print(f"{path.relative_to(ROOT)}:{number}: {reason}: {line.strip()}")
-                    breaches += 1
-    return min(breaches, 1)
+                    violations += 1
+    return min(violations, 1)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 Usage: python tools/check_release.py v0.1.0 [--notes]
 
-With --notes, print what the changelog says about the version.
+With --notes, print the changelog section of the version.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def only_match(pattern: str, name: str) -> str:
 
 
 def release_notes(version: str) -> tuple[str, str]:
-    """Return the date of a version and what the changelog says about it."""
+    """Return the date and the changelog section of a version."""
     text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     heading = rf"^## {re.escape(version)} \((\d{{4}}-\d\d-\d\d)\)\n(.*?)(?=^## |\Z)"
     found = re.search(heading, text, re.MULTILINE | re.DOTALL)

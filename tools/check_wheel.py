@@ -1,8 +1,8 @@
-"""Install a wheel where no compiler is found, and run the demo from it.
+"""Install a wheel in an environment without a compiler, and run the demo from it.
 
 Usage: python tools/check_wheel.py dist/*.whl
 
-Takes the wheel among those given that this Python can install.
+Of the given wheels, uses the one that this Python can install.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def installable(paths: list[Path]) -> Path:
 
 
 def check_contents(path: Path) -> None:
-    """Check that the wheel has what it needs, nothing else, and the module its tag promises."""
+    """Check the files of the wheel, and that the compiled module matches its tag."""
     names = zipfile.ZipFile(path).namelist()
     missing = [name for name in NEEDED if name not in names]
     unwanted = [name for name in names if name.endswith(UNWANTED)]
@@ -42,7 +42,7 @@ def check_contents(path: Path) -> None:
     if missing or unwanted or len(modules) != 1:
         sys.exit(f"{path}: missing {missing}, unwanted {unwanted}, compiled modules {modules}")
     if ("-abi3-" in path.name) != modules[0].endswith(".abi3.so"):
-        sys.exit(f"{path}: the tag of the wheel does not fit the module {modules[0]}")
+        sys.exit(f"{path}: the tag of the wheel does not match the module {modules[0]}")
 
 
 def main() -> None:

@@ -1,8 +1,8 @@
-"""The reference of the command line, written from the commands themselves.
+"""Generate the reference of the command line from the commands.
 
     python tools/command_reference.py > commands.md
 
-The manual calls :func:`reference` when it is built, so that no page can be out of date.
+The manual calls :func:`reference` when it is built, so that it is never out of date.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from defrag.cli.app import VERBS, import_verb
 
 HEAD = """# Commands and options
 
-Written from the commands when this manual was built; `defrag VERB --help` says the same on a
-terminal. [Command line](../command_line.md) has the commands in the order in which they are used.
+Generated from the commands when this manual was built; `defrag VERB --help` prints the same on a
+terminal. [Command line](../command_line.md) shows the commands in the order of their use.
 """
 
 

@@ -2,9 +2,9 @@
 
     python tools/make_annif_environment.py FOLDER
 
-Annif reads words with NLTK, whose data are no package of PyPI: parameters of its sentence
-tokenizer that were trained on nothing take their place, which cuts sentences, and thereby the
-points that end words, a little differently. Only backends with an analyzer see them.
+Annif tokenises with NLTK, whose data are not on PyPI: untrained parameters of its sentence
+tokenizer replace them, which split sentences, and so the full stops at the ends of words, slightly
+differently. This affects only backends with an analyzer.
 """
 
 from __future__ import annotations
@@ -50,9 +50,9 @@ def main(folder: Path) -> None:
 
 def _project_settings() -> dict:
     try:
-        import tomllib  # noqa: PLC0415 - of Python 3.11
+        import tomllib  # noqa: PLC0415 - since Python 3.11
     except ModuleNotFoundError:
-        import tomli as tomllib  # noqa: PLC0415 - before it
+        import tomli as tomllib  # noqa: PLC0415 - before Python 3.11
 
     return tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 

@@ -1,4 +1,4 @@
-"""Mutants: small changes of the code that tests should notice."""
+"""Mutants: small changes of the code that tests should detect."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ PYTHON_STATEMENT = re.compile(
 
 @dataclass(frozen=True)
 class Mutant:
-    """A piece of a file, replaced by another text."""
+    """A replacement of a piece of a file."""
 
     path: str
     begin: int
@@ -51,14 +51,14 @@ class Mutant:
     source: str
 
     def __str__(self) -> str:
-        """Describe the mutant in one line, which is also its name in the list of equivalents."""
+        """Return a one-line description, which identifies the mutant in the list of equivalents."""
         before = self.source[self.begin : self.end].strip()
         row = self.source.splitlines()[self.line - 1].strip()
         return f"{self.path}: {row!r}: {before!r} -> {self.text.strip()!r}"
 
 
 def python_mutants(path: str, source: str) -> list[Mutant]:  # noqa: C901 - a list of cases
-    """Return the mutants of a Python file; strings, imports and annotations stay."""
+    """Return the mutants of a Python file; strings, imports and annotations are not changed."""
     starts = [0]
     for line in source.splitlines(keepends=True):
         starts.append(starts[-1] + len(line))
@@ -99,7 +99,7 @@ def _inside_string(tokens: list[tokenize.TokenInfo], line: int) -> bool:
 
 
 def cpp_mutants(path: str, source: str) -> list[Mutant]:
-    """Return the mutants of a C++ file; comments, types and constants of tuning stay."""
+    """Return the mutants of a C++ file; comments, types and tuning constants are not changed."""
     found = []
     tokens = list(CPP_TOKEN.finditer(source))
     lines = source.splitlines()
@@ -128,7 +128,7 @@ def _spaced(source: str, token: re.Match[str]) -> bool:
 
 
 def _swap(text: str, previous: str, following: str) -> str | None:
-    """Return what a token becomes, or None where it stays."""
+    """Return the replacement of a token, or None if it is not changed."""
     if text in {"min", "max"} and following not in {"(", "<"}:
         return None
     if text == "not" and (following == "in" or previous == "is"):
@@ -152,12 +152,15 @@ def mutants_of(path: str) -> list[Mutant]:
 
 
 def mutants_of_table() -> list[tuple[Mutant, list[str]]]:
-    """Return the mutants written by hand, each with the tests that concern it."""
+    """Return the hand-written mutants, each with its tests."""
     found = []
     for entry in tomllib.loads(TABLE.read_text(encoding="utf-8"))["mutant"]:
         source = (ROOT / entry["path"]).read_text(encoding="utf-8")
         if source.count(entry["old"]) != 1:
-            print(f"stale      {entry['path']}: {entry['old']!r} is not there once", flush=True)
+            print(
+                f"stale      {entry['path']}: {entry['old']!r} does not occur exactly once",
+                flush=True,
+            )
             continue
         begin = source.index(entry["old"])
         line = source.count("\n", 0, begin) + 1

@@ -1,4 +1,4 @@
-"""Change the code in small ways and count how many of the changes the tests notice.
+"""Mutation testing: change the code in small ways and count the changes that tests detect.
 
 Examples::
 
@@ -7,12 +7,12 @@ Examples::
     python tools/mutate.py src/defrag/io/files.py --tests tests/io --sample 20
     python tools/mutate.py --core --sample 10
 
-``tests/mutation/table.toml`` has mutants written by hand, each with the tests that concern it.
-All others are derived from the code: swapped operators, numbers and left-out statements.
+``tests/mutation/table.toml`` has hand-written mutants, each with its tests. All others are derived
+from the code: swapped operators, changed numbers and omitted statements.
 
-Work is done on a copy of the repository. A mutant that the compiler refuses does not count.
-``tests/mutation/equivalent.txt`` lists derived mutants that cannot be noticed, because they
-compute the same or change nothing but speed, with the reason; they are left out.
+Works on a copy of the repository. A mutant that does not compile does not count.
+``tests/mutation/equivalent.txt`` lists derived mutants that cannot be detected, because they
+compute the same result or change only the speed, with the reason; they are skipped.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ TIMEOUT_SECONDS = 600
 MEMORY_BYTES = 6 << 30
 
 SERVER = multiprocessing.get_context("forkserver")
-"""Starts processes that have loaded what takes longer than most tests."""
+"""Context for processes that have already imported the slow modules."""
 
 CORE = {
     "src/defrag/_parameters.py": "tests/test_validation.py",
@@ -77,11 +77,11 @@ CORE = {
     "cpp/core/tree.cpp": "tests/trees",
     "cpp/core/xmc_parser.cpp": "tests/io tests/fuzz/test_fuzz_parser.py",
 }
-"""The core, and the tests that concern each file."""
+"""Files of the core, each with its tests."""
 
 
 def _run_pytest(root: Path, tests: list[str]) -> None:
-    """Run tests in this process, which ends with their exit code."""
+    """Run tests in this process and exit with their exit code."""
     os.chdir(root)
     sys.path[:0] = [str(root / "src"), str(root)]
     os.environ["PYTHONPATH"] = str(root / "src")
@@ -118,7 +118,7 @@ class Copy:
         )  # fmt: skip
 
     def build(self, goal: str = "_core") -> bool:
-        """Compile; tell whether the compiler accepted the code."""
+        """Compile and return whether the compiler accepted the code."""
         command = ["cmake", "--build", self.objects, "--parallel", "1", "--target", goal]
         if subprocess.run(command, check=False, capture_output=True).returncode:
             return False
@@ -153,7 +153,7 @@ class Copy:
         return done.returncode == 0
 
     def survives(self, mutant: Mutant, tests: list[str]) -> bool | None:
-        """Return whether no test notices the mutant; None if it is no program."""
+        """Return whether no test detects the mutant; None if it does not compile."""
         target = self.root / mutant.path
         source = mutant.source
         target.write_text(source[: mutant.begin] + mutant.text + source[mutant.end :])
@@ -172,7 +172,7 @@ class Copy:
 def run(
     mutants: list[tuple[Mutant, list[str]]], n_jobs: int, *, baseline: bool
 ) -> tuple[int, list[str]]:
-    """Try the mutants, after the unchanged code; return how many were caught, and the others."""
+    """Test the unchanged code, then the mutants; return the number caught and the survivors."""
     native = any(not mutant.path.endswith(".py") for mutant, _ in mutants)
     caught, survivors = 0, []
     with tempfile.TemporaryDirectory(prefix="mutate-") as folder:
@@ -202,18 +202,22 @@ def run(
 
 
 def main() -> int:
-    """Run from the command line; fail where fewer are caught than asked for."""
+    """Run the command line; return 1 if fewer mutants are caught than required."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("paths", nargs="*", help="files to change")
-    parser.add_argument("--table", action="store_true", help="the mutants of the table")
-    parser.add_argument("--only", default="", help="those of files with this in their names")
-    parser.add_argument("--core", action="store_true", help="all files of the core")
+    parser.add_argument("--table", action="store_true", help="test the mutants of the table")
+    parser.add_argument("--only", default="", help="only files whose names contain this")
+    parser.add_argument("--core", action="store_true", help="test all files of the core")
     parser.add_argument("--tests", nargs="*", help="tests to run (default: those of the core)")
     parser.add_argument("--sample", type=int, default=20, help="mutants per file (0: all)")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--no-baseline", action="store_true", help="trust the unchanged code")
-    parser.add_argument("--at-least", type=float, default=0.0, help="percentage to catch")
+    parser.add_argument(
+        "--no-baseline", action="store_true", help="skip the tests of the unchanged code"
+    )
+    parser.add_argument(
+        "--at-least", type=float, default=0.0, help="required percentage of caught mutants"
+    )
     options = parser.parse_args()
     SERVER.set_forkserver_preload(
         ["__main__", "numpy", "scipy.sparse", "sklearn.base", "pandas", "pytest",

@@ -1,6 +1,6 @@
 """Print the lower bounds of pyproject.toml as exact versions, one requirement per line.
 
-Covers what is needed to build and to run; the tools of the tests stay as new as they are.
+Covers build and runtime requirements; test tools are not pinned.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-# What the oldest typer leaves open: click 8.5 makes it warn, 8.1 has no separate stderr in tests.
+# The oldest typer does not restrict click: it warns with 8.5; 8.1 has no separate stderr in tests.
 OF_THEIR_TIME = ["click==8.2.1"]
 
 ROOT = Path(__file__).resolve().parent.parent
 
 
 def pinned(text: str) -> str:
-    """Return a requirement with its lower bound as the only version admitted."""
+    """Return a requirement pinned to its lower bound."""
     requirement = Requirement(text)
     bounds = [bound.version for bound in requirement.specifier if bound.operator == ">="]
     if len(bounds) != 1:
