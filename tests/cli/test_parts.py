@@ -45,7 +45,7 @@ def test_lpsr_is_joined_with_its_data(folder):
     run_well("train", "train.txt", "whole", *flags)
     run_well("train", "train.txt", "a.plan", *flags, "--parts", "3")
     run_well("train-part", "a.plan", "train.txt")
-    check_refusal(folder, "join a.plan joined", "LPSR learns from its trained base and the data")
+    check_refusal(folder, "join a.plan joined", "LPSR is fitted to its trained base and the data")
     run_well("join", "a.plan", "joined", "--data", "train.txt")
     assert (folder / "joined").read_bytes() == (folder / "whole").read_bytes()
 

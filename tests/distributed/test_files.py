@@ -82,7 +82,7 @@ def test_parts_of_another_plan_are_refused(data, tmp_path):
     other = plan(DiSMEC(random_state=0, C=2.0), X, Y, n_parts=2)
     path = tmp_path / "part"
     save_part(fit_part(other, 1, X, Y), path)
-    with pytest.raises(ValueError, match="part 1 is of another plan"):
+    with pytest.raises(ValueError, match="part 1 belongs to another plan"):
         join(mine, [fit_part(mine, 0, X, Y), load_part(path)])
 
 

@@ -117,11 +117,11 @@ def test_lpsr_is_joined_with_its_data(data):
     X, Y = data
     todo = plan(MODELS["lpsr"], X, Y, n_parts=2)
     results = [fit_part(todo, part, X, Y) for part in todo.parts]
-    with pytest.raises(ValueError, match="LPSR learns from its trained base and the data"):
+    with pytest.raises(ValueError, match="LPSR is fitted to its trained base and the data"):
         join(todo, results)
     with pytest.raises(ValueError, match="not those of the plan"):
         join(todo, results, X[:, ::-1], Y)
-    with pytest.raises(ValueError, match="needs both X and Y"):
+    with pytest.raises(ValueError, match="requires both X and Y"):
         join(todo, results, X)
 
 

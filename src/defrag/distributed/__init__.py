@@ -1,4 +1,4 @@
-"""Training in parts, in any order and on any machine, that join to the same bits.
+"""Training in parts, in any order and on any machine, with bit-identical results.
 
 >>> import numpy as np
 >>> from defrag import LabelTree

@@ -1,4 +1,4 @@
-"""Training data as plans and parts take them: checked, vectorised and recognised."""
+"""Training data of plans and parts: validation, vectorisation and checksums."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ if TYPE_CHECKING:
 __all__ = ["Data", "Trainable", "check_data", "checksum", "classifier_of", "crc32", "with_texts"]
 
 Trainable: TypeAlias = Classifier | TextClassifier
-"""What a plan can be made for."""
+"""Estimators that a plan can be made for."""
 
 
 @dataclass(frozen=True)
 class Data:
-    """Points and labels that were checked.
+    """Checked points and labels.
 
     Attributes
     ----------
     X : csr_array
-        The points; of texts, the rows of the vectoriser.
+        The points; for texts, the rows of the vectoriser.
     labels : Labels
         Their labels.
     feature_names : ndarray or None
         Names of the features, if X was a data frame.
     vectorizer : dict of arrays
-        The packed vectoriser of texts.
+        The packed vectoriser, for texts.
     """
 
     X: Csr
@@ -50,7 +50,7 @@ class Data:
 
 
 def check_data(estimator: Trainable, X: Any, Y: Any, vectorizer: Arrays | None = None) -> Data:
-    """Return checked data; texts are vectorised, with a vectoriser that is fitted if not given."""
+    """Return checked data; texts are vectorised, by a newly fitted vectoriser if none is given."""
     if not isinstance(estimator, TextClassifier):
         points = check_features(estimator, X, reset=True)
         labels = check_labels(Y, n_rows=points.shape[0], names=True)
@@ -78,7 +78,7 @@ def classifier_of(estimator: Trainable, seed: int) -> Classifier:
 def with_texts(
     estimator: TextClassifier, base: Classifier, vectorizer: Arrays, names: NDArray[Any] | None
 ) -> TextClassifier:
-    """Return a fitted classifier of texts, made of its parts."""
+    """Return a fitted text classifier, assembled from its parts."""
     if names is None:
         raise ValueError("a plan of texts must have the names of the labels, got none")
     model: TextClassifier = clone(estimator)
@@ -89,12 +89,12 @@ def with_texts(
 
 
 def checksum(data: Data) -> int:
-    """Return a checksum of points and labels, to recognise other data."""
+    """Return a checksum of points and labels, to detect other data."""
     X, labels = data.X, data.labels
     classes = None if labels.classes is None else labels.classes.tolist()
     value = zlib.crc32(repr((X.shape, labels.matrix.shape, classes)).encode())
     for matrix in (X, labels.matrix):
-        # scipy has pointers of either width.
+        # scipy uses 32-bit or 64-bit pointers.
         pointers = matrix.indptr.astype(np.int64, copy=False)
         for array in (pointers, matrix.indices, matrix.data):
             value = crc32(array, value)

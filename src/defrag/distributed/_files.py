@@ -1,4 +1,4 @@
-"""Plans and results of parts in files, for batch systems, shell loops and resumed work."""
+"""Files of plans and part results, for batch systems, shell loops and resumed work."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def part_path(plan_path: PathLike, index: int) -> Path:
 
 
 def save_part(result: PartResult, path: PathLike) -> None:
-    """Write the result of a part to a file; training it again gives the same bytes."""
+    """Write the result of a part to a file; training the part again gives the same bytes."""
     description = {"index": result.index, "identity": result.identity}
     write_model_file(path, {"part": description}, result.arrays)
 
@@ -156,7 +156,7 @@ def load_part(path: PathLike) -> PartResult:
 def _checked(
     name: str, description: Mapping[str, Any], what: str, rules: Mapping[str, Rule]
 ) -> dict[str, Any]:
-    """Return the values of a description that satisfy their rules."""
+    """Return the values of a description after checking them against their rules."""
     values = description.get(what)
     if not isinstance(values, dict):
         kinds = ", ".join(sorted(set(description) - {"library", "format_version"}))

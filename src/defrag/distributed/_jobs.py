@@ -1,4 +1,4 @@
-"""How the training of a classifier is divided, trained and joined, by kind of classifier."""
+"""Division of the training of a classifier into units, by kind of classifier."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Sizes:
     feature_names: NDArray[Any] | None = None
 
     def unnamed(self) -> Sizes:
-        """Return the numbers alone, as those of a part of a composite."""
+        """Return the sizes without names, as for a part of a composite."""
         return Sizes(self.n_points, self.n_features, self.n_labels)
 
     def describe(self) -> str:
@@ -47,7 +47,7 @@ class Sizes:
 
 @dataclass(frozen=True)
 class Whole:
-    """What a join needs besides the pieces: the seed, the sizes and, for some models, the data."""
+    """Input of a join besides the pieces: the seed, the sizes and, for some models, the data."""
 
     seed: int
     sizes: Sizes
@@ -58,29 +58,29 @@ class Job(Protocol):
     """The training of one classifier, in units."""
 
     def divide(self, X: Csr, Y: Csr, seed: int) -> Division:
-        """Return the units, and what they share."""
+        """Return the units and their shared data."""
 
     def train(self, X: Csr, Y: Csr, seed: int, outline: Arrays, units: range) -> Arrays:
         """Train a range of units."""
 
     def join(self, outline: Arrays, pieces: Sequence[Piece], whole: Whole) -> Classifier:
-        """Return the fitted classifier, given all units in order."""
+        """Return the fitted classifier, given the results of all units in order."""
 
 
 def job_of(model: Classifier) -> Job:
-    """Return the training of an unfitted classifier."""
+    """Return the job that trains an unfitted classifier."""
     if isinstance(model, Divisible):
-        return _Units(model)
+        return _Divisible(model)
     if isinstance(model, Reducing):
         return _Members(model)
     if isinstance(model, Wrapping) and model.trains_once():
         return _Wrapped(model)
-    return _OneUnit(model)
+    return _Indivisible(model)
 
 
 @dataclass(frozen=True)
-class _Units:
-    """A classifier that knows its units."""
+class _Divisible:
+    """A classifier that divides its own training into units."""
 
     model: Divisible
 
@@ -95,12 +95,12 @@ class _Units:
     def join(self, outline: Arrays, pieces: Sequence[Piece], whole: Whole) -> Classifier:
         n_features, n_labels = whole.sizes.n_features, whole.sizes.n_labels
         self.model.fit_pieces(outline, pieces, n_features=n_features, n_labels=n_labels)
-        return _finished(self.model, whole.sizes)
+        return _with_sizes(self.model, whole.sizes)
 
 
 @dataclass(frozen=True)
 class _Members:
-    """A composite: reductions are fitted in the plan, the units are those of the members."""
+    """An ensemble: reductions are fitted in the plan, and the units are those of the members."""
 
     model: Reducing
 
@@ -123,7 +123,7 @@ class _Members:
         for number, own in _ranges(outline["n_units"], units):
             base = bases[number]
             points = self.model.reduce(self._reduction(outline, number), X)
-            inner = _part(outline, f"{number}/base/")
+            inner = _without_prefix(outline, f"{number}/base/")
             found = job_of(base).train(points, Y, _seed_of(base), inner, own)
             arrays |= _prefixed(f"{number}/", found)
         return arrays
@@ -133,7 +133,7 @@ class _Members:
         for number, base in enumerate(self.model.unfitted_members(whole.seed)):
             reduction = self._reduction(outline, number)
             own = [
-                Piece(units.start, units.stop, _part(piece.arrays, f"{number}/"))
+                Piece(units.start, units.stop, _without_prefix(piece.arrays, f"{number}/"))
                 for piece in pieces
                 for found, units in _ranges(outline["n_units"], range(piece.first, piece.last))
                 if found == number
@@ -143,20 +143,20 @@ class _Members:
             if data is not None:
                 data = self.model.reduce(reduction, data[0]), data[1]
             inner = Whole(_seed_of(base), Sizes(sizes.n_points, width, sizes.n_labels), data)
-            fitted = job_of(base).join(_part(outline, f"{number}/base/"), own, inner)
+            fitted = job_of(base).join(_without_prefix(outline, f"{number}/base/"), own, inner)
             members.append((reduction, fitted))
         self.model.set_members(members)
         self.model.n_features_in_ = sizes.n_features
-        return _finished(self.model, sizes)
+        return _with_sizes(self.model, sizes)
 
     def _reduction(self, outline: Arrays, number: int) -> Any:
-        reduction = unpack(_part(outline, f"{number}/reduction/"), "plan")
+        reduction = unpack(_without_prefix(outline, f"{number}/reduction/"), "plan")
         return reduction.set_params(n_jobs=self.model.n_jobs)
 
 
 @dataclass(frozen=True)
 class _Wrapped:
-    """A composite whose units are those of its base; what it learns first is in the plan."""
+    """A composite with the units of its base; what is fitted before the base is in the plan."""
 
     model: Wrapping
 
@@ -166,31 +166,31 @@ class _Wrapped:
         return Division(outline | _prefixed("base/", division.outline), division.costs)
 
     def train(self, X: Csr, Y: Csr, seed: int, outline: Arrays, units: range) -> Arrays:
-        inner = _part(outline, "base/")
+        inner = _without_prefix(outline, "base/")
         return job_of(self.model.copy_of_base(seed)).train(X, Y, seed, inner, units)
 
     def join(self, outline: Arrays, pieces: Sequence[Piece], whole: Whole) -> Classifier:
         if self.model.needs_points and whole.data is None:
             name = type(self.model).__name__
             raise ValueError(
-                f"{name} learns from its trained base and the data: join needs X and Y (--data)"
+                f"{name} is fitted to its trained base and the data: join requires X and Y (--data)"
             )
         sizes = whole.sizes
         inner = replace(whole, sizes=sizes.unnamed())
         base = job_of(self.model.copy_of_base(whole.seed))
-        self.model.base_ = base.join(_part(outline, "base/"), pieces, inner)
+        self.model.base_ = base.join(_without_prefix(outline, "base/"), pieces, inner)
         self.model.n_features_in_ = sizes.n_features
-        self.model.learn_last(whole.data, whole.seed, _part(outline, "own/"))
-        return _finished(self.model, sizes)
+        self.model.learn_last(whole.data, whole.seed, _without_prefix(outline, "own/"))
+        return _with_sizes(self.model, sizes)
 
 
 @dataclass(frozen=True)
-class _OneUnit:
+class _Indivisible:
     """A classifier that is trained in one unit."""
 
     model: Classifier
 
-    def divide(self, X: Csr, Y: Csr, seed: int) -> Division:  # noqa: ARG002 - of divisible ones
+    def divide(self, X: Csr, Y: Csr, seed: int) -> Division:  # noqa: ARG002 - a job's signature
         return Division({}, np.ones(1))
 
     def train(
@@ -198,24 +198,24 @@ class _OneUnit:
         X: Csr,
         Y: Csr,
         seed: int,
-        outline: Arrays,  # noqa: ARG002 - there is none
-        units: range,  # noqa: ARG002 - the only one
+        outline: Arrays,  # noqa: ARG002 - likewise
+        units: range,  # noqa: ARG002 - likewise
     ) -> Arrays:
         fitted = self.model.set_params(random_state=seed).fit_canonical(X, Y)
         return pack(fitted)
 
     def join(
         self,
-        outline: Arrays,  # noqa: ARG002 - there is none
+        outline: Arrays,  # noqa: ARG002 - likewise
         pieces: Sequence[Piece],
         whole: Whole,
     ) -> Classifier:
         fitted: Classifier = unpack(pieces[0].arrays, "part 0")
         fitted.set_params(**self.model.get_params(deep=False))
-        return _finished(fitted, whole.sizes)
+        return _with_sizes(fitted, whole.sizes)
 
 
-def _finished(model: Classifier, sizes: Sizes) -> Classifier:
+def _with_sizes(model: Classifier, sizes: Sizes) -> Classifier:
     model.set_labels(
         sizes.n_labels, sizes.classes, dense_answers=sizes.dense, multilabel=sizes.multilabel
     )
@@ -232,7 +232,7 @@ def _seed_of(base: Classifier) -> int:
 
 
 def _ranges(n_units: NDArray[np.int64], units: range) -> Iterator[tuple[int, range]]:
-    """Yield the members that units belong to, each with the units as it counts them."""
+    """Yield the members that units belong to, each with the range of its own units."""
     begin = 0
     for number, size in enumerate(n_units.tolist()):
         own = range(max(units.start - begin, 0), min(units.stop - begin, size))
@@ -245,5 +245,5 @@ def _prefixed(prefix: str, arrays: Mapping[str, NDArray[Any]]) -> Arrays:
     return {prefix + name: array for name, array in arrays.items()}
 
 
-def _part(arrays: Mapping[str, NDArray[Any]], prefix: str) -> Arrays:
+def _without_prefix(arrays: Mapping[str, NDArray[Any]], prefix: str) -> Arrays:
     return {name[len(prefix) :]: arrays[name] for name in arrays if name.startswith(prefix)}

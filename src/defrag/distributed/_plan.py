@@ -1,4 +1,4 @@
-"""Plans of training: parts with costs, and the results of parts."""
+"""Training plans: parts with costs, and the results of parts."""
 
 from __future__ import annotations
 
@@ -54,15 +54,15 @@ class Plan:
     estimator : classifier or TextClassifier
         The classifier, not fitted.
     seed : int
-        The seed that ``random_state`` stands for.
+        The seed drawn from ``random_state``.
     sizes : Sizes
         Numbers of points, features and labels, and the form of the labels.
     fingerprint : int
         Checksum of the data.
     outline : dict of arrays
-        What all parts need, such as the shapes of trees.
+        Data that all parts need, such as the shapes of trees.
     bounds : ndarray of int64, shape (n_parts + 1,)
-        The units of each part.
+        Offsets of the units of the parts.
     shares : ndarray of float64, shape (n_parts,)
         Shares of the expected cost.
     """
@@ -77,7 +77,7 @@ class Plan:
 
     @cached_property
     def identity(self) -> int:
-        """Checksum of the plan, by which the results of parts are recognised."""
+        """Checksum of the plan, which its part results contain."""
         described = DESCRIBED.pack(self.estimator)
         values = {"seed": self.seed, "data": self.fingerprint, "estimator": described}
         value = zlib.crc32(json.dumps(values, sort_keys=True).encode())
@@ -88,7 +88,7 @@ class Plan:
 
     @property
     def parts(self) -> list[Part]:
-        """The parts, those with the largest cost first."""
+        """The parts, by decreasing cost."""
         ranges = zip(self.bounds[:-1].tolist(), self.bounds[1:].tolist(), strict=True)
         shares = self.shares.tolist()
         parts = [Part(i, first, last, shares[i]) for i, (first, last) in enumerate(ranges)]
@@ -106,7 +106,7 @@ class PartResult:
     identity : int
         Checksum of the plan.
     arrays : dict of arrays
-        What was learnt.
+        Fitted arrays.
     """
 
     index: int

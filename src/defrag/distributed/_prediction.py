@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 
 __all__ = ["predict_ray"]
 
-# Blocks that wait or run per processor: enough that none is idle, few enough to fit in memory.
+# Blocks queued or running per processor: keeps all processors busy in bounded memory.
 _BLOCKS_PER_CPU = 3
 _RETRIES = 3
-# Readers of folders of tables skip names that begin so.
+# Readers of folders of tables skip names that begin with an underscore.
 _SETTINGS = "_prediction.json"
 _FORM_RULE = Choice(("text", "parquet"))
 
@@ -51,38 +51,38 @@ def predict_ray(
 ) -> int:
     """Predict the labels of blocks of points on a Ray cluster.
 
-    Block i becomes the file ``part-i`` of a folder, whole or not at all. Parts that exist are
-    kept, so that the same call continues after an interruption. A worker maps the model file once;
-    workers of one machine share its memory. Model and folder must be reachable from every node.
+    Block i is written atomically to the file ``part-i`` of a folder. Existing parts are kept, so
+    that the same call resumes after an interruption. Each worker maps the model file once, and
+    the workers of a machine share its memory. Model and folder must be reachable from every node.
 
     Parameters
     ----------
     model : path
         A model file.
     blocks : iterable of matrices, or of lists of str
-        The points; for a model of texts, the texts.
+        The points; for a text classifier, the texts.
     folder : path
-        Where the parts are written; it is created if it does not exist.
+        Folder for the parts; it is created if it does not exist.
     k : int, default=5
         Number of labels per point.
     form : {"text", "parquet"}, default="text"
-        Pairs ``label:score`` as ``write_predictions`` has them, without a header, and for texts
-        JSON objects with ``labels`` and ``scores``; or Parquet files with the columns ``row``,
-        ``labels`` and ``scores``, which need pyarrow.
+        Pairs ``label:score`` as written by ``write_predictions``, without a header, and for
+        texts JSON objects with ``labels`` and ``scores``; or Parquet files with the columns
+        ``row``, ``labels`` and ``scores``, which require pyarrow.
     to_lines : callable, optional
         Function of the model, a block and the number of its first point that returns the bytes
         to write instead.
     settings : mapping, optional
-        JSON values that tell this prediction from others, such as the name of the data.
+        JSON values that distinguish this prediction from others, such as the name of the data.
     address : str, optional
         Address of the cluster, as in :func:`fit_ray`.
     verbose : bool, default=False
-        Whether to show on a terminal that work is done.
+        Whether to show progress on a terminal.
 
     Returns
     -------
     n_points : int
-        Number of points, including those of parts that existed.
+        Number of points, including those of existing parts.
 
     Raises
     ------
@@ -94,7 +94,7 @@ def predict_ray(
     if not _FORM_RULE.accepts(form):
         raise ValueError(f"form must be {_FORM_RULE.describe()}, got {form!r}")
     if form == "parquet":
-        load_pyarrow()  # or fail before any work is done
+        load_pyarrow()  # fails before any work is done
     target = Path(os.fspath(folder))
     path = os.path.realpath(model)
     identity = _identity(path)
@@ -116,7 +116,7 @@ def predict_ray(
                     continue
                 if len(pending) == _BLOCKS_PER_CPU * n_cpus:
                     ready, pending = ray.wait(pending)
-                    ray.get(ready)  # raises what the task raised
+                    ray.get(ready)  # raises the exception of the task
                 pending.append(
                     task.remote((path, *identity), block, first, shared, os.fspath(part))
                 )
@@ -124,7 +124,7 @@ def predict_ray(
                 ready, pending = ray.wait(pending)
                 ray.get(ready)
         finally:
-            for one in pending:  # none, unless a block failed or this process was interrupted
+            for one in pending:  # only after a failure or an interruption
                 ray.cancel(one, force=True)
     return n_points
 
@@ -134,7 +134,7 @@ def _predict_block(
 ) -> None:
     """Write the predictions of a block."""
     with warnings.catch_warnings():
-        # A warning per block would be a warning many times.
+        # The warning would be repeated for every block.
         warnings.simplefilter("ignore", DataWarning)
         lines = b"".join(to_lines(_mapped(*model), block, first))
     with atomic_writer(part) as file:
@@ -142,13 +142,13 @@ def _predict_block(
 
 
 @lru_cache(maxsize=1)
-def _mapped(path: str, size: int, checksum: int) -> Any:  # noqa: ARG001 - a file may be replaced
+def _mapped(path: str, size: int, checksum: int) -> Any:  # noqa: ARG001 - part of the cache key
     """Return the model of a worker process, which predicts on one thread."""
     return load(path).set_params(n_jobs=1)
 
 
 def _lines_of(k: int) -> ToLines:
-    def to_lines(model: Any, block: Any, first: int) -> Iterable[bytes]:  # noqa: ARG001 - of tables
+    def to_lines(model: Any, block: Any, first: int) -> Iterable[bytes]:  # noqa: ARG001 - used for tables only
         labels, scores = model.predict_topk(block, k=k)
         if not isinstance(model, TextClassifier):
             return format_ranking(labels, scores, model.n_labels_)
@@ -176,13 +176,13 @@ def _identity(path: str) -> list[int]:
 
 
 def _claim(folder: Path, settings: dict[str, Any]) -> None:
-    """Write the settings of a prediction into its folder, or check those that it has."""
+    """Write the settings of a prediction to its folder, or check those in it."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / _SETTINGS
     text = json.dumps(settings, sort_keys=True)
     if path.exists():
         if path.read_text(encoding="utf-8") != text:
-            raise ValueError(f"{folder}: has parts of another prediction; choose another folder")
+            raise ValueError(f"{folder}: has parts of another prediction: choose another folder")
         return
     if any(folder.iterdir()):
         raise ValueError(f"{folder}: is not empty and has no {_SETTINGS}")

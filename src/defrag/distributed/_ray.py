@@ -24,7 +24,7 @@ __all__ = ["connected", "fit_ray"]
 
 Model = TypeVar("Model", Classifier, TextClassifier)
 
-# Parts per processor: enough to balance the load, and few enough that parts are long.
+# Parts per processor: enough to balance the load, few enough to keep the overhead small.
 _PARTS_PER_CPU = 8
 _RETRIES = 3
 _PARTS_RULE = Int(1, none=True)
@@ -41,8 +41,8 @@ def fit_ray(
 ) -> Model:
     """Train a classifier on a Ray cluster; the model is that of ``fit``, byte for byte.
 
-    The data are put once into the object store of every node. A part whose worker or node dies
-    is trained again, up to three times.
+    The data are copied once to the object store of every node. A part whose worker or node dies
+    is retried up to three times.
 
     Parameters
     ----------
@@ -52,8 +52,8 @@ def fit_ray(
         Points and labels, as ``fit`` takes them.
     address : str, optional
         Address of the cluster, such as ``"auto"`` or ``"ray://host:10001"``. By default, the
-        cluster that the program is connected to, or else a local one on the loopback
-        interface that ends with this call.
+        cluster that the program is connected to, or otherwise a local one on the loopback
+        interface that is shut down after this call.
     n_parts : int, optional
         Number of parts; default: eight per processor of the cluster.
     verbose : bool, default=False
@@ -99,19 +99,19 @@ def _train_parts(ray: Any, todo: Plan, data: tuple[Csr, Csr], *, verbose: bool) 
                 if progress is not None:
                     progress(min(done, 1.0))
     finally:
-        for ref in pending:  # none, unless a part failed or this process was interrupted
+        for ref in pending:  # only after a failure or an interruption
             ray.cancel(ref, force=True)
     return results
 
 
 @contextmanager
 def connected(address: str | None) -> Iterator[Any]:
-    """Yield Ray, connected to a cluster; a cluster that is started here is ended here."""
+    """Yield Ray, connected to a cluster; a cluster started here is shut down at the end."""
     try:
         import ray  # noqa: PLC0415 - an extra
     except ImportError:
         raise ImportError(
-            "training and prediction on a cluster need Ray: pip install 'defrag[ray]'"
+            "training and prediction on a cluster require Ray: pip install 'defrag[ray]'"
         ) from None
     if ray.is_initialized():
         if address is not None:

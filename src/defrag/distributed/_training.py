@@ -1,4 +1,4 @@
-"""Training in parts: the plan, the training of a part, and the join."""
+"""Training in parts: planning, training of a part, and joining."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ __all__ = ["Points", "fit_part", "join", "join_parts", "plan", "plan_and_data", 
 
 _PARTS_RULE = Int(1)
 _WORDS = "vectorizer/"
-"""Prefix of the arrays of the vectoriser in the outline."""
+"""Prefix of the vectoriser's arrays in the outline."""
 
 Points: TypeAlias = "MatrixLike | Sequence[str]"
 
@@ -43,7 +43,7 @@ Points: TypeAlias = "MatrixLike | Sequence[str]"
 def plan(estimator: Trainable, X: Points, Y: LabelsLike, *, n_parts: int) -> Plan:
     """Divide the training of a classifier into parts.
 
-    What cannot be divided, such as the clustering of labels and of features, is done here.
+    Work that cannot be divided, such as the clustering of labels and features, is done here.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def plan(estimator: Trainable, X: Points, Y: LabelsLike, *, n_parts: int) -> Pla
     Returns
     -------
     plan : Plan
-        The plan, which can be pickled and, by :func:`save_plan`, written to a file.
+        The plan; it can be pickled, and written to a file by :func:`save_plan`.
     """
     return plan_and_data(estimator, X, Y, n_parts=n_parts)[0]
 
@@ -69,13 +69,15 @@ def plan_and_data(
 ) -> tuple[Plan, Data]:
     """Return a plan, and the data that :func:`train_part` takes."""
     if not isinstance(estimator, Trainable):
-        raise ValueError(  # noqa: TRY004 - as every other bad value
+        raise ValueError(  # noqa: TRY004 - ValueError for all bad arguments
             f"estimator must be a classifier of defrag, got {estimator!r}"
         )
     if not _PARTS_RULE.accepts(n_parts):
         raise ValueError(f"n_parts must be {_PARTS_RULE.describe()}, got {n_parts!r}")
     if getattr(estimator, "extra", None) is not None:
-        raise ValueError(f"extra must be None in a plan, which has no functions, got {estimator!r}")
+        raise ValueError(
+            f"extra must be None in a plan, which cannot store functions, got {estimator!r}"
+        )
     estimator = clone(estimator)
     estimator.check_parameters()
     seed = check_seed(estimator.random_state)
@@ -113,7 +115,7 @@ def fit_part(plan: Plan, part: Part | int, X: Points, Y: LabelsLike) -> PartResu
     Returns
     -------
     result : PartResult
-        The result, which depends on the plan and the part only.
+        The result, which depends only on the plan and the part.
 
     Raises
     ------
@@ -140,17 +142,17 @@ def join(
     X: Points | None = None,
     Y: LabelsLike | None = None,
 ) -> Trainable:
-    """Return the trained classifier, the same as that of ``fit``.
+    """Return the trained classifier, identical to that of ``fit``.
 
     Parameters
     ----------
     plan : Plan
         The plan.
     results : iterable of PartResult
-        The results of all parts, in any order. A part that comes twice counts once.
+        The results of all parts, in any order. Repeated parts count once.
     X, Y : data, optional
-        The data that the plan was made from. Only ``LPSR``, also within others, needs them: it
-        ranks the points with its trained base.
+        The data that the plan was made from. Only ``LPSR``, alone or as a part of another
+        estimator, requires them: it ranks the points with its trained base.
 
     Returns
     -------
@@ -160,11 +162,11 @@ def join(
     Raises
     ------
     ValueError
-        If parts are missing or are not of this plan, or data that are needed are not given.
+        If parts are missing or belong to another plan, or required data are missing.
     """
     if X is None or Y is None:
         if X is not Y:
-            raise ValueError("join needs both X and Y, or neither")
+            raise ValueError("join requires both X and Y, or neither")
         return join_parts(plan, results, None)
     return join_parts(plan, results, _data_of(plan, X, Y))
 
@@ -177,7 +179,7 @@ def join_parts(
     found = {}
     for result in results:
         if result.identity != plan.identity or not 0 <= result.index < n_parts:
-            raise ValueError(f"part {result.index} is of another plan")
+            raise ValueError(f"part {result.index} belongs to another plan")
         found[result.index] = result.arrays
     missing = [i for i in range(n_parts) if i not in found]
     if missing:
@@ -193,7 +195,7 @@ def join_parts(
 
 
 def _data_of(plan: Plan, X: Points, Y: LabelsLike) -> tuple[Csr, Csr]:
-    """Return checked points and labels, which must be those of the plan."""
+    """Return checked points and labels; raise ValueError if they are not those of the plan."""
     data = check_data(clone(plan.estimator), X, Y, _vectorizer(plan))
     if checksum(data) != plan.fingerprint:
         raise ValueError(
