@@ -70,7 +70,14 @@ def test_quick_demo_compares_the_methods(folder):
         assert all(isinstance(name, str) for name in example["predicted"] + example["words"])
     assert any(example["because"] for example in said["examples"])
     html = (folder / "defrag-demo.html").read_text(encoding="utf-8")
-    for part in ("Ten packages", "Missing words", "Groups of words", "Best at what", "✓", "✗"):
+    for part in (
+        "Ten packages",
+        "Missing words",
+        "Groups of words",
+        "Best method by measure",
+        "✓",
+        "✗",
+    ):
         assert part in html
     assert html.count("<figure>") >= 6
 
@@ -82,7 +89,7 @@ def test_demo_marks_right_and_wrong(folder):
     assert said == re.sub(r"\x1b\[", "", said)
     for part in ("LMI", "LabelTree,", "+[label0]", "-[label", "word", "+ right, - wrong"):
         assert part in said
-    for part in ("Best at what", "40% missing", "FIAT"):
+    for part in ("Best method by measure", "40% missing", "FIAT"):
         assert part in said
     assert said.strip().splitlines()[-1].startswith("report: ")
     html = (folder / "defrag-demo.html").read_text(encoding="utf-8")

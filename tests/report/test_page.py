@@ -54,7 +54,7 @@ def test_markdown_has_the_tables(page):
     text = page.to_markdown()
     assert text.startswith("# A <report>\n")
     assert "| **59.50 ± 0.71** |" in text
-    assert "## Best at what" in text
+    assert "## Best method by measure" in text
 
 
 def test_what_is_best_at_what_is_said(page):

@@ -1,4 +1,4 @@
-"""Reports: tables and figures of records, as HTML, Markdown and on a terminal."""
+"""Reports: tables and figures from records, as HTML, Markdown and terminal output."""
 
 from __future__ import annotations
 

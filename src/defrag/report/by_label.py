@@ -1,4 +1,4 @@
-"""The labels that gain and lose most from one method to another."""
+"""The labels that gain and lose most from one method to another, as tables and figures."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["Change", "changes", "label_plots", "label_tables"]
 
 N_SHOWN = 6
-"""Number of labels that gain most, and of those that lose most."""
+"""Number of gaining labels shown, and of losing labels."""
 
 _COLUMNS = [
     Column("label_points", "test points", 0, None),
@@ -36,12 +36,12 @@ _COLUMNS = [
 
 @dataclass(frozen=True)
 class Change:
-    """What happens to a label when one method takes the place of another.
+    """The recall of a label with two methods.
 
     Attributes
     ----------
     label : int
-        Its number.
+        Id of the label.
     points : int
         Number of test points that have it.
     before, after : float
@@ -55,7 +55,7 @@ class Change:
 
     @property
     def difference(self) -> float:
-        """After minus before."""
+        """``after`` minus ``before``."""
         return self.after - self.before
 
 
@@ -67,7 +67,7 @@ def changes(base: Result, other: Result, most: int = N_SHOWN) -> list[Change]:
     base, other : Result
         Two methods on one corpus; hits are summed over their seeds.
     most : int, default=6
-        How many of each.
+        Maximum number of labels of each kind.
     """
     first, second = _hits(base), _hits(other)
     if first is None or second is None or first["ids"] != second["ids"]:
@@ -91,7 +91,7 @@ def label_tables(results: Sequence[Result], names: Names = None) -> list[Table]:
     Parameters
     ----------
     results : sequence of Result
-        Methods on one corpus; those that did not count labels are passed over.
+        Methods on one corpus; those without counts by label are skipped.
     names : sequence of str, optional
         Names of the labels.
     """
@@ -113,7 +113,7 @@ def label_tables(results: Sequence[Result], names: Names = None) -> list[Table]:
 
 
 def label_plots(results: Sequence[Result], names: Names = None, most: int = 3) -> list[Plot]:
-    """Return the same as bars, for the first few methods."""
+    """Return gains and losses as bars, for the first few methods."""
     plots: list[Plot] = []
     for other in results[1:]:
         found = changes(results[0], other)
@@ -131,7 +131,7 @@ def label_plots(results: Sequence[Result], names: Names = None, most: int = 3) -
 
 
 def _hits(result: Result) -> dict[str, Any] | None:
-    """Return the hits of all runs together."""
+    """Return the sum of the hits of all runs."""
     found = [r["labels"] for r in result.records if r["status"] == "done" and r.get("labels")]
     if not found:
         return None

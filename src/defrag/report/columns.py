@@ -1,4 +1,4 @@
-"""Columns of tables: what a number is called, how it is written, and what is better."""
+"""Columns of tables: title, number format, and whether larger or smaller is better."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ class Column:
     title : str
         Heading.
     digits : int
-        Digits after the point.
+        Number of decimals.
     best : {"most", "least"}, optional
-        Which values are better, if any.
+        Whether larger or smaller values are better, if either.
     scale : float, default=1
-        What a number is multiplied by before it is written.
+        Factor applied to a number before it is formatted.
     meaning : str
         One sentence for the legend.
     short : str
@@ -39,7 +39,7 @@ class Column:
     short: str = ""
 
     def write(self, value: float) -> str:
-        """Return a number as the column shows it."""
+        """Format a number for the column."""
         return f"{value * self.scale:,.{self.digits}f}"
 
 

@@ -1,4 +1,4 @@
-"""The page of a comparison: what was run, one table, what is best at what, figures."""
+"""The page of a comparison: tables, the best method by measure, figures, and the runs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["ACCURACY", "COST", "comparison_page", "cost_plots", "rare_plot", "ru
 ACCURACY = ("P@1", "P@3", "P@5", "nDCG@5", "PSP@1", "PSP@3", "PSP@5", "coverage@1")
 COST = ("train_cpu", "predict_ms", "model_bytes", "peak_memory", "dimension")
 
-# More would make a legend longer than its figure.
+# With more series, the legend would be longer than the figure.
 _MOST_SERIES = 12
 _COSTS = ("train_cpu", "predict_ms", "model_bytes")
 _QUESTIONS = {
@@ -49,7 +49,7 @@ def comparison_page(
     results : sequence of Result
         The methods.
     command : str
-        How to run it again.
+        Command line that reproduces the page.
     names : sequence of str, optional
         Names of the labels.
     """
@@ -66,7 +66,7 @@ def comparison_page(
         lead,
         [
             Section("Results", (), [accuracy, cost]),
-            Section("Best at what", (), [Facts(best)]),
+            Section("Best method by measure", (), [Facts(best)]),
             *([Section("Labels that gain and lose", (), gains)] if gains else []),
             Section("Figures", () if can_plot() else [NO_PLOTS], (), plots),
             Section("What was run", (), [Facts({"command": command, **run_facts(results)})]),
@@ -75,14 +75,14 @@ def comparison_page(
 
 
 def winners(table: Table, without: Sequence[str] = ()) -> dict[str, str]:
-    """Return which methods are best at what, with their numbers.
+    """Return the best methods by each measure, with their numbers.
 
     Parameters
     ----------
     table : Table
-        The methods; columns that it does not show count, too.
+        The methods; columns that are not shown count too.
     without : sequence of str
-        Keys of columns that do not count.
+        Keys of columns to ignore.
     """
     found = {}
     for key in [key for key in _QUESTIONS if key not in without]:
@@ -99,14 +99,14 @@ def winners(table: Table, without: Sequence[str] = ()) -> dict[str, str]:
 def cost_plots(results: Sequence[Result]) -> list[Plot]:
     """Return precision against each cost, one point per method.
 
-    Many methods share a series with those of the same variant, the part of a name after its
-    first comma, and only those without a variant have their names beside them.
+    If there are many methods, those with the same variant (the part of a name after its first
+    comma) share a series, and only methods without a variant are labelled.
     """
     measured = [(one.method, one.statistics) for one in results if "P@1" in one.statistics]
     many = len(measured) > _MOST_SERIES
     caption = "Up and to the left is better."
     if many:
-        caption += " Names stand beside the methods on all features."
+        caption += " Methods on all features are labelled."
     plots = []
     for key in _COSTS:
         families: dict[str, list[tuple[str, dict[str, Statistic]]]] = {}
@@ -135,9 +135,9 @@ def rare_plot(results: Sequence[Result], most: int = 4) -> list[Plot]:
     Parameters
     ----------
     results : sequence of Result
-        The methods; bars of more than ``most`` of them would be too thin.
+        The methods.
     most : int, default=4
-        How many are drawn.
+        Number of methods drawn; with more, the bars would be too thin.
     """
     series, edges = [], [0]
     for result in results:
@@ -161,7 +161,7 @@ def rare_plot(results: Sequence[Result], most: int = 4) -> list[Plot]:
 
 
 def run_facts(results: Sequence[Result]) -> dict[str, str]:
-    """Return data, seeds, versions and machine of some runs."""
+    """Return the data, seeds, versions and machines of runs."""
     records = [record for result in results for record in result.records]
     done = [record for record in records if record["status"] == "done"]
     facts: dict[str, str] = {}
@@ -190,7 +190,7 @@ def run_facts(results: Sequence[Result]) -> dict[str, str]:
 
 
 def _headline(best: dict[str, str]) -> str:
-    """Return the first and the cheapest in one sentence."""
+    """Return a sentence with the highest precision."""
     precision = next((value for name, value in best.items() if "(P@1)" in name), None)
     return "" if precision is None else f"The highest P@1: {precision}."
 

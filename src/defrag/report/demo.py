@@ -1,4 +1,4 @@
-"""The page of ``defrag demo``: methods compared, missing words, groups, and ten packages."""
+"""The page of ``defrag demo``: comparison of methods, missing words, groups, and examples."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Example:
     Parameters
     ----------
     words : list of str
-        Its heaviest features.
+        Its features with the largest values.
     predicted : list of str
         Names of the best labels, best first.
     right : list of bool
@@ -74,9 +74,9 @@ def demo_page(
     examples : sequence of Example
         Points with predictions.
     shown_method : str
-        The method that has predicted them.
+        The method that predicted them.
     command : str
-        How to run it again.
+        Command line that reproduces the page.
     label_names : sequence of str, optional
         Names of the labels.
     """
@@ -91,10 +91,10 @@ def demo_page(
     return Page(
         "defrag demo",
         "Debian packages: the words of their names and descriptions predict the packages that they "
-        "depend on, recommend or suggest. Everything below was trained and measured just now, on "
-        "this machine.",
+        "depend on, recommend or suggest. Everything below was just trained and measured on this "
+        "machine.",
         [
-            Section("Best at what", plain, [Facts(winners(accuracy, ["peak_memory"]))]),
+            Section("Best method by measure", plain, [Facts(winners(accuracy, ["peak_memory"]))]),
             Section("Methods", (), [accuracy, cost], cost_plots(done) if drawn else ()),
             Section(
                 "Rare labels",
@@ -116,7 +116,7 @@ def demo_page(
             ),
             Section(
                 "Groups of words",
-                ["Words that DEFRAG-X has put into one group, because the same packages use them."],
+                ["Words that DEFRAG-X put into one group, because the same packages use them."],
                 [_groups(groups)],
                 FIGURES["sizes"](done) if drawn else (),
             ),

@@ -1,11 +1,11 @@
-"""Tables of committed records inside Markdown files, between two comments.
+"""Tables of committed records in Markdown files, between two comments.
 
     <!-- records STUDY | DATA | COLUMNS | METHOD | METHOD ... -->
     <!-- end of records -->
 
-``COLUMNS`` are keys of ``COLUMNS`` with commas between them, or one of the words ``erasure`` and
+``COLUMNS`` are keys of ``COLUMNS`` separated by commas, or one of the words ``erasure`` and
 ``rare`` for the tables by missing features and by frequency, or ``headline`` for a sentence.
-Without methods, all are shown.
+Without methods, all methods are shown.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _SPECIAL: dict[str, Callable[[Sequence[Result]], tuple[str, list[Column], list[R
 
 
 def filled(text: str, folder: Path) -> str:
-    """Return a Markdown text with every table between comments made again.
+    """Return a Markdown text with every table between comments regenerated.
 
     Parameters
     ----------

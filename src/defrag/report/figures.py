@@ -24,7 +24,7 @@ _SPLIT = ("cluster_cpu", "dimension")
 def _by_size(
     results: Sequence[Result], keys: Sequence[str], title: str, metric: str = "P@3"
 ) -> list[Plot]:
-    """Return one figure per cost; a line joins the group sizes of a variant."""
+    """Return one figure per cost, with a line through the group sizes of each variant."""
     families: dict[str, list[tuple[str, Result]]] = {}
     for result in results:
         name, _, size = result.method.partition(_SIZE)
@@ -63,7 +63,7 @@ def split(results: Sequence[Result]) -> list[Plot]:
 
 
 def erasure(results: Sequence[Result]) -> list[Plot]:
-    """Return precision against the fraction of features that is missing."""
+    """Return precision against the fraction of missing features."""
     plots = []
     for metric in ("P@1", "P@3", "P@5"):
         series = []
@@ -89,7 +89,7 @@ def erasure(results: Sequence[Result]) -> list[Plot]:
 
 
 def sizes(results: Sequence[Result], most: int = 4) -> list[Plot]:
-    """Return how many groups have which size, for the first few methods."""
+    """Return histograms of group sizes, for the first few methods."""
     series: list[Series] = []
     limits = [1, 2, 4, 8, 16, 32, 64]
     names = ["0-1", "2", "3-4", "5-8", "9-16", "17-32", "33-64", "more"]
@@ -114,4 +114,4 @@ FIGURES: dict[str, Callable[[Sequence[Result]], list[Plot]]] = {
     "erasure": erasure,
     "sizes": sizes,
 }
-"""Kinds of figures by the words that studies have for them."""
+"""Kinds of figures by their names in studies."""

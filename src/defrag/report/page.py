@@ -1,4 +1,4 @@
-"""One self-contained HTML page: text, tables and figures, without any request."""
+"""Self-contained HTML pages: text, tables and figures, without external resources."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Facts:
 
 @dataclass(frozen=True)
 class Html:
-    """A piece of HTML, and what stands for it in Markdown."""
+    """A piece of HTML, and its Markdown equivalent."""
 
     html: str
     markdown: str = ""
@@ -65,9 +65,9 @@ class Section:
     text : sequence of str
         Paragraphs.
     blocks : sequence of Table, Facts or Html
-        What follows the paragraphs.
+        Content after the paragraphs.
     plots : sequence of Plot
-        What follows the blocks.
+        Figures after the blocks.
     """
 
     heading: str
@@ -77,7 +77,7 @@ class Section:
 
     @property
     def name(self) -> str:
-        """The name of the section in links."""
+        """The anchor of the section."""
         return "-".join("".join(c if c.isalnum() else " " for c in self.heading).lower().split())
 
     def to_html(self) -> str:
@@ -114,7 +114,7 @@ class Page:
     title, lead : str
         Heading, and one or two sentences below it.
     sections : sequence of Section
-        The rest.
+        Sections of the page.
 
     Examples
     --------
@@ -128,7 +128,7 @@ class Page:
     sections: Sequence[Section] = field(default_factory=tuple)
 
     def to_html(self) -> str:
-        """Return a whole document in one string."""
+        """Return the complete document."""
         links = "".join(
             f'<li><a href="#{one.name}">{escape(one.heading)}</a></li>' for one in self.sections
         )

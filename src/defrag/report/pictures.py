@@ -49,12 +49,12 @@ def peers_series(folder: Path) -> list[Series]:
 
 
 def peers_picture(folder: Path) -> str:
-    """Return the picture of the README: an SVG file that says its numbers."""
+    """Return the picture of the README: an SVG that lists its numbers in ``<desc>``."""
     series = peers_series(folder)
     title = f"{COLUMNS['train_cpu'].title} (CPU, one thread)"
     plot = lines("P@1 against training time", "", series, (title, "P@1"), log_x=True, joined=False)
     numbers = json.dumps(points_of(series))
-    # The colours of the page in its light form, on white, wherever the picture is shown.
+    # The colours of the light theme on white, independent of the page that shows the picture.
     colours = re.search(r":root {.*?}", _css(), re.DOTALL)
     if colours is None:  # pragma: no cover - the page has colours
         raise ValueError("page.css: has no :root")
@@ -65,13 +65,13 @@ def peers_picture(folder: Path) -> str:
 
 
 def points_of(series: Sequence[Series]) -> dict[str, list[float]]:
-    """Return the two numbers of every point by its name."""
+    """Return the coordinates of every point by its name."""
     return {name: [x, y] for one in series
             for name, x, y in zip(one.notes, one.x, one.y, strict=True)}  # fmt: skip
 
 
 def series_of_picture(svg: str) -> dict[str, list[float]]:
-    """Return the numbers that a picture says it shows."""
+    """Return the numbers in the ``<desc>`` of a picture."""
     found = re.search(r"<desc>(.*?)</desc>", svg, re.DOTALL)
     if found is None:
         raise ValueError("the picture has no <desc>")

@@ -1,7 +1,7 @@
-"""Figures as SVG, drawn by matplotlib, whose colours follow the page.
+"""Figures as SVG, drawn by matplotlib, with the colours of the page.
 
-Colours are written as markers and replaced by CSS variables, so that one figure serves light,
-dark and print; series differ by marker and line style as well as by colour.
+Placeholder colours are replaced by CSS variables, so that one figure works in light and dark
+themes and in print. Series differ by marker and line style as well as by colour.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _SETTINGS: dict[Any, Any] = {
     "hatch.linewidth": 0.5,
 }
 _SIZE = (5.0, 3.7)
-# Longer names do not fit into half of the width.
+# Longer names do not fit into half the width.
 _WIDE_NAME = 26
 
 
@@ -56,11 +56,11 @@ class Series:
     Parameters
     ----------
     name : str
-        What the legend calls it.
+        Name in the legend.
     x, y : sequence of float
         Positions; ``x`` is not used by bars.
     notes : sequence of str
-        What is written beside points, if anything.
+        Labels of the points, if any.
     """
 
     name: str
@@ -76,7 +76,7 @@ class Plot:
     Parameters
     ----------
     title, caption : str
-        What is seen, in a few words, and what it says.
+        Title and caption below the figure.
     svg : str
         The drawing.
     series : sequence of Series
@@ -119,7 +119,7 @@ def lines(
     series : sequence of Series
         At most eight, so that colours, markers and styles stay distinct.
     axis_labels : tuple of two str
-        What the horizontal and the vertical axis are.
+        Labels of the horizontal and the vertical axis.
     log_x : bool, default=False
         Whether the horizontal axis is logarithmic.
     joined : bool, default=True
@@ -137,7 +137,7 @@ def lines(
         if log_x:
             _log_axis(axes)
         if not joined:
-            axes.margins(x=0.2, y=0.12)  # room for the names of points at the right edge
+            axes.margins(x=0.2, y=0.12)  # room for point labels at the right edge
         axes.set_xlabel(axis_labels[0])
         axes.set_ylabel(axis_labels[1])
 
@@ -198,9 +198,9 @@ def _svg(title: str, draw: Any, series: Sequence[Series]) -> str:
 
 
 def _for_page(text: str, title: str) -> str:
-    """Return an SVG element that takes its colours and its size from the page."""
+    """Return an SVG element with the colours and the size of the page."""
     drawing = text[text.index("<svg") :].strip()
-    # The style of a drawing would be a style of the whole page.
+    # A <style> element of the drawing would apply to the whole page.
     drawing = re.sub(r"<(metadata|style)\b.*?</\1>", "", drawing, flags=re.DOTALL)
     head, _, rest = drawing.partition(">")
     box = re.search(r'viewBox="[^"]*"', head)
@@ -210,7 +210,7 @@ def _for_page(text: str, title: str) -> str:
     for place, colour in enumerate(_SERIES, 1):
         drawing = drawing.replace(colour, f"var(--s{place})")
     drawing = drawing.replace(_INK, "currentColor").replace(_LINE, "var(--line)")
-    # Names inside a drawing must not meet those of another one on the page.
+    # Ids must be unique on a page with several drawings.
     prefix = "f" + re.sub(r"\W", "", title)
     drawing = re.sub(r'\bid="', f'id="{prefix}-', drawing)
     drawing = re.sub(r"url\(#", f"url(#{prefix}-", drawing)

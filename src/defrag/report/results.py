@@ -1,4 +1,4 @@
-"""Results pages of the manual: Markdown from committed records, never typed."""
+"""Results pages of the manual: Markdown generated from committed records."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 __all__ = ["RECORDS", "findings_of", "results_page", "write_pages", "write_records"]
 
 RECORDS = "records"
-"""Folder of the records inside that of the results."""
+"""Folder of the records within the folder of results."""
 
 _REMARKS = "remarks.json"
 
 
 def findings_of(study: Study, records: Sequence[Record], remarks: Sequence[str] = ()) -> Findings:
-    """Return what records say about a study, in its order.
+    """Return the findings of a study from its records, in the order of the study.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ def findings_of(study: Study, records: Sequence[Record], remarks: Sequence[str] 
     records : sequence of dict
         Its records.
     remarks : sequence of str
-        What was sampled or left out when they were made, and why.
+        What was sampled or left out, and why.
     """
     order = {line.name: place for place, line in enumerate(study.lines)}
     results: dict[tuple[str, str], Result] = {}
@@ -49,7 +49,7 @@ def findings_of(study: Study, records: Sequence[Record], remarks: Sequence[str] 
     found = sorted(
         results.values(), key=lambda one: (data.index(one.data), order.get(one.method, len(order)))
     )
-    # The names of the bundled data are always at hand.
+    # Label names are available for the bundled data only.
     named = any(one.data == "debian" and one.records[0].get("labels") for one in found)
     names = {"debian": load_dataset("debian").label_names} if named else {}
     return Findings(study, found, remarks, names)
@@ -79,7 +79,7 @@ def _missing(findings: Findings) -> list[str]:
     """Return what was sampled or not run, and why."""
     study, lines = findings.study, list(findings.remarks)
     for data in study.data:
-        # A sample of a data set begins with its name.
+        # The name of a sample begins with that of its data set.
         run = {one.method for one in findings.results if one.data.split(", ")[0] == data}
         missing = [line.name for line in study.lines if line.name not in run]
         if missing and not any(data in remark for remark in findings.remarks):
@@ -88,7 +88,7 @@ def _missing(findings: Findings) -> list[str]:
 
 
 def write_records(folder: Path, findings: Findings) -> None:
-    """Write the records behind some findings, and its remarks, to the folder of results."""
+    """Write the records and the remarks of findings to the folder of results."""
     place = folder / RECORDS
     place.mkdir(parents=True, exist_ok=True)
     lines = [
@@ -104,7 +104,7 @@ def write_records(folder: Path, findings: Findings) -> None:
 
 
 def write_pages(folder: Path) -> list[Path]:
-    """Write the page of every study that the folder has records of, and return the pages."""
+    """Write the page of every study with records in the folder, and return the pages."""
     pages, remarks = [], _remarks(folder)
     for name, study in STUDIES.items():
         path = folder / RECORDS / f"{name}.jsonl"
@@ -116,7 +116,7 @@ def write_pages(folder: Path) -> list[Path]:
 
 
 def _remarks(folder: Path) -> dict[str, list[str]]:
-    """Return the remarks by study that were kept beside the records."""
+    """Return the remarks stored with the records, by study."""
     path = folder / RECORDS / _REMARKS
     found: dict[str, list[str]] = json.loads(path.read_text("utf-8")) if path.exists() else {}
     return found

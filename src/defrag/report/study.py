@@ -1,4 +1,4 @@
-"""Sections of a page: a study with its tables, its figures and the published numbers."""
+"""Pages of studies, with tables, figures and published numbers."""
 
 from __future__ import annotations
 
@@ -37,17 +37,17 @@ __all__ = [
 
 
 _SIGNS = {"within": ("✓", ""), "OUTSIDE": ("✗", "warning"), "no": ("·", "")}
-"""Sign and class of a verdict, by its first word."""
+"""Sign and CSS class of a verdict, by its first word."""
 
 
 @dataclass(frozen=True)
 class Findings:
-    """What came out of a study.
+    """The results of a study.
 
     Parameters
     ----------
     study : Study
-        What was asked.
+        The study.
     results : sequence of Result
         All methods on all data sets that were run.
     remarks : sequence of str
@@ -68,14 +68,14 @@ class Findings:
 
 @dataclass(frozen=True)
 class Check:
-    """Our P@1 beside a published one."""
+    """Comparison of our P@1 with a published one."""
 
     published: Published
     ours: float
 
     @property
     def difference(self) -> float:
-        """Ours minus theirs."""
+        """Ours minus the published one."""
         return self.ours - self.published.values["P@1"]
 
     @property
@@ -87,7 +87,7 @@ class Check:
         return f"within {band}" if abs(self.difference) <= band else f"OUTSIDE {band}"
 
     def sentence(self) -> str:
-        """Return the comparison in words, with the reason of a difference."""
+        """Return the comparison as a sentence, with the reason for a difference."""
         one = self.published
         text = (
             f"{one.method} on {one.data}: P@1 {self.ours:.2f}, {one.source} "
@@ -98,7 +98,7 @@ class Check:
 
 
 def checks(results: Sequence[Result]) -> list[Check]:
-    """Return our numbers beside the published ones that are about the same methods."""
+    """Return comparisons of our numbers with published numbers of the same methods."""
     ours = {(result.data, result.method): result.statistics for result in results}
     return [
         Check(one, ours[one.data, one.method]["P@1"].mean)
@@ -108,7 +108,7 @@ def checks(results: Sequence[Result]) -> list[Check]:
 
 
 def study_tables(findings: Findings) -> list[Table]:
-    """Return one table per data set, with published rows below the methods they are about."""
+    """Return one table per data set, with published rows below their methods."""
     tables = []
     for data in dict.fromkeys(result.data for result in findings.results):
         mine = [result for result in findings.results if result.data == data]
@@ -132,7 +132,7 @@ def study_tables(findings: Findings) -> list[Table]:
 
 
 def by_share(results: Sequence[Result]) -> tuple[str, list[Column], list[Row]]:
-    """Return P@1 by the fraction of features that is missing, if it was measured."""
+    """Return P@1 by the fraction of missing features, if it was measured."""
     found = [(result, _field(result, "erasure")) for result in results]
     names = [f"{share:.0%}" for _, values in found[:1] for share in values.get("shares", ())]
     columns = [Column(f"missing {name}", f"{name} missing", 1, "most") for name in names]
@@ -156,7 +156,7 @@ def by_frequency(results: Sequence[Result]) -> tuple[str, list[Column], list[Row
 
 
 def _field(result: Result, name: str) -> dict[str, Any]:
-    """Return what the first run that did not fail has measured, or nothing."""
+    """Return a measurement of the first run that did not fail, or an empty dict."""
     found = [record.get(name) for record in result.records if record["status"] == "done"]
     return next((values for values in found if values), {})
 
@@ -177,7 +177,7 @@ def study_page(title: str, command: str, all_findings: Sequence[Findings]) -> Pa
     title : str
         Heading.
     command : str
-        How to run them again.
+        Command line that reproduces the page.
     all_findings : sequence of Findings
         The studies.
     """

@@ -1,4 +1,4 @@
-"""A table of results, and its forms: Markdown, HTML, terminal and JSON."""
+"""Tables of results, as Markdown, HTML, terminal output and JSON."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ class Row:
     name : str
         The method.
     values : mapping from column key to Statistic
-        Its numbers; a column that is missing stays empty.
+        Its numbers; missing columns stay empty.
     note : str, optional
-        Stands in place of the numbers: why there are none.
+        Reason why there are no numbers, shown in their place.
     published : bool, default=False
-        Whether the numbers are somebody else's, and not compared with ours.
+        Whether the numbers are published ones, which are not compared with ours.
     """
 
     name: str
@@ -43,7 +43,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Table:
-    """Methods by columns; the best of our own numbers in a column is marked.
+    """A table of methods by columns; the best of our own numbers in a column is marked.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ class Table:
     rows : sequence of Row
         Methods, in order.
     noun : str, default="method"
-        What a row is about.
+        Heading of the first column.
     """
 
     title: str
@@ -63,7 +63,7 @@ class Table:
     noun: str = "method"
 
     def cell(self, row: Row, column: Column) -> str:
-        """Return a number and its deviation as text, or nothing."""
+        """Return a number and its deviation as text; empty if there is none."""
         value = row.values.get(column.key)
         if value is None:
             return ""
@@ -71,7 +71,7 @@ class Table:
         return text if value.deviation is None else f"{text} ± {column.write(value.deviation)}"
 
     def best(self, column: Column) -> set[int]:
-        """Return the rows whose number is the best of ours, as it is written."""
+        """Return the rows with the best of our numbers, compared as formatted."""
         shown = {
             place: round(row.values[column.key].mean * column.scale, column.digits)
             for place, row in enumerate(self.rows)
@@ -84,12 +84,12 @@ class Table:
 
     @property
     def has_best(self) -> bool:
-        """Whether a number is marked."""
+        """Whether any number is marked as best."""
         return any(self.best(column) for column in self.columns)
 
     @property
     def legend(self) -> list[str]:
-        """The meanings of the columns, each once."""
+        """The distinct meanings of the columns."""
         meanings = [column.meaning for column in self.columns if column.meaning]
         return list(dict.fromkeys(meanings))
 
@@ -110,7 +110,7 @@ class Table:
         return "\n".join(lines) + "\n"
 
     def to_html(self) -> str:
-        """Return the table as HTML that can be sorted by its headings."""
+        """Return the table as HTML, sortable by its headings."""
         best = {column.key: self.best(column) for column in self.columns}
         heads = "".join(f'<th scope="col">{escape(column.title)}</th>' for column in self.columns)
         rows = []
