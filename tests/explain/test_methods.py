@@ -261,7 +261,7 @@ def test_means_and_slopes_have_their_limits():
 
 
 def test_the_score_without_is_computed_for_the_largest_of_many_features(monkeypatch):
-    monkeypatch.setattr("defrag.explain.explainers._MOST_ENTRIES", 3 * ROW.nnz)
+    monkeypatch.setattr("defrag.explain.explainers._MAX_ENTRIES", 3 * ROW.nnz)
     one = FastXML(3, random_state=0).fit(X, Y).explain(ROW)
     assert np.isnan(one.without).tolist() == [False] * 3 + [True] * (ROW.nnz - 3)
     assert "nan" not in str(one)

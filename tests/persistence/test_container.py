@@ -15,7 +15,7 @@ from safetensors import numpy as safetensors_numpy
 from defrag.exceptions import ModelFormatError
 from defrag.persistence._container import (
     DTYPES,
-    MOST_HEADER_BYTES,
+    MAX_HEADER_BYTES,
     read_model_file,
     write_model_file,
 )
@@ -240,7 +240,7 @@ BROKEN_BYTES = {
     "pickle": (b"\x80\x04\x95\x10\0\0\0\0\0\0\0" + bytes(20), "is this a model file"),
     "header length 2^64-1": (b"\xff" * 8 + GOOD, "at most 4194304 bytes, got 18446744073709551615"),
     "header length 2^63": (assemble(GOOD, length=2**63), "got 9223372036854775808"),
-    "header length 4 MiB + 1": (assemble(GOOD, length=MOST_HEADER_BYTES + 1), "got 4194305"),
+    "header length 4 MiB + 1": (assemble(GOOD, length=MAX_HEADER_BYTES + 1), "got 4194305"),
     "header longer than file": (assemble(GOOD, length=4096), "header has 4096 bytes, but the file"),
     "header one too long": (assemble(GOOD, length=len(GOOD) + 1), "but the file ends after"),
     "header one too short": (assemble(GOOD, length=len(GOOD) - 1), "the header is not JSON"),
@@ -297,7 +297,7 @@ def test_what_is_no_file(tmp_path):
         ("a", {"a": np.zeros(1, complex)}, {}, "array 'a' of complex128"),
         ("a", {"a": np.zeros((1,) * 5)}, {}, "array 'a' of float64 and 5 axes"),
         ("a", {}, {"a": float("nan")}, "not JSON compliant"),
-        ("a", {}, {"a": "x" * MOST_HEADER_BYTES}, "at most 4194304 bytes"),
+        ("a", {}, {"a": "x" * MAX_HEADER_BYTES}, "at most 4194304 bytes"),
     ],
 )
 def test_the_writer_refuses_what_the_reader_would(tmp_path, name, arrays, description, message):

@@ -16,7 +16,7 @@ from defrag.io.files import display_name
 from defrag.persistence._container import read_model_file, show, write_model_file
 from defrag.persistence._schema import Part as FilePart
 from defrag.persistence._strings import pack_strings, unpack_strings
-from defrag.persistence.codecs._base import MOST, SEED
+from defrag.persistence.codecs._base import MAX_COUNT, SEED
 from defrag.persistence.codecs._classes import CLASS_KIND, pack_classes, unpack_classes
 
 if TYPE_CHECKING:
@@ -31,16 +31,16 @@ _CHECKSUM = Int(0, 2**32 - 1)
 _PLAN_RULES: dict[str, Rule] = {
     "estimator": DESCRIBED,
     "seed": SEED,
-    "n_points": Int(0, MOST),
-    "n_features": Int(1, MOST),
-    "n_labels": Int(1, MOST),
+    "n_points": Int(0, MAX_COUNT),
+    "n_features": Int(1, MAX_COUNT),
+    "n_labels": Int(1, MAX_COUNT),
     "dense": Choice((True, False)),
     "multilabel": Choice((True, False)),
     "classes": CLASS_KIND,
     "fingerprint": _CHECKSUM,
     "identity": _CHECKSUM,
 }
-_PART_RULES: dict[str, Rule] = {"index": Int(0, MOST), "identity": _CHECKSUM}
+_PART_RULES: dict[str, Rule] = {"index": Int(0, MAX_COUNT), "identity": _CHECKSUM}
 
 
 def save_plan(plan: Plan, path: PathLike) -> None:

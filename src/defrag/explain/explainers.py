@@ -36,10 +36,10 @@ __all__ = [
 ]
 
 
-# Where the score without an entry takes a prediction, it is computed for at most _MOST_LEFT_OUT
-# entries of a row, and the predicted rows have at most _MOST_ENTRIES entries in all.
-_MOST_LEFT_OUT = 1000
-_MOST_ENTRIES = 1 << 22
+# Where the score without an entry takes a prediction, it is computed for at most _MAX_LEFT_OUT
+# entries of a row, and the predicted rows have at most _MAX_ENTRIES entries in all.
+_MAX_LEFT_OUT = 1000
+_MAX_ENTRIES = 1 << 22
 # Number of rows times features up to which a product is computed densely.
 _DENSE_CELLS = 1 << 20
 
@@ -80,7 +80,7 @@ class Explainer(ABC):
         """
         found = self.attribute(row)
         largest = np.abs(found.contributions).max(axis=0, initial=0.0)
-        most = min(_MOST_LEFT_OUT, max(1, _MOST_ENTRIES // max(1, row.nnz)))
+        most = min(_MAX_LEFT_OUT, max(1, _MAX_ENTRIES // max(1, row.nnz)))
         entries = np.argsort(-largest, kind="stable")[:most]
         scores = scores_without(self.scores, row, entries)
         without = np.full((row.nnz, scores.shape[1]), np.nan)

@@ -23,7 +23,7 @@ __all__ = ["attribute_by_orders", "scores_without", "sums_without"]
 # Orders come in pairs: a random one and its reverse.
 _PAIRS = 5
 # In a longer row, the smallest entries are removed together.
-_MOST_PLAYERS = 256
+_MAX_PLAYERS = 256
 # Maximum number of entries of a matrix that is scored in one call.
 _ENTRIES_AT_A_TIME = 1 << 22
 
@@ -118,7 +118,7 @@ def _players(row: Csr) -> NDArray[np.int64]:
     """Return the player of each entry; entries that are removed together are one player."""
     order = np.argsort(-np.abs(row.data), kind="stable")
     players = np.empty(row.nnz, dtype=np.int64)
-    players[order] = np.minimum(np.arange(row.nnz), _MOST_PLAYERS - 1)
+    players[order] = np.minimum(np.arange(row.nnz), _MAX_PLAYERS - 1)
     return players
 
 

@@ -34,7 +34,7 @@ __all__ = [
 _BAR_WIDTH = 20
 _EIGHTHS = " ▏▎▍▌▋▊▉"
 _WIDTH = 100
-_MOST_MARKS = 12
+_MAX_MARKS = 12
 FOR, AGAINST = "green", "red"
 """Colours of features that raise and that lower a score."""
 
@@ -98,7 +98,7 @@ def highlighted(explanation: Explanation) -> Text:
     return Text.assemble(*_styled(explanation.segments()))
 
 
-def excerpt(explanation: Explanation, *, context: int, short: int, most: int = _MOST_MARKS) -> Text:
+def excerpt(explanation: Explanation, *, context: int, short: int, most: int = _MAX_MARKS) -> Text:
     """Return the words of a long text with the largest contributions, and their context.
 
     Parameters

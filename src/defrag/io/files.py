@@ -78,7 +78,7 @@ class InputStream:
     head : bytes, default=b""
         Bytes that precede those of ``raw``.
     limits : ReadLimits, optional
-        Bounds of what reading may cost.
+        Limits on the cost of reading.
     packed : compressed file, optional
         The file that ``raw`` decompresses.
     damaged : tuple of exception classes, optional
@@ -208,7 +208,7 @@ def open_input(path: PathLike, limits: ReadLimits | None = None) -> Iterator[Inp
     path : path
         A file, a FIFO with a writer, or ``-`` for standard input.
     limits : ReadLimits, optional
-        Bounds of what reading may cost.
+        Limits on the cost of reading.
 
     Yields
     ------

@@ -55,7 +55,7 @@ def read_data(
         Whether a file with fewer points than its header declares is read with a warning
         instead of being an error.
     limits : ReadLimits, optional
-        Bounds of what a compressed file expands to and of columns without entries.
+        Limits on the expansion of compressed files and on columns without entries.
 
     Returns
     -------

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 __all__ = ["parse_groups", "read_groups", "write_groups"]
 
 _NO_NUMBER = re.compile(rb"[^0-9 \t\n]")
-_MOST_DIGITS = 18
+_MAX_DIGITS = 18
 _BLOCK_BYTES = 1 << 20
 
 
@@ -58,7 +58,7 @@ def read_groups(
     allow_missing : bool, default=False
         Whether features without a group are allowed.
     limits : ReadLimits, optional
-        Bounds of what a compressed file expands to and of columns without entries.
+        Limits on the expansion of compressed files and on columns without entries.
 
     Returns
     -------
@@ -175,8 +175,8 @@ def _numbers(name: str, text: bytes, first_line: int) -> tuple[Offsets, Offsets]
         is_digit = digits >= 0  # separators have codes below the digits
         edges = np.diff(is_digit, prepend=False, append=False).nonzero()[0]
         begins, lengths = edges[::2], edges[1::2] - edges[::2]
-        if lengths.max(initial=0) > _MOST_DIGITS:
-            begin = int(begins[np.argmax(lengths > _MOST_DIGITS)])
+        if lengths.max(initial=0) > _MAX_DIGITS:
+            begin = int(begins[np.argmax(lengths > _MAX_DIGITS)])
             _, number, _ = _line_at(block, begin, line)
             shown = block[begin : begin + int(lengths.max())].split()[0]
             raise FormatError(name, f"a number of more than 18 digits: {_quote(shown)}", number)

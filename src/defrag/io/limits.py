@@ -1,4 +1,4 @@
-"""Bounds of what reading a file may cost."""
+"""Limits on the cost of reading a file."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ def read_npz(path: PathLike, *, limits: ReadLimits | None = None) -> tuple[Csr, 
         An archive of ``write_npz`` or of ``scipy.sparse.save_npz`` (then: features only);
         ``-`` is standard input.
     limits : ReadLimits, optional
-        Bounds of what a compressed file expands to and of columns without entries.
+        Limits on the expansion of compressed files and on columns without entries.
 
     Returns
     -------

@@ -50,7 +50,7 @@ def read_svmlight(
     strict : bool, default=False
         Whether warnings (empty lines, repeated features or labels in a line) are errors.
     limits : ReadLimits, optional
-        Bounds of what a compressed file expands to and of columns without entries.
+        Limits on the expansion of compressed files and on columns without entries.
 
     Returns
     -------

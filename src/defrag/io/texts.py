@@ -71,7 +71,7 @@ def read_texts(
         The names of labels that are numbers (``pecos``, ``target_ind`` of JSON lines); default:
         the numbers.
     limits : ReadLimits, optional
-        Bounds of what reading may cost.
+        Limits on the cost of reading.
 
     Returns
     -------

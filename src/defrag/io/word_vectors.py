@@ -59,7 +59,7 @@ def read_word_vectors(
         Whether warnings (a word of the vocabulary that is repeated in the file; its first
         vector is used) are errors.
     limits : ReadLimits, optional
-        Bounds of what a compressed file expands to.
+        Limits on the expansion of compressed files.
 
     Returns
     -------

@@ -60,7 +60,7 @@ def read_xmc(
         Whether a file with fewer points than its header declares is read with a warning
         instead of being an error.
     limits : ReadLimits, optional
-        Bounds of what a compressed file expands to and of columns without entries.
+        Limits on the expansion of compressed files and on columns without entries.
 
     Returns
     -------
@@ -152,7 +152,7 @@ def read_features(
         Whether a file with fewer points than its header declares is read with a warning
         instead of being an error.
     limits : ReadLimits, optional
-        Bounds of what a compressed file expands to and of columns without entries.
+        Limits on the expansion of compressed files and on columns without entries.
 
     Returns
     -------
@@ -206,7 +206,7 @@ def read_labels(
         Whether a file with fewer points than its header declares is read with a warning
         instead of being an error.
     limits : ReadLimits, optional
-        Bounds of what a compressed file expands to and of columns without entries.
+        Limits on the expansion of compressed files and on columns without entries.
 
     Returns
     -------

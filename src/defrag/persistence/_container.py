@@ -44,11 +44,11 @@ FORMAT_VERSION = 1
 """The newest version that this library reads, and the one that it writes."""
 
 LIBRARY = "defrag"
-MOST_HEADER_BYTES = 4 << 20
+MAX_HEADER_BYTES = 4 << 20
 """Enough for names and shapes: strings such as label names are arrays. Bounds parsed JSON."""
 
-MOST_AXES = 4
-MOST_NAME_LENGTH = 200
+MAX_AXES = 4
+MAX_NAME_LENGTH = 200
 
 DTYPES: dict[str, np.dtype[Any]] = {
     name: np.dtype(f"<{code}")
@@ -111,7 +111,7 @@ def write_model_file(
     offset = 0
     for key, array in ordered:
         dtype = _DTYPE_NAMES.get(array.dtype.newbyteorder("<"))
-        if dtype is None or array.ndim > MOST_AXES or not _is_name(key):
+        if dtype is None or array.ndim > MAX_AXES or not _is_name(key):
             raise ValueError(f"array {key!r} of {array.dtype} and {array.ndim} axes cannot be "
                              "stored in a model file")  # fmt: skip
         header[key] = {
@@ -122,8 +122,8 @@ def write_model_file(
         offset += array.nbytes
     text = json.dumps(header, separators=(",", ":"), allow_nan=False).encode("ascii")
     text += b" " * (-len(text) % 8)
-    if len(text) > MOST_HEADER_BYTES:
-        raise ValueError(f"the header of a model file has at most {MOST_HEADER_BYTES} bytes, "
+    if len(text) > MAX_HEADER_BYTES:
+        raise ValueError(f"the header of a model file has at most {MAX_HEADER_BYTES} bytes, "
                          f"got {len(text)}")  # fmt: skip
     with atomic_writer(path) as file:
         file.write(len(text).to_bytes(8, "little") + text)
@@ -178,7 +178,7 @@ def _describe(description: Mapping[str, Any]) -> str:
 
 
 def _is_name(name: str) -> bool:
-    return len(name) <= MOST_NAME_LENGTH and _NAME.fullmatch(name) is not None
+    return len(name) <= MAX_NAME_LENGTH and _NAME.fullmatch(name) is not None
 
 
 class _Reader:
@@ -221,8 +221,8 @@ class _Reader:
         if len(prefix) < 8:
             self.fail(f"a model file has at least 8 bytes, got {len(prefix)}")
         length = int.from_bytes(prefix, "little")
-        if length > MOST_HEADER_BYTES:
-            self.fail(f"the header must have at most {MOST_HEADER_BYTES} bytes, got {length}; "
+        if length > MAX_HEADER_BYTES:
+            self.fail(f"the header must have at most {MAX_HEADER_BYTES} bytes, got {length}; "
                       "is this a model file?")  # fmt: skip
         if length > size - 8:
             self.fail(f"the header has {length} bytes, but the file ends after {size}")
@@ -278,7 +278,7 @@ class _Reader:
         """Check one entry of the header, with Python integers, which do not overflow."""
         if not _is_name(name):
             self.fail("the name of an array must be lower-case letters, digits, '_' and '/', at "
-                      f"most {MOST_NAME_LENGTH}, got {show(name)}")  # fmt: skip
+                      f"most {MAX_NAME_LENGTH}, got {show(name)}")  # fmt: skip
         what = f"array {name!r}"
         if not isinstance(entry, dict) or set(entry) != {"dtype", "shape", "data_offsets"}:
             self.fail(f"{what} must have dtype, shape and data_offsets, got {show(entry)}")
@@ -286,8 +286,8 @@ class _Reader:
         if not isinstance(code, str) or code not in DTYPES:
             self.fail(f"dtype of {what} must be one of {', '.join(DTYPES)}, got {show(code)}")
         dtype = DTYPES[code]
-        if not _are_sizes(shape) or len(shape) > MOST_AXES:
-            self.fail(f"shape of {what} must be at most {MOST_AXES} ints >= 0, got {show(shape)}")
+        if not _are_sizes(shape) or len(shape) > MAX_AXES:
+            self.fail(f"shape of {what} must be at most {MAX_AXES} ints >= 0, got {show(shape)}")
         if math.prod(n for n in shape if n) * dtype.itemsize >= 2**63:
             self.fail(f"shape of {what} is too large: {show(shape)}")
         if not _are_sizes(offsets) or len(offsets) != 2 or offsets[0] > offsets[1]:

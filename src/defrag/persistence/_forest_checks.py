@@ -95,10 +95,10 @@ def check_centroids(part: Part, entry_ptr: Offsets, n_children: NDArray[np.uint8
     def keys(block: slice) -> NDArray[np.int64]:
         return np.asarray(slots[block] * np.int64(256) + children[block])
 
-    where = find_decrease(keys, len(slots), entry_ptr)
-    if where is not None:
+    unordered = find_decrease(keys, len(slots), entry_ptr)
+    if unordered is not None:
         part.fail(f"{part.name('slots')} and children must increase within a node, got slot "
-                  f"{slots[where]} of child {children[where]} at {where}")  # fmt: skip
+                  f"{slots[unordered]} of child {children[unordered]} at {unordered}")  # fmt: skip
 
 
 def check_leaves(part: Part, n_leaves: int, n_labels: int) -> Offsets:

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from defrag.persistence._schema import Part
     from defrag.typing import Ids, Offsets
 
-__all__ = ["MOST_OUTPUTS", "check_label_tree", "check_label_tree_weights", "n_outputs", "offsets"]
+__all__ = ["MAX_OUTPUTS", "check_label_tree", "check_label_tree_weights", "n_outputs", "offsets"]
 
-MOST_OUTPUTS = 65536
+MAX_OUTPUTS = 65536
 """The kernels store an output as uint16."""
 
 
@@ -56,7 +56,7 @@ def check_label_tree(part: Part, n_labels: int) -> None:
     for name in ("n_children", "begin", "end"):
         check_length(part, name, n_nodes)
     check_ints(part, "first_child", -1, n_nodes)
-    check_ints(part, "n_children", 0, MOST_OUTPUTS + 1)
+    check_ints(part, "n_children", 0, MAX_OUTPUTS + 1)
     _check_children(part)
     _check_ranges(part)
     check_ints(part, "order", 0, n_labels)
@@ -123,12 +123,12 @@ def check_label_tree_weights(part: Part, n_features: int) -> Offsets:
     """
     arrays = part.arrays
     widths = n_outputs(arrays["n_children"], arrays["begin"], arrays["end"])
-    if int(widths.max()) > MOST_OUTPUTS:
+    if int(widths.max()) > MAX_OUTPUTS:
         node = int(np.argmax(widths))
-        part.fail(f"a node must have at most {MOST_OUTPUTS} outputs, got {widths[node]} at {node}")
+        part.fail(f"a node must have at most {MAX_OUTPUTS} outputs, got {widths[node]} at {node}")
     check_csr(part, "feature_ptr", "features", n_rows=len(widths), n_cols=n_features)
     check_length(part, "sizes", len(arrays["features"]))
-    check_ints(part, "sizes", 1, MOST_OUTPUTS + 1)
+    check_ints(part, "sizes", 1, MAX_OUTPUTS + 1)
     n_entries = int(arrays["sizes"].sum(dtype=np.int64))
     if n_entries != len(arrays["outputs"]):
         part.fail(f"{part.name('sizes')} must add up to the number of outputs "

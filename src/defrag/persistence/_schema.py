@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Array", "Child", "Part", "Schema", "pack_part", "unpack_part"]
 
-MOST_LEVELS = 8
+MAX_LEVELS = 8
 """Maximum depth of nested models."""
 
 
@@ -191,8 +191,8 @@ def _unpack(  # noqa: PLR0917 - the state of one recursion
 ) -> Part:
     place = f"model '{prefix}'" if prefix else "the model"
     part = Part(path=path, prefix=prefix)
-    if sum(not name.isdigit() for name in prefix.split("/")[:-1]) > MOST_LEVELS:
-        part.fail(f"models are nested more than {MOST_LEVELS} deep")
+    if sum(not name.isdigit() for name in prefix.split("/")[:-1]) > MAX_LEVELS:
+        part.fail(f"models are nested more than {MAX_LEVELS} deep")
     if not isinstance(source, dict):
         part.fail(f"{place} must be a JSON object, got {show(source)}")
     _check_names(part, f"{place} must have", source, {"kind", "parameters", "state", "children"})

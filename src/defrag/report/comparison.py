@@ -24,7 +24,7 @@ ACCURACY = ("P@1", "P@3", "P@5", "nDCG@5", "PSP@1", "PSP@3", "PSP@5", "coverage@
 COST = ("train_cpu", "predict_ms", "model_bytes", "peak_memory", "dimension")
 
 # With more series, the legend would be longer than the figure.
-_MOST_SERIES = 12
+_MAX_SERIES = 12
 _COSTS = ("train_cpu", "predict_ms", "model_bytes")
 _QUESTIONS = {
     "P@1": "first label right (P@1)",
@@ -103,7 +103,7 @@ def cost_plots(results: Sequence[Result]) -> list[Plot]:
     comma) share a series, and only methods without a variant are labelled.
     """
     measured = [(one.method, one.statistics) for one in results if "P@1" in one.statistics]
-    many = len(measured) > _MOST_SERIES
+    many = len(measured) > _MAX_SERIES
     caption = "Up and to the left is better."
     if many:
         caption += " Methods on all features are labelled."

@@ -61,7 +61,7 @@ def read_vocabulary(
         Language of the names. Default: that of the first column of names in a table,
         otherwise ``und``.
     limits : ReadLimits, optional
-        Bounds of what reading may cost.
+        Limits on the cost of reading.
 
     Raises
     ------

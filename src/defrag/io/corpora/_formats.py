@@ -122,7 +122,7 @@ def open_corpus(
     options : CorpusOptions, optional
         Options that the file does not contain.
     limits : ReadLimits, optional
-        Bounds of what reading may cost.
+        Limits on the cost of reading.
 
     Raises
     ------

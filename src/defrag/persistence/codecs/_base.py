@@ -12,7 +12,7 @@ import numpy as np
 
 from defrag import registry
 from defrag._parameters import Int
-from defrag.persistence._schema import MOST_LEVELS
+from defrag.persistence._schema import MAX_LEVELS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from defrag.registry import Entry, Role
 
 __all__ = [
-    "MOST",
+    "MAX_COUNT",
     "NOT_STORED",
     "SEED",
     "Codec",
@@ -41,7 +41,7 @@ __all__ = [
 NOT_STORED = frozenset({"n_jobs", "verbose"})
 """Parameters of the machine, not of the model: the bytes of a file do not depend on them."""
 
-MOST = 2**31 - 1
+MAX_COUNT = 2**31 - 1
 """Maximum number of labels, features, nodes or groups of a model."""
 
 SEED = Int(0, 2**63 - 1, none=True)
@@ -117,7 +117,7 @@ class Unfitted:
         kinds = ", ".join(registry.kinds(*self.roles))
         return f"None, or the kind ({kinds}) and parameters of an estimator"
 
-    def accepts(self, value: Any, depth: int = MOST_LEVELS) -> bool:
+    def accepts(self, value: Any, depth: int = MAX_LEVELS) -> bool:
         """Return whether the value satisfies the rule."""
         if value is None:
             return True

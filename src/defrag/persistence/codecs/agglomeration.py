@@ -15,7 +15,7 @@ from defrag.persistence._checks import (
     tree_arrays,
 )
 from defrag.persistence._schema import Array, Part, Schema
-from defrag.persistence.codecs._base import MOST, SEED, Codec, SaveOptions, stored_rules
+from defrag.persistence.codecs._base import MAX_COUNT, SEED, Codec, SaveOptions, stored_rules
 from defrag.persistence.codecs._feature_names import (
     FEATURE_NAMES,
     pack_feature_names,
@@ -48,7 +48,7 @@ class PoolingCodec(Codec):
         schema = Schema(
             parameters=_rules(estimator),
             state={
-                "n_clusters": Int(0, MOST),
+                "n_clusters": Int(0, MAX_COUNT),
                 "n_iter": Int(1, 2**31 - 1),
                 **self._numbers,
             },
@@ -115,7 +115,7 @@ def _rules(estimator: type[FeatureClustering]) -> dict[str, Rule]:
 
 
 def _check_groups(part: Part, n_features: int, n_clusters: int) -> None:
-    if not 1 <= n_features <= MOST:
+    if not 1 <= n_features <= MAX_COUNT:
         part.fail(f"{part.name('labels')} must have at least 1 and fewer than 2**31 features, "
                   f"got {n_features}")  # fmt: skip
     # Also bounds the memory that ``transform`` allocates for a hostile file.

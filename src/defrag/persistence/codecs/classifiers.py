@@ -12,7 +12,7 @@ from defrag.classifiers._calibration import Calibration
 from defrag.persistence._checks import check_finite, check_length
 from defrag.persistence._schema import Array, Child, Part, Schema
 from defrag.persistence._strings import pack_strings, string_arrays, unpack_strings
-from defrag.persistence.codecs._base import MOST, SEED, Codec, SaveOptions, stored_rules
+from defrag.persistence.codecs._base import MAX_COUNT, SEED, Codec, SaveOptions, stored_rules
 from defrag.persistence.codecs._classes import (
     CLASS_ARRAYS,
     CLASS_KIND,
@@ -58,8 +58,8 @@ class ClassifierCodec(Codec):
         schema = Schema(
             parameters=stored_rules(estimator, known),
             state={
-                "n_labels": Int(1, MOST),
-                "n_features": Int(1, MOST),
+                "n_labels": Int(1, MAX_COUNT),
+                "n_features": Int(1, MAX_COUNT),
                 "dense_answers": Choice((True, False)),
                 "classes": CLASS_KIND,
                 **(state or {}),

@@ -24,7 +24,7 @@ from defrag.persistence._checks import (
 )
 from defrag.persistence._schema import Array, Child, Part, Schema
 from defrag.persistence._weight_checks import check_label_ids, check_weight_values
-from defrag.persistence.codecs._base import MOST, Codec
+from defrag.persistence.codecs._base import MAX_COUNT, Codec
 from defrag.persistence.codecs._weight_values import WEIGHT_TYPES, pack_values, unpack_values
 from defrag.persistence.codecs.classifiers import ClassifierCodec
 
@@ -138,7 +138,7 @@ class LearnerCodec(Codec):
         check_size(part, "router/data")
         check_csr(part, "feature_ptr", "features", n_rows=n_clusters, n_cols=max(1, n_features))
         check_offsets(part, "point_ptr", len(arrays["points"]))
-        check_ints(part, "points", 0, MOST)
+        check_ints(part, "points", 0, MAX_COUNT)
         n_panels = int(panel_ptr(arrays["point_ptr"])[-1])
         n_rows = len(arrays["features"])
         check_length(part, "weights", (n_rows + n_panels * _LANES) * rank)

@@ -8,7 +8,14 @@ from defrag._parameters import Int
 from defrag.focusing.focus import LEAST_AUTO, MOST_AUTO
 from defrag.persistence._checks import check_finite, check_length, check_size
 from defrag.persistence._schema import Array, Child, Part, Schema
-from defrag.persistence.codecs._base import MOST, SEED, Codec, SaveOptions, Unfitted, stored_rules
+from defrag.persistence.codecs._base import (
+    MAX_COUNT,
+    SEED,
+    Codec,
+    SaveOptions,
+    Unfitted,
+    stored_rules,
+)
 from defrag.persistence.codecs._feature_names import (
     FEATURE_NAMES,
     pack_feature_names,
@@ -28,7 +35,7 @@ class FocusCodec(Codec):
     def __init__(self, estimator: type[Focus]) -> None:
         schema = Schema(
             parameters=stored_rules(estimator, {**estimator.parameter_rules, "random_state": SEED}),
-            state={"n_features": Int(1, MOST), "auto_budget": Int(LEAST_AUTO, MOST_AUTO)},
+            state={"n_features": Int(1, MAX_COUNT), "auto_budget": Int(LEAST_AUTO, MOST_AUTO)},
             arrays={
                 "importance": Array("float32"),
                 "factor": Array("float32"),

@@ -17,7 +17,14 @@ from defrag.imputation._companions import Companions
 from defrag.imputation._missing import MissingRule
 from defrag.persistence._checks import check_csr, check_ints, check_length, check_size
 from defrag.persistence._schema import Array, Child, Part, Schema
-from defrag.persistence.codecs._base import MOST, SEED, Codec, SaveOptions, Unfitted, stored_rules
+from defrag.persistence.codecs._base import (
+    MAX_COUNT,
+    SEED,
+    Codec,
+    SaveOptions,
+    Unfitted,
+    stored_rules,
+)
 from defrag.persistence.codecs._feature_names import (
     FEATURE_NAMES,
     pack_feature_names,
@@ -74,7 +81,7 @@ class FiatCodec(Codec):
         }
         schema = Schema(
             parameters=stored_rules(estimator, rules),
-            state={"n_features": Int(1, MOST), "usual_size": Int(0, MOST)},
+            state={"n_features": Int(1, MAX_COUNT), "usual_size": Int(0, MAX_COUNT)},
             arrays={
                 "rule/coefficients": Array("float64", group="rule"),
                 "rule/log_sizes": Array("float32", group="rule"),

@@ -13,13 +13,13 @@ from defrag.persistence._label_tree_checks import (
     n_outputs,
 )
 from defrag.persistence._schema import Array, Child, Part, Schema
-from defrag.persistence.codecs._base import MOST, Codec, SaveOptions
+from defrag.persistence.codecs._base import MAX_COUNT, Codec, SaveOptions
 from defrag.persistence.codecs._tree_weights import WEIGHT_ARRAYS, pack_weights, unpack_weights
 from defrag.persistence.codecs.classifiers import ClassifierCodec
 
 __all__ = ["TreeCodec", "TreesCodec"]
 
-MOST_FEATURES = 2**26 - 1
+MAX_FEATURES = 2**26 - 1
 """Limit of training. Prediction allocates memory for each feature, even if no tree uses it."""
 
 
@@ -38,8 +38,8 @@ class TreeCodec(Codec):
 
     def decode(self, part: Part) -> TrainedTree:
         """Check the tree and return it; the ensemble checks its labels and features."""
-        check_label_tree(part, MOST)
-        starts = check_label_tree_weights(part, MOST)
+        check_label_tree(part, MAX_COUNT)
+        starts = check_label_tree_weights(part, MAX_COUNT)
         tree = LabelTreeArrays(**{name.name: part.arrays[name.name]
                                   for name in fields(LabelTreeArrays)})  # fmt: skip
         widths = n_outputs(tree.n_children, tree.begin, tree.end)
@@ -65,8 +65,8 @@ class TreesCodec(ClassifierCodec):
         trees: list[TrainedTree] = part.children["trees"]
         if not trees:
             part.fail(f"children '{part.prefix}trees' must be at least one, got none")
-        if part.state["n_features"] > MOST_FEATURES:
-            part.fail(f"n_features of a label tree must be at most {MOST_FEATURES}, got "
+        if part.state["n_features"] > MAX_FEATURES:
+            part.fail(f"n_features of a label tree must be at most {MAX_FEATURES}, got "
                       f"{part.state['n_features']}")  # fmt: skip
         model = super().decode(part)
         for number, one in enumerate(trees):

@@ -11,7 +11,7 @@ from defrag.persistence._checks import check_finite, check_ints, check_length, c
 from defrag.persistence._schema import Array, Child, Part, Schema
 from defrag.persistence._strings import pack_strings, string_arrays, unpack_strings
 from defrag.persistence.codecs._base import (
-    MOST,
+    MAX_COUNT,
     NOT_STORED,
     SEED,
     Codec,
@@ -34,7 +34,7 @@ class VectorizerCodec(Codec):
     def __init__(self, estimator: type[TextVectorizer]) -> None:
         schema = Schema(
             parameters=stored_rules(estimator, estimator.parameter_rules),
-            state={"n_words": Int(1, MOST)},
+            state={"n_words": Int(1, MAX_COUNT)},
             arrays={
                 **string_arrays("words"),
                 "word_feature": Array("int32"),
@@ -99,7 +99,7 @@ class TextClassifierCodec(Codec):
         schema = Schema(
             # ``extra`` is a function, which cannot be stored.
             parameters={name: rules[name] for name in rules if name not in NOT_STORED},
-            state={"n_labels": Int(1, MOST), "n_extra": Int(0, MOST)},
+            state={"n_labels": Int(1, MAX_COUNT), "n_extra": Int(0, MAX_COUNT)},
             arrays=string_arrays("label_names"),
             children={
                 "base": Child(("classifier", "composite")),
