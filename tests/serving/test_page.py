@@ -100,6 +100,7 @@ def names(page, place=0):
 
 
 def only(page, model):
+    page.get_by_label(model).wait_for()
     for box in page.get_by_role("checkbox").all():
         box.set_checked(page.get_by_label(model).get_attribute("value") == box.input_value())
 
