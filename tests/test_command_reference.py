@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 from pathlib import Path
 
 import pytest
@@ -28,6 +29,13 @@ def test_every_flag_is_there(text, verb):
             for flag in [*param.opts, *param.secondary_opts]:
                 assert f"`{flag}`" in section or f"`{flag} " in section
             assert param.help, f"{verb} {param.opts[0]} has no help"
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_no_help_has_brackets_that_a_terminal_reads_as_markup(verb):
+    command = import_verb(verb)
+    texts = [command.help, *(getattr(param, "help", None) for param in command.params)]
+    assert [text for text in texts if re.search(r"(?<!\\)\[[a-z/@]", text or "")] == []
 
 
 def test_defaults_and_examples_are_there(text):

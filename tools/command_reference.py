@@ -77,7 +77,7 @@ def _default(option: Any) -> str:
 
 
 def _plain(text: str) -> str:
-    return " ".join(text.split())
+    return " ".join(text.split()).replace("\\[", "[")
 
 
 def _cell(text: str) -> str:

@@ -210,5 +210,6 @@ def _descriptions(estimator: type) -> dict[str, str]:
     for names, text in entries:
         words = " ".join(text.split()).replace("``", "")
         sentence = re.split(r"(?<=\.) (?=[A-Z])", words)[0]
-        result |= dict.fromkeys(names.split(", "), sentence)
+        # Without a backslash, rich would read "defrag[stem]" as markup.
+        result |= dict.fromkeys(names.split(", "), re.sub(r"\[(?=[a-z])", r"\\[", sentence))
     return result

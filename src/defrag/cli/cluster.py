@@ -73,8 +73,8 @@ def cluster(
         Preset | None,
         typer.Option(
             help="Variant of DEFRAG: DEFRAG-X, -XY or -N of the paper, or Hybrid (half of the "
-            "groups are the features with the most energy, the others random buckets). "
-            "[default: x]"
+            "groups are the features with the most energy, the others random buckets).",
+            show_default="x",
         ),
     ] = None,
     representation: Annotated[

@@ -19,8 +19,7 @@ HELP = (
     "/healthz, /readyz and /metrics are for monitoring. Listens on this machine only; any other "
     "--host requires --token-file or --no-auth. A model is reloaded when its file changes, and all "
     "models on SIGHUP; replace files by renaming. SIGTERM stops the server after open requests "
-    "have been answered. "
-    "Requires 'pip install defrag[serve]'."
+    "have been answered. Requires the extra 'serve' of the package."
 ) + examples(
     "defrag serve model.safetensors",
     "defrag serve texts.safetensors rows.safetensors --port 9000 --workers 4",
