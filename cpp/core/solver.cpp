@@ -89,6 +89,7 @@ void BlockSolver::solve(const Context& context, const SolverOptions& options, st
         context.check();
         shuffle(stream);
         pass.n_rows = n_order_;
+        pass.settle = options.settle > 0 && passes >= options.settle;
         n_order_ = run_pass(pass);
         ++passes;
         const bool done = within(pass, options.tolerance);

@@ -34,6 +34,9 @@ struct SolverOptions {
     std::int64_t restore = 0;
     /// A row leaves the weights alone when no dual variable moves by more than this.
     float skip = 1e-2F;
+    /// From pass number `settle` on, counted from zero, a row that leaves the weights alone is also
+    /// left out of later passes; 0: never. Most rows of a late pass are such rows.
+    std::int64_t settle = 0;
     /// Weights of at most this size are dropped from the result.
     float threshold = 0.1F;
     /// Compute the objectives, which costs about as much as a pass.

@@ -197,9 +197,10 @@ std::int64_t run_pass(Pass& pass) {
             highest[p] = larger(highest[p], step.gradient);
             lowest[p] = smaller(lowest[p], step.gradient);
         }
+        const bool moves = any(moved);
         pass.rows[n_kept] = row;
-        n_kept += any(active) ? 1 : 0;
-        if (!any(moved)) continue;
+        n_kept += any(active) && (moves || !pass.settle) ? 1 : 0;
+        if (!moves) continue;
         for (int p = 0; p < kParts; ++p) dual[p] = next[p];
         if constexpr (kSparse) {
             scatter_sparse(entry, end, pass, change);

@@ -26,6 +26,7 @@ struct Pass {
     float diagonal;      // squared hinge: 1 / (2 cost)
     float shrink;        // a row leaves when every lane is at zero with a gradient above this
     float skip;          // weights stay when no lane's dual variable moves by more
+    bool settle;         // a row also leaves when it leaves the weights alone
     std::int32_t* rows;  // the visiting order; on return, the rows that stay
     std::int64_t n_rows;
     alignas(64) float highest[kLanes];  // largest projected gradient of the pass, at least 0

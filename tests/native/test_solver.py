@@ -54,9 +54,10 @@ def test_reaches_the_optimum_of_every_label(loss, bias, offset):
             strict=True,
         )
     )
-    for shrink, restore in ((0.0, 0), (0.1, 0), (np.inf, 0), (-0.01, 3), (0.0, 1)):
+    ways = ((0.0, 0, 0), (0.1, 0, 0), (np.inf, 0, 0), (-0.01, 3, 0), (0.0, 1, 0), (0.05, 0, 1))
+    for shrink, restore, settle in ways:
         options = TIGHT.replace(loss=Loss[loss], bias=bias, offset=offset, shrink=shrink)
-        solution = solve(X, Y, options.replace(restore=restore))
+        solution = solve(X, Y, options.replace(restore=restore, settle=settle))
         assert solution.converged.all()
         np.testing.assert_allclose(solution.primal, best, rtol=1e-4)
         assert (solution.dual <= best * (1 + 1e-5) + 1e-6).all()
@@ -75,6 +76,19 @@ def test_rows_that_come_back_are_learnt():
     assert returned.primal.sum() < without.primal.sum()
     gap = 1 - returned.dual.sum() / returned.primal.sum()
     assert gap < 0.5 * (1 - without.dual.sum() / without.primal.sum())
+
+
+def test_rows_that_settle_are_left_out_of_late_passes_at_little_cost():
+    draw = np.random.default_rng(0)
+    X = canonical_csr((draw.random((600, 200)) < 0.04) / np.sqrt(8), name="X")
+    Y = canonical_csr((draw.random((600, 32)) < 0.05).astype(np.float32), name="Y")
+    few = TIGHT.replace(bias=0.3, offset=True, max_passes=8, tolerance=0.0, shrink=0.05, skip=0.03)
+    every_row = solve(X, Y, few)
+    assert bits(solve(X, Y, few.replace(settle=8))) == bits(every_row)
+    settled = solve(X, Y, few.replace(settle=3))
+    assert bits(settled) != bits(every_row)
+    np.testing.assert_allclose(settled.primal, every_row.primal, rtol=1e-2)
+    assert settled.primal.sum() < 1.002 * every_row.primal.sum()
 
 
 @settings(max_examples=25, deadline=None, derandomize=True)

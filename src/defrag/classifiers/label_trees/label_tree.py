@@ -142,5 +142,6 @@ class LabelTree(TreeClassifier):
             threshold=self.weight_threshold,
             shrink=0.0 if self.preset == "exact" else 0.05,
             skip=0.01 if self.preset == "exact" else 0.03,
+            settle=0 if self.preset == "exact" else 3,
             seed=seed,
         )
