@@ -126,9 +126,10 @@ void bind_features(nb::module_& m) {
             "texts"_a, nb::kw_only(), "n_threads"_a)
         .def(
             "weigh_corpus",
-            [](const TextFeatures& self, const TextCorpus& corpus, unsigned n_threads) {
+            [](const TextFeatures& self, TextCorpus& corpus, unsigned n_threads) {
+                TextCorpus own = std::exchange(corpus, TextCorpus());
                 return run(n_threads, nb::none(), [&](const Context& context) {
-                    return weigh_features(context, corpus, self);
+                    return weigh_features(context, std::move(own), self);
                 });
             },
             "corpus"_a, nb::kw_only(), "n_threads"_a)

@@ -6,6 +6,10 @@
 #include <stdexcept>
 #include <utility>
 
+#if defined(__linux__)
+#include <malloc.h>
+#endif
+
 #include "core/bitset.hpp"
 #include "core/blocks.hpp"
 
@@ -15,9 +19,18 @@ namespace {
 // Fewer texts than this are looked up word by word: a corpus and a counter per feature do not pay.
 constexpr std::int64_t kFewTexts = 128;
 constexpr std::int64_t kTextsPerBlock = 256;
+// Rows are written in about this many parts; the words of a part are freed behind it.
+constexpr std::int64_t kParts = 4;
 
 void check(bool holds, const char* rule) {
     if (!holds) throw std::invalid_argument(rule);
+}
+
+/// Gives freed memory back to the system: blocks of words are too small for glibc to do so itself.
+void trim_heap() {
+#if defined(__GLIBC__)
+    malloc_trim(0);
+#endif
 }
 
 /// Divides a row by its length.
@@ -235,7 +248,7 @@ Csr weigh_features(const Context& context, const Texts& texts, const TextFeature
     return weigh_features(context, split_texts(context, texts), features);
 }
 
-Csr weigh_features(const Context& context, const TextCorpus& corpus, const TextFeatures& features) {
+Csr weigh_features(const Context& context, TextCorpus&& corpus, const TextFeatures& features) {
     const CorpusWords words(corpus, features);
     const std::int64_t n_texts = corpus.n_texts;
     context.expect(2 * n_texts);
@@ -261,28 +274,43 @@ Csr weigh_features(const Context& context, const TextCorpus& corpus, const TextF
     for (std::int64_t text = 0; text < n_texts; ++text) {
         result.indptr[text + 1] += result.indptr[text];
     }
-    result.indices.resize(result.indptr.back());
-    result.data.resize(result.indptr.back());
+    // Memory that is reserved is not used before it is written to.
+    result.indices.reserve(result.indptr.back());
+    result.data.reserve(result.indptr.back());
     PerWorker<Counter> counters(context, [&] { return Counter(features.n_features()); });
-    parallel_for(context, n_texts, kTextsPerBlock,
-                 [&](std::int64_t begin, std::int64_t end, unsigned worker) {
-                     auto& [scratch, found, n_times] = counters[worker];
-                     for (std::int64_t text = begin; text < end; ++text) {
-                         words.visit(text, scratch, [&](std::int32_t feature) {
-                             found.insert(feature);
-                             ++n_times[feature];
-                         });
-                         std::int64_t to = result.indptr[text];
-                         found.drain([&](std::int32_t feature) {
-                             result.indices[to] = feature;
-                             result.data[to++] = features.value(feature, n_times[feature]);
-                             n_times[feature] = 0;
-                         });
-                         const std::int64_t from = result.indptr[text];
-                         normalise(result.data.data() + from, to - from);
-                     }
-                     context.advance(end - begin);
-                 });
+    const auto write_row = [&](std::int64_t text, Counter& counter) {
+        auto& [scratch, found, n_times] = counter;
+        words.visit(text, scratch, [&](std::int32_t feature) {
+            found.insert(feature);
+            ++n_times[feature];
+        });
+        std::int64_t to = result.indptr[text];
+        found.drain([&](std::int32_t feature) {
+            result.indices[to] = feature;
+            result.data[to++] = features.value(feature, n_times[feature]);
+            n_times[feature] = 0;
+        });
+        const std::int64_t from = result.indptr[text];
+        normalise(result.data.data() + from, to - from);
+    };
+    const std::int64_t n_blocks = corpus.blocks.size();
+    const std::int64_t step =
+        std::max<std::int64_t>((n_blocks + kParts - 1) / kParts, context.n_threads());
+    for (std::int64_t block = 0; block < n_blocks; block += step) {
+        const std::int64_t last_block = std::min(block + step, n_blocks);
+        const std::int64_t first = block * TextCorpus::kTextsPerBlock;
+        const std::int64_t last = std::min(last_block * TextCorpus::kTextsPerBlock, n_texts);
+        result.indices.resize(result.indptr[last]);
+        result.data.resize(result.indptr[last]);
+        parallel_for(context, last - first, kTextsPerBlock,
+                     [&](std::int64_t begin, std::int64_t end, unsigned worker) {
+                         Counter& counter = counters[worker];
+                         for (std::int64_t i = begin; i < end; ++i) write_row(first + i, counter);
+                         context.advance(end - begin);
+                     });
+        for (std::int64_t b = block; b < last_block; ++b) corpus.blocks[b] = TextCorpus::Block();
+        if (last_block < n_blocks) trim_heap();
+    }
     return result;
 }
 

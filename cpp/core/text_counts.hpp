@@ -91,9 +91,10 @@ class TextFeatures {
 /// are sorted. O(bytes); memory: that of the words of the texts, and of the result.
 Csr weigh_features(const Context& context, const Texts& texts, const TextFeatures& features);
 
-/// As above, for texts whose words are known. Their sizes are counted before rows are written, so
-/// that memory is that of the result and 4 bytes per feature and worker.
-Csr weigh_features(const Context& context, const TextCorpus& corpus, const TextFeatures& features);
+/// As above, for texts whose words are known. Row sizes are counted first, and the words of the
+/// corpus are freed as rows are written: nothing else may be done with it afterwards. Memory: that
+/// of the result, a quarter of the words, and 4 bytes per feature and worker.
+Csr weigh_features(const Context& context, TextCorpus&& corpus, const TextFeatures& features);
 
 /// All features in a sequence of words. O(bytes).
 Occurrences find_features(const Texts& words, const TextFeatures& features);

@@ -7,6 +7,7 @@
 #include <map>
 #include <random>
 #include <string>
+#include <utility>
 
 #include "core/text_counts.hpp"
 
@@ -95,6 +96,33 @@ TEST_CASE("words have the keys of their bytes, and are found by them") {
     CHECK(vocabulary.intern("ab") != vocabulary.intern(zeros));
 }
 
+TEST_CASE("rows of many blocks of texts are those of each text") {
+    std::mt19937 random(11);
+    Vector<std::string> strings;
+    while (strings.size() < 9 * TextCorpus::kTextsPerBlock + 5) {
+        for (std::string& text : random_texts(random, false)) strings.push_back(std::move(text));
+    }
+    const Texts texts(strings.begin(), strings.end());
+    TextCorpus corpus = split_texts(Context(1), texts);
+    const Terms terms = choose_terms(Context(1), corpus, {});
+    const TextFeatures features = features_of(terms, {});
+    const Csr rows = weigh_features(Context(1), std::move(corpus), features);
+    CHECK(rows.n_rows() == texts.size());
+    for (const unsigned n_threads : {1U, 2U, 7U}) {
+        check_same(weigh_features(Context(n_threads), texts, features), rows);
+    }
+    std::int64_t entry = 0;
+    for (std::int64_t i = 0; i < texts.size(); i += 100) {
+        const Texts some(texts.begin() + i, texts.begin() + std::min(i + 100, texts.size()));
+        const Csr part = weigh_features(Context(1), some, features);
+        for (std::int64_t j = 0; j < part.indices.size(); ++j, ++entry) {
+            CHECK(part.indices[j] == rows.indices[entry]);
+            CHECK(part.data[j] == rows.data[entry]);
+        }
+    }
+    CHECK(entry == rows.indptr.back());
+}
+
 TEST_CASE("rows of a corpus, of texts and for any number of threads are the same") {
     std::mt19937 random(7);
     for (int round = 0; round < 60; ++round) {
@@ -104,7 +132,7 @@ TEST_CASE("rows of a corpus, of texts and for any number of threads are the same
         TextCorpus corpus = split_texts(Context(1), texts);
         const Terms terms = choose_terms(Context(1), corpus, options);
         const TextFeatures features = features_of(terms, options.grams);
-        const Csr rows = weigh_features(Context(1), corpus, features);
+        const Csr rows = weigh_features(Context(1), std::move(corpus), features);
         CHECK(rows.n_rows() == texts.size());
 
         const Context many(3);
@@ -113,7 +141,7 @@ TEST_CASE("rows of a corpus, of texts and for any number of threads are the same
         CHECK(same.words.bytes == terms.words.bytes);
         CHECK(same.pairs == terms.pairs);
         CHECK(same.idf == terms.idf);
-        check_same(weigh_features(many, again, features), rows);
+        check_same(weigh_features(many, std::move(again), features), rows);
         check_same(weigh_features(many, texts, features), rows);
         const Texts few(texts.begin(), texts.begin() + std::min<std::int64_t>(texts.size(), 9));
         const Csr first = weigh_features(many, few, features);
