@@ -171,7 +171,7 @@ def test_imputed_entries_belong_to_the_features_they_follow_from(mode):
     fiat = Fiat(mode, beta=0.7, companions=None, max_growth=None, random_state=0).fit(X)
     for number in ROWS:
         imputed = fiat.impute(X[[number]])
-        shares = fiat.shares(X[[number]], imputed).toarray()
+        shares = fiat.shares(X[[number]], imputed).matrix.toarray()
         np.testing.assert_allclose(shares.sum(axis=1), 1.0, atol=1e-6)
         # A row of one feature imputes in proportion to the parts of that feature.
         unit = X[[number]].toarray()[0] / np.linalg.norm(X[[number]].toarray())

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from defrag.explain import Explanation, Explanations, LabelFeatures
     from defrag.typing import Csr, Floats, Ids, MatrixLike
 
-__all__ = ["Explainable", "check_count", "explain_point", "features_of_label"]
+__all__ = ["Explainable", "best_labels", "check_count", "explain_point", "features_of_label"]
 
 _COUNT_RULE = Int(1)
 # Number of labels to search for if the caller does not choose it.
@@ -66,6 +66,23 @@ class Explainable(Estimator):
             Number of labels to search for.
         """
         return RankedExplainer(self, labels)
+
+    def explain_best(self, row: Csr, n: int, k: int) -> tuple[Ids, Explainer]:
+        """Return the best n labels of a row, and their scores in a form that can be taken apart.
+
+        A method whose :meth:`explainer` searches overrides it, so that the row is searched once.
+
+        Parameters
+        ----------
+        row : csr_array, shape (1, n_features)
+            The row.
+        n : int
+            The number of labels, at most k.
+        k : int
+            The number of labels that the search is asked for.
+        """
+        labels = best_labels(self.rank(row, k, exhaustive=False)[0], n)
+        return labels, self.explainer(row, labels, k)
 
     @overload
     def explain(self, X: MatrixLike, label: Any = None, *, k: None = None) -> Explanation: ...
@@ -214,14 +231,20 @@ def explain_point(
         raise ValueError(f"give label or k, got label={label_of(label)!r} and k={k!r}")
     if label is not None:
         labels = np.array([label], dtype=np.int32)
+        explainer = model.explainer(row, labels, n_ranked)
     else:
-        best = model.rank(row, n_ranked, exhaustive=False)[0][0]
-        labels = best[best >= 0][: 1 if k is None else k]
+        labels, explainer = model.explain_best(row, 1 if k is None else n_ranked, n_ranked)
     if not len(labels) and k is None:
         raise ValueError("no label is predicted for X: give the label to explain")
     named = [(number, label_of(number)) for number in labels.tolist()]
-    found = explain_row(model.explainer(row, labels, n_ranked), row, named, names)
+    found = explain_row(explainer, row, named, names)
     return found[0] if k is None else found
+
+
+def best_labels(ranked: Ids, n: int) -> Ids:
+    """Return the first n labels of a ranking of one row, without padding."""
+    best: Ids = ranked[0]
+    return best[best >= 0][:n]
 
 
 def features_of_label(

@@ -12,6 +12,7 @@ from defrag._parameters import Choice, Int
 from defrag.agglomeration import FeatureClustering, Hybrid
 from defrag.classifiers._composite import check_part
 from defrag.classifiers._cost import Cost
+from defrag.classifiers._explain import best_labels
 from defrag.classifiers._reducing import Reducing
 from defrag.classifiers.label_trees.label_tree import LabelTree
 from defrag.explain.explainers import Averaged, Transformed, members_that_found
@@ -19,6 +20,8 @@ from defrag.explain.shares import shares_of_groups
 from defrag.trees.seeds import member_seeds
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from sklearn.base import BaseEstimator
 
     from defrag.classifiers._base import Classifier
@@ -136,39 +139,71 @@ class Agglomerated(Reducing):
 
     def rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:
         """Return the best labels of each row; see :meth:`Classifier.rank`."""
-        alone = len(self.members_) == 1
-        n_candidates = k if alone else min(max(k, self.labels_per_member), self.n_labels_)
+        n_ranked = self._n_ranked(k)
         answers = [
-            model.rank(groups.pool(X), n_candidates, exhaustive=exhaustive)
+            model.rank(groups.pool(X), n_ranked, exhaustive=exhaustive)
             for groups, model in self.members_
         ]
-        if alone:
+        return self._average(answers, k)
+
+    def _n_ranked(self, k: int) -> int:
+        """Return the number of labels that each member ranks."""
+        if len(self.members_) == 1:
+            return k
+        return min(max(k, self.labels_per_member), self.n_labels_)
+
+    def _average(self, answers: list[tuple[Ids, Floats]], k: int) -> tuple[Ids, Floats]:
+        if len(answers) == 1:
             return answers[0]
-        threads = _native.n_threads(self.n_jobs)
-        return _native.average_trees(answers, k=k, n_threads=threads)
+        return _native.average_trees(answers, k=k, n_threads=_native.n_threads(self.n_jobs))
 
     def explainer(self, row: Csr | None, labels: Ids, k: int) -> Explainer:
         """Return an explainer that divides contributions of groups among their features."""
-        n_candidates = min(max(k, self.labels_per_member), self.n_labels_)
-        n_ranked = k if len(self.members_) == 1 else n_candidates
-        rows = None if row is None else [groups.pool(row) for groups, _ in self.members_]
+        n_ranked = self._n_ranked(k)
+        if row is None or len(self.members_) == 1:
+            rows = [None if row is None else groups.pool(row) for groups, _ in self.members_]
+            return self._explainer(row, rows, labels, n_ranked, [])
+        rows = [groups.pool(row) for groups, _ in self.members_]
+        return self._explainer(row, rows, labels, n_ranked, self._answers(rows, n_ranked))
+
+    def explain_best(self, row: Csr, n: int, k: int) -> tuple[Ids, Explainer]:
+        """Return the best labels and an explainer; see :meth:`Classifier.explain_best`."""
+        if len(self.members_) == 1:
+            ((groups, model),) = self.members_
+            pooled = groups.pool(row)
+            labels, inner = model.explain_best(pooled, n, k)
+            return labels, _of_groups(groups, inner, row, pooled)
+        rows = [groups.pool(row) for groups, _ in self.members_]
+        n_ranked = self._n_ranked(k)
+        answers = self._answers(rows, n_ranked)
+        labels = best_labels(self._average(answers, k)[0], n)
+        return labels, self._explainer(row, rows, labels, n_ranked, answers)
+
+    def _answers(self, rows: Sequence[Any], k: int) -> list[tuple[Ids, Floats]]:
+        """Return the best labels of each member's row."""
+        return [
+            model.rank(pooled, k, exhaustive=False)
+            for (_, model), pooled in zip(self.members_, rows, strict=True)
+        ]
+
+    def _explainer(
+        self,
+        row: Csr | None,
+        rows: Sequence[Any],
+        labels: Ids,
+        k: int,
+        answers: list[tuple[Ids, Floats]],
+    ) -> Explainer:
+        """Return an explainer of the members that found each label, or of all members."""
         parts = [
-            Transformed(
-                model.explainer(None if rows is None else rows[number], labels, n_ranked),
-                groups.pool,
-                partial(shares_of_groups, groups.labels_),
-            )
-            for number, (groups, model) in enumerate(self.members_)
+            _of_groups(groups, model.explainer(pooled, labels, k), row, pooled)
+            for (groups, model), pooled in zip(self.members_, rows, strict=True)
         ]
         if len(parts) == 1:
             return parts[0]
-        if rows is None:
+        if not answers:
             return Averaged.of_all(parts, len(labels))
-        answers = [
-            model.rank(pooled, n_ranked, exhaustive=False)[0]
-            for (_, model), pooled in zip(self.members_, rows, strict=True)
-        ]
-        return Averaged(parts, *members_that_found(answers, labels))
+        return Averaged(parts, *members_that_found([ranked for ranked, _ in answers], labels))
 
     def training_cost(self, X: Csr, Y: Csr) -> Cost:
         """Return the cost of the base and of a clustering per member."""
@@ -184,3 +219,11 @@ class Agglomerated(Reducing):
     def max_ranked(self) -> int:
         """Return the largest number of labels that :meth:`rank` can find for a point."""
         return min(self.n_labels_, sum(model.max_ranked() for _, model in self.members_))
+
+
+def _of_groups(
+    groups: FeatureClustering, inner: Explainer, row: Csr | None, pooled: Csr | None
+) -> Explainer:
+    known = None if row is None or pooled is None else (row, pooled)
+    shares = partial(shares_of_groups, groups.labels_)
+    return Transformed(inner, groups.pool, shares, known=known)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from defrag._native import KernelRows
+    from defrag.explain.shares import Shares
     from defrag.typing import Csr, Ids
 
     Scores = NDArray[np.float64]
@@ -150,18 +151,23 @@ class Transformed(Explainer):
         Transforms a canonical matrix.
     shares : callable
         Returns, for a row and the transformed row, the share of each transformed entry that
-        belongs to each entry of the row; see :meth:`Attribution.spread`.
+        belongs to each entry of the row.
+    known : (csr_array, csr_array), optional
+        A row that was transformed already, and what became of it.
     """
 
     def __init__(
         self,
         inner: Explainer,
         transform: Callable[[Csr], Csr],
-        shares: Callable[[Csr, Csr], Csr],
+        shares: Callable[[Csr, Csr], Shares],
+        *,
+        known: tuple[Csr, Csr] | None = None,
     ) -> None:
         self._inner = inner
         self._transform = transform
         self._shares = shares
+        self._known = known
 
     def scores(self, X: Csr) -> Scores:
         """Return the scores of the labels for the rows of a canonical matrix."""
@@ -169,7 +175,8 @@ class Transformed(Explainer):
 
     def attribute(self, row: Csr) -> Attribution:
         """Return the contributions of transformed entries, shared among their source entries."""
-        transformed = self._transform(row)
+        is_known = self._known is not None and self._known[0] is row
+        transformed = self._known[1] if is_known else self._transform(row)
         return self._inner.attribute(transformed).spread(self._shares(row, transformed))
 
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from defrag.typing import Csr
+    from defrag.explain.shares import Shares
 
 __all__ = ["FROM_WEIGHTS", "Attribution", "Parts", "Step"]
 
@@ -43,19 +43,16 @@ class Step:
     base: float
     contributions: NDArray[np.float64]
 
-    def spread(self, shares: Csr) -> Step:
-        """Return the step with its contributions distributed to other features."""
-        return self._with(self.contributions @ shares)
-
     def times(self, weight: float, *, member: int | None = None) -> Step:
         """Return the step with its contributions multiplied by a number."""
-        return self._with(weight * self.contributions, member)
+        return self.having(weight * self.contributions, member)
 
     def in_order(self, order: NDArray[np.int64]) -> Step:
         """Return the step with its contributions in another order."""
-        return self._with(self.contributions[order])
+        return self.having(self.contributions[order])
 
-    def _with(self, contributions: NDArray[np.float64], member: int | None = None) -> Step:
+    def having(self, contributions: NDArray[np.float64], member: int | None = None) -> Step:
+        """Return the step with other contributions, and of another tree if one is given."""
         # dataclasses.replace would take longer than the sums of a step.
         own = self.member if member is None else member
         return Step(own, self.node, self.child, self.score, self.base, contributions)
@@ -88,16 +85,15 @@ class Attribution:
         none: list[tuple[()]] = [()] * len(contributions)
         return cls(contributions, none, none, how)
 
-    def spread(self, shares: Csr) -> Attribution:
-        """Distribute contributions to other features.
-
-        Parameters
-        ----------
-        shares : csr_array, shape (n_entries, n_other_entries)
-            The share of each entry that belongs to each other one; rows add up to 1.
-        """
-        paths = [[step.spread(shares) for step in path] for path in self.paths]
-        contributions = np.asarray(self.contributions @ shares)
+    def spread(self, shares: Shares) -> Attribution:
+        """Return the contributions of the source entries."""
+        contributions = shares.spread(self.contributions)
+        steps = [step for path in self.paths for step in path]
+        if not steps:
+            return Attribution(contributions, self.paths, self.notes, self.how)
+        # One call for all steps: the overhead of a call exceeds its arithmetic.
+        rows = iter(shares.spread(np.stack([step.contributions for step in steps])))
+        paths = [[step.having(next(rows)) for step in path] for path in self.paths]
         return Attribution(contributions, paths, self.notes, self.how)
 
     def times(self, weights: NDArray[np.float64], member: int | None = None) -> Attribution:

@@ -122,4 +122,14 @@ class Focused(Reducing):
         """Return an explainer in which entries that are not kept contribute nothing."""
         focused = None if row is None else self.focus_.select(row)
         inner = self.base_.explainer(focused, labels, k)
-        return Transformed(inner, self.focus_.select, shares_of_kept)
+        return self._transformed(inner, row, focused)
+
+    def explain_best(self, row: Csr, n: int, k: int) -> tuple[Ids, Explainer]:
+        """Return the best labels and their scores; see :meth:`Classifier.explain_best`."""
+        focused = self.focus_.select(row)
+        labels, inner = self.base_.explain_best(focused, n, k)
+        return labels, self._transformed(inner, row, focused)
+
+    def _transformed(self, inner: Explainer, row: Csr | None, focused: Csr | None) -> Explainer:
+        known = None if row is None or focused is None else (row, focused)
+        return Transformed(inner, self.focus_.select, shares_of_kept, known=known)

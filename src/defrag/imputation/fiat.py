@@ -23,7 +23,7 @@ from defrag._validation import check_features, check_seed
 from defrag.agglomeration import Defrag
 from defrag.agglomeration.co_occurrence import CoOccurrence, find_groups
 from defrag.classifiers._base import unit_rows
-from defrag.explain.shares import normalised_shares
+from defrag.explain.shares import MatrixShares, normalised_shares
 from defrag.imputation._companions import Companions
 from defrag.imputation._missing import MissingRule
 from defrag.trees.seeds import member_seeds
@@ -248,7 +248,7 @@ class Fiat(OneToOneFeatureMixin, TransformerMixin, Estimator):
             result.data *= np.repeat(lengths, np.diff(result.indptr))
         return result
 
-    def shares(self, row: Csr, imputed: Csr) -> Csr:
+    def shares(self, row: Csr, imputed: Csr) -> MatrixShares:
         """Return the share of each feature of a row in each entry of the imputed row.
 
         Parameters
@@ -258,7 +258,7 @@ class Fiat(OneToOneFeatureMixin, TransformerMixin, Estimator):
 
         Returns
         -------
-        shares : csr_array, shape (n_imputed_entries, n_entries)
+        shares : MatrixShares, of shape (n_imputed_entries, n_entries)
             Rows add up to 1.
         """
         rows = unit_rows(row, 1)

@@ -115,7 +115,17 @@ class Imputed(Reducing):
         """Return an explainer that divides imputed entries among the features they come from."""
         imputed = None if row is None else self.imputation_.impute(row)
         inner = self.base_.explainer(imputed, labels, k)
-        return Transformed(inner, self.imputation_.impute, self.imputation_.shares)
+        return self._transformed(inner, row, imputed)
+
+    def explain_best(self, row: Csr, n: int, k: int) -> tuple[Ids, Explainer]:
+        """Return the best labels and their scores; see :meth:`Classifier.explain_best`."""
+        imputed = self.imputation_.impute(row)
+        labels, inner = self.base_.explain_best(imputed, n, k)
+        return labels, self._transformed(inner, row, imputed)
+
+    def _transformed(self, inner: Explainer, row: Csr | None, imputed: Csr | None) -> Explainer:
+        known = None if row is None or imputed is None else (row, imputed)
+        return Transformed(inner, self.imputation_.impute, self.imputation_.shares, known=known)
 
 
 def _copy(imputation: Fiat) -> Fiat:

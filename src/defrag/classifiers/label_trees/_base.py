@@ -18,6 +18,7 @@ from defrag._progress import progress_bar
 from defrag.classifiers._base import labels_with_points, unit_rows
 from defrag.classifiers._cost import LANES, Cost
 from defrag.classifiers._division import Divisible, Division
+from defrag.classifiers._explain import best_labels
 from defrag.classifiers._following import take_followed
 from defrag.classifiers.label_trees._blocks import (
     block_costs,
@@ -201,7 +202,9 @@ class TreeClassifier(Divisible):
 
     def rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:
         """Return the best labels of each row; see :meth:`Classifier.rank`."""
-        answers = self._answers(X, k, exhaustive=exhaustive)
+        return self._average(self._answers(X, k, exhaustive=exhaustive), k)
+
+    def _average(self, answers: list[tuple[Ids, Floats]], k: int) -> tuple[Ids, Floats]:
         if len(answers) == 1:
             return answers[0]
         return _native.average_trees(answers, k=k, n_threads=_native.n_threads(self.n_jobs))
@@ -218,11 +221,21 @@ class TreeClassifier(Divisible):
 
     def explainer(self, row: Csr | None, labels: Ids, k: int) -> Explainer:
         """Return an explainer of the paths to labels; see :meth:`Classifier.explainer`."""
+        searched = row is not None and len(self.trees_) > 1
+        return self._explainer(labels, self._answers(row, k, exhaustive=False) if searched else [])
+
+    def explain_best(self, row: Csr, n: int, k: int) -> tuple[Ids, Explainer]:
+        """Return the best labels and an explainer; see :meth:`Classifier.explain_best`."""
+        answers = self._answers(row, k, exhaustive=False)
+        labels = best_labels(self._average(answers, k)[0], n)
+        return labels, self._explainer(labels, answers)
+
+    def _explainer(self, labels: Ids, answers: list[tuple[Ids, Floats]]) -> Explainer:
+        """Return an explainer of the trees that found each label, or of all trees."""
         found = np.ones((len(labels), len(self.trees_)), dtype=np.bool_)
         missed = np.zeros(len(labels), dtype=np.bool_)
-        if row is not None and len(self.trees_) > 1:
-            answers = [ranked for ranked, _ in self._answers(row, k, exhaustive=False)]
-            found, missed = members_that_found(answers, labels)
+        if len(answers) > 1:
+            found, missed = members_that_found([ranked for ranked, _ in answers], labels)
         rule = TreeScore(self._loss(), self._discount, self._power)
         return TreesExplainer(self.trees_, labels, rule, found=found, missed=missed)
 
