@@ -175,8 +175,9 @@ class Transformed(Explainer):
 
     def attribute(self, row: Csr) -> Attribution:
         """Return the contributions of transformed entries, shared among their source entries."""
-        is_known = self._known is not None and self._known[0] is row
-        transformed = self._known[1] if is_known else self._transform(row)
+        known, transformed = self._known or (None, None)
+        if transformed is None or known is not row:
+            transformed = self._transform(row)
         return self._inner.attribute(transformed).spread(self._shares(row, transformed))
 
 

@@ -221,8 +221,9 @@ class TreeClassifier(Divisible):
 
     def explainer(self, row: Csr | None, labels: Ids, k: int) -> Explainer:
         """Return an explainer of the paths to labels; see :meth:`Classifier.explainer`."""
-        searched = row is not None and len(self.trees_) > 1
-        return self._explainer(labels, self._answers(row, k, exhaustive=False) if searched else [])
+        if row is None or len(self.trees_) == 1:
+            return self._explainer(labels, [])
+        return self._explainer(labels, self._answers(row, k, exhaustive=False))
 
     def explain_best(self, row: Csr, n: int, k: int) -> tuple[Ids, Explainer]:
         """Return the best labels and an explainer; see :meth:`Classifier.explain_best`."""
