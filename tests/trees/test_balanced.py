@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import functools
 import math
 
 import numpy as np
@@ -160,14 +161,16 @@ def degenerate(kind, rng):
     "kind", ["one item", "all zero", "all equal", "duplicates", "one not zero", "power law"]
 )
 def test_degenerate_items_for_a_thousand_seeds(kind):
+    @functools.cache
+    def items_of(draw, split):
+        items = canonical_csr(degenerate(kind, np.random.default_rng(draw)), name="Z")
+        return scale_vectors(items, split=split, threshold=0.0, n_threads=1)
+
     for seed in range(1000):
-        dense = degenerate(kind, np.random.default_rng(seed % 10))
         split = "ndcg" if seed % 4 == 0 else "kmeans"
-        items = scale_vectors(
-            canonical_csr(dense, name="Z"), split=split, threshold=0.0, n_threads=1
-        )
+        items = items_of(seed % 10, split)
         tree, _ = build_tree(items, max_leaf_size=3, split=split, seed=seed, tol=0.0)
-        check_invariants(tree, len(dense), 3)
+        check_invariants(tree, items.shape[0], 3)
 
 
 def test_identical_and_zero_items_are_split_by_id():
