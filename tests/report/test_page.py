@@ -11,7 +11,7 @@ from defrag.report.plots import NO_PLOTS, Series, bars, lines
 from tests.report.made_up import record, results
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def page():
     pytest.importorskip("matplotlib")
     return comparison_page("A <report>", results(), "defrag compare a b")
