@@ -11,6 +11,7 @@ from defrag.io import (
     write_svmlight,
     write_xmc,
 )
+from tests.helpers.folders import copy_filled
 
 N_FEATURES = 24
 
@@ -28,32 +29,36 @@ def points():
     )
 
 
-def fill_folder(tmp_path, monkeypatch):
-    """Return a folder, made the current one, with the same points in every form."""
+def _write_files(folder):
     X, Y = points()
-    write_xmc(tmp_path / "train.txt", X, Y)
-    write_xmc(tmp_path / "train.txt.gz", X, Y)
-    write_xmc(tmp_path / "train.txt.xz", X, Y)
-    write_xmc(tmp_path / "X.txt", X, Y, labels_path=tmp_path / "Y.txt")
-    write_npz(tmp_path / "train.npz", X, Y)
-    write_npz(tmp_path / "X.npz", X)
-    write_svmlight(tmp_path / "train.svm", X, Y, zero_based=False)
-    write_groups(tmp_path / "groups.txt", np.arange(N_FEATURES) // 4)
+    write_xmc(folder / "train.txt", X, Y)
+    write_xmc(folder / "train.txt.gz", X, Y)
+    write_xmc(folder / "train.txt.xz", X, Y)
+    write_xmc(folder / "X.txt", X, Y, labels_path=folder / "Y.txt")
+    write_npz(folder / "train.npz", X, Y)
+    write_npz(folder / "X.npz", X)
+    write_svmlight(folder / "train.svm", X, Y, zero_based=False)
+    write_groups(folder / "groups.txt", np.arange(N_FEATURES) // 4)
     words = [f"word{j}" for j in range(N_FEATURES)]
-    (tmp_path / "words.txt").write_text("\n".join(words) + "\n")
-    (tmp_path / "few.txt").write_text("word0\nword1\n")
+    (folder / "words.txt").write_text("\n".join(words) + "\n")
+    (folder / "few.txt").write_text("word0\nword1\n")
     vectors = np.random.default_rng(3).normal(size=(N_FEATURES, 5)).round(3)
     lines = (f"{word} {' '.join(map(str, row))}" for word, row in zip(words, vectors, strict=True))
-    (tmp_path / "vectors.txt").write_text("\n".join(lines) + "\n")
-    (tmp_path / "broken.txt").write_text("2 3 4\n0 1:1\n1 7:1\n")
-    (tmp_path / "empty.txt").write_text("")
-    (tmp_path / "short.txt").write_text("3 3 4\n0 1:1\n")
-    (tmp_path / "bad_groups.txt").write_text("2\n2 0 1\n1 1\n")
-    (tmp_path / "few_groups.txt").write_text("2\n2 0 1 \n1 2 \n")
-    (tmp_path / "empty_group.txt").write_text(
+    (folder / "vectors.txt").write_text("\n".join(lines) + "\n")
+    (folder / "broken.txt").write_text("2 3 4\n0 1:1\n1 7:1\n")
+    (folder / "empty.txt").write_text("")
+    (folder / "short.txt").write_text("3 3 4\n0 1:1\n")
+    (folder / "bad_groups.txt").write_text("2\n2 0 1\n1 1\n")
+    (folder / "few_groups.txt").write_text("2\n2 0 1 \n1 2 \n")
+    (folder / "empty_group.txt").write_text(
         f"3\n{N_FEATURES} {' '.join(map(str, range(N_FEATURES)))} \n0 \n0 \n"
     )
-    (tmp_path / "a folder").mkdir()
+    (folder / "a folder").mkdir()
+
+
+def fill_folder(tmp_path, monkeypatch):
+    """Return a folder, made the current one, with the same points in every form."""
+    copy_filled(_write_files, tmp_path)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

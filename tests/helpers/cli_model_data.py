@@ -15,6 +15,7 @@ from defrag.io import (
     write_svmlight,
     write_xmc,
 )
+from tests.helpers.folders import copy_filled
 
 N_POINTS, N_FEATURES, N_LABELS = 40, 24, 8
 
@@ -31,31 +32,35 @@ def points(n_points=N_POINTS, seed=7):
     return sparse.csr_array(X.astype(np.float32)), sparse.csr_array(Y.astype(np.float32))
 
 
+def _write_files(folder):
+    X, Y = points()
+    write_xmc(folder / "train.txt", X, Y)
+    write_xmc(folder / "train.txt.xz", X, Y)
+    write_npz(folder / "train.npz", X, Y)
+    write_svmlight(folder / "train.svm", X, Y, zero_based=False)
+    write_xmc(folder / "X.txt", X, Y, labels_path=folder / "Y.txt")
+    names = [f"label {j}" for j in range(N_LABELS)]
+    (folder / "labels.txt").write_text("\n".join(names) + "\n")
+    (folder / "words.txt").write_text("\n".join(f"word{j}" for j in range(N_FEATURES)) + "\n")
+    model = LabelTree(random_state=3).fit(X, Y)
+    model.save(folder / "model.safetensors", label_names=names)
+    model.save(folder / "nameless.safetensors")
+    Defrag(random_state=0, max_cluster_size=4).fit(X).save(folder / "groups.safetensors")
+    content = (folder / "model.safetensors").read_bytes()
+    (folder / "cut.safetensors").write_bytes(content[:-100])
+    (folder / "cut.bin").write_bytes(content[:-100])
+    (folder / "text.safetensors").write_text("no model at all\n")
+    (folder / "narrow.txt").write_text("2 3 8\n0 1:1\n1 2:1\n")
+    (folder / "bad.txt").write_text(f"2 {N_FEATURES} 8\n0 1:1\n1 99:1\n")
+    (folder / "short.txt").write_text(f"3 {N_FEATURES} 8\n0 1:1\n")
+    write_predictions(folder / "predictions.txt", model.decision_function(X, k=5))
+    write_predictions(folder / "top.txt", model.decision_function(X, k=3))
+    (folder / "few.txt").write_text("1 8\n0:1\n")
+    (folder / "wide.txt").write_text(f"{N_POINTS} 9\n" + "0:1\n" * N_POINTS)
+
+
 def fill_folder(tmp_path, monkeypatch):
     """Return a folder, made the current one, with data, names, and a model."""
-    X, Y = points()
-    write_xmc(tmp_path / "train.txt", X, Y)
-    write_xmc(tmp_path / "train.txt.xz", X, Y)
-    write_npz(tmp_path / "train.npz", X, Y)
-    write_svmlight(tmp_path / "train.svm", X, Y, zero_based=False)
-    write_xmc(tmp_path / "X.txt", X, Y, labels_path=tmp_path / "Y.txt")
-    names = [f"label {j}" for j in range(N_LABELS)]
-    (tmp_path / "labels.txt").write_text("\n".join(names) + "\n")
-    (tmp_path / "words.txt").write_text("\n".join(f"word{j}" for j in range(N_FEATURES)) + "\n")
-    model = LabelTree(random_state=3).fit(X, Y)
-    model.save(tmp_path / "model.safetensors", label_names=names)
-    model.save(tmp_path / "nameless.safetensors")
-    Defrag(random_state=0, max_cluster_size=4).fit(X).save(tmp_path / "groups.safetensors")
-    content = (tmp_path / "model.safetensors").read_bytes()
-    (tmp_path / "cut.safetensors").write_bytes(content[:-100])
-    (tmp_path / "cut.bin").write_bytes(content[:-100])
-    (tmp_path / "text.safetensors").write_text("no model at all\n")
-    (tmp_path / "narrow.txt").write_text("2 3 8\n0 1:1\n1 2:1\n")
-    (tmp_path / "bad.txt").write_text(f"2 {N_FEATURES} 8\n0 1:1\n1 99:1\n")
-    (tmp_path / "short.txt").write_text(f"3 {N_FEATURES} 8\n0 1:1\n")
-    write_predictions(tmp_path / "predictions.txt", model.decision_function(X, k=5))
-    write_predictions(tmp_path / "top.txt", model.decision_function(X, k=3))
-    (tmp_path / "few.txt").write_text("1 8\n0:1\n")
-    (tmp_path / "wide.txt").write_text(f"{N_POINTS} 9\n" + "0:1\n" * N_POINTS)
+    copy_filled(_write_files, tmp_path)
     monkeypatch.chdir(tmp_path)
     return tmp_path
