@@ -27,6 +27,9 @@ SMALL = {
     "batch_size": 16,
     "n_learners": 2,
     "max_iter": 50,
+    "n_components": 10,
+    "n_rounds": 10,
+    "n_steps": 10,
 }
 """Values of parameters, of whatever estimator has them, that make small data interesting."""
 
