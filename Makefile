@@ -7,6 +7,8 @@ WORKERS ?= auto
 WERROR ?= ON
 TORTURE_MINUTES ?= 60
 TORTURE_SEED ?= 0
+# Tests are compiled once: images of containers often forbid Python to keep that.
+unexport PYTHONDONTWRITEBYTECODE
 BIN := $(abspath $(VENV))/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 PYTEST := $(BIN)/python -m pytest
