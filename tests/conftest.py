@@ -12,6 +12,25 @@ ROOT = Path(__file__).resolve().parent.parent
 os.environ.setdefault("DEFRAG_DATA", str(ROOT.parent / "shared" / "data"))
 DATA = Path(os.environ["DEFRAG_DATA"])
 
+# Pages whose examples take more than a third of a second: marked here, as they cannot do it.
+SLOW_PAGES = {
+    "README.md",
+    "agglomeration.md",
+    "classifiers.md",
+    "embeddings.md",
+    "experiments.md",
+    "explain.md",
+    "forests.md",
+    "in_practice.md",
+    "matrices.md",
+    "missing_features.md",
+    "rare_labels.md",
+    "retraining.md",
+    "tutorial.md",
+    "tutorial_serve.md",
+}
+# The longest tests start first, or one process would end long after the others.
+LONG = ("annif/test_stock_annif.py", "classifiers/test_one_vs_rest.py", "cli/test_compare.py")
 
 # A failure can be repeated, and comes with the change that causes it.
 settings.register_profile("repeatable", derandomize=True)
@@ -55,3 +74,12 @@ def browser():
 def pytest_configure(config):
     """Let older scikit-learn pass its checks to newer pytest as an iterator."""
     config.addinivalue_line("filterwarnings", "ignore:Passing a non-Collection iterable")
+
+
+@pytest.hookimpl(tryfirst=True)  # before -m looks at the marks
+def pytest_collection_modifyitems(items):
+    """Mark pages that take long, and put the longest tests first."""
+    for item in items:
+        if item.path.suffix == ".md" and item.path.name in SLOW_PAGES:
+            item.add_marker(pytest.mark.slow)
+    items.sort(key=lambda item: not item.path.as_posix().endswith(LONG))

@@ -38,6 +38,7 @@ def test_models_have_the_same_bits_in_every_process(tmp_path):
     assert len(digests) == 1
 
 
+@pytest.mark.slow
 def test_forked_children_fit_and_predict():
     X, Y = small_data()
     model = LabelTree(2, random_state=0, n_jobs=3).fit(X, Y)

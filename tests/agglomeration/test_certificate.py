@@ -60,6 +60,7 @@ def test_two_features_by_hand():
         np.testing.assert_allclose(certificate(X, labels, w, level=level).bound, [2.0])
 
 
+@pytest.mark.slow
 @check
 @given(problems)
 def test_the_chain_holds_and_equals_the_slow_twin(problem):
@@ -91,6 +92,7 @@ def test_any_tied_weights_are_certified(problem, seed):
         assert np.all(smaller <= larger + 1e-6)
 
 
+@pytest.mark.slow
 @check
 @given(problems)
 def test_joint_least_squares_changes_least(problem):
@@ -154,6 +156,7 @@ def test_a_dropped_feature_counts_in_full():
     np.testing.assert_allclose(tie_weights(X, [-1, 0], [2.0, 5.0]), [5.0])
 
 
+@pytest.mark.slow
 @check
 @given(problems)
 def test_labels_scored_by_the_sum_of_their_points(problem):

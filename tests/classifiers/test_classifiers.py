@@ -119,6 +119,7 @@ def test_threads_change_no_bit(model):
         np.testing.assert_array_equal(other[1], expected[1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", CLASSIFIERS, ids=str)
 def test_labels_in_every_form(model):
     X, Y = make_data()

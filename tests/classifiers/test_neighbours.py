@@ -233,6 +233,7 @@ def test_every_member_has_its_own_groups():
     assert np.isin(model.predict_topk(X)[0][:, 0], Y.indices).any()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [SLEEC, AnnexML])
 def test_it_learns(kind):
     X, Y = make_data(n=600)

@@ -97,6 +97,7 @@ def test_demo_marks_right_and_wrong(folder):
     assert '<span class="wrong">✗ ' in html
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("tiny")
 def test_demo_depends_on_the_seed():
     line = ["demo", "--report", "none", "--json", "--max-cluster-size", "4", "--seed"]

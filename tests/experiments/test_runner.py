@@ -275,6 +275,7 @@ def test_jobs_of_several_corpora_share_the_workers_and_no_run_happens_twice(corp
     assert len((tmp_path / "records.jsonl").read_text().splitlines()) == 3
 
 
+@pytest.mark.slow
 def test_a_record_that_the_disk_has_no_room_for_is_shown_and_not_kept(
     corpus, tmp_path, monkeypatch
 ):
@@ -296,6 +297,7 @@ def test_a_record_that_the_disk_has_no_room_for_is_shown_and_not_kept(
     assert len(Store(tmp_path)) == 1
 
 
+@pytest.mark.slow
 def test_matrices_that_the_disk_has_no_room_for_fail_their_runs_only(corpus, tmp_path, monkeypatch):
     usage = shutil.disk_usage(tmp_path)
     free = iter([10, 10**9])

@@ -220,6 +220,7 @@ def test_removing_the_largest_contributions_lowers_the_score_most():
     assert wins >= 0.9 * total
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", [LabelTree(), Focused(LabelTree(2))], ids=repr)
 def test_three_largest_contributions_lower_the_score_more_than_three_random_ones(model):
     data = load_dataset("debian")

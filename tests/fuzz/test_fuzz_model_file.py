@@ -14,6 +14,7 @@ def header_end(data):
     return 8 + int.from_bytes(data[:8], "little")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("which", [0, 1, 5, 6, 7])
 def test_no_truncated_file_is_a_model(tmp_path, models, which):
     data = models[which]

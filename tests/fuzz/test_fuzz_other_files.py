@@ -51,6 +51,7 @@ def outcome(read, *arguments, **options):
         return error
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block_bytes", [1, 7, 1 << 20])
 def test_group_files_agree_with_their_slow_twin(monkeypatch, block_bytes):
     monkeypatch.setattr(groups, "_BLOCK_BYTES", block_bytes)
@@ -77,6 +78,7 @@ def test_group_files_agree_with_their_slow_twin(monkeypatch, block_bytes):
     assert 1000 < n_refused < 2900
 
 
+@pytest.mark.slow
 def test_broken_word_vectors(tmp_path):
     n_refused = 0
     for text in broken(VECTORS, 2000, 1):
@@ -91,6 +93,7 @@ def test_broken_word_vectors(tmp_path):
     assert 200 < n_refused < 1900
 
 
+@pytest.mark.slow
 def test_broken_archives(tmp_path):
     path = tmp_path / "a.npz"
     write_npz(path, np.eye(5), [[0], [1], [2], [0, 3], []])

@@ -6,6 +6,7 @@ from tests.contract.subject import subjects
 from tests.fuzz.fuzz_registry import fuzz
 
 
+@pytest.mark.slow
 @pytest.mark.sanitize
 def test_broken_files_of_every_kind_give_a_model_or_one_error(tmp_path):
     refused = dict(fuzz(tmp_path, 40))

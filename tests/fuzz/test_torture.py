@@ -18,6 +18,7 @@ def test_a_batch_of_each_scenario(name, tmp_path):
     assert n_inputs > 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "counts"),
     [("good", (0, 0, 0)), ("crash", (1, 0, 0)), ("hang", (0, 1, 0)), ("wrong", (0, 0, 1))],

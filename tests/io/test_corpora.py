@@ -177,6 +177,7 @@ def test_csv_is_that_of_python(tmp_path_factory, rows, quoted):
 WORDS = st.text(st.characters(codec="utf-8", categories=["L", "N"]), min_size=1, max_size=5)
 
 
+@pytest.mark.slow
 @settings(deadline=None, derandomize=True)
 @given(st.lists(st.tuples(st.lists(WORDS, min_size=1), st.lists(WORDS, min_size=1)), min_size=1))
 def test_every_format_says_the_same(tmp_path_factory, documents):

@@ -226,6 +226,7 @@ def test_packages_of_a_release(build_debian, releases):
     assert labels == ["libc6", "libtext1", "libtext2", "tiny-doc"]
 
 
+@pytest.mark.slow
 def test_lists_become_a_bundle(build_debian, releases, tmp_path, capsys):
     (releases[1] / "Packages.more").write_text(
         "\n".join(
@@ -273,6 +274,7 @@ def write_folder(folder, test_rows, declared):
         (folder / name).write_bytes(lzma.compress(content.encode()))
 
 
+@pytest.mark.slow
 def test_texts_become_a_bundle(build_debian, tmp_path):
     write_folder(tmp_path, test_rows=3, declared=3)
     output = tmp_path / "debian.xz"

@@ -43,6 +43,7 @@ def test_the_same_data_give_the_same_bytes(tmp_path, suffix):
     np.testing.assert_array_equal(read_xmc(first)[0].toarray(), np.float32(X))
 
 
+@pytest.mark.slow
 def test_what_a_killed_process_left_is_removed_by_the_next(tmp_path):
     path = tmp_path / "a.txt"
     script = (
@@ -155,6 +156,7 @@ def test_a_folder_or_link_with_the_name_of_a_leftover_does_no_harm(tmp_path):
     assert kept.read_bytes() == b"kept"
 
 
+@pytest.mark.slow
 def test_a_living_writer_keeps_its_file_whatever_its_process_number(tmp_path):
     """Two containers that share a folder do not see each other's processes."""
     path = tmp_path / "a.txt"

@@ -165,6 +165,7 @@ def test_archives_never_run_code_and_never_trust_sizes(tmp_path):
         read_data(path)
 
 
+@pytest.mark.slow
 def test_a_damaged_archive_gives_one_error_or_the_same_data(tmp_path):
     path = tmp_path / "a.npz"
     write_npz(path, X, Y)

@@ -36,6 +36,7 @@ def write_bomb(path, n_bytes, opener):
             file.write(b" " * (1 << 20))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("opener", [gzip.open, lzma.open])
 def test_a_compressed_bomb_is_refused_by_its_ratio(tmp_path, opener):
     path = tmp_path / "bomb"
@@ -302,6 +303,7 @@ def test_headers_of_arrays_are_not_evaluated(tmp_path, header):
         read_npz(path)
 
 
+@pytest.mark.slow
 def test_every_damaged_archive_is_a_format_error(tmp_path):
     """All single-byte changes to six values, and all truncations, of a compressed archive."""
     path = tmp_path / "a.npz"

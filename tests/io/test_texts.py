@@ -97,6 +97,7 @@ def test_a_format_that_is_not_known(tmp_path):
 ZSTD = load_zstd()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pack", [bz2.compress, gzip.compress, lzma.compress, ZSTD.compress])
 def test_compressed_by_content(tmp_path, pack):
     line = b'{"text": "one", "labels": ["a"]}\n'

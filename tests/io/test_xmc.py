@@ -191,6 +191,7 @@ HEADERS = st.sampled_from([b"3 4 4", b"2 4 4", b"3 4", b"2 10", b" 3\t4 4 ", b"3
 LAYOUTS = st.sampled_from(["combined", "features", "labels", "svmlight", "scores"])
 
 
+@pytest.mark.slow
 @settings(max_examples=800, derandomize=True, deadline=None)
 @given(
     HEADERS,
@@ -220,6 +221,7 @@ NUMBERS = st.one_of(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=500, derandomize=True, deadline=None)
 @given(NUMBERS)
 def test_values_are_the_nearest_floats(number):
@@ -272,6 +274,7 @@ def assert_equal(found, expected):
     assert found.data.tobytes() == expected.data.tobytes()
 
 
+@pytest.mark.slow
 @settings(max_examples=50, derandomize=True, deadline=None)
 @given(data())
 def test_what_is_written_is_read_back_bit_by_bit(tmp_path_factory, data):
@@ -290,6 +293,7 @@ def test_what_is_written_is_read_back_bit_by_bit(tmp_path_factory, data):
     assert_equal(read_features(folder / "F", strict=True), X)
 
 
+@pytest.mark.slow
 def test_a_file_of_many_blocks(file, monkeypatch):
     rng = np.random.default_rng(0)
     X = sparse.random_array((500, 300), density=0.1, rng=rng, dtype=np.float32, format="csr")
@@ -316,6 +320,7 @@ def test_what_cannot_be_written_is_refused(tmp_path, X, Y, message):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("part", "shape", "n_unlabelled"),
     [("train", (15539, 5000, 3993), 28), ("test", (3809, 5000, 3993), 6)],

@@ -79,6 +79,7 @@ def test_two_points_by_hand():
     assert list(values) == [f"{name}@{k}" for k in (1, 3) for name in names]
 
 
+@pytest.mark.slow
 @check
 @given(problems, st.integers(1, 6))
 def test_every_metric_equals_its_slow_twin(problem, k):

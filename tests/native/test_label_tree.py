@@ -26,6 +26,7 @@ def bits(weights):
     return [getattr(weights, field.name).tobytes() for field in fields(weights)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", ["squared_hinge", "logistic"])
 @pytest.mark.parametrize("seed", range(3))
 def test_every_node_is_solved_on_its_own_points(seed, loss):

@@ -39,6 +39,7 @@ def bits(solution):
     return [a.tobytes() for a in (w.indptr, w.indices, w.data, solution.bias)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize(("bias", "offset"), [(1.0, False), (0.3, True)])
 def test_reaches_the_optimum_of_every_label(loss, bias, offset):
@@ -122,6 +123,7 @@ def test_agrees_with_linear_svc():
         assert solution.bias[label] == pytest.approx(peer.coef_[0, -1], abs=1e-3)
 
 
+@pytest.mark.slow
 def test_agrees_with_logistic_regression():
     X, Y = random_problem(4, n_labels=5)
     solution = solve(X, Y, TIGHT.replace(loss=Loss.logistic, cost=3.0))

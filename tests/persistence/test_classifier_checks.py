@@ -482,6 +482,7 @@ def test_ensembles_without_members(tmp_path, stored):
         load(tmp_path / "a")
 
 
+@pytest.mark.slow
 def test_estimators_do_not_nest_without_end(tmp_path, stored):
     draft = Draft(stored["agglomerated"])
     for depth in range(300):

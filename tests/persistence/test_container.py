@@ -97,6 +97,7 @@ _shapes = hnp.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=4)
 _arrays = st.sampled_from(sorted(DTYPES)).flatmap(lambda code: hnp.arrays(DTYPES[code], _shapes))
 
 
+@pytest.mark.slow
 @given(st.dictionaries(st.from_regex(r"[a-z_]{1,4}(/[0-9]{1,2})?", fullmatch=True), _arrays))
 @settings(derandomize=True, max_examples=100, deadline=None)
 def test_round_trip_is_the_identity(tmp_path_factory, arrays):

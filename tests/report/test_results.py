@@ -98,6 +98,7 @@ def test_methods_stand_in_the_order_of_the_study(tmp_path):
     assert "- No record on debian: REFRAG cosine; " in page
 
 
+@pytest.mark.slow
 def test_what_was_left_out_is_kept_beside_the_records(tmp_path):
     kept = [record("Parabel", data="debian")]
     for name, remarks in (("table3", ["eurlex-4k is left out: gone"]), ("rare", ["late"])):

@@ -55,6 +55,7 @@ def test_other_data_are_not_compared():
     assert checks([result("Parabel", 82.0, data="eurlex-4k, 100 points")]) == []
 
 
+@pytest.mark.slow
 def test_the_page_says_what_was_left_out_and_what_differs():
     page = study_page("All", "defrag reproduce all", [findings("table2", result("Parabel", 70.0))])
     html, text = page.to_html(), page.to_markdown()
@@ -90,6 +91,7 @@ def test_failed_runs_do_not_break_a_page():
     assert "failed: took too long" in html
 
 
+@pytest.mark.slow
 def test_versions_of_other_programs_are_said():
     spec = {"estimator": "pecos", "parameters": {"groups": None}}
     kept = Result("PECOS", "toy", [record("PECOS", data="toy", estimator=spec, version="1.2.8")])

@@ -205,6 +205,7 @@ JSON = st.recursive(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(form=st.dictionaries(FIELDS, NUMBERS), body=JSON, query=st.dictionaries(FIELDS, NUMBERS))
 def test_any_request_has_an_answer_of_the_contract(ask, form, body, query):

@@ -17,6 +17,7 @@ from tests.helpers.serving import exchange, request_bytes, running, save_model, 
 pytest.importorskip("uvicorn", reason="uvicorn is not installed (extra 'serve')")
 pytest.importorskip("httptools", reason="httptools is not installed (extra 'serve')")
 
+pytestmark = pytest.mark.slow  # most of these tests wait for the server's time to be over
 GOOD = request_bytes({"text": "large files", "k": 1})
 
 

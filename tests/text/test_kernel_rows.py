@@ -46,6 +46,7 @@ def test_focus_keeps_the_kind_of_its_rows():
     assert expected.nnz > 0
 
 
+@pytest.mark.slow
 def test_a_matrix_of_rows_keeps_their_memory():
     vectorizer = TextVectorizer(min_df=1).fit(TEXTS)
     X = vectorizer.transform(TEXTS)

@@ -32,6 +32,7 @@ def test_decomposed_accents_are_composed():
     assert model.transform(["CAF\u00c9"]).nnz == 1
 
 
+@pytest.mark.slow
 def test_a_long_document():
     text = " ".join(f"w{i % 1000}" for i in range(2_200_000))
     assert len(text) > 10_000_000
@@ -97,6 +98,7 @@ def test_ascii_rows_are_those_of_scikit_learn(texts, ngrams, min_df):
     assert_rows(ours, texts, wanted[:, [names.index(name) for name in found]])
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=40)
 @given(
     st.lists(st.lists(st.text("abcd", min_size=2, max_size=6), max_size=6), min_size=1, max_size=9),

@@ -43,6 +43,7 @@ def test_words_of_ascii_are_those_of_the_slow_twin(text):
     assert words_of(text) == split_words(text)
 
 
+@pytest.mark.slow
 @same_unicode
 def test_every_code_point():
     # All that is assigned to characters, and one of each page of the rest.

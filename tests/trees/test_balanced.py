@@ -80,6 +80,7 @@ def test_a_wanted_number_of_leaves(n_leaves):
     assert not free.any()
 
 
+@pytest.mark.slow
 @given(n=st.integers(0, 60), extra=st.integers(0, 60), d0=st.integers(1, 9))
 @settings(max_examples=150, deadline=None, derandomize=True)
 def test_room_is_kept_for_items_that_come_later(n, extra, d0):
@@ -157,6 +158,7 @@ def degenerate(kind, rng):
     return (rng.random((64, 40)) < 1.0 / np.arange(1, 65)[:, None]).astype(float)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "kind", ["one item", "all zero", "all equal", "duplicates", "one not zero", "power law"]
 )

@@ -94,6 +94,7 @@ def data():
     return train.X[:3000], train.Y[:3000]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "model",
     [
