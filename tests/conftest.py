@@ -15,19 +15,19 @@ DATA = Path(os.environ["DEFRAG_DATA"])
 # Pages whose examples take more than a third of a second: marked here, as they cannot do it.
 SLOW_PAGES = {
     "README.md",
-    "agglomeration.md",
-    "classifiers.md",
-    "embeddings.md",
-    "experiments.md",
-    "explain.md",
-    "forests.md",
-    "in_practice.md",
-    "matrices.md",
-    "missing_features.md",
-    "rare_labels.md",
-    "retraining.md",
-    "tutorial.md",
-    "tutorial_serve.md",
+    "docs/agglomeration.md",
+    "docs/classifiers.md",
+    "docs/embeddings.md",
+    "docs/experiments.md",
+    "docs/explain.md",
+    "docs/forests.md",
+    "docs/in_practice.md",
+    "docs/matrices.md",
+    "docs/missing_features.md",
+    "docs/rare_labels.md",
+    "docs/retraining.md",
+    "docs/tutorial.md",
+    "docs/tutorial_serve.md",
 }
 # The longest tests start first, or one process would end long after the others.
 LONG = ("annif/test_stock_annif.py", "classifiers/test_one_vs_rest.py", "cli/test_compare.py")
@@ -79,7 +79,8 @@ def pytest_configure(config):
 @pytest.hookimpl(tryfirst=True)  # before -m looks at the marks
 def pytest_collection_modifyitems(items):
     """Mark pages that take long, and put the longest tests first."""
+    slow = {ROOT / page for page in SLOW_PAGES}
     for item in items:
-        if item.path.suffix == ".md" and item.path.name in SLOW_PAGES:
+        if item.path in slow:
             item.add_marker(pytest.mark.slow)
     items.sort(key=lambda item: not item.path.as_posix().endswith(LONG))
