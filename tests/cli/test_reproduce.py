@@ -16,6 +16,7 @@ import pytest
 from defrag import write_xmc
 from defrag.experiments import Store, studies
 from defrag.experiments.peers import PEERS_PYTHON, missing_peer
+from defrag.experiments.planning import OVERHEAD
 from defrag.experiments.store import read_records
 from defrag.experiments.study import Line
 from tests.data import make_data
@@ -61,6 +62,24 @@ def test_a_study_is_run_once_and_what_is_missing_is_said(folder):
     (rows,) = said["table1"]["tables"].values()
     assert [row["method"] for row in rows if not row["published"]] == ["Parabel", "X"]
     assert 0 < rows[-1]["mean"]["LMI"] < 1
+
+
+def test_a_plan_says_what_would_be_run_and_runs_nothing(folder):
+    line = ["reproduce", "table1", "--data", "data", "--plan"]
+    planned = json.loads(run(*line, "--json").stdout)
+    (row,) = planned["rows"]
+    assert row | {"minutes": 0} == {
+        "study": "table1", "data": "eurlex-4k", "runs": 2, "recorded": 0, "late": 0,
+        "absent": [], "minutes": 0,
+    }  # fmt: skip
+    # Two processes at a time, each of which takes a while to start.
+    assert planned["minutes"] == row["minutes"] >= OVERHEAD / 60
+    (remark,) = planned["left_out"]
+    assert remark.startswith("table1: tibkat-core is left out: ")
+    late = run(*line, "--within", "0.0000001").stdout
+    assert "not started within --within: 2 runs" in late
+    assert "too late, table1 on eurlex-4k: Parabel; X" in late
+    assert not (folder / "defrag-records" / "records.jsonl").exists()
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from defrag.classifiers._base import Cost
 from defrag.experiments import Store
 from defrag.experiments.job import MEASURES
 from defrag.experiments.peers import PEERS, run_seconds
-from defrag.experiments.planning import Plan, plan, schedule
+from defrag.experiments.planning import Plan, cut, plan, schedule
 from defrag.experiments.published import PUBLISHED
 from defrag.experiments.specs import describe
 from defrag.experiments.studies import STUDIES
@@ -131,14 +131,14 @@ def test_every_data_set_has_trees_and_peers_before_anything_else():
 @pytest.mark.usefixtures("seconds")
 def test_cheap_runs_come_first_and_further_seeds_wait():
     study, corpus = small_study(seeds=2), small_corpus()
-    study = dataclasses.replace(study, data=("the paper's", "small"))
+    study = dataclasses.replace(study, data=("the paper's", "another", "small"))
     study.lines.append(Line("dear, groups", "dismec", "x"))
     whole = Plan(corpus)
     whole.add(study, study.lines, study.seeds)
     sample = Plan(corpus.sampled(20))
     sample.add(study, study.lines[1:2], 1)
     order = schedule([(study, whole), (study, sample)])
-    # Were the corpus the first data set of the study, all first seeds would come before the others.
+    # Were the corpus one of the first two data sets of the study, all first seeds would come before the others.
     names = [(task.job.method, task.job.data.points, task.job.seed) for task in order]
     assert names == [
         ("cheap", 200, 0),
@@ -161,6 +161,40 @@ def test_the_first_data_set_of_a_study_comes_before_cheap_runs_on_others():
     order = [(task.job.data.name, task.job.seed) for task in schedule(planned)]
     assert order[:2] == [("small", 0), ("small", 0)]
     assert ("small", 1) in order[2:]
+
+
+@pytest.mark.usefixtures("seconds")
+def test_cheap_seeds_of_urgent_studies_come_before_the_second_data_set():
+    first, second = small_corpus(), small_corpus(1)
+    second = type(second)("second", second.train, second.test)
+    places = ("small", "second")
+    urgent = dataclasses.replace(small_study(seeds=2, urgent=True), name="urgent", data=places)
+    long = dataclasses.replace(small_study(seeds=2), name="long", data=places)
+    short = dataclasses.replace(long, name="short", lines=long.lines[:1])
+    planned = [(study, Plan(data)) for study in (long, urgent, short) for data in (second, first)]
+    for study, one in planned:
+        one.add(study, study.lines)
+    tasks = schedule(planned)
+    order = [(task.study.name, task.place, task.job.method, task.job.seed) for task in tasks]
+    assert {name for name, *_ in order[:4]} == {"urgent"}
+    assert {(place, seed) for _, place, _, seed in order[4:7]} == {("small", 0)}
+    assert order[7:9] == [("urgent", place, "cheap", 1) for place in ("second", "small")]
+    assert order[9:12] == [("short", "second", "cheap", 0), ("long", "second", "cheap", 0),
+                           ("long", "second", "dear", 0)]  # fmt: skip
+    assert {seed for *_, seed in order[12:]} == {1}
+    # Half a minute of two at a time is over after the first run of 200 s.
+    assert cut(tasks, 30.0, 2) == [task.seconds for task in tasks].index(200.0) + 1
+    assert cut(tasks, 1e9, 1) == len(tasks)
+
+
+def test_a_line_may_have_seeds_of_its_own():
+    lines = [Line("few", "label-tree"), Line("many", "parabel", seeds=5)]
+    study = dataclasses.replace(small_study(seeds=2), lines=lines)
+    (planned,) = plan(study, small_corpus())
+    assert [job.method for job in planned.jobs].count("many") == 5
+    assert len(planned.jobs) == 7
+    (fewer,) = plan(study, small_corpus(), seeds=1)
+    assert len(fewer.jobs) == 2
 
 
 def test_prediction_counts_where_a_program_is_slow_at_it():

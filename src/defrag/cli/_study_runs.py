@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -12,7 +13,7 @@ from defrag._progress import progress_pulse
 from defrag.cli._console import escaped, print_message
 from defrag.cli._experiments import run_with_messages
 from defrag.experiments import Corpus
-from defrag.experiments.planning import plan, schedule
+from defrag.experiments.planning import OVERHEAD, cut, plan, schedule
 from defrag.experiments.runner import NOT_RUN, is_stored
 from defrag.experiments.summary import collect
 from defrag.io import load_dataset
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from defrag.experiments.store import Record
     from defrag.experiments.study import Study
 
-__all__ = ["Settings", "run_studies"]
+__all__ = ["Settings", "plan_studies", "run_studies"]
 
 # Time limit of a run as a multiple of its budget, and its minimum in seconds, because a run
 # also starts a process and measures.
@@ -93,15 +94,11 @@ def run_studies(
     settings : Settings
         Budget, records and workers.
     """
-    parts = {study.name: _Part(study) for study in studies}
-    for place in places:
-        _plan_on(place, [part for part in parts.values() if place in part.study.data], settings)
-    planned = [(part.study, one) for part in parts.values() for one in part.plans]
-    tasks = schedule(planned)
+    parts, tasks = _prepare(studies, places, settings)
     _announce(tasks, settings)
     pairs = run_with_messages(
         [task.job for task in tasks],
-        [one.corpus for _, one in planned],
+        [one.corpus for part in parts for one in part.plans],
         settings.store,
         limit=settings.limit,
         retry=settings.retry,
@@ -109,7 +106,84 @@ def run_studies(
         until=settings.until,
     )
     records = {job.key: record for job, record in pairs}
-    return [_findings(part, records) for part in parts.values() if part.plans or part.remarks]
+    return [_findings(part, records) for part in parts if part.plans or part.remarks]
+
+
+def plan_studies(
+    studies: Sequence[Study], places: Iterable[str], settings: Settings
+) -> dict[str, Any]:
+    """Return what :func:`run_studies` would do, for a JSON file.
+
+    Returns
+    -------
+    plan : dict
+        ``minutes``, estimated for all runs that are missing; ``rows``, by study and data set: the
+        number of runs, how many of them are recorded, how many of the others are estimated not to
+        be started in time, the methods of which no run is, and minutes; ``left_out``, what is
+        sampled or not run, and why.
+    """
+    parts, tasks = _prepare(studies, places, settings)
+    to_run = _missing(tasks, settings)
+    n_started = len(to_run)
+    if settings.until is not None:
+        n_started = cut(to_run, settings.until - time.monotonic(), settings.workers)
+    late = {task.job.key for task in to_run[n_started:]}
+    absent = {task.job.key for task in to_run}
+    rows: dict[tuple[str, str], dict[str, Any]] = {}
+    counted: set[str] = set()
+    in_time = {
+        (task.study.name, task.job.data.name, task.job.method)
+        for task in tasks
+        if task.job.key not in late
+    }
+    for task in tasks:
+        name, key = (task.study.name, task.job.data.name), task.job.key
+        empty = {"runs": 0, "recorded": 0, "late": 0, "minutes": 0.0, "absent": []}
+        row = rows.setdefault(name, {"study": name[0], "data": name[1], **empty})
+        row["runs"] += 1
+        row["recorded"] += key not in absent
+        row["late"] += key in late
+        if key in absent - counted:
+            row["minutes"] += _minutes([task], settings)
+        if (*name, task.job.method) not in in_time and task.job.method not in row["absent"]:
+            row["absent"].append(task.job.method)
+        counted.add(key)  # a run that two studies share is run once
+    left_out = [
+        f"{part.study.name}: {remark}"
+        for part in parts
+        for remark in dict.fromkeys(
+            [*part.remarks, *(remark for one in part.plans for remark in one.remarks)]
+        )
+    ]
+    return {
+        "minutes": _minutes(to_run, settings),
+        "rows": list(rows.values()),
+        "left_out": left_out,
+    }
+
+
+def _prepare(
+    studies: Sequence[Study], places: Iterable[str], settings: Settings
+) -> tuple[list[_Part], list[Task]]:
+    """Load the data, and return plans and jobs in their order."""
+    parts = [_Part(study) for study in studies]
+    for place in places:
+        _plan_on(place, [part for part in parts if place in part.study.data], settings)
+    return parts, schedule((part.study, one) for part in parts for one in part.plans)
+
+
+def _missing(tasks: Sequence[Task], settings: Settings) -> list[Task]:
+    """Return the tasks that are to be run, each run once."""
+    found: dict[str, Task] = {}
+    for task in tasks:
+        if not is_stored(task.job, settings.store, limit=settings.limit, retry=settings.retry):
+            found.setdefault(task.job.key, task)
+    return list(found.values())
+
+
+def _minutes(tasks: Sequence[Task], settings: Settings) -> float:
+    """Return how long runs are estimated to take."""
+    return sum(task.seconds + OVERHEAD for task in tasks) / 60 / settings.workers
 
 
 def _plan_on(place: str, parts: Iterable[_Part], settings: Settings) -> None:
@@ -141,15 +215,10 @@ def _plan_on(place: str, parts: Iterable[_Part], settings: Settings) -> None:
 
 def _announce(tasks: Sequence[Task], settings: Settings) -> None:
     """Print how long the runs are estimated to take."""
-    to_run = {
-        task.job.key: task.seconds
-        for task in tasks
-        if not is_stored(task.job, settings.store, limit=settings.limit, retry=settings.retry)
-    }
-    minutes = sum(to_run.values()) / 60 / settings.workers
+    to_run = _missing(tasks, settings)
     print_message(
-        f"{len(to_run)} runs to do, about {minutes:.0f} minutes with {settings.workers} at a "
-        "time; cheap ones come first"
+        f"{len(to_run)} runs to do, about {_minutes(to_run, settings):.0f} minutes, "
+        f"{settings.workers} at a time"
     )
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
+from rich.table import Table
 
 from defrag.cli._console import JsonFlag, escaped, examples, print_json
 from defrag.cli._experiments import (
@@ -22,7 +23,7 @@ from defrag.cli._experiments import (
     write_report,
 )
 from defrag.cli._flags import NONE
-from defrag.cli._study_runs import Settings, run_studies
+from defrag.cli._study_runs import Settings, plan_studies, run_studies
 from defrag.experiments import Store
 from defrag.experiments.peers import PEERS_PYTHON
 from defrag.experiments.studies import STUDIES
@@ -49,6 +50,7 @@ HELP = (
 ) + examples(
     "defrag reproduce table2 --data DIR --report table2.html",
     "defrag reproduce erasure --only debian --seeds 3",
+    "defrag reproduce all --data DIR --plan",
     "defrag reproduce all --data DIR --budget none --report all.html",
 )
 
@@ -97,6 +99,10 @@ def reproduce(
         ),
     ] = None,
     retry: RetryFlag = False,
+    plan: Annotated[
+        bool,
+        typer.Option("--plan", help="Print what would be run and how long it takes; run nothing."),
+    ] = False,
     workers: WorkersFlag = 2,
     as_json: JsonFlag = False,
 ) -> None:
@@ -113,6 +119,9 @@ def reproduce(
     if peers_python is not None:
         os.environ[PEERS_PYTHON] = peers_python
     settings = Settings(Store(records), seconds, seeds, until, retry=retry, workers=workers)
+    if plan:
+        _show_plan(plan_studies(studies, wanted, settings), as_json=as_json)
+        return
     findings = run_studies(studies, wanted, settings)
     write_report(
         report, markdown, lambda: study_page(f"Reproduced: {name}", command_line(), findings)
@@ -125,6 +134,27 @@ def reproduce(
     _show(findings)
     if report is not None:
         typer.echo(f"report: {escaped(str(Path(report).resolve()))}")
+
+
+def _show_plan(planned: dict[str, Any], *, as_json: bool) -> None:
+    """Print a plan: a line per study and data set, the minutes of all, and what is left out."""
+    if as_json:
+        print_json(planned)
+        return
+    table = Table("study", "data", "runs", "recorded", "too late", "minutes")
+    for row in planned["rows"]:
+        numbers = (row["runs"], row["recorded"], row["late"])
+        table.add_row(row["study"], row["data"], *map(str, numbers), f"{row['minutes']:.1f}")
+    Console().print(table)
+    late = sum(row["late"] for row in planned["rows"])
+    typer.echo(
+        f"estimated minutes: {planned['minutes']:.0f}; not started within --within: {late} runs"
+    )
+    for row in planned["rows"]:
+        if row["absent"]:
+            typer.echo(f"too late, {row['study']} on {row['data']}: {'; '.join(row['absent'])}")
+    for remark in planned["left_out"]:
+        typer.echo(escaped(remark))
 
 
 def _show(findings: list[Findings]) -> None:

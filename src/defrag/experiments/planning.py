@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from defrag.experiments.store import Store
     from defrag.experiments.study import Line, Study
 
-__all__ = ["SAMPLE", "SAMPLE_TEST", "Plan", "Task", "plan", "schedule"]
+__all__ = ["OVERHEAD", "SAMPLE", "SAMPLE_TEST", "Plan", "Task", "cut", "plan", "schedule"]
 
 SAMPLE = 4
 """One of so many training points is used for methods that exceed the budget."""
@@ -24,8 +25,15 @@ SAMPLE = 4
 SAMPLE_TEST = 20_000
 """So many test points, at most, are used with a sample of the training points."""
 
+OVERHEAD = 2.5
+"""CPU seconds of a run beside training and prediction: a process is started, imports the package,
+computes metrics and writes the model file."""
+
 # A further seed of a method is as urgent as the first one of a method that costs so much more.
 _SEED_WEIGHT = 4.0
+
+# Further seeds of an urgent study whose runs take at most so many seconds come early.
+_CHEAP = 8.0
 
 
 @dataclass
@@ -49,12 +57,12 @@ class Plan:
     seconds: list[float] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
 
-    def add(self, study: Study, lines: Iterable[Line], n_seeds: int) -> None:
-        """Add the jobs of some lines, one per seed."""
+    def add(self, study: Study, lines: Iterable[Line], n_seeds: int | None = None) -> None:
+        """Add the jobs of some lines, one per seed; without a number, those of the study."""
         for line in lines:
             method = line.method()
             seconds = run_seconds(method.spec, self.corpus)
-            for seed in range(n_seeds):
+            for seed in range(n_seeds or line.seeds or study.seeds):
                 self.jobs.append(
                     Job(method.name, self.corpus.facts, method.spec, seed, 1, study.measures)
                 )
@@ -79,15 +87,31 @@ class Task:
     job: Job
     seconds: float
 
+    @property
+    def place(self) -> str:
+        """Name of the data set, also where the job is about a part of it."""
+        return self.job.data.name.split(", ")[0]
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the job is about the whole data set."""
+        return self.place == self.job.data.name
+
 
 def schedule(plans: Iterable[tuple[Study, Plan]]) -> list[Task]:
     """Return the jobs of plans in the order in which they are run.
 
-    First every study that is ``urgent``, with one seed, so that each data set has the methods
-    that are compared most often. Then one seed of the first data set of every study, which is that
-    of the paper. Then cheap runs before dear ones, whatever their study and data, so that time that
-    ends early cuts as few rows as possible; a further seed waits for all methods that cost less
-    than four times as much.
+    1. One seed of every study that is ``urgent``, so that each data set has the methods that are
+       compared most often.
+    2. One seed on the first data set of every study, which is that of the paper.
+    3. Further seeds of urgent studies, where a run is cheap.
+    4. One seed on the second data set, the study that takes least time first.
+    5. Everything else.
+
+    Within each step cheap runs come before expensive ones, so that time that ends early cuts as
+    few rows as possible; in the last one a further seed waits for all methods that cost less than
+    four times as much. Samples are part of the last step, unless they are of the first two data
+    sets.
 
     Parameters
     ----------
@@ -99,16 +123,34 @@ def schedule(plans: Iterable[tuple[Study, Plan]]) -> list[Task]:
         for study, planned in plans
         for job, seconds in zip(planned.jobs, planned.seconds, strict=True)
     ]
+    totals: Counter[tuple[str, str]] = Counter()
+    for task in tasks:
+        totals[task.study.name, task.place] += task.seconds
 
-    def urgency(task: Task) -> tuple[int, float]:
-        seed, level = task.job.seed, 2
-        if seed == 0 and task.study.urgent:
-            level = 0
-        elif seed == 0 and task.job.data.name.split(", ")[0] == task.study.data[0]:
-            level = 1
-        return level, task.seconds * _SEED_WEIGHT**seed
+    def urgency(task: Task) -> tuple[int, float, float]:
+        first, urgent = task.job.seed == 0, task.study.urgent and task.is_whole
+        total = totals[task.study.name, task.place]
+        if first and urgent:
+            return 0, 0.0, task.seconds
+        if first and task.place == task.study.data[0]:
+            return 1, 0.0, task.seconds
+        if urgent and task.seconds <= _CHEAP:
+            return 2, 0.0, task.seconds
+        if first and task.place in task.study.data[1:2]:
+            return 3, total, task.seconds
+        return 4, 0.0, task.seconds * _SEED_WEIGHT**task.job.seed
 
     return sorted(tasks, key=urgency)
+
+
+def cut(tasks: Sequence[Task], seconds: float, workers: int) -> int:
+    """Return how many tasks are estimated to start within some seconds on the clock."""
+    total = 0.0
+    for place, task in enumerate(tasks):
+        if total >= seconds * workers:
+            return place
+        total += task.seconds + OVERHEAD
+    return len(tasks)
 
 
 def plan(
@@ -139,12 +181,11 @@ def plan(
     store : Store, optional
         Where records may be.
     """
-    n_seeds = study.seeds if seeds is None else seeds
     whole = Plan(corpus)
     dear: list[Line] = []
     for family in _families(study.lines):
         part = Plan(corpus)
-        part.add(study, family, n_seeds)
+        part.add(study, family, seeds)
         known = store is not None and all(store.get(job.key) is not None for job in part.jobs)
         reason = missing_peer(family[0].classifier) if family[0].classifier in PEERS else None
         if reason is not None and not known:
@@ -156,10 +197,12 @@ def plan(
             dear += family
     if budget is None or not dear:
         return [whole]
-    return [whole, _sampled(study, dear, corpus, n_seeds, budget)]
+    return [whole, _sampled(study, dear, corpus, seeds, budget)]
 
 
-def _sampled(study: Study, dear: list[Line], corpus: Corpus, n_seeds: int, budget: float) -> Plan:
+def _sampled(
+    study: Study, dear: list[Line], corpus: Corpus, seeds: int | None, budget: float
+) -> Plan:
     """Return the plan of the lines that are too slow on all points."""
     facts = corpus.facts
     sample = corpus.sampled(max(1, facts.points // SAMPLE), SAMPLE_TEST)
@@ -182,7 +225,7 @@ def _sampled(study: Study, dear: list[Line], corpus: Corpus, n_seeds: int, budge
             f"{facts.name}, because a run on all is estimated at more than {budget:g} s",
         )
         first = study.lines[:1] if study.lines[0] not in chosen else []
-        result.add(study, [*first, *chosen], n_seeds)
+        result.add(study, [*first, *chosen], seeds)
     return result
 
 

@@ -203,11 +203,11 @@ _ALL = [
         "behind the groups of Hybrid, on the same unit rows, one thread each; precision by the "
         "metrics of defrag.",
         [
-            Line("LabelTree, 1 tree", "label-tree"),
-            Line("LabelTree, 1 tree, Focus", "label-tree", FOCUS),
-            Line("LabelTree, 3 trees", "label-tree:n_trees=3"),
-            Line("LabelTree, 3 trees, Focus", "label-tree:n_trees=3", FOCUS),
-            Line("LabelTree, 3 trees, Hybrid", "label-tree:n_trees=3", "hybrid"),
+            Line("LabelTree, 1 tree", "label-tree", seeds=5),
+            Line("LabelTree, 1 tree, Focus", "label-tree", FOCUS, seeds=5),
+            Line("LabelTree, 3 trees", "label-tree:n_trees=3", seeds=5),
+            Line("LabelTree, 3 trees, Focus", "label-tree:n_trees=3", FOCUS, seeds=5),
+            Line("LabelTree, 3 trees, Hybrid", "label-tree:n_trees=3", "hybrid", seeds=5),
             Line("Parabel", "parabel"),
             *(Line(f"{name}{suffix}", word, groups)
               for word, name in PEERS.items()

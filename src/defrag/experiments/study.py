@@ -21,6 +21,8 @@ class Line:
         What tables call it.
     classifier, groups, rerank, impute : str
         See :func:`defrag.experiments.methods.combine`.
+    seeds : int, optional
+        Number of seeds, if not that of the study.
     """
 
     name: str
@@ -28,6 +30,7 @@ class Line:
     groups: str = NONE
     rerank: str = NONE
     impute: str = NONE
+    seeds: int | None = None
 
     def method(self) -> Method:
         """Return the method with its estimator."""
