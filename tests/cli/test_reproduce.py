@@ -98,6 +98,24 @@ def test_reproduce_refuses(folder, line, message):
 
 
 @pytest.mark.slow
+def test_records_of_other_code_are_not_shown(folder):
+    line = ["reproduce", "table1", "--data", "data", "--only", "eurlex-4k"]
+    path = folder / "defrag-records" / "records.jsonl"
+    assert run(*line).exit_code == 0
+    # A record has the key of the code that has made it.
+    old = [json.loads(one) for one in path.read_text().splitlines()]
+    for record in old:
+        record["versions"]["code"] = record["key"] = f"{record['key'][:-1]}!"
+    path.write_text("".join(f"{json.dumps(record)}\n" for record in old))
+    again = run(*line)
+    assert again.stderr == (
+        "warning: 2 records in defrag-records were made by other code of defrag: they are not "
+        "used, and their runs are run again\n"
+    )
+    assert len(path.read_text().splitlines()) == 4
+
+
+@pytest.mark.slow
 def test_all_goes_on_where_data_are_broken_and_says_what_was_not_started(folder, monkeypatch):
     (folder / "data" / "tibkat-core").mkdir()
     (folder / "data" / "tibkat-core" / "train.txt.xz").write_bytes(b"not a file of xz")

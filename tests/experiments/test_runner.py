@@ -13,9 +13,11 @@ import numpy as np
 import pytest
 
 from defrag import Agglomerated, Defrag, LabelTree, Parabel, registry
-from defrag.experiments import Corpus, Store, run_jobs, summarise
+from defrag.experiments import Corpus, Store, machine, run_jobs, summarise
 from defrag.experiments import attempt as attempt_module
+from defrag.experiments import job as job_module
 from defrag.experiments import runner as runner_module
+from defrag.experiments import store as store_module
 from defrag.experiments.corpus import read_shared
 from defrag.experiments.measures import run as measure
 from defrag.io import Split
@@ -44,6 +46,7 @@ def test_a_record_says_what_was_run_and_what_came_out(corpus, tmp_path):
     assert record["estimator"]["parameters"]["n_trees"] == 2
     assert record["data"]["points"] == 200
     assert record["versions"]["defrag"]
+    assert record["versions"]["code"] == machine.code()
     assert record["machine"]["cores"] >= 1
     assert 0 < record["training"]["cpu"] < 60
     assert record["peak_memory"] > 2e7
@@ -232,6 +235,36 @@ def test_the_key_is_about_content(corpus):
         *(job_of(one, LabelTree()).key for one in corpora),
     }
     assert len(keys) == 6
+
+
+def test_other_code_is_another_run(corpus, tmp_path, monkeypatch):
+    job, store = job_of(corpus, LabelTree()), Store(tmp_path)
+    for status, made_by in (("done", machine.code()), ("failed", "other code"), ("failed", None)):
+        versions = {} if made_by is None else {"versions": {"code": made_by}}
+        store.append({**job.to_json(), "key": str(made_by), "status": status, **versions})
+    assert store.n_outdated() == 2
+    old = job.key
+    for module in (job_module, store_module):
+        monkeypatch.setattr(module, "code", lambda: "changed")
+    assert job.key != old
+    assert store.n_outdated() == 3
+
+
+def test_the_code_is_what_trains_predicts_and_measures(tmp_path, monkeypatch):
+    root = tmp_path / "defrag"
+    files = ["metrics.py", "_core.so", "experiments/measures.py", "experiments/studies.py",
+             "cli/app.py", "report/page.py"]  # fmt: skip
+    for name in files:
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text("old")
+    monkeypatch.setattr(machine.defrag, "__file__", str(root / "__init__.py"))
+    before, changes = machine.code.__wrapped__(), []
+    for name in files:
+        (root / name).write_text("new")
+        after = machine.code.__wrapped__()
+        changes.append(after != before)
+        before = after
+    assert changes == [True, True, True, False, False, False]
 
 
 def test_jobs_of_another_corpus_are_refused(corpus, tmp_path):

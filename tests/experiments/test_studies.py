@@ -138,7 +138,7 @@ def test_cheap_runs_come_first_and_further_seeds_wait():
     sample = Plan(corpus.sampled(20))
     sample.add(study, study.lines[1:2], 1)
     order = schedule([(study, whole), (study, sample)])
-    # Were the corpus one of the first two data sets of the study, all first seeds would come before the others.
+    # On the first two data sets of a study all first seeds come before the others.
     names = [(task.job.method, task.job.data.points, task.job.seed) for task in order]
     assert names == [
         ("cheap", 200, 0),

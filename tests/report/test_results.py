@@ -75,6 +75,11 @@ def test_records_are_of_runs_that_ended_and_of_the_data_they_name(path):
     assert any(one["status"] == "done" for one in records)
 
 
+def test_all_records_were_made_by_one_code():
+    records = [one for path in RECORDS for one in read_records(path)]
+    assert len({one.get("versions", {}).get("code") for one in records}) == 1
+
+
 @pytest.mark.parametrize("path", RECORDS, ids=lambda path: path.stem)
 def test_what_differs_from_published_numbers_is_explained(path):
     findings = findings_of(STUDIES[path.stem], read_records(path))

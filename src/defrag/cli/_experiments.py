@@ -61,6 +61,12 @@ def run_with_messages(
     pairs = []
     known = sum(is_stored(job, store, limit=limit, retry=retry) for job in jobs)
     print_message(f"{len(jobs)} runs, {known} of them in {store.folder} already")
+    outdated = store.n_outdated()
+    if outdated:
+        _warn(
+            f"{outdated} records in {store.folder} were made by other code of defrag: they are not "
+            "used, and their runs are run again"
+        )
     running = run_jobs(jobs, corpus, store, limit=limit, retry=retry, workers=workers, until=until)
     for place, job in enumerate(jobs, 1):
         name = f"{job.method} on {job.data.name}, seed {job.seed}"

@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
+
+from defrag.experiments.machine import code
 
 if TYPE_CHECKING:
     from defrag.experiments.corpus import Facts
@@ -52,10 +53,10 @@ class Job:
 
     @property
     def key(self) -> str:
-        """A hash of everything that can change the result, the version of defrag included."""
+        """A hash of everything that can change the result, the code of defrag included."""
         content = {
             "format": FORMAT,
-            "defrag": version("defrag"),
+            "code": code(),
             "data": self.data.fingerprint,
             "estimator": self.estimator,
             "seed": self.seed,

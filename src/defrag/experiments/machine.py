@@ -2,21 +2,48 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import platform
 import resource
 import sys
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-__all__ = ["machine", "peak_memory", "versions"]
+import defrag
+
+__all__ = ["code", "machine", "peak_memory", "versions"]
+
+# Results do not depend on these rooms, nor on most of this one.
+_NOT_CODE = frozenset({"annif", "cli", "report", "serving"})
+_MEASURING = frozenset({"measures.py", "peer_program.py", "peers.py"})
+
+
+@cache
+def code() -> str:
+    """Return a fingerprint of the installed package, as far as results depend on it.
+
+    The sources that train, predict and measure, and the compiled module: two states of the code
+    have different fingerprints although they may have the same version. Studies and reports are
+    not part of it, so that a method can be added to a study without running the others again.
+    """
+    root = Path(defrag.__file__).parent
+    found = hashlib.sha256()
+    for path in sorted([*root.rglob("*.py"), *root.glob("_core*.so"), *root.glob("_core*.pyd")]):
+        room, *_ = path.relative_to(root).parts
+        if room in _NOT_CODE or (room == "experiments" and path.name not in _MEASURING):
+            continue
+        found.update(f"{path.relative_to(root).as_posix()}\n".encode())
+        found.update(hashlib.sha256(path.read_bytes()).digest())
+    return found.hexdigest()[:12]
 
 
 def versions() -> dict[str, str]:
     """Return the versions of Python and of the packages that results depend on."""
     packages = {name: version(name) for name in ("defrag", "numpy", "scipy", "scikit-learn")}
-    return {"python": platform.python_version(), **packages}
+    return {"python": platform.python_version(), "code": code(), **packages}
 
 
 def machine() -> dict[str, Any]:

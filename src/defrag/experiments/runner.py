@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from defrag.experiments.attempt import now
 from defrag.experiments.corpus import Corpus
+from defrag.experiments.machine import versions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -161,7 +162,7 @@ class _Crew:
             if self._stopped.is_set():
                 process.kill()
         result = _wait(process, job, self._limit)
-        record = {**job.to_json(), **result, "finished": now()}
+        record = {**job.to_json(), "versions": versions(), **result, "finished": now()}
         with self._lock:
             self._processes.discard(process)
             if not self._stopped.is_set() and not record.pop("passing", False):

@@ -16,6 +16,7 @@ from typing import Any
 
 from defrag.exceptions import FormatError, FormatWarning
 from defrag.experiments.job import FORMAT
+from defrag.experiments.machine import code
 
 __all__ = ["Record", "Store", "read_records"]
 
@@ -52,6 +53,11 @@ class Store:
 
     def __len__(self) -> int:
         return len(self._records)
+
+    def n_outdated(self) -> int:
+        """Return how many records were made by other code than the installed one."""
+        made_by = (record.get("versions", {}).get("code") for record in self._records.values())
+        return sum(one != code() for one in made_by)
 
     def get(self, key: str) -> Record | None:
         """Return the record of a key, or None."""
