@@ -1,8 +1,8 @@
 """What clustering features costs, and how it compares with scikit-learn's clusterings.
 
-Three tables: the cost on real data at the paper's settings; time and memory on synthetic
-data up to a million features and a hundred million non-zeros; and the same number of
-groups found by scikit-learn, where that can run at all. CPU seconds, one thread.
+Two tables: time and memory on synthetic data up to a million features and a hundred million
+non-zeros; and the same number of groups found by scikit-learn, where that can run at all. CPU
+seconds, one thread. What clustering costs on real data is part of ``defrag reproduce``.
 
     python benchmarks/bench_agglomeration.py [--quick]
 """
@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from common import cpu_seconds
-from defrag import Defrag, Hybrid, load_dataset
+from defrag import Defrag, load_dataset
 from defrag.metrics import balance, loss_of_mutual_information
 from synthetic import power_law
 
@@ -32,26 +32,6 @@ SIZES = [
     (10**5, 10**8),
     (10**6, 10**8),
 ]
-
-
-def real_data() -> None:
-    print("\nReal data, the paper's sampling, d0 = 8 (best of 5 runs)")
-    print(f"{'data':<12} {'method':<10} {'K':>6} {'CPU s':>7} {'nnz/row':>8} {'after':>6}")
-    for name in ("eurlex-4k", "debian"):
-        data = load_dataset(name)
-        X, Y = data.train.X, data.train.Y
-        for label, method in (
-            ("X", Defrag("x", random_state=0)),
-            ("XY", Defrag("xy", random_state=0)),
-            ("N", Defrag(split="ndcg", random_state=0)),
-            ("Hybrid", Hybrid(random_state=0)),
-        ):
-            seconds, fitted = cpu_seconds(method.fit, X, Y, repeats=5)
-            after = fitted.transform(X).nnz / X.shape[0]
-            print(
-                f"{name:<12} {label:<10} {fitted.n_clusters_:>6} {seconds:>7.3f} "
-                f"{X.nnz / X.shape[0]:>8.1f} {after:>6.1f}"
-            )
 
 
 def one_size(n_features: int, nnz: int) -> dict[str, float]:
@@ -136,7 +116,6 @@ def main() -> None:
     if options.one:
         print(json.dumps(one_size(*options.one)))
         return
-    real_data()
     synthetic_data([size for size in SIZES if size[1] < 10**8 or not options.quick])
     against_scikit_learn()
 

@@ -29,7 +29,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from common import cpu_seconds
 from defrag import Focus, Focused, LabelTree, TextClassifier, TextVectorizer, load
 from defrag.io import read_texts
-from peer_runs import PEERS_VENV, peers_python
+from peers_environment import PEERS_VENV, peers_python
 
 DATA = Path(os.environ["DEFRAG_DATA"])
 DEBIAN = DATA / "debian-deps" / "train.raw.jsonl.xz"

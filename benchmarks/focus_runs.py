@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import json
-import statistics
-import tempfile
-import time
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,15 +14,15 @@ from defrag.metrics import evaluate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
     from scipy import sparse
 
     Trial = Callable[[int], Any]
 
 METRICS = ("P@1", "P@3", "P@5", "PSP@1", "PSP@3", "PSP@5")
-COSTS = ("train_s", "batch_ms", "row_ms", "bytes", "entries")
+COSTS = ("train_s", "batch_ms", "entries")
 HELD_OUT = 0.2
-N_SINGLE = 300
 
 
 @dataclass(frozen=True)
@@ -50,53 +46,26 @@ def folds(name: str, numbers: list[int], sample: int) -> Iterator[tuple[int, Fol
         yield number, Fold(data.X[rest], data.Y[rest], data.X[held], data.Y[held])
 
 
-def test_fold(name: str) -> Fold:
-    """Return the training and the test set."""
-    data = load_dataset(name)
-    return Fold(data.train.X, data.train.Y, data.test.X, data.test.Y)
-
-
-def measure(model: Any, fold: Fold, *, costs: bool) -> dict[str, float]:
+def measure(model: Any, fold: Fold) -> dict[str, float]:
     """Train and predict; CPU seconds, one thread."""
     train, _ = cpu_seconds(model.fit, fold.X, fold.Y)
-    repeats = 3 if costs else 1
-    batch, (labels, _) = cpu_seconds(model.predict_topk, fold.X_test, repeats=repeats)
+    batch, (labels, _) = cpu_seconds(model.predict_topk, fold.X_test)
     report = evaluate(fold.Y_test, labels, fold.Y)
     row = {name: report[name] for name in METRICS}
     row |= {"train_s": train, "batch_ms": 1e3 * batch / fold.X_test.shape[0]}
     if hasattr(model, "entries_per_row"):
         row["entries"] = model.entries_per_row
-    if costs:
-        row |= {"row_ms": single_row_ms(model, fold.X_test), "bytes": model_bytes(model)}
     return row
 
 
-def single_row_ms(model: Any, X: sparse.csr_array) -> float:
-    """Return the median CPU time of a call with one row."""
-    times = []
-    for row in [X[[i]] for i in range(min(N_SINGLE, X.shape[0]))]:
-        start = time.process_time_ns()
-        model.predict_topk(row)
-        times.append(time.process_time_ns() - start)
-    return statistics.median(times) / 1e6
-
-
-def model_bytes(model: Any) -> int:
-    """Return the size of the model file."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "model"
-        model.save(path)
-        return path.stat().st_size
-
-
 def compare(
-    title: str, trials: dict[str, Trial], runs: list[tuple[int, Fold]], *, costs: bool, out: Any
+    title: str, trials: dict[str, Trial], runs: list[tuple[int, Fold]], *, out: Any
 ) -> None:
     """Run every trial on every fold, the first being what the others are compared with."""
     rows: dict[str, list[dict[str, float]]] = {name: [] for name in trials}
     for seed, fold in runs:
         for name, trial in trials.items():
-            row = measure(trial(seed), fold, costs=costs)
+            row = measure(trial(seed), fold)
             rows[name].append(row)
             if out is not None:
                 first = next(iter(trials))
@@ -128,10 +97,8 @@ def print_changes(title: str, rows: dict[str, list[dict[str, float]]]) -> None:
     means = {key: np.mean([row[key] for row in base]) for key in base[0]}
     print(f"\n## {title}, {n} runs; {first}: "
           + ", ".join(f"{key} {value:.4g}" for key, value in means.items()))  # fmt: skip
-    print(
-        "| | P@1 | P@3 | P@5 | PSP@1 | PSP@3 | PSP@5 | training | batch | row | bytes | entries |"
-    )
-    print("|---" * 12 + "|")
+    print("| | P@1 | P@3 | P@5 | PSP@1 | PSP@3 | PSP@5 | training | batch | entries |")
+    print("|---" * 10 + "|")
     for name in others:
         cells = []
         for key in METRICS:

@@ -34,6 +34,16 @@ _CLASSIFIERS = {
     "LEML": "leml",
     "LPSR": "lpsr",
 }
+_REDUCTIONS = {
+    NONE: "",
+    FOCUS: ", Focus",
+    f"{FOCUS}:budget=4": ", Focus, budget 4",
+    "hybrid": ", Hybrid",
+    "x": ", DEFRAG-X",
+    "xy": ", DEFRAG-XY",
+    "random-groups": ", random groups",
+    "top-features": ", top features",
+}
 _TABLE_RULE = "stop=leaf<2*d0"
 
 
@@ -44,12 +54,16 @@ def _clusterings(n_clusters: int) -> list[Line]:
         "DEFRAG-N": "defrag:split=ndcg",
         "Hybrid": "hybrid",
         "ITDC": "itdc:start=label",
+        "ITDC, random start": "itdc",
         "SCBC": "scbc:balance=0.1",
+        "SCBC, balance 1": "scbc:balance=1",
         "LSC": "lsc",
         "BCLS": "bcls",
         "random groups": "random-groups",
+        "random groups, energy": "random-groups:scale=energy",
         "hashing": "hash-groups",
         "top features": "top-features",
+        "top features by information": "top-features:by=information",
     }
     return [
         Line(f"{name}, {n_clusters}", "parabel",
@@ -88,8 +102,8 @@ _ALL = [
         "table1",
         "Clusterings of features",
         "Table 1 of the paper: what a clustering of the features into 512 groups loses, what it "
-        "costs, and the precision of Parabel on the groups. The last three are baselines that "
-        "the paper does not have.",
+        "costs, and the precision of Parabel on the groups. Random groups, hashing and top "
+        "features are baselines that the paper does not have.",
         _clusterings(512),
         (_EURLEX,),
         ("LMI", "LMI_paper", "balance", "entropy", "cluster_cpu", *_P),
@@ -171,6 +185,7 @@ _ALL = [
             Line("Parabel", "parabel"),
             Line("FIAT", "parabel", impute="blend"),
             Line("FIAT, beta 0.3", "parabel", impute="blend:beta=0.3"),
+            Line("FIAT, beta 1", "parabel", impute="blend:beta=1"),
             Line("FIAT, from groups", "parabel", impute="blend:companions=none"),
             Line("FIAT cosine", "parabel", impute="cosine"),
             Line("FIAT as printed", "parabel", impute="paper"),
@@ -237,10 +252,31 @@ _ALL = [
             Line("SLEEC, one vote each", "sleec:votes=count"),
             Line("AnnexML, one vote each", "annexml:votes=count"),
             Line("PfastreXML, alpha 0.8", "pfastrexml:alpha=0.8"),
+            Line("LEML, rank 100", "leml:n_components=100"),
         ],
         (_EURLEX,),
         (*_P, *_PSP, *_COST),
         (),
+        ("ranking", "groups"),
+    ),
+    Study(
+        "reductions",
+        "Ways to make training cheaper",
+        "Fewer entries per row (Focus), fewer features (groups, and the features with the most "
+        "energy) and faster presets, in front of a label tree, Parabel with one tree, and a "
+        "one-vs-rest classifier.",
+        [
+            *(Line(f"{name}{suffix}", word, groups)
+              for name, word in (("LabelTree", "label-tree:n_trees=3"),
+                                 ("Parabel, 1 tree", "parabel:n_trees=1"),
+                                 ("DiSMEC", "dismec"))
+              for groups, suffix in _REDUCTIONS.items()),
+            Line("LabelTree, fast", "label-tree:n_trees=3,preset=fast"),
+            Line("DiSMEC, fast", "dismec:preset=fast"),
+        ],
+        (_EURLEX,),
+        (*_P, *_COST),
+        ("cost",),
         ("ranking", "groups"),
     ),
     Study(
