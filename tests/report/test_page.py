@@ -7,7 +7,7 @@ import pytest
 from defrag.experiments.summary import Result
 from defrag.report import comparison
 from defrag.report.comparison import comparison_page, cost_plots
-from defrag.report.plots import NO_PLOTS, Series, bars, lines
+from defrag.report.plots import NO_PLOTS, Series, bars, lines, log_ticks
 from tests.report.made_up import record, results
 
 
@@ -93,3 +93,17 @@ def test_many_methods_share_series_by_variant():
     # Figures of two data sets on one page have different names.
     other = [Result(one.method, "other", one.records) for one in found]
     assert not {plot.title for plot in plots} & {plot.title for plot in cost_plots(other)}
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "ticks"),
+    [
+        (0.17, 3.1, [0.2, 0.5, 1, 2]),
+        (0.023, 0.066, [0.025, 0.03, 0.04, 0.05, 0.06]),
+        (6.5, 17.0, [7, 8, 9, 10, 12, 15]),
+        (9.2, 9.4, [9.2, 9.3, 9.4]),
+        (0.9, 1.5e6, [1, 100, 1e4, 1e6]),
+    ],
+)
+def test_a_logarithmic_axis_has_a_few_round_numbers(low, high, ticks):
+    assert log_ticks(low, high) == pytest.approx(ticks)

@@ -7,6 +7,7 @@ themes and in print. Series differ by marker and line style as well as by colour
 from __future__ import annotations
 
 import io
+import math
 import re
 from dataclasses import dataclass, field
 from html import escape
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["NO_PLOTS", "Plot", "Series", "bars", "can_plot", "lines"]
+__all__ = ["NO_PLOTS", "Plot", "Series", "bars", "can_plot", "lines", "log_ticks"]
 
 NO_PLOTS = "Figures need matplotlib, which is not installed: pip install 'defrag[report]'."
 
@@ -47,6 +48,15 @@ _SETTINGS: dict[Any, Any] = {
 _SIZE = (5.0, 3.7)
 # Longer names do not fit into half the width.
 _WIDE_NAME = 26
+
+
+# Leading digits of the ticks of a logarithmic axis, from coarse to fine.
+_DIGITS = (
+    (1.0,), (1.0, 3.0), (1.0, 2.0, 5.0), (1.0, 1.5, 2.0, 3.0, 5.0, 7.0),
+    (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0),
+    tuple(number / 10 for number in range(10, 100)),
+)  # fmt: skip
+_MOST_TICKS = 6
 
 
 @dataclass(frozen=True)
@@ -134,10 +144,10 @@ def lines(
                       markersize=5.5, linestyle=style, linewidth=1.6, label=one.name)  # fmt: skip
             for x, y, note in zip(one.x, one.y, one.notes, strict=False):
                 axes.annotate(note, (x, y), xytext=(3, 4), textcoords="offset points", fontsize=8)
-        if log_x:
-            _log_axis(axes)
         if not joined:
             axes.margins(x=0.2, y=0.12)  # room for point labels at the right edge
+        if log_x:
+            _log_axis(axes)
         axes.set_xlabel(axis_labels[0])
         axes.set_ylabel(axis_labels[1])
 
@@ -171,13 +181,27 @@ def bars(
 
 
 def _log_axis(axes: Any) -> None:
-    """Make the horizontal axis logarithmic, with plain numbers at its ticks."""
-    from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter  # noqa: PLC0415
+    """Make the horizontal axis logarithmic, with plain numbers at a few ticks."""
+    from matplotlib.ticker import NullLocator, StrMethodFormatter  # noqa: PLC0415 - an extra
 
     axes.set_xscale("log")
-    axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axes.set_xticks(log_ticks(*axes.get_xlim()))
     axes.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
-    axes.xaxis.set_minor_formatter(NullFormatter())
+    axes.xaxis.set_minor_locator(NullLocator())
+
+
+def log_ticks(low: float, high: float) -> list[float]:
+    """Return round numbers in a range, as many as fit beside each other on a small figure."""
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    # Many decades leave room for some of them only.
+    decades = [10.0**power for power in powers if low <= 10.0**power <= high]
+    found = decades[:: -(-len(decades) // _MOST_TICKS) or 1]
+    for digits in _DIGITS:
+        ticks = [digit * 10.0**power for power in powers for digit in digits]
+        inside = [tick for tick in ticks if low <= tick <= high]
+        if len(found) < len(inside) <= _MOST_TICKS:
+            found = inside
+    return found
 
 
 def _svg(title: str, draw: Any, series: Sequence[Series]) -> str:

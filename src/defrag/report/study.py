@@ -203,7 +203,7 @@ def study_page(title: str, command: str, all_findings: Sequence[Findings]) -> Pa
 def _section(findings: Findings) -> Section:
     study = findings.study
     plots = []
-    text = [study.text, *findings.remarks]
+    text = [study.text]
     for data in dict.fromkeys(result.data for result in findings.results):
         mine = [result for result in findings.results if result.data == data]
         done = [result for result in mine if result.statistics]
@@ -212,7 +212,20 @@ def _section(findings: Findings) -> Section:
             plots += label_plots(done, findings.names_of(data))
     if study.figures and not can_plot():
         text.append(NO_PLOTS)
-    return Section(study.title, text, study_tables(findings), plots)
+    blocks: list[Table | Html] = [*study_tables(findings)]
+    if findings.remarks:
+        blocks.append(_left_out(findings.remarks))
+    return Section(study.title, text, blocks, plots)
+
+
+def _left_out(remarks: Sequence[str]) -> Html:
+    """Return what was sampled or not run as a list that a reader may unfold."""
+    items = "".join(f"<li>{escape(remark)}</li>" for remark in remarks)
+    title = "Sampled or not run, and why"
+    return Html(
+        f'<details class="remarks"><summary>{title}</summary><ul>{items}</ul></details>',
+        f"{title}:\n\n" + "".join(f"- {remark}\n" for remark in remarks),
+    )
 
 
 def _published_row(one: Published) -> Row:
