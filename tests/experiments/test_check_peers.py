@@ -12,14 +12,14 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(scope="module")
-def checking(request):
+def checking():
     path = ROOT / "benchmarks" / "check_peers.py"
     spec = importlib.util.spec_from_file_location("check_peers", path)
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module  # its dataclasses look there
-    request.addfinalizer(lambda: sys.modules.pop(spec.name))
     spec.loader.exec_module(module)
-    return module
+    yield module
+    del sys.modules[spec.name]
 
 
 def record(data, method, seed, seconds, precision, **changes):

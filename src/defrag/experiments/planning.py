@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -123,7 +123,7 @@ def schedule(plans: Iterable[tuple[Study, Plan]]) -> list[Task]:
         for study, planned in plans
         for job, seconds in zip(planned.jobs, planned.seconds, strict=True)
     ]
-    totals: Counter[tuple[str, str]] = Counter()
+    totals: defaultdict[tuple[str, str], float] = defaultdict(float)
     for task in tasks:
         totals[task.study.name, task.place] += task.seconds
 
