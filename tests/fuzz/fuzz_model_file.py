@@ -79,6 +79,7 @@ def small_models(folder):
 
 def loaded(path, data):
     """Return the model in a file of these bytes, or None if the file is refused in one line."""
+    path.unlink(missing_ok=True)  # a disk takes fifty times as long to overwrite
     path.write_bytes(data)
     start = time.process_time()  # the machine may be busy
     try:

@@ -18,6 +18,11 @@ N_ROWS = 6
 MOST_LABELS = 1000
 
 
+def good(subject, folder):
+    """Return the bytes of a small model."""
+    return file_bytes(subject.fitted(), folder)
+
+
 def is_model(path, data):
     """Load and use one file; tell whether it was a model."""
     model = loaded(path, data)
@@ -51,10 +56,9 @@ def fuzz(folder, n_inputs, seed=0):
     """Load n broken files of each kind; yield the kind and how many of them were refused."""
     folder = Path(folder)
     for subject in subjects():
-        model = subject.fitted()
-        good = file_bytes(model, folder)
-        assert is_model(folder / "x", good)
-        broken = inputs([good], n_inputs, f"{seed} {subject}")
+        data = good(subject, folder)
+        assert is_model(folder / "x", data)
+        broken = inputs([data], n_inputs, f"{seed} {subject}")
         yield str(subject), sum(not is_model(folder / "x", data) for data in broken)
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import random
+import tempfile
+from pathlib import Path
 
 import numpy as np
 from scipy import sparse
@@ -11,9 +14,10 @@ from scipy import sparse
 from defrag.exceptions import ModelFormatError
 from defrag.trees.balanced import build_tree
 from tests.contract.subject import answer_bits, answers, check_answers, file_bytes, subjects
+from tests.contract.text_subject import text_subjects
 from tests.data import make_data, unit_items
-from tests.fuzz import fuzz_model_file, fuzz_parser, fuzz_registry
-from tests.fuzz.torture import Scenario
+from tests.fuzz import fuzz_model_file, fuzz_parser, fuzz_registry, fuzz_text_models
+from tests.fuzz.torture import Scenario, Tried
 from tests.helpers import kill_savers
 
 TINY = {
@@ -28,27 +32,48 @@ TINY = {
 
 def texts(batch, _folder):
     """Parse broken texts and compare the results with those of the slow twin."""
-    return 1000, fuzz_parser.fuzz(1000, batch)
+    return Tried(1000, fuzz_parser.fuzz(1000, batch))
+
+
+@functools.cache
+def _small_models():
+    with tempfile.TemporaryDirectory() as folder:
+        return list(fuzz_model_file.small_models(Path(folder)))
 
 
 def model_files(batch, folder):
     """Load broken files of small models, and use what was loaded."""
-    return 500, fuzz_model_file.fuzz(folder, 500, batch)
+    broken = fuzz_model_file.inputs(_small_models(), 500, batch)
+    return Tried(500, sum(not fuzz_model_file.survives(folder / "x", data) for data in broken))
+
+
+KINDS = [
+    *((fuzz_registry, subject) for subject in subjects()),
+    *((fuzz_text_models, subject) for subject in text_subjects()),
+]
+"""Every estimator of the registry, and how its files are tried."""
+
+
+@functools.cache
+def _good(number):
+    fuzzer, subject = KINDS[number]
+    with tempfile.TemporaryDirectory() as folder:
+        return fuzzer.good(subject, Path(folder))
 
 
 def files_of_every_kind(batch, folder):
     """Load broken files of one kind of the registry after the other."""
-    kinds = subjects()
-    good = file_bytes(kinds[batch % len(kinds)].fitted(), folder)
-    path = folder / "x"
-    broken = fuzz_model_file.inputs([good], 100, f"torture {batch}")
-    return 100, sum(not fuzz_registry.is_model(path, data) for data in broken)
+    number = batch % len(KINDS)
+    fuzzer, subject = KINDS[number]
+    broken = fuzz_model_file.inputs([_good(number)], 100, f"torture {batch}")
+    n_refused = sum(not fuzzer.is_model(folder / "x", data) for data in broken)
+    return Tried(100, n_refused, str(subject))
 
 
 def kills_while_saving(batch, folder):
     """Kill a process that saves; the file is the old or the new one."""
     kill_savers.kill(folder, 20, seed=batch)
-    return 20, 0
+    return Tried(20)
 
 
 def trees_of_tiny_data(batch, _folder):
@@ -65,7 +90,7 @@ def trees_of_tiny_data(batch, _folder):
         assert (abs(halves[0] - halves[1]) <= 1).all(), (name, seed)
         assert sizes[tree.first_child < 0].sum() == items.shape[0], (name, seed)
         assert sizes[tree.first_child < 0].max() <= leaf, (name, seed)
-    return 100 * len(names), 0
+    return Tried(100 * len(names))
 
 
 def threads_and_bits(batch, folder):
@@ -79,7 +104,7 @@ def threads_and_bits(batch, folder):
         found = file_bytes(model, folder), answer_bits(model, X[:20])
         assert wanted is None or found == wanted, (str(subject), seed, n_jobs)
         wanted = found
-    return 5, 0
+    return Tried(5, kind=str(subject))
 
 
 def extreme_numbers(batch, _folder):
@@ -94,8 +119,8 @@ def extreme_numbers(batch, _folder):
     try:
         check_answers(subject.fit(X, Y), X[:6])
     except (ValueError, ModelFormatError) as error:
-        return 1, _in_one_line(error)
-    return 1, 0
+        return Tried(1, _in_one_line(error), str(subject))
+    return Tried(1, kind=str(subject))
 
 
 def unusual_shapes(batch, _folder):
@@ -112,8 +137,8 @@ def unusual_shapes(batch, _folder):
     try:
         answers(subject.fit(X, Y), X)
     except ValueError as error:
-        return 1, _in_one_line(error)
-    return 1, 0
+        return Tried(1, _in_one_line(error), str(subject))
+    return Tried(1, kind=str(subject))
 
 
 def _in_one_line(error):
@@ -124,7 +149,7 @@ def _in_one_line(error):
 SCENARIOS = {
     "texts": Scenario(texts, 1_000_000),
     "model files": Scenario(model_files, 200_000),
-    "files of every kind": Scenario(files_of_every_kind, 200_000),
+    "files of every kind": Scenario(files_of_every_kind, 5_000 * len(KINDS)),
     "kills while saving": Scenario(kills_while_saving, 1_000),
     "trees of tiny data": Scenario(trees_of_tiny_data, 6_000),
     "threads and bits": Scenario(threads_and_bits, 10_000),

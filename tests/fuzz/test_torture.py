@@ -2,20 +2,38 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 
-from tests.fuzz.scenarios import SCENARIOS
-from tests.fuzz.torture import Job, report, torture
+from tests.fuzz.scenarios import KINDS, SCENARIOS
+from tests.fuzz.torture import MOST_FAULTS, Job, Outcome, Torture, report
 
 BAD = "tests.helpers.bad_scenarios"
+
+
+def bad(*names, seconds=120.0, slice_seconds=60.0, say=lambda _line: None, **options):
+    jobs = [Job(name, table=BAD, **options) for name in names]
+    return Torture(jobs, seconds, slice_seconds, say)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_a_batch_of_each_scenario(name, tmp_path):
-    n_inputs, n_refused = SCENARIOS[name].run(7, tmp_path)
-    assert 0 <= n_refused <= n_inputs
-    assert n_inputs > 0
+    tried = SCENARIOS[name].run(7, tmp_path)
+    assert 0 <= tried.n_refused <= tried.n_inputs
+    assert tried.n_inputs > 0
+
+
+def test_every_kind_gets_its_files(tmp_path):
+    scenario = SCENARIOS["files of every kind"]
+    assert scenario.volume == 5_000 * len(KINDS)
+    names = [str(subject) for _, subject in KINDS]
+    assert {"parabel", "refrag", "focused", "text-vectorizer-0", "text-classifier-2"} <= {*names}
+    assert len({*names}) == len(names)
+    # The kinds take turns, so that equal shares of the volume are reached.
+    assert scenario.run(len(KINDS) + 2, tmp_path).kind == names[2]
 
 
 @pytest.mark.slow
@@ -24,15 +42,56 @@ def test_a_batch_of_each_scenario(name, tmp_path):
     [("good", (0, 0, 0)), ("crash", (1, 0, 0)), ("hang", (0, 1, 0)), ("wrong", (0, 0, 1))],
 )
 def test_crashes_hangs_and_wrong_answers_are_counted(name, counts):
-    found = torture(Job(name, table=BAD, hang_seconds=5.0), 120.0)
+    found = bad(name, hang_seconds=5.0).run(1)[name]
     assert (found.n_crashes, found.n_hangs, found.n_wrong) == counts
     # The batch that failed counts for nothing, and those after it are run.
     assert (found.n_inputs, found.n_refused) == (100, 40)
+    assert found.next_batch == 10 + sum(counts)
+    assert len(found.faults) == sum(counts)
     assert all(fault.startswith(f"{name}, batch 3: ") for fault in found.faults)
     lines = report({name: found}, 0).splitlines()
     assert lines[1].split()[:6] == [name, "100", "40", *map(str, counts)]
+    least = "40 (odd)" if sum(counts) else "50 (even)"
+    assert lines[2] == f"{name}: 2 kinds, least per kind {least}"
 
 
 def test_batches_are_numbered_by_the_seed():
     # Batch 3 of seed 0 is none of seed 1.
-    assert torture(Job("wrong", seed=1, table=BAD), 120.0).n_faults == 0
+    assert bad("wrong", seed=1).run(1)["wrong"].n_faults == 0
+
+
+def test_who_is_furthest_behind_is_taken_first():
+    run = bad("good", "crash", "hang", "wrong")
+    done = {"good": 90, "crash": 100, "hang": 20, "wrong": 50}
+    for name, n_inputs in done.items():
+        run.outcomes[name] = Outcome(n_inputs)
+    assert [run.take() for _ in range(4)] == ["hang", "wrong", "good", None]
+    run.give_back("wrong")
+    run.outcomes["wrong"] = Outcome(99, n_wrong=MOST_FAULTS)
+    assert run.take() is None  # it would go wrong for ever
+    run.outcomes["wrong"] = Outcome(99)
+    assert run.take() == "wrong"
+    assert bad("good", seconds=0.0).take() is None
+
+
+def test_slices_go_on_where_the_last_one_ended():
+    said = []
+    found = bad("good", "wrong", slice_seconds=0.0, say=said.append).run(1)
+    # A slice lasts for one batch at least, and the two take turns.
+    assert [line.split()[2] for line in said[:6]] == ["good", "wrong"] * 3
+    assert [line.split("faults")[0].split()[3] for line in said[:6:2]] == ["10", "20", "30"]
+    assert [found[name].n_inputs for name in found] == [100, 100]
+    assert [found[name].next_batch for name in found] == [10, 11]
+    assert found["good"].of_kind == {"even": 50, "odd": 50}
+
+
+def test_it_ends_when_all_volumes_are_reached(tmp_path):
+    output = tmp_path / "torture.txt"
+    command = [sys.executable, "-m", "tests.fuzz.torture", "--jobs", "2", "--table", BAD,
+               "--only", "good", "wrong", "--output", str(output)]  # fmt: skip
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
+    assert ended.returncode == 1, ended.stderr  # of "wrong"
+    assert ended.stdout.endswith(output.read_text())
+    progress = ended.stdout.removesuffix(output.read_text()).splitlines()
+    assert sorted(line.split()[2] for line in progress) == ["good", "wrong"]
+    assert "two and two is five" in output.read_text()

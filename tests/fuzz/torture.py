@@ -1,10 +1,11 @@
-"""Run the scenarios of a table for a while and count what goes wrong.
+"""Run the scenarios of a table until their volumes are reached, and count what goes wrong.
 
 Example: ``python -m tests.fuzz.torture --minutes 10 --jobs 2 --output build/torture.txt``.
 
-Every scenario gets the same share of the time and runs in processes of its own, so that a crash
-or a hang is counted, with the number of its batch, and the next batch follows. The same seed
-gives the same batches; how many there are depends on the time.
+Scenarios advance together: a free job takes the one that is furthest from its volume, for a slice
+of time. Batches run in processes of their own, so that a crash or a hang is counted, with the
+number of its batch, and the next batch follows. The same seed gives the same batches; only if the
+time ends before all volumes are reached, how many there are depends on it.
 """
 
 from __future__ import annotations
@@ -23,29 +24,39 @@ import threading
 import time
 import traceback
 import warnings
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 TABLE = "tests.fuzz.scenarios"
 HANG_SECONDS = 300.0
+SLICE_SECONDS = 60.0
+POLL_SECONDS = 1.0
 MOST_FAULTS = 20
+
+
+class Tried(NamedTuple):
+    """What a batch tried: how many inputs, how many were refused, and of which kind they were."""
+
+    n_inputs: int
+    n_refused: int = 0
+    kind: str = ""
 
 
 @dataclass(frozen=True)
 class Scenario:
-    """Something to try in numbered batches, and how often at most.
+    """Something to try in numbered batches, and how many inputs are enough.
 
-    ``run(batch, folder)`` returns how many inputs it tried and how many of them were refused, and
-    raises an exception for anything that is wrong.
+    ``run(batch, folder)`` raises an exception for anything that is wrong.
     """
 
-    run: Callable[[int, Path], tuple[int, int]]
-    most_inputs: int
+    run: Callable[[int, Path], Tried]
+    volume: int
 
 
 @dataclass(frozen=True)
@@ -78,52 +89,120 @@ class Outcome:
     n_hangs: int = 0
     n_wrong: int = 0
     seconds: float = 0.0
+    next_batch: int = 0
     faults: list[str] = field(default_factory=list)
+    of_kind: Counter[str] = field(default_factory=Counter)
 
     @property
     def n_faults(self):
         """Number of batches in which anything went wrong."""
         return self.n_crashes + self.n_hangs + self.n_wrong
 
-
-def torture(job, seconds):
-    """Run batches of a scenario until the time is over or enough inputs were tried."""
-    found, start, batch = Outcome(), time.monotonic(), 0
-    most = job.scenario.most_inputs
-    while found.n_inputs < most and found.n_faults < MOST_FAULTS:
-        end = start + seconds
-        if time.monotonic() >= end:
-            break
-        batch = _run_child(job, found, batch, end)
-    found.seconds = time.monotonic() - start
-    return found
+    def count(self, said):
+        """Count a batch that came to its end."""
+        self.n_inputs += said["inputs"]
+        self.n_refused += said["refused"]
+        if said["kind"]:
+            self.of_kind[said["kind"]] += said["inputs"]
 
 
-def _run_child(job, found, batch, end):
-    """Run batches in one process until it fails; return the number of the next batch."""
-    begun = None
-    with _Child(job, batch) as child:
-        while (left := end - time.monotonic()) > 0 and found.n_inputs < job.scenario.most_inputs:
+class Torture:
+    """Scenarios that advance together."""
+
+    def __init__(self, jobs, seconds, slice_seconds=SLICE_SECONDS, say=lambda _line: None):
+        self.outcomes = {job.name: Outcome() for job in jobs}
+        self._jobs = {job.name: job for job in jobs}
+        self._start = time.monotonic()
+        self._end = self._start + seconds
+        self._slice_seconds = slice_seconds
+        self._say = say
+        self._taken = set()
+        self._lock = threading.Lock()
+
+    def run(self, n_jobs):
+        """Run batches in as many processes until the time is over or all volumes are reached."""
+        with ThreadPoolExecutor(n_jobs) as pool:
+            working = [pool.submit(self._work) for _ in range(n_jobs)]
             try:
-                line = child.lines.get(timeout=min(left, job.hang_seconds))
-            except queue.Empty:
-                if left > job.hang_seconds:
+                for one in working:
+                    one.result()
+            except KeyboardInterrupt:
+                self._end = self._start  # what was counted is reported
+        return self.outcomes
+
+    def take(self):
+        """Return the scenario that is furthest from its volume and that nobody else runs."""
+        with self._lock:
+            free = [
+                name for name in self._jobs if name not in self._taken and self._share(name) < 1
+            ]
+            if not free or self._left() <= 0:
+                return None
+            name = min(free, key=self._share)
+            self._taken.add(name)
+            return name
+
+    def give_back(self, name):
+        """Let others take a scenario."""
+        with self._lock:
+            self._taken.remove(name)
+
+    def _share(self, name):
+        found = self.outcomes[name]
+        if found.n_faults >= MOST_FAULTS:
+            return 1.0
+        return min(1.0, found.n_inputs / self._jobs[name].scenario.volume)
+
+    def _left(self):
+        return self._end - time.monotonic()
+
+    def _work(self):
+        while (name := self.take()) is not None:
+            start = time.monotonic()
+            end = min(start + self._slice_seconds, self._end)
+            self._run_child(name, end)
+            while time.monotonic() < end and self._share(name) < 1:
+                self._run_child(name, end)
+            found = self.outcomes[name]
+            found.seconds += time.monotonic() - start
+            self._say(f"{(time.monotonic() - self._start) / 60:5.1f} min  {name:22} "
+                      f"{found.n_inputs:9,} of {self._jobs[name].scenario.volume:9,}, "
+                      f"{found.n_faults} faults")  # fmt: skip
+            self.give_back(name)
+
+    def _run_child(self, name, end):
+        """Run batches in one process until one fails, or ends after this time."""
+        job, found = self._jobs[name], self.outcomes[name]
+        heard, begun = time.monotonic(), found.next_batch
+        with _Child(job, begun) as child:
+            while self._left() > 0:
+                try:
+                    line = child.lines.get(timeout=min(POLL_SECONDS, job.hang_seconds))
+                except queue.Empty:
+                    if time.monotonic() < heard + job.hang_seconds:
+                        continue
                     found.n_hangs += 1
-                    found.faults.append(f"{job.name}, batch {begun}: no end")
-                break
-            if not line:
-                found.n_crashes += 1
-                found.faults.append(f"{job.name}, batch {begun}: {child.cause()}")
-                break
-            said = json.loads(line)
-            begun = said["batch"]
-            found.n_inputs += said.get("inputs", 0)
-            found.n_refused += said.get("refused", 0)
-            if "wrong" in said:
-                found.n_wrong += 1
-                found.faults.append(f"{job.name}, batch {begun}: {said['wrong']}")
-                break
-    return batch if begun is None else begun + 1
+                    fault = "no end"
+                    break
+                if not line:
+                    found.n_crashes += 1
+                    fault = child.cause()
+                    break
+                heard, said = time.monotonic(), json.loads(line)
+                begun = said["batch"]
+                if "wrong" in said:
+                    found.n_wrong += 1
+                    fault = said["wrong"]
+                    break
+                if "inputs" in said:
+                    found.next_batch = begun + 1
+                    found.count(said)
+                    if heard >= end or self._share(name) >= 1:
+                        return
+            else:
+                return
+        found.next_batch = begun + 1
+        found.faults.append(f"{name}, batch {begun}: {fault}")
 
 
 class _Child:
@@ -172,8 +251,9 @@ def run_batches(job, first):
         sys.stdout.flush()
         with tempfile.TemporaryDirectory() as folder:
             try:
-                n_inputs, n_refused = scenario.run(1_000_003 * job.seed + batch, Path(folder))
-                said = {"batch": batch, "inputs": n_inputs, "refused": n_refused}
+                tried = scenario.run(1_000_003 * job.seed + batch, Path(folder))
+                said = {"batch": batch, "inputs": tried.n_inputs, "refused": tried.n_refused,
+                        "kind": tried.kind}  # fmt: skip
             except Exception:  # noqa: BLE001 - the parent counts it
                 said = {"batch": batch, "wrong": traceback.format_exc()[-2000:]}
         sys.stdout.write(json.dumps(said) + "\n")
@@ -182,21 +262,30 @@ def run_batches(job, first):
 
 
 def report(outcomes, seed):
-    """Return the outcomes as a table, and what went wrong below it."""
+    """Return the outcomes as a table; below it the rarest kinds, and what went wrong."""
     names = ("scenario", "inputs", "refused", "crashes", "hangs", "wrong", "seconds")
     lines = ["{:22} {:>9} {:>9} {:>8} {:>6} {:>6} {:>8}".format(*names)]
     for name, found in outcomes.items():
         lines.append(f"{name:22} {found.n_inputs:9} {found.n_refused:9} {found.n_crashes:8} "
                      f"{found.n_hangs:6} {found.n_wrong:6} {found.seconds:8.0f}")  # fmt: skip
+    for name, found in outcomes.items():
+        if found.of_kind:
+            kind, least = min(found.of_kind.items(), key=lambda pair: pair[1])
+            lines.append(f"{name}: {len(found.of_kind)} kinds, least per kind {least} ({kind})")
     lines.append(f"seed {seed}")
     lines += [fault for found in outcomes.values() for fault in found.faults]
     return "\n".join(lines) + "\n"
 
 
+def _say(line):
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
+
+
 def main():
     """Run from the command line; fail if anything went wrong."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--minutes", type=float, default=60.0, help="for all scenarios together")
+    parser.add_argument("--minutes", type=float, default=60.0, help="at most")
     parser.add_argument("--jobs", type=int, default=1, help="scenarios at a time")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", nargs="*", help="scenarios (default: all)")
@@ -208,11 +297,8 @@ def main():
     if options.child:
         run_batches(Job(options.child, options.seed, options.table), options.first)
     names = options.only or list(importlib.import_module(options.table).SCENARIOS)
-    seconds = 60.0 * options.minutes * min(options.jobs, len(names)) / len(names)
-    with ThreadPoolExecutor(options.jobs) as pool:
-        jobs = [Job(name, options.seed, options.table) for name in names]
-        found = pool.map(lambda job: torture(job, seconds), jobs)
-        outcomes = dict(zip(names, found, strict=True))
+    jobs = [Job(name, options.seed, options.table) for name in names]
+    outcomes = Torture(jobs, 60.0 * options.minutes, say=_say).run(options.jobs)
     text = report(outcomes, options.seed)
     sys.stdout.write(text)
     if options.output:

@@ -6,7 +6,7 @@ import os
 import signal
 import time
 
-from tests.fuzz.torture import Scenario
+from tests.fuzz.torture import Scenario, Tried
 
 
 def at_three(harm):
@@ -15,7 +15,7 @@ def at_three(harm):
     def run(batch, _folder):
         if batch == 3:
             harm()
-        return 10, 4
+        return Tried(10, 4, "odd" if batch % 2 else "even")
 
     return Scenario(run, 100)
 
