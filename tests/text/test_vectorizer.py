@@ -5,9 +5,11 @@ from __future__ import annotations
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import sparse
 from sklearn.base import clone
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 
@@ -192,6 +194,9 @@ def test_save_load_pickle_clone(tmp_path):
         (["good", b"bytes"], "text 1 must be a string"),
         (["good", "bad \ud800"], "text 1 has a lone surrogate at character 4"),
         (None, "texts must be a sequence"),
+        (sparse.eye_array(3), "got a dia_array of shape \\(3, 3\\): pass one column of it"),
+        (pd.DataFrame({"text": TEXTS}), "got a DataFrame of shape .*: pass one column of it"),
+        ([sparse.eye_array(3)], "text 0 must be a string, got <[^\n]*$"),
         ([], "must have a word that occurs in at least 2"),
     ],
 )

@@ -23,6 +23,11 @@ def check_texts(texts: Any) -> list[str]:
     """
     if isinstance(texts, (str, bytes)) or not hasattr(texts, "__iter__"):
         raise ValueError(f"texts must be a sequence of strings, got {_shown(texts)}")
+    if getattr(texts, "ndim", 1) != 1:  # a DataFrame would give the names of its columns
+        raise ValueError(
+            f"texts must be a sequence of strings, got a {type(texts).__name__} of shape "
+            f"{texts.shape}: pass one column of it, or use a classifier of matrices"
+        )
     checked = list(texts)
     try:
         is_ascii = list(map(str.isascii, checked))  # several times as fast as a loop
@@ -110,5 +115,5 @@ def _check_names(rows: list[list[Any]]) -> None:
 
 
 def _shown(value: Any) -> str:
-    text = repr(value)
+    text = " ".join(repr(value).splitlines())
     return text if len(text) <= 60 else text[:57] + "..."
