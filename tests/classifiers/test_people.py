@@ -61,6 +61,10 @@ def test_labels_of_data_frames_and_series_are_labels(data):
         (["a text", "another"], [0, 1], "X must contain numbers, got 'a text': turn text into"),
         ([["a", "b"], ["c", "d"]], [0, 1], "X must contain numbers, got 'a': turn text into"),
         ([[0, 1, 2], [4]], np.eye(2), "rows of different lengths: are X and Y swapped"),
+        (np.full((2, 3), 1j), [0, 1], "^X is refused: Complex data not supported$"),
+        (sparse.csr_array([[1j, 0], [0, 1]]), [0, 1], "^X is refused: Complex data not supp"),
+        (np.eye(2), [None, None], "^Y must contain classes or lists of labels, got None in row 0$"),
+        (np.eye(2), [{1: 2}, {}], "lists of labels, got {1: 2} in row 0$"),
         ([1.0, 2.0], [0, 1], r"X must be a 2-D matrix, got 1-D of shape \(2,\)"),
         (np.eye(2), [[0.5, 0.0], [0.1, 0.2]], "label ids, got 0.5 in row 0"),
         (np.eye(2), np.array([[0.5, 0.0], [0.1, 0.2]]), "only 0 and 1, got 0.5: are X and Y swap"),
@@ -73,6 +77,12 @@ def test_what_is_wrong_is_said_in_one_line(X, Y, message):
     with pytest.raises(ValueError, match=message) as caught:
         LabelTree().fit(X, Y)
     assert "\n" not in str(caught.value)
+
+
+def test_a_path_of_bytes_is_a_path(model, tmp_path):
+    path = tmp_path / "model.safetensors"
+    model.save(bytes(path))
+    assert load(bytes(path)).n_labels_ == model.n_labels_
 
 
 def test_predict_says_in_one_line_what_is_wrong_too(model):

@@ -28,7 +28,7 @@ def explain_features(X: MatrixLike, error: ValueError) -> ValueError:
             f"X must contain finite numbers, got {shown} in row {row}, column {column}"
         )
     if sparse.issparse(X):
-        return error
+        return _in_one_line(error)
     if isinstance(X, (list, tuple)) and len({_length(row) for row in X}) > 1:
         return ValueError("X must be a matrix, got rows of different lengths: are X and Y swapped?")
     values = np.asarray(X, dtype=object)
@@ -40,7 +40,13 @@ def explain_features(X: MatrixLike, error: ValueError) -> ValueError:
             f"X must be a 2-D matrix, got {values.ndim}-D of shape {values.shape}. Reshape your "
             "data: X.reshape(1, -1) is a single point"
         )
-    return error
+    return _in_one_line(error)
+
+
+def _in_one_line(error: ValueError) -> ValueError:
+    """Return the error without the numbers that scikit-learn prints if they are complex."""
+    first, *more = str(error).splitlines() or [""]
+    return ValueError(f"X is refused: {first}") if more else error
 
 
 def look_swapped(X: Csr, Y: LabelsLike) -> bool:

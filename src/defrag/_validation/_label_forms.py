@@ -109,6 +109,10 @@ def check_classes(classes: NDArray[Any]) -> None:
         raise ValueError("Y must be finite, got NaN or infinity")
     if classes.dtype.kind in "UO":
         for number, name in enumerate(classes):
+            if name is None or isinstance(name, dict):
+                raise ValueError(
+                    f"Y must contain classes or lists of labels, got {name!r:.60} in row {number}"
+                )
             if isinstance(name, str) and "," in name:
                 raise ValueError(
                     f"Y must contain a list of names per point, got {str(name)!r} in row {number}: "

@@ -57,7 +57,7 @@ def atomic_writer(path: PathLike) -> Iterator[IO[bytes]]:
     >>> target.read_bytes()
     b'whole\n'
     """
-    text = os.fspath(path)
+    text = os.fsdecode(path)
     if text == "-":
         sys.stdout.flush()
         with os.fdopen(os.dup(sys.stdout.fileno()), "wb") as file:

@@ -103,7 +103,7 @@ def write_model_file(
     >>> description["model"], arrays["weights"].tolist()
     ('small', [1.0, 2.0])
     """
-    name = os.fspath(path)
+    name = os.fsdecode(path)
     if name.endswith((".gz", ".xz")):
         raise ValueError(f"a model file is memory-mapped and cannot be compressed, got {name!r}")
     ordered = sorted(arrays.items(), key=lambda item: (-item[1].dtype.itemsize, item[0]))
