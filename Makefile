@@ -167,7 +167,7 @@ coverage: $(VENV)/.test ## lines of Python and C++ that the tests execute, into 
 	$(BIN)/gcovr --root . --filter cpp/core build/coverage --html-details build/coverage/cpp.html \
 	  --txt --print-summary
 
-torture: $(VENV)/.test ## scenarios without end, for TORTURE_MINUTES, counted in build/torture.txt
+torture: $(VENV)/.test ## all scenarios, TORTURE_MINUTES at most, counted in build/torture.txt
 	$(BIN)/python -m tests.fuzz.torture --minutes $(TORTURE_MINUTES) --jobs 2 \
 	  --seed $(TORTURE_SEED) --output build/torture.txt
 
