@@ -58,7 +58,7 @@ def estimator(name, change):
     return lambda draft: change(draft.model["parameters"][name])
 
 
-# The tree: nodes 0 (children 1-3), 2 (4-5), 3 (6-7); leaves of two labels; 93 features of nodes,
+# The tree: nodes 0 (children 1-3), 2 (4-5), 3 (6-7); leaves of two labels; 94 features of nodes,
 # of which the root has 12, with 2, 3, 3, 1 ... entries: outputs 0 2, 0 1 2, 0 1 2, 0, ...
 TREE = {
     "labels none": (inside("state", n_labels=0), r"n_labels of label_tree must be .* got 0"),
@@ -130,10 +130,10 @@ TREE = {
     "leaf with a gap": (item("begin", 5, 5), r"into its children, got \[5, 6\) at 5"),
     "label negative": (item("order", 3, -1), r"'trees/0/order' must be in .* got -1 at 3"),
     "label twice": (item("order", 0, 4), "'trees/0/order' must have no label twice, got 4"),
-    "features start late": (item("feature_ptr", 0, 1), "feature_ptr' must run from 0 to 93, got 1"),
+    "features start late": (item("feature_ptr", 0, 1), "feature_ptr' must run from 0 to 94, got 1"),
     "features end late": (
-        item("feature_ptr", 8, 94),
-        "feature_ptr' must run from 0 to 93, got 0 to 94",
+        item("feature_ptr", 8, 95),
+        "feature_ptr' must run from 0 to 94, got 0 to 95",
     ),
     "features fall": (
         item("feature_ptr", 3, 20),
@@ -149,15 +149,15 @@ TREE = {
         item("features", 1, 5),
         "'trees/0/features' must increase within each row",
     ),
-    "sizes too few": (tree("sizes", np.ones(92, np.uint16)), "sizes' must have 93 items, got 92"),
+    "sizes too few": (tree("sizes", np.ones(93, np.uint16)), "sizes' must have 94 items, got 93"),
     "size zero": (item("sizes", 5, 0), r"'trees/0/sizes' must be in \[1, 65537\), got 0 at 5"),
     "size too large": (item("sizes", 5, 4), "sizes' must add up to the number of outputs"),
     "size beyond 16 bits": (
-        tree("sizes", np.full(93, 65537, np.uint32)),
+        tree("sizes", np.full(94, 65537, np.uint32)),
         "sizes' must be in .* got 65537",
     ),
     "sizes of int64": (
-        tree("sizes", np.ones(93, np.int64)),
+        tree("sizes", np.ones(94, np.int64)),
         "1-D of uint16 or uint32, got 1-D of int64",
     ),
     "output too large": (
