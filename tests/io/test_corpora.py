@@ -6,14 +6,16 @@ import csv
 import gzip
 import io
 import json
+import re
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from defrag.exceptions import FormatError
+from defrag.exceptions import FormatError, FormatWarning
 from defrag.io import read_texts
-from defrag.io.corpora import CORPUS_FORMS, open_corpus
+from defrag.io.corpora import CORPUS_FORMS, CorpusOptions, likely_forms, open_corpus
+from defrag.io.files import open_input
 
 TEXTS = ["quick sort", "sparse matrix"]
 LABELS = [["sorting", "files"], ["algebra"]]
@@ -55,6 +57,11 @@ ARCHIVE = gzip.compress(b"body,tags\nquick sort,sorting files\nsparse matrix,alg
         ("a.jsonl", ('{"text": "quick sort", "target_ind": [1, 0]}\n'
                      '{"text": "sparse matrix", "target_ind": [2]}'),
          {"label_names": ["files", "sorting", "algebra"]}),
+        ("a.jsonl", ('{"body": "quick sort", "tags": "sorting; files"}\n'
+                     '{"body": "sparse matrix", "tags": ["algebra"]}'),
+         {"text_column": "body", "labels_column": "tags", "label_separator": ";"}),
+        ("a.tsv", "7\tsorting,files\tquick sort\n8\talgebra\tsparse matrix\n",
+         {"label_separator": ","}),
     ],
 )  # fmt: skip
 def test_formats(tmp_path, name, content, options):
@@ -107,12 +114,18 @@ def test_folders(tmp_path):
 @pytest.mark.parametrize(
     ("name", "content", "options", "message"),
     [
-        ("a.csv", "text,labels\na,b\nc\n", {}, r"a\.csv:3: 1 columns, but the header has 2"),
-        ("a.csv", 'text,labels\n"a\nb",x\nc', {}, r"a\.csv:4: 1 columns, but the header has 2"),
+        ("a.csv", "text,labels\na,b\nc\n", {}, r"a\.csv:3: 1 column, but the header has 2"),
+        ("a.csv", 'text,labels\n"a\nb",x\nc', {}, r"a\.csv:4: 1 column, but the header has 2"),
         ("a.csv", "body,labels\na,b\n", {}, r"a\.csv:1: no column 'text' in .*: give --text-col"),
         ("a.csv", "text,labels\na,b\n", {"labels_column": "x"}, r"a\.csv:1: no column 'x' in the"),
         ("a.csv", "text,text\na,b\n", {}, r"a\.csv:1: the header has 'text' more than once"),
         ("a.csv", "text,labels\na,b;c\n", {}, r"a\.csv:2: labels 'b;c' may be several: give --l"),
+        ("a.csv", "text,labels\na,b c\n", {}, r"a\.csv:2: labels 'b c' may .* --label-sep.* space"),
+        ("a.tsv", "text\tlabels\na\tb c\n", {}, r"a\.tsv:2: labels 'b c' may be several: give"),
+        ("a.jsonl", '{"text": "a", "labels": "b,c"}', {}, r"a\.jsonl:1: .* ',', .* list of names"),
+        ("a.jsonl", '{"text": "a", "labels": "b c"}', {}, r"a\.jsonl:1: .* 'b c' may be several"),
+        ("a.jsonl", '{"body": "a"}', {"text_column": "x"}, r"a\.jsonl:1: expected 'x' among body"),
+        ("a.jsonl", '{"text": "a"}', {"labels_column": "x"}, r"a\.jsonl:1: no key 'x' among text"),
         ("a.csv", 'text,labels\n"a,b\n', {}, r"a\.csv:2: a quoted field is not closed"),
         ("a.csv", 'text,labels\na"b",c\n', {}, r"a\.csv:2: a quote inside an unquoted field"),
         ("a.csv", 'text,labels\n"a"b,c\n', {}, r"a\.csv:2: a quote inside an unquoted field"),
@@ -122,7 +135,7 @@ def test_folders(tmp_path):
         ("a.tsv", "one\ttwo\n", {}, r"a\.tsv:1: no header .* looks like no format with tabs: giv"),
         ("a.tsv", "12\t<a>\n", {}, r"a\.tsv:1: no header .* looks like annif or pecos: give --fr"),
         ("a.tsv", "one\t<a>\ntwo\tb\n", {}, r"a\.tsv:1: no header .* no format with tabs"),
-        ("a", "one\n", {"form": "annif"}, r"a:1: expected text<TAB><uri> <uri>, got 1 columns"),
+        ("a", "one\n", {"form": "annif"}, r"a:1: expected text<TAB><uri> <uri>, got 1 column$"),
         ("a", "x\ty\tz\n", {"form": "annif"}, r"a:1: expected text<TAB><uri> <uri>, got 3 colu"),
         ("a", "x\t<> <b>\n", {"form": "annif"}, r"a:1: an empty URI in <> <b>"),
         ("a", "__label__ x\n", {"form": "fasttext"}, r"a:1: __label__ without a name"),
@@ -144,6 +157,103 @@ def test_broken_files(tmp_path, name, content, options, message):
 def test_one_name_may_have_separators(tmp_path):
     path = write(tmp_path / "a.csv", 'text,labels\nx,"b;c"\ny,\n')
     assert read_texts(path, label_separator="none").labels == [["b;c"], []]
+
+
+def test_names_with_spaces(tmp_path):
+    content = "text,labels\nx,machine learning;c\n"
+    path = write(tmp_path / "a.csv", content)
+    assert read_texts(path, label_separator=";").labels == [["machine learning", "c"]]
+    path = write(tmp_path / "a.jsonl", '{"text": "x", "labels": ["machine learning", "a,b"]}')
+    assert read_texts(path).labels == [["machine learning", "a,b"]]
+    path = write(tmp_path / "b.jsonl", '{"text": "x", "labels": "machine learning"}')
+    assert read_texts(path, label_separator="none").labels == [["machine learning"]]
+    with pytest.raises(ValueError, match="separator must not be empty"):
+        read_texts(path, label_separator="")
+
+
+def test_a_name_with_the_separator_of_another_format_is_a_warning(tmp_path):
+    texts = write(tmp_path / "X.txt", "one\ntwo\nthree\n")
+    labels = write(tmp_path / "Y.txt", "http://a/b,c\na,b c\nd;e\n")
+    with pytest.warns(FormatWarning) as found:
+        assert read_texts(texts, form="lines", labels_path=labels).labels == [
+            ["http://a/b,c"],
+            ["a,b", "c"],
+            ["d;e"],
+        ]
+    assert len(found) == 1
+    assert re.search(
+        r"Y\.txt:2: 'a,b' is read as one label: give --label-sep", str(found[0].message)
+    )
+    options = {"form": "lines", "labels_path": labels}
+    assert read_texts(texts, **options, label_separator="space").labels[1] == ["a,b", "c"]
+    assert read_texts(texts, **options, label_separator=",").labels[1] == ["a", "b c"]
+    path = write(tmp_path / "a.tsv", "1\ta|b\tone\n")
+    with pytest.warns(FormatWarning, match=r"a\.tsv:1: 'a\|b' is read as one label"):
+        read_texts(path)
+
+
+@pytest.mark.parametrize(
+    ("form", "content"),
+    [
+        ("jsonl", '{"text": "quick sort", "labels": 3}\n{"text": "sparse matrix"}\n'),
+        ("csv", 'text,labels\nquick sort,"a,b c"\nsparse matrix,\n'),
+        ("tsv", "text\tsubject_uris\nquick sort\t<>\nsparse matrix\t\n"),
+        ("annif", "quick sort\t<> b\nsparse matrix\n"),
+        ("fasttext", "__label__ quick sort\nsparse matrix\n"),
+        ("pecos", "odd\tquick sort\n\tsparse matrix\n"),
+        ("libmultilabel", "1\ta,b\tquick sort\n2\t\tsparse matrix\n"),
+        ("lines", "quick sort\nsparse matrix\n"),
+    ],
+)
+def test_labels_that_are_ignored_are_not_checked(tmp_path, form, content):
+    path = write(tmp_path / "file", content)
+    with open_corpus(path, form, CorpusOptions(labels="ignored")) as corpus:
+        documents = list(corpus.documents)
+    assert [document.text for document in documents] == TEXTS
+    assert all(document.labels is None for document in documents)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        (
+            "a.csv",
+            "id,text,tags\n1,x,y\n",
+            "column 'labels' or 'subject_uris' among id, text, tags",
+        ),
+        ("a.jsonl", '{"text": "x", "tags": []}', "key 'labels', .* among text, tags"),
+    ],
+)
+def test_columns_without_labels(tmp_path, name, content, message):
+    expected = rf"{name}: has no labels: no {message}: give --labels-column"
+    with (
+        open_corpus(
+            write(tmp_path / name, content), None, CorpusOptions(labels="required")
+        ) as corpus,
+        pytest.raises(FormatError, match=expected),
+    ):
+        next(corpus.documents)
+
+
+@pytest.mark.parametrize(
+    ("content", "forms"),
+    [
+        ("\ufeff__label__a x\n", ["fasttext"]),
+        ('\ufeff{"text": "x"}\n', ["jsonl"]),
+        ("1\ta b\tx\n2\tc\ty\n", ["libmultilabel"]),
+        ("0,3\tx\n1\ty", ["pecos"]),
+        ("x\t<a> <b>\n", ["annif"]),
+        ("12\t<a>\n", ["annif", "pecos"]),
+        ('id,"text",labels\n1,x,y\n', ["csv"]),
+        ("text\tlabels\nx\ty\n", ["tsv"]),
+        (b"PAR1\x15\x04", ["parquet"]),
+        ("quick sort\n", []),
+        ("", []),
+    ],
+)
+def test_likely_forms(tmp_path, content, forms):
+    with open_input(write(tmp_path / "a", content)) as stream:
+        assert likely_forms(stream) == forms
 
 
 def test_documents_are_read_as_they_are_asked_for(tmp_path):

@@ -53,6 +53,7 @@ def test_more_rows_than_are_read_at_once(tmp_path):
         ({"body": ["a"]}, {}, r"no column 'text' among body: give --text-column"),
         ({"text": ["a"]}, {"labels_column": "b"}, r"no column 'b' among text"),
         ({"text": ["a", "b"], "labels": [["x"], [""]]}, {}, r":2: 'labels' must be a list of"),
+        ({"text": ["a"], "labels": ["b c"]}, {}, r":1: labels 'b c' may be several: give --label-"),
         ({"text": ["a"], "labels": [[3]]}, {}, r":1: 'labels' must be a list of non-empty names"),
         ({"text": [7]}, {}, r":1: 'text' must be a string, got 7"),
     ],

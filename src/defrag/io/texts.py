@@ -46,7 +46,7 @@ def read_texts(
         The format; default: by the suffix of the name.
 
         - ``jsonl`` (``.jsonl``, ``.json``): objects with a ``text``, or a ``title`` and a
-          ``content``, which are joined by a line feed, and ``labels``;
+          ``content``, which are joined by a line feed, and ``labels``, a list of names;
         - ``csv``, ``tsv``: tables with a header;
         - ``annif``: ``text<TAB><uri> <uri>``;
         - ``fasttext`` (``.ft``): ``__label__a __label__b text``;
@@ -61,12 +61,14 @@ def read_texts(
     labels_path : path, optional
         The labels of ``lines``: names separated by spaces, one line per text.
     text_column, labels_column : str, optional
-        The columns of a table; default: ``text`` (or ``title`` and ``content``), and ``labels``
-        (or ``subject_uris``) if there is one.
+        The columns of a table, or the keys of JSON lines; default: ``text`` (or ``title`` and
+        ``content``), and ``labels`` (or ``subject_uris``) if there is one.
     label_separator : str, optional
-        Separator of the labels in a column of a table: some characters, ``"space"``, or
-        ``"none"`` if each field is one label. Without it, a field that may contain several
-        labels is an error.
+        Separator of labels that are written as one string: some characters, ``"space"``, or
+        ``"none"`` if each string is one label. Without it, a string in a table or in JSON lines
+        that may be several labels (it has white space, a comma, a semicolon or a bar) is an
+        error. It replaces the spaces of ``lines`` and ``libmultilabel``; without it, a name
+        with a comma, a semicolon or a bar is a warning there.
     label_names : sequence of str, optional
         The names of labels that are numbers (``pecos``, ``target_ind`` of JSON lines); default:
         the numbers.

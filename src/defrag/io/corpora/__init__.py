@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
-from defrag.io.corpora._documents import CorpusOptions, Document, numbered_lines, shown
-from defrag.io.corpora._formats import CORPUS_FORMS, Corpus, CorpusForm, corpus_form, open_corpus
+from defrag.io.corpora._documents import CorpusOptions, Document, counted, numbered_lines, shown
+from defrag.io.corpora._formats import (
+    CORPUS_FORMS,
+    Corpus,
+    CorpusForm,
+    corpus_form,
+    likely_forms,
+    open_corpus,
+)
 from defrag.io.corpora._tables import csv_records
 
 __all__ = [
@@ -13,7 +20,9 @@ __all__ = [
     "CorpusOptions",
     "Document",
     "corpus_form",
+    "counted",
     "csv_records",
+    "likely_forms",
     "numbered_lines",
     "open_corpus",
     "shown",

@@ -1,18 +1,18 @@
-"""Documents, options and numbered lines, shared by the readers of all formats of corpora."""
+"""Documents, options and numbered lines, shared by the readers of all corpus formats."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from defrag.exceptions import FormatError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from defrag.io.files import InputStream, PathLike
 
-__all__ = ["CorpusOptions", "Document", "numbered_lines", "shown"]
+__all__ = ["CorpusOptions", "Document", "counted", "no_labels", "numbered_lines", "shown"]
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _SHOWN = 60
@@ -41,19 +41,26 @@ class Document(NamedTuple):
 
 @dataclass(frozen=True)
 class CorpusOptions:
-    """Options of readers that a file does not contain; each format uses some of them.
+    """How a corpus is read, as far as the file does not show it; each format uses some options.
 
     Parameters
     ----------
     text_column, labels_column : str, optional
-        Names of the columns of a table.
+        Names of the columns of a table, or keys of JSON lines.
     label_separator : str, optional
-        Separator of the labels in a column; ``"space"`` for any white space, ``"none"`` if
-        each field is one label.
+        Separator of labels that are written as one string; ``"space"`` for any white space,
+        ``"none"`` if each string is one label.
     labels_path : path, optional
         The file with the labels, if ``path`` has texts only.
     label_names : sequence of str, optional
         The names of labels that are numbers.
+    labels : {"optional", "required", "ignored"}
+        Whether a corpus may have no labels, and whether they are read at all.
+
+    Raises
+    ------
+    ValueError
+        If the separator is empty.
     """
 
     text_column: str | None = None
@@ -61,6 +68,11 @@ class CorpusOptions:
     label_separator: str | None = None
     labels_path: PathLike | None = None
     label_names: Sequence[str] | None = None
+    labels: Literal["optional", "required", "ignored"] = "optional"
+
+    def __post_init__(self) -> None:
+        if self.label_separator == "":
+            raise ValueError("the label separator must not be empty: give space for white space")
 
     def name_of(self, file: str, line: int, label: str) -> str:
         """Return the name of a label given by number, or the number if there are no names."""
@@ -100,3 +112,19 @@ def numbered_lines(stream: InputStream) -> Iterator[tuple[int, str]]:
 def shown(value: str) -> str:
     """Return a value for an error message, truncated if it is long."""
     return value if len(value) <= _SHOWN else value[: _SHOWN - 3] + "..."
+
+
+def no_labels(expected: str, found: Iterable[str]) -> str:
+    """Return the message for a corpus whose columns or keys do not include labels."""
+    return f"has no labels: no {expected} among {shown(', '.join(found))}: give --labels-column"
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun, in the plural unless the number is 1.
+
+    Examples
+    --------
+    >>> counted(1, "column"), counted(2, "column")
+    ('1 column', '2 columns')
+    """
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from defrag.io.corpora._documents import CorpusOptions
     from defrag.io.limits import ReadLimits
 
 __all__ = ["is_folder", "read_folder"]
@@ -28,12 +29,16 @@ def is_folder(path: Path) -> bool:
     return any({f"{stem}.tsv", f"{stem}.key"} & names for stem in stems)
 
 
-def read_folder(folder: Path, limits: ReadLimits | None) -> Iterator[Document]:
+def read_folder(
+    folder: Path, options: CorpusOptions, limits: ReadLimits | None
+) -> Iterator[Document]:
     """Yield the documents of a folder, in the order of their file names."""
     files = {path.name: path for path in folder.iterdir()}
     for name in sorted(files):
         if name.endswith(".txt"):
-            labels = _labels(files, name.removesuffix(".txt"), limits)
+            labels = None
+            if options.labels != "ignored":
+                labels = _labels(files, name.removesuffix(".txt"), limits)
             yield Document(None, _text(files[name], limits), labels, str(files[name]))
 
 

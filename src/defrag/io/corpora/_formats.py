@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from defrag.io.files import InputStream, PathLike
     from defrag.io.limits import ReadLimits
 
-__all__ = ["CORPUS_FORMS", "Corpus", "CorpusForm", "corpus_form", "open_corpus"]
+__all__ = ["CORPUS_FORMS", "Corpus", "CorpusForm", "corpus_form", "likely_forms", "open_corpus"]
 
 CorpusForm: TypeAlias = Literal[
     "jsonl", "csv", "tsv", "annif", "fasttext", "pecos", "libmultilabel", "lines", "parquet"
@@ -59,6 +59,12 @@ _BY_SUFFIX: dict[str, CorpusForm] = {
     ".csv": "csv",
     ".tsv": "tsv",
     ".ft": "fasttext",
+}
+
+_BY_FIRST_CHARACTERS: dict[str, CorpusForm] = {
+    "{": "jsonl",
+    "__label__": "fasttext",
+    "PAR1": "parquet",
 }
 
 # Bytes and lines inspected of a tab-separated file without a header.
@@ -138,7 +144,7 @@ def open_corpus(
         got = "its name does not show which" if form is None else f"got {form!r}"
         raise ValueError(f"{display_name(path)}: the format must be one of {known}: {got}")
     if form == "annif" and Path(path).is_dir():
-        yield Corpus(display_name(path), form, read_folder(Path(path), limits))
+        yield Corpus(display_name(path), form, read_folder(Path(path), options, limits))
         return
     if form == "parquet":
         yield Corpus(display_name(path), form, read_parquet(Path(path), options))
@@ -149,23 +155,33 @@ def open_corpus(
         yield Corpus(stream.name, form, _READERS[form](stream, options))
 
 
+def likely_forms(stream: InputStream) -> list[CorpusForm]:
+    """Return the formats of corpora that the beginning of a file matches, for error messages.
+
+    Any text may be ``lines``, which is not returned. The stream is not advanced.
+    """
+    lines = _first_lines(stream)
+    if not lines:
+        return []
+    for start, form in _BY_FIRST_CHARACTERS.items():
+        if lines[0].lstrip().startswith(start):
+            return [form]
+    rows = [line.split("\t") for line in lines]
+    if len(rows[0]) > 1 and _TEXT_COLUMNS & set(rows[0]):
+        return ["tsv"]
+    header = [field.strip('"') for field in lines[0].split(",")]
+    if len(header) > 1 and _TEXT_COLUMNS & set(header):
+        return ["csv"]
+    return _forms_with_tabs(rows)
+
+
 def _form_with_tabs(stream: InputStream, options: CorpusOptions) -> CorpusForm:
     """Return the format of a tab-separated file; the stream is not advanced."""
-    beginning = stream.peek(_INSPECTED_BYTES)
-    lines = beginning.decode("utf-8-sig", "replace").split("\n")
-    if len(beginning) == _INSPECTED_BYTES or not lines[-1]:
-        lines.pop()  # incomplete, or empty after the last line feed
-    rows = [line.rstrip("\r").split("\t") for line in lines[:_INSPECTED_LINES] if line.strip()]
+    rows = [line.split("\t") for line in _first_lines(stream)]
     named = options.text_column is not None or options.labels_column is not None
-    if named or not rows or {"text", "title", "content"} & set(rows[0]):
+    if named or not rows or _TEXT_COLUMNS & set(rows[0]):
         return "tsv"
-    looks: list[CorpusForm] = []
-    if all(len(row) == 2 and _URIS.fullmatch(row[1]) for row in rows):
-        looks.append("annif")
-    if all(len(row) == 2 and _NUMBERS.fullmatch(row[0]) for row in rows):
-        looks.append("pecos")
-    if all(len(row) == 3 for row in rows):
-        looks.append("libmultilabel")
+    looks = _forms_with_tabs(rows)
     if len(looks) != 1:
         what = " or ".join(looks) if looks else "no format with tabs"
         rule = f"no header with a column 'text', and looks like {what}: give --from"
@@ -173,5 +189,27 @@ def _form_with_tabs(stream: InputStream, options: CorpusOptions) -> CorpusForm:
     return looks[0]
 
 
+def _first_lines(stream: InputStream) -> list[str]:
+    """Return the first lines of a stream that are not empty; it is not advanced."""
+    beginning = stream.peek(_INSPECTED_BYTES)
+    lines = beginning.decode("utf-8-sig", "replace").split("\n")
+    if len(lines) > 1 and (len(beginning) == _INSPECTED_BYTES or not lines[-1]):
+        lines.pop()  # incomplete, or empty after the last line feed
+    return [line.rstrip("\r") for line in lines[:_INSPECTED_LINES] if line.strip()]
+
+
+def _forms_with_tabs(rows: list[list[str]]) -> list[CorpusForm]:
+    """Return the formats without a header that all rows match."""
+    looks: list[CorpusForm] = []
+    if all(len(row) == 2 and _URIS.fullmatch(row[1]) for row in rows):
+        looks.append("annif")
+    if all(len(row) == 2 and _NUMBERS.fullmatch(row[0]) for row in rows):
+        looks.append("pecos")
+    if all(len(row) == 3 for row in rows):
+        looks.append("libmultilabel")
+    return looks
+
+
+_TEXT_COLUMNS = {"text", "title", "content"}
 _URIS = re.compile(r"<[^<>\s]+>(\s+<[^<>\s]+>)*\s*")
 _NUMBERS = re.compile(rf"{PECOS_LABEL.pattern}(,{PECOS_LABEL.pattern})*")

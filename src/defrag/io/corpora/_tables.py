@@ -12,18 +12,25 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from defrag.exceptions import FormatError
-from defrag.io.corpora._documents import CorpusOptions, Document, numbered_lines, shown
+from defrag.io.corpora._documents import (
+    CorpusOptions,
+    Document,
+    counted,
+    no_labels,
+    numbered_lines,
+    shown,
+)
+from defrag.io.corpora._label_fields import label_splitter, split_uris
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from defrag.io.files import InputStream
 
-__all__ = ["csv_records", "read_csv", "read_tsv", "split_uris"]
+__all__ = ["csv_records", "read_csv", "read_tsv"]
 
 _QUOTED = re.compile(r'"([^"]*(?:""[^"]*)*)"(?=,|\Z)')
 _PLAIN = re.compile(r"[^,]*")
-_SEPARATORS = ",;|"
 _URIS = "subject_uris"
 
 
@@ -47,10 +54,11 @@ def _read(
     number, header = first
     texts = _text_columns(stream.name, number, header, options)
     labels = _label_column(stream.name, number, header, options)
-    split = _splitter(None if labels is None else header[labels], options)
+    uris = labels is not None and header[labels] == _URIS and options.label_separator is None
+    split = split_uris if uris else label_splitter(options)
     for line, fields in records:
         if len(fields) != len(header):
-            rule = f"{len(fields)} columns, but the header has {len(header)}"
+            rule = f"{counted(len(fields), 'column')}, but the header has {len(header)}"
             raise FormatError(stream.name, rule, line)
         text = "\n".join(fields[column] for column in texts)
         try:
@@ -77,9 +85,14 @@ def _text_columns(name: str, line: int, header: list[str], options: CorpusOption
 
 
 def _label_column(name: str, line: int, header: list[str], options: CorpusOptions) -> int | None:
+    if options.labels == "ignored":
+        return None
     if options.labels_column is not None:
         return _find(name, line, header, options.labels_column)
-    return next((header.index(column) for column in ("labels", _URIS) if column in header), None)
+    found = next((header.index(column) for column in ("labels", _URIS) if column in header), None)
+    if found is None and options.labels == "required":
+        raise FormatError(name, no_labels(f"column 'labels' or {_URIS!r}", header))
+    return found
 
 
 def _find(name: str, line: int, header: list[str], column: str) -> int:
@@ -87,46 +100,6 @@ def _find(name: str, line: int, header: list[str], column: str) -> int:
         columns = shown(", ".join(header))
         raise FormatError(name, f"no column {column!r} in the header ({columns})", line)
     return header.index(column)
-
-
-def _splitter(column: str | None, options: CorpusOptions) -> Callable[[str], list[str]]:
-    """Return the function that splits a field of labels."""
-    separator = options.label_separator
-    if separator is None:
-        return split_uris if column == _URIS else _only_name
-    if separator == "none":
-        return lambda field: [field] if field else []
-    words = None if separator == "space" else separator
-
-    def split(field: str) -> list[str]:
-        return [name for name in map(str.strip, field.split(words)) if name]
-
-    return split
-
-
-def split_uris(field: str) -> list[str]:
-    """Split URIs at spaces and remove the angle brackets of Annif.
-
-    Raises
-    ------
-    ValueError
-        If one is empty.
-    """
-    uris = [word.removeprefix("<").removesuffix(">") for word in field.split()]
-    if not all(uris):
-        raise ValueError(f"an empty URI in {shown(field)}")
-    return uris
-
-
-def _only_name(field: str) -> list[str]:
-    """Return the name in a field; raise ValueError if the field may contain several."""
-    for separator in _SEPARATORS:
-        if separator in field:
-            raise ValueError(
-                f"labels {shown(field)!r} may be several: give --label-separator '{separator}', or "
-                "none if they are one"
-            )
-    return [field] if field else []
 
 
 def csv_records(stream: InputStream) -> Iterator[tuple[int, list[str]]]:
