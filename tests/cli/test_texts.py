@@ -172,7 +172,7 @@ def test_evaluate_a_matrix_by_names_and_json(folder):
         ("docs.jsonl p.names", "p.names: 2 points, but docs.jsonl has 24"),
         ("docs.jsonl p.names --train train.txt", "train.txt: is a matrix, but docs.jsonl has lab"),
         ("train.txt p.ids --train docs.jsonl", "docs.jsonl: has label names, but train.txt is"),
-        ("bare.jsonl p.names", "bare.jsonl: has no labels to compare with"),
+        ("bare.jsonl p.names", "bare.jsonl: has no labels: no key 'labels'"),
     ):
         check_refusal(folder, f"evaluate {command} --k 1", message)
 
@@ -301,6 +301,19 @@ def test_other_formats(folder, source, text_flags):
     assert (folder / "t.npz").read_bytes() == (folder / "u.npz").read_bytes()
 
 
+def test_predict_and_explain_ignore_labels(folder):
+    write_forms(folder)
+    run_well("train", "docs.jsonl", "m.safetensors")
+    run_well("predict", "m.safetensors", "docs.jsonl", "--output", "p.txt")
+    for name, header, end in (("odd.csv", "text,labels", ",a b;c"), ("bare.csv", "text", "")):
+        lines = [header, *(item["text"] + end for item in documents())]
+        (folder / name).write_text("\n".join(lines))
+        run_well("predict", "m.safetensors", name, "--output", "same.txt")
+        assert (folder / "same.txt").read_text() == (folder / "p.txt").read_text()
+        run_well("explain", "m.safetensors", name, "--row", "1")
+    check_refusal(folder, "evaluate odd.csv p.txt", "odd.csv:2: labels 'a b;c' may be several")
+
+
 def test_characters_and_help(folder):
     run_well("train", "docs.jsonl", "m.safetensors", "--characters", "3-4")
     vectorizer = load("m.safetensors").vectorizer_
@@ -327,10 +340,33 @@ def test_characters_and_help(folder):
         ("train train.txt m --text-column x", "--text-column changes nothing without texts"),
         ("evaluate train.txt p --labels-column x", "--labels-column changes nothing without texts"),
         ("train ft m", "ft: looks like texts.* --from fasttext"),
+        ("train pecos.txt m", "pecos.txt: looks like texts: .* --from pecos; a matrix begins with"),
+        ("train table.data m", "table.data: looks like texts: .* --from csv;"),
+        ("predict matrix.safetensors ft", "ft: looks like texts.* --from fasttext"),
+        ("train X.txt m", "X.txt:1: the header must be the numbers .* got '.*': texts need --from"),
+        ("train X.txt m", "--from FORMAT, one of jsonl, csv, tsv, annif, fasttext, pecos, lib"),
+        (
+            "train nolabel.csv m",
+            "nolabel.csv: has no labels: .* among id, text, tags: give --labels-",
+        ),
+        (
+            "train pair m",
+            "pair: is a directory: give the file pair/X.txt and --labels pair/Y.txt, wi",
+        ),
+        ("info empty", "empty: is a directory, not a file; a folder of texts has x.txt with x.tsv"),
+        ("train X.txt m --from lines", "X.txt: has no labels: give --labels"),
     ],
 )
 def test_refusals_of_formats(folder, line, message):
     write_forms(folder)
+    run_well("train", "train.txt", "matrix.safetensors")
+    (folder / "pecos.txt").write_text((folder / "pecos.tsv").read_text())
+    (folder / "table.data").write_text("text,labels\nx,y\n")
+    (folder / "nolabel.csv").write_text("id,text,tags\n1,x,y\n")
+    (folder / "empty").mkdir()
+    (folder / "pair").mkdir()
+    for name in ("X.txt", "Y.txt"):
+        (folder / "pair" / name).write_text((folder / name).read_text())
     (folder / "ft").write_text("__label__a text\n")
     (folder / "p").write_text("2 2\n0:1\n1:1\n")
     check_refusal(folder, line, message)

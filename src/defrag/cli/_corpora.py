@@ -6,6 +6,7 @@ import functools
 import inspect
 from dataclasses import replace
 from enum import Enum
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -14,7 +15,7 @@ from defrag._progress import progress_pulse
 from defrag.cli._console import escaped, print_message
 from defrag.cli._data import Form, form_of_name, read_names
 from defrag.cli._flags import flag_name, refuse_flags
-from defrag.io.corpora import CORPUS_FORMS, CorpusOptions, corpus_form, open_corpus
+from defrag.io.corpora import CORPUS_FORMS, CorpusOptions, corpus_form, counted, open_corpus
 from defrag.io.files import display_name
 from defrag.io.texts import collect_texts
 
@@ -32,6 +33,7 @@ __all__ = [
     "form_of_corpus",
     "form_of_matrix",
     "read_corpus",
+    "read_labelled",
     "refuse_columns",
     "text_options",
 ]
@@ -50,11 +52,14 @@ AnyFromFlag = Annotated[
 ]
 
 COLUMN_FLAGS = {
-    "text_column": "Column of the texts in a table; default: text, or title and content.",
-    "labels_column": "Column of the labels in a table; default: labels, or subject_uris.",
-    "label_separator": "Separator of labels in a table; also: space, none.",
+    "text_column": "Column or key of the texts; default: text, or title and content.",
+    "labels_column": "Column or key of the labels; default: labels, or subject_uris.",
+    "label_separator": "Separator of labels written as one string; also: space, none.",
 }
 """Flags for reading tables of texts, with their help texts."""
+
+# Parts of the names of two files, of the texts or features and of the labels.
+_PAIRS = (("X", "Y"), ("texts", "labels"))
 
 # Formats whose labels are in another file, and whose labels may be numbers.
 _WITH_LABEL_FILE = ("lines",)
@@ -96,15 +101,34 @@ def form_of_corpus(
     Raises
     ------
     ValueError
-        If flags for texts are given with a matrix.
+        If flags for texts are given with a matrix, or if a folder is no corpus.
     """
     if form is None:
         found = None if form_of_name(path) is not None else corpus_form(path)
+        if found is None and path != "-" and Path(path).is_dir():
+            _refuse_folder(Path(path))
     else:
         found = next((word for word in CORPUS_FORMS if word == form.value), None)
     if found is None and options is not None:
         refuse_columns("without texts", options)
     return found
+
+
+def _refuse_folder(folder: Path) -> None:
+    """Raise ValueError for a folder that is no corpus, with the flags that read its files."""
+    names = {file.name for file in folder.iterdir()}
+    for name in sorted(names):
+        for texts, labels in _PAIRS:
+            other = name.replace(texts, labels)
+            if other != name and other in names:
+                raise ValueError(
+                    f"{folder}: is a directory: give the file {folder / name} and --labels "
+                    f"{folder / other}, with --from lines if they have texts and label names"
+                )
+    raise ValueError(
+        f"{folder}: is a directory, not a file; a folder of texts has x.txt with x.tsv or x.key "
+        "for each text (annif), or Parquet files"
+    )
 
 
 def refuse_columns(where: str, options: CorpusOptions) -> None:
@@ -142,5 +166,23 @@ def read_corpus(path: str, form: CorpusForm, options: CorpusOptions) -> Labelled
         open_corpus(path, form, options) as corpus,
     ):
         found = collect_texts(corpus)
-    print_message(f"{escaped(corpus.name)}: {len(found.texts):,} texts ({corpus.form})")
+    n_texts = counted(len(found.texts), "text")
+    print_message(f"{escaped(corpus.name)}: {n_texts} ({corpus.form})")
     return found
+
+
+def read_labelled(
+    path: str, form: CorpusForm, options: CorpusOptions
+) -> tuple[list[str], list[list[str]]]:
+    """Read all texts of a corpus and their labels; see ``read_corpus``.
+
+    Raises
+    ------
+    ValueError
+        If the corpus has no labels.
+    """
+    texts, labels = read_corpus(path, form, replace(options, labels="required"))
+    if labels is None:
+        hint = ": give --labels" if form in _WITH_LABEL_FILE else ""
+        raise ValueError(f"{display_name(path)}: has no labels{hint}")
+    return texts, labels

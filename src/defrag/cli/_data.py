@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,6 +15,7 @@ from defrag._progress import progress_pulse
 from defrag.cli._console import escaped
 from defrag.exceptions import FormatError
 from defrag.io import read_labels, write_features, write_npz, write_svmlight, write_xmc
+from defrag.io.corpora import CORPUS_FORMS, likely_forms, shown
 from defrag.io.files import display_name, open_input, without_compression
 from defrag.io.formats import data_form, parse_data
 from defrag.io.svmlight import read_svmlight
@@ -40,6 +42,7 @@ __all__ = [
     "read",
     "read_all_names",
     "read_names",
+    "refuse_texts",
     "write",
 ]
 
@@ -62,8 +65,9 @@ TruncatedFlag = Annotated[
     typer.Option("--allow-truncated", help="Accept fewer points than a header declares."),
 ]
 
-# First bytes of corpora, for files whose names do not show the format.
-_TEXTS = {b"{": "jsonl", b"\xef\xbb\xbf{": "jsonl", b"__label__": "fasttext"}
+# A header may have wrong numbers, but no words: these are of texts.
+_NUMBERS = re.compile(rb"[\s\d.,:eE+-]*(#|\Z)")
+_HEADER_BYTES = 1 << 16
 _TEXT_SUFFIXES = ("", ".txt", ".xmc")
 _FORM_BY_SUFFIX = {
     ".npz": "npz",
@@ -178,18 +182,45 @@ def read(
 
 def parse(stream: InputStream, form: Form | None = None, **options: Any) -> Data:
     """Read XMC text or an archive from an open stream; see ``read``."""
-    beginning = stream.peek(16)
-    for start, corpus in _TEXTS.items():
-        if beginning.startswith(start):
-            raise FormatError(
-                stream.name,
-                "looks like texts: train, predict, evaluate, convert and info read them with "
-                f"--from {corpus}",
-            )
+    refuse_texts(stream)
     found = Form.npz if data_form(stream) == "npz" else Form.xmc
     if form is not None and form is not found:
         raise ValueError(f"{stream.name}: expected {form.value}, found {found.value}")
     return Data(*parse_data(stream, **options), found)
+
+
+def refuse_texts(stream: InputStream) -> None:
+    """Raise FormatError if a stream has neither an archive nor a line of numbers as a header.
+
+    A header of wrong numbers is left to the reader of matrices, which knows the rules.
+    """
+    if data_form(stream) == "npz":
+        return
+    header = _first_line(stream)
+    if _NUMBERS.match(header):
+        return
+    forms = likely_forms(stream)
+    if forms:
+        flags = " or ".join(f"--from {form}" for form in forms)
+        message = (
+            "looks like texts: train, predict, evaluate, convert and info read them with "
+            f"{flags}; a matrix begins with a line of the numbers of points, features and labels"
+        )
+        raise FormatError(stream.name, message)
+    got = shown(header.decode("utf-8", "replace").strip())
+    message = (
+        f"the header must be the numbers of points, features and labels, got {got!r}: texts need "
+        f"--from FORMAT, one of {', '.join(CORPUS_FORMS)}"
+    )
+    raise FormatError(stream.name, message, 1)
+
+
+def _first_line(stream: InputStream) -> bytes:
+    """Return the first line of a stream that is not a comment; it is not advanced."""
+    start = 0
+    while (line := stream.peek_line(start, _HEADER_BYTES)).startswith(b"#"):
+        start += len(line)
+    return line
 
 
 def read_all_names(

@@ -8,7 +8,7 @@ import typer
 
 from defrag._progress import progress_pulse
 from defrag.cli._console import escaped, print_next
-from defrag.cli._corpora import form_of_corpus, form_of_matrix, read_corpus, text_options
+from defrag.cli._corpora import form_of_corpus, form_of_matrix, read_labelled, text_options
 from defrag.cli._data import read
 from defrag.cli._flags import refuse_flags
 from defrag.distributed import plan, save_plan
@@ -57,8 +57,8 @@ def read_data(
             f"{display_name(data)}: has {kinds[1]}, but the plan was made from {kinds[0]}"
         )
     if corpus is not None:
-        texts = read_corpus(data, corpus, text_options(options, corpus, labels, label_names))
-        found: tuple[Any, Any] = texts.texts, texts.labels
+        given = text_options(options, corpus, labels, label_names)
+        found: tuple[Any, Any] = read_labelled(data, corpus, given)
     else:
         refuse_flags("without texts", {"--label-names": label_names})
         points = read(data, labels=labels, form=form_of_matrix(form), **flags)

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from defrag._progress import progress_pulse
-from defrag.cli._corpora import form_of_corpus, form_of_matrix, read_corpus, text_options
+from defrag.cli._corpora import form_of_corpus, form_of_matrix, read_labelled, text_options
 from defrag.cli._data import read, read_names
 from defrag.io import Split
 from defrag.io.files import display_name
@@ -77,24 +77,22 @@ def read_train_test(
             names = read_names(label_names, first.Y.shape[1], "name", "label")
         return TrainTest(first, second, names)
     halves = [
-        read_corpus(path, found, text_options(options, found, labels, label_names))
+        read_labelled(path, found, text_options(options, found, labels, label_names))
         for path, found, labels in zip(
             (train, test), (forms[0], forms[1]), (train_labels, test_labels), strict=True
         )
     ]
-    named = []
-    for path, half in zip((train, test), halves, strict=True):
-        if half.labels is None:
-            raise ValueError(f"{display_name(path)}: has no labels")
-        named.append(half.labels)
+    (train_texts, train_names), (test_texts, test_names) = halves
     vectorizer = default_vectorizer().set_params(verbose=1)
-    X = vectorizer.fit_transform(halves[0].texts)
+    X = vectorizer.fit_transform(train_texts)
     with progress_pulse("vectorising the test texts"):
-        X_test = vectorizer.transform(halves[1].texts)
-    columns = {name: place for place, name in enumerate(sorted(set(chain(*named[0], *named[1]))))}
+        X_test = vectorizer.transform(test_texts)
+    columns = {
+        name: place for place, name in enumerate(sorted(set(chain(*train_names, *test_names))))
+    }
     return TrainTest(
-        Split(X, _indicators(named[0], columns)),
-        Split(X_test, _indicators(named[1], columns)),
+        Split(X, _indicators(train_names, columns)),
+        Split(X_test, _indicators(test_names, columns)),
         list(columns),
     )
 

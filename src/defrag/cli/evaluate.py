@@ -19,7 +19,7 @@ from defrag.cli._corpora import (
     corpus_flags,
     form_of_corpus,
     form_of_matrix,
-    read_corpus,
+    read_labelled,
     text_options,
 )
 from defrag.cli._data import (
@@ -119,10 +119,11 @@ def evaluate(
     found = read_any_predictions(predictions, **reading)
 
     def labels_of(path: str, label_file: str | None) -> Truth:
+        labels: Any
         corpus = form_of_corpus(path, form, options)
         if corpus is not None:
             of_texts = text_options(options, corpus, label_file, label_names)
-            labels: Any = read_corpus(path, corpus, of_texts).labels
+            _, labels = read_labelled(path, corpus, of_texts)
         else:
             matrix = form_of_matrix(form)
             # svmlight text has no number of labels; the header of predictions does.

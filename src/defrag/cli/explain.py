@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -17,7 +18,7 @@ from defrag.cli._corpora import (
 from defrag.cli._data import BaseFlag, StrictFlag, TruncatedFlag, read
 from defrag.cli._loading import label_of_word, load_classifier
 from defrag.explain import Explanations
-from defrag.io.corpora import CorpusOptions, open_corpus
+from defrag.io.corpora import CORPUS_FORMS, CorpusOptions, open_corpus
 from defrag.io.files import display_name
 from defrag.text import TextClassifier
 
@@ -115,11 +116,11 @@ def _text_of(data: str, form: AnyForm | None, row: int, model: str, options: Cor
     kind = form_of_corpus(data, form, options)
     if kind is None:
         raise ValueError(
-            f"{display_name(data)}: {escaped(model)} was trained on texts: give --from with their "
-            "format"
+            f"{display_name(data)}: {escaped(model)} was trained on texts: give --from FORMAT, "
+            f"one of {', '.join(CORPUS_FORMS)}"
         )
     n_texts = 0
-    with open_corpus(data, kind, options) as corpus:
+    with open_corpus(data, kind, replace(options, labels="ignored")) as corpus:
         for n_texts, document in enumerate(corpus.documents, 1):
             if n_texts == row + 1:
                 return document.text

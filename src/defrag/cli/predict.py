@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from dataclasses import replace
 from enum import Enum
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Annotated, Any
@@ -19,6 +20,7 @@ from defrag.cli._data import (
     TruncatedFlag,
     check_base,
     form_of_name,
+    refuse_texts,
 )
 from defrag.cli._loading import load_classifier
 from defrag.cli._outputs import check_targets
@@ -35,7 +37,7 @@ from defrag.distributed import predict_ray
 from defrag.exceptions import FormatError
 from defrag.io.atomic import atomic_writer
 from defrag.io.blocks import RowBlocks
-from defrag.io.corpora import CorpusOptions, open_corpus
+from defrag.io.corpora import CORPUS_FORMS, CorpusOptions, open_corpus
 from defrag.io.files import display_name, open_input
 from defrag.io.predictions import format_ranking, json_lines
 from defrag.io.svmlight import read_svmlight
@@ -130,10 +132,10 @@ def predict(
     if isinstance(classifier, TextClassifier):
         if corpus is None:
             raise ValueError(
-                f"{display_name(data)}: {escaped(model)} was trained on texts: give --from with "
-                "their format"
+                f"{display_name(data)}: {escaped(model)} was trained on texts: give --from FORMAT, "
+                f"one of {', '.join(CORPUS_FORMS)}"
             )
-        with open_corpus(data, corpus, options) as texts:
+        with open_corpus(data, corpus, replace(options, labels="ignored")) as texts:
             if ray is None:
                 _predict_texts(classifier, texts, top_k, output, as_json=as_json)
             else:
@@ -256,6 +258,7 @@ def _points(
         yield PointBlocks(display_name(data), X)
         return
     with open_input(data) as stream:
+        refuse_texts(stream)
         yield RowBlocks(stream, strict=strict, allow_truncated=allow_truncated)
 
 

@@ -24,7 +24,7 @@ from defrag.cli._corpora import (
     corpus_flags,
     form_of_corpus,
     form_of_matrix,
-    read_corpus,
+    read_labelled,
     text_options,
 )
 from defrag.cli._data import (
@@ -64,7 +64,6 @@ from defrag.text import TextClassifier, TextVectorizer
 
 if TYPE_CHECKING:
     from defrag.classifiers._base import Classifier
-    from defrag.io.texts import LabelledTexts
     from defrag.typing import Csr
 
 __all__ = ["COMMAND", "HELP", "train"]
@@ -206,13 +205,11 @@ def train(
         refuse_flags("on texts", {"--vocabulary": vocabulary})
         found = text_options(options, corpus, labels, label_names)
         text_classifier = TextClassifier(estimator, build_vectorizer(of_texts), **run)
-        texts = read_corpus(data, corpus, found)
-        if texts.labels is None:
-            raise ValueError(f"{display_name(data)}: has no labels")
+        labelled = read_labelled(data, corpus, found)
         if parts is not None:
-            write_plan(text_classifier, texts.texts, texts.labels, parts, model, data)
+            write_plan(text_classifier, *labelled, parts, model, data)
             return
-        text_classifier, trained = _train_texts(text_classifier, texts, shape_of, ray)
+        text_classifier, trained = _train_texts(text_classifier, labelled, shape_of, ray)
         _save(text_classifier, model, weights=weights.value)
         _report(model, trained, "texts", as_json=as_json)
         return
@@ -254,18 +251,20 @@ class _Trained(NamedTuple):
 
 
 def _train_texts(
-    estimator: TextClassifier, corpus: LabelledTexts, shape: str | None, ray: str | None
+    estimator: TextClassifier,
+    labelled: tuple[list[str], list[list[str]]],
+    shape: str | None,
+    ray: str | None,
 ) -> tuple[TextClassifier, _Trained]:
+    texts, labels = labelled
     begin = time.perf_counter()
     if ray is None:
-        estimator.fit_announced(corpus.texts, corpus.labels, _announce, shape=shape)
+        estimator.fit_announced(texts, labels, _announce, shape=shape)
     else:
-        estimator = fit_ray(
-            estimator, corpus.texts, corpus.labels, address=_address(ray), verbose=True
-        )
+        estimator = fit_ray(estimator, texts, labels, address=_address(ray), verbose=True)
     seconds = time.perf_counter() - begin
     n_features = len(estimator.vectorizer_.idf_)
-    return estimator, _Trained(len(corpus.texts), n_features, len(estimator.classes_), seconds)
+    return estimator, _Trained(len(texts), n_features, len(estimator.classes_), seconds)
 
 
 def _address(ray: str) -> str | None:
