@@ -234,3 +234,10 @@ def test_broken_files(tmp_path, case):
     (tmp_path / "b").write_bytes(draft.to_bytes())
     with pytest.raises(ModelFormatError, match=message):
         load(tmp_path / "b")
+
+
+def test_one_text_without_a_feature_is_singular():
+    with pytest.raises(ValueError, match="got 1 text without one"):
+        TextVectorizer().fit(["a"])
+    with pytest.raises(ValueError, match="got 2 texts without one"):
+        TextVectorizer().fit(["a", "b"])

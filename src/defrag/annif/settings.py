@@ -54,14 +54,12 @@ def build_classifier(settings: Mapping[str, Any], *, n_jobs: int) -> TextClassif
     own = kind().get_params()
     of_classifier = {name: _value(settings[name]) for name in settings if name in own}
     of_texts = {name: _value(settings[name]) for name in settings if name in _OF_TEXTS}
-    if of_texts.get("characters") is not None:
-        of_texts.setdefault("ngrams", 1)  # n-grams of characters replace words and pairs of words
     of_classifier.pop("random_state", None)
     base: Classifier = kind(**of_classifier)
     base.check_parameters()
     if _value(settings.get("focus", "true")):
         base = Focused(base)
-    vectorizer: TextVectorizer = default_vectorizer().set_params(**of_texts)
+    vectorizer = default_vectorizer(**of_texts)
     vectorizer.check_parameters()
     seed = _value(settings.get("random_state", "0"))
     return TextClassifier(base, vectorizer, random_state=seed, n_jobs=n_jobs)

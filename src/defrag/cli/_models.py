@@ -211,10 +211,7 @@ def build(
 
 def build_vectorizer(parameters: dict[str, Any]) -> TextVectorizer:
     """Return the default vectoriser with the parameters that the user has set."""
-    given = dict(parameters)
-    if given.get("characters") is not None:
-        given.setdefault("ngrams", 1)  # n-grams of characters replace words and pairs of words
-    vectorizer: TextVectorizer = default_vectorizer().set_params(**given, verbose=1)
+    vectorizer = default_vectorizer(**parameters, verbose=1)
     vectorizer.check_parameters()
     return vectorizer
 

@@ -1,4 +1,4 @@
-"""Explanations of the labels of texts, with the words that speak for them."""
+"""Explanations of the labels of texts by their words."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
 __all__ = ["ExplainableTexts"]
 
-_UNKNOWN = "the text has no known word, so that no label is predicted"
+_UNKNOWN = "the text has no known word, so no label is predicted"
 
 
 class ExplainableTexts(Estimator):
-    """What classifiers of texts have for explaining scores."""
+    """Mixin of text classifiers that explains scores."""
 
     base_: Classifier
     vectorizer_: TextVectorizer
@@ -88,7 +88,7 @@ class ExplainableTexts(Estimator):
 
     @on_snapshot
     def label_features(self, label: str, n: int = 50) -> LabelFeatures:
-        """Return what the model looks for: the words that alone score highest.
+        """Return the words that raise the score of a label most on their own.
 
         Parameters
         ----------
@@ -100,8 +100,8 @@ class ExplainableTexts(Estimator):
         Returns
         -------
         features : LabelFeatures
-            Words that raise the score of an empty text, and the score of a text that has only
-            this word.
+            Words that raise the score of an empty text, each with the score of a text that
+            contains only this word.
         """
         check_is_fitted(self)
         number = self._number(label)

@@ -1,4 +1,4 @@
-"""Dense features of texts that come from elsewhere, such as embeddings."""
+"""Dense features of texts that the user computes, such as embeddings."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ Extra: TypeAlias = Callable[[list[str]], Any]
 
 
 def extra_rows(extra: Extra, texts: list[str], weight: float, n_columns: int | None = None) -> Any:
-    """Ask for the features of texts and give each row the length ``weight``; zeros stay zeros.
+    """Compute extra features and scale each row to length ``weight``; zero rows stay zero.
 
     Raises
     ------
     ValueError
-        If they are no finite array of one row per text, or not of ``n_columns``.
+        If the result is not a finite array of one row per text and ``n_columns`` columns.
     """
     if not callable(extra):
         raise ValueError(  # noqa: TRY004 - as every other bad parameter

@@ -16,7 +16,7 @@ __all__ = ["FeatureNames", "features_of_pairs"]
 
 
 def features_of_pairs(word_feature: Ids, n_features: int) -> Ids:
-    """Return the features of pairs: those that are of no word, rising.
+    """Return the ids of the features that are pairs, not words, in ascending order.
 
     Examples
     --------
@@ -30,7 +30,7 @@ def features_of_pairs(word_feature: Ids, n_features: int) -> Ids:
 
 
 class FeatureNames:
-    """The names of features, made when they are asked for.
+    """The names of features, built on demand.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Vocabularies in which features keep the ids that they have in another one."""
+"""Vocabularies whose features keep their ids from a previous vocabulary."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ __all__ = ["follow_terms"]
 def follow_terms(previous: Terms, found: Terms) -> Terms:
     """Return found terms with the ids that they have in another vocabulary.
 
-    Terms that the other one has not follow, words before pairs. Its terms that were not found
-    keep their ids, with an idf of 0, by which texts do not have them.
+    New terms get the ids after those, words before pairs. Terms of the other vocabulary that were
+    not found keep their ids with an idf of 0, so they are ignored in texts.
 
     Parameters
     ----------

@@ -12,14 +12,14 @@ __all__ = ["Lengths"]
 
 @dataclass(frozen=True)
 class Lengths:
-    """None, an integer in ``[low, high]``, or a pair of such integers that do not fall."""
+    """None, an integer in ``[low, high]``, or a pair of such integers in ascending order."""
 
     low: int
     high: int
 
     def describe(self) -> str:
         """Return the rule in words."""
-        return f"an int in [{self.low}, {self.high}], two of them that do not fall, or None"
+        return f"an int in [{self.low}, {self.high}], two of them in ascending order, or None"
 
     def accepts(self, value: Any) -> bool:
         """Return whether the value satisfies the rule."""
@@ -30,7 +30,7 @@ class Lengths:
 
     @staticmethod
     def bounds(value: Any) -> tuple[int, int]:
-        """Return the least and the greatest length; (0, 0) for None."""
+        """Return the minimum and maximum length; (0, 0) for None."""
         if value is None:
             return 0, 0
         least, most = value if isinstance(value, (tuple, list)) else (value, value)

@@ -1,4 +1,4 @@
-"""Where the features of a text stand in it."""
+"""Positions of features in a text."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 __all__ = ["TextSpans", "normalise_with_places", "to_original"]
 
-# Conjoining letters of Hangul: the only characters that compose with what stands before them and
-# are no marks.
+# Conjoining Hangul letters: the only characters besides marks that compose with the previous
+# character.
 _JAMO = ((0x1100, 0x1200), (0xA960, 0xA980), (0xD7B0, 0xD800))
 
 
@@ -38,7 +38,7 @@ class TextSpans(NamedTuple):
 
 
 def normalise_with_places(text: str) -> tuple[str, NDArray[np.int64] | None]:
-    """Return a text in normal form C, and where each of its characters was before.
+    """Return a text in normal form C and the original position of each of its characters.
 
     Returns
     -------
@@ -70,7 +70,7 @@ def normalise_with_places(text: str) -> tuple[str, NDArray[np.int64] | None]:
 def to_original(
     places: NDArray[np.int64], begins: Offsets, ends: Offsets
 ) -> tuple[Offsets, Offsets]:
-    """Turn places in a normalised text into those in the text before.
+    """Convert positions in a normalised text to positions in the original text.
 
     Parameters
     ----------

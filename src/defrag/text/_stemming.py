@@ -12,8 +12,8 @@ __all__ = ["StemmerName", "load_stemmer", "stem_words"]
 class StemmerName:
     """The rule of ``stemmer``: None, or the name of an algorithm of PyStemmer.
 
-    Whether there is such an algorithm is known when words are stemmed, since a model can be
-    looked at where PyStemmer is not installed.
+    Whether the algorithm exists is checked when words are stemmed, so that a model can be
+    inspected without PyStemmer.
     """
 
     def describe(self) -> str:
@@ -37,7 +37,7 @@ def stem_words(stemmer: str, words: list[str]) -> list[str]:
     ValueError
         If it has no such stemmer.
     """
-    # A word that is nothing but an ending has an empty stem: it stands for itself.
+    # A word that is only a suffix has an empty stem; the word itself is kept.
     stems: list[str] = load_stemmer(stemmer).stemWords(words)
     return [stem or word for stem, word in zip(stems, words, strict=True)]
 
@@ -54,5 +54,5 @@ def load_stemmer(name: str) -> Any:
     known = Stemmer.algorithms()
     if name not in known:
         raise ValueError(f"stemmer must be one of {', '.join(known)}, got {name!r}")
-    # Words are stemmed once per call: a cache of its own would be looked up in vain.
+    # Each word is stemmed once per call, so PyStemmer's cache (size 0 here) would not help.
     return Stemmer.Stemmer(name, 0)

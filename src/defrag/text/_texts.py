@@ -1,4 +1,4 @@
-"""The door for texts and label names."""
+"""Validation of texts and label names."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def check_texts(texts: Any) -> list[str]:
     Raises
     ------
     ValueError
-        If they are one string, or if one of them is no string or has a lone surrogate.
+        If ``texts`` is one string, or if an item is not a string or has a lone surrogate.
     """
     if isinstance(texts, (str, bytes)) or not hasattr(texts, "__iter__"):
         raise ValueError(f"texts must be a sequence of strings, got {_shown(texts)}")
@@ -73,7 +73,7 @@ def check_label_names(labels: Any, n_texts: int) -> NamedLabels:
     Raises
     ------
     ValueError
-        If there are not as many as texts, or if one is no name.
+        If their number differs from that of the texts, or if an item is not a name.
     """
     if isinstance(labels, (str, bytes)) or not hasattr(labels, "__len__"):
         raise ValueError(f"labels must be a sequence of lists of names, got {_shown(labels)}")

@@ -40,21 +40,31 @@ _THRESHOLD_RULE = Float(0.0, 1.0)
 
 
 def default_base() -> Classifier:
-    """Return the classifier that is trained where none is given."""
+    """Return the default classifier."""
     return Focused(LabelTree())
 
 
-def default_vectorizer() -> TextVectorizer:
-    """Return the vectoriser that is fitted where none is given."""
-    return TextVectorizer(2)
+def default_vectorizer(**parameters: Any) -> TextVectorizer:
+    """Return the default vectoriser, with the given parameters.
+
+    Character n-grams replace words and pairs of words: with ``characters``, the default of
+    ``ngrams`` is 1.
+
+    Examples
+    --------
+    >>> default_vectorizer(), default_vectorizer(characters=4)
+    (TextVectorizer(ngrams=2), TextVectorizer(characters=4))
+    """
+    ngrams = 2 if parameters.get("characters") is None else 1
+    return TextVectorizer(**{"ngrams": ngrams, **parameters})
 
 
 class TextClassifier(ExplainableTexts):
     """Tag texts with labels from a large vocabulary.
 
     ``cross_val_score`` and ``GridSearchCV`` take it with lists of texts and lists of label
-    names, and score by P@1. To scikit-learn it is no classifier: its tools would refuse lists of
-    labels to one.
+    names, and score by P@1. scikit-learn does not treat it as a classifier, because its tools
+    reject lists of labels for classifiers.
 
     Parameters
     ----------
@@ -121,7 +131,7 @@ class TextClassifier(ExplainableTexts):
     def fit(
         self, texts: Sequence[str], labels: Any, *, shape: TextClassifier | PathLike | None = None
     ) -> TextClassifier:
-        """Learn from texts and the names of their labels.
+        """Train on texts and the names of their labels.
 
         Parameters
         ----------
@@ -151,7 +161,7 @@ class TextClassifier(ExplainableTexts):
         *,
         shape: TextClassifier | PathLike | None = None,
     ) -> None:
-        """Learn as ``fit`` does, and say what before it takes long.
+        """Train as ``fit`` does, and call ``announce`` before the long part.
 
         Parameters
         ----------
@@ -160,7 +170,7 @@ class TextClassifier(ExplainableTexts):
         labels : sequence of lists of str, or of str
             The names of the labels of each text, or its one label.
         announce : callable
-            Called with the classifier that is going to be trained, its points and its labels.
+            Called with the unfitted classifier, its points and its labels.
         shape : TextClassifier or path, optional
             As in ``fit``.
         """
@@ -241,8 +251,8 @@ class TextClassifier(ExplainableTexts):
             return X
         if self.extra is None:
             raise ValueError(
-                f"this model was trained with {self.n_extra_} features of extra, which no file "
-                "has: set_params(extra=...)"
+                f"the model was trained with {self.n_extra_} features of extra, which is not "
+                "stored in model files: give it with set_params(extra=...)"
             )
         weight = float(self.check_parameter("extra_weight"))
         block = extra_rows(self.extra, checked, weight, self.n_extra_)
@@ -323,8 +333,7 @@ class TextClassifier(ExplainableTexts):
         if not _THRESHOLD_RULE.accepts(threshold):
             raise ValueError(f"threshold must be {_THRESHOLD_RULE.describe()}, got {threshold!r}")
         check_is_fitted(self)
-        # No more labels than this can score above the threshold in practice; all are looked at
-        # where as many do.
+        # Few texts have more labels above the threshold; k grows until no text may have more.
         k = min(50, len(self.classes_))
         while True:
             names, scores = self.predict_topk(texts, k=k)
@@ -335,7 +344,7 @@ class TextClassifier(ExplainableTexts):
         return [row[found].tolist() for row, found in zip(names, above, strict=True)]
 
     def score(self, texts: Sequence[str], labels: Any) -> float:
-        """Return the share of texts whose best label is right: P@1.
+        """Return P@1, the fraction of texts whose best label is correct.
 
         Parameters
         ----------

@@ -46,17 +46,17 @@ class TextVectorizer(TransformerMixin, Estimator):
         1 for words, 2 for words and pairs of words that follow each other.
     characters : int or tuple of two ints, optional
         Lengths of character n-grams, which replace words: 4, or (3, 5) for all from 3 to 5. They
-        are those of each word with a space before and behind it. Good for languages that inflect
+        are taken from each word with a space before and after it. Good for languages that inflect
         and compound words, such as Finnish.
     stemmer : str, optional
         Name of a stemmer of PyStemmer, such as "finnish", which reduces words before they are
         counted; needs ``pip install defrag[stem]``.
     min_df : int, default=2
-        The least number of training texts that a feature occurs in.
+        Minimum number of training texts that contain a feature.
     max_features : int, optional
-        Keep this many features, those that occur most often; default: all.
+        Maximum number of features; the most frequent are kept. Default: no limit.
     n_jobs : int, optional
-        Threads, as in scikit-learn; -1 for all. They change no bit.
+        Number of threads, as in scikit-learn; -1 for all. The result is the same for any.
     verbose : int, default=0
         Show a progress bar on a terminal.
 
@@ -121,7 +121,7 @@ class TextVectorizer(TransformerMixin, Estimator):
     def fit(
         self, texts: Sequence[str], y: Any = None, *, shape: TextVectorizer | None = None
     ) -> TextVectorizer:
-        """Find the features.
+        """Learn the features.
 
         Parameters
         ----------
@@ -149,7 +149,7 @@ class TextVectorizer(TransformerMixin, Estimator):
         *,
         shape: TextVectorizer | None = None,
     ) -> Csr:
-        """Find the features and return the rows of the training texts.
+        """Learn the features and return the rows of the training texts.
 
         Parameters
         ----------
@@ -196,9 +196,10 @@ class TextVectorizer(TransformerMixin, Estimator):
         )
         if not len(terms.idf):
             what = "word" if self.characters is None else "n-gram"
+            noun = "text" if len(texts) == 1 else "texts"
             raise ValueError(
                 f"texts must have a {what} that occurs in at least {self.min_df} of them, got "
-                f"{len(texts)} texts without one"
+                f"{len(texts)} {noun} without one"
             )
         if shape is not None:
             terms = follow_terms(shape.terms(), terms)
@@ -229,7 +230,7 @@ class TextVectorizer(TransformerMixin, Estimator):
         )
 
     def prepare(self) -> None:
-        """Make what is not part of the model: the tables of the kernels, and names."""
+        """Build what model files do not contain: the tables of the kernels, and the names."""
         lengths = Lengths.bounds(self.characters)
         self._set_features(_native.text_features(self.terms(), lengths))
 
@@ -256,9 +257,9 @@ class TextVectorizer(TransformerMixin, Estimator):
         return _native.as_matrix(self.weigh(check_texts(texts)))
 
     def weigh(self, texts: list[str]) -> Csr | KernelRows:
-        """Turn texts that were checked into rows; see :meth:`transform`.
+        """Return the rows of validated texts; see :meth:`transform`.
 
-        A kernel takes them as they are; a matrix of scipy takes longer to make than a short row.
+        Kernels take them as they are: building a scipy matrix takes longer than a short row.
         """
         threads = _native.n_threads(self.n_jobs)
         if self.stemmer is None:
