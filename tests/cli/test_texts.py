@@ -340,6 +340,8 @@ def test_characters_and_help(folder):
         ("train train.txt m --text-column x", "--text-column changes nothing without texts"),
         ("evaluate train.txt p --labels-column x", "--labels-column changes nothing without texts"),
         ("train ft m", "ft: looks like texts.* --from fasttext"),
+        ("train ft m --from fasttext --text-column x", "--text-column changes nothing with texts"),
+        ("train ft m --from fasttext --label-separator ,", "--label-separator changes nothing wi"),
         ("train pecos.txt m", "pecos.txt: looks like texts: .* --from pecos; a matrix begins with"),
         ("train table.data m", "table.data: looks like texts: .* --from csv;"),
         ("predict matrix.safetensors ft", "ft: looks like texts.* --from fasttext"),

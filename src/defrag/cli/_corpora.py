@@ -61,6 +61,10 @@ COLUMN_FLAGS = {
 # Parts of the names of two files, of the texts or features and of the labels.
 _PAIRS = (("X", "Y"), ("texts", "labels"))
 
+# Formats without columns, and those of them that separate labels by spaces.
+_WITHOUT_COLUMNS = ("annif", "fasttext", "pecos", "libmultilabel", "lines")
+_AT_SPACES = ("libmultilabel", "lines")
+
 # Formats whose labels are in another file, and whose labels may be numbers.
 _WITH_LABEL_FILE = ("lines",)
 _WITH_NUMBERS = ("jsonl", "pecos", "tsv")
@@ -101,7 +105,7 @@ def form_of_corpus(
     Raises
     ------
     ValueError
-        If flags for texts are given with a matrix, or if a folder is no corpus.
+        If a flag is given that the format does not use, or if a folder is not a corpus.
     """
     if form is None:
         found = None if form_of_name(path) is not None else corpus_form(path)
@@ -111,6 +115,15 @@ def form_of_corpus(
         found = next((word for word in CORPUS_FORMS if word == form.value), None)
     if found is None and options is not None:
         refuse_columns("without texts", options)
+    elif found in _WITHOUT_COLUMNS and options is not None:
+        where = f"with texts in the format {found}"
+        separator = None if found in _AT_SPACES else options.label_separator
+        given = {
+            "--text-column": options.text_column,
+            "--labels-column": options.labels_column,
+            "--label-separator": separator,
+        }
+        refuse_flags(where, given)
     return found
 
 
