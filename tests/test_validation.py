@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from defrag import LabelTree
 from defrag._parameters import Choice, Float, Int, OrAuto
-from defrag._validation import canonical_csr, check_labels, check_seed
+from defrag._validation import canonical_csr, check_features, check_labels, check_seed
 
 
 def test_canonical_csr_sorts_sums_and_drops_zeros_without_touching_the_input():
@@ -65,6 +66,7 @@ def test_lists_that_repeat_a_value_are_rows_of_an_indicator():
 @pytest.mark.parametrize(
     ("labels", "message"),
     [
+        ([[[1]], [[0]]], r"a list of label ids per point, got \[\[1\]\] in row 0"),
         (np.array([[0, 2], [1, 0]]), "only 0 and 1, got 2"),
         ([[0], [-1]], "label ids >= 0, got -1"),
         ([[0], [9]], "label ids below 3, got 9"),
@@ -74,6 +76,26 @@ def test_lists_that_repeat_a_value_are_rows_of_an_indicator():
 def test_bad_labels_name_the_rule_and_the_value(labels, message):
     with pytest.raises(ValueError, match=message):
         check_labels(labels, n_rows=2, n_labels=3)
+
+
+@pytest.mark.parametrize(
+    ("X", "message"),
+    [
+        (
+            np.ma.masked_array(np.eye(2), mask=[[0, 1], [0, 0]]),
+            r"fill them .* X.filled\(0\)",
+        ),
+        (np.array([["2020-01-01"], ["2020-01-02"]], "M8[D]"), r"got datetime64\[D\]"),
+    ],
+)
+def test_arrays_that_would_become_other_numbers_are_refused(X, message):
+    with pytest.raises(ValueError, match=message):
+        check_features(LabelTree(), X, reset=True)
+
+
+def test_a_masked_array_without_masked_values_is_a_matrix():
+    X = check_features(LabelTree(), np.ma.masked_array(np.eye(2)), reset=True)
+    np.testing.assert_array_equal(X.toarray(), np.eye(2))
 
 
 def test_rules_say_what_they_accept():

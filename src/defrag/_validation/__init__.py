@@ -18,7 +18,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, validate_data
 
 from defrag import _native
-from defrag._validation._input_errors import explain_features
+from defrag._validation._input_errors import explain_features, refuse_types
 from defrag._validation._label_forms import (
     check_classes,
     has_names,
@@ -72,6 +72,7 @@ def check_features(estimator: BaseEstimator, X: MatrixLike, *, reset: bool) -> C
     canonical = None if reset else _canonical_or_none(estimator, X)
     if canonical is not None:
         return canonical
+    refuse_types(X)
     try:
         with np.errstate(over="ignore"):  # overflowing values are rejected as infinite
             checked = validate_data(

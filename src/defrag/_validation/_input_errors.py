@@ -10,7 +10,7 @@ from scipy import sparse
 if TYPE_CHECKING:
     from defrag.typing import Csr, LabelsLike, MatrixLike
 
-__all__ = ["explain_features", "look_swapped"]
+__all__ = ["explain_features", "look_swapped", "refuse_types"]
 
 _HINT = "turn text into features first with TextVectorizer, or use TextClassifier"
 
@@ -41,6 +41,15 @@ def explain_features(X: MatrixLike, error: ValueError) -> ValueError:
             "data: X.reshape(1, -1) is a single point"
         )
     return _in_one_line(error)
+
+
+def refuse_types(X: MatrixLike) -> None:
+    """Raise ValueError for arrays that scikit-learn would silently turn into other numbers."""
+    if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
+        raise ValueError("X must not have masked values: fill them first, as in X.filled(0)")
+    kind = getattr(getattr(X, "dtype", None), "kind", "")
+    if kind in ("m", "M"):
+        raise ValueError(f"X must contain numbers, got {X.dtype}")
 
 
 def _in_one_line(error: ValueError) -> ValueError:

@@ -125,6 +125,10 @@ def ids_of_lists(Y: Sequence[Any]) -> list[np.ndarray[Any, np.dtype[np.int64]]]:
     rows = []
     for number, row in enumerate(Y):
         ids = np.asarray(list(row))
+        if ids.ndim != 1:
+            raise ValueError(
+                f"Y must contain a list of label ids per point, got {row!r:.60} in row {number}"
+            )
         if ids.size and ids.dtype.kind not in "iu":
             hint = ": turn ids into int, or pass names as str" if ids.dtype.kind == "f" else ""
             raise ValueError(
