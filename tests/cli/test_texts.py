@@ -149,6 +149,13 @@ def test_names_that_cannot_be_printed_are_compared_as_they_are_shown(folder):
     assert values["P@2"] == 100
 
 
+def test_evaluate_warns_if_no_predicted_name_is_a_label(folder):
+    (folder / "p.other").write_text("no such label:0.9\n" * len(documents()))
+    result = run("evaluate", "docs.jsonl", "p.other", "--k", "1", "--json")
+    assert json.loads(result.stdout)["P@1"] == 0
+    assert result.stderr == "warning: p.other: no predicted name is a label of docs.jsonl\n"
+
+
 def test_evaluate_a_matrix_by_names_and_json(folder):
     (folder / "names.txt").write_text("un\ndeux\n")
     (folder / "twice.txt").write_text("un\nun\n")
@@ -232,7 +239,7 @@ def test_convert_with_the_columns_of_a_model(folder):
     )  # fmt: skip
     result = run("convert", "test.jsonl", "t.txt", "--like", "m.safetensors")
     assert result.exit_code == 0
-    left_out = "1 labels unknown to the model were dropped"
+    left_out = "1 label was dropped, unknown to the model"
     assert result.stderr == f"warning: test.jsonl: {left_out}\n"
     X, Y = read_data("t.txt")
     assert X.shape == (3, len(model.vectorizer_.idf_))
@@ -380,7 +387,7 @@ def test_refusals_of_formats(folder, line, message):
         ("train bad.jsonl m", "bad.jsonl:2: 'text' must be a string, got 3"),
         ("train bare.jsonl m", "bare.jsonl: has no labels"),
         ("train none.jsonl m --min-df 1", "Y must have at least one label"),
-        ("train docs m", "docs: looks like texts: train.* with --from jsonl"),
+        ("train docs m", "docs: looks like texts: .* with --from jsonl"),
         ("train docs.jsonl m --from xmc", "docs.jsonl: looks like texts"),
         ("predict m docs.jsonl --parquet", "--parquet requires --ray"),
         ("train docs.jsonl m --vocabulary w", "--vocabulary changes nothing on texts"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -10,7 +11,7 @@ from scipy import sparse
 
 from defrag._progress import progress_pulse
 from defrag.cli._console import escaped
-from defrag.exceptions import FormatError
+from defrag.exceptions import FormatError, FormatWarning
 from defrag.io.files import display_name, open_input
 from defrag.io.named_predictions import parse_named_predictions, prediction_form
 from defrag.io.predictions import parse_predictions
@@ -138,6 +139,9 @@ def _align_names(predictions: Predictions, others: list[Truth]) -> Aligned:
     truth, *seen = [_matrix(lists, numbers, None) for lists in rows]
     scores = _matrix(predictions.labels, numbers, predictions.scores)
     _check_same(predictions, others[0], "point", scores.shape[0], truth.shape[0])
+    if truth.nnz and scores.nnz and not np.intersect1d(truth.indices, scores.indices).size:
+        message = f"no predicted name is a label of {others[0].name}"
+        warnings.warn(f"{predictions.name}: {message}", FormatWarning, stacklevel=2)
     return Aligned(truth, scores, seen[0] if seen else None)
 
 

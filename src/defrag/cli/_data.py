@@ -203,7 +203,7 @@ def refuse_texts(stream: InputStream) -> None:
     if forms:
         flags = " or ".join(f"--from {form}" for form in forms)
         message = (
-            "looks like texts: train, predict, evaluate, convert and info read them with "
+            "looks like texts: commands that take texts read them with "
             f"{flags}; a matrix begins with a line of the numbers of points, features and labels"
         )
         raise FormatError(stream.name, message)

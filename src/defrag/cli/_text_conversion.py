@@ -91,7 +91,8 @@ def _known_labels(source: str, labels: list[list[str]], names: list[str]) -> Csr
     kept = [[name for name in row if name in known] for row in labels]
     unknown = {name for row in labels for name in row} - known
     if unknown:
-        message = f"{len(unknown):,} labels unknown to the model were dropped"
+        labels_were = "label was" if len(unknown) == 1 else "labels were"
+        message = f"{len(unknown):,} {labels_were} dropped, unknown to the model"
         warnings.warn(f"{source}: {message}", DataWarning, stacklevel=2)
     # An extra row with every name, so that every label gets its column.
     return check_label_names([*kept, names], len(kept) + 1).matrix[:-1]
