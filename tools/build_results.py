@@ -2,8 +2,8 @@
 
     python tools/build_results.py
 
-Writes the results pages, the tables between comments in README.md and docs/*.md, and the picture
-of the README (which requires matplotlib). New records come from ``defrag reproduce all --data DIR
+Writes the results pages, the tables between comments in README.md and docs/*.md, and their
+pictures (which require matplotlib). New records come from ``defrag reproduce all --data DIR
 --results docs/results``.
 """
 
@@ -12,7 +12,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from defrag.report.excerpts import filled
-from defrag.report.pictures import peers_picture
+from defrag.report.pictures import PICTURES
 from defrag.report.plots import NO_PLOTS, can_plot
 from defrag.report.results import write_pages
 
@@ -32,9 +32,9 @@ def main() -> None:
             page.write_text(new, encoding="utf-8")
             print(page.relative_to(ROOT))
     if can_plot():
-        (ROOT / "docs" / "pictures" / "peers.svg").write_text(
-            peers_picture(FOLDER), encoding="utf-8"
-        )
+        for name, picture in PICTURES.items():
+            path = ROOT / "docs" / "pictures" / f"{name}.svg"
+            path.write_text(picture.draw(FOLDER), encoding="utf-8")
     else:
         print(NO_PLOTS)
 

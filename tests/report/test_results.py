@@ -9,7 +9,7 @@ import pytest
 from defrag.experiments.store import read_records
 from defrag.experiments.studies import STUDIES
 from defrag.report.excerpts import filled
-from defrag.report.pictures import peers_series, points_of, series_of_picture
+from defrag.report.pictures import PICTURES, points_of, series_of_picture
 from defrag.report.results import findings_of, results_page, write_pages, write_records
 from defrag.report.study import checks
 from tests.report.made_up import record
@@ -59,10 +59,15 @@ def test_numbers_of_the_manual_come_from_records_or_from_a_benchmark_that_is_nam
         assert re.search(r"benchmarks/bench_\w+\.py", text), name
 
 
-def test_the_picture_shows_the_records():
-    shown = series_of_picture((ROOT / "docs" / "pictures" / "peers.svg").read_text("utf-8"))
-    assert shown == points_of(peers_series(FOLDER))
-    assert {"PECOS", "LabelTree, 1 tree"} <= set(shown)
+@pytest.mark.parametrize("name", PICTURES)
+def test_pictures_show_the_records(name):
+    shown = series_of_picture((ROOT / "docs" / "pictures" / f"{name}.svg").read_text("utf-8"))
+    assert shown == points_of(PICTURES[name].points(FOLDER))
+    wanted = {
+        "peers": {"other programs: PECOS", "defrag: LabelTree, 1 tree"},
+        "reductions": {"LabelTree: all features", "DiSMEC: Focus", "Parabel, 1 tree: Hybrid"},
+    }
+    assert wanted[name.partition("_")[0]] <= set(shown)
 
 
 @pytest.mark.parametrize("path", RECORDS, ids=lambda path: path.stem)

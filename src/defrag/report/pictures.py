@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import dataclass
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
@@ -18,55 +19,99 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-__all__ = ["peers_picture", "peers_series", "points_of", "series_of_picture"]
+__all__ = ["PICTURES", "Picture", "points_of", "series_of_picture"]
 
 _DATA = "eurlex-4k"
 _OURS = ["LabelTree, 1 tree", "LabelTree, 3 trees", "LabelTree, 3 trees, Focus", "Parabel"]
+_REDUCED = ["LabelTree", "Parabel, 1 tree", "DiSMEC"]
 
 
-def peers_series(folder: Path) -> list[Series]:
-    """Return P@1 against training time: our methods, and other programs.
+@dataclass(frozen=True)
+class Picture:
+    """P@1 against a cost on EURLex-4K.
 
-    Parameters
+    Attributes
     ----------
-    folder : path
-        The folder of results, with the records.
+    study : str
+        The study that has the records.
+    column : str
+        The cost.
+    series : dict of str to list of str
+        Methods of the study by series.
     """
-    findings = findings_of(STUDIES["peers"], read_records(folder / RECORDS / "peers.jsonl"))
-    known = {one.method: one.statistics for one in findings.results if one.data == _DATA}
-    series = []
-    for name, methods in (("defrag", _OURS), ("other programs", list(PEERS.values()))):
-        found = [(method, known[method]) for method in methods if known.get(method)]
-        series.append(
-            Series(
-                name,
-                [numbers["train_cpu"].mean for _, numbers in found],
-                [numbers["P@1"].mean for _, numbers in found],
-                [method for method, _ in found],
+
+    study: str
+    column: str
+    series: dict[str, list[str]]
+
+    def points(self, folder: Path) -> list[Series]:
+        """Return the points of the recorded methods.
+
+        Parameters
+        ----------
+        folder : path
+            The folder of results, with the records.
+        """
+        records = read_records(folder / RECORDS / f"{self.study}.jsonl")
+        findings = findings_of(STUDIES[self.study], records)
+        known = {one.method: one.statistics for one in findings.results if one.data == _DATA}
+        scale = COLUMNS[self.column].scale
+        series = []
+        for name, methods in self.series.items():
+            found = [(method, known[method]) for method in methods if known.get(method)]
+            notes = [method.removeprefix(f"{name}, ") for method, _ in found]
+            series.append(
+                Series(
+                    name,
+                    [scale * numbers[self.column].mean for _, numbers in found],
+                    [numbers["P@1"].mean for _, numbers in found],
+                    ["all features" if note == name else note for note in notes],
+                )
             )
+        return series
+
+    def draw(self, folder: Path) -> str:
+        """Return an SVG that lists its numbers in ``<desc>``."""
+        series = self.points(folder)
+        title = COLUMNS[self.column].title
+        axes = (f"{title} (CPU, one thread)" if self.column == "train_cpu" else title, "P@1")
+        plot = lines(f"P@1 against {title}", "", series, axes, log_x=True, joined=False)
+        numbers = json.dumps(points_of(series))
+        # The colours of the light theme on white, independent of the page that shows the picture.
+        colours = re.search(r":root {.*?}", _css(), re.DOTALL)
+        if colours is None:  # pragma: no cover - the page has colours
+            raise ValueError("page.css: has no :root")
+        head, _, rest = plot.svg.partition(">")
+        head = head.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" width="640" ', 1)
+        style = f"<style>{colours.group()} svg {{ color: #1b1f24; background: #ffffff; }}</style>"
+        return f"{head}><desc>{numbers}</desc>{style}{rest}\n"
+
+
+def _reductions() -> dict[str, list[str]]:
+    names = [line.name for line in STUDIES["reductions"].lines]
+    return {one: [name for name in names if name == one or name.startswith(f"{one}, ")]
+            for one in _REDUCED}  # fmt: skip
+
+
+PICTURES = {
+    "peers": Picture(
+        "peers", "train_cpu", {"defrag": _OURS, "other programs": list(PEERS.values())}
+    ),
+    **{
+        f"reductions_{word}": Picture("reductions", column, _reductions())
+        for word, column in (
+            ("training", "train_cpu"),
+            ("prediction", "predict_ms"),
+            ("size", "model_bytes"),
         )
-    return series
-
-
-def peers_picture(folder: Path) -> str:
-    """Return the picture of the README: an SVG that lists its numbers in ``<desc>``."""
-    series = peers_series(folder)
-    title = f"{COLUMNS['train_cpu'].title} (CPU, one thread)"
-    plot = lines("P@1 against training time", "", series, (title, "P@1"), log_x=True, joined=False)
-    numbers = json.dumps(points_of(series))
-    # The colours of the light theme on white, independent of the page that shows the picture.
-    colours = re.search(r":root {.*?}", _css(), re.DOTALL)
-    if colours is None:  # pragma: no cover - the page has colours
-        raise ValueError("page.css: has no :root")
-    head, _, rest = plot.svg.partition(">")
-    head = head.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" width="640" ', 1)
-    style = f"<style>{colours.group()} svg {{ color: #1b1f24; background: #ffffff; }}</style>"
-    return f"{head}><desc>{numbers}</desc>{style}{rest}\n"
+    },
+}
+"""The pictures of the README and the manual by file name, without its suffix."""
 
 
 def points_of(series: Sequence[Series]) -> dict[str, list[float]]:
-    """Return the coordinates of every point by its name."""
-    return {name: [x, y] for one in series
+    """Return the coordinates of every point by the names of its series and itself."""
+    return {f"{one.name}: {name}": [x, y] for one in series
             for name, x, y in zip(one.notes, one.x, one.y, strict=True)}  # fmt: skip
 
 
