@@ -287,7 +287,7 @@ def test_itdc_needs_labels_and_counts():
 
 
 def slow_matching(scores, n_seats):
-    """Propose in the open: everybody free asks, every group keeps its best, until nobody moves."""
+    """Run deferred acceptance: free features propose, groups keep the best, until none moves."""
     n, k = scores.shape
     preferences = [sorted(np.flatnonzero(s > 0), key=lambda c, s=s: (-s[c], c)) for s in scores]
     asked, seat = [0] * n, [-1] * n

@@ -1,6 +1,6 @@
 """Stock Annif from PyPI, in its own environment, with models of this library.
 
-The environment is made anew, which takes minutes; the variable DEFRAG_ANNIF may name one that
+A new environment is made, which takes minutes; the variable DEFRAG_ANNIF may name one that
 ``tools/make_annif_environment.py`` has made.
 """
 

@@ -105,7 +105,7 @@ def test_resolve_singletons_have_two_items_and_no_gap(pairs):
 def test_items_like_no_centre_are_spread_over_the_smallest_clusters():
     first = np.array([0, 0, 0, 0, 1, 1, 2, 2, 2, -1, -1, -1, -1])
     clusters = resolve_singletons(first, np.full(13, -1))
-    # Sizes 4, 2 and 3: the second, then second and third, then whoever comes first.
+    # Sizes 4, 2 and 3: the second, then second and third, then the first.
     assert clusters[9:].tolist() == [1, 1, 2, 0]
 
 

@@ -1,7 +1,7 @@
 """Store small models of every kind, with an input and its output, for later versions to load.
 
 Run once per release: ``python tests/compat/make_models.py tests/compat/0.1.0``. What a
-release has stored is never made anew.
+release has stored is never made again.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@
 
 using namespace defrag;
 
-TEST_CASE("the best are kept in order, whoever was offered first") {
+TEST_CASE("the best are kept in order, in any order of offers") {
     const Vector<Scored> offered{{0.5F, 7}, {0.9F, 4}, {0.5F, 2}, {0.1F, 1}, {0.9F, 3}};
     for (std::int64_t start = 0; start < offered.size(); ++start) {
         Vector<Scored> items(3);

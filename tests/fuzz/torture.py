@@ -131,7 +131,7 @@ class Torture:
         return self.outcomes
 
     def take(self):
-        """Return the scenario that is furthest from its volume and that nobody else runs."""
+        """Return the scenario that is furthest from its volume and that no other job runs."""
         with self._lock:
             free = [
                 name for name in self._jobs if name not in self._taken and self._share(name) < 1

@@ -97,7 +97,7 @@ def small_agglomerated(**parameters):
 
 
 def small_rare():
-    """Fit a tree whose labels are ranked anew, with a trade-off, and whose rows are imputed."""
+    """Fit a tree whose labels are re-ranked, with a trade-off, and whose rows are imputed."""
     base = Refrag(LabelTree(max_leaf_size=4), gamma=4.0, prototype_entries=3)
     return Imputed(base, Fiat(agglomeration=Defrag(), n_clusterings=1), random_state=0).fit(X, Y)
 

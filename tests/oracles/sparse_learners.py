@@ -52,7 +52,7 @@ def _minimise(rows, positive, *, cost, penalties, l2, offset, n_steps=5_000):
         slack = np.maximum(0.0, 1.0 - y * (rows @ point + offset))
         gradient = l2 * point - 2.0 * cost * rows.T @ (y * slack)
         moved = soft(point - step * gradient, step * penalties)
-        if (point - moved) @ (moved - w) > 0.0:  # momentum points uphill: begin it anew
+        if (point - moved) @ (moved - w) > 0.0:  # momentum points uphill: restart it
             momentum = 1.0
         following = (1.0 + np.sqrt(1.0 + 4.0 * momentum**2)) / 2.0
         point = moved + (momentum - 1.0) / following * (moved - w)

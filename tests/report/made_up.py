@@ -1,4 +1,4 @@
-"""Records that nobody has run, for tests of reports."""
+"""Invented records for tests of reports."""
 
 from __future__ import annotations
 

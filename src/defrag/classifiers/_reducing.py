@@ -10,12 +10,15 @@ from sklearn.base import clone
 
 from defrag._progress import progress_stage
 from defrag.classifiers._composite import Composite
+from defrag.explain.explainers import Transformed
 
 if TYPE_CHECKING:
     from defrag.classifiers._base import Classifier
-    from defrag.typing import Csr
+    from defrag.explain.explainers import Explainer
+    from defrag.explain.shares import Shares
+    from defrag.typing import Csr, Floats, Ids
 
-__all__ = ["Reducing"]
+__all__ = ["Reducing", "Transforming"]
 
 
 class Reducing(Composite):
@@ -55,3 +58,36 @@ class Reducing(Composite):
                 model = base.fit_canonical(self.reduce(reduction, X), Y)
             members.append((reduction, model))
         self.set_members(members)
+
+
+class Transforming(Reducing):
+    """Base class of composites with one member, whose base predicts on transformed rows."""
+
+    base_: Classifier
+
+    @abstractmethod
+    def transformed(self, X: Csr) -> Csr:
+        """Return the rows that the base predicts on."""
+
+    @abstractmethod
+    def shares(self, row: Csr, transformed: Csr) -> Shares:
+        """Return the shares of the entries of a row in those of the transformed row."""
+
+    def rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:
+        """Return the best labels of each row; see :meth:`Classifier.rank`."""
+        return self.base_.rank(self.transformed(X), k, exhaustive=exhaustive)
+
+    def explainer(self, row: Csr | None, labels: Ids, k: int) -> Explainer:
+        """Return an explainer that divides contributions among the entries they come from."""
+        transformed = None if row is None else self.transformed(row)
+        return self._explainer(self.base_.explainer(transformed, labels, k), row, transformed)
+
+    def explain_best(self, row: Csr, n: int, k: int) -> tuple[Ids, Explainer]:
+        """Return the best labels and an explainer; see :meth:`Classifier.explain_best`."""
+        transformed = self.transformed(row)
+        labels, inner = self.base_.explain_best(transformed, n, k)
+        return labels, self._explainer(inner, row, transformed)
+
+    def _explainer(self, inner: Explainer, row: Csr | None, transformed: Csr | None) -> Explainer:
+        known = None if row is None or transformed is None else (row, transformed)
+        return Transformed(inner, self.transformed, self.shares, known=known)

@@ -10,15 +10,13 @@ from defrag._parameters import Int
 from defrag.classifiers import LabelTree
 from defrag.classifiers._composite import check_part
 from defrag.classifiers._cost import Cost
-from defrag.classifiers._reducing import Reducing
-from defrag.explain.explainers import Transformed
-from defrag.explain.shares import shares_of_kept
+from defrag.classifiers._reducing import Transforming
+from defrag.explain.shares import EntryShares, shares_of_kept
 from defrag.focusing.focus import Focus
 
 if TYPE_CHECKING:
     from defrag.classifiers._base import Classifier
-    from defrag.explain.explainers import Explainer
-    from defrag.typing import Csr, Floats, Ids, Seed
+    from defrag.typing import Csr, Seed
 
 __all__ = ["Focused"]
 
@@ -26,7 +24,7 @@ __all__ = ["Focused"]
 _SECONDS_PER_NON_ZERO = 3e-8
 
 
-class Focused(Reducing):
+class Focused(Transforming):
     """Train a classifier, and predict, on points that are reduced by :class:`Focus`.
 
     All members of an ensemble share one pilot.
@@ -114,22 +112,10 @@ class Focused(Reducing):
         """Whether the base accepts ``KernelRows``, as the focus does."""
         return self.base_.ranks_kernel_rows
 
-    def rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:
-        """Return the best labels of each row; see :meth:`Classifier.rank`."""
-        return self.base_.rank(self.focus_.select(X), k, exhaustive=exhaustive)
+    def transformed(self, X: Csr) -> Csr:
+        """Return the important entries of rows."""
+        return self.focus_.select(X)
 
-    def explainer(self, row: Csr | None, labels: Ids, k: int) -> Explainer:
-        """Return an explainer in which entries that are not kept contribute nothing."""
-        focused = None if row is None else self.focus_.select(row)
-        inner = self.base_.explainer(focused, labels, k)
-        return self._transformed(inner, row, focused)
-
-    def explain_best(self, row: Csr, n: int, k: int) -> tuple[Ids, Explainer]:
-        """Return the best labels and their scores; see :meth:`Classifier.explain_best`."""
-        focused = self.focus_.select(row)
-        labels, inner = self.base_.explain_best(focused, n, k)
-        return labels, self._transformed(inner, row, focused)
-
-    def _transformed(self, inner: Explainer, row: Csr | None, focused: Csr | None) -> Explainer:
-        known = None if row is None or focused is None else (row, focused)
-        return Transformed(inner, self.focus_.select, shares_of_kept, known=known)
+    def shares(self, row: Csr, transformed: Csr) -> EntryShares:
+        """Return the shares of entries: 1 if they are kept, otherwise 0."""
+        return shares_of_kept(row, transformed)

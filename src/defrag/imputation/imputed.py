@@ -10,14 +10,13 @@ from defrag._parameters import Int
 from defrag.classifiers import LabelTree
 from defrag.classifiers._composite import check_part
 from defrag.classifiers._cost import Cost
-from defrag.classifiers._reducing import Reducing
-from defrag.explain.explainers import Transformed
+from defrag.classifiers._reducing import Transforming
 from defrag.imputation.fiat import Fiat
 
 if TYPE_CHECKING:
     from defrag.classifiers._base import Classifier
-    from defrag.explain.explainers import Explainer
-    from defrag.typing import Csr, Floats, Ids, Seed
+    from defrag.explain.shares import MatrixShares
+    from defrag.typing import Csr, Seed
 
 __all__ = ["Imputed"]
 
@@ -25,7 +24,7 @@ __all__ = ["Imputed"]
 _SECONDS_PER_CLUSTERED_NON_ZERO = 2e-7
 
 
-class Imputed(Reducing):
+class Imputed(Transforming):
     """Train a classifier on unchanged points and impute points before prediction.
 
     Parameters
@@ -106,26 +105,13 @@ class Imputed(Reducing):
         clusterings = Cost(n_clusterings * X.nnz * _SECONDS_PER_CLUSTERED_NON_ZERO, 0.0)
         return self.unfitted_base().training_cost(X, Y).times(1.1) + clusterings
 
-    def rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:
-        """Return the best labels of each row; see :meth:`Classifier.rank`."""
-        rows = self.imputation_.impute(X)
-        return self.base_.rank(rows, k, exhaustive=exhaustive)
+    def transformed(self, X: Csr) -> Csr:
+        """Return the imputed rows."""
+        return self.imputation_.impute(X)
 
-    def explainer(self, row: Csr | None, labels: Ids, k: int) -> Explainer:
-        """Return an explainer that divides imputed entries among the features they come from."""
-        imputed = None if row is None else self.imputation_.impute(row)
-        inner = self.base_.explainer(imputed, labels, k)
-        return self._transformed(inner, row, imputed)
-
-    def explain_best(self, row: Csr, n: int, k: int) -> tuple[Ids, Explainer]:
-        """Return the best labels and their scores; see :meth:`Classifier.explain_best`."""
-        imputed = self.imputation_.impute(row)
-        labels, inner = self.base_.explain_best(imputed, n, k)
-        return labels, self._transformed(inner, row, imputed)
-
-    def _transformed(self, inner: Explainer, row: Csr | None, imputed: Csr | None) -> Explainer:
-        known = None if row is None or imputed is None else (row, imputed)
-        return Transformed(inner, self.imputation_.impute, self.imputation_.shares, known=known)
+    def shares(self, row: Csr, transformed: Csr) -> MatrixShares:
+        """Return the shares of entries in the values that were imputed from them."""
+        return self.imputation_.shares(row, transformed)
 
 
 def _copy(imputation: Fiat) -> Fiat:
