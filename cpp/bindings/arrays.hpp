@@ -20,22 +20,22 @@ namespace defrag {
 
 namespace nb = nanobind;
 
-/// A read-only, contiguous, one-dimensional numpy array. `const` admits memory maps.
+/// A read-only, contiguous, one-dimensional numpy array. `const` admits memory-mapped files.
 template <class T>
 using Array = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-/// The same with items of any type.
+/// The same with any item type.
 using AnyArray = nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 /// The same in two dimensions.
 template <class T>
 using Matrix = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
-/// An array that is given to Python.
+/// An array returned to Python.
 template <class T, std::size_t n_dimensions>
 using Numpy = nb::ndarray<nb::numpy, T, nb::ndim<n_dimensions>>;
 
-/// The size of an array as the kernels count.
+/// The size of a container as a signed integer, the type that the kernels use.
 template <class Sized>
 std::int64_t n_items(const Sized& array) {
     return static_cast<std::int64_t>(array.size());
@@ -46,7 +46,7 @@ inline void require(bool holds, const char* rule) {
     if (!holds) throw nb::value_error(rule);
 }
 
-/// Throws a ValueError unless an array, if there is one, has this size.
+/// Throws a ValueError unless an optional array is absent or has this size.
 template <class T>
 void check_size(const std::optional<Array<T>>& array, std::int64_t size, const char* rule) {
     require(!array || n_items(*array) == size, rule);
@@ -58,21 +58,21 @@ inline void check_below(const Array<std::int32_t>& ids, std::int64_t limit, cons
     require(ids.size() == 0 || *std::max_element(ids.data(), end) < limit, rule);
 }
 
-/// The memory of an array that may be absent.
+/// The data pointer of an optional array; null if it is absent.
 template <class T>
 const T* pointer(const std::optional<Array<T>>& array) {
     return array ? array->data() : nullptr;
 }
 
-/// The items of an array if they are of this type, or null.
+/// The data pointer of an array if its items have this type, otherwise null.
 template <class T>
 const T* items_as(const AnyArray& array) {
     return array.dtype() == nb::dtype<T>() ? static_cast<const T*>(array.data()) : nullptr;
 }
 
-/// The items of a list. To be called in the body of a function: nanobind converts arguments in
-/// functions that must not throw, so that a std::vector among them ends the process when there is
-/// no memory for it.
+/// Copies a Python list into a vector. Call it in the body of a bound function: nanobind converts
+/// arguments in noexcept functions, so that a std::vector parameter would terminate the process
+/// when an allocation fails.
 template <class T>
 Vector<T> items_of(const nb::list& list) {
     Vector<T> items;
@@ -81,7 +81,7 @@ Vector<T> items_of(const nb::list& list) {
     return items;
 }
 
-/// Loads an array inside a type caster; returns false if it is of another type.
+/// Loads an array inside a type caster; returns false if the object has another type.
 template <class Loaded>
 bool load_array(const nb::object& array, std::uint32_t flags, nb::detail::cleanup_list* cleanup,
                 Loaded& out) {
@@ -91,7 +91,7 @@ bool load_array(const nb::object& array, std::uint32_t flags, nb::detail::cleanu
     return true;
 }
 
-/// Gives a vector to numpy without copying it, in this shape.
+/// Moves a vector into a numpy array of this shape without copying it.
 template <class T, class... Extent>
 auto to_numpy(Vector<T>&& values, Extent... extents) {
     auto* owned = new Vector<T>(std::move(values));
@@ -111,7 +111,7 @@ Numpy<T, 1> to_numpy(std::vector<T>&& values) {
     return to_numpy(Vector<T>(std::move(values)));
 }
 
-/// A matrix whose entries a kernel has yet to write.
+/// A matrix with uninitialised entries, to be filled by a kernel.
 template <class T>
 Numpy<T, 2> empty_matrix(std::int64_t n_rows, std::int64_t n_cols) {
     auto* owned = new T[static_cast<std::size_t>(checked_product(n_rows, n_cols))];

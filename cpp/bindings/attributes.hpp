@@ -11,12 +11,12 @@
 
 namespace defrag {
 
-/// Base of structs that stand for a Python object whose attributes are arrays. Such a struct has
+/// Base of structs that represent a Python object whose attributes are arrays. Such a struct has
 ///   kType   the type of the object, for signatures;
 ///   kNames  the names of the attributes;
-///   arrays  a tuple of as many arrays.
-/// Arrays are never converted: their types tell overloads apart. `load_more` reads attributes
-/// that are not arrays; it returns false if they are of another type.
+///   arrays  a tuple with one array per name.
+/// Arrays are never converted, because overloads are resolved by their types. `load_more` reads
+/// attributes that are not arrays; it returns false if one has another type.
 struct Attributes {
     bool load_more(nb::handle, nb::detail::cleanup_list*) { return true; }
 };

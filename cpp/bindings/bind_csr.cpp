@@ -7,7 +7,7 @@ using namespace defrag;
 
 namespace {
 
-/// The getter of a property that shows an array of rows, without copying it.
+/// Returns the getter of a property that exposes an array of the rows without copying it.
 template <class T>
 auto array_of(Vector<T> Csr::* member) {
     return [member](KernelRows& self) {

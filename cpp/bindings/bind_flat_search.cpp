@@ -10,8 +10,8 @@ using namespace defrag;
 
 namespace {
 
-/// A one-vs-rest model as Python keeps it, with one of two types of outputs, and weights as
-/// training makes them or as a model file has them.
+/// The arrays of a one-vs-rest model. Outputs have one of two types; weights have the type used in
+/// training or that of a model file.
 template <class Output>
 struct FlatArrays : Attributes {
     static constexpr auto kType = nb::detail::const_name("defrag._native.FlatWeights");

@@ -10,7 +10,7 @@ using namespace defrag;
 
 namespace {
 
-/// The arrays of a forest, in the order of the fields of defrag._native.Forest.
+/// Returns the arrays of a forest in the order of the fields of defrag._native.Forest.
 auto to_python(Forest&& forest) {
     return std::tuple(to_numpy(std::move(forest.tree_ptr)), to_numpy(std::move(forest.first_child)),
                       to_numpy(std::move(forest.n_children)), to_numpy(std::move(forest.entry_ptr)),
@@ -21,7 +21,7 @@ auto to_python(Forest&& forest) {
                       to_numpy(std::move(forest.values)));
 }
 
-/// Binds a kernel that trains trees on X and Y, with a weight per label and a key per tree.
+/// Binds a kernel that trains trees on X and Y, with one weight per label and one key per tree.
 template <class Options, class Train>
 void bind_training(nb::module_& m, const char* name, Train train) {
     m.def(

@@ -18,7 +18,7 @@ void check_length(const char* name, std::int64_t size, std::int64_t wanted) {
                                 std::to_string(wanted) + " items, got " + std::to_string(size));
 }
 
-/// A forest as Python keeps it, with one of two types each of slots and outputs.
+/// The arrays of a forest. Slots and outputs each have one of two types.
 template <class Slot, class Output>
 struct ForestArrays : Attributes {
     static constexpr auto kType = nb::detail::const_name("defrag._native.Forest");
@@ -81,7 +81,7 @@ struct ForestArrays : Attributes {
     }
 };
 
-/// Its prototypes, if it has any.
+/// The optional prototypes of a forest.
 template <class Slot>
 struct PrototypeArrays : Attributes {
     static constexpr auto kType = nb::detail::const_name("defrag._native.Prototypes");

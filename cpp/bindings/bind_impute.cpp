@@ -12,7 +12,7 @@ namespace {
 
 using BlockArrays = std::pair<GroupLayoutArrays, Array<float>>;
 
-/// The list must outlive the views.
+/// The views refer to the arrays of the list, which must outlive them.
 Vector<CoOccurrenceView> related_view(const nb::list& blocks, std::int64_t n_features) {
     Vector<CoOccurrenceView> views;
     for (const auto& [layout, entries] : items_of<BlockArrays>(blocks)) {
@@ -31,7 +31,7 @@ CsrView related_view(const ModelCsr& companions, std::int64_t n_features) {
     return companions.view;
 }
 
-/// Registers the imputation from blocks or from companions; Python sees one function.
+/// Binds imputation from blocks or from companions as overloads of one Python function.
 template <class Related>
 void bind_impute_from(nb::module_& m) {
     m.def(

@@ -22,7 +22,7 @@ Vector<NodeBlocks> to_items(const BlockArray& blocks) {
     return items;
 }
 
-/// The arrays of the weights, in the order of the fields of LabelTreeWeights in Python.
+/// Returns the arrays of the weights in the order of the fields of LabelTreeWeights in Python.
 auto to_python(LabelTreeWeights&& weights) {
     return std::tuple(to_numpy(std::move(weights.feature_ptr)),
                       to_numpy(std::move(weights.features)), to_numpy(std::move(weights.entry_ptr)),

@@ -10,7 +10,8 @@
 using namespace nanobind::literals;
 using namespace defrag;
 
-// The steps of a node of a forest alone, so that tests can compare them with slow ones.
+// Binds the individual steps of splitting a forest node, so that tests can compare them with slow
+// reference implementations.
 void bind_node_steps(nb::module_& m) {
     m.def(
         "label_clusters",

@@ -9,7 +9,7 @@ using namespace defrag;
 
 namespace {
 
-/// The candidates of rows as a table, all below `n_labels`.
+/// Returns a view of a candidate table after checking that all labels are below `n_labels`.
 CandidateTable candidate_table(const Matrix<std::int32_t>& labels, std::int64_t n_labels,
                                const char* rule) {
     require(std::all_of(labels.data(), labels.data() + labels.size(),

@@ -9,8 +9,8 @@ using namespace defrag;
 
 namespace {
 
-/// Views of the UTF-8 of Python's strings, which live as long as the list. Strings that are not
-/// ASCII keep their UTF-8 from the first call on.
+/// Returns views of the UTF-8 of Python strings, valid as long as the list. CPython caches the
+/// UTF-8 of a non-ASCII string in the string object on the first call.
 Texts text_views(const nb::list& texts) {
     Texts views;
     views.reserve(static_cast<std::int64_t>(nb::len(texts)));
@@ -36,7 +36,7 @@ Vector<T> to_vector(const Array<T>& array) {
     return Vector<T>(array.data(), array.data() + array.size());
 }
 
-/// The words of a text, and the code points where they begin and end.
+/// Returns the words of a text, and the code points at which they begin and end.
 auto split_words(std::string_view text) {
     Words words;
     words.split_with_places(text);

@@ -17,8 +17,8 @@ namespace {
 
 std::string_view view_of(const nb::bytes& text) { return {text.c_str(), text.size()}; }
 
-/// Throws a ValueError unless a matrix has the rows [begin, end). Only these are checked: a large
-/// matrix is written in many calls.
+/// Throws a ValueError unless [begin, end) are valid rows of a matrix. Only these rows are checked,
+/// because a large matrix is written in many calls.
 void check_rows(const ModelCsr& matrix, std::int64_t begin, std::int64_t end) {
     const CsrView& view = matrix.view;
     bool fit = begin >= 0 && begin <= end && end <= view.n_rows;
@@ -29,7 +29,7 @@ void check_rows(const ModelCsr& matrix, std::int64_t begin, std::int64_t end) {
     require(fit, "rows to be written must be rows of the matrix");
 }
 
-/// Raises core/error.hpp's ParseError as `_core.ParseError(line, message)`.
+/// Translates ParseError of core/error.hpp to `_core.ParseError(line, message)`.
 void translate_parse_error(const std::exception_ptr& pointer, void* type) {
     try {
         std::rethrow_exception(pointer);
@@ -39,8 +39,8 @@ void translate_parse_error(const std::exception_ptr& pointer, void* type) {
     }
 }
 
-/// Calls a method that returns rows: pairs, labels, the declared number of rows if there is one,
-/// and the tallies.
+/// Calls a method that returns rows, and converts the result to a tuple: pairs, labels, the
+/// declared number of rows or None, and the tallies.
 template <ParsedText (TextParser::*method)()>
 auto take(TextParser& self) {
     ParsedText parsed;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sparse matrices between Python and the kernels: a parameter of type CsrView takes a
-// scipy.sparse.csr_array (or any object with its attributes indptr, indices, data and shape), a
-// result of type Csr becomes one. Both share memory with numpy; only row pointers of 32 bits,
-// which scipy prefers, are copied.
+// Type casters for sparse matrices: a parameter of type CsrView accepts a scipy.sparse.csr_array
+// (or any object with the attributes indptr, indices, data and shape), and a result of type Csr is
+// returned as one. Both share memory with numpy; only 32-bit row pointers, which scipy prefers, are
+// copied.
 #pragma once
 
 #include <cstdint>
@@ -16,25 +16,25 @@
 
 namespace defrag {
 
-/// Rows on their way from one kernel to the next. They are canonical by construction and are
-/// not checked again; making a scipy matrix of them would take longer than a search for one row.
+/// Rows passed from one kernel to the next. They are canonical by construction and are not checked
+/// again; a conversion to scipy would take longer than searching a single row.
 struct KernelRows {
     Csr matrix;
 };
 
-/// A matrix that is part of a model. Its entries were checked when the model was loaded, and
-/// only the sizes of its arrays are checked here, because a call may be for a single row.
+/// A matrix that is part of a model. Its entries were checked when the model was loaded; only the
+/// sizes of its arrays are checked here, because a call may be for a single row.
 struct ModelCsr {
     CsrView view;
     std::int64_t n_stored = 0;
 };
 
-/// The arrays of a matrix from Python, kept alive for the duration of a call. `load` runs where
-/// nothing may throw, so that all memory is allocated later, by `sized`.
+/// The arrays of a matrix argument, kept alive for the duration of a call. `load` is noexcept, so
+/// all memory is allocated later, in `sized`.
 class CsrArgument {
  public:
-    /// Returns false if `source` is no matrix. Other errors, such as a KeyboardInterrupt while
-    /// the property `shape` runs, are thrown by `sized`.
+    /// Returns false if `source` is not a matrix. Other errors, such as a KeyboardInterrupt raised
+    /// by the property `shape`, are rethrown by `sized`.
     bool load(nb::handle source, std::uint32_t flags, nb::detail::cleanup_list* cleanup) noexcept {
         try {
             if (nb::isinstance<KernelRows>(source)) {
@@ -60,7 +60,7 @@ class CsrArgument {
         }
     }
 
-    /// Returns a view after checking the sizes of the arrays.
+    /// Returns a view after checking the sizes of the arrays. O(1) unless row pointers are widened.
     ModelCsr sized() {
         if (error_) std::rethrow_exception(error_);
         if (rows_ != nullptr) return {rows_->matrix.view(), rows_->matrix.indices.size()};
@@ -77,7 +77,8 @@ class CsrArgument {
         return {{n_rows_, n_cols_, pointers, indices_.data(), data_.data()}, n_items(indices_)};
     }
 
-    /// Returns a view after checking every number by which a kernel reads memory.
+    /// Returns a view after checking every index that a kernel uses to address memory. O(rows +
+    /// non-zeros).
     CsrView checked() {
         const ModelCsr matrix = sized();
         if (rows_ == nullptr) check_csr(matrix.view, matrix.n_stored);
@@ -85,7 +86,7 @@ class CsrArgument {
     }
 
  private:
-    /// scipy prefers row pointers of 32 bits.
+    /// Accepts 32-bit and 64-bit row pointers; scipy prefers 32 bits.
     bool load_pointers(const nb::object& array, std::uint32_t flags,
                        nb::detail::cleanup_list* cleanup) {
         return load_array(array, 0, cleanup, narrow_) || load_array(array, flags, cleanup, wide_);
@@ -106,7 +107,7 @@ class CsrArgument {
 
 namespace nanobind::detail {
 
-/// What both parameter types have in common.
+/// The part of a type caster that both parameter types share.
 template <class Value>
 struct CsrParameterCaster {
     static constexpr auto Name =
@@ -145,7 +146,7 @@ struct type_caster<defrag::Csr> {
             const std::int64_t n_cols = matrix.n_cols;
             object pointers;
             if (matrix.indptr[n_rows] <= std::numeric_limits<std::int32_t>::max()) {
-                // scipy wants one type for pointers and indices, and converts the wider one.
+                // scipy requires one type for pointers and indices, and would widen the indices.
                 defrag::Vector<std::int32_t> narrow(matrix.indptr.begin(), matrix.indptr.end());
                 pointers = cast(to_numpy(std::move(narrow)));
             } else {

@@ -11,13 +11,14 @@ namespace defrag {
 
 namespace nb = nanobind;
 
-/// The way from a kernel back into Python, which is closed when the interpreter exits. Until
-/// Python 3.14 a daemon thread that asks for the GIL after that is ended by an exception that
-/// no C++ code may catch, which ends the process; here it waits instead for the process to end.
+/// Guards the way from a kernel back into Python; closed when the interpreter exits. Before Python
+/// 3.14, a daemon thread that requests the GIL after that is terminated by an exception that C++
+/// code must not catch, which aborts the process. The gate blocks such a thread until the process
+/// ends.
 struct Gate {
     std::atomic<bool> closed{false};
     std::atomic<int> crossing{0};  // threads that wait for the GIL, or hold it inside a hook
-    std::thread::id closer;        // the thread that exits may still pass
+    std::thread::id closer;        // the exiting thread may still pass
 };
 
 inline Gate& gate() {
@@ -25,7 +26,7 @@ inline Gate& gate() {
     return instance;
 }
 
-/// Keeps the interpreter alive while a kernel's thread is in Python.
+/// Keeps the interpreter from finalising while a kernel thread is in Python.
 class Crossing {
  public:
     Crossing() {
@@ -39,7 +40,7 @@ class Crossing {
     Crossing& operator=(const Crossing&) = delete;
 };
 
-/// Releases the GIL, and takes it back through the gate.
+/// Releases the GIL, and reacquires it through the gate.
 class ReleasedGil {
  public:
     ReleasedGil() : state_(PyEval_SaveThread()) {}
@@ -54,7 +55,7 @@ class ReleasedGil {
     PyThreadState* state_;
 };
 
-/// Closes the gate and waits, for two seconds at most, until no thread is in it.
+/// Closes the gate and waits up to two seconds until no thread is inside.
 inline void close_gate() {
     gate().closer = std::this_thread::get_id();
     gate().closed = true;
@@ -64,7 +65,8 @@ inline void close_gate() {
     }
 }
 
-/// Has the gate closed when the interpreter exits; a forked process begins with an empty one.
+/// Registers close_gate to run when the interpreter exits; a forked process starts with an empty
+/// gate.
 inline void guard_exit() {
     nb::module_::import_("atexit").attr("register")(nb::cpp_function(&close_gate));
     nb::module_::import_("os").attr("register_at_fork")(

@@ -6,7 +6,7 @@
 
 namespace defrag {
 
-/// A layout of groups as Python keeps it.
+/// The arrays of a group layout.
 struct GroupLayoutArrays : Attributes {
     static constexpr auto kType = nb::detail::const_name("defrag._native.GroupLayout");
     static constexpr const char* kNames[] = {"groups", "slots", "member_ptr", "members",

@@ -6,7 +6,7 @@
 
 namespace defrag {
 
-/// A label tree as Python keeps it.
+/// The arrays of a label tree.
 struct TreeArrays : Attributes {
     static constexpr auto kType = nb::detail::const_name("defrag._native.LabelTreeArrays");
     static constexpr const char* kNames[] = {"first_child", "n_children", "begin", "end", "order"};
@@ -24,8 +24,8 @@ struct TreeArrays : Attributes {
     }
 };
 
-/// The weights of its nodes: `LabelTreeWeights`, as training makes them, or `StoredTreeWeights`, as
-/// a model file has them, with narrower types.
+/// The weights of the nodes: `LabelTreeWeights`, as returned by training, or `StoredTreeWeights`,
+/// the narrower types of a model file.
 struct TreeWeightArrays : Attributes {
     static constexpr auto kType = nb::detail::const_name(
         "defrag._native.LabelTreeWeights | defrag._native.StoredTreeWeights");
@@ -34,7 +34,7 @@ struct TreeWeightArrays : Attributes {
     AnyArray outputs;
     AnyArray weights;
     std::optional<Array<std::int64_t>> entry_ptr;
-    // Instead of entry_ptr:
+    // Replace entry_ptr in stored weights:
     AnyArray sizes;
     Array<std::int64_t> starts;
     std::optional<Array<float>> scales;
@@ -48,7 +48,8 @@ struct TreeWeightArrays : Attributes {
         return load("sizes", sizes) && load("starts", starts) && load("scales", scales);
     }
 
-    /// The entries, given the number of nodes and features; throws where sizes differ.
+    /// Returns a view of the entries for this many nodes and features; throws if sizes do not
+    /// match.
     TreeEntries entries(std::int64_t n_nodes, std::int64_t n_features) const {
         TreeEntries view;
         view.outputs = items_as<std::uint16_t>(outputs);

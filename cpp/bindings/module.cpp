@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The table of contents of the compiled module; each room registers itself.
+// Table of contents of the compiled module; each bind_*.cpp file registers one part.
 #include "bindings/gil.hpp"
 
 namespace nb = nanobind;
@@ -36,7 +36,7 @@ NB_MODULE(_core, m) {
     m.doc() = "Compiled kernels of defrag; private, reached through defrag._native only.";
     defrag::guard_exit();
     bind_csr(m);
-    bind_solver(m);  // with the choices that other kernels share
+    bind_solver(m);  // before the kernels that use its enums
     bind_representations(m);
     bind_tree(m);
     bind_agglomeration(m);

@@ -9,8 +9,8 @@
 
 namespace defrag {
 
-/// An option by name: a member of a struct of options, or a function from the struct to a
-/// reference to one of its parts.
+/// A named option: a member of an options struct, or a function that maps the struct to a reference
+/// to one of its parts.
 template <class Access>
 struct Option {
     const char* name;
@@ -22,9 +22,9 @@ Option<Access> option(const char* name, Access access) {
     return {name, access};
 }
 
-/// Binds a struct of options as a Python class whose constructor takes its options by keyword,
-/// with the struct's own defaults: a default is stated in cpp/core and nowhere else. Objects are
-/// immutable; `replace` returns a copy with some options changed.
+/// Binds an options struct as a Python class whose constructor takes the options as keywords, with
+/// the defaults of the struct, so that a default is stated only in cpp/core. Objects are immutable;
+/// `replace` returns a copy with some options changed.
 template <class Options, class... Access>
 void bind_options(nb::module_& m, const char* name, Option<Access>... options) {
     Options defaults;

@@ -8,7 +8,7 @@
 
 namespace defrag {
 
-/// The getter of a property that shows a vector of a result as an array, without copying it.
+/// Returns the getter of a property that exposes a vector of a result without copying it.
 template <class Result, class T>
 auto array_of(Vector<T> Result::* member) {
     return [member](Result& self) {
@@ -18,7 +18,7 @@ auto array_of(Vector<T> Result::* member) {
     };
 }
 
-/// One member of all reports as an array.
+/// Collects one member of all reports into an array.
 template <class Report, class T>
 Numpy<T, 1> column(const Vector<Report>& reports, T Report::* member) {
     auto values = std::make_unique<T[]>(static_cast<std::size_t>(reports.size()));

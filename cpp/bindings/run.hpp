@@ -6,8 +6,8 @@
 
 namespace defrag {
 
-/// Returns a context whose hook handles Ctrl-C and calls `progress` (a callable that takes the
-/// fraction of the work that is done, or None). Requires the GIL.
+/// Returns a context whose hook handles Ctrl-C and calls `progress`, a callable that takes the
+/// fraction of work done, or None. Requires the GIL.
 inline Context make_context(unsigned n_threads, const nb::object& progress) {
     PyObject* callable = progress.is_none() ? nullptr : progress.ptr();
     return Context(n_threads, [callable](double share) {
