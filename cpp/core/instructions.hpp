@@ -3,16 +3,16 @@
 
 namespace defrag {
 
-/// The instruction set that the vector code uses. All give the same bits: lanes are independent
-/// problems, no operation crosses them and nothing is contracted, so the width of a vector does
-/// not show in a result. Tests force each version and compare.
+/// The instruction set of the vector code. All versions give bit-identical results: lanes are
+/// independent problems, no operation crosses them and nothing is contracted, so results do not
+/// depend on the vector width. Tests force each version and compare.
 enum class Instructions { kBest = 0, kBaseline = 1, kAvx2 = 2, kAvx512 = 3 };
 
-/// Whether this processor can run a version.
+/// Returns whether this processor supports a version.
 bool can_run(Instructions instructions);
 
-/// The version that runs: the widest one for kBest, otherwise the one asked for. Throws
-/// std::invalid_argument when this processor cannot run it.
+/// Returns the widest supported version for kBest, otherwise the argument. Throws
+/// std::invalid_argument if this processor does not support it.
 Instructions resolve(Instructions instructions);
 
 }  // namespace defrag

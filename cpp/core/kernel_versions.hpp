@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Compiles the file DEFRAG_KERNEL_FILE once per instruction set, each time with DEFRAG_KERNEL (the
-// namespace) and DEFRAG_VECTOR_BYTES defined, inside a region where the compiler may use these
-// instructions. GCC lowers vectors of foreign width before it inlines, which is why kernels are
-// text that is included and not templates. To be included by one source file per kernel file.
+// namespace) and DEFRAG_VECTOR_BYTES defined, in a region where the compiler may use those
+// instructions. GCC lowers vectors wider than the target supports before inlining, so kernels are
+// included as text instead of being templates. To be included by one source file per kernel file.
 #pragma once
 
 #include <array>
@@ -60,7 +60,7 @@
 #if DEFRAG_X86
 #define DEFRAG_VERSIONS(...) {baseline::__VA_ARGS__, avx2::__VA_ARGS__, avx512::__VA_ARGS__}
 #else
-#define DEFRAG_VERSIONS(...) {baseline::__VA_ARGS__}  // `resolve` gives nothing else
+#define DEFRAG_VERSIONS(...) {baseline::__VA_ARGS__}  // the only result of `resolve`
 #endif
 
 namespace defrag {

@@ -11,26 +11,26 @@
 
 namespace defrag {
 
-/// What a block of kLanes problems that share their rows works in, kept from block to block.
+/// Workspace for a block of kLanes problems that share their rows, reused from block to block.
 /// Memory: (rows + features) * 64 bytes.
 struct LaneMemory {
     AlignedBuffer<float> weights;            // [slot][kLanes]
     AlignedBuffer<float> dual;               // [row][kLanes], y * alpha
     Vector<std::uint16_t> signs;             // bit l of row r: row r is a positive of lane l
-    alignas(64) float offsets[kLanes] = {};  // a fixed part of the score
+    alignas(64) float offsets[kLanes] = {};  // constant part of the score
 
-    /// Begins a block without positives.
+    /// Starts a block without positives.
     void start(const CompactRows& rows) { signs.assign(rows.n_rows(), 0); }
 
-    /// Makes a row a positive of a lane; returns the lanes that it was a positive of before.
+    /// Marks a row as a positive of a lane; returns the lanes of which it was already a positive.
     unsigned mark(std::int64_t lane, std::int64_t row) {
         const unsigned before = signs[row];
         signs[row] = static_cast<std::uint16_t>(before | 1U << lane);
         return before;
     }
 
-    /// Sets weights and dual variables to zero and returns a pass over them; which rows it
-    /// visits, and what only one kind of pass has, is left to the caller. `rows` must outlive it.
+    /// Zeroes weights and dual variables and returns a pass over them. The caller sets the rows to
+    /// visit and the fields that only one kind of pass uses. `rows` must outlive the pass.
     Pass make_pass(const CompactRows& rows, double cost, float skip) {
         const std::int64_t n_weights = rows.n_slots() * kLanes;
         const std::int64_t n_duals = rows.n_rows() * kLanes;

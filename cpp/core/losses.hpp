@@ -6,7 +6,7 @@
 
 namespace defrag {
 
-/// The losses of a linear classifier, as functions of the margin y (w.x + b).
+/// Losses of a linear classifier, as functions of the margin y (w.x + b).
 enum class Loss { kSquaredHinge = 0, kLogistic = 1 };
 
 /// log(1 + e^v) without overflow.
@@ -19,11 +19,11 @@ inline double loss_value(Loss loss, double margin) {
     return slack * slack;
 }
 
-/// v log v with its limit at zero.
+/// v log v, continued by its limit at zero.
 inline double entropy_term(double v) { return v > 0.0 ? v * std::log(v) : 0.0; }
 
-/// What one instance with dual variable `alpha` in [0, inf) or [0, cost] adds to the dual
-/// objective, apart from the quadratic term and the fixed offset.
+/// The contribution of one instance with dual variable `alpha` in [0, inf) or [0, cost] to the dual
+/// objective, without the quadratic term and the constant offset.
 inline double dual_value(Loss loss, double alpha, double cost) {
     if (loss == Loss::kSquaredHinge) return alpha - alpha * alpha / (4.0 * cost);
     const double rest = std::max(0.0, cost - alpha);

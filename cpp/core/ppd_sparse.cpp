@@ -16,7 +16,7 @@
 namespace defrag {
 namespace {
 
-/// Solves kLanes labels that share their active rows. Keeps its memory, one per thread.
+/// Solves kLanes labels that share their active rows. Reuses its memory; one object per thread.
 class SparseBlockSolver {
  public:
     void solve(const Context& context, const CompactRows& rows, const CsrView& positives,
@@ -40,7 +40,7 @@ class SparseBlockSolver {
         run_passes(context, run_pass, options.final_passes, stream);
     }
 
-    /// Appends the weights of a lane that are above the threshold, by feature.
+    /// Appends the weights of a lane that are above the threshold, in ascending order of features.
     void collect(std::int64_t lane, const PpdSparseOptions& options, std::int64_t n_features,
                  RowBlock& out) {
         found_.clear();
@@ -102,7 +102,7 @@ class SparseBlockSolver {
         }
     }
 
-    /// Looks at all rows that are not active, and adds those with a margin below `level`.
+    /// Scans all inactive rows, and activates those with a margin below `level`.
     void search(const Context& context, float level, Instructions instructions) {
         context.check();
         for (std::int64_t i = 0; i < n_active_; ++i) listed_[active_[i]] = 1;
@@ -120,7 +120,7 @@ class SparseBlockSolver {
         n_active_ += n_found;
     }
 
-    /// From here on, weights that are zero stay so and the others are free of l1.
+    /// Fixes zero weights at zero and removes the l1 penalty from the others.
     void fix_support() {
         const std::int64_t n_weights = rows_->n_slots() * kLanes;
         for (std::int64_t i = kLanes; i < n_weights; ++i) {
@@ -157,7 +157,7 @@ Csr train_ppd_sparse(const Context& context, const CsrView& X, const CsrView& po
     Vector<std::int32_t> slots(X.n_cols);
     rows.assign(X, squared_norms(X, options.bias), nullptr, X.n_rows, options.bias, slots);
     PerWorker<SparseBlockSolver> solvers(context, [] { return SparseBlockSolver(); });
-    // build_rows fills whole grains in order: a block is solved when its first label is due.
+    // build_rows fills whole grains in order: a block is solved when its first label is requested.
     return build_rows(context, n_labels, X.n_cols + 1, kLanes,
                       [&](std::int64_t label, RowBlock& block, unsigned worker) {
                           SparseBlockSolver& solver = solvers[worker];

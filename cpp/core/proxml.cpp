@@ -13,10 +13,10 @@ namespace defrag {
 namespace {
 
 constexpr std::int64_t kLabelGrain = 4;
-// The fewest rows and features that a round may add.
+// Minimum number of rows and features that a round may add.
 constexpr std::int64_t kFewestRows = 100;
 constexpr std::int64_t kFewestFeatures = 50;
-// The bias, which all rows have, moves after so many other weights.
+// The bias, which all rows share, is updated once per this many other weights.
 constexpr std::int64_t kBiasEvery = 16;
 
 /// The minimiser of l1 |w| + gradient (w - weight) + 0.5 curvature (w - weight)^2.
@@ -26,13 +26,13 @@ double proximal_step(double weight, double gradient, double curvature, double l1
     return std::max(target - penalty, 0.0) + std::min(target + penalty, 0.0);
 }
 
-/// Something by its strength, for rankings that end with the id.
+/// An id with its strength; ties are broken by id.
 struct Ranked {
     std::int32_t id;
     float strength;
 };
 
-/// Keeps the strongest, at most `count` of them, by id.
+/// Keeps the strongest, at most `count`, in ascending order of ids.
 void keep_strongest(Vector<Ranked>& list, std::int64_t count) {
     const auto stronger = [](const Ranked& a, const Ranked& b) {
         return a.strength != b.strength ? a.strength > b.strength : a.id < b.id;
@@ -42,7 +42,7 @@ void keep_strongest(Vector<Ranked>& list, std::int64_t count) {
               [](const Ranked& a, const Ranked& b) { return a.id < b.id; });
 }
 
-/// Solves one label after the other. Keeps its memory, one per thread.
+/// Solves one label at a time. Reuses its memory; one object per thread.
 class LabelSolver {
  public:
     LabelSolver(const Context& context, const CsrView& X, const InvertedIndex& index,
@@ -80,7 +80,7 @@ class LabelSolver {
 
  private:
     void start(const std::int32_t* positives, std::int64_t n_positives) {
-        // With this bias no negative has a loss, and a rare label begins with few rows.
+        // With this bias no negative has a loss, so a rare label starts with few rows.
         bias_ = -1.0;
         for (std::int64_t p = 0; p < n_positives; ++p) {
             rows_.push_back(positives[p]);
@@ -89,7 +89,7 @@ class LabelSolver {
         n_positives_ = rows_.size();
     }
 
-    /// Scores all rows, lists the positives and the negatives to work on, and gives the
+    /// Scores all rows, lists the positives and the negatives to work on, and returns the
     /// objective.
     double score_rows() {
         double size = std::abs(bias_);
@@ -115,8 +115,9 @@ class LabelSolver {
         return slack > 0.0F ? static_cast<double>(slack) * static_cast<double>(slack) : 0.0;
     }
 
-    /// Sends away negatives far on the right side, and gives the loss of what was listed. Those
-    /// a little on the right side stay, or they would come and go.
+    /// Drops negatives far beyond the margin, and returns the loss of the listed rows. Negatives
+    /// slightly beyond the margin stay, because they would otherwise keep leaving and re-entering
+    /// the list.
     double drop_rows() {
         double losses = 0.0;
         for (std::int64_t i = 0; i < n_positives_; ++i) losses += loss(slack(rows_[i], 1.0F));
@@ -134,7 +135,8 @@ class LabelSolver {
         return losses;
     }
 
-    /// Lists the worst of the other negatives that have a loss, and gives the loss of them all.
+    /// Lists the worst of the other negatives with a loss, and returns the total loss of the
+    /// latter.
     double find_rows() {
         double losses = 0.0;
         found_.clear();
@@ -157,7 +159,7 @@ class LabelSolver {
         return losses;
     }
 
-    /// Adds features whose gradient exceeds l1, the steepest first.
+    /// Adds features whose gradient exceeds l1, in order of decreasing gradient.
     void choose_features() {
         touched_.clear();
         for (std::int64_t i = 0; i < rows_.size(); ++i) {
@@ -181,7 +183,8 @@ class LabelSolver {
         for (const Ranked& one : found_) support_.push_back(one.id);
     }
 
-    /// Copies the listed rows as columns of the chosen features, each value with its row's sign.
+    /// Copies the listed rows as columns of the chosen features, each value multiplied by the sign
+    /// of its row.
     void copy_columns() {
         starts_.assign(support_.size() + 1, 0);
         for (std::int64_t c = 0; c < support_.size(); ++c) {
@@ -211,7 +214,7 @@ class LabelSolver {
         for (const std::int32_t feature : support_) places_[feature] = -1;
     }
 
-    /// A step for every chosen weight, and for the bias now and then.
+    /// Updates every chosen weight once, and the bias periodically.
     void run_sweep() {
         for (std::int64_t c = 0; c < support_.size(); ++c) {
             if (c % kBiasEvery == 0) move_bias();
@@ -220,8 +223,8 @@ class LabelSolver {
         if (support_.empty()) move_bias();
     }
 
-    /// The curvature of the rows with a loss, but at least half of that of all: with less, a
-    /// step could raise the objective as rows come back.
+    /// The curvature of the rows with a loss, but at least half of that of all listed rows: a
+    /// smaller curvature could give a step that increases the objective when rows regain a loss.
     double curvature(double active, double all) const {
         return 2.0 * options_.cost * std::max(active, 0.5 * all);
     }
@@ -267,7 +270,7 @@ class LabelSolver {
         }
     }
 
-    /// Forgets features whose weight has come back to zero.
+    /// Removes features whose weight has returned to zero.
     void keep_support() {
         support_.erase(std::remove_if(support_.begin(), support_.end(),
                                       [this](std::int32_t f) { return weights_[f] == 0.0F; }),
@@ -294,7 +297,7 @@ class LabelSolver {
     double bias_ = 0.0;
     std::int64_t n_positives_ = 0;
     Vector<std::int32_t> rows_;  // listed: positives, then negatives
-    Vector<float> margins_;      // of those: 1 - y w.x, a loss where above zero
+    Vector<float> margins_;      // of the listed rows: 1 - y w.x, a loss if positive
     Vector<std::int32_t> support_;
     Vector<float> weights_;
     Vector<float> gradients_;

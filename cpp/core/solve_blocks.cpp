@@ -6,7 +6,8 @@
 namespace defrag {
 namespace {
 
-/// Puts the blocks of all labels together, features in order, labels in order within each.
+/// Merges the blocks of all labels: features in ascending order, labels in ascending order within
+/// each.
 Csr join_blocks(const CompactRows& rows, const Vector<BlockWeights>& blocks,
                 std::int64_t n_features, std::int64_t n_labels) {
     Csr result;

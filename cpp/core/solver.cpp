@@ -6,7 +6,7 @@
 namespace defrag {
 namespace {
 
-// Above this share of rows with a positive lane the first pass takes all rows.
+// If the share of rows with a positive lane exceeds this, the first pass visits all rows.
 constexpr double kPositivesFirst = 0.7;
 
 }  // namespace
@@ -32,7 +32,8 @@ Pass BlockSolver::make_pass(const SolverOptions& options) {
         const double share =
             n_rows == 0 ? 0.0
                         : static_cast<double>(n_positives_[lane]) / static_cast<double>(n_rows);
-        // A lane without a problem is far on the right side of every margin and never moves.
+        // A lane without a problem is far on the correct side of every margin, so its dual
+        // variables stay 0.
         const double unused = options.loss == Loss::kLogistic ? -1e4 : -2.0;
         memory_.offsets[lane] = static_cast<float>(lane >= n_lanes_ ? unused
                                                    : options.offset ? 2.0 * share - 1.0
@@ -52,8 +53,8 @@ void BlockSolver::select_rows(bool positives_only) {
     }
 }
 
-/// Fisher-Yates with a multiplication for the bounded integer: two draws from every random
-/// word and no division. The bias, n / 2^32, is of no consequence for a visiting order.
+/// Fisher-Yates with a multiplication for the bounded integer: two draws from every random word and
+/// no division. The bias of n / 2^32 is irrelevant to a visiting order.
 void BlockSolver::shuffle(Stream& stream) {
     std::uint64_t word = 0;
     for (std::int64_t i = n_order_ - 1; i > 0; --i) {
@@ -82,7 +83,7 @@ void BlockSolver::solve(const Context& context, const SolverOptions& options, st
     const std::int64_t n_rows = rows_->n_rows();
     bool positives_only = n_marked_ > 0 && static_cast<double>(n_marked_) <
                                                kPositivesFirst * static_cast<double>(n_rows);
-    bool complete = !positives_only;  // whether the list holds every row
+    bool complete = !positives_only;  // whether the list contains every row
     select_rows(positives_only);
     std::int64_t passes = 0;
     while (passes < options.max_passes) {
@@ -105,7 +106,7 @@ void BlockSolver::solve(const Context& context, const SolverOptions& options, st
     }
     for (std::int64_t lane = 0; lane < n_lanes_; ++lane) {
         reports_[lane].passes = passes;
-        // A range measured on part of the rows proves nothing.
+        // Gradients measured on part of the rows do not prove convergence.
         reports_[lane].converged = reports_[lane].converged && pass.n_rows == n_rows;
     }
     if (options.measure) measure(options);

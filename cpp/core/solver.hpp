@@ -13,48 +13,48 @@
 
 namespace defrag {
 
-/// What is solved, for every label l:
+/// The problem solved for every label l:
 ///   min_w 0.5 |w|^2 + cost * sum_i loss(y_il (w.x_i + offset_l)),
-/// where x_i ends with the bias feature. With `offset` the fixed part is 2 p / m - 1 (p of
-/// the m rows are positive), which together with a bias below 1 makes few passes enough;
-/// without it, and with bias = 1, this is the problem of LIBLINEAR and of Parabel.
+/// where x_i ends with the bias feature. With `offset`, the constant part is 2 p / m - 1 (p of the
+/// m rows are positive); together with a bias below 1, it reduces the number of passes needed.
+/// Without it, and with bias = 1, this is the problem of LIBLINEAR and Parabel.
 struct SolverOptions {
     Loss loss = Loss::kSquaredHinge;
     double cost = 1.0;
     float bias = 0.3F;
     bool offset = true;
     std::int64_t max_passes = 8;
-    /// Stop when the projected gradients of a pass over all rows lie within this; 0: never.
+    /// Stop when the projected gradients of a pass over all rows lie within this range; 0: never.
     double tolerance = 0.0;
-    /// A row is left out of later passes when all its lanes are at zero with a gradient
-    /// above this; infinity: never. Below zero, also rows that are a little on the wrong side of
-    /// a margin. Left-out rows come back before the work is called done.
+    /// A row is shrunk (left out of later passes) when the dual variables of all its lanes are zero
+    /// with gradients above this; infinity: never. Negative values also shrink rows that slightly
+    /// violate a margin. Shrunk rows are restored before convergence is declared.
     float shrink = 0.0F;
-    /// Every so many passes all rows are visited, left out or not; 0: never.
+    /// Interval, in passes, at which all rows are visited, including shrunk ones; 0: never.
     std::int64_t restore = 0;
-    /// A row leaves the weights alone when no dual variable moves by more than this.
+    /// A row does not update the weights unless a dual variable moves by more than this.
     float skip = 1e-2F;
-    /// From pass number `settle` on, counted from zero, a row that leaves the weights alone is also
-    /// left out of later passes; 0: never. Most rows of a late pass are such rows.
+    /// From pass number `settle` on, counted from zero, a row that does not update the weights is
+    /// also left out of later passes; 0: never. Most rows of a late pass are of this kind.
     std::int64_t settle = 0;
-    /// Weights of at most this size are dropped from the result.
+    /// Weights of at most this magnitude are dropped from the result.
     float threshold = 0.1F;
-    /// Compute the objectives, which costs about as much as a pass.
+    /// Compute the objectives, which costs about as much as one pass.
     bool measure = false;
     std::uint64_t seed = 0;
     Instructions instructions = Instructions::kBest;
 };
 
-/// How the solution of one label came about.
+/// Statistics of the solution of one label.
 struct LaneReport {
     std::int64_t passes = 0;
-    bool converged = false;  // the tolerance was reached; never without one
+    bool converged = false;  // the tolerance was reached; always false without one
     double violation = 0.0;  // range of the projected gradients of the last pass
-    double primal = 0.0;     // objectives, when they were asked for
+    double primal = 0.0;     // objectives, if SolverOptions::measure is set
     double dual = 0.0;
 };
 
-/// The weights of one block that survive the threshold, ordered by slot, then lane.
+/// The weights of one block that exceed the threshold, ordered by slot, then by lane.
 struct BlockWeights {
     Vector<std::int32_t> slots;
     Vector<std::uint8_t> lanes;
@@ -62,17 +62,17 @@ struct BlockWeights {
     float bias[kLanes] = {};  // bias feature times its weight, plus the offset; never dropped
 };
 
-/// Solves up to kLanes problems that share their rows. Keeps its memory, so that one
-/// object per thread serves thousands of nodes.
+/// Solves up to kLanes problems that share their rows. Reuses its memory, so that one object per
+/// thread serves thousands of nodes.
 class BlockSolver {
  public:
-    /// Begins a block of n_lanes problems without positives; `rows` must outlive the block.
+    /// Starts a block of n_lanes problems without positives; `rows` must outlive the block.
     void start(const CompactRows& rows, std::int64_t n_lanes);
 
-    /// Makes a row a positive of a lane; to say so again changes nothing.
+    /// Marks a row as a positive of a lane; idempotent.
     void mark(std::int64_t lane, std::int64_t row);
 
-    /// Dual coordinate descent from zero; `item` names the block in the random streams.
+    /// Runs dual coordinate descent from zero; `item` identifies the block in the random streams.
     void solve(const Context& context, const SolverOptions& options, std::uint64_t item);
 
     /// Fills `out` with the weights above the threshold.
@@ -92,24 +92,24 @@ class BlockSolver {
     std::int64_t n_lanes_ = 0;
     std::int64_t n_marked_ = 0;  // rows with a positive lane
     LaneMemory memory_;
-    Vector<std::uint16_t> large_;  // lanes of each slot that are above the threshold
+    Vector<std::uint16_t> large_;  // bit mask of the lanes of each slot above the threshold
     Vector<std::int32_t> order_;
     std::int64_t n_order_ = 0;
     std::int64_t n_positives_[kLanes] = {};
     LaneReport reports_[kLanes];
 };
 
-/// One-vs-rest over all labels.
+/// The solution of one-vs-rest problems for all labels.
 struct FlatSolution {
     Csr weights;         // features x labels
     Vector<float> bias;  // per label
     Vector<LaneReport> reports;
 };
 
-/// Solves every label in blocks of kLanes, in parallel over blocks. `positives` has one row
-/// per label: the rows of X that carry it. The blocks are numbers first_block, first_block + 1
-/// ... in the random streams, so that labels may come in several calls. Memory: a compact copy
-/// of X, and per thread (rows + features) * 64 bytes.
+/// Solves every label in blocks of kLanes, in parallel over blocks. `positives` has one row per
+/// label: the rows of X that have it. Blocks are numbered from first_block on in the random
+/// streams, so that labels can be split over several calls. Memory: a compact copy of X, and per
+/// thread (rows + features) * 64 bytes.
 FlatSolution solve_blocks(const Context& context, const CsrView& X, const CsrView& positives,
                           const SolverOptions& options, std::int64_t first_block = 0);
 

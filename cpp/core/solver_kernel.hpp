@@ -4,16 +4,16 @@
 namespace defrag {
 namespace DEFRAG_KERNEL {
 
-// may_alias: the same memory is plain float for everybody else.
+// may_alias: other code accesses the same memory as plain float.
 typedef float Floats __attribute__((vector_size(DEFRAG_VECTOR_BYTES), may_alias));
 typedef std::int32_t Ints __attribute__((vector_size(DEFRAG_VECTOR_BYTES)));
 
 constexpr int kWidth = DEFRAG_VECTOR_BYTES / 4;
 constexpr int kParts = static_cast<int>(kLanes) / kWidth;
-// How many vectors are summed side by side: four sums each must fit into the registers.
+// Number of vectors summed side by side: four sums for each must fit into the registers.
 constexpr int kGroup = kParts < 2 ? kParts : 2;
 
-/// One bit per lane, of a mask whose lanes are all ones or all zeros.
+/// Returns one bit per lane of a mask whose lanes are all ones or all zeros.
 #if DEFRAG_VECTOR_BYTES == 64
 DEFRAG_INLINE unsigned bits_of(Ints mask) {
     return _mm512_test_epi32_mask((__m512i)mask, (__m512i)mask);
@@ -46,14 +46,14 @@ DEFRAG_INLINE Ints lane_bits(int part) {
     return bits;
 }
 
-/// +1 where the row is a positive of the lane, -1 elsewhere.
+/// +1 if the row is a positive of the lane, otherwise -1.
 DEFRAG_INLINE Floats labels(std::uint16_t signs, int part) {
     const Ints bits = (Ints{} + static_cast<std::int32_t>(signs)) & lane_bits(part);
     return bits != 0 ? spread(1.0F) : spread(-1.0F);
 }
 
-/// e^v to about one unit in the last place, for |v| <= 87: elementary operations only,
-/// so that it is the same function with every library and every vector width.
+/// e^v to about one unit in the last place, for |v| <= 87. Uses only elementary operations, so that
+/// the result does not depend on the math library or the vector width.
 DEFRAG_INLINE Floats exponential(Floats v) {
     v = smaller(larger(v, spread(-87.0F)), spread(87.0F));
     const Floats shifted = v * 1.44269504F + 12582912.0F;  // adding 1.5 * 2^23 rounds
@@ -68,11 +68,11 @@ DEFRAG_INLINE Floats exponential(Floats v) {
     return (Floats)((Ints)p + ((Ints)shifted << 23));
 }
 
-/// What one row does to one vector of lanes.
+/// The update of one vector of lanes by one row.
 struct Step {
     Floats dual;      // the new y * alpha
-    Floats gradient;  // projected: zero where the constraint holds the variable
-    Ints active;      // not at zero, or not safely so
+    Floats gradient;  // projected: zero if the constraint is active
+    Ints active;      // not zero, or not safely so
 };
 
 /// The exact minimiser over one variable: Algorithm 3.1 of Hsieh et al., ICML 2008.
@@ -88,9 +88,9 @@ DEFRAG_INLINE Step squared_hinge_step(const Pass& pass, Floats score, Floats y, 
     return step;
 }
 
-/// The same for the logistic loss (Yu, Huang and Lin, Machine Learning 2011), in the logit
-/// u of alpha / cost, where the optimality condition u + margin(alpha) = 0 is increasing and
-/// close to linear: Newton steps that fall back on bisection of the known bracket.
+/// The same for the logistic loss (Yu, Huang and Lin, Machine Learning 2011), in terms of the logit
+/// u of alpha / cost, where the optimality condition u + margin(alpha) = 0 is increasing and nearly
+/// linear: Newton steps, safeguarded by bisection of the known bracket.
 DEFRAG_INLINE Step logistic_step(const Pass& pass, Floats score, Floats y, Floats dual,
                                  float norm) {
     constexpr int kNewtonSteps = 6;
@@ -111,9 +111,9 @@ DEFRAG_INLINE Step logistic_step(const Pass& pass, Floats score, Floats y, Float
         u = ((next >= low) & (next <= high)) ? next : (low + high) * 0.5F;
         share = 1.0F / (1.0F + exponential(-u));
     }
-    // Denormal numbers are slow, and what is this small does not count.
+    // Flushed to zero: denormals are slow, and values this small are negligible.
     step.dual = share > 1e-30F ? y * share * pass.cost : Floats{};
-    step.active = ~Ints{};  // the logistic loss holds no variable at zero
+    step.active = ~Ints{};  // the logistic loss keeps all dual variables positive
     return step;
 }
 
@@ -143,7 +143,7 @@ DEFRAG_INLINE void scatter(const Entry* entry, const Entry* end, char* weights,
     }
 }
 
-/// The same with an l1 penalty: weights are the sums, moved towards zero.
+/// The same with an l1 penalty: weights are the soft-thresholded sums.
 DEFRAG_INLINE void scatter_sparse(const Entry* entry, const Entry* end, const Pass& pass,
                                   const Floats* change) {
     for (; entry != end; ++entry) {
@@ -167,7 +167,7 @@ std::int64_t run_pass(Pass& pass) {
     Floats lowest[kParts] = {};
     std::int64_t n_kept = 0;
     for (std::int64_t i = 0; i < pass.n_rows; ++i) {
-        // Rows are visited in random order, which the processor cannot foresee.
+        // Prefetched, because rows are visited in random order.
         const std::int32_t later = pass.rows[i + 2 < pass.n_rows ? i + 2 : i];
         __builtin_prefetch(pass.dual + later * kLanes, 1);
         const Entry* ahead = pass.entries + pass.starts[later];
@@ -227,7 +227,7 @@ inline void find_large(const float* weights, std::int64_t n_slots, float thresho
     }
 }
 
-/// Keeps those rows of the list on which some lane's margin is below `level`.
+/// Keeps the rows of the list in which the margin of some lane is below `level`.
 inline std::int64_t find_rows(Pass& pass, float level) {
     const char* weights = reinterpret_cast<const char*>(pass.weights);
     std::int64_t n_kept = 0;
@@ -264,9 +264,9 @@ DEFRAG_INLINE void add_panels(const Entry* entry, const Entry* end, const float*
     std::memcpy(scores, sums, sizeof(sums));
 }
 
-/// Adds the weights of a list of entries to the scores, one entry after the other, so that
-/// the sum has the same bits as one that skips what is zero. Four vectors at a time, to
-/// have something to do while an addition is under way.
+/// Adds the weights of a list of entries to the scores, one entry after the other, so that the sum
+/// has the same bits as one that skips zeros. Four vectors at a time hide the latency of the
+/// additions.
 inline void score_panels(const Entry* entry, const Entry* end, const float* panels,
                          std::int64_t panel_size, std::int64_t n_panels, float* scores) {
     constexpr int kJoint = 4 / kParts;
@@ -287,7 +287,7 @@ inline unsigned score_lanes(const float* margins, float parent, int power, float
     unsigned mask = 0;
     for (int p = 0; p < kParts; ++p) {
         const Floats distance = 1.0F - reinterpret_cast<const Floats*>(margins)[p];
-        const Floats slack = distance > 0.0F ? distance : Floats{};  // not a number: 0
+        const Floats slack = distance > 0.0F ? distance : Floats{};  // NaN: 0
         const Floats square = slack * slack;
         const Floats score = parent - (power == 3 ? square * slack : square);
         reinterpret_cast<Floats*>(scores)[p] = score;

@@ -10,18 +10,19 @@ namespace {
 
 // Keeps the curvature of a feature away from zero.
 constexpr double kDamping = 1e-12;
-// Armijo's rule: share of the predicted decrease, and how a step is shortened, how often.
+// Armijo rule: required share of the predicted decrease, factor per shortening of the step, and
+// maximum number of shortenings.
 constexpr double kDecrease = 0.01;
 constexpr double kShorten = 0.5;
 constexpr int kShortenings = 20;
-// A feature joins a round when its gradient is above this share of the penalty, and stays among
-// those that are measured in every round when it is above the second one.
+// A feature enters the working set if its gradient exceeds the first share of the penalty, and
+// stays among those measured in every round if it exceeds the second.
 constexpr double kNearPenalty = 0.95;
 constexpr double kFarFromPenalty = 0.6;
-// A quadratic model is swept over until its subgradient is this share of what it was.
+// A quadratic model is swept until its subgradient has decreased to this share.
 constexpr double kModelTolerance = 0.1;
 
-/// How far a weight is from satisfying its optimality condition.
+/// The violation of the optimality condition of a weight.
 double violation(double weight, double gradient) {
     if (weight > 0.0) return std::abs(gradient + 1.0);
     if (weight < 0.0) return std::abs(gradient - 1.0);
@@ -35,7 +36,7 @@ double newton_step(double weight, double slope, double curvature) {
     return -weight;
 }
 
-/// Sum of logarithms, one call of log for many numbers >= 1.
+/// A sum of logarithms of numbers >= 1 that calls log once for many of them.
 class LogSum {
  public:
     void add(double value) {
@@ -56,7 +57,7 @@ class LogSum {
     double sum_ = 0.0;
 };
 
-// exp of more than this is out of what a LogSum can take twice.
+// Keeps the product in LogSum below overflow: e^200 times 1e200 is finite.
 constexpr double kLargestExponent = 200.0;
 
 }  // namespace
@@ -92,7 +93,7 @@ void SparseLogistic::solve(const CsrView& X, const std::int32_t* rows, std::int6
     collect(out);
 }
 
-/// Finds the features whose weight can differ from zero.
+/// Finds the features whose weight may be non-zero.
 void SparseLogistic::screen(const CsrView& X) {
     touched_.clear();
     const auto positive_cost = static_cast<float>(options_->positive_cost);
@@ -114,7 +115,7 @@ void SparseLogistic::screen(const CsrView& X) {
     std::sort(features_.begin(), features_.end());
 }
 
-/// Copies the columns of these features, and the bias as one more.
+/// Copies the columns of these features, and the bias as an additional one.
 void SparseLogistic::copy_columns(const CsrView& X) {
     const std::int64_t n_slots = features_.size() + 1;
     column_ptr_.resize(n_slots + 1);
@@ -129,7 +130,7 @@ void SparseLogistic::copy_columns(const CsrView& X) {
     column_ptr_[n_slots] = total + n_rows_;
     cell_rows_.resize(total + n_rows_);
     cell_values_.resize(total + n_rows_);
-    Vector<std::int64_t>& next = column_ptr_;  // moves to the end of its column
+    Vector<std::int64_t>& next = column_ptr_;  // advances to the end of each column
     for (std::int64_t i = 0; i < n_rows_; ++i) {
         for (std::int64_t p = X.begin(rows_[i]); p < X.end(rows_[i]); ++p) {
             const std::int32_t slot = tallies_[X.indices[p]].slot;
@@ -163,7 +164,7 @@ void SparseLogistic::start() {
     for (std::int64_t i = 0; i < margins_.size(); ++i) loss_ += cost(i) * std::log(2.0);
 }
 
-/// Slopes and curvatures of the losses at the present margins.
+/// Computes the first and second derivatives of the losses at the current margins.
 void SparseLogistic::bend() {
     for (std::int64_t i = 0; i < margins_.size(); ++i) {
         const double wrong = odds_[i] / (1.0 + odds_[i]);
@@ -173,8 +174,8 @@ void SparseLogistic::bend() {
     }
 }
 
-/// Gradients of all slots or of the active ones; chooses which are active and which to work on,
-/// and returns the norm of the least subgradient.
+/// Computes the gradients of all slots or of the active ones, selects the active and working slots,
+/// and returns the norm of the minimum-norm subgradient.
 double SparseLogistic::measure(bool all) {
     if (all) {
         active_.resize(weights_.size());
@@ -203,8 +204,8 @@ double SparseLogistic::measure(bool all) {
     return norm;
 }
 
-/// Minimises the quadratic model plus the penalty, one weight at a time. A weight that is at zero
-/// and satisfies its condition is not looked at again.
+/// Minimises the quadratic model plus the penalty by coordinate descent. A weight that is zero and
+/// satisfies its optimality condition is not visited again.
 void SparseLogistic::descend() {
     for (const std::int32_t slot : working_) direction_[slot] = 0.0;
     std::fill(pulls_.begin(), pulls_.end(), 0.0F);
@@ -241,7 +242,7 @@ void SparseLogistic::descend() {
     }
 }
 
-/// The loss after a step of a length; keeps the odds of every row.
+/// Returns the loss after a step of this length; stores the odds of every row.
 double SparseLogistic::loss_at(double length) {
     LogSum sums[2];
     for (std::int64_t i = 0; i < margins_.size(); ++i) {
@@ -253,7 +254,8 @@ double SparseLogistic::loss_at(double length) {
     return options_->positive_cost * sums[1].sum() + options_->negative_cost * sums[0].sum();
 }
 
-/// Goes along the direction as far as the objective falls enough; tells whether it did.
+/// Takes the longest step of the line search that decreases the objective enough; returns whether
+/// there is one.
 bool SparseLogistic::search_line() {
     double predicted = 0.0;
     double norm = 0.0;
