@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::int64_t kRowsPerBlock = 1024;
 
-/// What one thread needs to add up one row.
+/// Per-thread accumulators for one row.
 struct Scratch {
     explicit Scratch(std::int64_t n_groups) : sums(n_groups), counts(n_groups), present(n_groups) {}
     Vector<float> sums;
@@ -27,7 +27,7 @@ struct Scratch {
 Csr agglomerate(const Context& context, const CsrView& matrix, const std::int32_t* groups,
                 std::int64_t n_groups, Pooling pooling, const float* scale) {
     context.expect(matrix.n_rows);
-    // Scratch follows the groups that features have, not the number that is declared.
+    // Sized by the largest group in use, since the declared n_groups may be far larger.
     std::int64_t n_used = n_groups;
     if (n_groups > matrix.n_cols && matrix.n_cols > 0) {
         n_used = *std::max_element(groups, groups + matrix.n_cols) + std::int64_t{1};

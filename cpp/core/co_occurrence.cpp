@@ -9,21 +9,21 @@ namespace {
 
 constexpr std::int64_t kRowsPerBlock = 256;
 
-/// A non-zero of a row, in the list of those of its group.
+/// A non-zero of a row, in the linked list of its group.
 struct Link {
     std::int32_t slot;
     std::int32_t next;
     float value;
 };
 
-/// The non-zeros of one row as lists, one for each group in [first, last).
+/// The non-zeros of one row as linked lists, one for each group in [first, last).
 class GroupedRow {
  public:
     GroupedRow(const GroupLayout& layout, std::int64_t first, std::int64_t last)
         : layout_(layout), first_(first), last_(last), heads_(last - first, -1) {}
 
-    /// Calls visit(group, one, other) for all pairs of non-zeros of a group, each with itself
-    /// too; other.slot <= one.slot, since features rise along a row and lists run backwards.
+    /// Calls visit(group, one, other) for all pairs of non-zeros of a group, including each with
+    /// itself; other.slot <= one.slot, since features increase along a row and lists run backwards.
     template <class Visit>
     void visit_pairs(const CsrView& matrix, std::int64_t row, Visit visit) {
         links_.clear();
@@ -57,7 +57,7 @@ class GroupedRow {
     Vector<Link> links_;
 };
 
-/// Mirrors the upper half of a block and rounds it.
+/// Mirrors the upper triangle of a block and rounds it to float.
 void finish_block(const double* sums, std::int64_t size, bool cosine, float* entries) {
     for (std::int64_t i = 0; i < size; ++i) {
         for (std::int64_t j = i; j < size; ++j) {

@@ -14,11 +14,11 @@ namespace defrag {
 namespace {
 
 constexpr std::int64_t kFeaturesPerBlock = 64;
-// Sums that cancel leave a trace of this size (RowScores), which is no companion.
+// Sums that cancel leave a residue of this magnitude (see RowScores), which is not a companion.
 constexpr float kNothing = 1e-30F;
 
-/// Keeps the n items of the largest keys. Most items are turned away by one comparison with the
-/// n-th best so far.
+/// Keeps the n items with the largest keys. Most items are rejected by one comparison with the n-th
+/// best so far.
 class Strongest {
  public:
     explicit Strongest(std::int64_t n) : n_(n) {}
@@ -29,7 +29,7 @@ class Strongest {
         if (found_.size() >= kSlack * n_) cut();
     }
 
-    /// Calls visit(item, value) by ascending item, and forgets all.
+    /// Calls visit(item, value) in ascending order of items and clears the list.
     template <class Visit>
     void drain(Visit visit) {
         cut();
@@ -62,13 +62,13 @@ class Strongest {
     Vector<Found> found_;
 };
 
-/// Sums of products with the other features: of those that are met, or of all where that is
-/// about what is met, which saves remembering it.
+/// Sums of products with the other features. A dense array is used if about as many products are
+/// expected as there are features, because listing the touched features would then cost more.
 class Products {
  public:
     explicit Products(std::int64_t n_features) : met_(n_features), all_(n_features) {}
 
-    /// Clears the sums; `n_expected` products will be added.
+    /// Chooses the representation for about `n_expected` products.
     void start(double n_expected) { dense_ = n_expected > static_cast<double>(all_.size()); }
 
     void add(const std::int32_t* features, const float* values, std::int64_t count, float weight) {
@@ -76,7 +76,7 @@ class Products {
         for (std::int64_t i = 0; i < count; ++i) all_[features[i]] += weight * values[i];
     }
 
-    /// Calls visit(feature, sum), and leaves nothing behind.
+    /// Calls visit(feature, sum) and clears the sums.
     template <class Visit>
     void drain(Visit visit) {
         if (!dense_) return met_.drain(visit);
@@ -92,7 +92,7 @@ class Products {
     Vector<float> all_;
 };
 
-/// Calls visit(place) for at most `most` of `n` places, evenly spaced.
+/// Calls visit(place) for at most `most` of `n` evenly spaced places.
 template <class Visit>
 void visit_sample(std::int64_t n, std::int64_t most, Stream stream, Visit visit) {
     if (n <= most) {

@@ -23,7 +23,7 @@ std::int64_t padded(std::int64_t n) {
     return (n + CompactRows::kStride - 1) / CompactRows::kStride * CompactRows::kStride;
 }
 
-/// The points of a node with hashed features, on the buckets that occur.
+/// The points of a node with hashed features, restricted to the buckets that occur.
 class HashedPoints {
  public:
     explicit HashedPoints(std::int64_t n_buckets) : slots_(n_buckets, -1) {}
@@ -52,13 +52,13 @@ class HashedPoints {
         for (const std::int32_t bucket : buckets_) slots_[bucket] = -1;
     }
 
-    /// The bucket behind each slot.
+    /// The bucket of each slot.
     const Vector<std::int32_t>& buckets() const { return buckets_; }
     const Entry* begin(std::int64_t i) const { return entries_.data() + starts_[i]; }
     const Entry* end(std::int64_t i) const { return entries_.data() + starts_[i + 1]; }
 
  private:
-    Vector<std::int32_t> slots_;  // of buckets; -1 between calls
+    Vector<std::int32_t> slots_;  // slot of each bucket; -1 between calls
     Vector<std::int32_t> buckets_;
     Vector<std::int64_t> starts_;
     AlignedBuffer<Entry> entries_;
@@ -101,12 +101,13 @@ class CraftmlSplitter : public NodeSplitter {
         for (const std::int32_t place : places_) sample_.push_back(node.points[place]);
     }
 
-    /// The line of a slot has a number for each of sixteen clusters.
+    /// Returns the first number of a cluster in its panel; those of consecutive slots are kLanes
+    /// apart.
     float* lines(std::int64_t cluster) {
         return panels_.data() + cluster / kLanes * panel_size_ + cluster % kLanes;
     }
 
-    /// Centroids of the clusters, cut and scaled.
+    /// Computes the centroids of the clusters, truncates and scales them.
     void average(std::int64_t n_clusters) {
         panel_size_ = static_cast<std::int64_t>(points_.buckets().size()) * kLanes;
         n_panels_ = (n_clusters + kLanes - 1) / kLanes;
@@ -151,8 +152,8 @@ class CraftmlSplitter : public NodeSplitter {
         }
     }
 
-    /// Sends every point to the child with the most similar centroid, of equal ones the first;
-    /// clusters that no point goes to are no children. False if all go to one.
+    /// Assigns every point to the child with the most similar centroid, ties going to the first;
+    /// clusters without points do not become children. Returns false if all points go to one child.
     bool send(const NodePoints& node, std::int64_t n_clusters, NodeCut& cut) {
         scores_.require(n_panels_ * kLanes);
         float* scores = scores_.data();
@@ -174,7 +175,7 @@ class CraftmlSplitter : public NodeSplitter {
         return true;
     }
 
-    /// Copies the centroids of the children in the order of buckets.
+    /// Copies the centroids of the children in ascending order of buckets.
     void copy_centroids(NodeCut& cut) {
         const Vector<std::int32_t>& buckets = points_.buckets();
         order_.resize(buckets.size());
@@ -197,14 +198,14 @@ class CraftmlSplitter : public NodeSplitter {
     LabelClusters clusters_;
     HashedPoints points_;
     ScorePanels score_panels_;
-    Vector<std::int32_t> places_;  // of the sample among the points
+    Vector<std::int32_t> places_;  // positions of the sample among the points
     Vector<std::int32_t> sample_;
     Vector<std::int32_t> cluster_;
-    AlignedBuffer<float> panels_;  // [sixteen clusters][slot][kLanes]
+    AlignedBuffer<float> panels_;  // [panel of sixteen clusters][slot][kLanes]
     AlignedBuffer<float> scores_;
     std::int64_t panel_size_ = 0;
     std::int64_t n_panels_ = 0;
-    Vector<std::int32_t> number_;  // of each cluster among the children
+    Vector<std::int32_t> number_;  // index of each cluster among the children
     Vector<std::int32_t> order_;
     Vector<Scored> ranked_;
 };

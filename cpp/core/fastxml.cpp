@@ -24,7 +24,8 @@ class FastxmlSplitter : public NodeSplitter {
     }
 
  private:
-    /// Sends every point to a side by the sign of its margin; false if all go to one.
+    /// Assigns every point to a side by the sign of its margin; returns false if all go to one
+    /// side.
     bool send(const NodePoints& node, NodeCut& cut) {
         std::int64_t n_second = 0;
         for (const double margin : solver_.margins()) {

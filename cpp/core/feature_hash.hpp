@@ -7,8 +7,8 @@
 
 namespace defrag {
 
-/// A count sketch of a random part of the items, one of many by its key: an item is left out, or
-/// goes to one of `n_buckets` with a sign. Of 65536 items about `n_kept` are kept.
+/// A count sketch of a random subset of the items, selected by its key: an item is either dropped
+/// or hashed to one of `n_buckets` buckets with a sign. About `n_kept` of 65536 items are kept.
 struct ItemHash {
     std::uint64_t key = 0;
     std::int64_t n_buckets = 1;

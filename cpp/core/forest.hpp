@@ -9,21 +9,21 @@
 
 namespace defrag {
 
-/// Trees over points, over memory that somebody else owns. The nodes of a tree are consecutive,
-/// the root first, and breadth first: the children of node v, if it has any, are the n_children[v]
-/// nodes from first_child[v] on. An inner node has the entries [entry_ptr[v], entry_ptr[v + 1]) of
-/// slots and weights. Without `children` these are a separator: slots rise, there are two
-/// children, and a point goes to the first where bias[v] plus the product is not negative. With
-/// `children`, every child has a centroid, whose entries name it: (slot, child) rise, there is no
-/// bias, and a point goes to the child with the largest product, of equal ones the first. Slot s
-/// stands for features[s]; where features are hashed, slots are buckets. A leaf has the label
-/// distribution [leaf_ptr[v], leaf_ptr[v + 1]) of outputs, which rise, and values. Output o stands
-/// for labels[o]. Features and labels rise.
+/// A non-owning view of trees over points. The nodes of a tree are consecutive and in breadth-first
+/// order, starting with the root: the children of node v, if any, are the n_children[v] nodes from
+/// first_child[v] on. An inner node has the entries [entry_ptr[v], entry_ptr[v + 1]) of slots and
+/// weights. Without `children` they are a linear separator: slots are ascending, there are two
+/// children, and a point goes to the first if bias[v] plus the dot product is not negative. With
+/// `children`, every child has a centroid and each entry names its child: (slot, child) pairs are
+/// ascending, there is no bias, and a point goes to the child with the largest dot product, ties
+/// going to the first. Slot s represents features[s]; if features are hashed, slots are buckets. A
+/// leaf has the label distribution [leaf_ptr[v], leaf_ptr[v + 1]) of outputs, in ascending order,
+/// and values. Output o represents labels[o]. Features and labels are ascending.
 template <class Slot, class Output>
 struct ForestView {
     std::int64_t n_trees = 0;
-    std::int64_t n_features = 0;  // that are used
-    std::int64_t n_labels = 0;    // likewise
+    std::int64_t n_features = 0;  // only those in use
+    std::int64_t n_labels = 0;    // only those in use
     const std::int64_t* tree_ptr = nullptr;
     const std::int32_t* first_child = nullptr;
     const std::int32_t* n_children = nullptr;
@@ -37,7 +37,7 @@ struct ForestView {
     const std::int32_t* labels = nullptr;
     const Output* outputs = nullptr;
     const float* values = nullptr;
-    /// Where features are hashed: the key of each tree, and what all hashes share.
+    /// If features are hashed: the key of each tree, and the parameters that all hashes share.
     const std::uint64_t* hash_keys = nullptr;
     std::int64_t n_buckets = 0;
     std::uint32_t n_kept = 0;
@@ -47,10 +47,10 @@ struct ForestView {
     ItemHash hash(std::int64_t tree) const { return {hash_keys[tree], n_buckets, n_kept}; }
 };
 
-/// Children of a node at most, where entries name them.
+/// Maximum number of children of a node with centroids.
 constexpr std::int64_t kMostChildren = 256;
 
-/// The same arrays, owned.
+/// The owning counterpart of ForestView.
 struct Forest {
     Vector<std::int64_t> tree_ptr{0};
     Vector<std::int32_t> first_child;
@@ -67,7 +67,8 @@ struct Forest {
     Vector<float> values;
 };
 
-/// Numbers the ids below `range` that occur, in rising order; ids become numbers. Returns the ids.
+/// Replaces the ids, all below `range`, by their ranks among the distinct ids, which are returned
+/// in ascending order.
 Vector<std::int32_t> renumber(Vector<std::int32_t>& ids, std::int64_t range);
 
 }  // namespace defrag

@@ -13,18 +13,18 @@ namespace {
 /// A node of a tree that is being grown.
 struct GrownNode {
     NodeCut cut;
-    std::int32_t first_child = 0;  // within its tree
+    std::int32_t first_child = 0;  // relative to its tree
     Vector<std::int32_t> labels;
     Vector<float> values;
 };
 
-/// A node whose turn has come, and where it stands.
+/// A node that is to be split, and its position.
 struct OpenNode {
     NodePoints where;
-    std::int64_t number = 0;  // within its tree
+    std::int64_t number = 0;  // relative to its tree
 };
 
-/// Counts of labels, cleared after use.
+/// Label counts, cleared after use.
 struct LeafScratch {
     explicit LeafScratch(std::int64_t n_labels) : counts(n_labels) {}
     Vector<std::int32_t> counts;
@@ -117,7 +117,7 @@ class Growth {
         context_.check();
     }
 
-    /// Numbers the children of the level that was split, in the order of their parents.
+    /// Numbers the children of the current level in the order of their parents.
     void open_children() {
         Vector<OpenNode> next;
         for (OpenNode& node : open_) {

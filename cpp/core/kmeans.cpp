@@ -13,20 +13,20 @@
 namespace defrag {
 namespace {
 
-// Items whose entries stay in the cache while the panels pass by.
+// Number of items whose entries stay in the cache while the panels are streamed.
 constexpr std::int64_t kItemsPerTurn = 64;
-// Panels that are passed over together.
+// Number of panels scored in one pass over an item.
 constexpr std::int64_t kPanelsPerTurn = 4;
 constexpr std::int64_t kItemGrain = 256;
 
-/// The two best centres of an item so far.
+/// The two most similar centres of an item so far.
 struct Nearest {
     float first_score = 0.0F;
     float second_score = 0.0F;
     std::int32_t first = -1;
     std::int32_t second = -1;
 
-    /// To be offered in rising order of the centre's number: of equal ones the first stays.
+    /// Centres must be offered in ascending order: ties go to the first.
     void offer(float score, std::int32_t centre) {
         if (score > first_score) {
             second_score = std::exchange(first_score, score);
@@ -86,7 +86,7 @@ class KMeans {
         inverse_norms_.resize(panels_at_once_ * kLanes);
     }
 
-    /// Makes distinct items the only members of their clusters.
+    /// Starts each cluster with a distinct random item as its only member.
     void draw_starts() {
         Vector<std::int32_t> candidates;
         for (std::int64_t item = 0; item < items_.n_rows; ++item) {
@@ -103,7 +103,8 @@ class KMeans {
         }
     }
 
-    /// One round: the centres of the present clusters, and then every item to the nearest.
+    /// Runs one round: computes the centres of the current clusters, then assigns every item to the
+    /// nearest one.
     void assign_items() {
         list_members();
         std::fill(nearest_.begin(), nearest_.end(), Nearest());
@@ -138,7 +139,8 @@ class KMeans {
         }
     }
 
-    /// Adds up the members of sixteen clusters; the panel is number first + panel of all.
+    /// Sums the members of the sixteen clusters of panel number first + panel, which is held at
+    /// index `panel`.
     void fill_panel(std::int64_t first, std::int64_t panel) {
         float* lines = panels_.data() + panel * panel_size_;
         std::fill(lines, lines + panel_size_, 0.0F);
@@ -187,8 +189,8 @@ class KMeans {
         }
     }
 
-    /// Offers the centres whose scores are in `line`; the first of them is number `place` of
-    /// those at hand, which begin with centre `base`.
+    /// Offers the centres whose scores are in `line`; the first of them is number `place` of the
+    /// centres held, which start with centre `base`.
     void offer_all(Nearest& nearest, const float* line, std::int64_t place, std::int64_t count,
                    std::int64_t base) const {
         for (std::int64_t o = 0; o < count; ++o) {

@@ -11,21 +11,20 @@ namespace defrag {
 
 struct KMeansOptions {
     std::int64_t n_clusters = 100;
-    /// A round that raises the mean similarity by less than this is the last.
+    /// A round that increases the mean similarity by less than this is the last.
     double tolerance = 1e-4;
     std::int64_t max_rounds = 100;
     std::uint64_t seed = 0;
-    /// Names this clustering in the random streams, when one seed serves many.
+    /// Identifies this clustering in the random streams if several share a seed.
     std::uint64_t item = 0;
-    /// Centres are held in parts of at most this many bytes, and of sixteen at least.
+    /// Centres are processed in parts of at most this many bytes, but at least sixteen centres.
     std::int64_t panel_bytes = std::int64_t{1} << 27;
     Instructions instructions = Instructions::kBest;
-    /// The cluster that each item starts in, -1 for none, in place of random rows.
+    /// The initial cluster of each item, -1 for none; null: random rows.
     const std::int32_t* starts = nullptr;
 };
 
-/// For every item the two centres that are most similar to it, -1 where no (further) one
-/// has a similarity above zero.
+/// The two most similar centres of every item, -1 if there is none with a similarity above zero.
 struct KMeansResult {
     Vector<std::int32_t> cluster;
     Vector<std::int32_t> second;
@@ -33,13 +32,13 @@ struct KMeansResult {
     std::int64_t n_rounds = 0;
 };
 
-/// Spherical k-means over sparse rows of length 1: starts from distinct random rows that are
-/// not empty, at most n_clusters, or from the given clusters, and repeats: centre = direction of
-/// the sum of its items, item = centre of the highest cosine, ties to the smaller number. An item
-/// without a similarity above zero belongs to no cluster in that round, and a cluster may run
-/// empty: what becomes of them is the caller's business. O(rounds * non-zeros * clusters / 16).
-/// Memory: a compact copy of the items, and the centres as dense panels [sixteen
-/// centres][coordinate], a bounded part at a time.
+/// Spherical k-means over sparse unit rows. Starts from at most n_clusters distinct random
+/// non-empty rows, or from the given clusters, and repeats: centre = direction of the sum of its
+/// items, item = centre with the highest cosine, ties going to the smaller number. An item without
+/// a similarity above zero belongs to no cluster in that round, and a cluster may become empty; the
+/// caller handles both.
+/// O(rounds * non-zeros * clusters / 16) time. Memory: a compact copy of the items, and the centres
+/// as dense panels [sixteen centres][coordinate], a bounded part at a time.
 KMeansResult spherical_kmeans(const Context& context, const CsrView& items,
                               const KMeansOptions& options);
 

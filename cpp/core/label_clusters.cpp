@@ -11,7 +11,7 @@
 namespace defrag {
 namespace {
 
-// Rounding leaves equal unit vectors at a squared distance of some millionths.
+// Rounding leaves equal unit vectors at a squared distance of a few millionths.
 constexpr float kSameDistance = 2e-5F;
 
 }  // namespace
@@ -33,7 +33,7 @@ std::int64_t LabelClusters::find(const Vector<std::int32_t>& points, std::uint64
     return n_starts_;
 }
 
-/// Unit vectors of hashed labels, on the coordinates that occur.
+/// Hashes labels to unit vectors, restricted to the coordinates that occur.
 void LabelClusters::hash_labels(const Vector<std::int32_t>& points, std::uint64_t key) {
     const ItemHash hash{~key, options_.n_buckets};
     items_.indptr.assign(1, 0);
@@ -64,7 +64,8 @@ void LabelClusters::hash_labels(const Vector<std::int32_t>& points, std::uint64_
     for (const std::int32_t bucket : touched_) slots_[bucket] = -1;
 }
 
-/// Adds to a coordinate of the last item, which begins at `first`; it has few.
+/// Adds to a coordinate of the last item, which begins at `first`. The search is linear, since an
+/// item has few coordinates.
 void LabelClusters::add(std::int64_t first, std::int32_t slot, float value) {
     for (std::int64_t e = first; e < items_.indices.size(); ++e) {
         if (items_.indices[e] == slot) {
@@ -76,8 +77,8 @@ void LabelClusters::add(std::int64_t first, std::int32_t slot, float value) {
     items_.data.push_back(value);
 }
 
-/// Draws each start with a chance proportional to its squared distance to the nearest one so far,
-/// 2 - 2 cos for unit vectors; ends early where all items are starts or equal to one.
+/// Draws each start with a probability proportional to its squared distance to the nearest previous
+/// one, 2 - 2 cos for unit vectors; stops early if every item is a start or equal to one.
 void LabelClusters::draw_starts(std::uint64_t key) {
     Stream stream(key, Stage::kForest, 1);
     const std::int64_t n_items = items_.n_rows();

@@ -18,7 +18,7 @@ void check_range(const std::int64_t* pointers, std::int64_t i, std::int64_t n) {
     }
 }
 
-/// The output of a node that stands for a place: the last one that does not begin after it.
+/// Returns the output of a node that contains a place: the last one that does not begin after it.
 std::int64_t output_of(const LabelTreeView& tree, std::int64_t node, std::int32_t place) {
     if (tree.is_leaf(node)) return place - tree.begin[node];
     const std::int64_t first = tree.first_child[node];
@@ -28,7 +28,7 @@ std::int64_t output_of(const LabelTreeView& tree, std::int64_t node, std::int32_
     return std::upper_bound(begin, begin + n_children, place) - begin - 1;
 }
 
-/// The entry in [first, last) that is of an output, or -1.
+/// Returns the entry of an output in [first, last), or -1.
 std::int64_t find_output(const TreeEntries& entries, std::int64_t first, std::int64_t last,
                          std::int64_t output) {
     const std::int64_t end = last;
@@ -43,7 +43,7 @@ std::int64_t find_output(const TreeEntries& entries, std::int64_t first, std::in
     return first < end && entries.output(first) == output ? first : -1;
 }
 
-/// Writes the weights of an output of a node; a feature without one gets 0.
+/// Writes the weights of an output of a node; a feature without a weight gets 0.
 void write_weights(const LabelTreeModel& model, std::int64_t node, std::int64_t output,
                    const std::int32_t* features, std::int64_t n_features, float* weights) {
     check_range(model.feature_ptr, node, model.tree.n_nodes);

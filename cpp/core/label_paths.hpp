@@ -8,8 +8,8 @@
 
 namespace defrag {
 
-/// The classifiers on the paths from the root of a label tree to some labels. Label i has the
-/// steps [step_ptr[i], step_ptr[i + 1]), the root first; step s is the classifier `outputs[s]` of
+/// The classifiers on the paths from the root of a label tree to some labels. Label i has the steps
+/// [step_ptr[i], step_ptr[i + 1]), from the root down; step s is the classifier `outputs[s]` of
 /// node `nodes[s]`, with `bias[s]` and a row of `weights`, one number per feature.
 struct LabelPaths {
     Vector<std::int64_t> step_ptr{0};
@@ -19,10 +19,10 @@ struct LabelPaths {
     Vector<float> weights;
 };
 
-/// Collects the weights of `features`, which rise, on the paths to the labels at `places` of the
-/// order of the tree. Throws std::invalid_argument for a place that is not in the tree, or if
-/// the arrays of the model do not lead to it. O(steps * features * log(weights of a node)) time,
-/// four bytes per step and feature.
+/// Collects the weights of `features`, in ascending order, on the paths to the labels at `places`
+/// of the order of the tree. Throws std::invalid_argument if a place is not in the tree or the
+/// arrays of the model are inconsistent along its path. O(steps * features * log(weights of a
+/// node)) time; four bytes per step and feature.
 LabelPaths label_paths(const LabelTreeModel& model, const std::int32_t* places,
                        std::int64_t n_places, const std::int32_t* features,
                        std::int64_t n_features);

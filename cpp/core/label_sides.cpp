@@ -15,7 +15,7 @@ LabelSides::LabelSides(const CsrView& Y, const float* label_weights,
 bool LabelSides::find(const Vector<std::int32_t>& points, std::uint64_t key,
                       Vector<std::uint8_t>& side) {
     copy_labels(points);
-    // All points have all labels that occur: no ranking tells them apart.
+    // All points have all labels that occur, so no ranking can separate them.
     if (labels_.size() == seen_.size() * points.size()) return false;
     Stream stream(key, Stage::kForest, 0);
     side.resize(points.size());
@@ -31,7 +31,7 @@ bool LabelSides::find(const Vector<std::int32_t>& points, std::uint64_t key,
     return n_first < static_cast<std::ptrdiff_t>(side.size());
 }
 
-/// Copies the labels of the points with their gains, renumbered to those that occur.
+/// Copies the labels of the points with their gains, renumbered by occurrence.
 void LabelSides::copy_labels(const Vector<std::int32_t>& points) {
     starts_.assign(1, 0);
     labels_.clear();
@@ -57,7 +57,7 @@ void LabelSides::copy_labels(const Vector<std::int32_t>& points) {
     for (const std::int32_t label : seen_) slots_[label] = -1;
 }
 
-/// Ranks the labels of each side; returns the sum of the gains of all points.
+/// Ranks the labels of each side; returns the total gain of all points.
 double LabelSides::rank_labels(const Vector<std::uint8_t>& side) {
     for (auto& sums : sums_) sums.assign(seen_.size(), 0.0);
     for (std::int64_t i = 0; i < side.size(); ++i) {

@@ -11,10 +11,10 @@
 namespace defrag {
 namespace {
 
-// A node of several blocks with at least this share of the points is worth all threads.
+// A node with several blocks and at least 1 / kWideShare of the points is trained by all threads.
 constexpr std::int64_t kWideShare = 16;
 
-/// The classifiers of one node, before they are put together with the others.
+/// The classifiers of one node, before they are merged with the others.
 struct NodeWeights {
     Vector<std::int32_t> features;
     Vector<std::int32_t> sizes;  // entries per feature
@@ -23,7 +23,7 @@ struct NodeWeights {
     Vector<float> bias;
 };
 
-/// What is the same for all nodes.
+/// The arguments shared by all nodes.
 struct Job {
     const CsrView& X;
     const CsrView& positives;
@@ -36,7 +36,7 @@ struct Job {
     }
 };
 
-/// The points of one node: their ids, their places in the list, and a compact copy.
+/// The points of one node: their ids, their positions in the list, and a compact copy.
 class NodeRows {
  public:
     explicit NodeRows(const CsrView& X) : members_(X.n_rows), places_(X.n_rows), slots_(X.n_cols) {}
@@ -59,7 +59,7 @@ class NodeRows {
     }
 
     const CompactRows& compact() const { return compact_; }
-    /// Where a point of the node stands in its list; meaningless for others.
+    /// The position of a point in the list of the node; undefined for other points.
     std::int32_t place(std::int32_t row) const { return places_[row]; }
 
  private:
@@ -96,15 +96,16 @@ void solve_block(const Context& context, const Job& job, std::int64_t node, std:
     context.advance(n_rows);
 }
 
-/// Memory for putting blocks together.
+/// Scratch memory of join_blocks.
 struct JoinScratch {
     explicit JoinScratch(std::int64_t n_features) : used(n_features), slot_of(n_features) {}
     OrderedSet used;               // features with a weight
     Vector<std::int32_t> slot_of;  // of the features that are used
-    Vector<std::int64_t> next;     // entries of a slot, then the place of its next one
+    Vector<std::int64_t> next;     // number of entries of a slot, then the position of the next one
 };
 
-/// Puts the blocks of an item together: features in order, outputs in order within each.
+/// Merges the blocks of an item: features in ascending order, outputs in ascending order within
+/// each.
 NodeWeights join_blocks(const Job& job, const NodeBlocks& item, const CompactRows& rows,
                         const Vector<BlockWeights>& blocks, JoinScratch& scratch) {
     NodeWeights result;
@@ -146,7 +147,7 @@ NodeWeights join_blocks(const Job& job, const NodeBlocks& item, const CompactRow
     return result;
 }
 
-/// What one thread needs.
+/// Per-thread state.
 struct Worker {
     explicit Worker(const CsrView& X) : rows(X), join(X.n_cols) {}
     NodeRows rows;
@@ -166,7 +167,7 @@ void train_item(const Context& context, const Job& job, const NodeBlocks& item, 
     out = join_blocks(job, item, worker.rows.compact(), worker.blocks, worker.join);
 }
 
-/// All threads on the blocks of one item, which share the rows of its node.
+/// Trains the blocks of one item with all threads, which share the rows of its node.
 void train_wide_item(const Context& context, const Job& job, const NodeBlocks& item,
                      PerWorker<Worker>& workers, NodeWeights& out) {
     const NodeRows& rows = workers[0].rows;
@@ -206,7 +207,7 @@ LabelTreeWeights join_nodes(Vector<NodeWeights>& nodes) {
     return result;
 }
 
-/// An upper bound of the points a node sees.
+/// Returns an upper bound on the number of points of a node.
 std::int64_t count_positives(const Job& job, std::int64_t node) {
     std::int64_t count = 0;
     for (std::int32_t i = job.tree.begin[node]; i < job.tree.end[node]; ++i) {
@@ -291,7 +292,8 @@ LabelTreeWeights train_label_tree(const Context& context, const CsrView& X,
     PerWorker<Worker> workers(context, [&X] { return Worker(X); });
     Vector<NodeWeights> results(items.size());
     for (const std::int64_t i : wide) train_wide_item(context, job, items[i], workers, results[i]);
-    // Breadth-first order puts the large nodes first, so that no thread is left with one.
+    // Breadth-first order puts the large nodes first, so that no thread is left with one at the
+    // end.
     parallel_for(context, narrow.size(), 1, [&](std::int64_t n, std::int64_t, unsigned w) {
         const std::int64_t i = narrow[n];
         train_item(context, job, items[i], workers[w], results[i]);

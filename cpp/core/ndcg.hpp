@@ -9,12 +9,12 @@
 
 namespace defrag {
 
-/// What a hit at a position, counted from 0, adds to the DCG.
+/// The DCG contribution of a hit at a position, counted from 0.
 inline double discount(std::int64_t position) {
     return 1.0 / std::log2(2.0 + static_cast<double>(position));
 }
 
-/// Ranks coordinates by falling sum (ties by id), adds `sign` times the discount of its rank to
+/// Ranks coordinates by descending sum (ties by id), adds `sign` times the discount of its rank to
 /// each coordinate of `direction`, and returns the DCG of the ranking. Coordinates without a
 /// positive sum share the rank after all others. `ranking` is scratch.
 template <class Sum>

@@ -18,7 +18,7 @@ std::int64_t bucket_of(std::uint64_t key) { return static_cast<std::int64_t>(key
 
 __extension__ typedef unsigned __int128 Wide;
 
-/// Exact: m rows no longer than one unit add up to a length below 2^62, see fixed_point_unit.
+/// Exact: the sum of m rows of length at most one unit is shorter than 2^62, see fixed_point_unit.
 double length(const Sums& sums) {
     Wide squares = 0;
     for (const std::int64_t sum : sums) {
@@ -28,7 +28,7 @@ double length(const Sums& sums) {
     return std::sqrt(static_cast<double>(squares));
 }
 
-/// Integers that rise as the score falls; -0 and +0 are one score.
+/// Maps scores to integers in descending order; -0 and +0 are the same score.
 std::uint32_t descending(float score) {
     score += 0.0F;
     std::uint32_t bits = 0;
@@ -82,7 +82,7 @@ void Split::run(std::int64_t n_left, std::int64_t first, std::int64_t second) {
             break;
         }
         point_direction();
-        // Twice the same partition, or a gain too small to pay for another round.
+        // Not enough improvement to repay another round; zero if the partition is the same.
         if (objective_ - previous <= options_.tolerance * objective_) break;
         previous = objective_;
     }
@@ -105,8 +105,8 @@ void Split::point_direction() {
     }
 }
 
-/// Difference of the two unit centres; the sum of all similarities to the own centre is
-/// the sum of the centres' lengths.
+/// Difference of the two unit centres; the sum of the similarities of all items to their own
+/// centres is the sum of the lengths of the centres.
 void Split::point_by_centres() {
     const double left = length(scratch_.left);
     const double right = length(scratch_.right);
@@ -140,7 +140,7 @@ void Split::score_members() {
     }
 }
 
-/// Puts the n_left best on the left side; tells whether any member changed sides.
+/// Assigns the n_left best to the left side; returns whether any member changed sides.
 bool Split::cut(std::int64_t n_left) {
     const std::uint64_t pivot = smallest_key_outside(n_left);
     scratch_.moved.clear();
@@ -152,8 +152,8 @@ bool Split::cut(std::int64_t n_left) {
     return !scratch_.moved.empty();
 }
 
-/// The n_left-th key from 0. Keys are counted by their leading bits first, so that only those
-/// of one bucket have to be moved about: scores cluster, but rarely in one 65,536th.
+/// Returns the n_left-th key, counted from 0. Keys are first counted by their leading bits, so that
+/// only those of one bucket are partitioned: scores cluster, but rarely in one of 65,536 buckets.
 std::uint64_t Split::smallest_key_outside(std::int64_t n_left) {
     Vector<std::uint64_t>& candidates = scratch_.candidates;
     std::int64_t rank = n_left;
@@ -174,7 +174,7 @@ std::uint64_t Split::smallest_key_outside(std::int64_t n_left) {
     return candidates[rank];
 }
 
-/// Sums up the left side; the right side is what remains of the total.
+/// Sums the left side; the right side is the rest of the total.
 void Split::gather_left() {
     scratch_.left.assign(rows_.n_coords, 0);
     const auto m = members_.size();

@@ -10,11 +10,11 @@
 
 namespace defrag {
 
-/// Rows that a node's items live in: the input itself, or a compact copy of a part of it
-/// with its coordinates renumbered in their old order.
+/// The rows of the items of a node: the input itself, or a compact copy of a part of it with its
+/// coordinates renumbered in their original order.
 struct ItemRows {
     std::int64_t n_coords = 0;
-    double unit = 1.0;  // what 1.0 is in fixed point
+    double unit = 1.0;  // fixed-point value of 1.0
     const std::int64_t* indptr = nullptr;
     const std::int32_t* indices = nullptr;
     const float* data = nullptr;
@@ -25,30 +25,30 @@ struct ItemRows {
 /// Sums of item coordinates in fixed point.
 using Sums = Vector<std::int64_t>;
 
-/// Memory that one thread reuses from node to node.
+/// Memory that a thread reuses from node to node.
 struct SplitScratch {
     Sums left;
     Sums right;
-    Vector<float> direction;     // what a coordinate adds to an item's score
+    Vector<float> direction;     // contribution of a coordinate to an item's score
     Vector<std::uint64_t> keys;  // (score descending, position) of each item
     Vector<std::uint8_t> side;   // 1: left
     Vector<std::int32_t> moved;
-    Vector<std::uint64_t> candidates;  // keys among which the cut is looked for
+    Vector<std::uint64_t> candidates;  // keys among which the cut is searched
     Vector<std::int32_t> counts;       // keys per bucket
     Vector<std::int32_t> ranking;      // of coordinates, for the nDCG rule
 };
 
-/// One balanced two-way split. After run(), scratch.side says where each item goes, and
-/// scratch.left / scratch.right hold the sums of the two sides.
+/// One balanced two-way split. After run(), scratch.side has the side of each item, and
+/// scratch.left and scratch.right the sums of the two sides.
 class Split {
  public:
-    /// `total` is the sum over all of the node's rows. With `context`, rows are shared
-    /// among its threads; without, the split runs on the calling thread alone.
+    /// `total` is the sum over all rows of the node. With a non-null `context`, rows are
+    /// distributed over its threads; otherwise the split runs on the calling thread.
     Split(const ItemRows& rows, const Vector<std::int32_t>& members, const Sums& total,
           const SplitOptions& options, SplitScratch& scratch, const Context* context);
 
-    /// Cuts off `n_left` members; `first` and `second` are the positions of the two that
-    /// start it.
+    /// Moves `n_left` members to the left side; `first` and `second` are the positions of the two
+    /// members that serve as initial centres.
     void run(std::int64_t n_left, std::int64_t first, std::int64_t second);
 
     double objective() const { return objective_; }
@@ -75,11 +75,11 @@ class Split {
     int n_rounds_ = 0;
 };
 
-/// Steps of fixed point per 1.0: fine enough for any float of weight (2^40 up to four million
-/// items), coarse enough for the sum of `n_items` rows of length 1 to stay below 2^62.
+/// Returns the fixed-point steps per 1.0: fine enough for any significant float (2^40 up to four
+/// million items), coarse enough for the sum of `n_items` unit rows to stay below 2^62.
 double fixed_point_unit(std::int64_t n_items);
 
-/// Adds one row to sums, `sign` times.
+/// Adds `sign` times one row to sums.
 void add_row(const ItemRows& rows, std::int32_t row, std::int64_t sign, Sums& sums);
 
 }  // namespace defrag

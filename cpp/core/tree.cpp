@@ -22,7 +22,7 @@ struct Block {
     AlignedBuffer<float> data;
 };
 
-/// A node that waits to be split: its rows, which of them are its own, and their sum.
+/// A node to be split: its rows, which of them belong to it, and their sum.
 struct Part {
     std::int64_t node = 0;
     ItemRows rows;
@@ -31,9 +31,8 @@ struct Part {
     Sums total;
 };
 
-/// What a thread needs at one depth of its descent. A node on the way down is done with its
-/// first half before it turns to the second, so one of each is enough, and the memory serves
-/// all nodes of the depth.
+/// Per-thread memory for one depth of the descent. A node finishes its first half before it starts
+/// the second, so one object per depth is enough for all nodes of that depth.
 struct Level {
     Block block;
     Part left;
@@ -42,8 +41,8 @@ struct Level {
 
 struct Worker {
     SplitScratch scratch;
-    Vector<std::unique_ptr<Level>> levels;  // a reference to one survives a deeper one
-    Vector<std::int32_t> local_of;          // new numbers of coordinates, while rows are copied
+    Vector<std::unique_ptr<Level>> levels;  // references stay valid when a deeper level is added
+    Vector<std::int32_t> local_of;          // new numbers of coordinates while rows are copied
 
     Level& level(std::int64_t depth) {
         while (levels.size() <= depth) levels.push_back(std::make_unique<Level>());
@@ -67,9 +66,9 @@ class Builder {
         context_.expect(items_.nnz() * depth());
         Vector<Part> level(1);
         level[0] = root();
-        // The rows of a node are shared among the threads where there are fewer nodes than threads,
-        // which leaves the work per coordinate to one of them. Below, the nodes are shared, and
-        // several per thread, since halves of the labels need not have half of the entries.
+        // While there are few nodes, the rows of a node are distributed over the threads, but work
+        // per coordinate stays serial. Afterwards nodes are distributed, several per thread, since
+        // halves of the labels need not have half of the entries.
         const std::int64_t n_threads = context_.n_threads();
         const std::int64_t enough = n_threads == 1 ? 1 : 4 * n_threads;
         while (!level.empty() && level.size() < enough) level = next_level(level, n_threads);
@@ -145,7 +144,7 @@ class Builder {
         descend(level.right, worker, depth + 1);
     }
 
-    /// Work per coordinate must not outweigh work per non-zero.
+    /// Returns whether work per coordinate would otherwise outweigh work per non-zero.
     static bool should_compact(const Part& part) {
         return member_nnz(part) < 4 * part.rows.n_coords;
     }
@@ -156,8 +155,8 @@ class Builder {
         return nnz;
     }
 
-    /// Copies the members' rows with their coordinates renumbered. The order of coordinates
-    /// stays, and with it every bit of the result.
+    /// Copies the rows of the members with their coordinates renumbered. The order of coordinates
+    /// is kept, so the result is bit-identical.
     static void compact(Part& part, Worker& worker, Block& block) {
         Vector<std::int32_t>& local_of = worker.local_of;
         local_of.assign(part.rows.n_coords, -1);
@@ -202,7 +201,7 @@ class Builder {
         SplitScratch& scratch = worker.scratch;
         const auto [first, second] = starts(part);
         if (n_left == 0 || n_left == m || first == second) {
-            // Nothing to choose, or nothing to choose by: the order of ids decides.
+            // Nothing to choose, or no information to choose by: the order of ids decides.
             scratch.side.assign(part.members.size(), 0);
             std::fill(scratch.side.begin(), scratch.side.begin() + n_left, std::uint8_t{1});
             scratch.left.assign(part.total.size(), 0);
@@ -222,8 +221,8 @@ class Builder {
         context_.advance(member_nnz(part));
     }
 
-    /// Positions of two members whose rows are not zero and differ; twice the same position
-    /// if there are no such two.
+    /// Returns the positions of two members with different non-zero rows, or the same position
+    /// twice if there are none.
     std::pair<std::int64_t, std::int64_t> starts(const Part& part) const {
         if (options_.starts != nullptr) {
             return {options_.starts[2 * part.node], options_.starts[2 * part.node + 1]};
@@ -241,7 +240,7 @@ class Builder {
         return {first, second < 0 ? first : second};
     }
 
-    /// The first member that `fits`, counted from a random one and around the end.
+    /// Returns the first member that `fits`, scanning cyclically from a random one, or -1.
     template <class Fits>
     static std::int64_t next_member(const Part& part, Stream& stream, Fits fits) {
         const auto m = part.members.size();
@@ -262,7 +261,7 @@ class Builder {
                           rows.data + rows.indptr[b]);
     }
 
-    /// Makes the two halves of a part that has just been split; takes the sums it left.
+    /// Creates the two halves of a part that has just been split, and moves its sums into them.
     void halve(const Part& part, Worker& worker, Part& left, Part& right) const {
         left.node = shape_.first_child[part.node];
         right.node = left.node + 1;

@@ -8,29 +8,29 @@
 
 namespace defrag {
 
-/// The outputs and weights of the features of a label tree, as training makes them or as a model
-/// file stores them. A file has the number of entries of each feature instead of where they
-/// begin, which takes a quarter of the memory; every eighth beginning is kept beside it.
+/// A non-owning view of the outputs and weights of the features of a label tree, as returned by
+/// training or as stored in a model file. A file has the number of entries of each feature instead
+/// of offsets, which takes a quarter of the memory; every eighth offset is kept beside it.
 class TreeEntries {
  public:
     static constexpr std::int64_t kSizesPerStart = 8;
 
     /// Entries [entry_ptr[f], entry_ptr[f + 1]) belong to feature f.
     const std::int64_t* entry_ptr = nullptr;
-    /// Used where entry_ptr is null: one of the two, and where feature 8 i begins.
+    /// Used if entry_ptr is null: one of the two, and the offset of every feature 8 i.
     const std::uint16_t* short_sizes = nullptr;
     const std::uint32_t* long_sizes = nullptr;
     const std::int64_t* starts = nullptr;
-    /// One of the two.
+    /// Exactly one of the two is set.
     const std::uint16_t* outputs = nullptr;
     const std::uint8_t* narrow_outputs = nullptr;
-    /// One of the three. Bytes have a scale per node.
+    /// Exactly one of the three is set. Bytes have a scale per node.
     FloatWeights floats;
     HalfWeights halves;
     ByteWeights bytes;
     const float* scales = nullptr;
 
-    /// Where the entries of a feature begin.
+    /// Returns the offset of the entries of a feature. O(1).
     std::int64_t begin(std::int64_t feature) const {
         if (entry_ptr != nullptr) return entry_ptr[feature];
         const std::int64_t place = starts[feature / kSizesPerStart];
@@ -38,7 +38,7 @@ class TreeEntries {
                                                : sum_before(long_sizes, feature));
     }
 
-    /// Number of entries of a feature.
+    /// Returns the number of entries of a feature.
     std::int64_t size(std::int64_t feature) const {
         if (entry_ptr != nullptr) return entry_ptr[feature + 1] - entry_ptr[feature];
         return stored_size(feature);
@@ -58,7 +58,7 @@ class TreeEntries {
         }
     }
 
-    /// Tells the processor that an entry will be needed.
+    /// Prefetches an entry.
     void prefetch(std::int64_t entry) const {
         if (outputs != nullptr) {
             __builtin_prefetch(outputs + entry);
@@ -74,7 +74,7 @@ class TreeEntries {
         }
     }
 
-    /// Tells the processor that the place of a feature's entries will be needed.
+    /// Prefetches the data that `begin` reads for a feature.
     void prefetch_place(std::int64_t feature) const {
         if (entry_ptr != nullptr) {
             __builtin_prefetch(entry_ptr + feature);
@@ -122,16 +122,16 @@ class TreeEntries {
     }
 };
 
-/// What is the matter with stored entries; positions are -1 where nothing is.
+/// The result of checking stored entries; positions are -1 if there is no error.
 struct EntriesReport {
-    Vector<std::int64_t> starts;   // where feature 8 i begins
-    std::int64_t not_rising = -1;  // the first entry that is not above that before it
-    std::int64_t too_large = -1;   // the first entry that its node does not have
+    Vector<std::int64_t> starts;   // offset of feature 8 i
+    std::int64_t not_rising = -1;  // the first entry that is not above the previous one
+    std::int64_t too_large = -1;   // the first entry that is not an output of its node
 };
 
-/// Looks at every entry once: outputs rise within a feature and are below the number of outputs
-/// of their node, widths[node]. Sizes must add up to at most n_entries; std::invalid_argument
-/// where they do not. One number per eight features of memory.
+/// Checks every entry once: outputs must increase within a feature and be below the number of
+/// outputs of their node, widths[node]. Throws std::invalid_argument unless the sizes add up to at
+/// most n_entries. Memory: one number per eight features.
 template <class Size, class Output>
 EntriesReport inspect_entries(const std::int64_t* feature_ptr, const std::int64_t* widths,
                               std::int64_t n_nodes, const Size* sizes, std::int64_t n_features,
