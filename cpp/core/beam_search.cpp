@@ -13,11 +13,11 @@
 namespace defrag {
 namespace {
 
-/// One flag per row: rows of two nodes that are evaluated at the same time may be the same. Which
-/// of them is first cannot be seen, since the order of candidates is total.
+/// One spin lock per row: two nodes that are evaluated concurrently may have a row in common. The
+/// order of insertion does not affect the result, since the order of candidates is total.
 class RowLocks {
  public:
-    /// Without rows, locking does nothing.
+    /// With n_rows = 0, locking is a no-op.
     explicit RowLocks(std::int64_t n_rows) : flags_(n_rows) {}
 
     void lock(std::int64_t row) {
@@ -32,15 +32,15 @@ class RowLocks {
     Vector<std::atomic<bool>> flags_;
 };
 
-/// Visits [begin, end) of one node that a thread evaluates at a time.
+/// The visits [begin, end) of one node, a unit of work for one thread.
 struct Item {
     std::int64_t begin;
     std::int64_t end;
-    Panels panels;  // none: the whole node, unpacked or searched
+    Panels panels;  // empty: the whole node, unpacked or searched
 };
 
-/// The walk of one batch of rows, with the threads of the context: a node is unpacked once for all
-/// its rows.
+/// The search of one batch of rows, using all threads of the context: a node is unpacked once for
+/// all its rows.
 class Batch {
  public:
     Batch(const Context& context, const LabelTreeModel& model, const BeamOptions& options,
@@ -52,7 +52,7 @@ class Batch {
           score_lanes_(select_score_lanes(options.instructions)),
           first_row_(first_row),
           n_rows_(n_rows),
-          // Few rows are not worth a thread.
+          // Small batches do not repay the cost of starting threads.
           n_threads_(n_rows < kMinBatch ? 1 : context.n_threads()),
           beams_(n_rows * options.beam_size),
           next_(n_rows * options.beam_size),
@@ -89,7 +89,7 @@ class Batch {
         return {top_.data() + row * options_.k, &top_sizes_[row], options_.k};
     }
 
-    /// Replaces the inner nodes of all beams by their children; false when there are none.
+    /// Replaces the inner nodes of all beams by their children; returns false if there are none.
     bool descend_level() {
         visits_.clear();
         next_sizes_.assign(n_rows_, 0);
@@ -115,8 +115,8 @@ class Batch {
         return true;
     }
 
-    /// Scores the labels of the leaves in the beams, the best leaves first: a leaf below the
-    /// worst of k labels already found has nothing to add.
+    /// Scores the labels of the leaves in the beams, best leaves first: a leaf that scores below
+    /// the worst of k labels already found cannot contribute.
     void visit_leaves() {
         const bool prune = options_.discount >= 1.0F;
         std::int64_t first = 0;
@@ -141,14 +141,14 @@ class Batch {
         }
     }
 
-    /// Outputs of a node that were evaluated together.
+    /// A range of outputs of a node that were evaluated together.
     struct Outputs {
         std::int64_t first;
         std::int64_t count;
     };
 
-    /// Evaluates the nodes of all visits and calls receive(visit, outputs, margins), for one visit
-    /// of a row at a time.
+    /// Evaluates the nodes of all visits and calls receive(visit, outputs, margins), never
+    /// concurrently for the same row.
     template <class Receive>
     void visit_all(Receive receive) {
         order_by_node(visits_);
@@ -185,9 +185,9 @@ class Batch {
         }
     }
 
-    /// Divides the visits, which are in the order of nodes, into items: one per node, several for
-    /// a node that is wide, so that its panels stay small, or that has much of the rows, so that
-    /// all threads have work.
+    /// Divides the visits, which are ordered by node, into items: one per node, but several for a
+    /// wide node, to keep its panels small, and for a node with a large share of the rows, to keep
+    /// all threads busy.
     void make_items() {
         items_.clear();
         for (std::int64_t begin = 0; begin < visits_.size();) {
@@ -214,9 +214,9 @@ class Batch {
         }
     }
 
-    /// Offers the outputs of a node below the score `parent`; output i is id_of(i). Hinges are
-    /// computed for a line of outputs at a time, and of a full list most outputs are seen to be
-    /// below its worst item without a look at each.
+    /// Offers the outputs of a node with score `parent`; output i has the id id_of(i). Hinges are
+    /// computed for a line of outputs at a time, so that once a list is full most outputs are
+    /// rejected without being examined individually.
     template <class Id>
     void offer(float parent, const float* margins, std::int64_t n_outputs, Best best, Id id_of) {
         if (options_.loss == Loss::kLogistic) {
@@ -241,7 +241,7 @@ class Batch {
         }
     }
 
-    // A node with this share of the rows is divided between the threads.
+    // A node with at least 1 / kLargeShare of the rows is divided between the threads.
     static constexpr std::int64_t kLargeShare = 8;
 
     const Context& context_;
@@ -260,7 +260,7 @@ class Batch {
     Vector<std::int32_t> top_sizes_;
     RowLocks locks_;
     Vector<Visit> visits_;
-    Vector<std::int32_t> group_;  // the rows of X of the visits
+    Vector<std::int32_t> group_;  // row of X of each visit
     Vector<Item> items_;
 };
 
@@ -272,7 +272,7 @@ TopLabels beam_search(const Context& context, const LabelTreeModel& model, const
         throw std::invalid_argument("beam_size must be at least 1, got " +
                                     std::to_string(options.beam_size));
     }
-    BeamOptions bounded = options;  // no beam holds more nodes than there are
+    BeamOptions bounded = options;  // a beam never holds more nodes than exist
     bounded.beam_size = std::min(options.beam_size, std::max<std::int64_t>(model.tree.n_nodes, 1));
     context.expect(X.n_rows);
     TopLabels result(X.n_rows, bounded.k);
@@ -300,7 +300,7 @@ TopLabels average_trees(const Context& context, const Vector<TopLabels>& trees, 
                     if (tree.labels[i] >= 0) all.push_back({tree.scores[i], tree.labels[i]});
                 }
             }
-            // Stable: the scores of a label are added in the order of the trees.
+            // Stable, so that the scores of a label are added in the order of the trees.
             std::stable_sort(all.begin(), all.end(),
                              [](const Scored& a, const Scored& b) { return a.id < b.id; });
             std::int64_t n = 0;

@@ -13,7 +13,7 @@
 
 namespace defrag {
 
-/// A trained label tree over memory that somebody else owns; see LabelTreeWeights.
+/// A non-owning view of a trained label tree; see LabelTreeWeights.
 struct LabelTreeModel {
     LabelTreeView tree;
     std::int64_t n_features = 0;
@@ -22,33 +22,33 @@ struct LabelTreeModel {
     TreeEntries entries;
     const std::int64_t* bias_ptr = nullptr;
     const float* bias = nullptr;
-    const FeatureIndex* index = nullptr;  // optional: for rows that come alone or in few
+    const FeatureIndex* index = nullptr;  // optional: speeds up single rows and small batches
 };
 
 struct BeamOptions {
     Loss loss = Loss::kSquaredHinge;
     std::int64_t beam_size = 10;
     std::int64_t k = 5;
-    /// The score of a parent counts this much in that of its children (Bonsai: 0.98).
+    /// Factor applied to the log score of the parent (Bonsai: 0.98).
     float discount = 1.0F;
-    /// How a hinge counts in a score: squared, as in training, or cubed, which is milder on
-    /// labels just short of the margin and harsher on the others.
+    /// Exponent of the hinge in a score: 2, as in training, or 3, which penalises labels just short
+    /// of the margin less and others more.
     int power = 2;
     Instructions instructions = Instructions::kBest;
 };
 
-/// Descends level by level with the best `beam_size` nodes of every row; a leaf that is
-/// reached early stays in the beam. The score of a label is exp(sum of -loss(margin)) over
-/// its path. Ranked by score, then by label. A row does not see which other rows are in
-/// the batch: nodes with many rows are unpacked into a dense panel, others are searched,
-/// and both add in the same order. O(weights of the nodes in the beam that a row meets) per row.
-/// Memory: the beams of a batch and, per thread, the weights of one node as a panel and four bytes
-/// per feature.
+/// Descends level by level with the best `beam_size` nodes of every row; a leaf reached early stays
+/// in the beam. The score of a label is exp(sum of -loss(margin)) over its path. Results are
+/// ordered by score, then by label. The result of a row does not depend on the other rows: nodes
+/// visited by many rows are unpacked into a dense panel, others are searched, and both add in the
+/// same order.
+/// O(weights of the row's features in the nodes of its beam) per row. Memory: the beams of a batch
+/// and, per thread, the weights of one node as a panel and four bytes per feature.
 TopLabels beam_search(const Context& context, const LabelTreeModel& model, const CsrView& X,
                       const BeamOptions& options);
 
-/// The mean of the scores of several trees for the same rows; a label that a tree does not
-/// give counts as 0 there.
+/// Averages the scores of several trees for the same rows; a label missing from the result of a
+/// tree counts as 0 there.
 TopLabels average_trees(const Context& context, const Vector<TopLabels>& trees, std::int64_t n_rows,
                         std::int64_t k);
 

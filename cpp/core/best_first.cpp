@@ -8,14 +8,14 @@
 namespace defrag {
 namespace {
 
-// Open nodes that a row takes at a time. More than the very best one means that some are
-// visited in vain, but also that more rows meet in the nodes; the result is the same.
+// Number of open nodes that a row expands at a time. With more than one, some nodes are visited
+// needlessly, but more rows share each node; the result is the same.
 constexpr std::int64_t kNodesPerTurn = 4;
 
-/// Puts the better one on top of a heap of the standard library.
+/// Comparison for the heaps of the standard library, with the better item on top.
 bool worse(const Scored& a, const Scored& b) { return better(b, a); }
 
-/// The open nodes of a row.
+/// The open nodes of a row, as a heap.
 class Frontier {
  public:
     bool empty() const { return heap_.empty(); }
@@ -67,13 +67,13 @@ class Batch {
         return {top_.data() + row * options_.k, &top_sizes_[row], options_.k};
     }
 
-    /// A node that scores no less than the worst label found may hold a label of the same
-    /// score and a smaller number.
+    /// Returns whether a node cannot contribute. A node with the same score as the worst label
+    /// found may still contain a label with that score and a smaller id.
     static bool hopeless(const Best& best, float score) {
         return best.full() && score < best.worst().score;
     }
 
-    /// Takes the best open nodes of every row that is not done; false when all are.
+    /// Pops the best open nodes of every unfinished row; returns false if all rows are finished.
     bool choose_visits() {
         visits_.clear();
         std::int64_t n_active = 0;

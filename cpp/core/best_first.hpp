@@ -11,13 +11,14 @@ struct BestFirstOptions {
     Instructions instructions = Instructions::kBest;
 };
 
-/// The exact best labels of every row, by uniform-cost search: the open nodes of the highest
-/// scores are next, and a row is done when the best of them is below the worst of the k
-/// labels found. No label can score above its path, so nothing better is left. Scores and
-/// their order are those of beam_search without a discount. The rows of a batch take their
-/// steps together, a few nodes at a time, so that those at one node share its weights; a row
-/// does not see the others. Time is not bounded by a beam: in the worst case every node is opened.
-/// Memory: as beam_search, with the open nodes of the rows of a batch in place of beams.
+/// Finds the exact best labels of every row by uniform-cost search: open nodes are expanded in
+/// order of decreasing score, and a row is finished when the best open node scores below the worst
+/// of the k labels found. This is exact because no label scores above a node on its path. Scores
+/// and their order are those of beam_search without a discount. The rows of a batch advance
+/// together, a few nodes at a time, so that rows at the same node share its weights; the result of
+/// a row does not depend on the other rows.
+/// Time is not bounded by a beam: in the worst case every node is expanded. Memory: as beam_search,
+/// with the open nodes of the rows of a batch in place of beams.
 TopLabels best_first_search(const Context& context, const LabelTreeModel& model, const CsrView& X,
                             const BestFirstOptions& options);
 

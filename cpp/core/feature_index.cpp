@@ -9,15 +9,16 @@ namespace {
 
 constexpr std::int64_t kFeaturesPerBucket = 4;
 constexpr std::int64_t kMostBitsPerFeature = 8;
-// Buckets of uneven features are searched by halves.
+// Buckets longer than this, due to unevenly spread features, are searched by bisection.
 constexpr std::int64_t kLongBucket = 16;
 
-/// Fibonacci hashing; its high bits are the good ones.
+/// Fibonacci hashing, whose high bits are the well-mixed ones.
 std::uint32_t hash(std::int32_t feature) {
     return static_cast<std::uint32_t>(feature) * 0x9E3779B1U;
 }
 
-/// How far to shift features up to `largest` so that there are few buckets.
+/// Returns the shift that maps features up to `largest` to about n_features / kFeaturesPerBucket
+/// buckets.
 std::int32_t find_bucket_shift(std::int32_t largest, std::int64_t n_features) {
     const std::int64_t most = std::max<std::int64_t>(1, n_features / kFeaturesPerBucket);
     std::int32_t shift = 0;
@@ -25,9 +26,9 @@ std::int32_t find_bucket_shift(std::int32_t largest, std::int64_t n_features) {
     return shift;
 }
 
-/// How far to shift a hash of 32 bits so that it is a place in the bitmap.
+/// Returns the shift that maps a 32-bit hash to a position in the bitmap.
 std::int32_t find_hash_shift(std::int64_t n_features) {
-    std::int32_t log_bits = 6;  // one word
+    std::int32_t log_bits = 6;  // one 64-bit word
     while ((std::int64_t{2} << log_bits) <= n_features * kMostBitsPerFeature && log_bits < 31) {
         ++log_bits;
     }
@@ -95,8 +96,9 @@ std::int64_t FeatureIndex::find(std::int64_t node, const std::int32_t* features,
     const std::uint32_t* starts = starts_.data() + table.first_start;
     const std::uint64_t* words = words_.data() + table.first_word;
     const std::int32_t* own = features + table.first_feature;
-    // First all bits, then all buckets, then their features: without branches, so that the
-    // processor fetches many at once. A hit has the bucket for the time being.
+    // All bits are tested first, then all buckets are prefetched, then their features: the loops
+    // have no unpredictable branches, so that many loads are in flight at once. Until the last
+    // loop, the field `feature` of a hit holds its bucket.
     std::int64_t n_candidates = 0;
     for (std::int64_t i = 0; i < n_indices; ++i) {
         const std::uint32_t key = hash(indices[i]) >> table.hash_shift;

@@ -7,31 +7,31 @@
 
 namespace defrag {
 
-/// Finds the features of a row among those of a node, for rows that come alone: then every
-/// look-up is a walk through memory that is not in the cache, and what counts is how few
-/// steps depend on each other. A bitmap of hashes, four to eight bits per feature, drops most
-/// features that the node does not know. The features of a node rise, and are cut into buckets
-/// of equal width by their high bits, one per four to eight features: two steps lead to the
-/// others, and the look-ups of a row overtake each other. At most two bytes per feature, so that
-/// processes that share a mapped model need little memory of their own.
+/// Finds the features of a row among those of a node, for single rows: there, every look-up misses
+/// the cache, and latency is determined by the number of dependent loads. A bitmap of hashes, four
+/// to eight bits per feature, rejects most features that are not in the node. The ascending
+/// features of a node are divided into buckets of equal width by their high bits, one per four to
+/// eight features; two dependent loads find each of the remaining features, and the look-ups of a
+/// row overlap. At most two bytes per feature, so that processes that share a memory-mapped model
+/// need little private memory.
 class FeatureIndex {
  public:
-    /// A feature of the row that the node knows, and its place among the features of the tree.
+    /// A feature of the row that is in the node, and its position among the features of the tree.
     struct Hit {
         std::int64_t feature;
         std::int64_t position;  // in the row
     };
 
-    /// Node v has the features [feature_ptr[v], feature_ptr[v + 1]), which rise. Throws
-    /// std::invalid_argument if they do not.
+    /// Node v has the features [feature_ptr[v], feature_ptr[v + 1]), in ascending order. Throws
+    /// std::invalid_argument if they are not.
     FeatureIndex(const std::int64_t* feature_ptr, const std::int32_t* features,
                  std::int64_t n_nodes);
 
     std::int64_t n_nodes() const { return tables_.size() - 1; }
     std::int64_t n_features() const { return tables_[n_nodes()].first_feature; }
 
-    /// Writes the hits of a row in its order into `hits`, which has room for n_indices, and
-    /// returns how many there are. `features` are those that the index was built from.
+    /// Writes the hits of a row, in its order, to `hits`, which has room for n_indices items, and
+    /// returns their number. `features` is the array that the index was built from.
     std::int64_t find(std::int64_t node, const std::int32_t* features, const std::int32_t* indices,
                       std::int64_t n_indices, Hit* hits) const;
 
@@ -45,8 +45,8 @@ class FeatureIndex {
         std::int32_t hash_shift;
     };
 
-    Vector<Table> tables_;          // one per node, and the end
-    Vector<std::uint32_t> starts_;  // by node: where each bucket begins, and the end of the last
+    Vector<Table> tables_;          // one per node, and an end marker
+    Vector<std::uint32_t> starts_;  // by node: offset of each bucket, and the end of the last
     Vector<std::uint64_t> words_;   // by node: the bitmap
 };
 

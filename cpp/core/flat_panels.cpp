@@ -11,21 +11,22 @@ namespace defrag {
 namespace {
 
 constexpr std::int64_t kPanelsAtOnce = kMarginsAtOnce / kLanes;
-// Rows whose copies and best outputs are in memory together.
+// Number of rows whose copies and best outputs are held in memory at once.
 constexpr std::int64_t kRowsAtOnce = std::int64_t{1} << 14;
 constexpr std::int64_t kRowGrain = 64;
 constexpr std::int64_t kSlotGrain = 512;
 
-// What things cost, in weights that are added to margins one by one: a line of sixteen
-// weights added at once, a line laid out, and a weight put into it.
+// Costs relative to adding a single weight to a margin: adding a line of sixteen weights, clearing
+// a line, and storing a weight in it.
 constexpr double kAddLine = 1.5;
 constexpr double kMakeLine = 14.0;
 constexpr double kPutWeight = 5.0;
-// Below it no weight is met often enough to be worth laying out, and nothing is counted.
+// With fewer rows no weight is used often enough to repay unpacking, so the costs are not
+// estimated.
 constexpr std::int64_t kFewRows = 6;
 constexpr std::int64_t kMostFeatures = std::int64_t{1} << 25;
 
-/// Ranks the rows of one part of X.
+/// Ranks a slice of the rows of X.
 template <class Output>
 class PanelRanker {
  public:
@@ -36,7 +37,7 @@ class PanelRanker {
           score_panels_(select_score_panels(Instructions::kBest)),
           scratch_(model.n_features, 0) {}
 
-    /// Ranks rows that stand in the result from row `first` on.
+    /// Ranks the rows of X and writes them to the result from row `first` on.
     void rank(const CsrView& X, std::int64_t first, TopLabels& result) {
         rows_.assign(X, {}, nullptr, X.n_rows, 0.0F, scratch_);
         panel_size_ = rows_.n_slots() * kLanes;
@@ -62,7 +63,7 @@ class PanelRanker {
     }
 
  private:
-    /// Fills the panels with the weights of outputs from `begin` on.
+    /// Fills the panels with the weights of the outputs from `begin` on.
     void lay_out(std::int64_t begin) {
         const std::int64_t end = begin + kMarginsAtOnce;
         parallel_for(context_, rows_.n_slots(), kSlotGrain,
@@ -80,7 +81,7 @@ class PanelRanker {
             lines[k] = panels_.data() + k * panel_size_ + slot * kLanes;
             std::fill(lines[k], lines[k] + kLanes, 0.0F);
         }
-        if (slot == 0) return;  // that of the bias, which the margins begin with
+        if (slot == 0) return;  // the bias, which is already in the margins
         const std::int64_t feature = rows_.feature(slot);
         next_[slot] = model_.for_each_while(feature, next_[slot], model_.feature_ptr[feature + 1],
                                             [&](std::int64_t output, float weight) {
@@ -91,7 +92,7 @@ class PanelRanker {
                                             });
     }
 
-    /// Adds every row's weights to the biases, and offers the outputs to the row's best.
+    /// Adds the weights of every row to the biases, and offers the outputs to the best of the row.
     void score(std::int64_t begin, std::int64_t count) {
         const std::int64_t n_panels = (count + kLanes - 1) / kLanes;
         parallel_for(context_, rows_.n_rows(), kRowGrain,
@@ -117,7 +118,7 @@ class PanelRanker {
     CompactRows rows_;
     std::int64_t panel_size_ = 0;
     AlignedBuffer<float> panels_;
-    Vector<std::int64_t> next_;  // by slot: its first weight that has not been laid out
+    Vector<std::int64_t> next_;  // by slot: its first weight not yet unpacked
     Vector<Scored> found_;       // [row][k]
     Vector<std::int32_t> n_found_;
 };

@@ -5,15 +5,14 @@
 
 namespace defrag {
 
-/// Whether rows are ranked faster by panels than one after the other: they are where rows
-/// are many and the features that they meet have weights for a good part of the outputs.
+/// Returns whether panels rank these rows faster than one row at a time, which is the case for many
+/// rows whose features have weights for a large share of the outputs.
 template <class Output>
 bool panels_pay(const FlatModel<Output>& model, const CsrView& X, std::int64_t k);
 
-/// Ranks rows as flat_search does, with the same bits: the weights of a few outputs at a
-/// time are laid out as the solver's panels, zeros included, which stay in the cache while
-/// all rows are scored with them, SIMD across outputs. Memory: 256 bytes per feature, and a
-/// copy of some thousand rows.
+/// Ranks rows with results bit-identical to flat_search: the weights of a few outputs at a time are
+/// unpacked into the solver's panels, including zeros, and stay in the cache while all rows are
+/// scored, SIMD across outputs. Memory: 256 bytes per feature, and a copy of some thousand rows.
 template <class Output>
 void rank_by_panels(const Context& context, const FlatModel<Output>& model, const CsrView& X,
                     TopLabels& result);

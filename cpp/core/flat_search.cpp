@@ -9,11 +9,11 @@
 namespace defrag {
 namespace {
 
-// A row that meets fewer weights than this share of the outputs remembers which it touched.
+// A row that has fewer weights than outputs / kTouchedShare lists the outputs that it touches.
 constexpr std::int64_t kTouchedShare = 4;
 constexpr std::int64_t kGrain = 64;
 
-/// Ranks one row after the other; one object per thread.
+/// Ranks one row at a time; one object per thread.
 template <class Output>
 class RowRanker {
  public:
@@ -90,7 +90,7 @@ class RowRanker {
 
     void collect(std::int64_t output) { found_.push_back(scored(margins_[output], output)); }
 
-    /// Orders the best of what was collected.
+    /// Sorts the best of the collected outputs.
     void keep_best() {
         top_n(found_, k_, better);
         std::sort(found_.begin(), found_.end(), better);
@@ -99,7 +99,7 @@ class RowRanker {
 
     const FlatModel<Output>& model_;
     std::int64_t k_;
-    Vector<float> margins_;  // between rows: the biases
+    Vector<float> margins_;  // equal to the biases between rows
     Vector<std::int64_t> last_row_;
     Vector<std::int32_t> touched_;
     Vector<Scored> found_;

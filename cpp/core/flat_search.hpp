@@ -10,27 +10,27 @@
 
 namespace defrag {
 
-/// The classifiers of all labels side by side, over memory that somebody else owns: for every
-/// feature the outputs that have a weight for it, in order. Output o stands for labels[o];
-/// labels rise, so that outputs and labels have one order. Weights are as training makes them or
-/// as a model file stores them.
+/// A non-owning view of the classifiers of all labels, feature-major: for every feature the outputs
+/// with a weight for it, in ascending order. Output o represents labels[o]; labels are ascending,
+/// so outputs and labels have the same order. Weights have the type used in training or that of a
+/// model file.
 template <class Output>
 struct FlatModel {
     std::int64_t n_features = 0;
     std::int64_t n_outputs = 0;
     const std::int64_t* feature_ptr = nullptr;
     const Output* outputs = nullptr;
-    /// One of the three. Bytes have a scale per feature.
+    /// Exactly one of the three is set. Bytes have a scale per feature.
     FloatWeights floats;
     HalfWeights halves;
     ByteWeights bytes;
     const float* scales = nullptr;
     const float* bias = nullptr;
     const std::int32_t* labels = nullptr;
-    const std::int32_t* by_bias = nullptr;  // all outputs by falling bias, then rising
+    const std::int32_t* by_bias = nullptr;  // all outputs by descending bias, then ascending
 
     /// Calls visit(output, weight) for the entries [first, last) of a feature, in order, until it
-    /// returns false; returns the first entry that was not taken.
+    /// returns false; returns the first entry that was not consumed.
     template <class Visit>
     std::int64_t for_each_while(std::int64_t feature, std::int64_t first, std::int64_t last,
                                 Visit visit) const {
@@ -60,14 +60,14 @@ struct FlatModel {
     }
 };
 
-/// The best labels of every row by margin w.x + bias, exactly, with the scores
-/// 1 / (1 + e^-margin). Ranked by score, then by label.
+/// Finds the exact best labels of every row by margin w.x + bias, with the scores 1 / (1 +
+/// e^-margin), ordered by score, then by label.
 ///
-/// A row that meets few weights looks only at the outputs that it touches: all others have
-/// the margin `bias`, and the best of them are the first of `by_bias`. Other rows add into
-/// all margins. Many rows that meet many weights are ranked together (flat_panels.hpp). All
-/// add one feature after the other, so that no bit tells them apart.
-/// Memory: outputs * 8 bytes per thread, or that of the panels.
+/// A row with few weights examines only the outputs that it touches: all others have the margin
+/// `bias`, and the best of them come first in `by_bias`. Other rows add into all margins. Many rows
+/// with many weights are ranked together (flat_panels.hpp). All three add features in the same
+/// order, so their results are bit-identical.
+/// Memory: 8 bytes per output and thread, or that of the panels.
 template <class Output>
 TopLabels flat_search(const Context& context, const FlatModel<Output>& model, const CsrView& X,
                       std::int64_t k);

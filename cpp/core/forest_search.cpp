@@ -9,23 +9,23 @@
 namespace defrag {
 namespace {
 
-// Rows that pass a hashed tree one after the other: its nodes stay in the cache.
+// Number of rows routed through a hashed tree in succession, so that its nodes stay in the cache.
 constexpr std::int64_t kRowsPerBlock = 64;
-// A look-up in the centroids of a node costs about as much as so many of their entries.
+// A look-up in the centroids of a node costs about as much as scanning this many entries.
 constexpr std::int64_t kStepsPerLookUp = 12;
-// Logarithms are ranked in steps of 2^-18 down to -63: whole numbers that a float holds, and
-// whose exponentials differ in single precision.
+// Logarithms are ranked in steps of 2^-18 down to -63: integers that a float represents exactly,
+// and whose exponentials are distinct in single precision.
 constexpr double kStepsPerUnit = 262144.0;
 constexpr double kLeastLog = -63.0;
-// Above this, log(1 + e^z) is z in double precision.
+// Above this, log(1 + e^z) equals z in double precision.
 constexpr double kLinearTail = 40.0;
 
-/// A row as a dense vector over the features that are used, zero between rows.
+/// A row as a dense vector over the features in use, zero between rows.
 class DenseRow {
  public:
     explicit DenseRow(std::int64_t n_slots) : values_(n_slots) {}
 
-    /// Puts a row on the slots of its features, which rise.
+    /// Scatters a row to the slots of its features, which are ascending.
     void spread(const CsrView& X, std::int64_t row, const std::int32_t* features, std::int64_t n) {
         const std::int32_t* place = features;
         const std::int32_t* end = features + n;
@@ -59,7 +59,7 @@ class Reranker {
  public:
     explicit Reranker(const PrototypesView<Slot>& view) : view_(view) {}
 
-    /// Offers labels with whole steps as scores.
+    /// Offers labels with their scores as integral numbers of steps.
     void rank(const Vector<Scored>& means, const DenseRow& row, Best& best) {
         bounds_.clear();
         for (const Scored& one : means) {
@@ -67,7 +67,7 @@ class Reranker {
                 view_.alpha * (std::log(static_cast<double>(one.score)) +
                                std::log(static_cast<double>(view_.label_weights[one.id])));
             const double gap = 1.0 - std::sqrt(static_cast<double>(view_.norms[one.id]));
-            // The slack covers the rounding of the product that is bounded.
+            // The slack covers the rounding error of the dot product that the bound replaces.
             const double bound = leaves + tail(gap * gap) + 1e-6;
             bounds_.push_back({bound, leaves, one.id});
         }
@@ -97,7 +97,7 @@ class Reranker {
             std::floor(std::clamp(logarithm, kLeastLog, 0.0) * kStepsPerUnit));
     }
 
-    /// The logarithm of the factor of a prototype at a squared distance.
+    /// The logarithm of the prototype factor at a squared distance.
     double tail(double distance) const {
         const double z = view_.gamma / 2.0 * distance;
         return (view_.alpha - 1.0) * (z > kLinearTail ? z : std::log1p(std::exp(z)));
@@ -120,7 +120,7 @@ class Reranker {
     Vector<Bound> bounds_;
 };
 
-/// Routes rows, adds up leaves and ranks labels, in memory that it reuses.
+/// Routes rows, sums leaf distributions and ranks labels, in memory that is reused.
 template <class Slot, class Output>
 class Searcher {
  public:
@@ -148,7 +148,7 @@ class Searcher {
     }
 
  private:
-    /// Finds the leaves of rows [begin, end), [tree][row].
+    /// Finds the leaves of rows [begin, end) as [tree][row].
     void route_hashed(const CsrView& X, std::int64_t begin, std::int64_t end) {
         leaves_.clear();
         for (std::int64_t tree = 0; tree < forest_.n_trees; ++tree) {
@@ -160,7 +160,7 @@ class Searcher {
         }
     }
 
-    /// Writes the best labels of the leaves that were added.
+    /// Writes the best labels of the accumulated leaves.
     void rank(std::int32_t* labels, float* scores) {
         collect_means();
         std::int32_t size = 0;
@@ -199,7 +199,7 @@ class Searcher {
         return node;
     }
 
-    /// One feature after the other in double precision, which is what training does.
+    /// Adds the features in order and in double precision, exactly as training does.
     double margin(std::int64_t node) const {
         double sum = static_cast<double>(forest_.bias[node]);
         for (auto e = forest_.entry_ptr[node]; e < forest_.entry_ptr[node + 1]; ++e) {
@@ -209,8 +209,9 @@ class Searcher {
         return sum;
     }
 
-    /// The child whose centroid has the largest product with the hashed row. Rows have far fewer
-    /// entries than the centroids of a large node: there, each is looked up.
+    /// Returns the child whose centroid has the largest dot product with the hashed row. In a large
+    /// node the centroids have far more entries than the row, so each entry of the row is looked
+    /// up.
     std::int64_t nearest_child(std::int64_t node) {
         const std::int64_t begin = forest_.entry_ptr[node];
         const std::int64_t end = forest_.entry_ptr[node + 1];
@@ -232,9 +233,9 @@ class Searcher {
         return std::max_element(products_.begin(), last) - products_.begin();
     }
 
-    /// Finds the first of the entries [begin, end) whose slot is at least the bucket, for every
-    /// bucket of the row. All binary searches take a step before any takes the next, so that none
-    /// waits for its own memory.
+    /// Finds, for every bucket of the row, the first of the entries [begin, end) whose slot is at
+    /// least the bucket. The binary searches advance in lockstep, so that their cache misses
+    /// overlap.
     void look_up(std::int64_t begin, std::int64_t end) {
         places_.assign(hashed_.size(), begin);
         for (std::int64_t n = end - begin; n > 0;) {
@@ -256,11 +257,12 @@ class Searcher {
         }
     }
 
-    /// The mean of every output over the leaves that were added, in no order.
+    /// Collects the mean of every output over the accumulated leaves, in no particular order.
     void collect_means() {
         means_.clear();
         for (const std::int32_t output : seen_) {
-            // Zero twice over if all its values are: a file may say so.
+            // Zero if the output has been collected already, or if all its values are zero, as they
+            // may be in a file.
             if (sums_[output] == 0.0F) continue;
             means_.push_back({sums_[output] / static_cast<float>(forest_.n_trees), output});
             sums_[output] = 0.0F;
@@ -283,7 +285,7 @@ class Searcher {
     DenseRow row_;
     Vector<std::int64_t> leaves_;
     Vector<Scored> hashed_;        // values and buckets of a row in one tree
-    Vector<std::int64_t> places_;  // entries of a node, by entry of hashed_
+    Vector<std::int64_t> places_;  // entry of the node for each entry of hashed_
     Vector<float> products_;       // by child
     Vector<float> sums_;           // by output, zero between rows
     Vector<std::int32_t> seen_;

@@ -8,14 +8,14 @@
 
 namespace defrag {
 
-/// A row in which a feature is not zero, and its value there.
+/// A row in which a feature is non-zero, and the value there.
 struct Posting {
     std::int32_t row;
     float value;
 };
 
-/// The columns of a matrix, each by falling absolute value (then by row): whoever reads the
-/// beginning of a few of them knows most of a score. O(nnz log nnz) to build.
+/// The columns of a matrix, each in order of decreasing absolute value (then by row), so that the
+/// first postings of a few columns determine most of a score. O(nnz log nnz) to build.
 class InvertedIndex {
  public:
     InvertedIndex(const Context& context, const CsrView& X);
@@ -32,19 +32,19 @@ class InvertedIndex {
     Vector<Posting> postings_;
 };
 
-/// Scores of all rows, of which few differ from zero. Rows that were added to are listed, so
-/// that clearing the scores takes time for these alone.
+/// Scores of all rows, most of them zero. Touched rows are listed, so that clearing takes O(touched
+/// rows).
 class RowScores {
  public:
     explicit RowScores(std::int64_t n_rows) : scores_(n_rows), touched_(n_rows + 1) {}
 
-    /// Adds a weight times some postings.
+    /// Adds weight * value to the row of each posting.
     void add(const Posting* posting, std::int64_t count, float weight) {
         const Posting* end = posting + count;
         for (; posting != end; ++posting) add(posting->row, weight * posting->value);
     }
 
-    /// Adds a weight times some values.
+    /// Adds weight * values[i] to rows[i].
     void add(const std::int32_t* rows, const float* values, std::int64_t count, float weight) {
         for (std::int64_t i = 0; i < count; ++i) add(rows[i], weight * values[i]);
     }
@@ -53,7 +53,7 @@ class RowScores {
     const std::int32_t* end() const { return touched_.data() + n_touched_; }
     float operator[](std::int64_t row) const { return scores_[row]; }
 
-    /// Calls visit(row, score) for what was added to, and clears the scores.
+    /// Calls visit(row, score) for the touched rows, and clears the scores.
     template <class Visit>
     void drain(Visit visit) {
         for (std::int64_t i = 0; i < n_touched_; ++i) {
@@ -71,7 +71,7 @@ class RowScores {
 
  private:
     void add(std::int32_t row, float value) {
-        // Never exactly zero again: a row must not be remembered twice.
+        // Keeps a touched score from becoming exactly zero, which would list its row twice.
         constexpr float kTiny = 1e-37F;
         float& score = scores_[row];
         touched_[n_touched_] = row;

@@ -13,7 +13,7 @@ namespace {
 constexpr std::int64_t kRowsPerBlock = 64;
 constexpr std::int64_t kFloatsPerLine = 16;
 
-/// Coordinates by columns, the crowded ones as dense lines as well.
+/// Columns by coordinate; frequent coordinates are stored as dense lines as well.
 class Postings {
  public:
     Postings(const CsrView& right, std::int64_t dense_share, std::int64_t dense_bytes)
@@ -47,11 +47,11 @@ class Postings {
         }
     }
 
-    /// Floats that `add` needs to write to.
+    /// Number of floats that `add` may write.
     std::int64_t stride() const { return stride_; }
 
-    /// sums[column] += value * right(coordinate, column). A column without an entry gains a
-    /// zero where the line is dense, so both ways give the same bits.
+    /// sums[column] += value * right(coordinate, column). In a dense line, a column without an
+    /// entry adds a zero, so both representations give the same bits.
     void add(std::int64_t coordinate, float value, float* sums) const {
         const std::int64_t place = line_of_[coordinate];
         if (place >= 0) {
@@ -68,12 +68,12 @@ class Postings {
 
  private:
     const CsrView& right_;
-    Vector<std::int64_t> line_of_;  // where a coordinate's line begins, -1 for none
+    Vector<std::int64_t> line_of_;  // offset of a coordinate's dense line, -1 for none
     AlignedBuffer<float> lines_;
     std::int64_t stride_ = 0;
 };
 
-/// Moves the best columns, best first, into `best`.
+/// Writes the best columns to `best`, best first.
 void select(const float* sums, std::int64_t n_columns, std::int64_t n_best,
             Vector<std::int32_t>& best) {
     best.clear();

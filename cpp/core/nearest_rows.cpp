@@ -9,24 +9,25 @@
 namespace defrag {
 namespace {
 
-// Queries that a thread compares with all rows, and rows that stay in the cache meanwhile.
+// Number of queries that a thread compares with all rows, and bytes of rows that stay in the cache
+// meanwhile.
 constexpr std::int64_t kQueryGrain = 64;
 constexpr std::int64_t kPanelBytes = std::int64_t{1} << 18;
 constexpr std::int64_t kVoteGrain = 64;
-// Room for candidates: beyond the best ones wanted, and of all queries of a block.
+// Spare capacity for candidates: per query beyond n_best, and in total for the queries of a block.
 constexpr std::int64_t kSpare = 32;
 constexpr std::int64_t kRoom = std::int64_t{1} << 18;
 
-/// The n_best best candidates, in room for twice as many: a candidate that is surely not among
-/// them costs one comparison, and the others are thinned out whenever the room is full.
+/// Keeps the n_best best candidates in a buffer of about twice that size: most candidates are
+/// rejected by one comparison, and the buffer is pruned whenever it is full.
 class TopBuffer {
  public:
     TopBuffer(std::int64_t n_best, std::int64_t capacity) : n_best_(n_best), capacity_(capacity) {
         items_.reserve(capacity);
     }
 
-    /// Whether a score can still be among the best; of equal scores the first offered ids win,
-    /// since ids increase.
+    /// Returns whether a score can still be among the best; ids are offered in ascending order, so
+    /// ties go to the earlier one.
     bool admits(float score) const { return !bounded_ || score > bound_; }
 
     void offer(float score, std::int32_t id) {
@@ -36,7 +37,7 @@ class TopBuffer {
         if (items_.size() == capacity_) shrink();
     }
 
-    /// Returns the best, in order.
+    /// Returns the best candidates in order.
     const Vector<Scored>& finish() {
         top_n(items_, n_best_, better);
         std::sort(items_.begin(), items_.end(), better);
@@ -57,7 +58,7 @@ class TopBuffer {
     bool bounded_ = false;
 };
 
-/// Copies what was found and fills up the rest of the line.
+/// Copies the results and pads the rest of the line.
 void write_line(const Vector<Scored>& found, std::int64_t width, std::int32_t* ids, float* scores) {
     for (std::int64_t i = 0; i < width; ++i) {
         ids[i] = i < found.size() ? found[i].id : -1;
@@ -65,7 +66,7 @@ void write_line(const Vector<Scored>& found, std::int64_t width, std::int32_t* i
     }
 }
 
-/// Replaces the votes of each label by their sum, added in their order.
+/// Replaces the votes of each label by their sum, added in the order of the votes.
 void add_up_votes(Vector<Scored>& votes) {
     std::stable_sort(votes.begin(), votes.end(),
                      [](const Scored& a, const Scored& b) { return a.id < b.id; });
@@ -89,7 +90,7 @@ class Comparison {
           queries_(queries),
           rows_(rows),
           n_best_(std::min(n_best, rows.n_rows)),
-          // One more than the rows there are is never full.
+          // A capacity of n_rows + 1 is never exhausted.
           capacity_(std::min(2 * n_best_ + kSpare, rows.n_rows + 1)),
           score_panel_(score_panel) {
         const std::int64_t bytes =
@@ -97,7 +98,7 @@ class Comparison {
         panels_at_once_ = std::max<std::int64_t>(1, kPanelBytes / std::max<std::int64_t>(1, bytes));
     }
 
-    /// Queries that a thread takes at a time: fewer where many neighbours are wanted.
+    /// Number of queries that a thread processes at a time: fewer if many neighbours are requested.
     std::int64_t grain() const {
         const std::int64_t fitting = kRoom / std::max<std::int64_t>(1, capacity_);
         return std::clamp(fitting / kQueriesAtOnce * kQueriesAtOnce, kQueriesAtOnce, kQueryGrain);
@@ -180,7 +181,7 @@ void rank_votes(const Context& context, std::int64_t n_rows, std::int64_t n_neig
                 std::int64_t top_k, std::int32_t* labels, float* scores) {
     context.expect(n_rows);
     parallel_for(context, n_rows, kVoteGrain, [&](std::int64_t first, std::int64_t last, unsigned) {
-        // Sorted rather than counted: a model may have any number of labels.
+        // Votes are sorted rather than counted, because a model may have any number of labels.
         Vector<Scored> found;
         for (std::int64_t row = first; row < last; ++row) {
             found.clear();

@@ -6,8 +6,8 @@
 namespace defrag {
 namespace {
 
-/// First position in [first, last) whose value is not below `target`, looking near the
-/// beginning first.
+/// Returns the first position in [first, last) whose value is not below `target`, by galloping from
+/// the beginning.
 const std::int32_t* gallop(const std::int32_t* first, const std::int32_t* last,
                            std::int32_t target) {
     std::int64_t step = 1;
@@ -108,7 +108,7 @@ void NodeScorer::search_features(std::int64_t node, std::int32_t row, float* mar
 
 void NodeScorer::unpack(std::int64_t node, const Panels& panels, const std::int32_t* rows,
                         std::int64_t n_rows) {
-    slots_.resize(model_.n_features);  // here: a row alone mostly does without
+    slots_.resize(model_.n_features);  // allocated lazily: single rows rarely need it
     const std::int64_t n_unpacked = panels.last - panels.first;
     choose_features(node, n_unpacked, rows, n_rows);
     stride_ = n_unpacked * kLanes;
@@ -138,7 +138,8 @@ void NodeScorer::choose_features(std::int64_t node, std::int64_t n_unpacked,
     for (std::int64_t i = 0; i < n_rows; ++i) n_entries += X_.end(rows[i]) - X_.begin(rows[i]);
     marked_ = n_entries < (known - first) * n_unpacked;
     if (marked_) mark(rows, n_rows, kWanted);
-    // Written always and kept if it is wanted: half of them are, which no branch can foresee.
+    // Branch-free: always written, but kept only if wanted. About half are, which no branch
+    // predictor can guess.
     if (chosen_.size() <= known - first) chosen_.resize(known - first + 1);
     n_chosen_ = 0;
     std::int64_t entry = model_.entries.begin(first);
@@ -169,8 +170,8 @@ void NodeScorer::multiply(std::int64_t node, const Panels& panels, const std::in
     for (std::int64_t i = 0; i < n_rows; ++i) {
         start_margins(node, panels, margins_.data() + i * stride_);
         for (std::int64_t p = X_.begin(rows[i]); p < X_.end(rows[i]); ++p) {
-            // Written always and kept if the node knows the feature: a branch that cannot be
-            // foreseen would cost more.
+            // Branch-free: always written, but kept only if the node has the feature, because
+            // mispredicted branches would cost more.
             const std::int32_t slot = slots_[X_.indices[p]];
             *out = {static_cast<std::uint32_t>(slot - 1) * kLineBytes, X_.data[p]};
             out += slot > 0 ? 1 : 0;

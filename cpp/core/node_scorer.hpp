@@ -10,29 +10,30 @@
 
 namespace defrag {
 
-/// Lines of kLanes outputs of a node, [first, last).
+/// The panels [first, last) of a node, of kLanes outputs each.
 struct Panels {
     std::int64_t first = 0;
     std::int64_t last = 0;
 };
 
-/// Evaluates the classifiers of a node for the rows that reached it. One per thread.
+/// Evaluates the classifiers of a node for the rows that reached it. One object per thread.
 class NodeScorer {
  public:
     NodeScorer(const LabelTreeModel& model, const CsrView& X, Instructions instructions);
 
-    // Panels of a wide node that are passed over together.
+    // Number of panels of a wide node scored in one pass over a row.
     static constexpr std::int64_t kPanelsPerTurn = 4;
 
     std::int64_t n_panels(std::int64_t node) const {
         return (model_.tree.n_outputs(node) + kLanes - 1) / kLanes;
     }
 
-    /// Whether these rows are worth the dense panels of a node.
+    /// Returns whether these rows repay unpacking the node into dense panels.
     bool worth_unpacking(std::int64_t node, const std::int32_t* rows, std::int64_t n_rows) const;
 
     /// Calls visit(i, margins) for i = 0..n_rows-1; row i of the group is rows[i] of X, and
-    /// margins[o] the margin of output o, filled up to a multiple of kLanes and 64-byte aligned.
+    /// margins[o] is the margin of output o. `margins` is padded to a multiple of kLanes and
+    /// 64-byte aligned.
     template <class Visit>
     void score(std::int64_t node, const std::int32_t* rows, std::int64_t n_rows, Visit visit) {
         if (worth_unpacking(node, rows, n_rows)) {
@@ -42,7 +43,7 @@ class NodeScorer {
         }
     }
 
-    /// The same for some panels of a node, which are unpacked; margins begin with the first.
+    /// The same for some panels of a node, which are unpacked; margins start with the first panel.
     template <class Visit>
     void score(std::int64_t node, const Panels& panels, const std::int32_t* rows,
                std::int64_t n_rows, Visit visit) {
@@ -58,36 +59,37 @@ class NodeScorer {
     }
 
  private:
-    // A search for a feature costs about as much as unpacking this many weights, without
-    // and with an index.
+    // Searching a feature costs about as much as unpacking this many weights, without and with an
+    // index.
     static constexpr std::int64_t kGallopCost = 12;
     static constexpr std::int64_t kSearchCost = 4;
-    // Rows whose entries stay in the cache while the panels of a wide node pass by.
+    // Number of rows whose entries stay in the cache while the panels of a wide node are streamed.
     static constexpr std::int64_t kRowsPerTurn = 64;
 
-    /// A feature that is unpacked, by its number in the tree, and its first entry.
+    /// A feature to unpack, by its position in the tree, and its first entry.
     struct Chosen {
         std::int64_t feature;
         std::int64_t entry;
     };
     static constexpr std::int32_t kWanted = -1;
 
-    // Up to so many features, memory for all of them is always at hand.
+    // Up to this number of features, slots_ is always allocated.
     static constexpr std::int64_t kFewFeatures = std::int64_t{1} << 22;
 
-    /// Where the features of a node end that rows of this width can have.
+    /// Returns the end of those features of a node that are below model_.n_features; rows have no
+    /// others.
     const std::int32_t* known_end(std::int64_t node) const;
     const float* search(std::int64_t node, std::int32_t row);
     void search_index(std::int64_t node, std::int32_t row, float* margins);
     void search_features(std::int64_t node, std::int32_t row, float* margins) const;
     void add_entries(std::int64_t node, std::int64_t first, std::int64_t last, float value,
                      float* margins) const;
-    /// The biases of some panels of a node, filled up with zeros.
+    /// Writes the biases of some panels of a node, padded with zeros.
     void start_margins(std::int64_t node, const Panels& panels, float* margins) const;
     void unpack(std::int64_t node, const Panels& panels, const std::int32_t* rows,
                 std::int64_t n_rows);
-    /// Those features of a node that the rows have, where to look at the rows costs less than to
-    /// unpack all.
+    /// Selects the features of a node that occur in the rows, unless examining the rows would cost
+    /// more than unpacking all features.
     void choose_features(std::int64_t node, std::int64_t n_unpacked, const std::int32_t* rows,
                          std::int64_t n_rows);
     void mark(const std::int32_t* rows, std::int64_t n_rows, std::int32_t slot);
@@ -98,20 +100,20 @@ class NodeScorer {
     const LabelTreeModel& model_;
     const CsrView& X_;
     ScorePanels score_panels_;
-    // Whether memory for all features is in proportion to what the model stores: its number of
-    // features is declared. Where not, rows are searched, which gives the same bits.
+    // Whether slots_ is proportionate to the stored model, whose number of features is only
+    // declared. If not, rows are searched, which gives the same bits.
     bool fits_slots_;
-    // Place of a feature in the unpacked node, plus one; 0 or kWanted where it has none.
+    // Position of a feature in the unpacked node plus one; 0 or kWanted if it has none.
     Vector<std::int32_t> slots_;
-    Vector<Chosen> chosen_;  // the features that are unpacked
+    Vector<Chosen> chosen_;  // the features to unpack
     std::int64_t n_chosen_ = 0;
-    bool marked_ = false;           // whether slots_ has marks of rows
+    bool marked_ = false;           // whether slots_ contains marks of rows
     AlignedBuffer<float> panels_;   // [panel][feature][kLanes]
     AlignedBuffer<float> margins_;  // [row][stride_]
-    AlignedBuffer<Entry> entries_;  // the rows of a turn, in terms of the panels
+    AlignedBuffer<Entry> entries_;  // the rows of a turn, as entries of the panels
     Vector<const Entry*> ends_;
     Vector<FeatureIndex::Hit> hits_;
-    Vector<std::int64_t> places_;  // of the entries of the hits
+    Vector<std::int64_t> places_;  // positions of the entries of the hits
     std::int64_t stride_ = 0;
     std::int64_t panel_size_ = 0;
 };

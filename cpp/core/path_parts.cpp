@@ -8,13 +8,13 @@
 namespace defrag {
 namespace {
 
-// Below this distance the slope between two margins is a difference quotient over kStep.
+// Margins closer than kNear have their slope estimated by a difference quotient over kStep.
 constexpr double kNear = 1e-6, kStep = 1e-4;
-// Below this share of the energy of a row, what is left of it is summed again: the difference
-// would consist of rounding errors.
+// If less than this share of the energy of a row remains, it is summed again, because the
+// difference would consist mostly of rounding error.
 constexpr double kNearlyNothing = 1e-6;
 
-/// L of a margin.
+/// L(margin).
 double gain(const PathScore& rule, double margin) {
     if (rule.loss == Loss::kLogistic) return -softplus(-margin);
     const double slack = std::max(0.0, 1.0 - margin);
@@ -28,14 +28,14 @@ double slope(const PathScore& rule, double margin, double start) {
     return (gain(rule, margin + kStep) - gain(rule, margin - kStep)) / (2 * kStep);
 }
 
-/// (a - b) / (log a - log b) for the logarithms of a and b; a if they are equal.
+/// (a - b) / (log a - log b), given the logarithms of a and b; a if they are equal.
 double logarithmic_mean(double log_a, double log_b) {
     const double gap = std::abs(log_a - log_b);
     const double ratio = gap > 0.0 ? -std::expm1(-gap) / gap : 1.0;
     return std::exp(std::max(log_a, log_b)) * ratio;
 }
 
-/// The length of the row without each of its entries; infinite if nothing is left.
+/// Returns the norm of the row without each of its entries; infinity if nothing remains.
 Vector<double> lengths_without(const PathRow& row) {
     const auto square = [&](std::int64_t j) {
         const double value = row.values[j];
@@ -55,14 +55,14 @@ Vector<double> lengths_without(const PathRow& row) {
     return lengths;
 }
 
-/// Takes apart the steps [first, last) of a path.
+/// Decomposes the steps [first, last) of a path.
 class Path {
  public:
     Path(const PathScore& rule, const PathRow& row, const LabelPaths& paths, std::int64_t first,
          std::int64_t last)
         : rule_(rule), row_(row), paths_(paths), first_(first), last_(last) {}
 
-    /// Writes all of `parts` that belongs to the path, which is its i-th.
+    /// Writes the entries of `parts` that belong to path i.
     void write(PathParts& parts, const Vector<double>& lengths, std::int64_t i) const {
         double log = 0.0, log_base = 0.0;
         for (std::int64_t s = first_; s < last_; ++s) {
@@ -109,7 +109,7 @@ class Path {
         }
     }
 
-    /// Adds the step to the log scores without each entry.
+    /// Adds the contribution of a step to the log scores without each entry.
     void add_without(const Vector<double>& lengths, std::int64_t s, double* logs) const {
         const double c = discount(s), bias = paths_.bias[s];
         const float* w = weights(s);

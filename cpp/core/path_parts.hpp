@@ -9,16 +9,15 @@
 
 namespace defrag {
 
-/// How the margins on a path become a score: exp(sum of c L(m)), where L(m) is
-/// -max(0, 1 - m)^power or -log(1 + e^-m), and c is the product of the discounts of the steps
-/// that follow.
+/// Maps the margins on a path to a score: exp(sum of c L(m)), where L(m) is -max(0, 1 - m)^power or
+/// -log(1 + e^-m), and c is the product of the discounts of the following steps.
 struct PathScore {
     Loss loss = Loss::kSquaredHinge;
     double discount = 1.0;
     int power = 2;
 };
 
-/// A row: its features, which rise, their values, and their values in the L2-normalised row.
+/// A row: its features in ascending order, their values, and their values in the L2-normalised row.
 struct PathRow {
     const std::int32_t* features = nullptr;
     const float* values = nullptr;
@@ -26,11 +25,11 @@ struct PathRow {
     std::int64_t n_entries = 0;
 };
 
-/// The scores of some labels of a tree, taken apart. `step_ptr`, `nodes` and `outputs` are those
-/// of LabelPaths. A step multiplies the score by `step_scores`, and by `step_bases` for a row
-/// without features; `contributions` has a row for each step, and those of a path add up to the
-/// score minus the base. `without` has a row for each path: the scores without each entry, the
-/// rest of the row L2-normalised.
+/// The decomposed scores of some labels of a tree. `step_ptr`, `nodes` and `outputs` are those of
+/// LabelPaths. A step multiplies the score by `step_scores`, or by `step_bases` for a row without
+/// features. `contributions` has one row per step, and those of a path add up to the score minus
+/// the base. `without` has one row per path: the scores without each entry, with the rest of the
+/// row L2-normalised.
 struct PathParts {
     Vector<std::int64_t> step_ptr;
     Vector<std::int32_t> nodes;
@@ -43,10 +42,10 @@ struct PathParts {
     Vector<double> without;
 };
 
-/// Takes the scores of the labels at `places` apart. The summand w x of a margin contributes its
-/// product with the slope of L between the bias and the margin (integrated gradients on a straight
-/// line) and with the logarithmic mean of the score and the base. Throws what label_paths throws.
-/// O(steps * entries) time in addition to its own, 20 bytes per step and entry.
+/// Decomposes the scores of the labels at `places`. The summand w x of a margin contributes its
+/// product with the slope of L between the bias and the margin (integrated gradients along a
+/// straight line) and with the logarithmic mean of the score and the base. Throws the exceptions of
+/// label_paths. O(steps * entries) time in addition to label_paths; 20 bytes per step and entry.
 PathParts path_parts(const LabelTreeModel& model, const std::int32_t* places, std::int64_t n_places,
                      const PathRow& row, const PathScore& rule);
 

@@ -10,8 +10,8 @@
 
 namespace defrag {
 
-/// Something with a score. Everywhere the better one has the higher score, and of equal
-/// scores the smaller id: ties are common, because the squared hinge saturates.
+/// An id with a score. Higher scores are better everywhere, and ties go to the smaller id: they are
+/// common, because the squared hinge saturates.
 struct Scored {
     float score;
     std::int32_t id;
@@ -21,7 +21,7 @@ inline bool better(const Scored& a, const Scored& b) {
     return a.score > b.score || (a.score == b.score && a.id < b.id);
 }
 
-/// The best labels of every row, best first: n_rows x k, -1 with score 0 where there are fewer.
+/// The best labels of every row, best first: n_rows x k, with -1 and score 0 where there are fewer.
 struct TopLabels {
     TopLabels() = default;
     TopLabels(std::int64_t n_rows, std::int64_t n_labels)
@@ -34,15 +34,15 @@ struct TopLabels {
     Vector<float> scores;
 
  private:
-    /// Every search makes its result here, and reads the worst of k labels.
+    /// Checked here because every search constructs its result here and then reads the worst of k
+    /// labels.
     static std::int64_t checked_k(std::int64_t n_labels) {
         if (n_labels >= 1) return n_labels;
         throw std::invalid_argument("k must be at least 1, got " + std::to_string(n_labels));
     }
 };
 
-/// Keeps the n items that come first under `before`, a total order, in no particular order.
-/// O(size).
+/// Keeps the n items that come first under `before`, a total order, in unspecified order. O(size).
 template <class Items, class Before>
 void top_n(Items& items, std::int64_t n, Before before) {
     if (items.size() <= n) return;
@@ -50,14 +50,14 @@ void top_n(Items& items, std::int64_t n, Before before) {
     items.resize(n);
 }
 
-/// Up to this capacity the best candidates are kept in order as they come: a few shifts cost
-/// less than a heap. Beyond it, insertion would take the square of the capacity.
+/// Up to this capacity the best candidates are kept sorted by insertion, which costs less than a
+/// heap; beyond it, the shifts would take time quadratic in the capacity.
 constexpr std::int64_t kKeptInOrder = 128;
 
-/// The best `capacity` of the candidates offered, in memory owned by the caller. Since the order
-/// is total, the result does not depend on the order of the offers. An offer takes O(capacity)
-/// steps up to `kKeptInOrder`, and O(log capacity) beyond. `put_in_order` must be called before
-/// the items are read in order; no offer may follow it.
+/// Keeps the best `capacity` of the candidates offered, in memory owned by the caller. Since the
+/// order is total, the result does not depend on the order of the offers. An offer takes
+/// O(capacity) steps up to `kKeptInOrder`, and O(log capacity) beyond. `put_in_order` must be
+/// called before the items are read in order; no offer may follow it.
 class Best {
  public:
     Best(Scored* items, std::int32_t* size, std::int64_t capacity)
@@ -76,16 +76,16 @@ class Best {
         items_[place] = candidate;
     }
 
-    /// Sorts the items, the best first.
+    /// Sorts the items, best first.
     void put_in_order() {
         if (is_heap()) std::sort(items_, items_ + *size_, better);
     }
 
  private:
-    // A heap has its worst item first.
+    // The first item of the heap is the worst.
     bool is_heap() const { return capacity_ > kKeptInOrder; }
 
-    // Apart, so that the loop above stays small where it is inlined.
+    // Not inlined, to keep the caller small where it is inlined.
     [[gnu::noinline]] void push(const Scored& candidate) {
         if (full()) {
             std::pop_heap(items_, items_ + *size_, better);

@@ -9,7 +9,7 @@ namespace defrag {
 namespace {
 
 constexpr std::int64_t kRowsPerBlock = 64;
-// A step of a binary search costs about as much as so many steps along a prototype.
+// A step of a binary search costs about as much as this many steps of a linear scan.
 constexpr std::int64_t kStepsPerLookUp = 12;
 constexpr std::int64_t kFewFeatures = std::int64_t{1} << 22;
 
@@ -42,7 +42,8 @@ Vector<float> candidate_products(const Context& context, const CsrView& rows,
                                  const CandidateTable& candidates, const CsrView& prototypes) {
     context.expect(rows.n_rows);
     Vector<float> result(candidates.n_rows * candidates.n_columns);
-    // The number of features is declared; a dense row must be in proportion to what is stored.
+    // n_cols is only declared, so a dense row is used only if it is proportionate to the stored
+    // entries.
     const bool dense_rows = rows.n_cols <= std::max(kFewFeatures, 16 * prototypes.nnz());
     PerWorker<Vector<float>> scratches(context,
                                        [&] { return Vector<float>(dense_rows ? rows.n_cols : 0); });
@@ -88,7 +89,7 @@ Vector<std::int32_t> rank_candidates(const Context& context, const CandidateTabl
         for (std::int32_t c = 0; c < n_columns; ++c) {
             if (labels[c] >= 0) order.push_back(c);
         }
-        // Candidates in the order of labels: their places decide between equal scores.
+        // Candidates are sorted by label, so that ties are broken by position.
         std::sort(order.begin(), order.end(),
                   [labels](std::int32_t a, std::int32_t b) { return labels[a] < labels[b]; });
         for (std::int64_t w = 0; w < weighings.n; ++w) {

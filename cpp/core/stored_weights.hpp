@@ -6,9 +6,9 @@
 
 namespace defrag {
 
-/// Weights as a model file stores them, over memory that somebody else owns. All types give the
-/// float that widening them beforehand would give: half precision is a subset of float, and a
-/// byte is multiplied by the scale of its run, rounded once.
+/// Non-owning views of weights as a model file stores them. All types give the same float as
+/// widening them in advance: half precision is a subset of float, and a byte is multiplied by the
+/// scale of its run, with a single rounding.
 struct FloatWeights {
     const float* values = nullptr;
     float get(std::int64_t i, float /*scale*/) const { return values[i]; }
@@ -17,14 +17,14 @@ struct FloatWeights {
 struct HalfWeights {
     const std::uint16_t* values = nullptr;  // IEEE 754 binary16, finite
     float get(std::int64_t i, float /*scale*/) const {
-        // The exponent is too small by 112 after the shift; the product is exact, also for
+        // The exponent is too small by 112 after the shift; the multiplication is exact, even for
         // subnormal numbers.
         std::uint32_t bits = (values[i] & 0x7FFFU) << 13;
         float value = 0.0F;
         std::memcpy(&value, &bits, sizeof value);
         value *= 0x1p112F;
         std::memcpy(&bits, &value, sizeof value);
-        bits |= (values[i] & 0x8000U) << 16;  // no branch, since signs cannot be foreseen
+        bits |= (values[i] & 0x8000U) << 16;  // no branch, since signs are unpredictable
         std::memcpy(&value, &bits, sizeof value);
         return value;
     }

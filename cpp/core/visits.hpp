@@ -11,30 +11,29 @@
 
 namespace defrag {
 
-/// A row that has to visit a node.
+/// A visit of a row to a node.
 struct Visit {
     std::int32_t node;
     std::int32_t row;  // in the batch
     float score;       // of the node
 };
 
-/// The score of an output with this margin, below a node with score `parent`. Never above the
-/// parent when there is no discount, also after rounding, which is what pruning rests on.
-/// Weights of a model file are finite, but their sums need not be: what is not a number
-/// becomes the lowest score, because nothing can be ordered by it.
+/// Returns the log score of an output with this margin, below a node with log score `parent`.
+/// Without a discount it never exceeds the parent, even after rounding; pruning relies on this.
+/// Weights of a model file are finite, but their sums need not be: NaN, which has no order, becomes
+/// the lowest score.
 inline float descend(Loss loss, int power, float discount, float parent, float margin) {
     if (loss == Loss::kLogistic) {
         const float score =
             parent * discount - static_cast<float>(softplus(-static_cast<double>(margin)));
         return std::isnan(score) ? -std::numeric_limits<float>::infinity() : score;
     }
-    const float slack = std::max(0.0F, 1.0F - margin);  // 0 for a margin that is not a number
+    const float slack = std::max(0.0F, 1.0F - margin);  // 0 if the margin is NaN
     return parent * discount - (power == 3 ? slack * slack * slack : slack * slack);
 }
 
-/// Orders visits by node, then by row. They come in the order of rows, so that with many of
-/// them it is enough to count them by node and deal them out, which takes a few nanoseconds
-/// each instead of a comparison sort's fifty.
+/// Orders visits by node, then by row. They arrive in row order, so many of them are sorted by
+/// counting, which takes a few nanoseconds per visit instead of about fifty for a comparison sort.
 inline void order_by_node(Vector<Visit>& visits) {
     const auto [lowest, highest] =
         std::minmax_element(visits.begin(), visits.end(),
@@ -56,9 +55,9 @@ inline void order_by_node(Vector<Visit>& visits) {
     visits.swap(ordered);
 }
 
-/// Evaluates the nodes of all visits, one node after the other, and calls
-/// receive(visit, margins). Visits come in the order of rows and are left in that of nodes. `group`
-/// is scratch; the rows of the batch are those of X from first_row on.
+/// Evaluates the nodes of all visits, one node at a time, and calls receive(visit, margins). Visits
+/// arrive in row order and are left in node order. `group` is scratch; the rows of the batch are
+/// those of X from first_row on.
 template <class Receive>
 void visit_nodes(const Context& context, NodeScorer& scorer, Vector<Visit>& visits,
                  Vector<std::int32_t>& group, std::int64_t first_row, Receive receive) {
@@ -78,13 +77,13 @@ void visit_nodes(const Context& context, NodeScorer& scorer, Vector<Visit>& visi
     }
 }
 
-// Rows that are searched together: many, so that they meet in the nodes.
+// Number of rows searched together; large, so that many rows share each node.
 constexpr std::int64_t kMaxBatch = 32768;
 constexpr std::int64_t kMinBatch = 256;
 
 /// Searches the rows of X in batches, in parallel; `Batch(context, model, options)` has
-/// run(first_row, n_rows, scorer, out). How rows are grouped cannot be seen in the result, so
-/// that the number of threads may decide it.
+/// run(first_row, n_rows, scorer, out). The result does not depend on the batches, so their size
+/// may depend on the number of threads.
 template <class Batch, class Options>
 TopLabels search_batches(const Context& context, const LabelTreeModel& model, const CsrView& X,
                          const Options& options) {
@@ -105,10 +104,10 @@ TopLabels search_batches(const Context& context, const LabelTreeModel& model, co
     return result;
 }
 
-/// Writes the best labels of a row of X, given by the logarithms of their scores.
+/// Writes the best labels of a row of X, given the logarithms of their scores.
 inline void write_top(Scored* items, std::int32_t size, std::int64_t row, TopLabels& out) {
     for (std::int32_t i = 0; i < size; ++i) items[i].score = std::exp(items[i].score);
-    // Different sums may have one exponential: the order is that of what is given.
+    // Distinct logarithms may round to the same score, and ties of scores are broken by label.
     std::sort(items, items + size, better);
     for (std::int32_t i = 0; i < size; ++i) {
         const std::int64_t place = row * out.k + i;
