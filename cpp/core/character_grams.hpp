@@ -10,13 +10,13 @@
 
 namespace defrag {
 
-/// The lengths of character n-grams, in code points; none if `most` is 0.
+/// The lengths of character n-grams, in code points; no n-grams if `most` is 0.
 struct GramLengths {
     std::int32_t least = 0;
     std::int32_t most = 0;
 };
 
-/// Throws std::invalid_argument unless there are no n-grams, or positive lengths that do not fall.
+/// Throws std::invalid_argument unless `most` is 0 or 1 <= least <= most.
 inline void check_lengths(GramLengths lengths) {
     const std::int32_t low = lengths.most == 0 ? 0 : 1;
     if (lengths.least < low || lengths.least > lengths.most) {
@@ -24,14 +24,14 @@ inline void check_lengths(GramLengths lengths) {
     }
 }
 
-/// The character n-grams of a word with a space before and behind it. A word that is shorter than
-/// an n-gram is one n-gram as a whole, and has no longer ones.
+/// The character n-grams of a word padded with a space on either side. A padded word shorter than
+/// an n-gram is a single n-gram, and has no longer ones.
 class CharacterGrams {
  public:
     explicit CharacterGrams(GramLengths lengths) : lengths_(lengths) {}
 
-    /// Calls visit(gram, first, last) for the n-grams of a word in valid UTF-8; first and last are
-    /// code points of the padded word, `last` exclusive. O(n-grams).
+    /// Calls visit(gram, first, last) for the n-grams of a word in valid UTF-8; [first, last) are
+    /// code points of the padded word. O(n-grams).
     template <class Visit>
     void visit(std::string_view word, Visit visit) {
         padded_.assign(1, ' ');

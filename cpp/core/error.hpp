@@ -7,7 +7,7 @@
 
 namespace defrag {
 
-/// A rule of a text format that a file broke, and the line (counted from 1) where it did.
+/// Thrown when a text violates its format; holds the line number, counted from 1.
 struct ParseError : std::runtime_error {
     ParseError(std::int64_t line_number, const std::string& what)
         : std::runtime_error(what), line(line_number) {}

@@ -19,12 +19,12 @@
 
 namespace defrag {
 
-/// What an index of more than 18 digits becomes; larger than any index a matrix can have.
+/// Replaces an index of more than 18 digits; larger than any index of a matrix.
 constexpr std::int64_t kHugeIndex = std::numeric_limits<std::int64_t>::max();
 
 inline bool is_digit(char c) { return static_cast<unsigned char>(c - '0') <= 9; }
 
-/// Reads the digits at `here`, if any, into `index`; returns the first byte that is no digit.
+/// Parses the digits at `here`, if any, into `index`; returns the first byte that is not a digit.
 /// The caller guarantees that there is one.
 inline const char* parse_index(const char* here, std::int64_t& index) {
     const char* begin = here;
@@ -36,12 +36,14 @@ inline const char* parse_index(const char* here, std::int64_t& index) {
 
 #if defined(__cpp_lib_to_chars)
 
-/// The exact value of the unsigned decimal number [begin, end): what strtof would say,
-/// infinity and zero included, whatever the locale. `exponent` is the one written in it.
+/// Returns the correctly rounded value of the unsigned decimal number [begin, end), like strtof but
+/// independent of the locale; the result may be infinity or zero. `exponent` is the exponent
+/// written in the number.
 inline float parse_float_exactly(const char* begin, const char* end, std::int64_t exponent) {
     float value = 0.0F;
     if (std::from_chars(begin, end, value).ec != std::errc::result_out_of_range) return value;
-    // from_chars does not tell too large from too small; the place of the first digit does.
+    // from_chars does not distinguish overflow from underflow; the position of the first digit
+    // does.
     std::int64_t magnitude = exponent;
     bool before_point = true;
     bool leading = true;
@@ -59,7 +61,7 @@ inline float parse_float_exactly(const char* begin, const char* end, std::int64_
 
 #else
 
-/// The same where the standard library has no from_chars for floats (libc++ before LLVM 20).
+/// Fallback for standard libraries without from_chars for floats (libc++ before LLVM 20).
 inline float parse_float_exactly(const char* begin, const char* end, std::int64_t) {
     static const locale_t plain = newlocale(LC_ALL_MASK, "C", nullptr);
     return strtof_l(std::string(begin, end).c_str(), nullptr, plain);
@@ -67,9 +69,10 @@ inline float parse_float_exactly(const char* begin, const char* end, std::int64_
 
 #endif
 
-/// Reads the decimal number at `here` into `value`, rounded to the nearest float; returns the
-/// first byte after it, or nullptr where there is none. Overflow gives infinity. The text
-/// must go on with a byte that is no part of a number. No locale, no hexadecimal, no "inf".
+/// Parses the decimal number at `here` into `value`, rounded to the nearest float; returns the
+/// first byte after it, or nullptr if there is no number. Overflow gives infinity. The text must
+/// continue with a byte that cannot be part of a number. Locale-independent; rejects hexadecimal
+/// and "inf".
 inline const char* parse_float(const char* here, float& value) {
     static constexpr double kPowers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
                                          1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
@@ -104,9 +107,9 @@ inline const char* parse_float(const char* here, float& value) {
     float result;
     std::uint64_t bits = 0;
     if (n_digits <= 19 && mantissa < (std::uint64_t{1} << 53) && power >= -22 && power <= 22) {
-        // Both numbers are exact, so `wide` is the nearest double. It rounds to the nearest
-        // float too, unless it lies in the middle of two floats, where the digits that were
-        // rounded away decide.
+        // Both numbers are exact, so `wide` is the nearest double. It also rounds to the nearest
+        // float unless it is the midpoint of two floats, where the digits that were rounded away
+        // decide.
         const auto whole = static_cast<double>(mantissa);
         const double wide = power < 0 ? whole / kPowers[-power] : whole * kPowers[power];
         std::memcpy(&bits, &wide, sizeof bits);

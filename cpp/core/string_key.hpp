@@ -8,7 +8,7 @@
 
 namespace defrag {
 
-/// Reads an integer whose first byte is its lowest, on every machine.
+/// Reads a little-endian integer on any machine.
 template <class Integer>
 std::uint64_t load_little(const char* from) {
     Integer value = 0;
@@ -20,7 +20,7 @@ std::uint64_t load_little(const char* from) {
 #endif
 }
 
-/// Writes an integer of eight bytes, the lowest first.
+/// Writes a little-endian 64-bit integer on any machine.
 inline void store_little(std::uint64_t value, char* to) {
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
     value = __builtin_bswap64(value);
@@ -28,13 +28,13 @@ inline void store_little(std::uint64_t value, char* to) {
     std::memcpy(to, &value, sizeof value);
 }
 
-/// What a string is looked up by.
+/// The look-up key of a string.
 struct StringKey {
-    std::uint64_t first = 0;  ///< its first eight bytes, zeros where it has fewer
+    std::uint64_t first = 0;  ///< its first eight bytes, zero-padded
     std::uint64_t hash = 0;
 };
 
-/// The key of `size` bytes whose first eight are known. O(size).
+/// Returns the key of `size` bytes whose first eight are known. O(size).
 inline StringKey finish_key(const char* from, std::size_t size, std::uint64_t first) {
     const auto mix = [](std::uint64_t state) {
         state = (state ^ state >> 32) * 0xD6E8FEB86659FD93ULL;
@@ -50,7 +50,7 @@ inline StringKey finish_key(const char* from, std::size_t size, std::uint64_t fi
     return {first, mix(state * 0x9FB21C651E98DF25ULL)};
 }
 
-/// The key of a string. O(size).
+/// Returns the key of a string. O(size).
 inline StringKey key_of(std::string_view string) {
     const std::size_t size = string.size();
     const char* from = string.data();
@@ -68,7 +68,7 @@ inline StringKey key_of(std::string_view string) {
     return finish_key(from, size, first);
 }
 
-/// The key of a string behind which eight more bytes can be read, whatever they are.
+/// Returns the key of a string followed by eight readable bytes of any value.
 inline StringKey key_of_padded(const char* from, std::size_t size) {
     std::uint64_t first = load_little<std::uint64_t>(from);
     if (size < 8) first &= (std::uint64_t{1} << (8 * size)) - 1;

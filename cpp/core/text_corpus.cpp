@@ -13,7 +13,7 @@ constexpr std::int64_t kTextsPerBlock = TextCorpus::kTextsPerBlock;
 struct Worker {
     Words words;
     Vocabulary vocabulary;
-    Vector<std::int32_t> tokens;  // of a block, which gets a copy of the right size
+    Vector<std::int32_t> tokens;  // of a block, which receives an exactly sized copy
 };
 
 void split_block(const Texts& texts, std::int64_t begin, std::int64_t end, Worker& worker,
@@ -32,7 +32,8 @@ void split_block(const Texts& texts, std::int64_t begin, std::int64_t end, Worke
     block.tokens.assign(worker.tokens.begin(), worker.tokens.end());
 }
 
-/// The numbers of each worker's words in the first worker's vocabulary, which gets all of them.
+/// Merges all vocabularies into that of the first worker; returns, for each worker, the merged
+/// numbers of its words.
 Vector<Vector<std::int32_t>> merge_vocabularies(Vector<Worker>& workers) {
     Vector<Vector<std::int32_t>> maps(workers.size());
     Vocabulary& merged = workers[0].vocabulary;
@@ -53,7 +54,7 @@ TextCorpus split_texts(const Context& context, const Texts& texts) {
     TextCorpus corpus;
     corpus.n_texts = static_cast<std::int32_t>(texts.size());
     corpus.blocks.resize((texts.size() + kTextsPerBlock - 1) / kTextsPerBlock);
-    Vector<unsigned> owners(corpus.blocks.size());  // the worker whose numbers a block has
+    Vector<unsigned> owners(corpus.blocks.size());  // the worker whose numbering a block uses
     Vector<Worker> workers(context.n_threads());
     parallel_for(context, texts.size(), kTextsPerBlock,
                  [&](std::int64_t begin, std::int64_t end, unsigned worker) {

@@ -11,7 +11,7 @@ namespace defrag {
 
 using Texts = Vector<std::string_view>;
 
-/// In how many texts a term occurs, and how often in all of them.
+/// The number of texts that contain a term, and its number of occurrences.
 struct TermTally {
     std::int32_t last_text = -1;
     std::int32_t n_texts = 0;
@@ -24,7 +24,7 @@ struct TermTally {
     }
 };
 
-/// The words of a text as numbers; -1 is a word that was dropped.
+/// The words of a text as numbers; -1 represents a dropped word.
 struct Tokens {
     const std::int32_t* first = nullptr;
     std::int64_t size = 0;
@@ -33,7 +33,7 @@ struct Tokens {
     const std::int32_t* end() const { return first + size; }
 };
 
-/// Texts as sequences of numbers of words, in blocks that are never copied into one array.
+/// Texts as sequences of word numbers, in blocks that are never copied into one array.
 struct TextCorpus {
     static constexpr std::int64_t kTextsPerBlock = 1024;
     struct Block {
@@ -52,33 +52,32 @@ struct TextCorpus {
         return {block.tokens.data() + begin, block.ends[place] - begin};
     }
 
-    /// Puts map[word] in the place of each word that was not dropped.
+    /// Replaces each word that was not dropped by map[word].
     void renumber(const Context& context, const Vector<std::int32_t>& map);
 
-    /// Puts other words, such as stems, in the place of the words: replacements[i] for word i.
+    /// Replaces word i by replacements[i], such as its stem.
     void replace_words(const Context& context, const Texts& replacements);
 
-    /// Drops the words of fewer than `min_df` texts and numbers the others by their bytes.
-    /// Returns the tallies of those that are left.
+    /// Drops words that occur in fewer than `min_df` texts and numbers the others in byte order.
+    /// Returns the tallies of the remaining words.
     Vector<TermTally> keep_frequent_words(const Context& context, std::int32_t min_df);
 };
 
-/// Terms in the order of their bytes, and the rank of each of the terms that they were chosen
-/// from, or -1.
+/// Terms in byte order, and the rank of each of the original terms, or -1.
 struct FrequentTerms {
     StringList strings;
     Vector<TermTally> tallies;
     Vector<std::int32_t> ranks;
 };
 
-/// The terms of at least `min_df` texts.
+/// Returns the terms that occur in at least `min_df` texts.
 FrequentTerms frequent_terms(const StringList& strings, const Vector<TermTally>& tallies,
                              std::int32_t min_df);
 
-/// Splits texts into words. Workers number the words that they meet on their own; the numbers are
-/// merged afterwards, so that they depend on the number of threads until keep_frequent_words ranks
-/// them, and nothing else may. O(bytes); memory: 4 bytes a token, and the distinct words once per
-/// worker. Throws std::length_error for more than 2^31 - 1 texts.
+/// Splits texts into words. Each worker numbers the words that it finds; the numberings are merged
+/// afterwards, so that the numbers depend on the number of threads until keep_frequent_words ranks
+/// them. No result may depend on them before that. O(bytes). Memory: 4 bytes per token, and the
+/// distinct words once per worker. Throws std::length_error for more than 2^31 - 1 texts.
 TextCorpus split_texts(const Context& context, const Texts& texts);
 
 /// Counts the terms of all texts: visit(text, count) calls count(term) for each occurrence of a
@@ -107,7 +106,7 @@ Vector<TermTally> tally_terms(const Context& context, std::int32_t n_texts, std:
             sums[term].n_times += own[term].n_times;
         }
     }
-    sums.resize(n_terms);  // where there is no text
+    sums.resize(n_terms);  // if there are no texts
     return sums;
 }
 

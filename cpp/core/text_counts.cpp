@@ -16,24 +16,25 @@
 namespace defrag {
 namespace {
 
-// Fewer texts than this are looked up word by word: a corpus and a counter per feature do not pay.
+// Fewer texts than this are looked up word by word, since a corpus and counters for all features
+// would cost more.
 constexpr std::int64_t kFewTexts = 128;
 constexpr std::int64_t kTextsPerBlock = 256;
-// Rows are written in about this many parts; the words of a part are freed behind it.
+// Rows are written in about this many parts; the words of a part are freed once it is written.
 constexpr std::int64_t kParts = 4;
 
 void check(bool holds, const char* rule) {
     if (!holds) throw std::invalid_argument(rule);
 }
 
-/// Gives freed memory back to the system: blocks of words are too small for glibc to do so itself.
+/// Returns freed memory to the system, which glibc does not do by itself for blocks this small.
 void trim_heap() {
 #if defined(__GLIBC__)
     malloc_trim(0);
 #endif
 }
 
-/// Divides a row by its length.
+/// L2-normalises a row.
 void normalise(float* values, std::int64_t size) {
     double sum = 0.0;
     for (std::int64_t i = 0; i < size; ++i) sum += static_cast<double>(values[i]) * values[i];
@@ -41,7 +42,7 @@ void normalise(float* values, std::int64_t size) {
     for (std::int64_t i = 0; i < size; ++i) values[i] = static_cast<float>(values[i] * scale);
 }
 
-/// Calls visit(feature) for each occurrence of a word or pair among numbers of words.
+/// Calls visit(feature) for each occurrence of a word or pair in a sequence of word numbers.
 template <class Visit>
 void visit_words(const TextFeatures& features, const std::int32_t* words, std::int64_t n_words,
                  Visit visit) {
@@ -63,8 +64,8 @@ void visit_words(const TextFeatures& features, const std::int32_t* words, std::i
     }
 }
 
-/// What each word of a corpus is among the features: the number of a word where there are pairs,
-/// else the feature of a word, or those of its n-grams.
+/// Maps the words of a corpus to features: to the number of a word if there are pairs, otherwise to
+/// the feature of the word or those of its n-grams.
 class CorpusWords {
  public:
     CorpusWords(const TextCorpus& corpus, const TextFeatures& features)
@@ -124,7 +125,7 @@ class TextReader {
     explicit TextReader(const TextFeatures& features)
         : features_(features), grams_(features.grams()) {}
 
-    /// The features of a text with repetitions, sorted.
+    /// Returns the features of a text, sorted and with repetitions.
     const Vector<std::int32_t>& read(std::string_view text) {
         found_.clear();
         words_.split(text);
@@ -180,13 +181,13 @@ Csr weigh_few(const Context& context, const Texts& texts, const TextFeatures& fe
     return build_rows(context, texts.size(), features.n_features(), 8, fill);
 }
 
-/// Counts how many features a text has.
+/// Counts the distinct features of a text.
 struct Sizer {
     Vector<std::int32_t> scratch;
     Vector<std::int32_t> last_text;
 };
 
-/// Counts how often a text has each feature.
+/// Counts the occurrences of each feature in a text.
 struct Counter {
     explicit Counter(std::int64_t n_features) : found(n_features), n_times(n_features) {}
 
@@ -274,7 +275,7 @@ Csr weigh_features(const Context& context, TextCorpus&& corpus, const TextFeatur
     for (std::int64_t text = 0; text < n_texts; ++text) {
         result.indptr[text + 1] += result.indptr[text];
     }
-    // Memory that is reserved is not used before it is written to.
+    // Reserved pages are not committed until they are written.
     result.indices.reserve(result.indptr.back());
     result.data.reserve(result.indptr.back());
     PerWorker<Counter> counters(context, [&] { return Counter(features.n_features()); });
@@ -332,7 +333,7 @@ Occurrences find_features(const Texts& words, const TextFeatures& features) {
         if (features.has_grams()) {
             grams.visit(words[w], [&](std::string_view gram, std::int64_t begin, std::int64_t end) {
                 const std::int32_t number = features.find(gram);
-                // The space before the word is code point 0.
+                // Code point 0 is the space before the word.
                 const std::int64_t from = std::max<std::int64_t>(begin - 1, 0);
                 if (number >= 0) add(features.word_feature(number), w, w, from, end - 1);
             });

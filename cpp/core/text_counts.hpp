@@ -9,9 +9,9 @@
 
 namespace defrag {
 
-/// Features in a sequence of words, in its order. Feature i begins `begin[i]` code points after the
-/// beginning of word `first[i]` and ends `end[i]` code points after that of word `last[i]`, or
-/// where that word ends if this is earlier.
+/// The features in a sequence of words, in its order. Feature i begins `begin[i]` code points after
+/// the beginning of word `first[i]`. It ends `end[i]` code points after the beginning of word
+/// `last[i]`, or at the end of that word if this comes earlier.
 struct Occurrences {
     Vector<std::int32_t> feature;
     Vector<std::int64_t> first;
@@ -20,13 +20,13 @@ struct Occurrences {
     Vector<std::int64_t> end;
 };
 
-/// The features of a fitted vectoriser: words and pairs of words that follow each other, or
-/// character n-grams of words.
+/// The features of a fitted vectoriser: words and pairs of consecutive words, or character n-grams
+/// of words.
 class TextFeatures {
  public:
-    /// `word_feature[i]` is the feature of words[i], or -1; the features that are of no word are,
-    /// in rising order, of `pairs`, two words each. `idf` has one value per feature; one of 0 is a
-    /// feature that texts do not have. With `grams`, the words are n-grams. Throws
+    /// `word_feature[i]` is the feature of words[i], or -1; the remaining features belong, in
+    /// ascending order, to `pairs`, two words each. `idf` has one value per feature; a feature with
+    /// idf 0 is never present in a text. With `grams`, the words are n-grams. Throws
     /// std::invalid_argument if words, features or pairs repeat, or if a number is out of range.
     /// O(words + features).
     TextFeatures(const StringList& words, Vector<std::int32_t> word_feature,
@@ -37,15 +37,15 @@ class TextFeatures {
     bool has_grams() const { return grams_.most > 0; }
     GramLengths grams() const { return grams_; }
 
-    /// The number of a word or n-gram, or -1.
+    /// Returns the number of a word or n-gram, or -1.
     std::int32_t find(std::string_view word, const StringKey& key) const {
         return vocabulary_.find(word, key);
     }
     std::int32_t find(std::string_view word) const { return vocabulary_.find(word); }
     void prefetch(const StringKey& key) const { vocabulary_.prefetch(key); }
-    /// The feature of a word, or -1.
+    /// Returns the feature of a word, or -1.
     std::int32_t word_feature(std::int32_t word) const { return word_feature_[word]; }
-    /// The feature of a pair of words, or -1. `hash` is their hash_pair.
+    /// Returns the feature of a pair of words, or -1. `hash` is their hash_pair.
     std::int32_t pair_feature(std::int32_t first, std::int32_t second, std::uint64_t hash) const {
         return slots_[probe(first, second, hash)].feature;
     }
@@ -63,7 +63,7 @@ class TextFeatures {
     static constexpr std::int64_t kTabulatedCounts = 255;
     static float sublinear(std::int64_t n_times);
 
-    /// A pair in a table of open addressing, at most two thirds full.
+    /// A pair in an open-addressing table, at most two thirds full.
     struct Slot {
         std::int32_t first = -1;
         std::int32_t second = -1;
@@ -87,16 +87,16 @@ class TextFeatures {
     GramLengths grams_;
 };
 
-/// L2-normalised rows of (1 + ln t) * idf, t being how often a feature occurs in a text. Columns
-/// are sorted. O(bytes); memory: that of the words of the texts, and of the result.
+/// Returns L2-normalised rows of (1 + ln t) * idf, where t is the number of occurrences of a
+/// feature in a text. Columns are sorted. O(bytes). Memory: the words of the texts, and the result.
 Csr weigh_features(const Context& context, const Texts& texts, const TextFeatures& features);
 
-/// As above, for texts whose words are known. Row sizes are counted first, and the words of the
-/// corpus are freed as rows are written: nothing else may be done with it afterwards. Memory: that
-/// of the result, a quarter of the words, and 4 bytes per feature and worker.
+/// The same for texts already split into words. Row sizes are counted first, and the words of the
+/// corpus are freed as rows are written, so it must not be used afterwards. Memory: the result, a
+/// quarter of the words, and 4 bytes per feature and worker.
 Csr weigh_features(const Context& context, TextCorpus&& corpus, const TextFeatures& features);
 
-/// All features in a sequence of words. O(bytes).
+/// Returns all features in a sequence of words. O(bytes).
 Occurrences find_features(const Texts& words, const TextFeatures& features);
 
 }  // namespace defrag

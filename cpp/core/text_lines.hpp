@@ -8,7 +8,7 @@
 
 namespace defrag {
 
-// The tokens and lines of a text. All of these trust that the text ends with a line feed.
+// Tokens and lines of a text. All of these functions require the text to end with a line feed.
 
 inline bool is_blank(char c) { return c == ' ' || c == '\t'; }
 
@@ -17,8 +17,8 @@ inline const char* skip_blanks(const char* here) {
     return here;
 }
 
-/// Whether the line's content ends here: at its end or at a comment. Every text that is
-/// parsed ends with a line feed, so a carriage return always has a successor.
+/// Returns whether the content of the line ends here, at its end or at a comment. Since the text
+/// ends with a line feed, a carriage return always has a successor.
 inline bool at_line_end(const char* here) {
     return *here == '\n' || *here == '#' || (*here == '\r' && here[1] == '\n');
 }
@@ -30,8 +30,8 @@ inline const char* skip_line(const char* here, const char* end) {
     return static_cast<const char*>(found) + 1;
 }
 
-/// The piece of text from `here` to the next blank or line end, fit for an error message:
-/// in quotes, at most 40 bytes, unprintable bytes as \xNN.
+/// Returns the text from `here` to the next blank or line end for an error message: in quotes, at
+/// most 40 bytes, unprintable bytes as \xNN.
 inline std::string quote(const char* here) {
     constexpr std::ptrdiff_t kLongest = 40;
     static constexpr char kHex[] = "0123456789abcdef";

@@ -35,7 +35,7 @@ class PairTable {
         slot.tally.count(text);
     }
 
-    /// The pairs of at least `min_df` texts, by their words.
+    /// Returns the pairs that occur in at least `min_df` texts, ordered by their words.
     Vector<CountedPair> frequent(std::int32_t min_df) const {
         Vector<CountedPair> kept;
         for (const CountedPair& slot : slots_) {
@@ -73,7 +73,7 @@ class PairTable {
     std::int64_t n_pairs_ = 0;
 };
 
-/// Bounds of ranges of words with about equally many occurrences each.
+/// Returns the bounds of ranges of words with about the same number of occurrences each.
 Vector<std::int32_t> cut_ranges(const Vector<TermTally>& words) {
     std::int64_t n_tokens = 0;
     for (const TermTally& word : words) n_tokens += word.n_times;
@@ -118,7 +118,7 @@ Vector<CountedPair> frequent_pairs(const Context& context, const TextCorpus& cor
     return pairs;
 }
 
-/// Character n-grams of the distinct words, and in how many texts they occur.
+/// Returns the character n-grams of the distinct words, and the number of texts that contain each.
 FrequentTerms frequent_grams(const Context& context, const TextCorpus& corpus,
                              const TermOptions& options) {
     Vocabulary vocabulary;
@@ -144,7 +144,7 @@ FrequentTerms frequent_grams(const Context& context, const TextCorpus& corpus,
     return frequent_terms(vocabulary.strings(), tallies, options.min_df);
 }
 
-/// Which of the terms are features: the most frequent ones.
+/// Selects the most frequent terms as features.
 Vector<char> most_frequent(const Vector<std::int64_t>& n_times, std::int64_t max_features) {
     Vector<char> kept(n_times.size(), n_times.size() <= max_features ? 1 : 0);
     if (n_times.size() <= max_features) return kept;

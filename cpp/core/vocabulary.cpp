@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::int64_t kLeastSlots = 1024;
 
-/// The first eight bytes as a number, so that smaller numbers are smaller strings.
+/// Returns the first eight bytes as an integer that sorts like the string.
 std::uint64_t sort_prefix(std::string_view string) {
     std::uint64_t prefix = 0;
     for (std::size_t i = 0; i < 8; ++i) {

@@ -12,7 +12,7 @@
 
 namespace defrag {
 
-/// Strings one after another: string i is bytes [ends[i - 1], ends[i]).
+/// Concatenated strings: string i is bytes [ends[i - 1], ends[i]).
 struct StringList {
     std::string bytes;
     Vector<std::int64_t> ends;
@@ -28,10 +28,10 @@ struct StringList {
     }
 };
 
-/// The numbers of some strings in the order of their bytes. O(n log n).
+/// Returns the numbers of the strings in byte order. O(n log n).
 Vector<std::int32_t> order_by_bytes(const StringList& strings);
 
-/// A hash of a pair of numbers.
+/// Returns a hash of a pair of numbers.
 inline std::uint64_t hash_pair(std::int32_t first, std::int32_t second) {
     const std::uint64_t key =
         std::uint64_t{static_cast<std::uint32_t>(first)} << 32 | static_cast<std::uint32_t>(second);
@@ -39,9 +39,9 @@ inline std::uint64_t hash_pair(std::int32_t first, std::int32_t second) {
     return product ^ product >> 32;
 }
 
-/// A set of strings, numbered in the order of their arrival: open addressing over their hashes,
-/// at most three quarters full, and an exact comparison, for which a slot is enough where a string
-/// has at most eight bytes. No order that depends on a hash can be seen.
+/// A set of strings, numbered in order of insertion. Open addressing over their hashes, at most
+/// three quarters full, with an exact comparison, for which the slot suffices if a string has at
+/// most eight bytes. No result depends on the order of hashes.
 class Vocabulary {
  public:
     static constexpr std::int32_t kNone = -1;
@@ -49,20 +49,20 @@ class Vocabulary {
     std::int32_t size() const { return static_cast<std::int32_t>(strings_.size()); }
     std::string_view operator[](std::int32_t id) const { return strings_[id]; }
     const StringList& strings() const { return strings_; }
-    /// The strings; the vocabulary is empty afterwards.
+    /// Returns the strings and leaves the vocabulary empty.
     StringList take_strings() {
         slots_.clear();
         return std::exchange(strings_, StringList());
     }
 
-    /// The number of a string, or kNone. `key` is its key_of.
+    /// Returns the number of a string, or kNone. `key` is its key_of.
     std::int32_t find(std::string_view word, const StringKey& key) const {
         return slots_.empty() ? kNone : slots_[probe(word, key)].id;
     }
     std::int32_t find(std::string_view word) const { return find(word, key_of(word)); }
 
-    /// The number of a string, which is added if it is new. Throws std::length_error for more than
-    /// 2^31 - 1 strings, and for one of 2^32 bytes or more.
+    /// Returns the number of a string, adding it if it is new. Throws std::length_error for more
+    /// than 2^31 - 1 strings, and for a string of 2^32 bytes or more.
     std::int32_t intern(std::string_view word, const StringKey& key) {
         if (4 * (strings_.size() + 1) > 3 * slots_.size()) grow();
         const std::int64_t at = probe(word, key);
@@ -70,7 +70,7 @@ class Vocabulary {
     }
     std::int32_t intern(std::string_view word) { return intern(word, key_of(word)); }
 
-    /// Fetches the memory that a search begins with.
+    /// Prefetches the first slot of a search.
     void prefetch(const StringKey& key) const {
         if (!slots_.empty()) __builtin_prefetch(&slots_[first_slot(key)]);
     }
@@ -88,7 +88,7 @@ class Vocabulary {
         return slot.first == key.first && slot.size == word.size() &&
                (word.size() <= 8 || strings_[slot.id] == word);
     }
-    /// The slot of a string, or the empty one where it belongs.
+    /// Returns the slot of a string, or the empty slot for inserting it.
     std::int64_t probe(std::string_view word, const StringKey& key) const {
         const std::int64_t mask = slots_.size() - 1;
         std::int64_t at = first_slot(key);

@@ -24,7 +24,7 @@ constexpr Character look_up(std::uint32_t code) {
     return {static_cast<std::uint32_t>(static_cast<std::int32_t>(code) + (entry >> 2)), kind};
 }
 
-/// Lower case of the ASCII characters of words; 0 for other bytes, NUL among them.
+/// Lower case of the ASCII word characters; 0 for other bytes, including NUL.
 constexpr std::array<char, 256> make_ascii_table() {
     std::array<char, 256> table{};
     for (std::uint32_t code = 0; code < 128; ++code) {
@@ -39,12 +39,12 @@ constexpr std::array<char, 256> kAscii = make_ascii_table();
 constexpr std::uint64_t eight_times(std::uint64_t byte) { return 0x0101010101010101ULL * byte; }
 constexpr std::uint64_t kHighBits = eight_times(0x80);
 
-/// The high bits of those of eight bytes below 128 that are from `low` to `high`.
+/// Returns the high bits of the bytes in [low, high]; all eight bytes must be below 128.
 constexpr std::uint64_t between(std::uint64_t bytes, std::uint64_t low, std::uint64_t high) {
     return (bytes + eight_times(0x80 - low)) & ~(bytes + eight_times(0x7F - high)) & kHighBits;
 }
 
-/// Eight bytes of a text at a time: the ASCII characters of words among them in lower case.
+/// Classifies eight bytes of a text at once and converts ASCII word characters to lower case.
 struct EightBytes {
     explicit constexpr EightBytes(std::uint64_t bytes) {
         const std::uint64_t low = bytes & ~kHighBits;
@@ -54,13 +54,13 @@ struct EightBytes {
         lower = bytes | capitals >> 2;
         not_word = ~((capitals | others) & ~bytes) & kHighBits;
     }
-    /// How many bytes before the first that is not of a word.
+    /// Number of bytes before the first that is not an ASCII word character.
     std::size_t n_word() const {
         return not_word == 0 ? 8 : static_cast<std::size_t>(__builtin_ctzll(not_word)) / 8;
     }
 
     std::uint64_t lower = 0;
-    std::uint64_t not_word = 0;  ///< the high bits of bytes that are not ASCII characters of words
+    std::uint64_t not_word = 0;  ///< the high bits of bytes that are not ASCII word characters
 };
 
 constexpr bool agrees_with_table() {
@@ -81,7 +81,7 @@ unsigned char byte_at(std::string_view text, std::size_t at) {
     return static_cast<unsigned char>(text[at]);
 }
 
-/// Decodes the code point at `at`, of valid UTF-8, and moves behind it.
+/// Decodes the code point at `at` of valid UTF-8 and advances `at` past it.
 std::uint32_t decode(std::string_view text, std::size_t& at) {
     const std::uint32_t first = byte_at(text, at++);
     const unsigned n_more = first < 0xC0 ? 0 : first < 0xE0 ? 1 : first < 0xF0 ? 2 : 3;
@@ -113,8 +113,8 @@ char* encode(std::uint32_t code, char* to) {
     return to;
 }
 
-/// Copies the ASCII characters of a word from `at` on in lower case and moves behind them. Returns
-/// where they end; seven bytes behind it are overwritten.
+/// Copies the ASCII word characters from `at` on in lower case and advances `at` past them. Returns
+/// the end of the copy; up to eight bytes after it may be overwritten.
 char* copy_ascii(std::string_view text, std::size_t& at, char* to) {
     while (at + 8 <= text.size()) {
         const EightBytes eight(load_little<std::uint64_t>(text.data() + at));
@@ -139,7 +139,7 @@ void Words::push(std::size_t begin, std::size_t end, WordPlace place) {
     if constexpr (kPlaces) places_.push_back(place);
 }
 
-/// Writes the words of a run without spaces from `begin` on, and returns where they end.
+/// Writes the words of a run of a script without spaces from `begin` on, and returns their end.
 template <bool kPlaces>
 std::size_t Words::push_spaceless(std::size_t begin) {
     const std::int64_t n_words = std::max<std::int64_t>(1, run_.size() - 1);
@@ -157,16 +157,16 @@ std::size_t Words::push_spaceless(std::size_t begin) {
 
 template <bool kPlaces>
 void Words::scan(std::string_view text) {
-    // Lower case is at most half as long again, and pairs have each character twice.
+    // Lower case is at most half as long again, and pairs contain each character twice.
     const auto n_bytes = static_cast<std::int64_t>(2 * text.size() + 8);
     if (buffer_.size() < n_bytes) buffer_.resize(n_bytes);
     items_.clear();
     if constexpr (kPlaces) places_.clear();
     run_.clear();
-    std::size_t begin = 0;         // of the word under way in the buffer
+    std::size_t begin = 0;         // of the current word in the buffer
     char* to = buffer_.data();     // its end
-    std::size_t n_points = 0;      // its code points
-    std::size_t source_begin = 0;  // its place in the text
+    std::size_t n_points = 0;      // its number of code points
+    std::size_t source_begin = 0;  // its position in the text
     const auto end_word = [&](std::size_t source_end) {
         if (n_points >= 2) {
             const auto end = static_cast<std::size_t>(to - buffer_.data());

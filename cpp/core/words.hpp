@@ -10,7 +10,7 @@
 
 namespace defrag {
 
-/// Where a word stands in its text: bytes [begin, end).
+/// The position of a word in its text: bytes [begin, end).
 struct WordPlace {
     std::size_t begin = 0;
     std::size_t end = 0;
@@ -23,17 +23,17 @@ class Words {
     std::string_view operator[](std::int64_t i) const {
         return {buffer_.data() + items_[i].begin, items_[i].size};
     }
-    /// key_of a word.
+    /// key_of word i.
     const StringKey& key(std::int64_t i) const { return items_[i].key; }
     WordPlace place(std::int64_t i) const { return places_[i]; }
 
     /// Replaces the words by those of a text in valid UTF-8. A word is a maximal run of at least
     /// two letters, marks, digits, connectors and joiners (`\w` of UTS #18). A run of a script
-    /// written without spaces becomes its overlapping pairs of code points, or one code point if
-    /// it has no more. O(size); memory: twice the longest text, kept for the next one.
+    /// written without spaces becomes its overlapping pairs of code points, or a single code point
+    /// if it has only one. O(size). Memory: twice the longest text, reused.
     void split(std::string_view text) { scan<false>(text); }
 
-    /// As `split`, with the places of the words.
+    /// Like `split`, and records the positions of the words.
     void split_with_places(std::string_view text) { scan<true>(text); }
 
  private:
@@ -59,7 +59,8 @@ class Words {
     Vector<RunCharacter> run_;
 };
 
-/// How many code points of a text in valid UTF-8 begin before each of some rising places in bytes.
+/// Returns, for each of some ascending byte positions, the number of code points of a text in valid
+/// UTF-8 that begin before it.
 Vector<std::int64_t> code_points_before(std::string_view text, const Vector<std::size_t>& places);
 
 }  // namespace defrag

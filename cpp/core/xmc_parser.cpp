@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::int64_t kMaxColumns = std::numeric_limits<std::int32_t>::max();
 
-/// Sorts the last row of a block and joins equal ids; returns how many were joined.
+/// Sorts the last row of a block and removes duplicate ids; returns the number removed.
 std::int64_t join_repeated_labels(RowBlock& block, std::int64_t begin) {
     const auto first = block.indices.begin() + begin;
     std::sort(first, block.indices.end());
@@ -71,7 +71,7 @@ void TextParser::feed(std::string_view text) {
     started_ = true;
     pairs_ = &pair_blocks_.emplace_back();
     labels_ = &label_blocks_.emplace_back();
-    // An upper bound, save for pairs without value, of which there are hardly ever any.
+    // An upper bound, apart from pairs without a value, which are rare.
     const auto n_pairs = static_cast<std::int64_t>(std::count(here, end, ':'));
     pairs_->indices.reserve(n_pairs);
     pairs_->data.reserve(n_pairs);
@@ -147,7 +147,7 @@ const char* TextParser::read_row(const char* here) {
     return here;
 }
 
-/// Sorts the pairs of a row and adds up those of one feature.
+/// Sorts the pairs of a row and adds up the values of equal features.
 void TextParser::join_repeated_pairs(std::int64_t begin) {
     Vector<std::pair<std::int32_t, float>> row;
     for (std::int64_t i = begin; i < pairs_->indices.size(); ++i) {
@@ -186,7 +186,7 @@ const char* TextParser::read_label_list(const char* here) {
         const char* label = here;
         std::int64_t index = 0;
         here = parse_index(here, index);
-        if (*here == ':' && label == token) return token;  // no label list, but a pair
+        if (*here == ':' && label == token) return token;  // not a label list, but a pair
         if (here == label || !(*here == ',' || at_token_end(here))) {
             fail("labels must be whole numbers >= 0 with commas between them, got " + quote(token));
         }
@@ -225,7 +225,7 @@ const char* TextParser::read_pairs(const char* here) {
     }
 }
 
-/// Reads the value of a pair; a value that is to be dropped becomes NaN.
+/// Parses the value of a pair; a value to be dropped becomes NaN.
 const char* TextParser::read_value(const char* token, const char* here, std::int64_t index,
                                    float& value) {
     const char* end = parse_float(here, value);

@@ -11,10 +11,10 @@
 
 namespace defrag {
 
-// The text formats of extreme classification, as this parser reads them.
+// The text formats of extreme classification, as accepted by this parser.
 //
-// Four layouts share one grammar. The first line of three of them is a header of whole
-// numbers: points, then features, then labels.
+// Four layouts share one grammar. The first line of three of them is a header of integers: points,
+// then features, then labels.
 //
 //   combined             features          labels            svmlight
 //   3 5 4                3 5               3 4               (no header)
@@ -22,51 +22,51 @@ namespace defrag {
 //    0:2                 0:2                                  0:2
 //   3                                      3:1               3
 //
-// Every line after the header is a point. Its parts are separated by spaces or tabs, as many
-// as there are, also at the end of the line. It ends with LF or CR LF; the last line may end
-// with the file. A byte order mark at the beginning of the file is skipped.
+// Every line after the header is a point. Its parts are separated by any number of spaces or tabs,
+// which may also end the line. Lines end with LF or CR LF, optional for the last line. A byte order
+// mark at the beginning of the file is skipped.
 //
-//   labels   In combined and svmlight, label ids with single commas between them, beginning
-//            in the first column. A line that begins with a space has no labels; neither has
-//            one whose first part is `id:value`, because exports exist that forget the space.
-//   pairs    `id:value`, or `id` alone, which means `id:1`. In a label file a value above
-//            zero means that the point has the label, any other that it has not.
-//   ids      Digits only, counted from 0, or from 1 where the caller says so; nothing is
-//            guessed. They may come in any order. An id beyond what the header (or the
-//            caller, who overrules it) declares is an error: the header is there to be
-//            believed, and a matrix that grew would not fit its model.
+//   labels   In combined and svmlight, label ids separated by single commas, beginning in the
+//            first column. A line that begins with a space has no labels; neither has one whose
+//            first part is `id:value`, because some exporters omit the space.
+//   pairs    `id:value`, or `id` alone, which means `id:1`. In a label file a value above zero
+//            means that the point has the label, any other value that it does not.
+//   ids      Digits only, counted from 0, or from 1 if the caller requests it; nothing is
+//            guessed. They may come in any order. An id beyond the number declared by the
+//            header (or by the caller, who overrides it) is an error: a matrix that grew would
+//            not fit its model.
 //   values   Decimal numbers with or without point and exponent. The result is the nearest
-//            float. Values too small for a float are zero; too large, nan and inf are errors,
-//            or dropped and counted where the caller asks for it. Zeros are not stored.
-//   comments `#` and the rest of the line. A line that begins with `#` is no point.
+//            float. Values too small for a float become zero; values too large, nan and inf are
+//            errors, or dropped and counted if the caller requests it. Zeros are not stored.
+//   comments `#` and the rest of the line. A line that begins with `#` is not a point.
 //
-// What is read, but counted so that the caller can warn: a feature twice in a line (the values
-// are added up in double precision, in the order of the file), a label twice in a line, and a
-// number of lines that differs from the header. An empty line is a point with neither labels
-// nor features, with two exceptions: at the end of the file, beyond the number of points that
-// the header declares, it is nothing; and in svmlight, where no header tells how many points
-// there are and other readers skip it, it is skipped and counted (a line with one space is how
-// such a point is written there).
+// The following are accepted, but counted so that the caller can warn: a feature twice in a line
+// (the values are added in double precision, in the order of the file), a label twice in a line,
+// and a number of lines that differs from the header. An empty line is a point with neither labels
+// nor features, with two exceptions: at the end of the file, beyond the number of points declared
+// by the header, it is ignored; and in svmlight, which declares no number of points and where other
+// readers skip it, it is skipped and counted (there, such a point is written as a line with one
+// space).
 //
-// Predictions are a fifth layout, `scores`: the header of a label file, and pairs of a label
-// and its score. Zeros are stored, since they were predicted, and a label twice in a line is an
-// error, since nothing says which score holds.
+// Predictions are a fifth layout, `scores`: the header of a label file, and pairs of a label and
+// its score. Zeros are stored, since they were predicted, and a label twice in a line is an error,
+// since it is ambiguous.
 //
-// All else is a ParseError with the number of the line. The header is never believed when
-// memory is allocated: memory is proportional to the text that was read.
+// Anything else is a ParseError with the line number. Allocation never relies on the header: memory
+// is proportional to the text that was read.
 
 enum class TextLayout { kCombined = 0, kFeatures = 1, kLabels = 2, kSvmlight = 3, kScores = 4 };
 
 struct ParseOptions {
     TextLayout layout = TextLayout::kCombined;
-    std::int64_t n_features = -1;  // overrules the header unless -1
+    std::int64_t n_features = -1;  // overrides the header unless -1
     std::int64_t n_labels = -1;
-    std::int64_t first_feature = 0;  // what ids count from: 0 or 1
+    std::int64_t first_feature = 0;  // first id: 0 or 1
     std::int64_t first_label = 0;
     bool drop_non_finite = false;  // leave out values that are not finite
 };
 
-/// How often something was met, and where for the first time.
+/// The number of occurrences of an anomaly, and the line of the first.
 struct Tally {
     std::int64_t count = 0;
     std::int64_t first_line = 0;
@@ -76,8 +76,8 @@ struct Tally {
     }
 };
 
-/// The contents of a text. `pairs` are the features, or the scores; it has no rows in the
-/// label layout. `labels` has no rows in the layouts of features and scores; its values are one.
+/// The contents of a text. `pairs` are the features or the scores; it has no rows in the label
+/// layout. `labels` has no rows in the layouts of features and scores; its values are one.
 struct ParsedText {
     std::int64_t declared_rows = -1;
     Csr pairs;
@@ -88,27 +88,26 @@ struct ParsedText {
     Tally skipped_lines;
 };
 
-/// A parser that is fed runs of whole lines and returns their rows at once or block by block. One
-/// pass, O(bytes). Memory: twice that of the rows that are returned together.
+/// A parser that is fed runs of whole lines and returns their rows all at once or block by block.
+/// One pass, O(bytes). Memory: twice that of the rows returned together.
 class TextParser {
  public:
     explicit TextParser(const ParseOptions& options);
 
-    /// Reads the next lines. `text` must end with a line feed. After a ParseError the parser
-    /// is of no use any more.
+    /// Parses the next lines. `text` must end with a line feed. After a ParseError the parser must
+    /// not be used.
     void feed(std::string_view text);
 
     /// Returns the rows read since the last call, and the tallies of all rows so far. An empty line
-    /// beyond the declared number of points is held back: unless a point follows, it is nothing.
-    /// The header is unknown, and declared_rows is -1, until its line was read.
+    /// beyond the declared number of points is held back, because it is ignored unless a point
+    /// follows. The header is unknown, and declared_rows is -1, until its line has been read.
     ParsedText take_rows();
 
-    /// Returns what `take_rows` has not, after the last line. Throws ParseError if there is no
-    /// header.
+    /// Returns the remaining rows after the last line. Throws ParseError if there is no header.
     ParsedText finish();
 
  private:
-    /// The ids of one kind: what they are called, count from and must stay below.
+    /// The rules for one kind of id: its noun in messages, its first value and its limit.
     struct IdRule {
         const char* noun = "";
         std::int64_t first = 0;
@@ -148,8 +147,8 @@ class TextParser {
     std::int64_t n_blank_at_end_ = 0;
 };
 
-/// Reads white space separated decimal numbers; throws ParseError (line 0) on anything else
-/// and on numbers that are not finite floats.
+/// Parses decimal numbers separated by white space; throws ParseError (line 0) on anything else and
+/// on numbers that are not finite floats.
 Vector<float> parse_values(std::string_view text);
 
 }  // namespace defrag
