@@ -12,10 +12,9 @@
 
 namespace defrag {
 
-/// Uninitialised memory that begins on a cache line and only grows: a workspace that is
-/// used for thousands of nodes allocates a few times in all. Large buffers ask for huge
-/// pages: rows visited in random order otherwise miss the address cache every time, which
-/// was a fifth of the time of a large problem.
+/// Uninitialised, cache-line aligned memory that only grows, so that a workspace used for thousands
+/// of nodes allocates only a few times. Large buffers request huge pages: rows are visited in
+/// random order, and the TLB misses otherwise took a fifth of the time of a large problem.
 template <class T>
 class AlignedBuffer {
  public:
@@ -34,7 +33,7 @@ class AlignedBuffer {
     }
     ~AlignedBuffer() { release(); }
 
-    /// Makes room for `size` items; what was there is lost when it has to grow.
+    /// Makes room for `size` items; growing discards the contents.
     void require(std::int64_t size) {
         if (size <= capacity_) return;
         constexpr auto kMost = PTRDIFF_MAX / 2 / static_cast<std::int64_t>(sizeof(T));
@@ -46,7 +45,7 @@ class AlignedBuffer {
         data_ = static_cast<T*>(::operator new(n_bytes, alignment_));
         capacity_ = capacity;
 #if defined(__linux__)
-        // Advice only: where it is refused, the memory works as before.
+        // A hint only: correctness does not depend on it.
         if (n_bytes >= 2 * kHugePage) static_cast<void>(madvise(data_, n_bytes, MADV_HUGEPAGE));
 #endif
     }

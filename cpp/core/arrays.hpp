@@ -11,10 +11,10 @@
 
 namespace defrag {
 
-/// std::vector whose sizes and positions are std::int64_t, like those of the data, so that
-/// v[i] needs no cast. Positions are checked where the standard library checks its own
-/// (-D_GLIBCXX_ASSERTIONS, which the sanitizer builds set). A size that no memory can hold is
-/// std::bad_alloc, like any other failed allocation.
+/// std::vector with std::int64_t sizes and positions, the type used in the data, so that v[i] needs
+/// no cast. Positions are checked where the standard library checks its own (-D_GLIBCXX_ASSERTIONS,
+/// set in sanitizer builds). A size that exceeds the address space throws std::bad_alloc, like any
+/// other failed allocation.
 template <class T>
 class Vector : public std::vector<T> {
     using Base = std::vector<T>;
@@ -52,7 +52,7 @@ class Vector : public std::vector<T> {
     }
 };
 
-/// a * b as the size of an array; std::bad_alloc where no memory can hold it.
+/// Returns a * b as the size of an array; throws std::bad_alloc if it exceeds the address space.
 inline std::int64_t checked_product(std::int64_t a, std::int64_t b) {
     if (a < 0 || b < 0 || (b > 0 && a > PTRDIFF_MAX / b)) throw std::bad_array_new_length();
     return a * b;

@@ -7,9 +7,9 @@
 
 namespace defrag {
 
-/// A set of small integers that gives its members back in order. A second level of bits
-/// says which words are in use, so that emptying costs O(members + range / 4096): on rows
-/// of a few hundred non-zeros this is several times as fast as sorting them.
+/// A set of small integers that is drained in ascending order. A second level of bits marks the
+/// words in use, so that draining costs O(members + range / 4096): for rows of a few hundred
+/// non-zeros this is several times faster than sorting.
 class OrderedSet {
  public:
     explicit OrderedSet(std::int64_t range) : words_(range / 64 + 1), summary_(range / 4096 + 1) {}
@@ -20,7 +20,7 @@ class OrderedSet {
         summary_[i >> 12] |= std::uint64_t{1} << ((i >> 6) & 63);
     }
 
-    /// Calls visit(member) in ascending order and leaves the set empty.
+    /// Calls visit(member) in ascending order and empties the set.
     template <class Visit>
     void drain(Visit visit) {
         for (std::int64_t s = 0; s < summary_.size(); ++s) {

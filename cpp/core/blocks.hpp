@@ -21,9 +21,9 @@ struct RowBlock {
     }
 };
 
-/// Computes a sparse matrix whose row lengths are not known beforehand: fill(row, block,
-/// worker) appends the entries of one row. Blocks of `grain` rows are filled in parallel
-/// and then copied to their place, so peak memory is twice the result.
+/// Builds a sparse matrix whose row lengths are not known in advance: fill(row, block, worker)
+/// appends the entries of one row. Blocks of `grain` rows are filled in parallel and then copied to
+/// their final position, so peak memory is twice the result.
 template <class Fill>
 Csr build_rows(const Context& context, std::int64_t n_rows, std::int64_t n_cols, std::int64_t grain,
                Fill fill) {

@@ -50,7 +50,7 @@ void check_csr(const CsrView& matrix, std::int64_t n_stored) {
         throw std::invalid_argument("the row pointers of a matrix do not rise from 0 to at most " +
                                     std::to_string(n_stored) + " entries");
     }
-    // The sign bit of `outside` is set when a column or its distance to the last one is negative.
+    // The sign bit of `outside` is set if a column or (last - column) is negative.
     const auto last = static_cast<std::int32_t>(
         std::min<std::int64_t>(matrix.n_cols, std::numeric_limits<std::int32_t>::max()) - 1);
     std::int32_t outside = 0;

@@ -7,8 +7,8 @@
 
 namespace defrag {
 
-/// A read-only compressed sparse row matrix over memory that somebody else owns.
-/// Row pointers have 64 bits, so that more than 2^31 non-zeros are no special case.
+/// A read-only, non-owning view of a compressed sparse row matrix. Row pointers have 64 bits, so
+/// that more than 2^31 non-zeros need no special case.
 struct CsrView {
     std::int64_t n_rows = 0;
     std::int64_t n_cols = 0;
@@ -32,20 +32,20 @@ struct Csr {
     CsrView view() const { return {n_rows(), n_cols, indptr.data(), indices.data(), data.data()}; }
 };
 
-/// What is the matter with a matrix that came from outside.
+/// The result of inspecting a matrix from an untrusted source.
 enum class CsrState { kCanonical = 0, kUnsorted = 1, kBadPointers = 2, kBadIndices = 3 };
 
-/// Looks at every index once. Flags such as scipy's has_sorted_indices are claims, and a
-/// kernel that believes a wrong one reads memory that is not there.
+/// Checks every index once. Flags such as scipy's has_sorted_indices may be wrong, and a kernel
+/// that relied on a wrong one would read out of bounds. O(rows + entries).
 CsrState inspect(const CsrView& matrix, std::int64_t n_stored);
 
-/// Returns whether a matrix is canonical and its values are finite and not zero. O(rows +
-/// entries).
+/// Returns whether a matrix is canonical and its values are finite and non-zero. O(rows + entries).
 bool is_clean(const CsrView& matrix, std::int64_t n_stored);
 
-/// Throws std::invalid_argument unless the arrays of a matrix fit each other: row pointers rise
-/// from 0 to at most `n_stored` entries, and every column that they name is in [0, n_cols).
-/// Kernels read memory by these numbers. O(rows + entries), at the speed of memory.
+/// Throws std::invalid_argument unless the arrays of a matrix are consistent: row pointers do not
+/// decrease, start at 0 and end at no more than `n_stored`, and all column indices are in [0,
+/// n_cols). Kernels address memory by these numbers. O(rows + entries), limited by memory
+/// bandwidth.
 void check_csr(const CsrView& matrix, std::int64_t n_stored);
 
 }  // namespace defrag

@@ -4,7 +4,8 @@
 namespace defrag {
 namespace DEFRAG_KERNEL {
 
-// may_alias: the same memory is plain float for everybody else; aligned: rows begin anywhere.
+// may_alias: other code accesses the same memory as plain float; aligned(4): rows may start
+// anywhere.
 typedef float Floats __attribute__((vector_size(DEFRAG_VECTOR_BYTES), may_alias, aligned(4)));
 
 constexpr int kWidth = DEFRAG_VECTOR_BYTES / 4;
@@ -15,7 +16,7 @@ DEFRAG_INLINE void store(float* memory, Floats value) {
     *reinterpret_cast<Floats*>(memory) = value;
 }
 
-/// Adds up kVectors vectors of columns in registers.
+/// Accumulates kVectors vectors of columns in registers.
 template <int kVectors>
 DEFRAG_INLINE void add_columns(const std::int32_t* indices, const float* values,
                                std::int64_t n_entries, const float* rows, std::int64_t stride,

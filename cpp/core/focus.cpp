@@ -21,15 +21,15 @@ std::int64_t entries_kept(std::int64_t n_entries, double budget) {
     return wanted < static_cast<double>(n_entries) ? static_cast<std::int64_t>(wanted) : n_entries;
 }
 
-/// Which entries of a row are kept: those above the threshold, and the first few that equal it.
+/// The entries of a row to keep: those above the threshold, and the first few equal to it.
 struct Selection {
     float threshold;
     std::int64_t n_equal;
 };
 
-/// Finds the n-th largest key of a row. Keys are counted by their exponent and two further bits,
-/// as numbers that are not negative are ordered like their bits; only those that share the place
-/// of the n-th are partitioned. Several times as fast as partitioning all of them.
+/// Finds the n-th largest key of a row. Keys are counted by their exponent and two more bits, since
+/// non-negative floats are ordered like their bits; only the keys in the bucket of the n-th are
+/// partitioned. Several times faster than partitioning all keys.
 class Selector {
  public:
     Vector<float> keys;
@@ -116,7 +116,7 @@ Csr focus_rows(const Context& context, const CsrView& matrix, const float* impor
         for (std::int64_t p = 0; p < size; ++p) {
             const float key = selector.keys[p];
             if (key < kept.threshold || (key == kept.threshold && kept.n_equal-- <= 0)) continue;
-            if (to == result.indptr[row + 1]) break;  // keys that are not a number equal nothing
+            if (to == result.indptr[row + 1]) break;  // NaN keys equal nothing
             keep(row, begin + p, to++);
         }
     };

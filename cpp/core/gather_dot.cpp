@@ -28,7 +28,8 @@ __attribute__((target("avx512f"))) float gather_dot_avx512(const std::int32_t* i
     std::int64_t i = 0;
     for (; i + kSums <= size; i += kSums) {
         const __m512i index = _mm512_loadu_si512(indices + i);
-        // With a mask, though it is full: gcc takes the plain one for uninitialised.
+        // The masked intrinsic with a full mask, because gcc warns that the plain one is
+        // uninitialised.
         const __m512 gathered =
             _mm512_mask_i32gather_ps(_mm512_setzero_ps(), 0xFFFF, index, dense, 4);
         sum = _mm512_add_ps(sum, _mm512_mul_ps(_mm512_loadu_ps(values + i), gathered));

@@ -5,17 +5,17 @@
 
 namespace defrag {
 
-/// Product of a sparse vector with a dense one: sum of values[i] * dense[indices[i]]. Sixteen
-/// partial sums, entry i in number i % 16, are added up by halves: the same bits whether the
-/// processor gathers sixteen numbers at once or one after the other.
+/// Dot product of a sparse and a dense vector: sum of values[i] * dense[indices[i]]. Sixteen
+/// partial sums, entry i going to number i % 16, are added pairwise in a fixed order, so that
+/// scalar and vector versions are bit-identical.
 using GatherDot = float (*)(const std::int32_t* indices, const float* values, std::int64_t size,
                             const float* dense);
 
-/// Any processor.
+/// Runs on any processor.
 float gather_dot_portable(const std::int32_t* indices, const float* values, std::int64_t size,
                           const float* dense);
 
-/// The fastest version that this processor has.
+/// Returns the fastest version that this processor supports.
 GatherDot select_gather_dot();
 
 }  // namespace defrag

@@ -14,12 +14,12 @@ namespace {
 
 constexpr std::int64_t kRowsPerBlock = 256;
 
-/// The mean of the blocks of several clusterings as C.
+/// C as the mean of the blocks of several clusterings.
 class Blocks {
  public:
     explicit Blocks(const Vector<CoOccurrenceView>& blocks) : blocks_(&blocks) {}
 
-    /// Calls add(feature, value) for everything that the entries of a row add to u C.
+    /// Calls add(feature, value) for every term that the entries of a row contribute to u C.
     template <class Add>
     void visit(const CsrView& rows, std::int64_t row, Add add) const {
         const float share = 1.0F / static_cast<float>(blocks_->size());
@@ -48,7 +48,7 @@ class Blocks {
     const Vector<CoOccurrenceView>* blocks_;
 };
 
-/// The companions of each feature as C.
+/// C as the companions of each feature.
 class Lists {
  public:
     explicit Lists(const CsrView& companions) : companions_(companions) {}
@@ -67,14 +67,14 @@ class Lists {
     CsrView companions_;
 };
 
-/// The product of one row with C, one thread's memory for it.
+/// Computes the product of a row with C, in memory reused by one thread.
 template <class Source>
 class RowProduct {
  public:
     RowProduct(std::int64_t n_features, const Source& source)
         : source_(source), sums_(n_features), present_(n_features) {}
 
-    /// Computes the entries of u C, by ascending feature.
+    /// Computes the entries of u C in ascending order of features.
     const RowBlock& multiply(const CsrView& rows, std::int64_t row) {
         source_.visit(rows, row, [&](std::int32_t feature, float value) {
             present_.insert(feature);
@@ -103,7 +103,8 @@ double length(const Vector<float>& values) {
     return std::sqrt(sum);
 }
 
-/// Calls both(feature, of the row, of the product) for the features of either, in order.
+/// Calls both(feature, value in the row, value in the product) for the union of their features, in
+/// order.
 template <class Both>
 void merge(const CsrView& rows, std::int64_t row, const RowBlock& product, Both both) {
     std::int64_t p = rows.begin(row);
@@ -120,7 +121,7 @@ void merge(const CsrView& rows, std::int64_t row, const RowBlock& product, Both 
     }
 }
 
-/// Keeps the `room` entries of the largest size, of equal ones those of the smaller feature.
+/// Keeps the `room` entries of largest magnitude, ties going to the smaller feature.
 void keep_largest(RowBlock& entries, std::int64_t room, Vector<std::int64_t>& order) {
     if (entries.data.size() <= room) return;
     order.resize(entries.data.size());

@@ -9,22 +9,23 @@
 
 namespace defrag {
 
-/// How many entries of a row are kept, the largest: `max_growth` times those it had, though at
-/// least `usual_size`, and `max_entries` in all; 0 is no limit.
+/// Limits the entries kept of a row, the largest: `max_growth` times its original number, but at
+/// least `usual_size`, and never more than `max_entries`; 0 means no limit.
 struct Room {
     std::int64_t max_growth = 0;
     std::int64_t usual_size = 0;
     std::int64_t max_entries = 0;
 };
 
-/// Imputes rows u of length 1: u + beta u C / |u C|, or u C where `betas` is nullptr; the
-/// result has length 1. A row with beta 0 stays as it is, whatever the room. C is the mean of the
-/// blocks. O(sum over the non-zeros of the sizes of their groups) per row; memory: the result, and
-/// per thread some five bytes per feature.
+/// Imputes unit rows u: u + beta u C / |u C|, or u C if `betas` is null; the result is
+/// L2-normalised. A row with beta 0 is returned unchanged, whatever the limits. C is the mean of
+/// the blocks.
+/// O(sum over the non-zeros of the sizes of their groups) per row. Memory: the result, and about
+/// five bytes per feature and thread.
 Csr impute(const Context& context, const CsrView& rows, const Vector<CoOccurrenceView>& blocks,
            const float* betas, const Room& room);
 
-/// The same with the companions of each feature as C, one row for each.
+/// The same with row j of `companions` as row j of C.
 Csr impute(const Context& context, const CsrView& rows, const CsrView& companions,
            const float* betas, const Room& room);
 

@@ -15,7 +15,7 @@ namespace {
 
 constexpr auto kHookInterval = std::chrono::milliseconds(50);
 
-/// The blocks of one parallel_for and what became of them.
+/// Shared state of one parallel_for: its remaining blocks and the first error.
 class Region {
  public:
     using Body = std::function<void(std::int64_t, std::int64_t, unsigned)>;
@@ -52,7 +52,7 @@ class Region {
                 context.check();
                 body(block * grain, std::min(n, (block + 1) * grain), worker);
             } catch (const Cancelled&) {
-                return;  // the owner holds the reason
+                return;  // the owner of the context has the reason
             } catch (...) {
                 record(block, std::current_exception());
             }
@@ -113,12 +113,12 @@ void parallel_for(const Context& context, std::int64_t n, std::int64_t grain,
             }
         }
     } catch (const std::system_error&) {
-        // No more threads: those that started, and this one, do all the work.
+        // Out of threads: this thread and those already started do all the work.
     } catch (const std::bad_alloc&) {
-        // The same: the work itself may need no more memory.
+        // Likewise: the work itself may not allocate.
     }
     region.work(0);
-    // While the others finish, the caller stays answerable to an interrupt.
+    // The hook must still run, for interrupts, while the other threads finish.
     try {
         std::unique_lock<std::mutex> lock(region.mutex);
         while (!region.finished.wait_for(lock, kHookInterval,
@@ -128,7 +128,7 @@ void parallel_for(const Context& context, std::int64_t n, std::int64_t grain,
             lock.lock();
         }
     } catch (const Cancelled&) {
-        // Another thread's failure; its exception is in the region.
+        // Another thread failed; its exception is in the region.
     } catch (...) {
         region.record(-1, std::current_exception());
     }

@@ -13,15 +13,15 @@
 
 namespace defrag {
 
-/// Thrown inside a worker when the owner of the context gave up; never leaves parallel_for.
-/// Without a text of its own, so that throwing it needs no memory.
+/// Thrown inside a worker when the computation was cancelled; never leaves parallel_for. It has no
+/// message, so that throwing it does not allocate one.
 struct Cancelled : std::exception {
     const char* what() const noexcept override { return "cancelled"; }
 };
 
-/// What a kernel needs of its caller: how many threads it may use, a hook that is called
-/// on the calling thread every twentieth of a second with the share of work done (it may
-/// throw, which ends the kernel), and nothing else.
+/// The environment of a kernel: the number of threads it may use, and a hook called on the calling
+/// thread about every 50 ms with the fraction of work done. The hook may throw, which ends the
+/// kernel.
 class Context {
  public:
     using Hook = std::function<void(double)>;
@@ -30,11 +30,11 @@ class Context {
 
     unsigned n_threads() const { return n_threads_; }
 
-    /// Sets the amount of work that counts as all of it.
+    /// Sets the total amount of work.
     void expect(std::int64_t total) const { total_ = total; }
 
-    /// Reports work done, and ends the computation when it has been cancelled.
-    /// Cheap enough to be called every few microseconds, from any thread.
+    /// Reports work done, and throws Cancelled if the computation was cancelled. Cheap enough to be
+    /// called every few microseconds; thread-safe.
     void advance(std::int64_t work) const {
         done_.fetch_add(work, std::memory_order_relaxed);
         check();
@@ -53,17 +53,17 @@ class Context {
     mutable std::atomic<std::int64_t> total_{0};
 };
 
-/// Runs body(begin, end, worker) over [0, n) in blocks of `grain` items.
-/// Blocks are cut by item, never by thread, so a body that writes only what belongs to
-/// its items gives the same bits for any number of threads. `worker` < n_threads names
-/// the thread, for scratch memory only. Threads live as long as the call, which makes
-/// fork() safe. When blocks throw, the exception of the lowest block wins. Where the system has
-/// no memory or no threads left, those that started do all the work.
+/// Runs body(begin, end, worker) over [0, n) in blocks of `grain` items. Block boundaries do not
+/// depend on the number of threads, so a body that writes only the results of its own items gives
+/// the same bits for any number of threads. `worker` < n_threads identifies the thread and must be
+/// used for scratch memory only. Threads live only as long as the call, which makes fork() safe. If
+/// blocks throw, the exception of the lowest block is rethrown. If the system runs out of memory or
+/// threads, those already started do all the work.
 void parallel_for(const Context& context, std::int64_t n, std::int64_t grain,
                   const std::function<void(std::int64_t, std::int64_t, unsigned)>& body);
 
-/// Scratch memory of the workers of parallel_for. Each worker makes its own when it first asks
-/// for it, so that threads without work cost nothing.
+/// Scratch memory of the workers of parallel_for. Each is created on first use, so that threads
+/// without work cost nothing.
 template <class T>
 class PerWorker {
  public:

@@ -15,8 +15,8 @@ inline std::uint64_t splitmix64(std::uint64_t& state) {
     return z ^ (z >> 31);
 }
 
-/// What a stream is used for. Part of the key, so that two kernels with one seed do not
-/// draw the same numbers.
+/// The purpose of a stream. Part of the key, so that two kernels with the same seed draw different
+/// numbers.
 enum class Stage : std::uint64_t {
     kTreeSplit = 1,
     kBuckets = 2,
@@ -28,9 +28,9 @@ enum class Stage : std::uint64_t {
     kForest = 8
 };
 
-/// A random stream derived from (seed, stage, item): it depends on what is computed,
-/// never on which thread computes it or when. Own integers and shuffle, because those
-/// of the standard library differ between implementations.
+/// A random stream derived from (seed, stage, item): it depends on the computation, never on the
+/// thread that runs it or on timing. Integers and shuffles are implemented here because those of
+/// the standard library differ between implementations.
 class Stream {
  public:
     Stream(std::uint64_t seed, Stage stage, std::uint64_t item) : state_(seed) {
@@ -41,7 +41,7 @@ class Stream {
 
     std::uint64_t next() { return splitmix64(state_); }
 
-    /// A uniform integer in [0, n), without bias; n must be positive.
+    /// Returns a uniform, unbiased integer in [0, n); n must be positive.
     std::int64_t below(std::int64_t n) {
         const auto divisor = static_cast<std::uint64_t>(n);
         const std::uint64_t limit = ~std::uint64_t{0} - ~std::uint64_t{0} % divisor;

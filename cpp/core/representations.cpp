@@ -13,7 +13,7 @@ namespace defrag {
 namespace {
 
 constexpr std::int64_t kRowsPerBlock = 1024;
-// Features are dealt to threads in a few ranges, each of which looks at all rows.
+// Features are divided into a few ranges; the thread of a range scans all rows.
 constexpr std::int64_t kFeatureRanges = 16;
 
 double squared_length(const CsrView& matrix, std::int64_t row) {
@@ -58,11 +58,11 @@ void keep_largest(Vector<Entry>& row, std::int64_t n) {
               [](const Entry& a, const Entry& b) { return a.column < b.column; });
 }
 
-// Above so many columns, and so many for every entry, columns that are not in use cost too much.
+// With more columns than this, and than this many per entry, unused columns cost too much.
 constexpr std::int64_t kFewColumns = std::int64_t{1} << 22;
 constexpr std::int64_t kColumnsPerEntry = 16;
 
-/// A matrix with the columns that are not in use left out, and which those are that stay.
+/// A matrix without its unused columns, and the original numbers of the remaining ones.
 struct UsedColumns {
     explicit UsedColumns(const CsrView& matrix)
         : columns(matrix.indices, matrix.indices + matrix.nnz()),

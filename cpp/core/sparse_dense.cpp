@@ -7,8 +7,8 @@ namespace defrag {
 namespace {
 
 constexpr std::int64_t kRowGrain = 64;
-// Columns of B that pass together: a multiple of what one vector loop takes, and few enough for
-// the second-level cache where B has some thousand rows.
+// Number of columns of B per block: a multiple of the width of the vector loop, and small enough
+// for the second-level cache if B has a few thousand rows.
 constexpr std::int64_t kColumns = 64;
 
 }  // namespace
