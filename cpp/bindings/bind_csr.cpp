@@ -46,8 +46,8 @@ void bind_csr(nb::module_& m) {
             }
         },
         "X"_a,
-        "Return whether X is canonical float32 with values that are finite and not zero; any "
-        "other matrix, broken or not, is not clean.");
+        "Return whether X is canonical float32 with finite, non-zero values; False for anything "
+        "else, including malformed matrices.");
     m.def(
         "inspect_csr",
         [](const Array<std::int64_t>& indptr, const Array<std::int32_t>& indices,

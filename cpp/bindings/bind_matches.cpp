@@ -19,7 +19,8 @@ void bind_matches(nb::module_& m) {
         [](const CsrView& left, const CsrView& right, std::int64_t n_best,
            const std::optional<Array<std::int32_t>>& own, std::int64_t dense_share,
            std::int64_t dense_bytes, unsigned n_threads, const nb::object& progress) {
-            require(left.n_cols == right.n_rows, "left must have as many columns as right rows");
+            require(left.n_cols == right.n_rows,
+                    "left must have as many columns as right has rows");
             check_size(own, left.n_rows, "own must have one entry per row");
             require(
                 !own || std::all_of(own->data(), own->data() + own->size(),

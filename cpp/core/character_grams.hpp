@@ -20,7 +20,7 @@ struct GramLengths {
 inline void check_lengths(GramLengths lengths) {
     const std::int32_t low = lengths.most == 0 ? 0 : 1;
     if (lengths.least < low || lengths.least > lengths.most) {
-        throw std::invalid_argument("lengths of n-grams must be positive and must not fall");
+        throw std::invalid_argument("lengths of n-grams must be positive and must not decrease");
     }
 }
 

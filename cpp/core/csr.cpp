@@ -47,8 +47,9 @@ void check_csr(const CsrView& matrix, std::int64_t n_stored) {
         rises = rises && matrix.begin(row) <= matrix.end(row);
     }
     if (!rises || matrix.indptr[matrix.n_rows] > n_stored) {
-        throw std::invalid_argument("the row pointers of a matrix do not rise from 0 to at most " +
-                                    std::to_string(n_stored) + " entries");
+        throw std::invalid_argument(
+            "the row pointers of a matrix must start at 0, not decrease and end at no more than " +
+            std::to_string(n_stored));
     }
     // The sign bit of `outside` is set if a column or (last - column) is negative.
     const auto last = static_cast<std::int32_t>(

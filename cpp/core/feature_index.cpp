@@ -53,11 +53,11 @@ FeatureIndex::FeatureIndex(const std::int64_t* feature_ptr, const std::int32_t* 
         const std::int64_t first = feature_ptr[node];
         const std::int64_t last = feature_ptr[node + 1];
         if (first < 0 || last < first || last > feature_ptr[n_nodes]) {
-            throw std::invalid_argument("feature_ptr of a tree's weights must rise");
+            throw std::invalid_argument("feature_ptr of a tree's weights must not decrease");
         }
         for (std::int64_t f = first; f < last; ++f) {
             if (features[f] < 0 || (f > first && features[f] <= features[f - 1])) {
-                throw std::invalid_argument("the features of a node must rise");
+                throw std::invalid_argument("the features of a node must increase");
             }
         }
         Table& table = tables_[node];

@@ -26,7 +26,7 @@ bool can_run(Instructions instructions) {
 
 Instructions resolve(Instructions instructions) {
     if (!can_run(instructions)) {
-        throw std::invalid_argument("this processor lacks the instructions that were asked for");
+        throw std::invalid_argument("this processor does not support the requested instructions");
     }
     if (instructions != Instructions::kBest) return instructions;
     if (can_run(Instructions::kAvx512)) return Instructions::kAvx512;

@@ -14,7 +14,7 @@ void check(bool holds) {
 /// Throws unless [pointers[i], pointers[i + 1]) is a range of the pointers[n] items.
 void check_range(const std::int64_t* pointers, std::int64_t i, std::int64_t n) {
     if (pointers[i] < 0 || pointers[i] > pointers[i + 1] || pointers[i + 1] > pointers[n]) {
-        throw std::invalid_argument("the pointers of a tree's weights must rise");
+        throw std::invalid_argument("the pointers of a tree's weights must not decrease");
     }
 }
 
@@ -57,7 +57,7 @@ void write_weights(const LabelTreeModel& model, std::int64_t node, std::int64_t 
         const std::int64_t begin = model.entries.begin(f);
         const std::int64_t size = model.entries.size(f);
         if (begin < 0 || size < 0 || begin > n_entries - size) {
-            throw std::invalid_argument("the pointers of a tree's weights must rise");
+            throw std::invalid_argument("the pointers of a tree's weights must not decrease");
         }
         const std::int64_t entry = find_output(model.entries, begin, begin + size, output);
         if (entry < 0) continue;

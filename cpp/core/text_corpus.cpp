@@ -81,7 +81,7 @@ void TextCorpus::renumber(const Context& context, const Vector<std::int32_t>& ma
 
 void TextCorpus::replace_words(const Context& context, const Texts& replacements) {
     if (replacements.size() != words.size()) {
-        throw std::invalid_argument("a corpus must have as many new words as words");
+        throw std::invalid_argument("there must be one replacement per word of the corpus");
     }
     Vocabulary vocabulary;
     Vector<std::int32_t> map;

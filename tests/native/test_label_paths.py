@@ -51,5 +51,5 @@ def test_refuses_places_and_arrays_that_lead_nowhere():
             at(1, tree=type(tree)(**broken))
     pointers = {one: getattr(weights, one) for one in vars(weights)}
     pointers["feature_ptr"] = np.array([0, 9, 0, 0], dtype=np.int64)
-    with pytest.raises(ValueError, match="the pointers of a tree's weights must rise"):
+    with pytest.raises(ValueError, match="the pointers of a tree's weights must not decrease"):
         at(0, weights=type(weights)(**pointers))

@@ -106,7 +106,7 @@ def test_arrays_that_do_not_fit_are_refused():
     other, others, _ = trained_tree(2)
     with pytest.raises(ValueError, match="index must be that of the weights"):
         _native.beam_search(other, others, X[:1], index=_native.FeatureIndex(small))
-    with pytest.raises(ValueError, match="features of a node must rise"):
+    with pytest.raises(ValueError, match="features of a node must increase"):
         _native.FeatureIndex(
             StoredTreeWeights(**{**vars(small), "features": small.features[::-1].copy()})
         )
