@@ -65,7 +65,7 @@ def test_pictures_show_the_records(name):
     assert shown == points_of(PICTURES[name].points(FOLDER))
     wanted = {
         "peers": {"other programs: PECOS", "defrag: LabelTree, 1 tree"},
-        "reductions": {"LabelTree: all features", "DiSMEC: Focus", "Parabel, 1 tree: Hybrid"},
+        "reductions": {"LabelTree: all", "DiSMEC: F", "Parabel, 1 tree: H", "DiSMEC: fast"},
     }
     assert wanted[name.partition("_")[0]] <= set(shown)
 

@@ -24,6 +24,16 @@ __all__ = ["PICTURES", "Picture", "points_of", "series_of_picture"]
 _DATA = "eurlex-4k"
 _OURS = ["LabelTree, 1 tree", "LabelTree, 3 trees", "LabelTree, 3 trees, Focus", "Parabel"]
 _REDUCED = ["LabelTree", "Parabel, 1 tree", "DiSMEC"]
+# Three classifiers with nine variants each leave no room for longer names.
+_SHORT = {
+    "Focus": "F",
+    "Focus, budget 4": "F4",
+    "Hybrid": "H",
+    "DEFRAG-X": "X",
+    "DEFRAG-XY": "XY",
+    "random groups": "R",
+    "top features": "T",
+}
 
 
 @dataclass(frozen=True)
@@ -65,7 +75,10 @@ class Picture:
                     name,
                     [scale * numbers[self.column].mean for _, numbers in found],
                     [numbers["P@1"].mean for _, numbers in found],
-                    ["all features" if note == name else note for note in notes],
+                    [
+                        "all" if note == name and len(found) > 1 else _SHORT.get(note, note)
+                        for note in notes
+                    ],
                 )
             )
         return series
