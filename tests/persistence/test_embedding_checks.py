@@ -189,3 +189,16 @@ def test_vectors_beyond_all_numbers_are_survived(tmp_path, stored):
     labels, scores = load(tmp_path / "huge").predict_topk(np.ones((3, 12)), k=10)
     assert ((labels >= -1) & (labels < 10)).all()
     assert ((scores >= 0) & (scores <= 1)).all()
+
+
+def test_a_cluster_without_points_finds_no_labels(stored, tmp_path):
+    draft = Draft(stored["sleec"])
+    point_ptr = draft.array("learners/0/point_ptr")
+    point_ptr[1:-1] = 0  # all points in the last cluster
+    path = tmp_path / "empty.safetensors"
+    path.write_bytes(draft.to_bytes())
+    model = load(path)
+    labels, scores = model.predict_topk(np.eye(model.n_features_in_, dtype=np.float32), k=3)
+    assert ((labels >= -1) & (labels < model.n_labels_)).all()
+    assert (labels == -1).all(axis=1).any()
+    assert np.isfinite(scores[labels >= 0]).all()

@@ -140,6 +140,8 @@ class Learner:
         cluster_of = route(X, self.router, n_threads=n_threads)
         first_panel = panel_ptr(self.point_ptr)
         for c in np.unique(cluster_of):
+            if self.point_ptr[c] == self.point_ptr[c + 1]:
+                continue  # only a file can have a cluster without points
             rows = np.flatnonzero(cluster_of == c)
             features = slice(self.feature_ptr[c], self.feature_ptr[c + 1])
             inside = select_columns(X[rows], self.features[features])
