@@ -15,7 +15,7 @@ SCORES = np.array([[1.0, np.nextafter(HALF, np.float32(1)), HALF, 0.25]], dtype=
 
 
 class Fixed(Classifier):
-    """Give every point the same scores."""
+    """Return the same scores for every point."""
 
     def __init__(self, *, random_state=0, n_jobs=None):
         self.random_state = random_state

@@ -168,7 +168,7 @@ def test_search_is_that_of_the_slow_twin(seed, n_rows, k):
 
 
 def prototypes_of(forest, n_slots, seed=0):
-    """Give random prototypes of all outputs, and the same as dense rows with their weights."""
+    """Return random prototypes of all outputs, and the same as weighted dense rows."""
     draw = np.random.default_rng(seed)
     dense = np.float32(draw.random((len(forest.labels), n_slots)) * 0.2)
     dense *= draw.random(dense.shape) < 0.5

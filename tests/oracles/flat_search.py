@@ -15,7 +15,7 @@ def dense_weights(model, n_features):
 
 
 def rank_all_labels(model, X, k):
-    """Give every label its margin and sort them all; float32 sums in the order of features."""
+    """Compute the margins of all labels, as float32 sums in feature order, and sort them."""
     weights = dense_weights(model, X.shape[1])
     labels = np.full((X.shape[0], k), -1, np.int32)
     scores = np.zeros((X.shape[0], k), np.float32)

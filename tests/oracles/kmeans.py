@@ -8,7 +8,7 @@ __all__ = ["assign_to_centres", "centres_of", "kmeans"]
 
 
 def centres_of(items, cluster, n_clusters):
-    """Add up the items of each cluster and scale the sums to length 1; zero stays zero."""
+    """Return the L2-normalised sums of the items of each cluster; zero stays zero."""
     centres = np.zeros((n_clusters, items.shape[1]))
     for item, c in zip(items, cluster, strict=True):
         if c >= 0:
