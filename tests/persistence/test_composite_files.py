@@ -140,7 +140,7 @@ def member(**changes):
 
 
 def nested(levels):
-    """Say that the base was cloned from models that stand over each other so many times."""
+    """Nest the stored base parameter in a number of re-rankers."""
 
     def change(draft):
         one = draft.model["parameters"]["base"]

@@ -111,7 +111,7 @@ def add(name, array):
 
 
 def shape(counts, trees=None):
-    """Give a file nodes with these numbers of children, and a size for every node."""
+    """Set the numbers of children and the sizes of the nodes of a file."""
 
     def change(draft):
         draft.put("n_children", np.uint8(counts))

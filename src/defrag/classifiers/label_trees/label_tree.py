@@ -28,7 +28,8 @@ class LabelTree(TreeClassifier):
         Number of trees that are averaged; three are more accurate.
     preset : {"fast", "default", "exact"}, default="default"
         Number of passes of the solver over the points of a node: 5, 8, or up to 20 until the
-        projected gradients differ by at most 0.1.
+        projected gradients differ by at most 0.1. Except with "exact", points that no longer
+        change the weights are left out from the fourth pass on.
     max_leaf_size : int, default=32
         Maximum number of labels in a leaf; multiples of 16 are fastest.
     arity : int, default=16
