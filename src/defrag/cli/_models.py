@@ -127,33 +127,46 @@ def build_composed(
     run : dict
         ``random_state`` and ``n_jobs``.
     """
-    # Parts may share the name of a parameter with the classifier.
-    of_classifier = registry.find(word).estimator().parameter_rules
-    others = dict(parameters)
-    taken: dict[str, dict[str, Any]] = {}
     chosen = {"focus": focus, "rerank": rerank.value != "none", "impute": impute.value != "none"}
-    used = [part for part, on in chosen.items() if on]
-    flags = {"focus": FOCUS_FLAGS, "rerank": RERANK_FLAGS, "impute": IMPUTE_FLAGS}
-    for part, names in flags.items():
-        taken[part] = {name: others[name] for name in names if name in others}
-    for name in {name for mine in taken.values() for name in mine}:
-        owners = [part for part in flags if name in taken[part]]
-        if not set(owners) & set(used) and name in of_classifier:
-            continue
-        if not set(owners) & set(used):
-            words = " or ".join(f"--{part}" for part in owners)
-            raise ValueError(f"{flag_name(name)} changes nothing without {words}")
-        others.pop(name)
-    model = build(word, agglomerate, others, **run)
-    if focus:
+    used = {part for part, on in chosen.items() if on}
+    of_parts = _flags_of_parts(parameters)
+    model = build(word, agglomerate, _flags_of_base(word, parameters, of_parts, used), **run)
+    if "focus" in used:
         # An explicit Focus instead of None, so that the model file lists its parameters.
-        model = _checked(Focused(model, _checked(Focus(**taken["focus"])), **run))
+        model = _checked(Focused(model, _checked(Focus(**of_parts["focus"])), **run))
     if "rerank" in used:
-        model = _checked(Refrag(model, co_occurrence=rerank.value, **taken["rerank"], **run))
+        model = _checked(Refrag(model, co_occurrence=rerank.value, **of_parts["rerank"], **run))
     if "impute" in used:
-        rows = _checked(Fiat(impute.value, **taken["impute"]))
+        rows = _checked(Fiat(impute.value, **of_parts["impute"]))
         model = _checked(Imputed(model, rows, **run))
     return model
+
+
+def _flags_of_parts(parameters: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return the parameters that each part would take."""
+    names = {"focus": FOCUS_FLAGS, "rerank": RERANK_FLAGS, "impute": IMPUTE_FLAGS}
+    return {
+        part: {name: parameters[name] for name in mine if name in parameters}
+        for part, mine in names.items()
+    }
+
+
+def _flags_of_base(
+    word: str, parameters: dict[str, Any], of_parts: dict[str, dict[str, Any]], used: set[str]
+) -> dict[str, Any]:
+    """Return the parameters that no part takes; refuse those of parts that are not used."""
+    # Parts may share the name of a parameter with the classifier.
+    of_classifier = registry.find(word).estimator().parameter_rules
+    left = {}
+    for name, value in parameters.items():
+        owners = [part for part, mine in of_parts.items() if name in mine]
+        if used.intersection(owners):
+            continue
+        if owners and name not in of_classifier:
+            words = " or ".join(f"--{part}" for part in owners)
+            raise ValueError(f"{flag_name(name)} changes nothing without {words}")
+        left[name] = value
+    return left
 
 
 def _own_flags(estimator: type[Any], without: tuple[str, ...]) -> tuple[str, ...]:
@@ -187,26 +200,38 @@ def build(
         Seed and number of threads.
     """
     kind: type[Classifier] = registry.find(word).estimator()
-    of_classifiers = {name for one in classifiers() for name in one().get_params()}
-    mine = {name: value for name, value in parameters.items() if name in of_classifiers}
-    for name in mine:
-        if name not in kind().get_params():
-            raise ValueError(f"{flag_name(name)} is not a parameter of --classifier {word}")
-    others = {name: value for name, value in parameters.items() if name not in mine}
+    own, others = _split(word, kind, parameters)
     run: dict[str, Any] = {"random_state": random_state, "n_jobs": n_jobs}
     if agglomerate == "none":
         for name in others:
             raise ValueError(f"{flag_name(name)} changes nothing with --agglomerate none")
-        return _checked(kind(**mine, **run, verbose=1))
+        return _checked(kind(**own, **run, verbose=1))
     whole = {name: others.pop(name) for name in ("per_member",) if name in others}
-    pooling, fixed = PRESETS[Preset(agglomerate)]
+    groups = _build_agglomeration(agglomerate, others)
+    return _checked(Agglomerated(_checked(kind(**own, verbose=1)), groups, **whole, **run))
+
+
+def _split(
+    word: str, kind: type[Classifier], parameters: dict[str, Any]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the parameters of the classifier and the others; refuse those of another one."""
+    of_classifiers = {name for one in classifiers() for name in one().get_params()}
+    own = {name: value for name, value in parameters.items() if name in of_classifiers}
+    known = kind().get_params()
+    for name in own:
+        if name not in known:
+            raise ValueError(f"{flag_name(name)} is not a parameter of --classifier {word}")
+    return own, {name: value for name, value in parameters.items() if name not in own}
+
+
+def _build_agglomeration(preset: str, parameters: dict[str, Any]) -> Defrag:
+    """Return the clustering of a preset; refuse parameters that it has not or that it fixes."""
+    pooling, fixed = PRESETS[Preset(preset)]
     known = pooling().get_params()
-    for name in others:
+    for name in parameters:
         if name in fixed or name not in known:
-            flag = flag_name(name)
-            raise ValueError(f"{flag} cannot be combined with --agglomerate {agglomerate}")
-    groups = _checked(pooling(**fixed, **others, verbose=1))
-    return _checked(Agglomerated(_checked(kind(**mine, verbose=1)), groups, **whole, **run))
+            raise ValueError(f"{flag_name(name)} cannot be combined with --agglomerate {preset}")
+    return _checked(pooling(**fixed, **parameters, verbose=1))
 
 
 def build_vectorizer(parameters: dict[str, Any]) -> TextVectorizer:

@@ -64,6 +64,7 @@ from defrag.text import TextClassifier, TextVectorizer
 
 if TYPE_CHECKING:
     from defrag.classifiers._base import Classifier
+    from defrag.cli._data import Data
     from defrag.typing import Csr
 
 __all__ = ["COMMAND", "HELP", "train"]
@@ -171,26 +172,11 @@ def train(
     **parameters: Any,
 ) -> None:
     """Train a classifier and write it to a model file."""
-    check_stdout(model, as_json=as_json)
-    check_model_path(model)
-    check_targets(
-        {"MODEL": model},
-        {
-            "DATA": data,
-            "--labels": labels,
-            "--label-names": label_names,
-            "--vocabulary": vocabulary,
-            "--shape-of": shape_of,
-        },
-    )
-    if parts is not None:
-        refuse_flags("with --parts", {"--shape-of": shape_of, "--ray": ray})
-    elif ray is not None:
-        refuse_flags("with --ray", {"--shape-of": shape_of})
+    task = _Task(data, model, parts, ray, shape_of, weights.value, as_json)
+    _check_files(task, labels, label_names, vocabulary)
+    _check_division(task)
     corpus = form_of_corpus(data, form, options)
-    of_texts = {name: parameters.pop(name) for name in VECTORIZER_FLAGS if name in parameters}
-    if corpus is None:
-        refuse_flags("without texts", {flag_name(name): of_texts[name] for name in of_texts})
+    of_texts = _take_vectorizer_flags(parameters, texts=corpus is not None)
     words = classifier.value, agglomerate.value
     run: dict[str, Any] = {"random_state": random_state, "n_jobs": n_jobs}
     estimator = build_composed(
@@ -205,13 +191,7 @@ def train(
         refuse_flags("on texts", {"--vocabulary": vocabulary})
         found = text_options(options, corpus, labels, label_names)
         text_classifier = TextClassifier(estimator, build_vectorizer(of_texts), **run)
-        labelled = read_labelled(data, corpus, found)
-        if parts is not None:
-            write_plan(text_classifier, *labelled, parts, model, data)
-            return
-        text_classifier, trained = _train_texts(text_classifier, labelled, shape_of, ray)
-        _save(text_classifier, model, weights=weights.value)
-        _report(model, trained, "texts", as_json=as_json)
+        _train_on_texts(task, text_classifier, *read_labelled(data, corpus, found))
         return
     points = read(
         data,
@@ -221,24 +201,19 @@ def train(
         strict=strict,
         allow_truncated=allow_truncated,
     )
-    X, Y = points.X, points.Y
-    if Y is None:
-        raise ValueError(f"{display_name(data)}: has no labels: give --labels")
-    if parts is not None:
-        given = {"--label-names": label_names, "--vocabulary": vocabulary}
-        refuse_flags("with --parts: join takes it", given)
-        write_plan(estimator, X, Y, parts, model, data)
-        return
-    names = read_all_names(label_names, vocabulary, n_labels=Y.shape[1], n_features=X.shape[1])
-    _announce(estimator, X, Y)
-    begin = time.perf_counter()
-    if ray is None:
-        estimator.fit(X, Y, shape=shape_of)
-    else:
-        estimator = fit_ray(estimator, X, Y, address=_address(ray), verbose=True)
-    seconds = time.perf_counter() - begin
-    _save(estimator, model, weights=weights.value, **names)
-    _report(model, _Trained(*X.shape, Y.shape[1], seconds), "points", as_json=as_json)
+    _train_on_points(task, estimator, points, label_names, vocabulary)
+
+
+class _Task(NamedTuple):
+    """Where the data are, how the classifier is trained, and how the model is written."""
+
+    data: str
+    model: str
+    parts: int | None
+    ray: str | None
+    shape_of: str | None
+    weights: str
+    as_json: bool
 
 
 class _Trained(NamedTuple):
@@ -250,21 +225,82 @@ class _Trained(NamedTuple):
     seconds: float
 
 
-def _train_texts(
-    estimator: TextClassifier,
-    labelled: tuple[list[str], list[list[str]]],
-    shape: str | None,
-    ray: str | None,
-) -> tuple[TextClassifier, _Trained]:
-    texts, labels = labelled
+def _check_files(
+    task: _Task, labels: str | None, label_names: str | None, vocabulary: str | None
+) -> None:
+    """Refuse a model that cannot be written, or that would replace a file that is read."""
+    check_stdout(task.model, as_json=task.as_json)
+    check_model_path(task.model)
+    check_targets(
+        {"MODEL": task.model},
+        {
+            "DATA": task.data,
+            "--labels": labels,
+            "--label-names": label_names,
+            "--vocabulary": vocabulary,
+            "--shape-of": task.shape_of,
+        },
+    )
+
+
+def _check_division(task: _Task) -> None:
+    """Refuse flags that a plan of parts or a cluster ignores."""
+    if task.parts is not None:
+        refuse_flags("with --parts", {"--shape-of": task.shape_of, "--ray": task.ray})
+    elif task.ray is not None:
+        refuse_flags("with --ray", {"--shape-of": task.shape_of})
+
+
+def _take_vectorizer_flags(parameters: dict[str, Any], *, texts: bool) -> dict[str, Any]:
+    """Remove the parameters of the vectoriser and return them; refuse them without texts."""
+    taken = {name: parameters.pop(name) for name in VECTORIZER_FLAGS if name in parameters}
+    if not texts:
+        refuse_flags("without texts", {flag_name(name): value for name, value in taken.items()})
+    return taken
+
+
+def _train_on_texts(
+    task: _Task, estimator: TextClassifier, texts: list[str], labels: list[list[str]]
+) -> None:
+    if task.parts is not None:
+        write_plan(estimator, texts, labels, task.parts, task.model, task.data)
+        return
     begin = time.perf_counter()
-    if ray is None:
-        estimator.fit_announced(texts, labels, _announce, shape=shape)
+    if task.ray is None:
+        estimator.fit_announced(texts, labels, _announce, shape=task.shape_of)
     else:
-        estimator = fit_ray(estimator, texts, labels, address=_address(ray), verbose=True)
+        estimator = fit_ray(estimator, texts, labels, address=_address(task.ray), verbose=True)
     seconds = time.perf_counter() - begin
     n_features = len(estimator.vectorizer_.idf_)
-    return estimator, _Trained(len(texts), n_features, len(estimator.classes_), seconds)
+    _save(task, estimator)
+    _report(task, _Trained(len(texts), n_features, len(estimator.classes_), seconds), "texts")
+
+
+def _train_on_points(
+    task: _Task,
+    estimator: Classifier,
+    points: Data,
+    label_names: str | None,
+    vocabulary: str | None,
+) -> None:
+    X, Y = points.X, points.Y
+    if Y is None:
+        raise ValueError(f"{display_name(task.data)}: has no labels: give --labels")
+    if task.parts is not None:
+        given = {"--label-names": label_names, "--vocabulary": vocabulary}
+        refuse_flags("with --parts: join takes it", given)
+        write_plan(estimator, X, Y, task.parts, task.model, task.data)
+        return
+    names = read_all_names(label_names, vocabulary, n_labels=Y.shape[1], n_features=X.shape[1])
+    _announce(estimator, X, Y)
+    begin = time.perf_counter()
+    if task.ray is None:
+        estimator.fit(X, Y, shape=task.shape_of)
+    else:
+        estimator = fit_ray(estimator, X, Y, address=_address(task.ray), verbose=True)
+    seconds = time.perf_counter() - begin
+    _save(task, estimator, **names)
+    _report(task, _Trained(*X.shape, Y.shape[1], seconds), "points")
 
 
 def _address(ray: str) -> str | None:
@@ -272,20 +308,21 @@ def _address(ray: str) -> str | None:
     return None if ray == "local" else ray
 
 
-def _save(estimator: Classifier | TextClassifier, model: str, **options: Any) -> None:
-    with progress_pulse(f"writing {escaped(model)}"):
-        estimator.save(model, **options)
+def _save(task: _Task, estimator: Classifier | TextClassifier, **names: list[str]) -> None:
+    with progress_pulse(f"writing {escaped(task.model)}"):
+        estimator.save(task.model, weights=task.weights, **names)
 
 
 def _announce(estimator: Classifier, X: Csr, Y: Csr) -> None:
     print_message(f"training takes {estimate(estimator, X, Y).shown()}")
 
 
-def _report(model: str, trained: _Trained, noun: str, *, as_json: bool) -> None:
+def _report(task: _Task, trained: _Trained, noun: str) -> None:
+    model = task.model
     if model == "-":
         return
     size = Path(model).stat().st_size
-    if as_json:
+    if task.as_json:
         print_json({"model": model, **trained._asdict(), "bytes": size})
     else:
         typer.echo(
