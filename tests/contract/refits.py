@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import inspect
 import os
 import signal
@@ -122,22 +123,23 @@ def a_refit_that_fails_midway_changes_nothing(subject, folder):
         before.check(f"{error.__name__} at call {moment} of {total}")
 
 
-def large_data(n_points, n_features=400, n_labels=300):
-    """Return points on which a fit takes a while."""
+@functools.cache
+def large_data(n_points=100_000, n_features=400, n_labels=300):
+    """Return points on which a fit takes a while; all have the first label."""
     draw = np.random.default_rng(0)
     X = sparse.random_array(
         (n_points, n_features), density=0.1, rng=draw, dtype=np.float32, format="csr"
     )
-    Y = sparse.random_array(
-        (n_points, n_labels), density=0.01, rng=draw, dtype=np.float32, format="csr"
+    others = sparse.random_array(
+        (n_points, n_labels - 1), density=0.01, rng=draw, dtype=np.float32, format="csr"
     )
-    Y.data[:] = 1.0
-    Y[:, [0]] = 1.0
-    return X, sparse.csr_array(Y)
+    others.data[:] = 1.0
+    return X, sparse.hstack([np.ones((n_points, 1), dtype=np.float32), others], format="csr")
 
 
 def an_interrupt_changes_nothing(subject, folder):
     """Check a SIGINT that comes while kernels run, and how soon it is answered."""
+    large_data()  # once for all children
     run_in_child(_interrupt, subject, folder)
 
 
@@ -147,7 +149,7 @@ def _interrupt(step, subject, folder):
     warnings.simplefilter("ignore")
     for n_points in (1_000, 10_000, 100_000):
         step(f"{n_points} points")
-        X, Y = large_data(n_points)
+        X, Y = (matrix[:n_points] for matrix in large_data())
         sent, done, finished = [], False, threading.Event()
         before.model = subject.fitted()
         arguments = (0.3, sent, finished)
