@@ -44,7 +44,7 @@ def test_scikit_learn_example_runs():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", PEERS)
-def test_other_examples_compile_and_name_what_they_need(name):
+def test_other_examples_compile_and_name_what_they_need(name, warm_python):
     source = (EXAMPLES / name).read_text(encoding="utf-8")
     compile(source, name, "exec")
     # A finder that refuses the peer stands for a machine without it.
@@ -57,7 +57,7 @@ def test_other_examples_compile_and_name_what_they_need(name):
     if name == "with_pecos.py" and _importable("pecos"):
         pytest.skip("this Python has PECOS")
     result = subprocess.run(
-        [sys.executable, "-c", absent], capture_output=True, text=True, timeout=60, check=False
+        [warm_python, "-c", absent], capture_output=True, text=True, timeout=60, check=False
     )
     assert result.returncode == 1
     assert result.stderr.count("\n") == 1

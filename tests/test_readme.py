@@ -24,6 +24,16 @@ def commands_of(page):
 
 
 @pytest.fixture
+def commands_folder(tmp_path, warm_python):
+    """Return a folder with a command ``defrag`` whose imports are done."""
+    path = tmp_path / "bin" / "defrag"
+    path.parent.mkdir()
+    path.write_text(f'#!/bin/sh\nexec {warm_python} -m defrag "$@"\n', encoding="utf-8")
+    path.chmod(0o755)
+    return path.parent
+
+
+@pytest.fixture
 def folder(tmp_path):
     """Return a folder with the input files of the commands: a part of the bundled data."""
     data = load_dataset("debian")
@@ -46,10 +56,10 @@ def test_pages_have_commands(page, least):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES)
-def test_commands_run_in_order(folder, page):
+def test_commands_run_in_order(folder, commands_folder, page):
     program = Path(sys.executable).parent / "defrag"
     assert program.exists() or shutil.which("defrag")
-    environment = os.environ | {"PATH": f"{program.parent}:{os.environ['PATH']}"}
+    environment = os.environ | {"PATH": f"{commands_folder}:{os.environ['PATH']}"}
     for command in commands_of(page):
         if command == "defrag demo":
             command = "defrag demo --quick"  # noqa: PLW2901 - the whole takes a minute or two

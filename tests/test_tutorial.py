@@ -6,7 +6,6 @@ import doctest
 import os
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -34,7 +33,7 @@ def test_the_page_trains_evaluates_and_explains():
 
 
 @pytest.mark.slow
-def test_every_block_runs():
+def test_every_block_runs(warm_python):
     names, outputs = {}, {}
     environment = os.environ | {"COLUMNS": "100"}
     for kind, block in blocks():
@@ -47,7 +46,7 @@ def test_every_block_runs():
             continue
         for line in commands(block):
             run = subprocess.run(
-                [sys.executable, "-m", "defrag", *line.split()],
+                [warm_python, "-m", "defrag", *line.split()],
                 cwd=names["folder"], env=environment, capture_output=True, text=True,
                 timeout=120, check=False,
             )  # fmt: skip

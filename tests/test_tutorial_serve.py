@@ -34,23 +34,23 @@ def folder():
     return part.globs["folder"]
 
 
-def words(command):
-    """Return a command line of the page with this Python's ``defrag``."""
+def words(command, python=sys.executable):
+    """Return a command line of the page with the ``defrag`` of a Python."""
     program, *arguments = shlex.split(command)
     assert program == "defrag"
-    return [sys.executable, "-m", "defrag", *arguments]
+    return [python, "-m", "defrag", *arguments]
 
 
 @pytest.fixture(scope="module")
-def served(folder):
+def served(folder, warm_python):
     """Run the other commands; return what ``suggest`` prints and the address of the server."""
     install, train, suggest, serve = COMMANDS
     assert install == "pip install 'defrag[serve]'"
     environment = os.environ | {"COLUMNS": "100"}
     run = {"cwd": folder, "env": environment, "text": True}
-    subprocess.run(words(train), check=True, timeout=SECONDS, **run)
+    subprocess.run(words(train, warm_python), check=True, timeout=SECONDS, **run)
     shown = subprocess.run(
-        words(suggest), check=True, timeout=SECONDS, stdout=subprocess.PIPE, **run
+        words(suggest, warm_python), check=True, timeout=SECONDS, stdout=subprocess.PIPE, **run
     )
     # Any free port, so that tests do not meet.
     process = subprocess.Popen([*words(serve), "--port", "0"], stdout=subprocess.PIPE, **run)

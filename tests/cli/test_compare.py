@@ -22,6 +22,7 @@ def folder(tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("warm_runs")
 def test_compare_runs_once_and_reports(folder):
     line = ["compare", "train.txt", "train.npz", "--agglomerate", "none,x", "--seeds", "2",
             "--report", "out.html", "--markdown", "out.md", "--records", "kept"]  # fmt: skip
@@ -43,6 +44,7 @@ def test_compare_runs_once_and_reports(folder):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("warm_runs")
 def test_a_method_that_fails_is_said_and_the_rest_goes_on(folder):
     # More groups than the data have features.
     result = run("compare", "train.txt", "train.txt", "--classifier", "label-tree", "--agglomerate",
@@ -83,6 +85,7 @@ def test_data_are_checked_before_anything_is_trained(folder):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("warm_runs")
 def test_labels_that_gain_and_lose_have_their_names(folder):
     X, Y = make_data(n=300)
     write_xmc("many.txt", X, Y)
@@ -101,6 +104,7 @@ def test_labels_that_gain_and_lose_have_their_names(folder):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("warm_runs")
 def test_compare_reads_texts(folder):
     words = {"a": "red apple tree", "b": "blue sea water", "c": "green grass field"}
     lines = [json.dumps({"text": f"{text} {place}", "labels": [name]}) + "\n"

@@ -201,13 +201,12 @@ def test_suggest_marks_words_on_a_terminal(monkeypatch):
     assert said.count("word") < 20  # what is far from marked words is left out
 
 
-def piped(given, *args):
-    command = [sys.executable, "-m", "defrag", "suggest", "texts.safetensors", *args]
-    return subprocess.run(command, input=given, capture_output=True, timeout=120, check=False)
-
-
 @pytest.mark.slow
-def test_suggest_reads_standard_input():
+def test_suggest_reads_standard_input(warm_python):
+    def piped(given, *args):
+        command = [warm_python, "-m", "defrag", "suggest", "texts.safetensors", *args]
+        return subprocess.run(command, input=given, capture_output=True, timeout=120, check=False)
+
     for args in (["-"], []):
         done = piped(TEXT.encode(), *args, "--json")
         assert done.returncode == 0, done.stderr

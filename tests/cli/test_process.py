@@ -22,17 +22,27 @@ from tests.helpers.processes import run_python
 
 pytestmark = pytest.mark.slow  # every process imports all there is
 
-COMMAND = (sys.executable, "-c", "from defrag.cli import main; main()")
+MAIN = ("-c", "from defrag.cli import main; main()")
+FRESH_COMMAND = (sys.executable, *MAIN)
 SECONDS = 60
 TEXT = b"2 3 2\n0 0:1 1:2\n1 2:3\n"
 GROUPS = b"2\n2 0 1 \n1 2 \n"
 POOLED = b"2 2 2\n0 0:3\n1 1:3\n"
 
 
-def run(*args, given=b""):
-    return subprocess.run(
-        [*COMMAND, *args], input=given, capture_output=True, timeout=SECONDS, check=False
-    )
+@pytest.fixture(scope="module")
+def command(warm_python):
+    return (warm_python, *MAIN)
+
+
+@pytest.fixture(scope="module")
+def run(command):
+    def run(*args, given=b""):
+        return subprocess.run(
+            [*command, *args], input=given, capture_output=True, timeout=SECONDS, check=False
+        )
+
+    return run
 
 
 @pytest.fixture
@@ -75,7 +85,7 @@ STREAMS = {
 
 
 @pytest.mark.parametrize("name", STREAMS)
-def test_dash_is_a_standard_stream(folder, name):
+def test_dash_is_a_standard_stream(folder, name, run):
     args, given, expected = STREAMS[name]
     result = run(*args, given=given)
     assert result.stderr == b""
@@ -101,7 +111,7 @@ CODES = {
 
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("name", CODES)
-def test_exit_code(name):
+def test_exit_code(name, run):
     args, given, code, said = CODES[name]
     result = run(*args, given=given)
     assert result.returncode == code
@@ -123,10 +133,10 @@ def test_script_is_the_command():
 
 
 @pytest.mark.parametrize("wanted", [0, 10])
-def test_closed_pipe_is_quiet(big, wanted):
+def test_closed_pipe_is_quiet(big, wanted, command):
     args = ("agglomerate", str(big), "each.txt", "-")
     with subprocess.Popen(
-        [*COMMAND, *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        [*command, *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as process:
         assert process.stdout.read(wanted) == b"5000 20 1\n"[:wanted]
         process.stdout.close()
@@ -136,11 +146,11 @@ def test_closed_pipe_is_quiet(big, wanted):
 
 
 @pytest.mark.usefixtures("folder")
-def test_closed_pipe_is_quiet_for_a_short_result():
+def test_closed_pipe_is_quiet_for_a_short_result(command):
     reader, writer = os.pipe()
     os.close(reader)
     result = subprocess.run(
-        [*COMMAND, "info", "train.txt"],
+        [*command, "info", "train.txt"],
         stdout=writer,
         stderr=subprocess.PIPE,
         timeout=SECONDS,
@@ -150,13 +160,13 @@ def test_closed_pipe_is_quiet_for_a_short_result():
     assert (result.returncode, result.stderr) == (1, b"")
 
 
-def test_interrupt_leaves_130_and_nothing_behind(folder):
+def test_interrupt_leaves_130_and_nothing_behind(folder, command):
     os.mkfifo(folder / "pipe")
     before = sorted(folder.iterdir())
-    command = [*COMMAND, "convert", "pipe", "out"]
+    line = [*command, "convert", "pipe", "out"]
     # Opening waits for the reader, so that the signal finds the command at its work.
     with (
-        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process,
+        subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process,
         (folder / "pipe").open("wb") as pipe,
     ):
         pipe.write(TEXT)
@@ -170,9 +180,9 @@ def test_interrupt_leaves_130_and_nothing_behind(folder):
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-def test_a_signal_that_ends_the_process_leaves_nothing_behind(folder, model, number):
+def test_a_signal_that_ends_the_process_leaves_nothing_behind(folder, model, number, command):
     with subprocess.Popen(
-        [*COMMAND, "predict", str(model), "-", "--output", "out"],
+        [*command, "predict", str(model), "-", "--output", "out"],
         stdin=subprocess.PIPE,
         stderr=subprocess.PIPE,
     ) as process:
@@ -192,7 +202,7 @@ def test_a_signal_that_ends_the_process_leaves_nothing_behind(folder, model, num
 def test_a_signal_that_is_ignored_stays_ignored(folder):
     """What nohup does: the command goes on when its terminal closes."""
     os.mkfifo(folder / "pipe")
-    command = ["nohup", *COMMAND, "convert", "pipe", "out"]
+    command = ["nohup", *FRESH_COMMAND, "convert", "pipe", "out"]
     with (
         subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process,
         (folder / "pipe").open("wb") as pipe,
@@ -222,14 +232,14 @@ def read_terminal(descriptor):
     return seen
 
 
-def run_in_terminal(*args):
+def run_in_terminal(command, *args):
     """Run a command whose stderr is a terminal; give the result and what was seen there."""
     main, second = pty.openpty()
     seen = []
     watcher = threading.Thread(target=lambda: seen.append(read_terminal(main)))
     watcher.start()
     result = subprocess.run(
-        [*COMMAND, *args],
+        [*command, *args],
         stdout=subprocess.PIPE,
         stderr=second,
         env={**os.environ, "TERM": "xterm"},
@@ -242,16 +252,16 @@ def run_in_terminal(*args):
     return result, seen[0]
 
 
-def test_terminal_sees_progress_and_file_does_not(big):
-    result, seen = run_in_terminal("agglomerate", str(big), "each.txt", "-")
+def test_terminal_sees_progress_and_file_does_not(big, command):
+    result, seen = run_in_terminal(command, "agglomerate", str(big), "each.txt", "-")
     assert result.returncode == 0
     assert b"reading" in seen
     assert result.stdout == big.read_bytes()
 
 
 @pytest.mark.usefixtures("folder")
-def test_terminal_sees_what_training_costs():
-    result, seen = run_in_terminal("train", "train.txt", "model")
+def test_terminal_sees_what_training_costs(command):
+    result, seen = run_in_terminal(command, "train", "train.txt", "model")
     assert result.returncode == 0
     assert b"training takes about 1 s, " in seen
     assert seen.count(b"training ") >= 2  # the estimate, and the bar
@@ -266,7 +276,7 @@ def model(folder):
 
 
 @pytest.mark.usefixtures("model")
-def test_predict_streams():
+def test_predict_streams(run):
     ranked = run("predict", "model", "-", "--top-k", "1", given=TEXT)
     assert (ranked.returncode, ranked.stderr) == (0, b"")
     assert [line.partition(b":")[0] for line in ranked.stdout.split(b"\n")] == [
@@ -278,9 +288,9 @@ def test_predict_streams():
 
 
 @pytest.mark.usefixtures("model")
-def test_predict_answers_before_the_end_of_the_input():
+def test_predict_answers_before_the_end_of_the_input(command):
     with subprocess.Popen(
-        [*COMMAND, "predict", "model", "-", "--json"],
+        [*command, "predict", "model", "-", "--json"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
     ) as process:
@@ -292,7 +302,7 @@ def test_predict_answers_before_the_end_of_the_input():
         assert process.wait(SECONDS) == 0
 
 
-def test_model_goes_to_stdout(folder):
+def test_model_goes_to_stdout(folder, run):
     result = run("train", "-", "-", given=TEXT)
     assert (result.returncode, result.stderr) == (0, b"")
     assert run("train", "train.txt", "model").returncode == 0
@@ -301,10 +311,10 @@ def test_model_goes_to_stdout(folder):
 
 @pytest.mark.usefixtures("model")
 @pytest.mark.parametrize("form", [(), ("--json",)])
-def test_closed_pipe_is_quiet_for_predictions(folder, form):
+def test_closed_pipe_is_quiet_for_predictions(folder, form, command):
     (folder / "many.txt").write_bytes(b"100000 3\n" + b"0:1 2:1\n" * 100000)
     with subprocess.Popen(
-        [*COMMAND, "predict", "model", "many.txt", *form],
+        [*command, "predict", "model", "many.txt", *form],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     ) as process:
@@ -336,7 +346,7 @@ def test_interrupt_while_training(folder, groups):
     write_hard_data(folder / "hard.txt")
     before = sorted(folder.iterdir())
     main, second = pty.openpty()
-    command = (*COMMAND, "train", "hard.txt", "out", "--n-trees", "9", "--preset", "exact")
+    command = (*FRESH_COMMAND, "train", "hard.txt", "out", "--n-trees", "9", "--preset", "exact")
     with subprocess.Popen(
         [*command, "--agglomerate", groups],
         stdout=subprocess.PIPE,
@@ -363,9 +373,9 @@ def test_interrupt_while_training(folder, groups):
     assert total - begin < 0.5 * (os.cpu_count() or 1) + 0.2
 
 
-def test_fifo_is_a_file(folder):
+def test_fifo_is_a_file(folder, command):
     os.mkfifo(folder / "pipe")
-    with subprocess.Popen([*COMMAND, "agglomerate", "pipe", "groups.txt", "out"]) as process:
+    with subprocess.Popen([*command, "agglomerate", "pipe", "groups.txt", "out"]) as process:
         with (folder / "pipe").open("wb") as pipe:
             pipe.write(TEXT)
         assert process.wait(SECONDS) == 0
@@ -373,9 +383,9 @@ def test_fifo_is_a_file(folder):
     assert read_data(folder / "out")[0].shape == (2, 2)
 
 
-def test_completion_is_offered():
+def test_completion_is_offered(command):
     result = subprocess.run(
-        [*COMMAND],
+        [*command],
         env={
             **os.environ,
             "_DEFRAG_COMPLETE": "complete_bash",

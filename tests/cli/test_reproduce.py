@@ -25,7 +25,7 @@ from tests.helpers.processes import environment
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
+def folder(tmp_path, monkeypatch, warm_runs):  # noqa: ARG001 - for the studies
     place = tmp_path / "data" / "eurlex-4k"
     place.mkdir(parents=True)
     X, Y = make_data(n=300)

@@ -19,6 +19,7 @@ from defrag.experiments.study import Line
 from defrag.metrics import evaluate
 from tests.experiments.small import small_corpus
 
+PYTHON = sys.executable
 PROGRAM = """
 import time
 from pathlib import Path
@@ -59,7 +60,7 @@ def install(folder, monkeypatch, program):
     (facts / "METADATA").write_text("Metadata-Version: 2.1\nName: napkinxc\nVersion: 9.8\n")
     known = os.environ.get("PYTHONPATH", "")
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(folder), *filter(None, [known])]))
-    monkeypatch.setenv(peers_module.PEERS_PYTHON, sys.executable)
+    monkeypatch.setenv(peers_module.PEERS_PYTHON, PYTHON)
     missing_peer.cache_clear()
 
 
@@ -77,6 +78,7 @@ def study():
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("warm_runs")
 def test_a_program_is_run_and_a_missing_one_is_said(tmp_path, monkeypatch):
     install(tmp_path, monkeypatch, PROGRAM)
     corpus = small_corpus()
@@ -98,6 +100,7 @@ def test_a_program_is_run_and_a_missing_one_is_said(tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("warm_runs")
 def test_a_program_that_fails_is_recorded(tmp_path, monkeypatch):
     install(tmp_path, monkeypatch, BROKEN)
     corpus = small_corpus()

@@ -55,6 +55,7 @@ def test_a_record_says_what_was_run_and_what_came_out(corpus, tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("warm_runs")
 def test_only_what_is_missing_is_run(corpus, tmp_path, monkeypatch):
     jobs = [job_of(corpus, LabelTree(), seed) for seed in range(3)]
     first = run(jobs, corpus, Store(tmp_path))
@@ -86,6 +87,7 @@ def test_a_classifier_without_groups_has_none(corpus, word):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("warm_runs")
 def test_no_run_is_started_when_the_time_is_over(corpus, tmp_path):
     jobs = [job_of(corpus, LabelTree(), seed) for seed in range(2)]
     (first,) = run(jobs[:1], corpus, Store(tmp_path))
@@ -97,6 +99,7 @@ def test_no_run_is_started_when_the_time_is_over(corpus, tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("warm_runs")
 def test_a_failed_run_is_recorded_and_the_rest_goes_on(corpus, tmp_path):
     jobs = [job_of(corpus, Parabel(-1)), job_of(corpus, Parabel(1))]
     failed, done = run(jobs, corpus, Store(tmp_path))
@@ -109,6 +112,7 @@ def test_a_failed_run_is_recorded_and_the_rest_goes_on(corpus, tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("warm_runs")
 def test_a_run_that_takes_too_long_is_ended_and_may_be_tried_for_longer(corpus, tmp_path):
     job, store = job_of(corpus, LabelTree()), Store(tmp_path)
     (record,) = run([job], corpus, store, limit=0.01)
@@ -140,6 +144,7 @@ def test_ctrl_c_is_not_a_result():
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("warm_runs")
 def test_several_runs_at_a_time_give_the_same_records(corpus, tmp_path):
     jobs = [job_of(corpus, LabelTree(), seed) for seed in range(3)]
     jobs.insert(1, job_of(corpus, Parabel(-1)))
@@ -211,6 +216,7 @@ def test_two_runs_of_a_job_differ_in_times_only(corpus):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("warm_runs")
 def test_a_clustering_is_measured_too(corpus, tmp_path):
     (record,) = run(
         [job_of(corpus, Defrag(), measures=("groups", "quality"))], corpus, Store(tmp_path)
@@ -296,6 +302,7 @@ def test_held_out_points_are_training_points(corpus):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("warm_runs")
 def test_jobs_of_several_corpora_share_the_workers_and_no_run_happens_twice(corpus, tmp_path):
     other = small_corpus(1)
     jobs = [
@@ -309,6 +316,7 @@ def test_jobs_of_several_corpora_share_the_workers_and_no_run_happens_twice(corp
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("warm_runs")
 def test_a_record_that_the_disk_has_no_room_for_is_shown_and_not_kept(
     corpus, tmp_path, monkeypatch
 ):
@@ -331,6 +339,7 @@ def test_a_record_that_the_disk_has_no_room_for_is_shown_and_not_kept(
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("warm_runs")
 def test_matrices_that_the_disk_has_no_room_for_fail_their_runs_only(corpus, tmp_path, monkeypatch):
     usage = shutil.disk_usage(tmp_path)
     free = iter([10, 10**9])
@@ -345,6 +354,7 @@ def test_matrices_that_the_disk_has_no_room_for_fail_their_runs_only(corpus, tmp
     assert len(Store(tmp_path)) == 1, "a full disk says nothing about the method"
 
 
+@pytest.mark.usefixtures("warm_runs")
 def test_a_run_that_ends_at_a_full_disk_is_not_kept(corpus, tmp_path, monkeypatch):
     def fail(*_):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "model")

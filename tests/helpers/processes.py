@@ -16,10 +16,10 @@ def environment(**more):
     return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, folders)), **more}
 
 
-def run_python(*arguments, timeout=300):
+def run_python(*arguments, timeout=300, python=sys.executable):
     """Run Python as a process of its own, on one thread, and return its standard output."""
     done = subprocess.run(
-        [sys.executable, *map(str, arguments)],
+        [python, *map(str, arguments)],
         check=False,
         capture_output=True,
         text=True,

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from defrag import LabelTree, TextClassifier
 from tests.helpers.processes import environment
+from tests.helpers.warm_python import forked_process
 
 SECONDS = 60
 
@@ -29,9 +30,10 @@ def save_model(path, labels="ffss"):
 class Running:
     """A server that listens on this machine."""
 
-    def __init__(self, process, port):
+    def __init__(self, process, port, supervisor):
         self.process = process
         self.port = port
+        self.supervisor = supervisor
 
     def get(self, path):
         url = f"http://127.0.0.1:{self.port}{path}"
@@ -57,7 +59,7 @@ class Running:
     def workers(self):
         return [
             worker
-            for generation in children(self.process.pid)
+            for generation in children(self.supervisor)
             for worker in children(generation)
         ]  # fmt: skip
 
@@ -68,9 +70,9 @@ def children(process):
 
 
 @contextlib.contextmanager
-def running(*arguments):
+def running(*arguments, python=sys.executable):
     """Start a server and end it; arguments are those of ``defrag serve``."""
-    command = [sys.executable, "-m", "defrag", "serve", *map(str, arguments), "--port", "0"]
+    command = [python, "-m", "defrag", "serve", *map(str, arguments), "--port", "0"]
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment()
     )
@@ -78,7 +80,8 @@ def running(*arguments):
         line = process.stdout.readline()
         found = re.fullmatch(r"serving .* at http://127\.0\.0\.1:(\d+)\n", line)
         assert found, line + process.stderr.read()
-        yield Running(process, int(found.group(1)))
+        supervisor = process.pid if python == sys.executable else forked_process(process.pid)
+        yield Running(process, int(found.group(1)), supervisor)
     finally:
         process.terminate()
         with contextlib.suppress(subprocess.TimeoutExpired):

@@ -6,7 +6,6 @@ import errno
 import os
 import resource
 import subprocess
-import sys
 import zlib
 
 import numpy as np
@@ -44,14 +43,14 @@ def test_the_same_data_give_the_same_bytes(tmp_path, suffix):
 
 
 @pytest.mark.slow
-def test_what_a_killed_process_left_is_removed_by_the_next(tmp_path):
+def test_what_a_killed_process_left_is_removed_by_the_next(tmp_path, warm_python):
     path = tmp_path / "a.txt"
     script = (
         "import os, sys; from defrag.io.atomic import atomic_writer\n"
         "with atomic_writer(sys.argv[1]) as file:\n"
         "    file.write(b'half'); file.flush(); os.kill(os.getpid(), 9)"
     )
-    done = subprocess.run([sys.executable, "-c", script, path], check=False, capture_output=True)
+    done = subprocess.run([warm_python, "-c", script, path], check=False, capture_output=True)
     assert done.returncode == -9
     assert not path.exists()
     assert len(list(tmp_path.iterdir())) == 1
@@ -101,11 +100,11 @@ def test_names_of_any_kind(tmp_path):
 
 
 @pytest.mark.slow
-def test_standard_input_and_output(tmp_path):
+def test_standard_input_and_output(tmp_path, warm_python):
     script = "from defrag.io import *; write_xmc('-', *read_data('-', strict=True))"
     write_xmc(tmp_path / "a.xz", X, Y)
     done = subprocess.run(
-        [sys.executable, "-c", script],
+        [warm_python, "-c", script],
         input=(tmp_path / "a.xz").read_bytes(),
         capture_output=True,
         check=True,
@@ -157,7 +156,7 @@ def test_a_folder_or_link_with_the_name_of_a_leftover_does_no_harm(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_living_writer_keeps_its_file_whatever_its_process_number(tmp_path):
+def test_a_living_writer_keeps_its_file_whatever_its_process_number(tmp_path, warm_python):
     """Two containers that share a folder do not see each other's processes."""
     path = tmp_path / "a.txt"
     with atomic_writer(path) as file:
@@ -168,7 +167,7 @@ def test_a_living_writer_keeps_its_file_whatever_its_process_number(tmp_path):
             "with atomic_writer(sys.argv[1]) as file:\n"
             "    file.write(b'second')"
         )
-        subprocess.run([sys.executable, "-c", script, path], check=True)
+        subprocess.run([warm_python, "-c", script, path], check=True)
         assert path.read_bytes() == b"second"
         assert before.exists()
     assert path.read_bytes() == b"first"

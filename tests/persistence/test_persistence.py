@@ -238,7 +238,7 @@ def test_a_failing_system_call_leaves_the_old_file(old_file, monkeypatch, call):
 
 
 @pytest.mark.slow
-def test_a_folder_that_may_not_be_written(tmp_path, old_file):
+def test_a_folder_that_may_not_be_written(tmp_path, old_file, warm_python):
     script = (
         "import os, sys; from tests.helpers.model_drafts import small_defrag\n"
         "model = small_defrag()\n"
@@ -248,7 +248,7 @@ def test_a_folder_that_may_not_be_written(tmp_path, old_file):
     )
     tmp_path.chmod(0o555)
     try:
-        found = run_python("-c", script, old_file)
+        found = run_python("-c", script, old_file, python=warm_python)
     finally:
         tmp_path.chmod(0o755)
     assert found.strip() == str(old_file)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import http.client
 import json
 import os
@@ -10,7 +11,8 @@ import time
 
 import pytest
 
-from tests.helpers.serving import SECONDS, children, running, save_model, wait_until
+from tests.helpers import serving
+from tests.helpers.serving import SECONDS, children, save_model, wait_until
 
 pytest.importorskip("uvicorn", reason="uvicorn is not installed (extra 'serve')")
 pytest.importorskip("httptools", reason="httptools is not installed (extra 'serve')")
@@ -18,6 +20,11 @@ pytest.importorskip("httptools", reason="httptools is not installed (extra 'serv
 pytestmark = pytest.mark.slow  # every test starts processes
 
 FAST = ("--watch", "0.2")
+
+
+@pytest.fixture(scope="module")
+def running(warm_python):
+    return functools.partial(serving.running, python=warm_python)
 
 
 @pytest.fixture
@@ -29,7 +36,7 @@ def replace(path, labels):
     save_model(path.with_name("next"), labels).replace(path)
 
 
-def test_a_changed_file_is_loaded_and_old_connections_get_their_answer(path):
+def test_a_changed_file_is_loaded_and_old_connections_get_their_answer(path, running):
     with running(path, *FAST, "--workers", 2) as server:
         old = http.client.HTTPConnection("127.0.0.1", server.port, timeout=SECONDS)
         assert server.best("files") == "f"
@@ -49,7 +56,7 @@ def test_a_changed_file_is_loaded_and_old_connections_get_their_answer(path):
         wait_until(lambda: server.counter("workers") == 2)
 
 
-def test_a_broken_file_is_reported_and_the_old_model_kept(path):
+def test_a_broken_file_is_reported_and_the_old_model_kept(path, running):
     with running(path, *FAST) as server:
         content = path.read_bytes()
         with path.open("r+b") as file:  # in place, under the feet of the server
@@ -69,7 +76,7 @@ def test_a_broken_file_is_reported_and_the_old_model_kept(path):
         assert server.process.returncode == 0
 
 
-def test_sighup_loads_the_models_again(path):
+def test_sighup_loads_the_models_again(path, running):
     with running(path, "--watch", "0") as server:
         replace(path, "aabb")
         server.process.send_signal(signal.SIGHUP)
@@ -77,7 +84,7 @@ def test_sighup_loads_the_models_again(path):
         wait_until(lambda: server.best("files") == "a")
 
 
-def test_what_is_asked_before_the_first_request_is_not_counted(path, tmp_path):
+def test_what_is_asked_before_the_first_request_is_not_counted(path, tmp_path, running):
     (tmp_path / "token").write_text("secret")
     with running(path, "--log-json", "--watch", "0") as server:
         text = server.get("/metrics")
@@ -88,7 +95,7 @@ def test_what_is_asked_before_the_first_request_is_not_counted(path, tmp_path):
         assert json.loads(server.get("/readyz"))["models"] == ["model"]
 
 
-def test_a_killed_worker_is_replaced(path):
+def test_a_killed_worker_is_replaced(path, running):
     with running(path, "--workers", 2) as server:
         first = server.workers()
         assert len(first) == 2
@@ -98,14 +105,14 @@ def test_a_killed_worker_is_replaced(path):
         assert server.counter("worker_restarts_total") == 1
 
 
-def test_models_are_loaded_again_when_their_process_is_killed(path):
+def test_models_are_loaded_again_when_their_process_is_killed(path, running):
     with running(path) as server:
-        os.kill(children(server.process.pid)[0], signal.SIGKILL)
+        os.kill(children(server.supervisor)[0], signal.SIGKILL)
         assert server.best("files") == "f"
         wait_until(lambda: server.counter("loads_total") == 2)
 
 
-def test_no_process_outlives_the_first_one(path):
+def test_no_process_outlives_the_first_one(path, running):
     with running(path, "--workers", 2) as server:
         workers = server.workers()
         server.process.kill()
@@ -121,7 +128,7 @@ def _runs(process):
     return True
 
 
-def test_events_and_requests_are_logged_as_json_lines_on_request(path):
+def test_events_and_requests_are_logged_as_json_lines_on_request(path, running):
     with running(path, "--log-json", "--watch", "0") as server:
         assert server.best("files") == "f"
         server.process.send_signal(signal.SIGHUP)
@@ -138,7 +145,7 @@ def test_events_and_requests_are_logged_as_json_lines_on_request(path):
     assert any(line["event"] == "models loaded" for line in lines)
 
 
-def test_counters_are_summed_over_workers_and_loads(path):
+def test_counters_are_summed_over_workers_and_loads(path, running):
     with running(path, "--workers", 2, "--watch", "0") as server:
         for _ in range(10):
             server.best("files")
