@@ -1,11 +1,12 @@
 """Stock Annif from PyPI, in its own environment, with models of this library.
 
-A new environment is made, which takes minutes; the variable DEFRAG_ANNIF may name one that
-``tools/make_annif_environment.py`` has made.
+The environment is made in ``build/annif``, and again when what it is made of changes; the variable
+DEFRAG_ANNIF may name another that ``tools/make_annif_environment.py`` has made.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import lzma
 import os
@@ -14,6 +15,7 @@ import shutil
 import subprocess
 import sys
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -103,19 +105,29 @@ class Annif:
 
 
 @pytest.fixture(scope="module")
-def environment(tmp_path_factory):
+def environment():
     if "DEFRAG_ANNIF" in os.environ:
-        yield Path(os.environ["DEFRAG_ANNIF"]).resolve()
-        return
-    folder = tmp_path_factory.mktemp("annif") / "environment"
+        return Path(os.environ["DEFRAG_ANNIF"]).resolve()
+    folder, tool = ROOT / "build" / "annif", ROOT / "tools" / "make_annif_environment.py"
+    made_of = hashlib.sha256(
+        f"{sys.executable} {sys.version} {find_spec('defrag').origin}".encode()
+    )
+    for path in (tool, ROOT / "pyproject.toml"):
+        made_of.update(path.read_bytes())
+    stamp = folder / "made-of.txt"
+    if stamp.is_file() and stamp.read_text("ascii") == made_of.hexdigest():
+        return folder
+    shutil.rmtree(folder, ignore_errors=True)
     made = subprocess.run(
-        [sys.executable, ROOT / "tools" / "make_annif_environment.py", folder],
+        [sys.executable, tool, folder],
+        # Of thousands of modules, few are imported. To pip, "0" means that they are not compiled.
+        env={**os.environ, "PIP_NO_COMPILE": "0"},
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
     )  # fmt: skip
     if made.returncode:
         pytest.skip(f"Annif cannot be installed: {made.stdout.strip().splitlines()[-1]}")
-    yield folder
-    shutil.rmtree(folder)  # half a gigabyte
+    stamp.write_text(made_of.hexdigest(), "ascii")
+    return folder
 
 
 @pytest.fixture(scope="module")
@@ -169,12 +181,12 @@ def check_other_processes(annif):
 
 
 @contextmanager
-def served(annif):
+def served(annif, python):
     """Serve a model of the training texts, for a vocabulary without the best subject of TEXT."""
     folder = annif.folder
     options = ["--characters", "4", "--n-trees", "3", "--from", "annif"]
     model = "makupalat.safetensors"
-    defrag = [sys.executable, "-m", "defrag"]
+    defrag = [python, "-m", "defrag"]
     subprocess.run([*defrag, "train", "train.tsv", model, *options], cwd=folder, check=True)
     lines = (folder / "vocabulary.tsv").read_text("utf-8").splitlines(keepends=True)
     kept = [line for line in lines if not line.startswith(f"<{CONCERTS}>")]
@@ -205,8 +217,8 @@ def check_the_http_backend(annif):
     assert annif.evaluate("served")["F1@5"] > 0.18
 
 
-def test_projects_of_stock_annif_use_our_models(annif):
+def test_projects_of_stock_annif_use_our_models(annif, warm_python):
     check_the_backend(annif)
     check_other_processes(annif)
-    with served(annif):
+    with served(annif, warm_python):
         check_the_http_backend(annif)
