@@ -14,7 +14,8 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 PYTEST := $(BIN)/python -m pytest
 # Whole files stay together, and a worker that is done takes tests from another.
 SPREAD := -n $(WORKERS) --dist worksteal
-CMAKE := PATH="$(BIN):$$PATH" $(BIN)/cmake
+# Ninja knows how many jobs to run, and cannot share those of make.
+CMAKE := MAKEFLAGS= PATH="$(BIN):$$PATH" $(BIN)/cmake
 SOURCES := $(shell find src cpp -type f -not -name '*.pyc' -not -name '_core*') \
   CMakeLists.txt pyproject.toml
 CPP_TESTS := $(shell find tests/cpp -type f)
