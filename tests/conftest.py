@@ -33,7 +33,7 @@ SLOW_PAGES = {
     "docs/tutorial_serve.md",
 }
 # The longest tests start first, or one process would end long after the others.
-LONG = ("annif/test_stock_annif.py", "tests/test_readme.py", "cli/test_reproduce.py")
+LONG = ("annif/test_stock_annif.py", "distributed/test_ray.py", "classifiers/test_one_vs_rest.py")
 
 # A failure can be repeated, and comes with the change that causes it.
 settings.register_profile("repeatable", derandomize=True)

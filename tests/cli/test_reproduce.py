@@ -25,7 +25,7 @@ from tests.helpers.processes import environment
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch, warm_runs):  # noqa: ARG001 - for the studies
+def folder(tmp_path, monkeypatch):
     place = tmp_path / "data" / "eurlex-4k"
     place.mkdir(parents=True)
     X, Y = make_data(n=300)
@@ -44,6 +44,7 @@ def folder(tmp_path, monkeypatch, warm_runs):  # noqa: ARG001 - for the studies
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("warm_runs")
 def test_a_study_is_run_once_and_what_is_missing_is_said(folder):
     line = ["reproduce", "table1", "--data", "data", "--report", "out.html", "--markdown", "out.md"]
     result = run(*line)
@@ -98,6 +99,7 @@ def test_reproduce_refuses(folder, line, message):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("warm_runs")
 def test_records_of_other_code_are_not_shown(folder):
     line = ["reproduce", "table1", "--data", "data", "--only", "eurlex-4k"]
     path = folder / "defrag-records" / "records.jsonl"
@@ -116,6 +118,7 @@ def test_records_of_other_code_are_not_shown(folder):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("warm_runs")
 def test_all_goes_on_where_data_are_broken_and_says_what_was_not_started(folder, monkeypatch):
     (folder / "data" / "tibkat-core").mkdir()
     (folder / "data" / "tibkat-core" / "train.txt.xz").write_bytes(b"not a file of xz")
@@ -150,6 +153,7 @@ def two_lines_each(folder, monkeypatch):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("warm_runs")
 def test_every_study_runs_with_a_tiny_budget_and_continues(two_lines_each):
     line = ["reproduce", "all", "--data", "data", "--only", "eurlex-4k", "--budget", "2", "--json"]
     first = run(*line, "--results", "results", "--report", "all.html")
@@ -177,7 +181,7 @@ def test_every_study_runs_with_a_tiny_budget_and_continues(two_lines_each):
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("folder")
+@pytest.mark.usefixtures("folder", "warm_runs")
 def test_a_full_disk_is_said_and_the_rest_goes_on(monkeypatch):
     def full(store, _):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(store.folder / "records.jsonl"))
@@ -196,6 +200,7 @@ def test_a_full_disk_is_said_and_the_rest_goes_on(monkeypatch):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", [signal.SIGKILL, signal.SIGINT])
+@pytest.mark.usefixtures("warm_runs")
 def test_a_command_that_is_killed_keeps_what_has_ended(folder, kind):
     line = [sys.executable, "-m", "defrag", "reproduce", "ndcg", "--data", "data"]
     line += ["--only", "eurlex-4k", "--workers", "1", "--json"]

@@ -354,7 +354,6 @@ def test_matrices_that_the_disk_has_no_room_for_fail_their_runs_only(corpus, tmp
     assert len(Store(tmp_path)) == 1, "a full disk says nothing about the method"
 
 
-@pytest.mark.usefixtures("warm_runs")
 def test_a_run_that_ends_at_a_full_disk_is_not_kept(corpus, tmp_path, monkeypatch):
     def fail(*_):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "model")

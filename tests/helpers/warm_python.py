@@ -183,16 +183,13 @@ def become(request, streams):
 def open_streams():
     """Open the standard streams as Python does when it starts."""
     buffering = 0 if os.environ.get("PYTHONUNBUFFERED") else -1
-    for name, number, mode, errors in (
-        ("stdin", 0, "rb", "strict"),
-        ("stdout", 1, "wb", "strict"),
-        ("stderr", 2, "wb", "backslashreplace"),
-    ):
+    for number, (name, mode) in enumerate((("stdin", "rb"), ("stdout", "wb"), ("stderr", "wb"))):
+        before = getattr(sys, name)
         file = open(number, mode, -1 if name == "stdin" else buffering, closefd=False)  # noqa: SIM115 - for good
         text = io.TextIOWrapper(
             file,
-            encoding=getattr(sys, name).encoding,
-            errors=errors,
+            encoding=before.encoding,
+            errors=before.errors,
             line_buffering=name == "stderr" or os.isatty(number),
             write_through=not buffering,
         )
