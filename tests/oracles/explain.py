@@ -49,14 +49,20 @@ def step_parts(tree, weights, label, x, *, loss, discount, power):
     return [(at, base, parts * scale) for at, base, parts in found]
 
 
-def tree_score(tree, weights, label, x, *, loss, discount, power):
-    """Score a label for a dense row that is taken as it is."""
-    total = 0.0
+def tree_score(tree, weights, label, n_features, *, loss, discount, power):
+    """Return the function that scores a label for a dense row, which is taken as it is."""
+    classifiers = []
     for node, output in path_to(tree, label):
-        dense, bias = dense_classifiers(weights, node, len(x))
-        margin = float(bias[output]) + float(dense[:, output].astype(np.float64) @ x)
-        total = total * discount + _gain(margin, loss, power)
-    return np.exp(total)
+        dense, bias = dense_classifiers(weights, node, n_features)
+        classifiers.append((dense[:, output].astype(np.float64), float(bias[output])))
+
+    def score(x):
+        total = 0.0
+        for weight, start in classifiers:
+            total = total * discount + _gain(start + float(weight @ x), loss, power)
+        return np.exp(total)
+
+    return score
 
 
 def integrated_gradients(log_score, x, n_steps=400):
