@@ -52,6 +52,7 @@ struct TreeWeightArrays : Attributes {
     /// match.
     TreeEntries entries(std::int64_t n_nodes, std::int64_t n_features) const {
         TreeEntries view;
+        view.n_features = n_features;
         view.outputs = items_as<std::uint16_t>(outputs);
         view.narrow_outputs = items_as<std::uint8_t>(outputs);
         view.floats.values = items_as<float>(weights);

@@ -7,39 +7,41 @@
 namespace defrag {
 namespace {
 
-constexpr std::int64_t kFeaturesPerBucket = 4;
 constexpr std::int64_t kMostBitsPerFeature = 8;
-// Buckets longer than this, due to unevenly spread features, are searched by bisection.
-constexpr std::int64_t kLongBucket = 16;
+constexpr std::uint32_t kWordBits = 32;
+// Number of features examined without a branch; more than that are searched by bisection.
+constexpr std::int64_t kWindow = 4;
 
-/// Fibonacci hashing, whose high bits are the well-mixed ones.
-std::uint32_t hash(std::int32_t feature) {
-    return static_cast<std::uint32_t>(feature) * 0x9E3779B1U;
-}
-
-/// Returns the shift that maps features up to `largest` to about n_features / kFeaturesPerBucket
-/// buckets.
-std::int32_t find_bucket_shift(std::int32_t largest, std::int64_t n_features) {
-    const std::int64_t most = std::max<std::int64_t>(1, n_features / kFeaturesPerBucket);
+/// Returns the smallest shift for which `largest` fits into the bitmap of a node.
+std::int32_t find_shift(std::int32_t largest, std::int64_t n_features) {
     std::int32_t shift = 0;
-    while ((largest >> shift) >= most) ++shift;
+    while ((largest >> shift) >= n_features * kMostBitsPerFeature) ++shift;
     return shift;
 }
 
-/// Returns the shift that maps a 32-bit hash to a position in the bitmap.
-std::int32_t find_hash_shift(std::int64_t n_features) {
-    std::int32_t log_bits = 6;  // one 64-bit word
-    while ((std::int64_t{2} << log_bits) <= n_features * kMostBitsPerFeature && log_bits < 31) {
-        ++log_bits;
-    }
-    return 32 - log_bits;
+/// Written out because baseline x86-64 lacks the instruction, and the compiler would call a
+/// function.
+std::uint32_t count_ones(std::uint32_t bits) {
+    bits -= (bits >> 1) & 0x55555555U;
+    bits = (bits & 0x33333333U) + ((bits >> 2) & 0x33333333U);
+    bits = (bits + (bits >> 4)) & 0x0F0F0F0FU;
+    return (bits * 0x01010101U) >> 24;
 }
 
-const std::int32_t* find_feature(const std::int32_t* first, const std::int32_t* last,
-                                 std::int32_t feature) {
-    if (last - first > kLongBucket) return std::lower_bound(first, last, feature);
-    while (first != last && *first < feature) ++first;
-    return first;
+/// Returns the first position in [place, end) with a feature not below `feature`, or end - 1 if
+/// there is none. The range is not empty.
+std::int64_t find_feature(const std::int32_t* features, std::int64_t place, std::int64_t end,
+                          std::int32_t feature) {
+    const std::int64_t last = end - 1;
+    std::int64_t n_below = 0;
+    for (std::int64_t i = 0; i < kWindow; ++i) {
+        n_below += features[std::min(place + i, last)] < feature ? 1 : 0;
+    }
+    if (n_below == kWindow) {
+        const std::int32_t* found = std::lower_bound(features + place, features + end, feature);
+        return std::min(found - features, last);
+    }
+    return std::min(place + n_below, last);
 }
 
 }  // namespace
@@ -47,7 +49,6 @@ const std::int32_t* find_feature(const std::int32_t* first, const std::int32_t* 
 FeatureIndex::FeatureIndex(const std::int64_t* feature_ptr, const std::int32_t* features,
                            std::int64_t n_nodes)
     : tables_(n_nodes + 1) {
-    std::int64_t n_starts = 0;
     std::int64_t n_words = 0;
     for (std::int64_t node = 0; node < n_nodes; ++node) {
         const std::int64_t first = feature_ptr[node];
@@ -61,66 +62,66 @@ FeatureIndex::FeatureIndex(const std::int64_t* feature_ptr, const std::int32_t* 
             }
         }
         Table& table = tables_[node];
-        table = {first, n_starts, n_words, 0, 0, find_hash_shift(last - first)};
+        table = {first, n_words, 0, 0};
         if (last > first) {
-            table.bucket_shift = find_bucket_shift(features[last - 1], last - first);
-            table.n_buckets =
-                (static_cast<std::uint32_t>(features[last - 1]) >> table.bucket_shift) + 1;
+            const std::int32_t largest = features[last - 1];
+            table.shift = find_shift(largest, last - first);
+            table.n_words = (static_cast<std::uint32_t>(largest) >> table.shift) / kWordBits + 1;
         }
-        n_starts += table.n_buckets + 1;
-        n_words += std::int64_t{1} << (32 - table.hash_shift - 6);
+        n_words += table.n_words + 1;
     }
-    tables_[n_nodes] = {feature_ptr[n_nodes], n_starts, n_words, 0, 0, 0};
-    starts_.reserve(n_starts);
-    words_.assign(n_words, 0);
+    tables_[n_nodes] = {feature_ptr[n_nodes], n_words, 0, 0};
+    words_.assign(n_words, {0, 0});
     for (std::int64_t node = 0; node < n_nodes; ++node) {
         const Table& table = tables_[node];
-        std::uint64_t* words = words_.data() + table.first_word;
-        std::uint32_t bucket = 0;
-        for (std::int64_t f = table.first_feature; f < feature_ptr[node + 1]; ++f) {
-            const std::uint32_t own = static_cast<std::uint32_t>(features[f]) >> table.bucket_shift;
-            for (; bucket <= own; ++bucket) {
-                starts_.push_back(static_cast<std::uint32_t>(f - table.first_feature));
-            }
-            const std::uint32_t key = hash(features[f]) >> table.hash_shift;
-            words[key >> 6] |= std::uint64_t{1} << (key & 63);
-        }
-        starts_.push_back(static_cast<std::uint32_t>(feature_ptr[node + 1] - table.first_feature));
+        fill(table, features + table.first_feature, feature_ptr[node + 1] - table.first_feature);
     }
+}
+
+void FeatureIndex::fill(const Table& table, const std::int32_t* features, std::int64_t n_features) {
+    Word* words = words_.data() + table.first_word;
+    std::uint32_t n_started = 0;  // words whose first feature is known
+    for (std::int64_t f = 0; f < n_features; ++f) {
+        const std::uint32_t bit = static_cast<std::uint32_t>(features[f]) >> table.shift;
+        for (; n_started <= bit / kWordBits; ++n_started) {
+            words[n_started].first = static_cast<std::uint32_t>(f);
+        }
+        words[bit / kWordBits].bits |= 1U << bit % kWordBits;
+    }
+    words[table.n_words].first = static_cast<std::uint32_t>(n_features);
 }
 
 std::int64_t FeatureIndex::find(std::int64_t node, const std::int32_t* features,
                                 const std::int32_t* indices, std::int64_t n_indices,
                                 Hit* hits) const {
     const Table& table = tables_[node];
-    const std::uint32_t* starts = starts_.data() + table.first_start;
-    const std::uint64_t* words = words_.data() + table.first_word;
-    const std::int32_t* own = features + table.first_feature;
-    // All bits are tested first, then all buckets are prefetched, then their features: the loops
-    // have no unpredictable branches, so that many loads are in flight at once. Until the last
-    // loop, the field `feature` of a hit holds its bucket.
+    const Word* words = words_.data() + table.first_word;
+    // The loops have no unpredictable branches, so that many loads are in flight at once. The
+    // empty word rejects features above those of the node.
     std::int64_t n_candidates = 0;
     for (std::int64_t i = 0; i < n_indices; ++i) {
-        const std::uint32_t key = hash(indices[i]) >> table.hash_shift;
-        const std::uint32_t bucket = static_cast<std::uint32_t>(indices[i]) >> table.bucket_shift;
-        hits[n_candidates] = {bucket, i};
-        const bool set = (words[key >> 6] >> (key & 63) & 1) != 0;
-        n_candidates += set && bucket < table.n_buckets ? 1 : 0;
+        const std::uint32_t bit = static_cast<std::uint32_t>(indices[i]) >> table.shift;
+        hits[n_candidates].position = i;
+        const Word& word = words[std::min(bit / kWordBits, table.n_words)];
+        n_candidates += word.bits >> bit % kWordBits & 1U;
     }
     for (std::int64_t c = 0; c < n_candidates; ++c) {
-        __builtin_prefetch(starts + hits[c].feature);
+        const std::uint32_t bit =
+            static_cast<std::uint32_t>(indices[hits[c].position]) >> table.shift;
+        const Word& word = words[bit / kWordBits];
+        const std::uint32_t before = word.bits & ((1U << bit % kWordBits) - 1U);
+        hits[c].feature = table.first_feature + word.first + count_ones(before);
+        __builtin_prefetch(features + hits[c].feature);
     }
-    for (std::int64_t c = 0; c < n_candidates; ++c) {
-        __builtin_prefetch(own + starts[hits[c].feature]);
-    }
+    if (table.shift == 0) return n_candidates;
     std::int64_t n_hits = 0;
     for (std::int64_t c = 0; c < n_candidates; ++c) {
         const std::int32_t index = indices[hits[c].position];
-        const std::uint32_t* range = starts + hits[c].feature;
-        const std::int32_t* last = own + range[1];
-        const std::int32_t* place = find_feature(own + range[0], last, index);
-        if (place == last || *place != index) continue;
-        hits[n_hits++] = {place - features, hits[c].position};
+        const std::uint32_t bit = static_cast<std::uint32_t>(index) >> table.shift;
+        const std::int64_t end = table.first_feature + words[bit / kWordBits + 1].first;
+        const std::int64_t place = find_feature(features, hits[c].feature, end, index);
+        hits[n_hits] = {place, hits[c].position};
+        n_hits += features[place] == index ? 1 : 0;
     }
     return n_hits;
 }

@@ -7,12 +7,13 @@
 
 namespace defrag {
 
-/// Finds the features of a row among those of a node, for single rows: there, every look-up misses
-/// the cache, and latency is determined by the number of dependent loads. A bitmap of hashes, four
-/// to eight bits per feature, rejects most features that are not in the node. The ascending
-/// features of a node are divided into buckets of equal width by their high bits, one per four to
-/// eight features; two dependent loads find each of the remaining features, and the look-ups of a
-/// row overlap. At most two bytes per feature, so that processes that share a memory-mapped model
+/// Finds the features of a row among those of a node, for single rows: there, most look-ups miss
+/// the cache, and latency is determined by the number of dependent loads and of mispredicted
+/// branches. A node has a bitmap of its features, at most eight bits per feature: bit b stands for
+/// the features [b << shift, (b + 1) << shift). Each word of the bitmap also holds the position of
+/// its first feature, so that the position of a feature is this plus the number of ones before its
+/// bit. If shift is 0 this is exact, otherwise it is where the search among the features of the
+/// word begins. At most two bytes per feature, so that processes that share a memory-mapped model
 /// need little private memory.
 class FeatureIndex {
  public:
@@ -36,18 +37,21 @@ class FeatureIndex {
                       std::int64_t n_indices, Hit* hits) const;
 
  private:
+    struct Word {
+        std::uint32_t bits;
+        std::uint32_t first;  // position of the first feature, among those of the node
+    };
     struct Table {
         std::int64_t first_feature;
-        std::int64_t first_start;
         std::int64_t first_word;
-        std::uint32_t n_buckets;
-        std::int32_t bucket_shift;
-        std::int32_t hash_shift;
+        std::uint32_t n_words;  // without the empty one at the end
+        std::int32_t shift;
     };
 
-    Vector<Table> tables_;          // one per node, and an end marker
-    Vector<std::uint32_t> starts_;  // by node: offset of each bucket, and the end of the last
-    Vector<std::uint64_t> words_;   // by node: the bitmap
+    void fill(const Table& table, const std::int32_t* features, std::int64_t n_features);
+
+    Vector<Table> tables_;  // one per node, and an end marker
+    Vector<Word> words_;    // by node: the bitmap, and an empty word
 };
 
 }  // namespace defrag

@@ -56,13 +56,6 @@ bool NodeScorer::worth_unpacking(std::int64_t node, const std::int32_t* rows,
     return searches * cost >= unpack_cost;
 }
 
-void NodeScorer::add_entries(std::int64_t node, std::int64_t first, std::int64_t last, float value,
-                             float* margins) const {
-    model_.entries.for_each(node, first, last, [&](std::int64_t output, float weight) {
-        margins[output] += weight * value;
-    });
-}
-
 const float* NodeScorer::search(std::int64_t node, std::int32_t row) {
     const Panels all{0, n_panels(node)};
     margins_.require(all.last * kLanes);
@@ -87,10 +80,15 @@ void NodeScorer::search_index(std::int64_t node, std::int32_t row, float* margin
         places_[h] = entries.begin(hits_[h].feature);
         entries.prefetch(places_[h]);
     }
-    for (std::int64_t h = 0; h < n_hits; ++h) {
-        const std::int64_t last = places_[h] + entries.size(hits_[h].feature);
-        add_entries(node, places_[h], last, X_.data[begin + hits_[h].position], margins);
-    }
+    entries.with_types(node, [&](const auto* outputs, const auto& weights, float scale) {
+        for (std::int64_t h = 0; h < n_hits; ++h) {
+            const float value = X_.data[begin + hits_[h].position];
+            const std::int64_t last = places_[h] + entries.size(hits_[h].feature);
+            for (std::int64_t e = places_[h]; e < last; ++e) {
+                margins[outputs[e]] += weights.get(e, scale) * value;
+            }
+        }
+    });
 }
 
 void NodeScorer::search_features(std::int64_t node, std::int32_t row, float* margins) const {
@@ -102,7 +100,9 @@ void NodeScorer::search_features(std::int64_t node, std::int32_t row, float* mar
         if (place == last || *place != X_.indices[p]) continue;
         const std::int64_t f = place - features;
         const std::int64_t first = model_.entries.begin(f);
-        add_entries(node, first, first + model_.entries.size(f), X_.data[p], margins);
+        model_.entries.for_each(
+            node, first, first + model_.entries.size(f),
+            [&](std::int64_t output, float weight) { margins[output] += weight * X_.data[p]; });
     }
 }
 
@@ -114,20 +114,24 @@ void NodeScorer::unpack(std::int64_t node, const Panels& panels, const std::int3
     stride_ = n_unpacked * kLanes;
     panel_size_ = n_chosen_ * kLanes;
     panels_.require(n_unpacked * panel_size_);
-    float* line = panels_.data();
-    for (std::int64_t slot = 0; slot < n_chosen_; ++slot, line += kLanes) {
-        const auto [feature, entry] = chosen_[slot];
-        slots_[model_.features[feature]] = static_cast<std::int32_t>(slot + 1);
-        for (std::int64_t p = 0; p < n_unpacked; ++p) {
-            std::fill(line + p * panel_size_, line + p * panel_size_ + kLanes, 0.0F);
+    const TreeEntries& entries = model_.entries;
+    entries.with_types(node, [&](const auto* outputs, const auto& weights, float scale) {
+        float* line = panels_.data();
+        for (std::int64_t slot = 0; slot < n_chosen_; ++slot, line += kLanes) {
+            const auto [feature, entry] = chosen_[slot];
+            slots_[model_.features[feature]] = static_cast<std::int32_t>(slot + 1);
+            for (std::int64_t p = 0; p < n_unpacked; ++p) {
+                std::fill(line + p * panel_size_, line + p * panel_size_ + kLanes, 0.0F);
+            }
+            const std::int64_t end = entry + entries.size(feature);
+            for (std::int64_t e = entry; e < end; ++e) {
+                const std::int64_t panel = outputs[e] / kLanes;
+                if (panel < panels.first || panel >= panels.last) continue;
+                line[(panel - panels.first) * panel_size_ + outputs[e] % kLanes] =
+                    weights.get(e, scale);
+            }
         }
-        const std::int64_t end = entry + model_.entries.size(feature);
-        model_.entries.for_each(node, entry, end, [&](std::int64_t output, float weight) {
-            const std::int64_t panel = output / kLanes;
-            if (panel < panels.first || panel >= panels.last) return;
-            line[(panel - panels.first) * panel_size_ + output % kLanes] = weight;
-        });
-    }
+    });
 }
 
 void NodeScorer::choose_features(std::int64_t node, std::int64_t n_unpacked,

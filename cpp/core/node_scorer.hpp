@@ -82,8 +82,6 @@ class NodeScorer {
     const float* search(std::int64_t node, std::int32_t row);
     void search_index(std::int64_t node, std::int32_t row, float* margins);
     void search_features(std::int64_t node, std::int32_t row, float* margins) const;
-    void add_entries(std::int64_t node, std::int64_t first, std::int64_t last, float value,
-                     float* margins) const;
     /// Writes the biases of some panels of a node, padded with zeros.
     void start_margins(std::int64_t node, const Panels& panels, float* margins) const;
     void unpack(std::int64_t node, const Panels& panels, const std::int32_t* rows,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include "core/arrays.hpp"
 #include "core/stored_weights.hpp"
@@ -15,6 +16,7 @@ class TreeEntries {
  public:
     static constexpr std::int64_t kSizesPerStart = 8;
 
+    std::int64_t n_features = 0;
     /// Entries [entry_ptr[f], entry_ptr[f + 1]) belong to feature f.
     const std::int64_t* entry_ptr = nullptr;
     /// Used if entry_ptr is null: one of the two, and the offset of every feature 8 i.
@@ -48,14 +50,26 @@ class TreeEntries {
         return outputs != nullptr ? outputs[entry] : narrow_outputs[entry];
     }
 
+    /// Calls run(outputs, weights, scale) with the outputs and weights of a node as they are
+    /// stored; the weight of entry e is weights.get(e, scale). Loops belong inside `run`, so that
+    /// the types are examined once.
+    template <class Run>
+    void with_types(std::int64_t node, Run run) const {
+        if (outputs != nullptr) {
+            with_weights(node, outputs, run);
+        } else {
+            with_weights(node, narrow_outputs, run);
+        }
+    }
+
     /// Calls visit(output, weight) for the entries [first, last) of a node, in order.
     template <class Visit>
     void for_each(std::int64_t node, std::int64_t first, std::int64_t last, Visit visit) const {
-        if (outputs != nullptr) {
-            with_weights(node, first, last, outputs, visit);
-        } else {
-            with_weights(node, first, last, narrow_outputs, visit);
-        }
+        with_types(node, [&](const auto* own_outputs, const auto& weights, float scale) {
+            for (std::int64_t e = first; e < last; ++e) {
+                visit(static_cast<std::int64_t>(own_outputs[e]), weights.get(e, scale));
+            }
+        });
     }
 
     /// Prefetches an entry.
@@ -90,9 +104,19 @@ class TreeEntries {
 
  private:
     template <class Size>
-    static std::int64_t sum_before(const Size* sizes, std::int64_t feature) {
-        std::int64_t sum = 0;
-        for (std::int64_t f = feature - feature % kSizesPerStart; f < feature; ++f) sum += sizes[f];
+    std::int64_t sum_before(const Size* sizes, std::int64_t feature) const {
+        // Eight sizes of 16 bits add up to less than 2^32, and shorter sums are faster.
+        std::conditional_t<sizeof(Size) == 2, std::uint32_t, std::int64_t> sum = 0;
+        const std::int64_t first = feature - feature % kSizesPerStart;
+        if (first + kSizesPerStart > n_features) {
+            for (std::int64_t f = first; f < feature; ++f) sum += sizes[f];
+            return sum;
+        }
+        // As many steps for every feature: the end of a shorter loop would be unpredictable.
+        const auto n_before = static_cast<std::uint32_t>(feature - first);
+        for (std::uint32_t i = 0; i < kSizesPerStart; ++i) {
+            sum += static_cast<std::uint32_t>(i < n_before) * sizes[first + i];
+        }
         return sum;
     }
 
@@ -101,23 +125,14 @@ class TreeEntries {
                                       : static_cast<std::int64_t>(long_sizes[feature]);
     }
 
-    template <class Output, class Visit>
-    void with_weights(std::int64_t node, std::int64_t first, std::int64_t last,
-                      const Output* own_outputs, Visit& visit) const {
+    template <class Output, class Run>
+    void with_weights(std::int64_t node, const Output* own_outputs, Run& run) const {
         if (floats.values != nullptr) {
-            loop(first, last, own_outputs, floats, 1.0F, visit);
+            run(own_outputs, floats, 1.0F);
         } else if (halves.values != nullptr) {
-            loop(first, last, own_outputs, halves, 1.0F, visit);
+            run(own_outputs, halves, 1.0F);
         } else {
-            loop(first, last, own_outputs, bytes, scales[node], visit);
-        }
-    }
-
-    template <class Output, class Weights, class Visit>
-    static void loop(std::int64_t first, std::int64_t last, const Output* own_outputs,
-                     const Weights& weights, float scale, Visit& visit) {
-        for (std::int64_t e = first; e < last; ++e) {
-            visit(static_cast<std::int64_t>(own_outputs[e]), weights.get(e, scale));
+            run(own_outputs, bytes, scales[node]);
         }
     }
 };
