@@ -60,23 +60,30 @@ TEST_CASE("nothing is kept where nothing is wanted") {
 }
 
 TEST_CASE("the index finds every feature of its node and no other") {
-    // Node 0 has all multiples of 3, node 1 nothing, node 2 many features close together.
     Vector<std::int32_t> features;
     Vector<std::int64_t> feature_ptr{0};
-    for (std::int32_t f = 0; f < 3000; f += 3) features.push_back(f);
-    feature_ptr.push_back(features.size());
-    feature_ptr.push_back(features.size());
-    for (std::int32_t f = 1000; f < 1700; ++f) features.push_back(f);
-    feature_ptr.push_back(features.size());
-    const FeatureIndex index(feature_ptr.data(), features.data(), 3);
-    CHECK(index.n_nodes() == 3);
+    const auto add_node = [&](std::int32_t first, std::int32_t last, std::int32_t step) {
+        for (std::int32_t f = first; f < last; f += step) features.push_back(f);
+        feature_ptr.push_back(features.size());
+    };
+    add_node(0, 3000, 3);
+    add_node(0, 0, 1);        // none
+    add_node(1000, 1700, 1);  // dense
+    add_node(7, 80000, 101);  // sparse: several features share a bit
+    // One of many features that share a bit, so that it is found by bisection.
+    for (std::int32_t f = 40; f < 70; ++f) features.push_back(f);
+    add_node(79999, 80000, 1);
+    add_node(80000, 80001, 1);
+    const std::int64_t n_nodes = feature_ptr.size() - 1;
+    const FeatureIndex index(feature_ptr.data(), features.data(), n_nodes);
+    CHECK(index.n_nodes() == n_nodes);
     CHECK(index.n_features() == features.size());
-    Vector<std::int32_t> row(3100);
+    Vector<std::int32_t> row(80100);
     for (std::int64_t i = 0; i < row.size(); ++i) row[i] = static_cast<std::int32_t>(i);
     Vector<FeatureIndex::Hit> hits(row.size());
-    for (std::int64_t node = 0; node < 3; ++node) {
+    for (std::int64_t node = 0; node < n_nodes; ++node) {
         const std::int64_t n_hits =
-            index.find(node, features.data(), row.data(), 3100, hits.data());
+            index.find(node, features.data(), row.data(), row.size(), hits.data());
         REQUIRE(n_hits == feature_ptr[node + 1] - feature_ptr[node]);
         for (std::int64_t h = 0; h < n_hits; ++h) {
             const std::int64_t f = feature_ptr[node] + h;
