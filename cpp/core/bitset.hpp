@@ -7,6 +7,15 @@
 
 namespace defrag {
 
+/// Returns the number of ones. Written out because baseline x86-64 lacks the instruction, and the
+/// compiler would call a function.
+inline std::uint32_t count_ones(std::uint32_t bits) {
+    bits -= (bits >> 1) & 0x55555555U;
+    bits = (bits & 0x33333333U) + ((bits >> 2) & 0x33333333U);
+    bits = (bits + (bits >> 4)) & 0x0F0F0F0FU;
+    return (bits * 0x01010101U) >> 24;
+}
+
 /// A set of small integers that is drained in ascending order. A second level of bits marks the
 /// words in use, so that draining costs O(members + range / 4096): for rows of a few hundred
 /// non-zeros this is several times faster than sorting.

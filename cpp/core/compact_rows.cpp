@@ -38,23 +38,28 @@ void CompactRows::assign(const CsrView& X, const Vector<float>& norms, const std
     starts_[n_rows] = total;
     entries_.require(total);
     features_.assign(1, -1);
+    std::int64_t n_slots = 1;
     for (std::int64_t r = 0; r < n_rows; ++r) {
         const std::int64_t row = rows == nullptr ? r : rows[r];
         Entry* out = entries_.data() + starts_[r];
         *out++ = {0, bias};
+        const std::int64_t most_slots = n_slots + X.end(row) - X.begin(row) + 1;
+        if (features_.size() < most_slots) features_.resize(2 * most_slots);
         for (std::int64_t p = X.begin(row); p < X.end(row); ++p) {
+            // Branch-free: the next slot is always prepared, but kept only for a new feature.
             std::int32_t& slot = slots[X.indices[p]];
-            if (slot == 0) {
-                slot = static_cast<std::int32_t>(features_.size());
-                features_.push_back(X.indices[p]);
-            }
+            features_[n_slots] = X.indices[p];
+            const bool is_new = slot == 0;
+            slot = is_new ? static_cast<std::int32_t>(n_slots) : slot;
+            n_slots += is_new ? 1 : 0;
             *out++ = {static_cast<std::uint32_t>(slot * kLineBytes), X.data[p]};
         }
         const Entry* end = entries_.data() + starts_[r + 1];
         while (out != end) *out++ = {0, 0.0F};
         if (!norms.empty()) norms_[r] = norms[row];
     }
-    for (std::int64_t s = 1; s < features_.size(); ++s) slots[features_[s]] = 0;
+    features_.resize(n_slots);
+    for (std::int64_t s = 1; s < n_slots; ++s) slots[features_[s]] = 0;
 }
 
 Vector<float> squared_norms(const CsrView& X, float bias) {

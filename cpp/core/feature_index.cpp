@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "core/bitset.hpp"
+
 namespace defrag {
 namespace {
 
@@ -17,15 +19,6 @@ std::int32_t find_shift(std::int32_t largest, std::int64_t n_features) {
     std::int32_t shift = 0;
     while ((largest >> shift) >= n_features * kMostBitsPerFeature) ++shift;
     return shift;
-}
-
-/// Written out because baseline x86-64 lacks the instruction, and the compiler would call a
-/// function.
-std::uint32_t count_ones(std::uint32_t bits) {
-    bits -= (bits >> 1) & 0x55555555U;
-    bits = (bits & 0x33333333U) + ((bits >> 2) & 0x33333333U);
-    bits = (bits + (bits >> 4)) & 0x0F0F0F0FU;
-    return (bits * 0x01010101U) >> 24;
 }
 
 /// Returns the first position in [place, end) with a feature not below `feature`, or end - 1 if

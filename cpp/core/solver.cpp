@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "core/bitset.hpp"
+
 namespace defrag {
 namespace {
 
@@ -145,9 +147,6 @@ void BlockSolver::measure(const SolverOptions& options) {
 }
 
 void BlockSolver::collect(const SolverOptions& options, BlockWeights& out) {
-    out.slots.clear();
-    out.lanes.clear();
-    out.weights.clear();
     for (std::int64_t lane = 0; lane < n_lanes_; ++lane) {
         out.bias[lane] = rows_->bias() * memory_.weights.data()[lane] + memory_.offsets[lane];
     }
@@ -155,13 +154,22 @@ void BlockSolver::collect(const SolverOptions& options, BlockWeights& out) {
     select_find_large(options.instructions)(memory_.weights.data(), rows_->n_slots(),
                                             options.threshold, large_.data());
     const unsigned in_use = (1U << n_lanes_) - 1U;
+    std::int64_t n_kept = 0;
+    large_[0] = 0;  // the bias
+    for (std::int64_t slot = 0; slot < rows_->n_slots(); ++slot) {
+        n_kept += count_ones(large_[slot] & in_use);
+    }
+    out.slots.resize(n_kept);
+    out.lanes.resize(n_kept);
+    out.weights.resize(n_kept);
+    std::int64_t place = 0;
     for (std::int64_t slot = 1; slot < rows_->n_slots(); ++slot) {
         const float* line = memory_.weights.data() + slot * kLanes;
         for (unsigned kept = large_[slot] & in_use; kept != 0; kept &= kept - 1) {
             const int lane = __builtin_ctz(kept);
-            out.slots.push_back(static_cast<std::int32_t>(slot));
-            out.lanes.push_back(static_cast<std::uint8_t>(lane));
-            out.weights.push_back(line[lane]);
+            out.slots[place] = static_cast<std::int32_t>(slot);
+            out.lanes[place] = static_cast<std::uint8_t>(lane);
+            out.weights[place++] = line[lane];
         }
     }
 }

@@ -46,9 +46,11 @@ double fixed_point_unit(std::int64_t n_items) {
 }
 
 void add_row(const ItemRows& rows, std::int32_t row, std::int64_t sign, Sums& sums) {
+    // The conversion truncates towards zero, so the sign may as well be that of the unit.
+    const double unit = static_cast<double>(sign) * rows.unit;
     for (std::int64_t p = rows.indptr[row]; p < rows.indptr[row + 1]; ++p) {
         sums[rows.indices[p]] +=
-            sign * static_cast<std::int64_t>(static_cast<double>(rows.data[p]) * rows.unit);
+            static_cast<std::int64_t>(static_cast<double>(rows.data[p]) * unit);
     }
 }
 
@@ -174,7 +176,6 @@ std::uint64_t Split::smallest_key_outside(std::int64_t n_left) {
     return candidates[rank];
 }
 
-/// Sums the left side; the right side is the rest of the total.
 void Split::gather_left() {
     scratch_.left.assign(rows_.n_coords, 0);
     const auto m = members_.size();
@@ -196,17 +197,19 @@ void Split::gather_left() {
             for (std::int64_t c = 0; c < sums.size(); ++c) scratch_.left[c] += sums[c];
         }
     }
-    scratch_.right.resize(scratch_.left.size());
-    for (std::int64_t c = 0; c < scratch_.left.size(); ++c) {
-        scratch_.right[c] = total_[c] - scratch_.left[c];
-    }
+    leave_rest_to_right();
 }
 
 void Split::move_changed() {
     for (const std::int32_t i : scratch_.moved) {
-        const std::int64_t sign = scratch_.side[i] != 0 ? 1 : -1;
-        add_row(rows_, members_[i], sign, scratch_.left);
-        add_row(rows_, members_[i], -sign, scratch_.right);
+        add_row(rows_, members_[i], scratch_.side[i] != 0 ? 1 : -1, scratch_.left);
+    }
+    leave_rest_to_right();
+}
+
+void Split::leave_rest_to_right() {
+    for (std::int64_t c = 0; c < scratch_.left.size(); ++c) {
+        scratch_.right[c] = total_[c] - scratch_.left[c];
     }
 }
 

@@ -63,6 +63,8 @@ class Split {
     std::uint64_t smallest_key_outside(std::int64_t n_left);
     void gather_left();
     void move_changed();
+    /// Sets the sums of the right side to the total less the left side.
+    void leave_rest_to_right();
 
     const ItemRows& rows_;
     const Vector<std::int32_t>& members_;
