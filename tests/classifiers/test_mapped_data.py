@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from defrag import DiSMEC, LabelTree, Parabel
+from defrag import DiSMEC, Focused, LabelTree, Parabel
 from defrag._mapping import is_mapped
 from defrag.classifiers._base import unit_rows
 from tests.data import make_data
@@ -26,7 +26,7 @@ def mapped(X, folder):
 
 
 @pytest.mark.parametrize("model", [LabelTree(2, random_state=0), DiSMEC(random_state=0),
-                                   Parabel(random_state=0)])  # fmt: skip
+                                   Parabel(random_state=0), Focused(random_state=0)])  # fmt: skip
 def test_the_model_is_that_of_the_data_in_memory(model, tmp_path):
     X, Y = make_data()
     model.fit(X, Y).save(tmp_path / "a")

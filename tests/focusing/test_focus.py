@@ -111,6 +111,18 @@ def test_pilot_finds_the_features_that_tell_labels_apart():
     np.testing.assert_array_equal(importance, feature_importance(X, Y, seed=0, n_threads=3))
 
 
+def test_pilot_of_many_entries_takes_evenly_spaced_points(monkeypatch):
+    X, Y = make_data()
+    everything = Focus(random_state=0).fit(X, Y).importance_
+    monkeypatch.setattr("defrag.focusing._pilot._MAX_ENTRIES", -(-X.nnz // 2))
+    half = Focus(random_state=0).fit(X, Y)
+    monkeypatch.undo()
+    expected = Focus(random_state=0).fit(X[::2], Y[::2])
+    assert half.importance_.tobytes() == expected.importance_.tobytes()
+    assert half.auto_budget_ == expected.auto_budget_
+    assert half.importance_.tobytes() != everything.tobytes()
+
+
 def test_focused_is_its_parts(tmp_path):
     X, Y = make_data()
     model = Focused(LabelTree(2), Focus(2.0), random_state=5).fit(X, Y)

@@ -11,14 +11,25 @@ from defrag import _native
 from defrag._native import SolverOptions
 
 if TYPE_CHECKING:
-    from defrag.typing import Csr, Floats, Ids
+    from defrag.typing import Csr, Floats, Ids, Offsets
 
-__all__ = ["feature_importance", "group_labels"]
+__all__ = ["feature_importance", "group_labels", "pilot_points"]
 
 N_GROUPS = 16
 """Number of groups of labels: one block of the solver, which takes the time of a single label."""
 
 _PASSES, _SHRINK, _SKIP = 2, 0.05, 0.03
+# Sixteen outputs need no more, and the pilot copies its entries (16 bytes each).
+_MAX_ENTRIES = 100_000_000
+
+
+def pilot_points(X: Csr) -> Offsets | None:
+    """Return evenly spaced points with about ``_MAX_ENTRIES`` non-zeros, or None for all points."""
+    if X.nnz <= _MAX_ENTRIES:
+        return None
+    n_points = X.shape[0]
+    n_chosen = max(1, n_points * _MAX_ENTRIES // int(X.nnz))
+    return np.arange(n_chosen) * n_points // n_chosen
 
 
 def group_labels(Y: Csr, seed: int) -> Ids:

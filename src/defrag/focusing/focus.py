@@ -13,7 +13,8 @@ from defrag import _native
 from defrag._estimator import Estimator, all_or_nothing, on_snapshot
 from defrag._parameters import Float, Int, OrAuto
 from defrag._validation import check_features, check_labels, check_seed, require_labels
-from defrag.focusing._pilot import feature_importance
+from defrag.classifiers._base import unit_rows
+from defrag.focusing._pilot import feature_importance, pilot_points
 
 if TYPE_CHECKING:
     from sklearn.utils import Tags
@@ -131,8 +132,10 @@ class Focus(OneToOneFeatureMixin, TransformerMixin, Estimator):
         if Y.nnz == 0:
             raise ValueError("Y must have at least one label, got none for any point")
         threads = _native.n_threads(self.n_jobs)
-        rows = _native.scale_rows(X, n_threads=threads)
-        importance = feature_importance(rows, Y, seed=seed, n_threads=threads)
+        points = pilot_points(X)
+        if points is not None:
+            X, Y = X[points], Y[points]
+        importance = feature_importance(unit_rows(X, threads), Y, seed=seed, n_threads=threads)
         self.importance_: Floats = importance
         self.factor_: Floats = self._factors(importance)
         # All features that occur have weights in the pilot.
