@@ -27,7 +27,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import common  # noqa: F401 - says where the data sets are
-from focus_runs import compare, folds, print_tables
 from focus_trials import (
     WEIGHTS,
     Reduced,
@@ -38,9 +37,10 @@ from focus_trials import (
     pilot,
     with_tail,
 )
+from split_runs import compare, folds, print_tables
 
 if TYPE_CHECKING:
-    from focus_runs import Fold, Trial
+    from split_runs import Fold, Trial
 
 
 def run_where(runs: list[tuple[int, Fold]], title: str, args: argparse.Namespace) -> None:

@@ -1,4 +1,4 @@
-"""Runs for ``bench_focus.py``: splits, what is measured of a model, and paired changes."""
+"""Runs on splits of training data: what is measured of a model, and paired changes."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ __all__ = ["LabelTree"]
 class LabelTree(TreeClassifier):
     """Wide label trees, the recommended classifier.
 
-    The root has up to 256 children, other nodes up to 16, and leaves at most 32 labels. Every
+    The root has up to 128 children, other nodes up to 16, and leaves at most 64 labels. Every
     node solves its one-vs-rest problems sixteen at a time, which is several times faster than
     binary trees and at least as accurate.
 
@@ -30,11 +30,11 @@ class LabelTree(TreeClassifier):
         Number of passes of the solver over the points of a node: 5, 8, or up to 20 until the
         projected gradients differ by at most 0.1. Except with "exact", points that no longer
         change the weights are left out from the fourth pass on.
-    max_leaf_size : int, default=32
+    max_leaf_size : int, default=64
         Maximum number of labels in a leaf; multiples of 16 are fastest.
     arity : int, default=16
         Maximum number of children of a node.
-    root_arity : int, default=256
+    root_arity : int, default=128
         Maximum number of children of the root.
     C : float, default=1.0
         Weight of the loss relative to the regulariser.
@@ -83,9 +83,9 @@ class LabelTree(TreeClassifier):
         n_trees: int = 1,
         *,
         preset: str = "default",
-        max_leaf_size: int = 32,
+        max_leaf_size: int = 64,
         arity: int = 16,
-        root_arity: int = 256,
+        root_arity: int = 128,
         C: float = 1.0,
         weight_threshold: float = 0.1,
         label_entries: int = 200,
