@@ -69,16 +69,9 @@ class Batch {
         while (descend_level()) {
         }
         visit_leaves();
-        const auto write = [&](std::int64_t begin, std::int64_t end, unsigned) {
-            for (std::int64_t row = begin; row < end; ++row) {
-                write_top(top_.data() + row * options_.k, top_sizes_[row], first_row_ + row, out);
-            }
-        };
-        if (n_threads_ == 1) {
-            write(0, n_rows_, 0);
-        } else {
-            parallel_for(context_, n_rows_, kMinBatch, write);
-        }
+        over_rows([&](std::int64_t row) {
+            write_top(top_.data() + row * options_.k, top_sizes_[row], first_row_ + row, out);
+        });
     }
 
  private:
@@ -87,6 +80,18 @@ class Batch {
     }
     Best top_of(std::int64_t row) {
         return {top_.data() + row * options_.k, &top_sizes_[row], options_.k};
+    }
+
+    template <class Body>
+    void over_rows(Body body) {
+        const auto run = [&](std::int64_t begin, std::int64_t end, unsigned) {
+            for (std::int64_t row = begin; row < end; ++row) body(row);
+        };
+        if (n_threads_ == 1) {
+            run(0, n_rows_, 0);
+        } else {
+            parallel_for(context_, n_rows_, kMinBatch, run);
+        }
     }
 
     /// Replaces the inner nodes of all beams by their children; returns false if there are none.
@@ -109,7 +114,7 @@ class Batch {
             offer(visit.score, margins, outputs.count, next_of(visit.row),
                   [child](std::int64_t i) { return static_cast<std::int32_t>(child + i); });
         });
-        for (std::int64_t row = 0; row < n_rows_; ++row) next_of(row).put_in_order();
+        over_rows([this](std::int64_t row) { next_of(row).put_in_order(); });
         beams_.swap(next_);
         beam_sizes_.swap(next_sizes_);
         return true;

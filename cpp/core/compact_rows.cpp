@@ -8,6 +8,7 @@
 namespace defrag {
 namespace {
 
+constexpr std::int64_t kRowsPerBlock = 4096;
 constexpr std::int64_t kLineBytes = kLanes * static_cast<std::int64_t>(sizeof(float));
 
 std::int64_t padded(std::int64_t n) {
@@ -62,15 +63,19 @@ void CompactRows::assign(const CsrView& X, const Vector<float>& norms, const std
     for (std::int64_t s = 1; s < n_slots; ++s) slots[features_[s]] = 0;
 }
 
-Vector<float> squared_norms(const CsrView& X, float bias) {
+Vector<float> squared_norms(const Context& context, const CsrView& X, float bias) {
     Vector<float> norms(X.n_rows);
-    for (std::int64_t row = 0; row < X.n_rows; ++row) {
-        double norm = static_cast<double>(bias) * static_cast<double>(bias);
-        for (std::int64_t p = X.begin(row); p < X.end(row); ++p) {
-            norm += static_cast<double>(X.data[p]) * static_cast<double>(X.data[p]);
-        }
-        norms[row] = static_cast<float>(norm);
-    }
+    parallel_for(context, X.n_rows, kRowsPerBlock,
+                 [&](std::int64_t begin, std::int64_t end, unsigned) {
+                     for (std::int64_t row = begin; row < end; ++row) {
+                         double norm = static_cast<double>(bias) * static_cast<double>(bias);
+                         for (std::int64_t p = X.begin(row); p < X.end(row); ++p) {
+                             const auto value = static_cast<double>(X.data[p]);
+                             norm += value * value;
+                         }
+                         norms[row] = static_cast<float>(norm);
+                     }
+                 });
     return norms;
 }
 

@@ -5,6 +5,7 @@
 
 #include "core/aligned.hpp"
 #include "core/csr.hpp"
+#include "core/parallel.hpp"
 
 namespace defrag {
 
@@ -58,6 +59,6 @@ class CompactRows {
 
 /// Returns the squared norm of every row of X with the bias as an additional feature. Computed
 /// once, since a row is copied many times.
-Vector<float> squared_norms(const CsrView& X, float bias);
+Vector<float> squared_norms(const Context& context, const CsrView& X, float bias);
 
 }  // namespace defrag

@@ -261,7 +261,7 @@ LabelTreeWeights train_label_tree(const Context& context, const CsrView& X,
                                   const Vector<NodeBlocks>& items) {
     CompactRows::check_width(X);
     check_tree(tree, positives.n_rows);
-    const Vector<float> norms = squared_norms(X, options.solver.bias);
+    const Vector<float> norms = squared_norms(context, X, options.solver.bias);
     const Job job{X, positives, tree, options, norms};
     Vector<std::int64_t> wide;
     Vector<std::int64_t> narrow;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <utility>
 
 #include "core/ndcg.hpp"
 
@@ -52,6 +53,25 @@ void add_row(const ItemRows& rows, std::int32_t row, std::int64_t sign, Sums& su
         sums[rows.indices[p]] +=
             static_cast<std::int64_t>(static_cast<double>(rows.data[p]) * unit);
     }
+}
+
+Sums PerWorkerSums::add_up() {
+    Sums total = std::move((*this)[0]);
+    for (std::int64_t worker = 1; worker < sums_.size(); ++worker) {
+        const Sums& own = sums_[worker];
+        for (std::int64_t i = 0; i < own.size(); ++i) total[i] += own[i];
+    }
+    return total;
+}
+
+Sums sum_rows(const Context& context, const ItemRows& rows, const Vector<std::int32_t>& members) {
+    PerWorkerSums sums(context, rows.n_coords);
+    parallel_for(context, members.size(), kItemsPerBlock,
+                 [&](std::int64_t begin, std::int64_t end, unsigned worker) {
+                     Sums& own = sums[worker];
+                     for (std::int64_t i = begin; i < end; ++i) add_row(rows, members[i], 1, own);
+                 });
+    return sums.add_up();
 }
 
 Split::Split(const ItemRows& rows, const Vector<std::int32_t>& members, const Sums& total,
@@ -177,25 +197,21 @@ std::uint64_t Split::smallest_key_outside(std::int64_t n_left) {
 }
 
 void Split::gather_left() {
-    scratch_.left.assign(rows_.n_coords, 0);
-    const auto m = members_.size();
     const auto gather = [&](std::int64_t begin, std::int64_t end, Sums& sums) {
         for (std::int64_t i = begin; i < end; ++i) {
             if (scratch_.side[i] != 0) add_row(rows_, members_[i], 1, sums);
         }
     };
     if (context_ == nullptr || context_->n_threads() == 1) {
-        gather(0, m, scratch_.left);
+        scratch_.left.assign(rows_.n_coords, 0);
+        gather(0, members_.size(), scratch_.left);
     } else {
-        Vector<Sums> partial(context_->n_threads());
-        parallel_for(*context_, m, kItemsPerBlock,
+        PerWorkerSums partial(*context_, rows_.n_coords);
+        parallel_for(*context_, members_.size(), kItemsPerBlock,
                      [&](std::int64_t begin, std::int64_t end, unsigned worker) {
-                         partial[worker].resize(rows_.n_coords);
                          gather(begin, end, partial[worker]);
                      });
-        for (const Sums& sums : partial) {
-            for (std::int64_t c = 0; c < sums.size(); ++c) scratch_.left[c] += sums[c];
-        }
+        scratch_.left = partial.add_up();
     }
     leave_rest_to_right();
 }

@@ -25,6 +25,26 @@ struct ItemRows {
 /// Sums of item coordinates in fixed point.
 using Sums = Vector<std::int64_t>;
 
+/// One vector of sums per thread. They are integers, so that the total does not depend on how the
+/// threads divide the work.
+class PerWorkerSums {
+ public:
+    PerWorkerSums(const Context& context, std::int64_t size)
+        : size_(size), sums_(context.n_threads()) {}
+
+    Sums& operator[](unsigned worker) {
+        if (sums_[worker].empty()) sums_[worker].resize(size_);
+        return sums_[worker];
+    }
+
+    /// Returns the total, in the memory of one of the threads.
+    Sums add_up();
+
+ private:
+    std::int64_t size_;
+    Vector<Sums> sums_;
+};
+
 /// Memory that a thread reuses from node to node.
 struct SplitScratch {
     Sums left;
@@ -83,5 +103,8 @@ double fixed_point_unit(std::int64_t n_items);
 
 /// Adds `sign` times one row to sums.
 void add_row(const ItemRows& rows, std::int32_t row, std::int64_t sign, Sums& sums);
+
+/// Returns the sum of some rows.
+Sums sum_rows(const Context& context, const ItemRows& rows, const Vector<std::int32_t>& members);
 
 }  // namespace defrag

@@ -15,6 +15,8 @@
 namespace defrag {
 namespace {
 
+constexpr std::int64_t kEntriesPerBlock = 65536;
+
 /// A compact copy of some rows.
 struct Block {
     Vector<std::int64_t> indptr;
@@ -99,8 +101,7 @@ class Builder {
         part.members.resize(items_.n_rows);
         std::iota(part.members.begin(), part.members.end(), 0);
         part.ids = part.members;
-        part.total.assign(part.rows.n_coords, 0);
-        for (const std::int32_t row : part.members) add_row(part.rows, row, 1, part.total);
+        part.total = sum_rows(context_, part.rows, part.members);
         return part;
     }
 
@@ -109,8 +110,7 @@ class Builder {
     /// order within a row, so sums and results have the same bits.
     std::int64_t renumber_coordinates() {
         constexpr int kClasses = 64;
-        Vector<std::int64_t> counts(items_.n_cols);
-        for (std::int64_t p = 0; p < items_.nnz(); ++p) ++counts[items_.indices[p]];
+        const Sums counts = count_coordinates();
         const auto class_of = [&counts](std::int64_t c) {
             return __builtin_clzll(static_cast<unsigned long long>(counts[c]));
         };
@@ -124,10 +124,24 @@ class Builder {
             if (counts[c] > 0) number[c] = static_cast<std::int32_t>(next[class_of(c)]++);
         }
         coordinates_.resize(items_.nnz());
-        for (std::int64_t p = 0; p < items_.nnz(); ++p) {
-            coordinates_[p] = number[items_.indices[p]];
-        }
+        over_entries([&](std::int64_t begin, std::int64_t end, unsigned) {
+            for (std::int64_t p = begin; p < end; ++p) coordinates_[p] = number[items_.indices[p]];
+        });
         return next[kClasses];
+    }
+
+    Sums count_coordinates() {
+        PerWorkerSums counts(context_, items_.n_cols);
+        over_entries([&](std::int64_t begin, std::int64_t end, unsigned worker) {
+            Sums& own = counts[worker];
+            for (std::int64_t p = begin; p < end; ++p) ++own[items_.indices[p]];
+        });
+        return counts.add_up();
+    }
+
+    template <class Body>
+    void over_entries(Body body) {
+        parallel_for(context_, items_.nnz(), kEntriesPerBlock, body);
     }
 
     /// Splits all parts of a level and returns their halves.

@@ -189,22 +189,21 @@ def given_vectors(
     return check_matrix(place @ dense, name="representation")
 
 
-def label_vectors(X: Csr, Y: Csr, *, max_entries: int, n_threads: int) -> Csr:
+def label_vectors(X: Csr, positives: Csr, *, max_entries: int, n_threads: int) -> Csr:
     """Return L2-normalised sums of the points of each label, cut to their largest entries.
 
     Parameters
     ----------
     X : csr_array, shape (n_points, n_features)
         The points.
-    Y : csr_array, shape (n_points, n_labels)
-        Their labels.
+    positives : csr_array, shape (n_labels, n_points)
+        The points of each label.
     max_entries : int
         Number of entries to keep per label, 0 for all.
     n_threads : int
         Number of threads.
     """
-    points_of_label = sparse.csr_array(Y.T)
-    sums = _native.multiply(points_of_label, X, max_entries=max_entries, n_threads=n_threads)
+    sums = _native.multiply(positives, X, max_entries=max_entries, n_threads=n_threads)
     return scale_vectors(sums, split="kmeans", threshold=0.0, n_threads=n_threads)
 
 

@@ -111,10 +111,15 @@ class TreeClassifier(Divisible):
     # Exponent of the hinge in scores; 2 as published.
     _power: ClassVar[int] = 2
 
-    def _label_vectors(self, X: Csr, Y: Csr) -> Csr:
-        """Return the label vectors for clustering, which all trees share."""
-        threads = _native.n_threads(self.n_jobs)
-        return label_vectors(X, Y, max_entries=self.label_entries, n_threads=threads)
+    def _label_vectors(self, data: TreeData, seen: Ids) -> Csr:
+        """Return the vectors of the labels ``seen`` for clustering, which all trees share."""
+        all_seen = len(seen) == data.positives.shape[0]
+        return label_vectors(
+            data.X,
+            data.positives if all_seen else data.positives[seen],
+            max_entries=self.label_entries,
+            n_threads=_native.n_threads(self.n_jobs),
+        )
 
     @abstractmethod
     def _shape(self, vectors: Csr, seen: Ids, seed: int) -> LabelTreeArrays:
@@ -135,9 +140,7 @@ class TreeClassifier(Divisible):
     def divide(self, data: TreeData, seed: int) -> Division:
         """Return units of sixteen classifiers of a node; the trees are the outline."""
         seen = labels_with_points(data.Y)
-        vectors = self._label_vectors(
-            data.X, data.Y if len(seen) == data.Y.shape[1] else data.Y[:, seen]
-        )
+        vectors = self._label_vectors(data, seen)
         followed = take_followed(type(self), self.n_trees)
         outline: Arrays = {}
         costs = []

@@ -14,10 +14,10 @@ from defrag._progress import progress_bar
 from defrag.classifiers._base import unit_rows
 from defrag.classifiers.label_trees._base import TreeClassifier
 from defrag.trees.kary import build_kary_tree
-from defrag.trees.vectors import label_vectors
 
 if TYPE_CHECKING:
     from defrag._native import LabelTreeArrays
+    from defrag.classifiers.label_trees._base import TreeData
     from defrag.typing import Csr, Ids, Seed
 
 __all__ = ["Bonsai"]
@@ -152,12 +152,13 @@ class Bonsai(TreeClassifier):
                 progress=progress,
             )
 
-    def _label_vectors(self, X: Csr, Y: Csr) -> Csr:
+    def _label_vectors(self, data: TreeData, seen: Ids) -> Csr:
         threads = _native.n_threads(self.n_jobs)
         parts = []
         if "x" in self.label_representation:
-            parts.append(label_vectors(X, Y, max_entries=self.label_entries, n_threads=threads))
+            parts.append(super()._label_vectors(data, seen))
         if "y" in self.label_representation:
+            Y = data.Y[:, seen]
             parts.append(co_occurrences(Y, max_entries=self.label_entries, n_threads=threads))
         if len(parts) == 1:
             return parts[0]
