@@ -104,7 +104,8 @@ def bound_of_fit(
 
     Unit rows (8 bytes per non-zero of X; none if X is mapped) and the points of each label (8 per
     label of a point), all the time. Then the larger of two stages: label vectors, of at most
-    ``label_entries`` per label, three times 8 bytes (found, cut, and copied by the clustering);
+    ``label_entries`` per label, three times 8 bytes (found, cut, and copied by the clustering) and
+    4 more (coordinates renumbered by the clustering);
     or training: the rows of one node per thread, at most all (8 per non-zero), and
     the weights twice (6 bytes per weight, and 12 per feature of a node). A tenth is added for
     what the allocator keeps.
@@ -115,7 +116,7 @@ def bound_of_fit(
     vectors = min(paths, seen * float(model.label_entries))
     weights = 6 * len(tree.weights.weights) + 12 * len(tree.weights.features)
     always = (0 if on_disk else 8 * X.nnz) + 8 * Y.nnz + 8 * X.shape[0]
-    return 1.1 * (always + max(24 * vectors, 8 * X.nnz * jobs + 2 * weights)) / MB
+    return 1.1 * (always + max(28 * vectors, 8 * X.nnz * jobs + 2 * weights)) / MB
 
 
 def main() -> None:
