@@ -61,7 +61,7 @@ class NodeScorer {
  private:
     // Searching a feature costs about as much as unpacking this many weights, without and with an
     // index.
-    static constexpr std::int64_t kGallopCost = 12;
+    static constexpr std::int64_t kGallopCost = 64;
     static constexpr std::int64_t kSearchCost = 4;
     // Number of rows whose entries stay in the cache while the panels of a wide node are streamed.
     static constexpr std::int64_t kRowsPerTurn = 64;
