@@ -155,8 +155,7 @@ void BlockSolver::collect(const SolverOptions& options, BlockWeights& out) {
                                             options.threshold, large_.data());
     const unsigned in_use = (1U << n_lanes_) - 1U;
     std::int64_t n_kept = 0;
-    large_[0] = 0;  // the bias
-    for (std::int64_t slot = 0; slot < rows_->n_slots(); ++slot) {
+    for (std::int64_t slot = 1; slot < rows_->n_slots(); ++slot) {
         n_kept += count_ones(large_[slot] & in_use);
     }
     out.slots.resize(n_kept);
