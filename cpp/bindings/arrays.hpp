@@ -106,11 +106,6 @@ Numpy<T, 1> to_numpy(Vector<T>&& values) {
     return to_numpy(std::move(values), size);
 }
 
-template <class T>
-Numpy<T, 1> to_numpy(std::vector<T>&& values) {
-    return to_numpy(Vector<T>(std::move(values)));
-}
-
 /// A matrix with uninitialised entries, to be filled by a kernel.
 template <class T>
 Numpy<T, 2> empty_matrix(std::int64_t n_rows, std::int64_t n_cols) {

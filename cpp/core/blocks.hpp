@@ -50,8 +50,8 @@ Csr build_rows(const Context& context, std::int64_t n_rows, std::int64_t n_cols,
             result.indptr.push_back(result.indptr.back() + size);
         }
     }
-    result.indices.resize(result.indptr.back());
-    result.data.resize(result.indptr.back());
+    result.indices.resize_for_overwrite(result.indptr.back());
+    result.data.resize_for_overwrite(result.indptr.back());
     parallel_for(context, blocks.size(), 1, [&](std::int64_t b, std::int64_t, unsigned) {
         RowBlock& block = blocks[b];
         std::copy(block.indices.begin(), block.indices.end(), result.indices.begin() + offsets[b]);

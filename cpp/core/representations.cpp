@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <numeric>
 
 #include "core/bitset.hpp"
 #include "core/blocks.hpp"
@@ -214,16 +215,43 @@ Csr multiply(const Context& context, const CsrView& left, const CsrView& right,
 
 Csr scale_rows(const Context& context, const CsrView& matrix, RowScale rule, float threshold) {
     PerWorker<Vector<float>> scratches(context, [] { return Vector<float>(); });
-    const auto fill = [&](std::int64_t row, RowBlock& block, unsigned worker) {
-        const double size = rule == RowScale::kUnit ? std::sqrt(squared_length(matrix, row))
-                                                    : ideal_dcg(matrix, row, scratches[worker]);
-        if (size <= 0.0) return;
-        for (std::int64_t p = matrix.begin(row); p < matrix.end(row); ++p) {
-            const auto value = static_cast<float>(static_cast<double>(matrix.data[p]) / size);
-            if (std::fabs(value) > threshold) block.push(matrix.indices[p], value);
-        }
+    Vector<double> scale(matrix.n_rows);
+    Csr result;
+    result.n_cols = matrix.n_cols;
+    result.indptr.resize(matrix.n_rows + 1);
+    const auto over_rows = [&](auto body) {
+        parallel_for(context, matrix.n_rows, kRowsPerBlock,
+                     [&](std::int64_t begin, std::int64_t end, unsigned worker) {
+                         for (std::int64_t row = begin; row < end; ++row) body(row, worker);
+                     });
     };
-    return build_rows(context, matrix.n_rows, matrix.n_cols, kRowsPerBlock, fill);
+    const auto scaled = [&](std::int64_t row, std::int64_t p) {
+        return static_cast<float>(static_cast<double>(matrix.data[p]) / scale[row]);
+    };
+    over_rows([&](std::int64_t row, unsigned worker) {
+        scale[row] = rule == RowScale::kUnit ? std::sqrt(squared_length(matrix, row))
+                                             : ideal_dcg(matrix, row, scratches[worker]);
+        if (scale[row] <= 0.0) return;
+        std::int64_t n_kept = 0;
+        for (std::int64_t p = matrix.begin(row); p < matrix.end(row); ++p) {
+            n_kept += std::fabs(scaled(row, p)) > threshold ? 1 : 0;
+        }
+        result.indptr[row + 1] = n_kept;
+    });
+    std::partial_sum(result.indptr.begin(), result.indptr.end(), result.indptr.begin());
+    result.indices.resize_for_overwrite(result.indptr.back());
+    result.data.resize_for_overwrite(result.indptr.back());
+    over_rows([&](std::int64_t row, unsigned) {
+        std::int64_t to = result.indptr[row];
+        if (to == result.indptr[row + 1]) return;
+        for (std::int64_t p = matrix.begin(row); p < matrix.end(row); ++p) {
+            const float value = scaled(row, p);
+            if (!(std::fabs(value) > threshold)) continue;
+            result.indices[to] = matrix.indices[p];
+            result.data[to++] = value;
+        }
+    });
+    return result;
 }
 
 Csr fill_empty_rows(const Context& context, const CsrView& first, const CsrView& second,
