@@ -13,12 +13,12 @@ void bind_tree(nb::module_& m) {
         .value("ndcg", SplitRule::kNdcg);
     m.def(
         "min_hash_order",
-        [](const CsrView& items, std::uint64_t seed) {
-            return to_numpy(run(1, nb::none(), [&](const Context& context) {
+        [](const CsrView& items, std::uint64_t seed, unsigned n_threads) {
+            return to_numpy(run(n_threads, nb::none(), [&](const Context& context) {
                 return min_hash_order(context, items, seed);
             }));
         },
-        "items"_a, nb::kw_only(), "seed"_a);
+        "items"_a, nb::kw_only(), "seed"_a, "n_threads"_a);
     m.def(
         "split_items",
         [](const CsrView& items, const Array<std::int32_t>& first_child,

@@ -2,8 +2,12 @@
 #include "core/tree.hpp"
 
 #include <algorithm>
-#include <deque>
+#include <chrono>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
 #include <numeric>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -16,6 +20,10 @@ namespace defrag {
 namespace {
 
 constexpr std::int64_t kEntriesPerBlock = 65536;
+constexpr std::int64_t kRowsPerBlock = 1024;
+// A part with fewer than 1 / kPartsPerThread of the entries per thread is not divided any more.
+constexpr std::int64_t kPartsPerThread = 8;
+constexpr auto kPollInterval = std::chrono::milliseconds(50);
 
 /// A compact copy of some rows.
 struct Block {
@@ -31,6 +39,56 @@ struct Part {
     Vector<std::int32_t> members;  // row numbers, ascending
     Vector<std::int32_t> ids;      // item ids of the members
     Sums total;
+};
+
+/// Parts that wait for a thread. Those with most items are taken first, so that no thread is left
+/// with a large one at the end.
+class PartQueue {
+ public:
+    explicit PartQueue(Vector<Part>&& parts) : waiting_(std::move(parts)) {}
+
+    /// Waits for a part; returns none if all are finished or a thread has failed.
+    std::optional<Part> take(const Context& context) {
+        std::unique_lock<std::mutex> lock(mutex_);
+        while (waiting_.empty() && n_taken_ > 0 && !failed_) {
+            if (changed_.wait_for(lock, kPollInterval) == std::cv_status::timeout) context.check();
+        }
+        if (waiting_.empty() || failed_) return std::nullopt;
+        const auto largest = std::max_element(
+            waiting_.begin(), waiting_.end(),
+            [](const Part& a, const Part& b) { return a.members.size() < b.members.size(); });
+        std::swap(*largest, waiting_.back());
+        Part part = std::move(waiting_.back());
+        waiting_.pop_back();
+        ++n_taken_;
+        return part;
+    }
+
+    void push(Part&& part) {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        waiting_.push_back(std::move(part));
+        changed_.notify_one();
+    }
+
+    /// Tells that a part that was taken is finished, and that its halves were pushed.
+    void finish() {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        --n_taken_;
+        changed_.notify_all();
+    }
+
+    void fail() {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        failed_ = true;
+        changed_.notify_all();
+    }
+
+ private:
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    Vector<Part> waiting_;
+    std::int64_t n_taken_ = 0;
+    bool failed_ = false;
 };
 
 /// Per-thread memory for one depth of the descent. A node finishes its first half before it starts
@@ -66,17 +124,14 @@ class Builder {
 
     TreeResult build() {
         context_.expect(items_.nnz() * depth());
+        // While there are fewer nodes than threads, the rows of a node are distributed over the
+        // threads, but work per coordinate stays serial. Afterwards nodes are distributed.
         Vector<Part> level(1);
         level[0] = root();
-        // While there are few nodes, the rows of a node are distributed over the threads, but work
-        // per coordinate stays serial. Afterwards nodes are distributed, several per thread, since
-        // halves of the labels need not have half of the entries.
-        const std::int64_t n_threads = context_.n_threads();
-        const std::int64_t enough = n_threads == 1 ? 1 : 4 * n_threads;
-        while (!level.empty() && level.size() < enough) level = next_level(level, n_threads);
-        parallel_for(context_, level.size(), 1, [&](std::int64_t i, std::int64_t, unsigned worker) {
-            descend(level[i], workers_[worker], 0);
-        });
+        while (!level.empty() && level.size() < context_.n_threads()) level = next_level(level);
+        PartQueue queue(std::move(level));
+        parallel_for(context_, context_.n_threads(), 1,
+                     [&](std::int64_t, std::int64_t, unsigned worker) { work(queue, worker); });
         return std::move(result_);
     }
 
@@ -144,29 +199,47 @@ class Builder {
         parallel_for(context_, items_.nnz(), kEntriesPerBlock, body);
     }
 
-    /// Splits all parts of a level and returns their halves.
-    Vector<Part> next_level(Vector<Part>& level, std::int64_t n_threads) {
-        Vector<Part> halves(2 * level.size());
-        const auto split_part = [&](std::int64_t i, unsigned worker, const Context* context) {
-            if (is_leaf(level[i])) {
-                emit(level[i]);
-            } else {
-                split(level[i], workers_[worker], context);
-                halve(level[i], workers_[worker], halves[2 * i], halves[2 * i + 1]);
-            }
-        };
-        if (level.size() < n_threads) {
-            for (std::int64_t i = 0; i < level.size(); ++i) split_part(i, 0, &context_);
-        } else {
-            parallel_for(context_, level.size(), 1, [&](std::int64_t i, std::int64_t, unsigned w) {
-                split_part(i, w, nullptr);
-            });
-        }
+    /// Splits all parts of a level, each with all threads, and returns their halves.
+    Vector<Part> next_level(const Vector<Part>& level) {
         Vector<Part> next;
-        for (std::int64_t i = 0; i < halves.size(); ++i) {
-            if (!is_leaf(level[i / 2])) next.push_back(std::move(halves[i]));
+        for (const Part& part : level) {
+            if (is_leaf(part)) {
+                emit(part);
+                continue;
+            }
+            Part left;
+            Part right;
+            split(part, workers_[0], &context_);
+            halve(part, workers_[0], left, right);
+            next.push_back(std::move(left));
+            next.push_back(std::move(right));
         }
         return next;
+    }
+
+    /// Splits the parts of a queue until none is left: large ones once, small ones to their leaves.
+    void work(PartQueue& queue, unsigned number) {
+        Worker& worker = workers_[number];
+        const std::int64_t n_threads = context_.n_threads();
+        const std::int64_t n_parts = n_threads == 1 ? 1 : kPartsPerThread * n_threads;
+        try {
+            while (std::optional<Part> part = queue.take(context_)) {
+                if (is_leaf(*part) || member_nnz(*part) * n_parts <= items_.nnz()) {
+                    descend(*part, worker, 0);
+                } else {
+                    Part left;
+                    Part right;
+                    split(*part, worker, nullptr);
+                    halve(*part, worker, left, right);
+                    queue.push(std::move(left));
+                    queue.push(std::move(right));
+                }
+                queue.finish();
+            }
+        } catch (...) {
+            queue.fail();
+            throw;
+        }
     }
 
     void emit(const Part& part) {
@@ -336,23 +409,34 @@ class Builder {
 Vector<std::int32_t> min_hash_order(const Context& context, const CsrView& items,
                                     std::uint64_t seed) {
     constexpr std::uint64_t kNone = ~std::uint64_t{0};
-    Vector<std::uint64_t> smallest(items.n_cols, kNone);
-    for (std::int64_t row = 0; row < items.n_rows; ++row) {
+    using Hashes = Vector<std::uint64_t>;
+    const auto over_rows = [&](auto body) {
+        parallel_for(context, items.n_rows, kRowsPerBlock,
+                     [&](std::int64_t begin, std::int64_t end, unsigned worker) {
+                         for (std::int64_t row = begin; row < end; ++row) body(row, worker);
+                     });
+    };
+    Vector<Hashes> found(context.n_threads());
+    over_rows([&](std::int64_t row, unsigned worker) {
+        Hashes& own = found[worker];
+        if (own.empty()) own.assign(items.n_cols, kNone);
         std::uint64_t state = seed ^ static_cast<std::uint64_t>(row);
         const std::uint64_t hash = splitmix64(state);
         for (std::int64_t p = items.begin(row); p < items.end(row); ++p) {
-            std::uint64_t& current = smallest[items.indices[p]];
+            std::uint64_t& current = own[items.indices[p]];
             current = std::min(current, hash);
         }
-        if (row % 4096 == 0) context.check();
+    });
+    Hashes smallest(items.n_cols, kNone);
+    for (const Hashes& own : found) {
+        for (std::int64_t c = 0; c < own.size(); ++c) smallest[c] = std::min(smallest[c], own[c]);
     }
-    Vector<std::uint64_t> nearest(items.n_rows, kNone);
-    for (std::int64_t row = 0; row < items.n_rows; ++row) {
+    Hashes nearest(items.n_rows, kNone);
+    over_rows([&](std::int64_t row, unsigned) {
         for (std::int64_t p = items.begin(row); p < items.end(row); ++p) {
             nearest[row] = std::min(nearest[row], smallest[items.indices[p]]);
         }
-        if (row % 4096 == 0) context.check();
-    }
+    });
     Vector<std::int32_t> order(items.n_rows);
     std::iota(order.begin(), order.end(), 0);
     std::sort(order.begin(), order.end(), [&nearest](std::int32_t a, std::int32_t b) {

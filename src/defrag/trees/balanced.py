@@ -159,8 +159,11 @@ def build_tree(
         stop=stop,
         n_leaves=n_leaves,
     )
+    threads = _native.n_threads(n_jobs)
     # Ties are broken by the order of the items, which is that of ids if ``starts`` are given.
-    ids = None if starts is not None else _native.min_hash_order(items, seed=seed)
+    ids = None
+    if starts is None:
+        ids = _native.min_hash_order(items, seed=seed, n_threads=threads)
     order, objective, n_rounds = _native.split_items(
         items if ids is None else items[ids],
         first_child=shape.first_child,
@@ -171,7 +174,7 @@ def build_tree(
         max_iterations=max_iter,
         seed=seed,
         starts=starts,
-        n_threads=_native.n_threads(n_jobs),
+        n_threads=threads,
         progress=progress,
     )
     if ids is not None:
