@@ -2,6 +2,10 @@
 #include "core/label_tree.hpp"
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <future>
+#include <memory>
 #include <numeric>
 #include <stdexcept>
 #include <string>
@@ -11,8 +15,11 @@
 namespace defrag {
 namespace {
 
-// A node with several blocks and at least 1 / kWideShare of the points is trained by all threads.
-constexpr std::int64_t kWideShare = 16;
+// A node with several blocks and more than 1 / kSharesPerThread of the work of a thread is trained
+// by several threads; smaller ones with more than 1 / kLargePerThread of it are started early.
+constexpr std::int64_t kSharesPerThread = 4;
+constexpr std::int64_t kLargePerThread = 32;
+constexpr auto kPollInterval = std::chrono::milliseconds(50);
 
 /// The classifiers of one node, before they are merged with the others.
 struct NodeWeights {
@@ -167,54 +174,208 @@ void train_item(const Context& context, const Job& job, const NodeBlocks& item, 
     out = join_blocks(job, item, worker.rows.compact(), worker.blocks, worker.join);
 }
 
-/// Trains the blocks of one item with all threads, which share the rows of its node.
-void train_wide_item(const Context& context, const Job& job, const NodeBlocks& item,
-                     PerWorker<Worker>& workers, NodeWeights& out) {
-    const NodeRows& rows = workers[0].rows;
-    workers[0].rows.assign(job, item.node);
-    Vector<BlockWeights> blocks(item.last_block - item.first_block);
-    parallel_for(context, blocks.size(), 1, [&](std::int64_t b, std::int64_t, unsigned w) {
-        solve_block(context, job, item.node, item.first_block + b, rows, workers[w].solver,
-                    blocks[b]);
-    });
-    out = join_blocks(job, item, rows.compact(), blocks, workers[0].join);
-}
+/// An item whose blocks are trained by several threads, which share the rows of its node.
+class SharedItem {
+ public:
+    SharedItem(const Job& job, const NodeBlocks& item)
+        : job_(job),
+          item_(item),
+          rows_(std::make_unique<NodeRows>(job.X)),
+          blocks_(item.last_block - item.first_block),
+          n_left_(blocks_.size()),
+          prepared_(promise_.get_future()) {}
 
-LabelTreeWeights join_nodes(Vector<NodeWeights>& nodes) {
-    LabelTreeWeights result;
-    std::int64_t n_features = 0;
-    std::int64_t n_entries = 0;
-    for (const NodeWeights& node : nodes) {
-        n_features += node.features.size();
-        n_entries += node.outputs.size();
-    }
-    result.features.reserve(n_features);
-    result.entry_ptr.reserve(n_features + 1);
-    result.outputs.reserve(n_entries);
-    result.weights.reserve(n_entries);
-    for (NodeWeights& node : nodes) {
-        result.features.insert(result.features.end(), node.features.begin(), node.features.end());
-        for (const std::int32_t size : node.sizes) {
-            result.entry_ptr.push_back(result.entry_ptr.back() + size);
+    /// Copies the rows; the blocks wait for it.
+    void prepare() {
+        try {
+            rows_->assign(job_, item_.node);
+            promise_.set_value();
+        } catch (...) {
+            promise_.set_exception(std::current_exception());
+            throw;
         }
-        result.outputs.insert(result.outputs.end(), node.outputs.begin(), node.outputs.end());
-        result.weights.insert(result.weights.end(), node.weights.begin(), node.weights.end());
-        result.bias.insert(result.bias.end(), node.bias.begin(), node.bias.end());
-        result.feature_ptr.push_back(result.features.size());
-        result.bias_ptr.push_back(result.bias.size());
-        node = NodeWeights();
     }
+
+    /// Trains a block, and joins the blocks if it was the last one.
+    void train_block(const Context& context, std::int64_t block, Worker& worker, NodeWeights& out) {
+        while (prepared_.wait_for(kPollInterval) != std::future_status::ready) context.check();
+        prepared_.get();
+        solve_block(context, job_, item_.node, item_.first_block + block, *rows_, worker.solver,
+                    blocks_[block]);
+        if (n_left_.fetch_sub(1) > 1) return;
+        out = join_blocks(job_, item_, rows_->compact(), blocks_, worker.join);
+        rows_.reset();
+        blocks_ = Vector<BlockWeights>();
+    }
+
+ private:
+    const Job& job_;
+    const NodeBlocks& item_;
+    std::unique_ptr<NodeRows> rows_;
+    Vector<BlockWeights> blocks_;
+    std::atomic<std::int64_t> n_left_;
+    std::promise<void> promise_;
+    std::shared_future<void> prepared_;
+};
+
+/// What a thread does next: all blocks of an item, one of them, or the preparation of a shared one.
+struct Task {
+    static constexpr std::int64_t kAllBlocks = -1;
+    static constexpr std::int64_t kPrepare = -2;
+
+    std::int64_t item;
+    std::int64_t block = kAllBlocks;
+};
+
+/// Trains items in an order that keeps all threads busy. Blocks are independent of each other, so
+/// the order has no influence on the result.
+class Trainer {
+ public:
+    Trainer(const Context& context, const Job& job, const Vector<NodeBlocks>& items)
+        : context_(context),
+          job_(job),
+          items_(items),
+          work_(items.size()),
+          shared_(items.size()),
+          results_(items.size()),
+          workers_(context, [&job] { return Worker(job.X); }) {
+        for (std::int64_t i = 0; i < items.size(); ++i) work_[i] = work_of(items[i]);
+        total_ = std::accumulate(work_.begin(), work_.end(), std::int64_t{0});
+    }
+
+    Vector<NodeWeights> train() {
+        context_.expect(total_);
+        const Vector<Task> tasks = plan();
+        parallel_for(context_, tasks.size(), 1, [&](std::int64_t t, std::int64_t, unsigned w) {
+            const auto [i, block] = tasks[t];
+            if (block == Task::kAllBlocks) {
+                train_item(context_, job_, items_[i], workers_[w], results_[i]);
+            } else if (block == Task::kPrepare) {
+                shared_[i]->prepare();
+            } else {
+                shared_[i]->train_block(context_, block, workers_[w], results_[i]);
+            }
+        });
+        return std::move(results_);
+    }
+
+ private:
+    /// Returns an upper bound on the number of points of an item times its number of blocks.
+    std::int64_t work_of(const NodeBlocks& item) const {
+        std::int64_t n_points = 0;
+        for (std::int32_t i = job_.tree.begin[item.node]; i < job_.tree.end[item.node]; ++i) {
+            const std::int32_t label = job_.tree.order[i];
+            n_points += job_.positives.end(label) - job_.positives.begin(label);
+        }
+        return std::min(n_points, job_.X.n_rows) * (item.last_block - item.first_block);
+    }
+
+    bool exceeds(std::int64_t i, std::int64_t parts_per_thread) const {
+        return work_[i] > total_ / (parts_per_thread * context_.n_threads());
+    }
+
+    bool is_shared(std::int64_t i) const {
+        return context_.n_threads() > 1 && items_[i].last_block - items_[i].first_block > 1 &&
+               exceeds(i, kSharesPerThread);
+    }
+
+    /// Returns the tasks, the large ones first, so that no thread is left with one at the end. The
+    /// rest is in breadth-first order: neighbours have points in common.
+    Vector<Task> plan() {
+        Vector<std::int64_t> shared;
+        Vector<std::int64_t> large;
+        Vector<std::int64_t> rest;
+        for (std::int64_t i = 0; i < items_.size(); ++i) {
+            (is_shared(i) ? shared : exceeds(i, kLargePerThread) ? large : rest).push_back(i);
+        }
+        std::stable_sort(large.begin(), large.end(),
+                         [this](std::int64_t a, std::int64_t b) { return work_[a] > work_[b]; });
+        Vector<Task> tasks;
+        const auto append = [&tasks](auto begin, auto end) {
+            for (; begin != end; ++begin) tasks.push_back({*begin});
+        };
+        const auto prepare = [&](std::int64_t n) {
+            if (n >= shared.size()) return;
+            shared_[shared[n]] = std::make_unique<SharedItem>(job_, items_[shared[n]]);
+            tasks.push_back({shared[n], Task::kPrepare});
+        };
+        // While one thread prepares a shared item, the others have something else to do.
+        prepare(0);
+        const std::int64_t others = std::int64_t{context_.n_threads()} - 1;
+        const auto n_first = std::min(shared.empty() ? 0 : others, large.size());
+        append(large.begin(), large.begin() + n_first);
+        for (std::int64_t n = 0; n < shared.size(); ++n) {
+            prepare(n + 1);
+            const NodeBlocks& item = items_[shared[n]];
+            for (std::int64_t block = 0; block < item.last_block - item.first_block; ++block) {
+                tasks.push_back({shared[n], block});
+            }
+        }
+        append(large.begin() + n_first, large.end());
+        append(rest.begin(), rest.end());
+        return tasks;
+    }
+
+    const Context& context_;
+    const Job& job_;
+    const Vector<NodeBlocks>& items_;
+    Vector<std::int64_t> work_;
+    std::int64_t total_ = 0;
+    Vector<std::unique_ptr<SharedItem>> shared_;
+    Vector<NodeWeights> results_;
+    PerWorker<Worker> workers_;
+};
+
+LabelTreeWeights join_nodes(const Context& context, Vector<NodeWeights>& nodes) {
+    LabelTreeWeights result;
+    Vector<std::int64_t> first_entry{0};
+    for (const NodeWeights& node : nodes) {
+        result.feature_ptr.push_back(result.feature_ptr.back() + node.features.size());
+        first_entry.push_back(first_entry.back() + node.outputs.size());
+        result.bias_ptr.push_back(result.bias_ptr.back() + node.bias.size());
+    }
+    result.features.resize_for_overwrite(result.feature_ptr.back());
+    result.entry_ptr.resize_for_overwrite(result.feature_ptr.back() + 1);
+    result.outputs.resize_for_overwrite(first_entry.back());
+    result.weights.resize_for_overwrite(first_entry.back());
+    result.bias.resize_for_overwrite(result.bias_ptr.back());
+    parallel_for(context, nodes.size(), 1, [&](std::int64_t n, std::int64_t, unsigned) {
+        NodeWeights& node = nodes[n];
+        const std::int64_t feature = result.feature_ptr[n];
+        const auto copy = [](const auto& from, auto& to, std::int64_t place) {
+            std::copy(from.begin(), from.end(), to.begin() + place);
+        };
+        copy(node.features, result.features, feature);
+        copy(node.outputs, result.outputs, first_entry[n]);
+        copy(node.weights, result.weights, first_entry[n]);
+        copy(node.bias, result.bias, result.bias_ptr[n]);
+        std::int64_t end = first_entry[n];
+        for (std::int64_t f = 0; f < node.sizes.size(); ++f) {
+            result.entry_ptr[feature + f] = end;
+            end += node.sizes[f];
+        }
+        node = NodeWeights();
+    });
+    result.entry_ptr.back() = first_entry.back();
     return result;
 }
 
-/// Returns an upper bound on the number of points of a node.
-std::int64_t count_positives(const Job& job, std::int64_t node) {
-    std::int64_t count = 0;
-    for (std::int32_t i = job.tree.begin[node]; i < job.tree.end[node]; ++i) {
-        const std::int32_t label = job.tree.order[i];
-        count += job.positives.end(label) - job.positives.begin(label);
+void check_item(const Job& job, const NodeBlocks& item) {
+    const LabelTreeView& tree = job.tree;
+    if (item.node < 0 || item.node >= tree.n_nodes) {
+        throw std::invalid_argument("a label tree of " + std::to_string(tree.n_nodes) +
+                                    " nodes has no node " + std::to_string(item.node));
     }
-    return std::min(count, job.X.n_rows);
+    if (tree.n_outputs(item.node) > kMaxOutputs) {
+        throw std::invalid_argument("a node must have at most 65536 children or labels, got " +
+                                    std::to_string(tree.n_outputs(item.node)));
+    }
+    if (item.first_block < 0 || item.first_block > item.last_block ||
+        item.last_block > job.n_blocks(item.node)) {
+        throw std::invalid_argument("node " + std::to_string(item.node) + " does not have blocks " +
+                                    std::to_string(item.first_block) + " to " +
+                                    std::to_string(item.last_block));
+    }
 }
 
 }  // namespace
@@ -263,42 +424,9 @@ LabelTreeWeights train_label_tree(const Context& context, const CsrView& X,
     check_tree(tree, positives.n_rows);
     const Vector<float> norms = squared_norms(context, X, options.solver.bias);
     const Job job{X, positives, tree, options, norms};
-    Vector<std::int64_t> wide;
-    Vector<std::int64_t> narrow;
-    std::int64_t work = 0;
-    for (std::int64_t i = 0; i < items.size(); ++i) {
-        const NodeBlocks& item = items[i];
-        if (item.node < 0 || item.node >= tree.n_nodes) {
-            throw std::invalid_argument("a label tree of " + std::to_string(tree.n_nodes) +
-                                        " nodes has no node " + std::to_string(item.node));
-        }
-        if (tree.n_outputs(item.node) > kMaxOutputs) {
-            throw std::invalid_argument("a node must have at most 65536 children or labels, got " +
-                                        std::to_string(tree.n_outputs(item.node)));
-        }
-        if (item.first_block < 0 || item.first_block > item.last_block ||
-            item.last_block > job.n_blocks(item.node)) {
-            throw std::invalid_argument(
-                "node " + std::to_string(item.node) + " does not have blocks " +
-                std::to_string(item.first_block) + " to " + std::to_string(item.last_block));
-        }
-        const std::int64_t n_points = count_positives(job, item.node);
-        const std::int64_t n_blocks = item.last_block - item.first_block;
-        const bool shared = n_blocks > 1 && n_points * kWideShare >= X.n_rows;
-        (shared ? wide : narrow).push_back(i);
-        work += n_points * n_blocks;
-    }
-    context.expect(work);
-    PerWorker<Worker> workers(context, [&X] { return Worker(X); });
-    Vector<NodeWeights> results(items.size());
-    for (const std::int64_t i : wide) train_wide_item(context, job, items[i], workers, results[i]);
-    // Breadth-first order puts the large nodes first, so that no thread is left with one at the
-    // end.
-    parallel_for(context, narrow.size(), 1, [&](std::int64_t n, std::int64_t, unsigned w) {
-        const std::int64_t i = narrow[n];
-        train_item(context, job, items[i], workers[w], results[i]);
-    });
-    return join_nodes(results);
+    for (const NodeBlocks& item : items) check_item(job, item);
+    Vector<NodeWeights> nodes = Trainer(context, job, items).train();
+    return join_nodes(context, nodes);
 }
 
 }  // namespace defrag
