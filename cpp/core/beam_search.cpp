@@ -3,40 +3,96 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstddef>
 #include <limits>
+#include <new>
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <utility>
 
+#include "core/aligned.hpp"
 #include "core/visits.hpp"
 
 namespace defrag {
 namespace {
 
-/// One spin lock per row: two nodes that are evaluated concurrently may have a row in common. The
-/// order of insertion does not affect the result, since the order of candidates is total.
-class RowLocks {
+/// The best candidates of every row of a batch. Each row has cache lines of its own, since threads
+/// that evaluate two nodes at a time visit neighbouring rows.
+class BestLists {
  public:
-    /// With n_rows = 0, locking is a no-op.
-    explicit RowLocks(std::int64_t n_rows) : flags_(n_rows) {}
-
-    void lock(std::int64_t row) {
-        if (flags_.empty()) return;
-        while (flags_[row].exchange(true, std::memory_order_acquire)) std::this_thread::yield();
+    BestLists(std::int64_t n_rows, std::int64_t capacity)
+        : capacity_(capacity),
+          n_lines_((kHeaderSize + capacity * kItemSize + kLineSize - 1) / kLineSize) {
+        lines_.require(checked_product(n_rows, n_lines_));
+        for (std::int64_t row = 0; row < n_rows; ++row) new (&header(row)) Header();
     }
-    void unlock(std::int64_t row) {
-        if (!flags_.empty()) flags_[row].store(false, std::memory_order_release);
+
+    Best of(std::int64_t row) { return {items(row), &header(row).size, capacity_}; }
+    Scored* items(std::int64_t row) { return reinterpret_cast<Scored*>(line(row) + kHeaderSize); }
+    std::int32_t size(std::int64_t row) { return header(row).size; }
+    void clear(std::int64_t row) {
+        header(row).size = 0;
+        header(row).least.store(kLowest, std::memory_order_relaxed);
+    }
+
+    /// Two nodes that are evaluated concurrently may have a row in common. The order of the offers
+    /// does not affect the result, since the order of candidates is total.
+    void lock(std::int64_t row) {
+        std::atomic<bool>& locked = header(row).locked;
+        while (locked.exchange(true, std::memory_order_acquire)) {
+            // A list is locked for some nanoseconds, unless its thread was interrupted.
+            for (int spin = 0; locked.load(std::memory_order_relaxed); ++spin) {
+                if (spin >= kMaxSpins) std::this_thread::yield();
+            }
+        }
+    }
+    void unlock(std::int64_t row) { header(row).locked.store(false, std::memory_order_release); }
+
+    /// Candidates with a lower score will not be among the best: the worst score of a full list
+    /// when it was last published. May be read without a lock.
+    float least(std::int64_t row) { return header(row).least.load(std::memory_order_relaxed); }
+    void publish(std::int64_t row) {
+        const Best best = of(row);
+        if (best.full()) header(row).least.store(best.worst().score, std::memory_order_relaxed);
     }
 
  private:
-    Vector<std::atomic<bool>> flags_;
+    struct Header {
+        std::atomic<bool> locked{false};
+        std::int32_t size = 0;
+        std::atomic<float> least{kLowest};
+    };
+    struct alignas(64) Line {
+        std::byte bytes[64];
+    };
+    static constexpr int kMaxSpins = 1000;
+    static constexpr float kLowest = -std::numeric_limits<float>::infinity();
+    static constexpr std::int64_t kHeaderSize = 16;
+    static constexpr std::int64_t kItemSize = sizeof(Scored);
+    static constexpr std::int64_t kLineSize = sizeof(Line);
+    static_assert(sizeof(Header) <= kHeaderSize && alignof(Scored) <= kHeaderSize);
+
+    std::byte* line(std::int64_t row) { return lines_.data()[row * n_lines_].bytes; }
+    Header& header(std::int64_t row) { return *reinterpret_cast<Header*>(line(row)); }
+
+    std::int64_t capacity_;
+    std::int64_t n_lines_;  // per row
+    AlignedBuffer<Line> lines_;
 };
 
-/// The visits [begin, end) of one node, a unit of work for one thread.
+/// The visits [begin, end) of one node, a unit of work for one thread, from visit `start` on.
 struct Item {
     std::int64_t begin;
     std::int64_t end;
+    std::int64_t start;
     Panels panels;  // empty: the whole node, unpacked or searched
+
+    /// Returns visit number i.
+    std::int64_t visit(std::int64_t i) const {
+        const std::int64_t visit = start + i;
+        return visit < end ? visit : visit - (end - begin);
+    }
 };
 
 /// The search of one batch of rows, using all threads of the context: a node is unpacked once for
@@ -54,15 +110,11 @@ class Batch {
           n_rows_(n_rows),
           // Small batches do not repay the cost of starting threads.
           n_threads_(n_rows < kMinBatch ? 1 : context.n_threads()),
-          beams_(n_rows * options.beam_size),
-          next_(n_rows * options.beam_size),
-          top_(n_rows * options.k),
-          beam_sizes_(n_rows, 1),
-          next_sizes_(n_rows),
-          top_sizes_(n_rows),
-          locks_(n_threads_ > 1 ? n_rows : 0) {
-        for (std::int64_t row = 0; row < n_rows; ++row)
-            beams_[row * options_.beam_size] = {0.0F, 0};
+          beams_(n_rows, options.beam_size),
+          next_(n_rows, options.beam_size),
+          top_(n_rows, options.k),
+          groups_(context, [] { return Vector<std::int32_t>(); }) {
+        for (std::int64_t row = 0; row < n_rows; ++row) beams_.of(row).offer({0.0F, 0});
     }
 
     void run(TopLabels& out) {
@@ -70,18 +122,11 @@ class Batch {
         }
         visit_leaves();
         over_rows([&](std::int64_t row) {
-            write_top(top_.data() + row * options_.k, top_sizes_[row], first_row_ + row, out);
+            write_top(top_.items(row), top_.size(row), first_row_ + row, out);
         });
     }
 
  private:
-    Best next_of(std::int64_t row) {
-        return {next_.data() + row * options_.beam_size, &next_sizes_[row], options_.beam_size};
-    }
-    Best top_of(std::int64_t row) {
-        return {top_.data() + row * options_.k, &top_sizes_[row], options_.k};
-    }
-
     template <class Body>
     void over_rows(Body body) {
         const auto run = [&](std::int64_t begin, std::int64_t end, unsigned) {
@@ -96,27 +141,25 @@ class Batch {
 
     /// Replaces the inner nodes of all beams by their children; returns false if there are none.
     bool descend_level() {
-        visits_.clear();
-        next_sizes_.assign(n_rows_, 0);
-        for (std::int64_t row = 0; row < n_rows_; ++row) {
-            for (std::int64_t i = 0; i < beam_sizes_[row]; ++i) {
-                const Scored& item = beams_[row * options_.beam_size + i];
+        choose_visits([this](std::int64_t row, Vector<Visit>& visits) {
+            next_.clear(row);
+            for (std::int64_t i = 0; i < beams_.size(row); ++i) {
+                const Scored& item = beams_.items(row)[i];
                 if (model_.tree.is_leaf(item.id)) {
-                    next_of(row).offer(item);
+                    next_.of(row).offer(item);
                 } else {
-                    visits_.push_back({item.id, static_cast<std::int32_t>(row), item.score});
+                    visits.push_back({item.id, static_cast<std::int32_t>(row), item.score});
                 }
             }
-        }
+        });
         if (visits_.empty()) return false;
         visit_all([this](const Visit& visit, const Outputs& outputs, const float* margins) {
             const std::int64_t child = model_.tree.first_child[visit.node] + outputs.first;
-            offer(visit.score, margins, outputs.count, next_of(visit.row),
+            offer(visit, margins, outputs.count, next_,
                   [child](std::int64_t i) { return static_cast<std::int32_t>(child + i); });
         });
-        over_rows([this](std::int64_t row) { next_of(row).put_in_order(); });
-        beams_.swap(next_);
-        beam_sizes_.swap(next_sizes_);
+        over_rows([this](std::int64_t row) { next_.of(row).put_in_order(); });
+        std::swap(beams_, next_);
         return true;
     }
 
@@ -127,23 +170,46 @@ class Batch {
         std::int64_t first = 0;
         for (std::int64_t last = 2; first < options_.beam_size;
              first = std::exchange(last, 2 * last + 1)) {
-            visits_.clear();
-            for (std::int64_t row = 0; row < n_rows_; ++row) {
-                const std::int64_t end = std::min<std::int64_t>(last, beam_sizes_[row]);
-                const Best best = top_of(row);
+            choose_visits([&](std::int64_t row, Vector<Visit>& visits) {
+                const std::int64_t end = std::min<std::int64_t>(last, beams_.size(row));
+                const Best best = top_.of(row);
                 for (std::int64_t i = first; i < end; ++i) {
-                    const Scored& item = beams_[row * options_.beam_size + i];
+                    const Scored& item = beams_.items(row)[i];
                     if (prune && best.full() && item.score < best.worst().score) break;
-                    visits_.push_back({item.id, static_cast<std::int32_t>(row), item.score});
+                    visits.push_back({item.id, static_cast<std::int32_t>(row), item.score});
                 }
-            }
+            });
             visit_all([this](const Visit& visit, const Outputs& outputs, const float* margins) {
                 const std::int32_t* labels =
                     model_.tree.order + model_.tree.begin[visit.node] + outputs.first;
-                offer(visit.score, margins, outputs.count, top_of(visit.row),
+                offer(visit, margins, outputs.count, top_,
                       [labels](std::int64_t i) { return labels[i]; });
             });
         }
+    }
+
+    /// Sets the visits, ordered by node; choose(row, visits) appends those of one row.
+    template <class Choose>
+    void choose_visits(Choose choose) {
+        chosen_.resize(n_threads_);
+        const auto for_each = [&](std::int64_t n, const auto& body) {
+            if (n == 1) {
+                body(0);
+            } else {
+                parallel_for(context_, n, 1,
+                             [&](std::int64_t i, std::int64_t, unsigned) { body(i); });
+            }
+        };
+        for_each(n_threads_, [&](std::int64_t range) {
+            Vector<Visit> visits = std::move(chosen_[range]);
+            visits.clear();
+            const std::int64_t end = (range + 1) * n_rows_ / n_threads_;
+            for (std::int64_t row = range * n_rows_ / n_threads_; row < end; ++row) {
+                choose(row, visits);
+            }
+            chosen_[range] = std::move(visits);
+        });
+        order_by_node(chosen_.data(), n_threads_, visits_, for_each);
     }
 
     /// A range of outputs of a node that were evaluated together.
@@ -152,15 +218,9 @@ class Batch {
         std::int64_t count;
     };
 
-    /// Evaluates the nodes of all visits and calls receive(visit, outputs, margins), never
-    /// concurrently for the same row.
+    /// Evaluates the nodes of all visits and calls receive(visit, outputs, margins).
     template <class Receive>
     void visit_all(Receive receive) {
-        order_by_node(visits_);
-        group_.clear();
-        for (const Visit& visit : visits_) {
-            group_.push_back(static_cast<std::int32_t>(first_row_ + visit.row));
-        }
         make_items();
         const auto evaluate = [&](std::int64_t i, std::int64_t, unsigned worker) {
             const Item& item = items_[i];
@@ -168,18 +228,15 @@ class Batch {
             const std::int64_t n_outputs = model_.tree.n_outputs(node);
             Outputs outputs{0, n_outputs};
             const auto visit = [&](std::int64_t v, const float* margins) {
-                const Visit& one = visits_[item.begin + v];
-                locks_.lock(one.row);
-                receive(one, outputs, margins);
-                locks_.unlock(one.row);
+                receive(visits_[item.visit(v)], outputs, margins);
             };
-            const std::int32_t* rows = group_.data() + item.begin;
+            const Vector<std::int32_t>& rows = rows_of(item, groups_[worker]);
             if (item.panels.first == item.panels.last) {
-                scorers_[worker].score(node, rows, item.end - item.begin, visit);
+                scorers_[worker].score(node, rows.data(), rows.size(), visit);
             } else {
                 outputs.first = item.panels.first * kLanes;
                 outputs.count = std::min(item.panels.last * kLanes, n_outputs) - outputs.first;
-                scorers_[worker].score(node, item.panels, rows, item.end - item.begin, visit);
+                scorers_[worker].score(node, item.panels, rows.data(), rows.size(), visit);
             }
             context_.check();
         };
@@ -202,7 +259,7 @@ class Batch {
             const std::int64_t count = end - begin;
             const std::int64_t n_panels = scorers_[0].n_panels(node);
             const bool wide = n_panels > NodeScorer::kPanelsPerTurn &&
-                              scorers_[0].worth_unpacking(node, group_.data() + begin, count);
+                              worth_unpacking(node, {begin, end, begin, Panels()});
             const std::int64_t panels_per_item = wide ? NodeScorer::kPanelsPerTurn : n_panels;
             const std::int64_t n_parts = (n_panels + panels_per_item - 1) / panels_per_item;
             const bool large = n_threads_ > 1 && count * kLargeShare >= n_rows_;
@@ -210,40 +267,71 @@ class Batch {
                 large ? (count * n_parts + n_threads_ - 1) / n_threads_ : count;
             for (std::int64_t first = begin; first < end; first += rows_per_item) {
                 const std::int64_t last = std::min(first + rows_per_item, end);
-                for (std::int64_t panel = 0; panel < n_panels; panel += panels_per_item) {
+                for (std::int64_t part = 0; part < n_parts; ++part) {
+                    const std::int64_t panel = part * panels_per_item;
                     const Panels some{panel, std::min(panel + panels_per_item, n_panels)};
-                    items_.push_back({first, last, wide ? some : Panels()});
+                    // Threads that start at different rows seldom wait for each other's lists.
+                    const std::int64_t turn = items_.size() % n_threads_;
+                    const std::int64_t start = first + turn * (last - first) / n_threads_;
+                    items_.push_back({first, last, start, wide ? some : Panels()});
                 }
             }
             begin = end;
         }
     }
 
-    /// Offers the outputs of a node with score `parent`; output i has the id id_of(i). Hinges are
+    bool worth_unpacking(std::int32_t node, const Item& item) {
+        const Vector<std::int32_t>& rows = rows_of(item, groups_[0]);
+        return scorers_[0].worth_unpacking(node, rows.data(), rows.size());
+    }
+
+    /// Fills `rows` with the rows of X of the visits of an item.
+    const Vector<std::int32_t>& rows_of(const Item& item, Vector<std::int32_t>& rows) const {
+        rows.resize_for_overwrite(item.end - item.begin);
+        for (std::int64_t v = 0; v < rows.size(); ++v) {
+            rows[v] = static_cast<std::int32_t>(first_row_ + visits_[item.visit(v)].row);
+        }
+        return rows;
+    }
+
+    /// Offers the outputs of a node to the list of a row; output i has the id id_of(i). Hinges are
     /// computed for a line of outputs at a time, so that once a list is full most outputs are
-    /// rejected without being examined individually.
+    /// rejected without being examined individually, and most visits need no lock.
     template <class Id>
-    void offer(float parent, const float* margins, std::int64_t n_outputs, Best best, Id id_of) {
+    void offer(const Visit& visit, const float* margins, std::int64_t n_outputs, BestLists& lists,
+               Id id_of) {
+        const bool shared = n_threads_ > 1;
+        bool locked = false;
+        const auto lock = [&] {
+            if (shared && !locked) lists.lock(visit.row);
+            locked = true;
+        };
+        Best best = lists.of(visit.row);
         if (options_.loss == Loss::kLogistic) {
+            lock();
             for (std::int64_t i = 0; i < n_outputs; ++i) {
-                best.offer(
-                    {descend(options_.loss, options_.power, options_.discount, parent, margins[i]),
-                     id_of(i)});
+                best.offer({descend(options_.loss, options_.power, options_.discount, visit.score,
+                                    margins[i]),
+                            id_of(i)});
             }
-            return;
-        }
-        const float from = parent * options_.discount;
-        alignas(64) float scores[kLanes];
-        for (std::int64_t first = 0; first < n_outputs; first += kLanes) {
-            const std::int64_t n_lanes = std::min(kLanes, n_outputs - first);
-            const float least =
-                best.full() ? best.worst().score : -std::numeric_limits<float>::infinity();
-            unsigned lanes = score_lanes_(margins + first, from, options_.power, least, scores);
-            for (lanes &= (1U << n_lanes) - 1U; lanes != 0; lanes &= lanes - 1) {
-                const int lane = __builtin_ctz(lanes);
-                best.offer({scores[lane], id_of(first + lane)});
+        } else {
+            const float from = visit.score * options_.discount;
+            alignas(64) float scores[kLanes];
+            for (std::int64_t first = 0; first < n_outputs; first += kLanes) {
+                const std::int64_t n_lanes = std::min(kLanes, n_outputs - first);
+                const float least = lists.least(visit.row);
+                unsigned lanes = score_lanes_(margins + first, from, options_.power, least, scores);
+                lanes &= (1U << n_lanes) - 1U;
+                if (lanes == 0) continue;
+                lock();
+                for (; lanes != 0; lanes &= lanes - 1) {
+                    const int lane = __builtin_ctz(lanes);
+                    best.offer({scores[lane], id_of(first + lane)});
+                }
+                lists.publish(visit.row);
             }
         }
+        if (shared && locked) lists.unlock(visit.row);
     }
 
     // A node with at least 1 / kLargeShare of the rows is divided between the threads.
@@ -257,16 +345,13 @@ class Batch {
     std::int64_t first_row_;
     std::int64_t n_rows_;
     std::int64_t n_threads_;
-    Vector<Scored> beams_;  // [row][beam_size], best first
-    Vector<Scored> next_;
-    Vector<Scored> top_;  // [row][k], best first
-    Vector<std::int32_t> beam_sizes_;
-    Vector<std::int32_t> next_sizes_;
-    Vector<std::int32_t> top_sizes_;
-    RowLocks locks_;
-    Vector<Visit> visits_;
-    Vector<std::int32_t> group_;  // row of X of each visit
+    BestLists beams_;  // put in order
+    BestLists next_;
+    BestLists top_;
+    Vector<Vector<Visit>> chosen_;  // of each range of rows
+    Vector<Visit> visits_;          // ordered by node
     Vector<Item> items_;
+    PerWorker<Vector<std::int32_t>> groups_;  // scratch: rows of an item
 };
 
 }  // namespace

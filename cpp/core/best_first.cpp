@@ -54,7 +54,7 @@ class Batch {
         }
         while (choose_visits()) {
             visit_nodes(
-                context_, scorer, visits_, group_, first_row_,
+                context_, scorer, visits_, ordered_, group_, first_row_,
                 [this](const Visit& visit, const float* margins) { expand(visit, margins); });
         }
         for (std::int64_t row = 0; row < n_rows; ++row) {
@@ -122,6 +122,7 @@ class Batch {
     Vector<std::int32_t> top_sizes_;
     Vector<std::int32_t> active_;
     Vector<Visit> visits_;
+    Vector<Visit> ordered_;
     Vector<std::int32_t> group_;
 };
 

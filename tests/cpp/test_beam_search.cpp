@@ -103,14 +103,28 @@ TEST_CASE("visits are ordered by node, then by row, however many there are") {
                 visits.push_back({static_cast<std::int32_t>(node), static_cast<std::int32_t>(row),
                                   static_cast<float>(row)});
             }
-            order_by_node(visits);
-            for (std::int64_t i = 1; i < visits.size(); ++i) {
-                const bool ordered = visits[i - 1].node != visits[i].node
-                                         ? visits[i - 1].node < visits[i].node
-                                         : visits[i - 1].row < visits[i].row;
-                CHECK(ordered);
+            Vector<Visit> ordered;
+            order_by_node(visits, ordered);
+            REQUIRE(ordered.size() == visits.size());
+            for (std::int64_t i = 1; i < ordered.size(); ++i) {
+                const bool in_order = ordered[i - 1].node != ordered[i].node
+                                          ? ordered[i - 1].node < ordered[i].node
+                                          : ordered[i - 1].row < ordered[i].row;
+                CHECK(in_order);
             }
-            for (const Visit& visit : visits) CHECK(visit.score == static_cast<float>(visit.row));
+            for (const Visit& visit : ordered) CHECK(visit.score == static_cast<float>(visit.row));
+            // In three ranges of rows, and the ranges in any order.
+            Vector<Vector<Visit>> ranges(3);
+            for (const Visit& visit : visits) ranges[3 * visit.row / n_rows].push_back(visit);
+            Vector<Visit> from_ranges;
+            order_by_node(ranges.data(), 3, from_ranges, [](std::int64_t n, const auto& body) {
+                for (std::int64_t i = n - 1; i >= 0; --i) body(i);
+            });
+            REQUIRE(from_ranges.size() == visits.size());
+            for (std::int64_t i = 0; i < ordered.size(); ++i) {
+                CHECK(from_ranges[i].node == ordered[i].node);
+                CHECK(from_ranges[i].row == ordered[i].row);
+            }
         }
     }
 }
