@@ -21,6 +21,15 @@ struct CsrView {
     std::int64_t nnz() const { return indptr[n_rows] - indptr[0]; }
 };
 
+/// Returns the sum of the squares of a row.
+inline double squared_length(const CsrView& matrix, std::int64_t row) {
+    double sum = 0.0;
+    for (std::int64_t p = matrix.begin(row); p < matrix.end(row); ++p) {
+        sum += static_cast<double>(matrix.data[p]) * static_cast<double>(matrix.data[p]);
+    }
+    return sum;
+}
+
 /// A compressed sparse row matrix that owns its memory.
 struct Csr {
     std::int64_t n_cols = 0;

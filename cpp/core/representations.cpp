@@ -17,14 +17,6 @@ constexpr std::int64_t kRowsPerBlock = 1024;
 // Features are divided into a few ranges; the thread of a range scans all rows.
 constexpr std::int64_t kFeatureRanges = 16;
 
-double squared_length(const CsrView& matrix, std::int64_t row) {
-    double sum = 0.0;
-    for (std::int64_t p = matrix.begin(row); p < matrix.end(row); ++p) {
-        sum += static_cast<double>(matrix.data[p]) * static_cast<double>(matrix.data[p]);
-    }
-    return sum;
-}
-
 /// Calls visit(p) for the entries of a row whose column is in [low, high).
 template <class Visit>
 void visit_range(const CsrView& matrix, std::int64_t row, std::int64_t low, std::int64_t high,

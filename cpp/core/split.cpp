@@ -55,15 +55,6 @@ void add_row(const ItemRows& rows, std::int32_t row, std::int64_t sign, Sums& su
     }
 }
 
-Sums PerWorkerSums::add_up() {
-    Sums total = std::move((*this)[0]);
-    for (std::int64_t worker = 1; worker < sums_.size(); ++worker) {
-        const Sums& own = sums_[worker];
-        for (std::int64_t i = 0; i < own.size(); ++i) total[i] += own[i];
-    }
-    return total;
-}
-
 Sums sum_rows(const Context& context, const ItemRows& rows, const Vector<std::int32_t>& members) {
     PerWorkerSums sums(context, rows.n_coords);
     parallel_for(context, members.size(), kItemsPerBlock,

@@ -6,6 +6,7 @@
 #include "core/csr.hpp"
 #include "core/gather_dot.hpp"
 #include "core/parallel.hpp"
+#include "core/sums.hpp"
 #include "core/tree.hpp"
 
 namespace defrag {
@@ -20,29 +21,6 @@ struct ItemRows {
     const float* data = nullptr;
 
     std::int64_t size(std::int32_t row) const { return indptr[row + 1] - indptr[row]; }
-};
-
-/// Sums of item coordinates in fixed point.
-using Sums = Vector<std::int64_t>;
-
-/// One vector of sums per thread. They are integers, so that the total does not depend on how the
-/// threads divide the work.
-class PerWorkerSums {
- public:
-    PerWorkerSums(const Context& context, std::int64_t size)
-        : size_(size), sums_(context.n_threads()) {}
-
-    Sums& operator[](unsigned worker) {
-        if (sums_[worker].empty()) sums_[worker].resize(size_);
-        return sums_[worker];
-    }
-
-    /// Returns the total, in the memory of one of the threads.
-    Sums add_up();
-
- private:
-    std::int64_t size_;
-    Vector<Sums> sums_;
 };
 
 /// Memory that a thread reuses from node to node.

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "core/aligned.hpp"
+#include "core/frequency.hpp"
 #include "core/random.hpp"
 #include "core/split.hpp"
 
@@ -160,29 +161,17 @@ class Builder {
         return part;
     }
 
-    /// Numbers coordinates by falling frequency, up to a factor of two, and returns how many occur:
-    /// the frequent ones, to which most accesses go, then share few cache lines. Entries keep their
+    /// Numbers coordinates by falling frequency and returns how many occur. Entries keep their
     /// order within a row, so sums and results have the same bits.
     std::int64_t renumber_coordinates() {
-        constexpr int kClasses = 64;
-        const Sums counts = count_coordinates();
-        const auto class_of = [&counts](std::int64_t c) {
-            return __builtin_clzll(static_cast<unsigned long long>(counts[c]));
-        };
-        std::int64_t next[kClasses + 1] = {};
-        for (std::int64_t c = 0; c < counts.size(); ++c) {
-            if (counts[c] > 0) ++next[class_of(c) + 1];
-        }
-        std::partial_sum(next, next + kClasses + 1, next);
-        Vector<std::int32_t> number(items_.n_cols);
-        for (std::int64_t c = 0; c < counts.size(); ++c) {
-            if (counts[c] > 0) number[c] = static_cast<std::int32_t>(next[class_of(c)]++);
-        }
+        const Numbering coordinates = number_by_frequency(count_coordinates());
         coordinates_.resize(items_.nnz());
         over_entries([&](std::int64_t begin, std::int64_t end, unsigned) {
-            for (std::int64_t p = begin; p < end; ++p) coordinates_[p] = number[items_.indices[p]];
+            for (std::int64_t p = begin; p < end; ++p) {
+                coordinates_[p] = coordinates.number[items_.indices[p]];
+            }
         });
-        return next[kClasses];
+        return coordinates.n_occurring;
     }
 
     Sums count_coordinates() {
