@@ -20,6 +20,7 @@ void bind_matches(nb::module_& m);
 void bind_nearest_rows(nb::module_& m);
 void bind_node_steps(nb::module_& m);
 void bind_path_parts(nb::module_& m);
+void bind_pilot(nb::module_& m);
 void bind_ppd_sparse(nb::module_& m);
 void bind_proxml(nb::module_& m);
 void bind_representations(nb::module_& m);
@@ -40,6 +41,7 @@ NB_MODULE(_core, m) {
     bind_representations(m);
     bind_tree(m);
     bind_agglomeration(m);
+    bind_pilot(m);
     bind_focus(m);
     bind_xmc_parser(m);
     bind_text_counts(m);

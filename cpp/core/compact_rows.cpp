@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "core/compact_rows.hpp"
 
+#include <cmath>
 #include <limits>
+#include <numeric>
 #include <stdexcept>
 #include <string>
+
+#include "core/frequency.hpp"
+#include "core/sums.hpp"
 
 namespace defrag {
 namespace {
@@ -61,6 +66,53 @@ void CompactRows::assign(const CsrView& X, const Vector<float>& norms, const std
     }
     features_.resize(n_slots);
     for (std::int64_t s = 1; s < n_slots; ++s) slots[features_[s]] = 0;
+}
+
+void CompactRows::assign_unit_rows(const Context& context, const CsrView& X,
+                                   const std::int64_t* rows, std::int64_t n_rows, float bias) {
+    check_width(X);
+    n_rows_ = n_rows;
+    bias_ = bias;
+    starts_.assign(n_rows + 1, 0);
+    norms_.resize(n_rows);
+    const auto over_rows = [&](auto body) {
+        parallel_for(context, n_rows, kRowsPerBlock,
+                     [&](std::int64_t begin, std::int64_t end, unsigned worker) {
+                         for (std::int64_t r = begin; r < end; ++r) {
+                             body(r, rows == nullptr ? r : rows[r], worker);
+                         }
+                     });
+    };
+    PerWorkerSums counts(context, X.n_cols);
+    over_rows([&](std::int64_t r, std::int64_t row, unsigned worker) {
+        Sums& own = counts[worker];
+        for (std::int64_t p = X.begin(row); p < X.end(row); ++p) ++own[X.indices[p]];
+        starts_[r + 1] = padded(X.end(row) - X.begin(row) + 1);
+    });
+    std::partial_sum(starts_.begin(), starts_.end(), starts_.begin());
+    entries_.require(starts_.back());
+    const Sums totals = counts.add_up();
+    const Numbering slots = number_by_frequency(totals);
+    features_.assign(slots.n_occurring + 1, -1);
+    for (std::int64_t f = 0; f < X.n_cols; ++f) {
+        if (totals[f] > 0) features_[slots.number[f] + 1] = static_cast<std::int32_t>(f);
+    }
+    over_rows([&](std::int64_t r, std::int64_t row, unsigned) {
+        const double length = std::sqrt(squared_length(X, row));
+        const double divisor = length > 0.0 ? length : 1.0;
+        double norm = static_cast<double>(bias) * static_cast<double>(bias);
+        Entry* out = entries_.data() + starts_[r];
+        *out++ = {0, bias};
+        for (std::int64_t p = X.begin(row); p < X.end(row); ++p) {
+            const std::int32_t slot = slots.number[X.indices[p]] + 1;
+            const auto value = static_cast<float>(static_cast<double>(X.data[p]) / divisor);
+            norm += static_cast<double>(value) * static_cast<double>(value);
+            *out++ = {static_cast<std::uint32_t>(slot * kLineBytes), value};
+        }
+        norms_[r] = static_cast<float>(norm);
+        const Entry* end = entries_.data() + starts_[r + 1];
+        while (out != end) *out++ = {0, 0.0F};
+    });
 }
 
 Vector<float> squared_norms(const Context& context, const CsrView& X, float bias) {

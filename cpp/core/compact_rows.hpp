@@ -20,8 +20,9 @@ struct Entry {
 
 /// The rows of one node, copied once so that the solver streams over contiguous memory. Features
 /// are numbered by first appearance: frequent ones come early, so their weights share few pages.
-/// Slot 0 is the bias, which is the first entry of every row. Rows are padded with zeros to a
-/// multiple of kStride, so that the inner loop needs no remainder.
+/// The numbers have no influence on the weights. Slot 0 is the bias, which is the first entry of
+/// every row. Rows are padded with zeros to a multiple of kStride, so that the inner loop needs no
+/// remainder.
 class CompactRows {
  public:
     static constexpr std::int64_t kStride = 4;
@@ -34,6 +35,11 @@ class CompactRows {
     /// or empty if norms() is never called.
     void assign(const CsrView& X, const Vector<float>& norms, const std::int32_t* rows,
                 std::int64_t n_rows, float bias, Vector<std::int32_t>& slots);
+
+    /// Copies rows[0..n_rows) of X, L2-normalised, or all of X if `rows` is null, with all threads.
+    /// Features are numbered by frequency.
+    void assign_unit_rows(const Context& context, const CsrView& X, const std::int64_t* rows,
+                          std::int64_t n_rows, float bias);
 
     std::int64_t n_rows() const { return n_rows_; }
     /// Number of lines of weights: one per feature that occurs, and the bias.

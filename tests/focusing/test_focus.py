@@ -111,6 +111,42 @@ def test_pilot_finds_the_features_that_tell_labels_apart():
     np.testing.assert_array_equal(importance, feature_importance(X, Y, seed=0, n_threads=3))
 
 
+@settings(max_examples=30)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 300), st.integers(1, 60))
+def test_pilot_against_its_oracle(seed, n_points, n_labels):
+    X, rng = random_rows(seed, n_rows=n_points)
+    Y = sparse.csr_array((rng.random((n_points, n_labels)) < 0.1).astype(np.float32))
+    groups = rng.integers(0, N_GROUPS, n_labels).astype(np.int32)
+    options = _native.SolverOptions(max_passes=2, shrink=0.05, skip=0.03, threshold=0.0, seed=7)
+    points = None if seed % 2 else np.flatnonzero(rng.random(n_points) < 0.7)
+    found = [
+        _native.feature_importance(X, Y, groups, options, points=points, n_threads=n_threads)
+        for n_threads in (1, 3)
+    ]
+    chosen = slice(None) if points is None else points
+    expected = oracle.feature_importance(X[chosen], Y[chosen], groups, options)
+    np.testing.assert_allclose(found[0], expected, rtol=1e-5, atol=1e-7)
+    assert found[0].tobytes() == found[1].tobytes()
+
+
+@pytest.mark.parametrize(
+    ("groups", "points", "message"),
+    [
+        ([0, 16], [0], "groups must be at least 0 and below 16"),
+        ([0, -1], [0], "groups must be at least 0 and below 16"),
+        ([0], [0], "groups must have one entry per label"),
+        ([0, 1], [3], "points must be rows of X"),
+        ([0, 1], [-1], "points must be rows of X"),
+    ],
+)
+def test_pilot_refuses_groups_and_points_that_do_not_exist(groups, points, message):
+    X, Y = sparse.csr_array(np.eye(3, dtype=np.float32)), sparse.csr_array(np.float32([[1, 1]] * 3))
+    with pytest.raises(ValueError, match=message):
+        _native.feature_importance(
+            X, Y, np.int32(groups), _native.SolverOptions(), points=np.int64(points), n_threads=1
+        )
+
+
 def test_pilot_of_many_entries_takes_evenly_spaced_points(monkeypatch):
     X, Y = make_data()
     everything = Focus(random_state=0).fit(X, Y).importance_

@@ -1,4 +1,4 @@
-"""Slow twin of the selection of entries."""
+"""Slow twins of the selection of entries and of the pilot."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import math
 
 import numpy as np
 from scipy import sparse
+
+from defrag import _native
 
 
 def focus_rows(X, importance, factor, budget):
@@ -24,3 +26,21 @@ def focus_rows(X, importance, factor, budget):
             row[ids[p]] = values[p] * factor[ids[p]]
         rows.append(row)
     return sparse.csr_array(np.array(rows, dtype=np.float32).reshape(X.shape))
+
+
+def feature_importance(X, Y, groups, options):
+    """Train the pilot step by step: unit rows, unions of labels, one-vs-rest classifiers."""
+    lengths = np.sqrt(np.square(X.data.astype(np.float64)) @ _owners(X))
+    unit = X.copy()
+    unit.data = (X.data / np.repeat(lengths, np.diff(X.indptr))).astype(np.float32)
+    unions = np.zeros((16, X.shape[0]), dtype=np.float32)
+    for point, label in zip(*Y.nonzero(), strict=True):
+        unions[groups[label], point] = 1.0
+    weights = _native.solve_blocks(unit, sparse.csr_array(unions), options, n_threads=1).weights
+    return np.sqrt(np.square(weights.toarray().astype(np.float64)).sum(axis=1))
+
+
+def _owners(X):
+    """Return a matrix with a 1 for each entry of X and its row."""
+    rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
+    return sparse.csr_array((np.ones(X.nnz), (np.arange(X.nnz), rows)), shape=(X.nnz, X.shape[0]))

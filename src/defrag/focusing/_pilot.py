@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import sparse
 
 from defrag import _native
 from defrag._native import SolverOptions
@@ -19,7 +18,7 @@ N_GROUPS = 16
 """Number of groups of labels: one block of the solver, which takes the time of a single label."""
 
 _PASSES, _SHRINK, _SKIP = 2, 0.05, 0.03
-# Sixteen outputs need no more, and the pilot copies its entries (16 bytes each).
+# Sixteen outputs need no more, and the pilot copies its entries (8 bytes each).
 _MAX_ENTRIES = 100_000_000
 
 
@@ -48,34 +47,26 @@ def group_labels(Y: Csr, seed: int) -> Ids:
     return groups
 
 
-def feature_importance(rows: Csr, Y: Csr, *, seed: int, n_threads: int) -> Floats:
+def feature_importance(
+    X: Csr, Y: Csr, *, points: Offsets | None = None, seed: int, n_threads: int
+) -> Floats:
     """Return the norm of each feature's weights in a linear classifier of label groups.
 
     Parameters
     ----------
-    rows : csr_array, shape (n_points, n_features)
-        Unit rows.
+    X : csr_array, shape (n_points, n_features)
+        The points; the pilot is trained on their L2-normalised rows.
     Y : csr_array, shape (n_points, n_labels)
         Their labels.
+    points : ndarray of int64, optional
+        The points to train on; all if None.
     seed : int
         Seed.
     n_threads : int
         Number of threads.
     """
-    groups = group_labels(Y, seed)
-    n_labels = Y.shape[1]
-    membership = sparse.csr_array(
-        (np.ones(n_labels, dtype=np.float32), groups, np.arange(n_labels + 1)),
-        shape=(n_labels, N_GROUPS),
-    )
-    unions = _native.multiply(Y, membership, n_threads=n_threads)
-    unions.data[:] = 1.0
+    groups = group_labels(Y if points is None else Y[points], seed)
     options = SolverOptions(
         max_passes=_PASSES, shrink=_SHRINK, skip=_SKIP, threshold=0.0, seed=seed
     )
-    positives = sparse.csr_array(unions.T)
-    weights = _native.solve_blocks(rows, positives, options, n_threads=n_threads).weights
-    squares = np.square(weights.data, dtype=np.float64)
-    owners = np.repeat(np.arange(weights.shape[0]), np.diff(weights.indptr))
-    sums = np.bincount(owners, weights=squares, minlength=weights.shape[0])
-    return np.sqrt(sums).astype(np.float32)
+    return _native.feature_importance(X, Y, groups, options, points=points, n_threads=n_threads)

@@ -13,7 +13,6 @@ from defrag import _native
 from defrag._estimator import Estimator, all_or_nothing, on_snapshot
 from defrag._parameters import Float, Int, OrAuto
 from defrag._validation import check_features, check_labels, check_seed, require_labels
-from defrag.classifiers._base import unit_rows
 from defrag.focusing._pilot import feature_importance, pilot_points
 
 if TYPE_CHECKING:
@@ -133,13 +132,12 @@ class Focus(OneToOneFeatureMixin, TransformerMixin, Estimator):
             raise ValueError("Y must have at least one label, got none for any point")
         threads = _native.n_threads(self.n_jobs)
         points = pilot_points(X)
-        if points is not None:
-            X, Y = X[points], Y[points]
-        importance = feature_importance(unit_rows(X, threads), Y, seed=seed, n_threads=threads)
+        importance = feature_importance(X, Y, points=points, seed=seed, n_threads=threads)
         self.importance_: Floats = importance
         self.factor_: Floats = self._factors(importance)
         # All features that occur have weights in the pilot.
-        self.auto_budget_: int = auto_budget(int(X.nnz), int(np.count_nonzero(importance)))
+        n_entries = X.nnz if points is None else np.diff(X.indptr)[points].sum()
+        self.auto_budget_: int = auto_budget(int(n_entries), int(np.count_nonzero(importance)))
         return self
 
     def _factors(self, importance: Floats) -> Floats:
