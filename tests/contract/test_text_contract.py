@@ -177,21 +177,27 @@ def test_an_interrupt_changes_nothing(subject, tmp_path):
 
 
 def _interrupt(step, subject, folder):
-    """Interrupt fits of ever more texts until one of them had begun and not ended."""
+    """Interrupt fits in the middle, of ever more texts, until one had begun and not ended."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
     model = subject.fitted()
     wanted = state(model, folder)
     for n_times in (100, 1000, 10_000):
         step(f"{n_times} times")
-        texts, labels = small_corpus()[0][:80] * n_times, small_corpus()[1][:80] * n_times
-        timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
-        timer.start()
+        corpus = [part[:80] * n_times for part in small_corpus()]
+        begin = time.monotonic()
+        subject.fit(corpus)
+        middle = (time.monotonic() - begin) / 2
+        timer = threading.Timer(middle, os.kill, (os.getpid(), signal.SIGINT))
+        ended = False
         try:
-            model.fit(texts, labels)
-        except KeyboardInterrupt:
-            assert state(model, folder) == wanted
-            return
-        finally:
+            timer.start()
+            model.fit(*corpus)
+            ended = True
             timer.cancel()
+            timer.join()
+        except KeyboardInterrupt:
+            if not ended:
+                assert state(model, folder) == wanted
+                return
         model = subject.fitted()
     raise AssertionError("no fit was interrupted")
