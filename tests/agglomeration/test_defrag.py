@@ -354,7 +354,7 @@ X.sum_duplicates()
 defrag = Defrag(sample_points=1.0, tol=0.0, max_iter=1000, random_state=0)
 def interrupt():
     global sent
-    time.sleep(2.5)
+    time.sleep(0.5)
     sent = time.process_time()
     os.kill(os.getpid(), signal.SIGINT)
 threading.Thread(target=interrupt, daemon=True).start()

@@ -162,7 +162,7 @@ Y = [rng.integers(0, 5_000, 3).tolist() for _ in range(20_000)]
 model = DiSMEC("exact", random_state=0)
 def interrupt():
     global sent
-    time.sleep(2)
+    time.sleep(0.5)
     sent = time.process_time()
     os.kill(os.getpid(), signal.SIGINT)
 threading.Thread(target=interrupt, daemon=True).start()

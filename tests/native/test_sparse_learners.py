@@ -205,7 +205,7 @@ Y = [draw.integers(0, 5_000, 3).tolist() for _ in range(20_000)]
 model = PPDSparse(max_rounds=8) if sys.argv[1] == "PPDSparse" else ProXML(solution="minimum", tol=0)
 def interrupt():
     global sent
-    time.sleep(2)
+    time.sleep(0.5)
     sent = time.process_time()
     os.kill(os.getpid(), signal.SIGINT)
 threading.Thread(target=interrupt, daemon=True).start()
