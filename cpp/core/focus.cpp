@@ -81,13 +81,14 @@ Csr focus_rows(const Context& context, const CsrView& matrix, const float* impor
     context.expect(matrix.n_rows);
     Csr result;
     result.n_cols = matrix.n_cols;
+    result.indptr.resize(matrix.n_rows + 1);
     for (std::int64_t row = 0; row < matrix.n_rows; ++row) {
         const std::int64_t size = matrix.end(row) - matrix.begin(row);
-        result.indptr.push_back(result.indptr.back() + entries_kept(size, budget));
+        result.indptr[row + 1] = result.indptr[row] + entries_kept(size, budget);
     }
-    result.indices.resize(result.indptr.back());
-    result.data.resize(result.indptr.back());
-    Vector<Selector> selectors(context.n_threads());
+    result.indices.resize_for_overwrite(result.indptr.back());
+    result.data.resize_for_overwrite(result.indptr.back());
+    PerWorker<Selector> selectors(context, [] { return Selector(); });
     const auto keep = [&](std::int64_t row, std::int64_t p, std::int64_t to) {
         const float value = matrix.data[p] * factor[matrix.indices[p]];
         if (!std::isfinite(value)) {
