@@ -2,97 +2,20 @@
 #include "core/beam_search.hpp"
 
 #include <algorithm>
-#include <atomic>
-#include <cstddef>
-#include <limits>
-#include <new>
 #include <stdexcept>
 #include <string>
-#include <thread>
 #include <utility>
 
-#include "core/aligned.hpp"
+#include "core/shortlists.hpp"
 #include "core/visits.hpp"
 
 namespace defrag {
 namespace {
 
-/// The best candidates of every row of a batch. Each row has cache lines of its own, since threads
-/// that evaluate two nodes at a time visit neighbouring rows.
-class BestLists {
- public:
-    BestLists(std::int64_t n_rows, std::int64_t capacity)
-        : capacity_(capacity),
-          n_lines_((kHeaderSize + capacity * kItemSize + kLineSize - 1) / kLineSize) {
-        lines_.require(checked_product(n_rows, n_lines_));
-        for (std::int64_t row = 0; row < n_rows; ++row) new (&header(row)) Header();
-    }
-
-    Best of(std::int64_t row) { return {items(row), &header(row).size, capacity_}; }
-    Scored* items(std::int64_t row) { return reinterpret_cast<Scored*>(line(row) + kHeaderSize); }
-    std::int32_t size(std::int64_t row) { return header(row).size; }
-    void clear(std::int64_t row) {
-        header(row).size = 0;
-        header(row).least.store(kLowest, std::memory_order_relaxed);
-    }
-
-    /// Two nodes that are evaluated concurrently may have a row in common. The order of the offers
-    /// does not affect the result, since the order of candidates is total.
-    void lock(std::int64_t row) {
-        std::atomic<bool>& locked = header(row).locked;
-        while (locked.exchange(true, std::memory_order_acquire)) {
-            // A list is locked for some nanoseconds, unless its thread was interrupted.
-            for (int spin = 0; locked.load(std::memory_order_relaxed); ++spin) {
-                if (spin >= kMaxSpins) std::this_thread::yield();
-            }
-        }
-    }
-    void unlock(std::int64_t row) { header(row).locked.store(false, std::memory_order_release); }
-
-    /// Candidates with a lower score will not be among the best: the worst score of a full list
-    /// when it was last published. May be read without a lock.
-    float least(std::int64_t row) { return header(row).least.load(std::memory_order_relaxed); }
-    void publish(std::int64_t row) {
-        const Best best = of(row);
-        if (best.full()) header(row).least.store(best.worst().score, std::memory_order_relaxed);
-    }
-
- private:
-    struct Header {
-        std::atomic<bool> locked{false};
-        std::int32_t size = 0;
-        std::atomic<float> least{kLowest};
-    };
-    struct alignas(64) Line {
-        std::byte bytes[64];
-    };
-    static constexpr int kMaxSpins = 1000;
-    static constexpr float kLowest = -std::numeric_limits<float>::infinity();
-    static constexpr std::int64_t kHeaderSize = 16;
-    static constexpr std::int64_t kItemSize = sizeof(Scored);
-    static constexpr std::int64_t kLineSize = sizeof(Line);
-    static_assert(sizeof(Header) <= kHeaderSize && alignof(Scored) <= kHeaderSize);
-
-    std::byte* line(std::int64_t row) { return lines_.data()[row * n_lines_].bytes; }
-    Header& header(std::int64_t row) { return *reinterpret_cast<Header*>(line(row)); }
-
-    std::int64_t capacity_;
-    std::int64_t n_lines_;  // per row
-    AlignedBuffer<Line> lines_;
-};
-
-/// The visits [begin, end) of one node, a unit of work for one thread, from visit `start` on.
+/// The visits [begin, end) of one node: a unit of work for one thread.
 struct Item {
     std::int64_t begin;
     std::int64_t end;
-    std::int64_t start;
-    Panels panels;  // empty: the whole node, unpacked or searched
-
-    /// Returns visit number i.
-    std::int64_t visit(std::int64_t i) const {
-        const std::int64_t visit = start + i;
-        return visit < end ? visit : visit - (end - begin);
-    }
 };
 
 /// The search of one batch of rows, using all threads of the context: a node is unpacked once for
@@ -105,38 +28,58 @@ class Batch {
           model_(model),
           options_(options),
           scorers_(scorers),
-          score_lanes_(select_score_lanes(options.instructions)),
+          score_margins_(select_score_margins(options.instructions)),
+          find_best_(select_find_best(options.instructions)),
           first_row_(first_row),
           n_rows_(n_rows),
           // Small batches do not repay the cost of starting threads.
           n_threads_(n_rows < kMinBatch ? 1 : context.n_threads()),
-          beams_(n_rows, options.beam_size),
-          next_(n_rows, options.beam_size),
-          top_(n_rows, options.k),
-          groups_(context, [] { return Vector<std::int32_t>(); }) {
-        for (std::int64_t row = 0; row < n_rows; ++row) beams_.of(row).offer({0.0F, 0});
+          chosen_(n_threads_),
+          scratch_(context, [&options] { return Scratch(options.instructions); }) {
+        for (Shortlists* beams : {&beams_, &next_}) beams->start(n_rows, options.beam_size);
+        top_.start(n_rows, options.k);
+        for (std::int64_t row = 0; row < n_rows; ++row) beams_.add(row, 0.0F, 0);
     }
 
     void run(TopLabels& out) {
         while (descend_level()) {
         }
         visit_leaves();
-        over_rows([&](std::int64_t row) {
-            write_top(top_.items(row), top_.size(row), first_row_ + row, out);
+        over_ranges([&](std::int64_t range, unsigned worker) {
+            Vector<Ranked>& ranked = scratch_[worker].ranked;
+            over_rows(range, [&](std::int64_t row) {
+                top_.rank(row, ranked);
+                write_top(ranked.data(), ranked.size(), first_row_ + row, out);
+            });
         });
     }
 
  private:
+    /// Memory that a thread reuses.
+    struct Scratch {
+        explicit Scratch(Instructions instructions) : selector(instructions) {}
+
+        Selector selector;
+        Vector<std::int32_t> rows;
+        Vector<Ranked> ranked;
+    };
+
+    /// Calls body(range, worker) for as many ranges of rows as there are threads, in parallel.
     template <class Body>
-    void over_rows(Body body) {
-        const auto run = [&](std::int64_t begin, std::int64_t end, unsigned) {
-            for (std::int64_t row = begin; row < end; ++row) body(row);
-        };
+    void over_ranges(Body body) {
         if (n_threads_ == 1) {
-            run(0, n_rows_, 0);
+            body(0, 0);
         } else {
-            parallel_for(context_, n_rows_, kMinBatch, run);
+            parallel_for(
+                context_, n_threads_, 1,
+                [&](std::int64_t range, std::int64_t, unsigned worker) { body(range, worker); });
         }
+    }
+
+    template <class Body>
+    void over_rows(std::int64_t range, Body body) {
+        const std::int64_t end = (range + 1) * n_rows_ / n_threads_;
+        for (std::int64_t row = range * n_rows_ / n_threads_; row < end; ++row) body(row);
     }
 
     /// Replaces the inner nodes of all beams by their children; returns false if there are none.
@@ -144,21 +87,19 @@ class Batch {
         choose_visits([this](std::int64_t row, Vector<Visit>& visits) {
             next_.clear(row);
             for (std::int64_t i = 0; i < beams_.size(row); ++i) {
-                const Scored& item = beams_.items(row)[i];
-                if (model_.tree.is_leaf(item.id)) {
-                    next_.of(row).offer(item);
+                const std::int32_t node = beams_.ids(row)[i];
+                const float score = beams_.scores(row)[i];
+                if (model_.tree.is_leaf(node)) {
+                    next_.add(row, score, node);
                 } else {
-                    visits.push_back({item.id, static_cast<std::int32_t>(row), item.score});
+                    visits.push_back({node, static_cast<std::int32_t>(row), score});
                 }
             }
         });
         if (visits_.empty()) return false;
-        visit_all([this](const Visit& visit, const Outputs& outputs, const float* margins) {
-            const std::int64_t child = model_.tree.first_child[visit.node] + outputs.first;
-            offer(visit, margins, outputs.count, next_,
-                  [child](std::int64_t i) { return static_cast<std::int32_t>(child + i); });
+        visit_all(next_, [this](std::int32_t node, std::int64_t output) {
+            return static_cast<std::int32_t>(model_.tree.first_child[node] + output);
         });
-        over_rows([this](std::int64_t row) { next_.of(row).put_in_order(); });
         std::swap(beams_, next_);
         return true;
     }
@@ -167,23 +108,25 @@ class Batch {
     /// the worst of k labels already found cannot contribute.
     void visit_leaves() {
         const bool prune = options_.discount >= 1.0F;
+        over_ranges([&](std::int64_t range, unsigned worker) {
+            Vector<Ranked>& ranked = scratch_[worker].ranked;
+            over_rows(range, [&](std::int64_t row) { beams_.put_in_order(row, ranked); });
+        });
         std::int64_t first = 0;
         for (std::int64_t last = 2; first < options_.beam_size;
              first = std::exchange(last, 2 * last + 1)) {
             choose_visits([&](std::int64_t row, Vector<Visit>& visits) {
-                const std::int64_t end = std::min<std::int64_t>(last, beams_.size(row));
-                const Best best = top_.of(row);
+                const std::int64_t end = std::min(last, beams_.size(row));
+                const float bound = top_.bound(row);
                 for (std::int64_t i = first; i < end; ++i) {
-                    const Scored& item = beams_.items(row)[i];
-                    if (prune && best.full() && item.score < best.worst().score) break;
-                    visits.push_back({item.id, static_cast<std::int32_t>(row), item.score});
+                    const float score = beams_.scores(row)[i];
+                    if (prune && score < bound) break;
+                    visits.push_back(
+                        {beams_.ids(row)[i], static_cast<std::int32_t>(row), score, bound});
                 }
             });
-            visit_all([this](const Visit& visit, const Outputs& outputs, const float* margins) {
-                const std::int32_t* labels =
-                    model_.tree.order + model_.tree.begin[visit.node] + outputs.first;
-                offer(visit, margins, outputs.count, top_,
-                      [labels](std::int64_t i) { return labels[i]; });
+            visit_all(top_, [this](std::int32_t node, std::int64_t output) {
+                return model_.tree.order[model_.tree.begin[node] + output];
             });
         }
     }
@@ -191,53 +134,39 @@ class Batch {
     /// Sets the visits, ordered by node; choose(row, visits) appends those of one row.
     template <class Choose>
     void choose_visits(Choose choose) {
-        chosen_.resize(n_threads_);
-        const auto for_each = [&](std::int64_t n, const auto& body) {
-            if (n == 1) {
-                body(0);
-            } else {
-                parallel_for(context_, n, 1,
-                             [&](std::int64_t i, std::int64_t, unsigned) { body(i); });
-            }
-        };
-        for_each(n_threads_, [&](std::int64_t range) {
+        over_ranges([&](std::int64_t range, unsigned) {
             Vector<Visit> visits = std::move(chosen_[range]);
             visits.clear();
-            const std::int64_t end = (range + 1) * n_rows_ / n_threads_;
-            for (std::int64_t row = range * n_rows_ / n_threads_; row < end; ++row) {
-                choose(row, visits);
-            }
+            over_rows(range, [&](std::int64_t row) { choose(row, visits); });
             chosen_[range] = std::move(visits);
         });
-        order_by_node(chosen_.data(), n_threads_, visits_, for_each);
+        order_by_node(chosen_.data(), n_threads_, visits_, [this](std::int64_t, const auto& body) {
+            over_ranges([&](std::int64_t range, unsigned) { body(range); });
+        });
     }
 
-    /// A range of outputs of a node that were evaluated together.
-    struct Outputs {
-        std::int64_t first;
-        std::int64_t count;
-    };
-
-    /// Evaluates the nodes of all visits and calls receive(visit, outputs, margins).
-    template <class Receive>
-    void visit_all(Receive receive) {
+    /// Evaluates the nodes of all visits and adds the best outputs to the lists of the rows; output
+    /// i of a node has the id id_of(node, i). Outputs are first listed by visit, then by row: nodes
+    /// that are evaluated concurrently have rows in common, and threads that write to the same
+    /// lists would exchange cache lines all the time.
+    template <class Id>
+    void visit_all(Shortlists& lists, Id id_of) {
+        if (visits_.empty()) return;
         make_items();
+        // Selecting more than kLanes is expensive, and done once per row instead of per visit.
+        const std::int64_t capacity = lists.capacity() <= kLanes
+                                          ? lists.capacity()
+                                          : std::max(lists.capacity(), kOutputsAtOnce);
+        found_.start(visits_.size(), std::min(capacity, most_outputs()));
         const auto evaluate = [&](std::int64_t i, std::int64_t, unsigned worker) {
             const Item& item = items_[i];
-            const std::int32_t node = visits_[item.begin].node;
-            const std::int64_t n_outputs = model_.tree.n_outputs(node);
-            Outputs outputs{0, n_outputs};
-            const auto visit = [&](std::int64_t v, const float* margins) {
-                receive(visits_[item.visit(v)], outputs, margins);
-            };
-            const Vector<std::int32_t>& rows = rows_of(item, groups_[worker]);
-            if (item.panels.first == item.panels.last) {
-                scorers_[worker].score(node, rows.data(), rows.size(), visit);
-            } else {
-                outputs.first = item.panels.first * kLanes;
-                outputs.count = std::min(item.panels.last * kLanes, n_outputs) - outputs.first;
-                scorers_[worker].score(node, item.panels, rows.data(), rows.size(), visit);
-            }
+            Scratch& scratch = scratch_[worker];
+            const Vector<std::int32_t>& rows = rows_of(item, scratch.rows);
+            scorers_[worker].score(
+                visits_[item.begin].node, rows.data(), rows.size(),
+                [&](std::int64_t v, const Outputs& outputs, const float* margins) {
+                    list_outputs(item.begin + v, outputs, margins, id_of, scratch.selector);
+                });
             context_.check();
         };
         if (n_threads_ == 1) {
@@ -245,11 +174,30 @@ class Batch {
         } else {
             parallel_for(context_, items_.size(), 1, evaluate);
         }
+        over_ranges([&](std::int64_t range, unsigned worker) {
+            collect(chosen_[range], lists, scratch_[worker].selector);
+        });
     }
 
-    /// Divides the visits, which are ordered by node, into items: one per node, but several for a
-    /// wide node, to keep its panels small, and for a node with a large share of the rows, to keep
-    /// all threads busy.
+    /// Adds what the visits of a range of rows have found to the lists of the rows.
+    void collect(const Vector<Visit>& visits, Shortlists& lists, Selector& selector) const {
+        for (std::int64_t begin = 0; begin < visits.size();) {
+            const std::int32_t row = visits[begin].row;
+            selector.clear();
+            std::int64_t end = begin;
+            for (; end < visits.size() && visits[end].row == row; ++end) {
+                selector.add(found_, visits[end].place);
+            }
+            begin = end;
+            if (selector.size() > 0) {
+                selector.add(lists, row);
+                selector.assign_to(lists, row);
+            }
+        }
+    }
+
+    /// Divides the visits, which are ordered by node, into items, largest first: one per node, but
+    /// one per thread for a node with a large share of the visits, to keep all threads busy.
     void make_items() {
         items_.clear();
         for (std::int64_t begin = 0; begin < visits_.size();) {
@@ -257,101 +205,103 @@ class Batch {
             std::int64_t end = begin;
             while (end < visits_.size() && visits_[end].node == node) ++end;
             const std::int64_t count = end - begin;
-            const std::int64_t n_panels = scorers_[0].n_panels(node);
-            const bool wide = n_panels > NodeScorer::kPanelsPerTurn &&
-                              worth_unpacking(node, {begin, end, begin, Panels()});
-            const std::int64_t panels_per_item = wide ? NodeScorer::kPanelsPerTurn : n_panels;
-            const std::int64_t n_parts = (n_panels + panels_per_item - 1) / panels_per_item;
-            const bool large = n_threads_ > 1 && count * kLargeShare >= n_rows_;
-            const std::int64_t rows_per_item =
-                large ? (count * n_parts + n_threads_ - 1) / n_threads_ : count;
-            for (std::int64_t first = begin; first < end; first += rows_per_item) {
-                const std::int64_t last = std::min(first + rows_per_item, end);
-                for (std::int64_t part = 0; part < n_parts; ++part) {
-                    const std::int64_t panel = part * panels_per_item;
-                    const Panels some{panel, std::min(panel + panels_per_item, n_panels)};
-                    // Threads that start at different rows seldom wait for each other's lists.
-                    const std::int64_t turn = items_.size() % n_threads_;
-                    const std::int64_t start = first + turn * (last - first) / n_threads_;
-                    items_.push_back({first, last, start, wide ? some : Panels()});
-                }
+            const bool large = count * n_threads_ * kItemsPerThread >= visits_.size();
+            const std::int64_t n_parts = large ? std::min(n_threads_, count) : 1;
+            for (std::int64_t part = 0; part < n_parts; ++part) {
+                items_.push_back(
+                    {begin + count * part / n_parts, begin + count * (part + 1) / n_parts});
             }
             begin = end;
         }
+        std::stable_sort(items_.begin(), items_.end(), [](const Item& a, const Item& b) {
+            return a.end - a.begin > b.end - b.begin;
+        });
     }
 
-    bool worth_unpacking(std::int32_t node, const Item& item) {
-        const Vector<std::int32_t>& rows = rows_of(item, groups_[0]);
-        return scorers_[0].worth_unpacking(node, rows.data(), rows.size());
+    /// Returns the largest number of outputs of a node that is visited.
+    std::int64_t most_outputs() const {
+        std::int64_t most = 0;
+        for (const Item& item : items_) {
+            most = std::max(most, model_.tree.n_outputs(visits_[item.begin].node));
+        }
+        return most;
     }
 
     /// Fills `rows` with the rows of X of the visits of an item.
     const Vector<std::int32_t>& rows_of(const Item& item, Vector<std::int32_t>& rows) const {
         rows.resize_for_overwrite(item.end - item.begin);
         for (std::int64_t v = 0; v < rows.size(); ++v) {
-            rows[v] = static_cast<std::int32_t>(first_row_ + visits_[item.visit(v)].row);
+            rows[v] = static_cast<std::int32_t>(first_row_ + visits_[item.begin + v].row);
         }
         return rows;
     }
 
-    /// Offers the outputs of a node to the list of a row; output i has the id id_of(i). Hinges are
-    /// computed for a line of outputs at a time, so that once a list is full most outputs are
-    /// rejected without being examined individually, and most visits need no lock.
+    /// Adds outputs of a node to the list of a visit.
     template <class Id>
-    void offer(const Visit& visit, const float* margins, std::int64_t n_outputs, BestLists& lists,
-               Id id_of) {
-        const bool shared = n_threads_ > 1;
-        bool locked = false;
-        const auto lock = [&] {
-            if (shared && !locked) lists.lock(visit.row);
-            locked = true;
-        };
-        Best best = lists.of(visit.row);
-        if (options_.loss == Loss::kLogistic) {
-            lock();
-            for (std::int64_t i = 0; i < n_outputs; ++i) {
-                best.offer({descend(options_.loss, options_.power, options_.discount, visit.score,
-                                    margins[i]),
-                            id_of(i)});
+    void list_outputs(std::int64_t place, const Outputs& outputs, const float* margins, Id id_of,
+                      Selector& selector) {
+        const Visit& visit = visits_[place];
+        alignas(64) float scores[kOutputsAtOnce];
+        std::int32_t positions[kOutputsAtOnce];
+        for (std::int64_t first = 0; first < outputs.count; first += kOutputsAtOnce) {
+            const std::int64_t n = std::min(kOutputsAtOnce, outputs.count - first);
+            score(visit, margins + first, n, scores);
+            const auto id_at = [&](std::int64_t position) {
+                return id_of(visit.node, outputs.first + first + position);
+            };
+            const float bound = std::max(visit.bound, found_.bound(place));
+            if (bound == kNoBound && found_.size(place) + n <= found_.capacity()) {
+                found_.add(place, n, [&](std::int64_t i) { return Scored{scores[i], id_at(i)}; });
+                continue;
             }
-        } else {
-            const float from = visit.score * options_.discount;
-            alignas(64) float scores[kLanes];
-            for (std::int64_t first = 0; first < n_outputs; first += kLanes) {
-                const std::int64_t n_lanes = std::min(kLanes, n_outputs - first);
-                const float least = lists.least(visit.row);
-                unsigned lanes = score_lanes_(margins + first, from, options_.power, least, scores);
-                lanes &= (1U << n_lanes) - 1U;
-                if (lanes == 0) continue;
-                lock();
-                for (; lanes != 0; lanes &= lanes - 1) {
-                    const int lane = __builtin_ctz(lanes);
-                    best.offer({scores[lane], id_of(first + lane)});
-                }
-                lists.publish(visit.row);
+            const std::int64_t n_found = find_best_(scores, n, found_.capacity(), bound, positions);
+            const auto item_at = [&](std::int64_t i) {
+                return Scored{scores[positions[i]], id_at(positions[i])};
+            };
+            if (found_.size(place) + n_found <= found_.capacity()) {
+                found_.add(place, n_found, item_at);
+            } else {
+                selector.clear();
+                selector.add(found_, place);
+                selector.add(n_found, item_at);
+                selector.assign_to(found_, place);
             }
         }
-        if (shared && locked) lists.unlock(visit.row);
     }
 
-    // A node with at least 1 / kLargeShare of the rows is divided between the threads.
-    static constexpr std::int64_t kLargeShare = 8;
+    /// Writes the scores of n outputs of the node of a visit.
+    void score(const Visit& visit, const float* margins, std::int64_t n, float* scores) const {
+        if (options_.loss != Loss::kLogistic) {
+            const float parent = visit.score * options_.discount;
+            return score_margins_(margins, n, parent, options_.power, scores);
+        }
+        for (std::int64_t i = 0; i < n; ++i) {
+            scores[i] =
+                descend(options_.loss, options_.power, options_.discount, visit.score, margins[i]);
+        }
+    }
+
+    static constexpr std::int64_t kOutputsAtOnce = NodeScorer::kPanelsPerTurn * kLanes;
+    // A node with more visits than a thread has on average, divided by this, is itself divided.
+    static constexpr std::int64_t kItemsPerThread = 8;
 
     const Context& context_;
     const LabelTreeModel& model_;
     const BeamOptions& options_;
     PerWorker<NodeScorer>& scorers_;
-    ScoreLanes score_lanes_;
+    ScoreMargins score_margins_;
+    FindBest find_best_;
     std::int64_t first_row_;
     std::int64_t n_rows_;
     std::int64_t n_threads_;
-    BestLists beams_;  // put in order
-    BestLists next_;
-    BestLists top_;
+    Shortlists beams_;  // nodes of each row
+    Shortlists next_;
+    Shortlists top_;                // labels of each row
+    Shortlists found_;              // outputs of each visit
     Vector<Vector<Visit>> chosen_;  // of each range of rows
     Vector<Visit> visits_;          // ordered by node
     Vector<Item> items_;
-    PerWorker<Vector<std::int32_t>> groups_;  // scratch: rows of an item
+    PerWorker<Scratch> scratch_;
 };
 
 }  // namespace

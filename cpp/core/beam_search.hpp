@@ -42,8 +42,9 @@ struct BeamOptions {
 /// ordered by score, then by label. The result of a row does not depend on the other rows: nodes
 /// visited by many rows are unpacked into a dense panel, others are searched, and both add in the
 /// same order.
-/// O(weights of the row's features in the nodes of its beam) per row. Memory: the beams of a batch
-/// and, per thread, the weights of one node as a panel and four bytes per feature.
+/// O(weights of the row's features in the nodes of its beam) per row. Memory: the beams of a batch,
+/// for each of their nodes the best outputs (8 bytes each, at most the beam or k), and, per thread,
+/// the weights of one node as a panel and four bytes per feature.
 TopLabels beam_search(const Context& context, const LabelTreeModel& model, const CsrView& X,
                       const BeamOptions& options);
 

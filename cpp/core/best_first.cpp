@@ -53,12 +53,18 @@ class Batch {
             active_.push_back(static_cast<std::int32_t>(row));
         }
         while (choose_visits()) {
-            visit_nodes(
-                context_, scorer, visits_, ordered_, group_, first_row_,
-                [this](const Visit& visit, const float* margins) { expand(visit, margins); });
+            visit_nodes(context_, scorer, visits_, ordered_, group_, first_row_,
+                        [this](const Visit& visit, const Outputs& outputs, const float* margins) {
+                            expand(visit, outputs, margins);
+                        });
         }
+        Vector<Ranked> found;
         for (std::int64_t row = 0; row < n_rows; ++row) {
-            write_top(top_.data() + row * options_.k, top_sizes_[row], first_row_ + row, out);
+            found.clear();
+            for (std::int32_t i = 0; i < top_sizes_[row]; ++i) {
+                found.push_back(Ranked(top_[row * options_.k + i]));
+            }
+            write_top(found.data(), found.size(), first_row_ + row, out);
         }
     }
 
@@ -96,19 +102,19 @@ class Batch {
         return n_active > 0;
     }
 
-    void expand(const Visit& visit, const float* margins) {
+    void expand(const Visit& visit, const Outputs& outputs, const float* margins) {
         Best best = top_of(visit.row);
         const LabelTreeView& tree = model_.tree;
         const bool leaf = tree.is_leaf(visit.node);
-        const std::int64_t n_outputs = tree.n_outputs(visit.node);
-        for (std::int64_t i = 0; i < n_outputs; ++i) {
+        for (std::int64_t i = 0; i < outputs.count; ++i) {
             const float score = descend(options_.loss, 2, 1.0F, visit.score, margins[i]);
             if (hopeless(best, score)) continue;
+            const std::int64_t output = outputs.first + i;
             if (leaf) {
-                best.offer({score, tree.order[tree.begin[visit.node] + i]});
+                best.offer({score, tree.order[tree.begin[visit.node] + output]});
             } else {
                 frontiers_[visit.row].push(
-                    {score, static_cast<std::int32_t>(tree.first_child[visit.node] + i)});
+                    {score, static_cast<std::int32_t>(tree.first_child[visit.node] + output)});
             }
         }
     }

@@ -182,15 +182,11 @@ void NodeScorer::multiply(std::int64_t node, const Panels& panels, const std::in
         }
         ends_.push_back(out);
     }
-    const std::int64_t n_unpacked = panels.last - panels.first;
-    for (std::int64_t panel = 0; panel < n_unpacked; panel += kPanelsPerTurn) {
-        const std::int64_t n_together = std::min(kPanelsPerTurn, n_unpacked - panel);
-        const Entry* entry = entries_.data();
-        for (std::int64_t i = 0; i < n_rows; ++i) {
-            score_panels_(entry, ends_[i], panels_.data() + panel * panel_size_, panel_size_,
-                          n_together, margins_.data() + i * stride_ + panel * kLanes);
-            entry = ends_[i];
-        }
+    const Entry* entry = entries_.data();
+    for (std::int64_t i = 0; i < n_rows; ++i) {
+        score_panels_(entry, ends_[i], panels_.data(), panel_size_, panels.last - panels.first,
+                      margins_.data() + i * stride_);
+        entry = ends_[i];
     }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "core/aligned.hpp"
@@ -16,12 +17,18 @@ struct Panels {
     std::int64_t last = 0;
 };
 
+/// Some outputs of a node.
+struct Outputs {
+    std::int64_t first = 0;
+    std::int64_t count = 0;
+};
+
 /// Evaluates the classifiers of a node for the rows that reached it. One object per thread.
 class NodeScorer {
  public:
     NodeScorer(const LabelTreeModel& model, const CsrView& X, Instructions instructions);
 
-    // Number of panels of a wide node scored in one pass over a row.
+    // Number of panels of a wide node that are unpacked and scored at a time.
     static constexpr std::int64_t kPanelsPerTurn = 4;
 
     std::int64_t n_panels(std::int64_t node) const {
@@ -31,31 +38,38 @@ class NodeScorer {
     /// Returns whether these rows repay unpacking the node into dense panels.
     bool worth_unpacking(std::int64_t node, const std::int32_t* rows, std::int64_t n_rows) const;
 
-    /// Calls visit(i, margins) for i = 0..n_rows-1; row i of the group is rows[i] of X, and
-    /// margins[o] is the margin of output o. `margins` is padded to a multiple of kLanes and
-    /// 64-byte aligned.
+    /// Calls visit(i, outputs, margins) for i = 0..n_rows-1 and all outputs of a node, a few panels
+    /// at a time; row i of the group is rows[i] of X, and margins[o] is the margin of output
+    /// outputs.first + o. `margins` is padded to a multiple of kLanes and 64-byte aligned.
     template <class Visit>
     void score(std::int64_t node, const std::int32_t* rows, std::int64_t n_rows, Visit visit) {
         if (worth_unpacking(node, rows, n_rows)) {
             score(node, {0, n_panels(node)}, rows, n_rows, visit);
         } else {
-            for (std::int64_t i = 0; i < n_rows; ++i) visit(i, search(node, rows[i]));
+            const Outputs all{0, model_.tree.n_outputs(node)};
+            for (std::int64_t i = 0; i < n_rows; ++i) visit(i, all, search(node, rows[i]));
         }
     }
 
-    /// The same for some panels of a node, which are unpacked; margins start with the first panel.
+    /// The same for some panels of a node, which are unpacked.
     template <class Visit>
     void score(std::int64_t node, const Panels& panels, const std::int32_t* rows,
                std::int64_t n_rows, Visit visit) {
-        unpack(node, panels, rows, n_rows);
-        for (std::int64_t first = 0; first < n_rows; first += kRowsPerTurn) {
-            const std::int64_t last = std::min(first + kRowsPerTurn, n_rows);
-            multiply(node, panels, rows + first, last - first);
-            for (std::int64_t i = first; i < last; ++i) {
-                visit(i, margins_.data() + (i - first) * stride_);
+        for (std::int64_t panel = panels.first; panel < panels.last; panel += kPanelsPerTurn) {
+            const Panels turn{panel, std::min(panel + kPanelsPerTurn, panels.last)};
+            const std::int64_t first = turn.first * kLanes;
+            const Outputs outputs{
+                first, std::min(turn.last * kLanes, model_.tree.n_outputs(node)) - first};
+            unpack(node, turn, rows, n_rows);
+            for (std::int64_t begin = 0; begin < n_rows; begin += kRowsPerTurn) {
+                const std::int64_t end = std::min(begin + kRowsPerTurn, n_rows);
+                multiply(node, turn, rows + begin, end - begin);
+                for (std::int64_t i = begin; i < end; ++i) {
+                    visit(i, outputs, margins_.data() + (i - begin) * stride_);
+                }
             }
+            forget(rows, n_rows);
         }
-        forget(rows, n_rows);
     }
 
  private:

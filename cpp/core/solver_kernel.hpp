@@ -282,18 +282,73 @@ inline void score_panels(const Entry* entry, const Entry* end, const float* pane
     }
 }
 
-inline unsigned score_lanes(const float* margins, float parent, int power, float threshold,
-                            float* scores) {
-    unsigned mask = 0;
+/// Returns the k-th largest of kLanes values, k <= kLanes: the least of those that fewer than k
+/// others exceed.
+DEFRAG_INLINE float kth_largest(const Floats* values, std::int64_t k) {
+    alignas(64) float each[kLanes];
+    std::memcpy(each, values, sizeof each);
+    Ints n_larger[kParts] = {};
+    for (int lane = 0; lane < static_cast<int>(kLanes); ++lane) {
+        for (int p = 0; p < kParts; ++p) n_larger[p] -= spread(each[lane]) > values[p];
+    }
+    const auto limit = static_cast<std::int32_t>(k);
+    const Floats none = spread(std::numeric_limits<float>::infinity());
     for (int p = 0; p < kParts; ++p) {
-        const Floats distance = 1.0F - reinterpret_cast<const Floats*>(margins)[p];
+        reinterpret_cast<Floats*>(each)[p] = n_larger[p] < limit ? values[p] : none;
+    }
+    for (int n = static_cast<int>(kLanes) / 2; n > 0; n /= 2) {
+        for (int i = 0; i < n; ++i) each[i] = each[i + n] < each[i] ? each[i + n] : each[i];
+    }
+    return each[0];
+}
+
+/// Returns how many lanes of the vectors are at least `bound`.
+DEFRAG_INLINE std::int64_t count_from(const Floats* vectors, std::int64_t n_vectors, float bound) {
+    std::int64_t count = 0;
+    for (std::int64_t v = 0; v < n_vectors; ++v) {
+        count += __builtin_popcount(bits_of(vectors[v] >= bound));
+    }
+    return count;
+}
+
+inline void score_margins(const float* margins, std::int64_t n, float parent, int power,
+                          float* scores) {
+    const std::int64_t n_vectors = (n + kLanes - 1) / kLanes * kParts;
+    for (std::int64_t v = 0; v < n_vectors; ++v) {
+        const Floats distance = 1.0F - reinterpret_cast<const Floats*>(margins)[v];
         const Floats slack = distance > 0.0F ? distance : Floats{};  // NaN: 0
         const Floats square = slack * slack;
-        const Floats score = parent - (power == 3 ? square * slack : square);
-        reinterpret_cast<Floats*>(scores)[p] = score;
-        mask |= bits_of(score >= threshold) << (p * kWidth);
+        reinterpret_cast<Floats*>(scores)[v] = parent - (power == 3 ? square * slack : square);
     }
-    return mask;
+}
+
+inline std::int64_t find_best(float* scores, std::int64_t n, std::int64_t k, float bound,
+                              std::int32_t* positions) {
+    const auto* vectors = reinterpret_cast<const Floats*>(scores);
+    const std::int64_t n_vectors = (n + kLanes - 1) / kLanes * kParts;
+    for (std::int64_t i = n; i < n_vectors * kWidth; ++i) {
+        scores[i] = -std::numeric_limits<float>::infinity();
+    }
+    if (k <= kLanes && count_from(vectors, n_vectors, bound) > k) {
+        // The largest of each lane are different ones, of which k are at least this.
+        Floats largest[kParts];
+        for (int p = 0; p < kParts; ++p) {
+            largest[p] = vectors[p];
+            for (std::int64_t v = p + kParts; v < n_vectors; v += kParts) {
+                largest[p] = larger(largest[p], vectors[v]);
+            }
+        }
+        const float enough = kth_largest(largest, k);
+        bound = enough > bound ? enough : bound;
+    }
+    std::int64_t n_found = 0;
+    for (std::int64_t v = 0; v < n_vectors; ++v) {
+        for (unsigned bits = bits_of(vectors[v] >= bound); bits != 0; bits &= bits - 1) {
+            positions[n_found++] = static_cast<std::int32_t>(v * kWidth + __builtin_ctz(bits));
+        }
+    }
+    while (n_found > 0 && positions[n_found - 1] >= n) --n_found;
+    return n_found;
 }
 
 }  // namespace DEFRAG_KERNEL

@@ -2,6 +2,7 @@
 #include "core/solver_pass.hpp"
 
 #include <cstring>
+#include <limits>
 
 #define DEFRAG_KERNEL_FILE "core/solver_kernel.hpp"
 #include "core/kernel_versions.hpp"
@@ -14,7 +15,8 @@ constexpr Versions<RunPass> kLogisticPass = DEFRAG_VERSIONS(run_pass<true, false
 constexpr Versions<RunPass> kSparsePass = DEFRAG_VERSIONS(run_pass<false, true>);
 constexpr Versions<FindRows> kFindRows = DEFRAG_VERSIONS(find_rows);
 constexpr Versions<ScorePanels> kScorePanels = DEFRAG_VERSIONS(score_panels);
-constexpr Versions<ScoreLanes> kScoreLanes = DEFRAG_VERSIONS(score_lanes);
+constexpr Versions<ScoreMargins> kScoreMargins = DEFRAG_VERSIONS(score_margins);
+constexpr Versions<FindBest> kFindBest = DEFRAG_VERSIONS(find_best);
 constexpr Versions<FindLarge> kFindLarge = DEFRAG_VERSIONS(find_large);
 
 }  // namespace
@@ -31,9 +33,11 @@ ScorePanels select_score_panels(Instructions instructions) {
     return select(kScorePanels, instructions);
 }
 
-ScoreLanes select_score_lanes(Instructions instructions) {
-    return select(kScoreLanes, instructions);
+ScoreMargins select_score_margins(Instructions instructions) {
+    return select(kScoreMargins, instructions);
 }
+
+FindBest select_find_best(Instructions instructions) { return select(kFindBest, instructions); }
 
 FindLarge select_find_large(Instructions instructions) { return select(kFindLarge, instructions); }
 

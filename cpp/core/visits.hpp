@@ -15,8 +15,10 @@ namespace defrag {
 /// A visit of a row to a node.
 struct Visit {
     std::int32_t node;
-    std::int32_t row;  // in the batch
-    float score;       // of the node
+    std::int32_t row;                                       // in the batch
+    float score;                                            // of the node
+    float bound = -std::numeric_limits<float>::infinity();  // outputs below it are of no use
+    std::int64_t place = 0;                                 // among the visits ordered by node
 };
 
 /// Returns the log score of an output with this margin, below a node with log score `parent`.
@@ -33,12 +35,12 @@ inline float descend(Loss loss, int power, float discount, float parent, float m
     return parent * discount - (power == 3 ? slack * slack * slack : slack * slack);
 }
 
-/// Orders visits by node, then by row. The `n_ranges` lists are those of consecutive ranges of
-/// rows, each in row order, so many visits are sorted by counting, which takes a few nanoseconds
-/// per visit instead of about fifty for a comparison sort. for_each(n, body) calls body(i) for all
-/// i below n, possibly in parallel.
+/// Orders visits by node, then by row, and sets their places. The `n_ranges` lists are those of
+/// consecutive ranges of rows, each in row order, so many visits are sorted by counting, which
+/// takes a few nanoseconds per visit instead of about fifty for a comparison sort. for_each(n,
+/// body) calls body(i) for all i below n, possibly in parallel.
 template <class ForEach>
-void order_by_node(const Vector<Visit>* ranges, std::int64_t n_ranges, Vector<Visit>& ordered,
+void order_by_node(Vector<Visit>* ranges, std::int64_t n_ranges, Vector<Visit>& ordered,
                    ForEach for_each) {
     std::int64_t n_visits = 0;
     std::int32_t first = std::numeric_limits<std::int32_t>::max();
@@ -54,13 +56,25 @@ void order_by_node(const Vector<Visit>* ranges, std::int64_t n_ranges, Vector<Vi
     if (n_visits == 0) return;
     const std::int64_t n_nodes = std::int64_t{last} - first + 1;
     if (n_nodes > n_visits) {
-        auto end = ordered.begin();
-        for (std::int64_t r = 0; r < n_ranges; ++r) {
-            end = std::copy(ranges[r].begin(), ranges[r].end(), end);
-        }
+        const auto over_visits = [&](auto body) {
+            std::int64_t i = 0;
+            for (std::int64_t r = 0; r < n_ranges; ++r) {
+                for (Visit& visit : ranges[r]) body(visit, i++);
+            }
+        };
+        over_visits([&](Visit& visit, std::int64_t i) {
+            visit.place = i;
+            ordered[i] = visit;
+        });
         std::sort(ordered.begin(), ordered.end(), [](const Visit& a, const Visit& b) {
             return a.node != b.node ? a.node < b.node : a.row < b.row;
         });
+        Vector<std::int64_t> places(n_visits);
+        for (std::int64_t i = 0; i < n_visits; ++i) {
+            places[ordered[i].place] = i;
+            ordered[i].place = i;
+        }
+        over_visits([&](Visit& visit, std::int64_t i) { visit.place = places[i]; });
         return;
     }
     Vector<std::int64_t> places(checked_product(n_nodes, n_ranges));  // [range][node]
@@ -76,23 +90,26 @@ void order_by_node(const Vector<Visit>* ranges, std::int64_t n_ranges, Vector<Vi
     }
     for_each(n_ranges, [&](std::int64_t r) {
         std::int64_t* own = places.data() + r * n_nodes;
-        for (const Visit& visit : ranges[r]) ordered[own[visit.node - first]++] = visit;
+        for (Visit& visit : ranges[r]) {
+            visit.place = own[visit.node - first]++;
+            ordered[visit.place] = visit;
+        }
     });
 }
 
 /// The same for the visits of one range, in this thread.
-inline void order_by_node(const Vector<Visit>& visits, Vector<Visit>& ordered) {
+inline void order_by_node(Vector<Visit>& visits, Vector<Visit>& ordered) {
     const auto serially = [](std::int64_t n, const auto& body) {
         for (std::int64_t i = 0; i < n; ++i) body(i);
     };
     order_by_node(&visits, 1, ordered, serially);
 }
 
-/// Evaluates the nodes of all visits, one node at a time, and calls receive(visit, margins). Visits
-/// are in row order. `ordered` and `group` are scratch; the rows of the batch are those of X from
-/// first_row on.
+/// Evaluates the nodes of all visits, one node at a time, and calls receive(visit, outputs,
+/// margins). Visits are in row order. `ordered` and `group` are scratch; the rows of the batch are
+/// those of X from first_row on.
 template <class Receive>
-void visit_nodes(const Context& context, NodeScorer& scorer, const Vector<Visit>& visits,
+void visit_nodes(const Context& context, NodeScorer& scorer, Vector<Visit>& visits,
                  Vector<Visit>& ordered, Vector<std::int32_t>& group, std::int64_t first_row,
                  Receive receive) {
     order_by_node(visits, ordered);
@@ -103,9 +120,10 @@ void visit_nodes(const Context& context, NodeScorer& scorer, const Vector<Visit>
         for (; end < ordered.size() && ordered[end].node == node; ++end) {
             group.push_back(static_cast<std::int32_t>(first_row + ordered[end].row));
         }
-        scorer.score(node, group.data(), group.size(), [&](std::int64_t i, const float* margins) {
-            receive(ordered[begin + i], margins);
-        });
+        scorer.score(node, group.data(), group.size(),
+                     [&](std::int64_t i, const Outputs& outputs, const float* margins) {
+                         receive(ordered[begin + i], outputs, margins);
+                     });
         context.check();
         begin = end;
     }
@@ -139,14 +157,16 @@ TopLabels search_batches(const Context& context, const LabelTreeModel& model, co
 }
 
 /// Writes the best labels of a row of X, given the logarithms of their scores.
-inline void write_top(Scored* items, std::int32_t size, std::int64_t row, TopLabels& out) {
-    for (std::int32_t i = 0; i < size; ++i) items[i].score = std::exp(items[i].score);
+inline void write_top(Ranked* items, std::int64_t size, std::int64_t row, TopLabels& out) {
+    for (std::int64_t i = 0; i < size; ++i) {
+        items[i] = Ranked({std::exp(items[i].score()), items[i].id()});
+    }
     // Distinct logarithms may round to the same score, and ties of scores are broken by label.
-    std::sort(items, items + size, better);
-    for (std::int32_t i = 0; i < size; ++i) {
+    std::sort(items, items + size);
+    for (std::int64_t i = 0; i < size; ++i) {
         const std::int64_t place = row * out.k + i;
-        out.labels[place] = items[i].id;
-        out.scores[place] = items[i].score;
+        out.labels[place] = items[i].id();
+        out.scores[place] = items[i].score();
     }
 }
 

@@ -3,10 +3,14 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
+#include <vector>
 
+#include "core/aligned.hpp"
 #include "core/feature_index.hpp"
 #include "core/random.hpp"
 #include "core/ranking.hpp"
+#include "core/solver_pass.hpp"
 #include "core/visits.hpp"
 
 using namespace defrag;
@@ -57,6 +61,62 @@ TEST_CASE("nothing is kept where nothing is wanted") {
     Best best(nullptr, &size, 0);
     best.offer({1.0F, 1});
     CHECK(size == 0);
+}
+
+TEST_CASE("a ranked item orders as its score and id do, and returns both") {
+    const float infinity = std::numeric_limits<float>::infinity();
+    Vector<Scored> items;
+    for (const float score : {-infinity, -2.5F, -1e-40F, 0.0F, 1e-40F, 0.5F, 3.0F, infinity}) {
+        for (const std::int32_t id : {0, 1, 7, 2147483647}) items.push_back({score, id});
+    }
+    for (const Scored& a : items) {
+        CHECK(Ranked(a).score() == a.score);
+        CHECK(Ranked(a).id() == a.id);
+        for (const Scored& b : items) CHECK((Ranked(a) < Ranked(b)) == better(a, b));
+    }
+    const bool zeros_are_equal =
+        !(Ranked({-0.0F, 1}) < Ranked({0.0F, 1})) && !(Ranked({0.0F, 1}) < Ranked({-0.0F, 1}));
+    CHECK(zeros_are_equal);
+}
+
+TEST_CASE("the best scores are found, with few others, by all instruction sets") {
+    for (const Instructions instructions :
+         {Instructions::kBaseline, Instructions::kAvx2, Instructions::kAvx512}) {
+        if (!can_run(instructions)) continue;
+        const FindBest find_best = select_find_best(instructions);
+        for (const std::int64_t n : {1, 5, 15, 16, 17, 64, 70, 200}) {
+            for (const std::int64_t k : {1, 5, 10, 16, 30}) {
+                for (const std::int64_t n_values : {3, 1000000}) {  // with and without many ties
+                    Stream random(11, Stage::kTreeSplit, static_cast<std::uint64_t>(n * 100 + k));
+                    AlignedBuffer<float> scores;
+                    scores.require(n + kLanes);
+                    for (std::int64_t i = 0; i < n; ++i) {
+                        scores.data()[i] = -static_cast<float>(random.below(n_values));
+                    }
+                    std::vector<float> sorted(scores.data(), scores.data() + n);
+                    std::sort(sorted.rbegin(), sorted.rend());
+                    const float kth = sorted[static_cast<std::size_t>(std::min(k, n) - 1)];
+                    const float bound = sorted[static_cast<std::size_t>(n / 2)];
+                    for (const float least : {-std::numeric_limits<float>::infinity(), bound}) {
+                        Vector<std::int32_t> found(n + kLanes);
+                        const std::int64_t n_found =
+                            find_best(scores.data(), n, k, least, found.data());
+                        std::int64_t next = 0;
+                        for (std::int64_t i = 0; i < n; ++i) {
+                            const bool listed = next < n_found && found[next] == i;
+                            const float score = scores.data()[i];
+                            if (score >= least && score >= kth) CHECK(listed);
+                            if (score < least) CHECK_FALSE(listed);
+                            // Of one line, only those are left that are among the best.
+                            if (n <= kLanes && k < n && score < kth) CHECK_FALSE(listed);
+                            next += listed ? 1 : 0;
+                        }
+                        CHECK(next == n_found);
+                    }
+                }
+            }
+        }
+    }
 }
 
 TEST_CASE("the index finds every feature of its node and no other") {
@@ -113,6 +173,7 @@ TEST_CASE("visits are ordered by node, then by row, however many there are") {
                 CHECK(in_order);
             }
             for (const Visit& visit : ordered) CHECK(visit.score == static_cast<float>(visit.row));
+            for (const Visit& visit : visits) CHECK(ordered[visit.place].row == visit.row);
             // In three ranges of rows, and the ranges in any order.
             Vector<Vector<Visit>> ranges(3);
             for (const Visit& visit : visits) ranges[3 * visit.row / n_rows].push_back(visit);
@@ -121,6 +182,9 @@ TEST_CASE("visits are ordered by node, then by row, however many there are") {
                 for (std::int64_t i = n - 1; i >= 0; --i) body(i);
             });
             REQUIRE(from_ranges.size() == visits.size());
+            for (const Vector<Visit>& range : ranges) {
+                for (const Visit& visit : range) CHECK(from_ranges[visit.place].row == visit.row);
+            }
             for (std::int64_t i = 0; i < ordered.size(); ++i) {
                 CHECK(from_ranges[i].node == ordered[i].node);
                 CHECK(from_ranges[i].row == ordered[i].row);
