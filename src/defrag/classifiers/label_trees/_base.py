@@ -113,10 +113,13 @@ class TreeClassifier(Divisible):
 
     def _label_vectors(self, data: TreeData, seen: Ids) -> Csr:
         """Return the vectors of the labels ``seen`` for clustering, which all trees share."""
-        all_seen = len(seen) == data.positives.shape[0]
+        positives = data.positives
+        # The rows of other labels are empty, so that leaving them out copies no entries.
+        indptr = np.append(positives.indptr[seen], positives.indptr[-1])
+        shape = len(seen), positives.shape[1]
         return label_vectors(
             data.X,
-            data.positives if all_seen else data.positives[seen],
+            sparse.csr_array((positives.data, positives.indices, indptr), shape=shape),
             max_entries=self.label_entries,
             n_threads=_native.n_threads(self.n_jobs),
         )
