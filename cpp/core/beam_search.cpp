@@ -2,6 +2,7 @@
 #include "core/beam_search.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -38,7 +39,7 @@ class Batch {
           scratch_(context, [&options] { return Scratch(options.instructions); }) {
         for (Shortlists* beams : {&beams_, &next_}) beams->start(n_rows, options.beam_size);
         top_.start(n_rows, options.k);
-        for (std::int64_t row = 0; row < n_rows; ++row) beams_.add(row, 0.0F, 0);
+        for (std::int64_t row = 0; row < n_rows; ++row) beams_.add(row, {0.0F, 0});
     }
 
     void run(TopLabels& out) {
@@ -87,12 +88,11 @@ class Batch {
         choose_visits([this](std::int64_t row, Vector<Visit>& visits) {
             next_.clear(row);
             for (std::int64_t i = 0; i < beams_.size(row); ++i) {
-                const std::int32_t node = beams_.ids(row)[i];
-                const float score = beams_.scores(row)[i];
-                if (model_.tree.is_leaf(node)) {
-                    next_.add(row, score, node);
+                const Scored& node = beams_.items(row)[i];
+                if (model_.tree.is_leaf(node.id)) {
+                    next_.add(row, node);
                 } else {
-                    visits.push_back({node, static_cast<std::int32_t>(row), score});
+                    visits.push_back({node.id, static_cast<std::int32_t>(row), node.score});
                 }
             }
         });
@@ -119,10 +119,9 @@ class Batch {
                 const std::int64_t end = std::min(last, beams_.size(row));
                 const float bound = top_.bound(row);
                 for (std::int64_t i = first; i < end; ++i) {
-                    const float score = beams_.scores(row)[i];
-                    if (prune && score < bound) break;
-                    visits.push_back(
-                        {beams_.ids(row)[i], static_cast<std::int32_t>(row), score, bound});
+                    const Scored& leaf = beams_.items(row)[i];
+                    if (prune && leaf.score < bound) break;
+                    visits.push_back({leaf.id, static_cast<std::int32_t>(row), leaf.score, bound});
                 }
             });
             visit_all(top_, [this](std::int32_t node, std::int64_t output) {
@@ -332,32 +331,36 @@ TopLabels average_trees(const Context& context, const Vector<TopLabels>& trees, 
     TopLabels result(n_rows, k);
     const auto n_trees = static_cast<float>(trees.size());
     parallel_for(context, n_rows, kMinBatch, [&](std::int64_t begin, std::int64_t end, unsigned) {
-        Vector<Scored> all;
+        Vector<std::uint64_t> entries;  // label, and place among the entries of all trees
+        Vector<float> scores;           // by place
+        Vector<Ranked> means;
         for (std::int64_t row = begin; row < end; ++row) {
-            all.clear();
+            entries.clear();
+            scores.clear();
             for (const TopLabels& tree : trees) {
                 for (std::int64_t i = row * tree.k; i < (row + 1) * tree.k; ++i) {
-                    if (tree.labels[i] >= 0) all.push_back({tree.scores[i], tree.labels[i]});
+                    if (tree.labels[i] < 0) continue;
+                    entries.push_back(static_cast<std::uint64_t>(tree.labels[i]) << 32 |
+                                      static_cast<std::uint64_t>(scores.size()));
+                    scores.push_back(tree.scores[i]);
                 }
             }
-            // Stable, so that the scores of a label are added in the order of the trees.
-            std::stable_sort(all.begin(), all.end(),
-                             [](const Scored& a, const Scored& b) { return a.id < b.id; });
-            std::int64_t n = 0;
-            for (std::int64_t i = 0; i < all.size(); ++i) {
-                if (n > 0 && all[n - 1].id == all[i].id) {
-                    all[n - 1].score += all[i].score;
-                } else {
-                    all[n++] = all[i];
+            // The scores of a label are added in the order of the trees.
+            std::sort(entries.begin(), entries.end());
+            means.clear();
+            for (std::int64_t i = 0; i < entries.size();) {
+                const std::uint64_t label = entries[i] >> 32;
+                float sum = 0.0F;
+                for (; i < entries.size() && entries[i] >> 32 == label; ++i) {
+                    sum += scores[static_cast<std::int64_t>(entries[i] & 0xFFFFFFFFU)];
                 }
+                means.push_back(Ranked({sum / n_trees, static_cast<std::int32_t>(label)}));
             }
-            for (std::int64_t i = 0; i < n; ++i) all[i].score /= n_trees;
-            all.resize(n);
-            top_n(all, k, better);
-            std::sort(all.begin(), all.end(), better);
-            for (std::int64_t i = 0; i < all.size(); ++i) {
-                result.labels[row * k + i] = all[i].id;
-                result.scores[row * k + i] = all[i].score;
+            top_n(means, k, std::less<>());
+            std::sort(means.begin(), means.end());
+            for (std::int64_t i = 0; i < means.size(); ++i) {
+                result.labels[row * k + i] = means[i].id();
+                result.scores[row * k + i] = means[i].score();
             }
         }
         context.check();

@@ -43,6 +43,7 @@ class Ranked {
         return score;
     }
     std::int32_t id() const { return static_cast<std::int32_t>(~static_cast<std::uint32_t>(key_)); }
+    Scored scored() const { return {score(), id()}; }
 
     /// Sorts before the worse ones.
     bool operator<(const Ranked& other) const { return key_ > other.key_; }

@@ -22,44 +22,37 @@ class Shortlists {
     void start(std::int64_t n_lists, std::int64_t capacity) {
         capacity_ = capacity;
         sizes_.assign(n_lists, 0);
-        scores_.require(checked_product(n_lists, capacity));
-        ids_.require(n_lists * capacity);
+        items_.require(checked_product(n_lists, capacity));
     }
 
     std::int64_t capacity() const { return capacity_; }
     std::int64_t size(std::int64_t list) const { return sizes_[list]; }
-    const float* scores(std::int64_t list) const { return scores_.data() + list * capacity_; }
-    const std::int32_t* ids(std::int64_t list) const { return ids_.data() + list * capacity_; }
+    const Scored* items(std::int64_t list) const { return items_.data() + list * capacity_; }
 
     void clear(std::int64_t list) { sizes_[list] = 0; }
-    void add(std::int64_t list, float score, std::int32_t id) {
-        add(list, 1, [=](std::int64_t) { return Scored{score, id}; });
-    }
     /// Adds n candidates, item_at(i) for i < n.
     template <class Item>
     void add(std::int64_t list, std::int64_t n, Item item_at) {
-        float* scores = scores_.data() + list * capacity_ + sizes_[list];
-        std::int32_t* ids = ids_.data() + list * capacity_ + sizes_[list];
-        for (std::int64_t i = 0; i < n; ++i) {
-            const Scored item = item_at(i);
-            scores[i] = item.score;
-            ids[i] = item.id;
-        }
+        Scored* items = items_.data() + list * capacity_ + sizes_[list];
+        for (std::int64_t i = 0; i < n; ++i) items[i] = item_at(i);
         sizes_[list] += static_cast<std::int32_t>(n);
+    }
+    void add(std::int64_t list, const Scored& item) {
+        add(list, 1, [&](std::int64_t) { return item; });
     }
 
     /// Returns the score below which a candidate cannot enter a list.
     float bound(std::int64_t list) const {
         if (sizes_[list] < capacity_) return kNoBound;
-        return *std::min_element(scores(list), scores(list) + capacity_);
+        float least = items(list)->score;
+        for (std::int64_t i = 1; i < capacity_; ++i) least = std::min(least, items(list)[i].score);
+        return least;
     }
 
     /// Sets `ranked` to the items of a list.
     void rank(std::int64_t list, Vector<Ranked>& ranked) const {
-        ranked.clear();
-        for (std::int64_t i = 0; i < sizes_[list]; ++i) {
-            ranked.push_back(Ranked({scores(list)[i], ids(list)[i]}));
-        }
+        ranked.resize_for_overwrite(sizes_[list]);
+        for (std::int64_t i = 0; i < sizes_[list]; ++i) ranked[i] = Ranked(items(list)[i]);
     }
 
     /// Sorts a list, best first; `ranked` is scratch.
@@ -67,15 +60,13 @@ class Shortlists {
         rank(list, ranked);
         std::sort(ranked.begin(), ranked.end());
         clear(list);
-        add(list, ranked.size(),
-            [&](std::int64_t i) { return Scored{ranked[i].score(), ranked[i].id()}; });
+        add(list, ranked.size(), [&](std::int64_t i) { return ranked[i].scored(); });
     }
 
  private:
     std::int64_t capacity_ = 0;
     Vector<std::int32_t> sizes_;
-    AlignedBuffer<float> scores_;
-    AlignedBuffer<std::int32_t> ids_;
+    AlignedBuffer<Scored> items_;
 };
 
 /// Selects the best of many candidates. One object per thread.
@@ -100,43 +91,41 @@ class Selector {
         size_ += n;
     }
     void add(const Shortlists& lists, std::int64_t list) {
-        const std::int64_t n = lists.size(list);
-        reserve(n);
-        std::copy(lists.scores(list), lists.scores(list) + n, scores_.data() + size_);
-        std::copy(lists.ids(list), lists.ids(list) + n, ids_.begin() + size_);
-        size_ += n;
+        const Scored* items = lists.items(list);
+        add(lists.size(list), [=](std::int64_t i) { return items[i]; });
     }
 
     /// Replaces a list by the best of the candidates. Their order is total, so that the result does
     /// not depend on their sequence.
     void assign_to(Shortlists& lists, std::int64_t list) {
-        reduce(lists.capacity());
+        const std::int64_t capacity = lists.capacity();
         lists.clear(list);
-        lists.add(list, size_,
-                  [this](std::int64_t i) { return Scored{scores_.data()[i], ids_[i]}; });
+        while (size_ > capacity && narrow_down(capacity)) {
+        }
+        if (size_ <= capacity) {
+            return lists.add(list, size_, [this](std::int64_t i) { return candidate(i); });
+        }
+        // So many are wanted that find_best lists all, or some have the same score.
+        ranked_.resize_for_overwrite(size_);
+        for (std::int64_t i = 0; i < size_; ++i) ranked_[i] = Ranked(candidate(i));
+        top_n(ranked_, capacity, std::less<>());
+        lists.add(list, capacity, [this](std::int64_t i) { return ranked_[i].scored(); });
     }
 
  private:
-    /// Reduces the candidates to the n best.
-    void reduce(std::int64_t n) {
-        while (size_ > n && n <= kLanes) {
-            const std::int64_t before = std::exchange(
-                size_, find_best_(scores_.data(), size_, n, kNoBound, positions_.data()));
-            if (size_ == before) break;
-            for (std::int64_t i = 0; i < size_; ++i) {
-                scores_.data()[i] = scores_.data()[positions_[i]];
-                ids_[i] = ids_[positions_[i]];
-            }
+    Scored candidate(std::int64_t i) const { return {scores_.data()[i], ids_[i]}; }
+
+    /// Removes candidates that are not among the n best; returns false if it finds none.
+    bool narrow_down(std::int64_t n) {
+        const std::int64_t n_found =
+            find_best_(scores_.data(), size_, n, kNoBound, positions_.data());
+        if (n_found == size_) return false;
+        for (std::int64_t i = 0; i < n_found; ++i) {
+            scores_.data()[i] = scores_.data()[positions_[i]];
+            ids_[i] = ids_[positions_[i]];
         }
-        if (size_ <= n) return;
-        // So many that find_best lists all, or some with the same score.
-        ranked_.clear();
-        for (std::int64_t i = 0; i < size_; ++i) {
-            ranked_.push_back(Ranked({scores_.data()[i], ids_[i]}));
-        }
-        top_n(ranked_, n, std::less<>());
-        clear();
-        add(n, [this](std::int64_t i) { return Scored{ranked_[i].score(), ranked_[i].id()}; });
+        size_ = n_found;
+        return true;
     }
 
     void reserve(std::int64_t n) {

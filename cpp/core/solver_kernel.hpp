@@ -282,24 +282,30 @@ inline void score_panels(const Entry* entry, const Entry* end, const float* pane
     }
 }
 
-/// Returns the k-th largest of kLanes values, k <= kLanes: the least of those that fewer than k
-/// others exceed.
-DEFRAG_INLINE float kth_largest(const Floats* values, std::int64_t k) {
-    alignas(64) float each[kLanes];
-    std::memcpy(each, values, sizeof each);
-    Ints n_larger[kParts] = {};
-    for (int lane = 0; lane < static_cast<int>(kLanes); ++lane) {
-        for (int p = 0; p < kParts; ++p) n_larger[p] -= spread(each[lane]) > values[p];
-    }
+/// Returns the k-th largest of the lanes of n vectors: the least of those that fewer than k others
+/// exceed.
+DEFRAG_INLINE float kth_largest(const Floats* values, int n, std::int64_t k) {
+    const auto* each = reinterpret_cast<const float*>(values);
     const auto limit = static_cast<std::int32_t>(k);
     const Floats none = spread(std::numeric_limits<float>::infinity());
-    for (int p = 0; p < kParts; ++p) {
-        reinterpret_cast<Floats*>(each)[p] = n_larger[p] < limit ? values[p] : none;
+    Floats least = none;
+    for (int v = 0; v < n; v += kParts) {
+        Ints n_larger[kParts] = {};
+        for (int i = 0; i < n * kWidth; ++i) {
+            for (int p = 0; p < kParts; ++p) n_larger[p] -= spread(each[i]) > values[v + p];
+        }
+        for (int p = 0; p < kParts; ++p) {
+            least = smaller(n_larger[p] < limit ? values[v + p] : none, least);
+        }
     }
-    for (int n = static_cast<int>(kLanes) / 2; n > 0; n /= 2) {
-        for (int i = 0; i < n; ++i) each[i] = each[i + n] < each[i] ? each[i + n] : each[i];
+    alignas(64) float lanes[kWidth];
+    std::memcpy(lanes, &least, sizeof lanes);
+    for (int half = kWidth / 2; half > 0; half /= 2) {
+        for (int i = 0; i < half; ++i) {
+            lanes[i] = lanes[i + half] < lanes[i] ? lanes[i + half] : lanes[i];
+        }
     }
-    return each[0];
+    return lanes[0];
 }
 
 /// Returns how many lanes of the vectors are at least `bound`.
@@ -329,16 +335,20 @@ inline std::int64_t find_best(float* scores, std::int64_t n, std::int64_t k, flo
     for (std::int64_t i = n; i < n_vectors * kWidth; ++i) {
         scores[i] = -std::numeric_limits<float>::infinity();
     }
-    if (k <= kLanes && count_from(vectors, n_vectors, bound) > k) {
-        // The largest of each lane are different ones, of which k are at least this.
-        Floats largest[kParts];
-        for (int p = 0; p < kParts; ++p) {
-            largest[p] = vectors[p];
-            for (std::int64_t v = p + kParts; v < n_vectors; v += kParts) {
-                largest[p] = larger(largest[p], vectors[v]);
+    // Lines are dealt to a few groups. The largest of each lane of a group are different ones, of
+    // which k are at least the k-th.
+    constexpr std::int64_t kMaxGroups = 8;
+    const std::int64_t n_groups = std::min(k / kLanes + 1, n_vectors / kParts);
+    if (n_groups <= kMaxGroups && count_from(vectors, n_vectors, bound) > k) {
+        const std::int64_t n_largest = n_groups * kParts;
+        Floats largest[kMaxGroups * kParts];
+        for (std::int64_t v = 0; v < n_largest; ++v) {
+            largest[v] = vectors[v];
+            for (std::int64_t w = v + n_largest; w < n_vectors; w += n_largest) {
+                largest[v] = larger(largest[v], vectors[w]);
             }
         }
-        const float enough = kth_largest(largest, k);
+        const float enough = kth_largest(largest, static_cast<int>(n_largest), k);
         bound = enough > bound ? enough : bound;
     }
     std::int64_t n_found = 0;

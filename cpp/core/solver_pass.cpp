@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "core/solver_pass.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <limits>
 
