@@ -35,6 +35,10 @@ void bind_solver(nb::module_& m);
 
 NB_MODULE(_core, m) {
     m.doc() = "Compiled kernels of defrag; private, reached through defrag._native only.";
+#ifdef NDEBUG
+    // A model that a cache keeps until the process ends is no mistake of the user.
+    nb::set_leak_warnings(false);
+#endif
     defrag::guard_exit();
     bind_csr(m);
     bind_solver(m);  // before the kernels that use its enums

@@ -420,17 +420,18 @@ Vector<std::int32_t> min_hash_order(const Context& context, const CsrView& items
     for (const Hashes& own : found) {
         for (std::int64_t c = 0; c < own.size(); ++c) smallest[c] = std::min(smallest[c], own[c]);
     }
-    Hashes nearest(items.n_rows, kNone);
+    Vector<std::pair<std::uint64_t, std::int32_t>> nearest(items.n_rows);  // hash and item
     over_rows([&](std::int64_t row, unsigned) {
+        std::uint64_t hash = kNone;
         for (std::int64_t p = items.begin(row); p < items.end(row); ++p) {
-            nearest[row] = std::min(nearest[row], smallest[items.indices[p]]);
+            hash = std::min(hash, smallest[items.indices[p]]);
         }
+        nearest[row] = {hash, static_cast<std::int32_t>(row)};
     });
-    Vector<std::int32_t> order(items.n_rows);
-    std::iota(order.begin(), order.end(), 0);
-    std::sort(order.begin(), order.end(), [&nearest](std::int32_t a, std::int32_t b) {
-        return nearest[a] != nearest[b] ? nearest[a] < nearest[b] : a < b;
-    });
+    std::sort(nearest.begin(), nearest.end());
+    Vector<std::int32_t> order;
+    order.reserve(items.n_rows);
+    for (const auto& item : nearest) order.push_back(item.second);
     return order;
 }
 
