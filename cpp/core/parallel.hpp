@@ -76,6 +76,9 @@ class PerWorker {
         return *item;
     }
 
+    /// Returns whether a worker has used its scratch memory.
+    bool has(unsigned worker) const { return items_[worker] != nullptr; }
+
  private:
     std::function<T()> make_;
     Vector<std::unique_ptr<T>> items_;
