@@ -15,6 +15,7 @@ void bind_focus(nb::module_& m);
 void bind_forest(nb::module_& m);
 void bind_forest_search(nb::module_& m);
 void bind_impute(nb::module_& m);
+void bind_join_columns(nb::module_& m);
 void bind_kmeans(nb::module_& m);
 void bind_matches(nb::module_& m);
 void bind_nearest_rows(nb::module_& m);
@@ -41,6 +42,7 @@ NB_MODULE(_core, m) {
 #endif
     defrag::guard_exit();
     bind_csr(m);
+    bind_join_columns(m);
     bind_solver(m);  // before the kernels that use its enums
     bind_representations(m);
     bind_tree(m);

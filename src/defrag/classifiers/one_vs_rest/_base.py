@@ -114,12 +114,12 @@ class OneVsRest(Divisible):
                     inner = _batch_progress(progress, low - begin, high - begin, end - begin)
                 positives = data.positives[low:high]
                 batches.append(self._solve(data.X, positives, first=low, seed=seed, progress=inner))
-        return csr_arrays(sparse.csr_array(sparse.hstack(batches, format="csr")))
+        return csr_arrays(_join(batches, self.n_jobs))
 
     def assemble(self, outline: Arrays, pieces: Sequence[Piece]) -> None:
         """Set the weights; see :meth:`Divisible.assemble`."""
         weights = [csr_from_arrays(piece.arrays) for piece in pieces]
-        self.weights_ = join_weights(outline["labels"], weights)
+        self.weights_ = join_weights(outline["labels"], weights, self.n_jobs)
 
     seconds_per_step = 6.5e-9
 
@@ -160,7 +160,15 @@ class OneVsRest(Divisible):
         return len(self.weights_.labels)
 
 
-def join_weights(labels: Ids, batches: list[Csr]) -> FlatWeights:
+def _join(batches: list[Csr], n_jobs: int | None) -> Csr:
+    """Return matrices side by side."""
+    if len(batches) == 1:
+        return batches[0]
+    joined: Csr = _native.join_columns(batches, n_threads=_native.n_threads(n_jobs))
+    return joined
+
+
+def join_weights(labels: Ids, batches: list[Csr], n_jobs: int | None = None) -> FlatWeights:
     """Return the joined weights of batches of labels.
 
     Parameters
@@ -169,8 +177,10 @@ def join_weights(labels: Ids, batches: list[Csr]) -> FlatWeights:
         The labels of all batches, in increasing order.
     batches : list of csr_array, shape (n_features + 1, n_batch)
         Weights and, in the last row, biases.
+    n_jobs : int, optional
+        Number of threads.
     """
-    joined = batches[0] if len(batches) == 1 else sparse.csr_array(sparse.hstack(batches, "csr"))
+    joined = _join(batches, n_jobs)
     n_features = joined.shape[0] - 1
     bias = joined[[n_features]].toarray().ravel()
     end = joined.indptr[n_features]
