@@ -3,7 +3,8 @@
 LabelTree, also focused, Parabel and DiSMEC, alternately with one thread and with two, so that both
 meet the same neighbours. The ratio of the least wall times needs two idle cores. The bound does
 not: it is the CPU time with one thread over that of the busier of two threads, the most that two
-idle cores can give, since a serial stage is run by one of them alone.
+idle cores can give, since a serial stage is run by one of them alone. As a control, two processes
+that share nothing train side by side: what they take longer than one alone, no program can avoid.
 
     python benchmarks/bench_threads.py [--data NAME] [--methods M ...] [--repeats N]
 """
@@ -11,6 +12,7 @@ idle cores can give, since a serial stage is run by one of them alone.
 from __future__ import annotations
 
 import argparse
+import multiprocessing
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -59,6 +61,19 @@ def show(stage: str, one: list[Times], two: list[Times]) -> None:
     )
 
 
+def train_alone(data: Any) -> float:
+    """Return the least CPU time of training a tree with one thread."""
+    return min(timed(Parabel(1, random_state=0).fit, data.X, data.Y).cpu for _ in range(3))
+
+
+def show_control(data: Any) -> None:
+    """Print how much longer two processes take than one."""
+    alone = train_alone(data)
+    with multiprocessing.get_context("fork").Pool(2) as pool:
+        both = pool.map(train_alone, [data, data])
+    print(f"two processes take {max(both) / alone:.2f} times the CPU time of one", flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
     parser.add_argument("--data", default="debian")
@@ -66,6 +81,7 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=3)
     arguments = parser.parse_args()
     data = load_dataset(arguments.data)
+    show_control(data.train)
     for name in arguments.methods:
         print(f"{name} on {arguments.data}")
         training: dict[int, list[Times]] = {1: [], 2: []}
