@@ -130,7 +130,8 @@ class Selector {
 
     void reserve(std::int64_t n) {
         if (size_ + n <= ids_.size()) return;
-        const std::int64_t capacity = 2 * (size_ + n) + 4 * kLanes;
+        // A multiple of kLanes, since find_best writes whole lines.
+        const std::int64_t capacity = (2 * (size_ + n) / kLanes + 4) * kLanes;
         AlignedBuffer<float> scores;
         scores.require(capacity);
         std::copy(scores_.data(), scores_.data() + size_, scores.data());

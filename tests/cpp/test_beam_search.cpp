@@ -10,6 +10,7 @@
 #include "core/feature_index.hpp"
 #include "core/random.hpp"
 #include "core/ranking.hpp"
+#include "core/shortlists.hpp"
 #include "core/solver_pass.hpp"
 #include "core/visits.hpp"
 
@@ -113,6 +114,39 @@ TEST_CASE("the best scores are found, with few others, by all instruction sets")
                         }
                         CHECK(next == n_found);
                     }
+                }
+            }
+        }
+    }
+}
+
+TEST_CASE("a selector leaves the best of any number of candidates, added in pieces") {
+    Selector selector(Instructions::kBest);
+    for (const std::int64_t capacity : {1, 5, 16, 17, 50, 128, 150}) {
+        for (std::int64_t n = 1; n < 420; n += n < 100 ? 1 : 13) {
+            for (const std::int64_t n_values : {4, 100000}) {  // with and without many ties
+                Stream random(5, Stage::kTreeSplit,
+                              static_cast<std::uint64_t>(n * 1000 + capacity));
+                std::vector<Scored> items;
+                for (std::int32_t id = 0; id < n; ++id) {
+                    items.push_back({-static_cast<float>(random.below(n_values)), id});
+                }
+                selector.clear();
+                Shortlists lists;
+                lists.start(2, capacity);
+                for (std::int64_t first = 0; first < n; first += 7) {
+                    selector.add(std::min<std::int64_t>(7, n - first), [&](std::int64_t i) {
+                        return items[static_cast<std::size_t>(first + i)];
+                    });
+                }
+                selector.assign_to(lists, 1);
+                CHECK(lists.size(0) == 0);
+                REQUIRE(lists.size(1) == std::min(n, capacity));
+                Vector<Ranked> scratch;
+                lists.put_in_order(1, scratch);
+                std::sort(items.begin(), items.end(), better);
+                for (std::int64_t i = 0; i < lists.size(1); ++i) {
+                    CHECK(lists.items(1)[i].id == items[static_cast<std::size_t>(i)].id);
                 }
             }
         }

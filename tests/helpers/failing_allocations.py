@@ -89,6 +89,7 @@ def call_all(folder):
     _native.inspect_entries(weights.feature_ptr, np.diff(weights.bias_ptr), sizes, weights.outputs)
     ProXML(solution="minimum", random_state=0).fit(X, Y)
     _native.parse_values(b"1 2.5 -3")
+    _native.join_columns([X, X], n_threads=1)
     side = np.arange(X.shape[0], dtype=np.uint8) % 2
     _core.label_sides(Y, np.ones(Y.shape[1], np.float32), key=1, normalized=True)
     _core.label_clusters(Y, key=1, n_clusters=3, n_buckets=50, max_rounds=3)

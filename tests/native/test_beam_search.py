@@ -87,6 +87,21 @@ def test_threads_and_instructions_cannot_be_seen(instructions, n_threads):
     assert found[1].tobytes() == expected[1].tobytes()
 
 
+@pytest.mark.parametrize("n_rows", [1, 700])
+def test_fewer_labels_are_the_first_of_more(n_rows):
+    X, Y = random_problem(7, n_labels=400, per_row=3, n_rows=n_rows)
+    tree = flat_tree([part.tolist() for part in np.array_split(np.arange(400), 8)])
+    options = SolverOptions(threshold=0.05)
+    weights = _native.train_label_tree(X, sparse.csr_array(Y.T), tree, options, n_threads=1)
+    labels, scores = _native.beam_search(tree, weights, X, beam_size=8, k=400)
+    assert np.all(np.sort(labels, axis=1) == np.arange(400))
+    for k in (1, 5, 16, 17, 50, 100, 127, 128, 150, 300):
+        for n_threads in (1, 3):
+            found = _native.beam_search(tree, weights, X, beam_size=8, k=k, n_threads=n_threads)
+            np.testing.assert_array_equal(found[0], labels[:, :k])
+            assert found[1].tobytes() == scores[:, :k].tobytes()
+
+
 @pytest.mark.parametrize("n_threads", [1, 2, 5])
 @pytest.mark.parametrize("wide_leaves", [False, True])
 def test_wide_nodes_and_many_rows_are_divided_without_a_trace(n_threads, wide_leaves):
