@@ -121,10 +121,14 @@ class Server:
 
     def start(self):
         connection = self.listener.accept()[0]
-        _, streams, _, _ = socket.recv_fds(connection, 1, len(STREAMS))
-        with connection.makefile("rb") as file:
-            line = file.readline()
+        streams, line = [], b""
+        with contextlib.suppress(ConnectionResetError):
+            _, streams, _, _ = socket.recv_fds(connection, 1, len(STREAMS))
+            with connection.makefile("rb") as file:
+                line = file.readline()
         if len(streams) < len(STREAMS) or not line.endswith(b"\n"):  # the program was killed
+            for stream in streams:
+                os.close(stream)
             connection.close()
             return
         process = os.fork()
@@ -134,7 +138,8 @@ class Server:
             return
         for stream in streams:
             os.close(stream)
-        connection.sendall(b"%d\n" % process)
+        with contextlib.suppress(BrokenPipeError):  # killed by now, which is seen below
+            connection.sendall(b"%d\n" % process)
         ended = os.pidfd_open(process)
         self.selector.register(
             ended, selectors.EVENT_READ, lambda: self.finish(process, ended, connection)
