@@ -9,6 +9,7 @@ import resource
 import socket
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -159,6 +160,19 @@ def test_the_longest_idle_connection_makes_room(server, sent):
     finally:
         for client in clients:
             client.close()
+
+
+def test_of_clients_accepted_at_once_the_first_makes_room():
+    from defrag.serving.connections import _close_longest_idle  # noqa: PLC0415 - needs uvicorn
+
+    closed = []
+
+    def client(number):
+        transport = SimpleNamespace(is_closing=lambda: False, close=lambda: closed.append(number))
+        return SimpleNamespace(waiting=True, since=1.0, number=number, transport=transport)
+
+    _close_longest_idle([client(number) for number in (5, 3, 4)])
+    assert closed == [3]
 
 
 @pytest.mark.slow

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
@@ -18,6 +19,8 @@ _MAX_HEAD = 1 << 16
 _GRACE = 2.0
 """Seconds of grace before an overdue connection is aborted."""
 
+_numbers = itertools.count()
+
 
 class Connection(HttpToolsProtocol):
     """A connection that is closed at its deadline.
@@ -33,6 +36,7 @@ class Connection(HttpToolsProtocol):
         """Start the deadline of the first request."""
         super().connection_made(transport)
         self.since = self.loop.time()
+        self.number = next(_numbers)
         self.busy = False
         self._in_head = False
         self._head_bytes = 0
@@ -155,4 +159,5 @@ def expire(connections: Iterable[Any], now: float) -> None:
 def _close_longest_idle(connections: Iterable[Any]) -> None:
     idle = [one for one in connections if one.waiting and not one.transport.is_closing()]
     if idle:
-        min(idle, key=lambda one: one.since).transport.close()
+        # The clock of a loop stands still while it accepts several clients.
+        min(idle, key=lambda one: (one.since, one.number)).transport.close()
