@@ -137,21 +137,35 @@ def lines(
     """
 
     def draw(axes: Any) -> None:
+        notes = []
         for place, one in enumerate(series):
             style = _STYLES[place % 8] if joined and len(one.x) > 1 else ""
             marker = _MARKERS[(place + place // 8) % 8]
             axes.plot(one.x, one.y, color=_SERIES[place % 8], marker=marker,
                       markersize=5.5, linestyle=style, linewidth=1.6, label=one.name)  # fmt: skip
             for x, y, note in zip(one.x, one.y, one.notes, strict=False):
-                axes.annotate(note, (x, y), xytext=(3, 4), textcoords="offset points", fontsize=8)
+                notes.append(axes.annotate(note, (x, y), xytext=(3, 4), fontsize=8,
+                                           textcoords="offset points"))  # fmt: skip
         if not joined:
             axes.margins(x=0.2, y=0.12)  # room for point labels at the right edge
         if log_x:
             _log_axis(axes)
+        _move_apart(notes)
         axes.set_xlabel(axis_labels[0])
         axes.set_ylabel(axis_labels[1])
 
     return Plot(title, caption, _svg(title, draw, series), series)
+
+
+def _move_apart(notes: list[Any]) -> None:
+    """Put a note higher above its point, or below it, if it would cover another one."""
+    taken: list[Any] = []
+    for note in notes:
+        for position in ((3, 4), (3, 14), (3, -11)):
+            note.set_position(position)
+            if not any(note.get_window_extent().overlaps(other) for other in taken):
+                break
+        taken.append(note.get_window_extent())
 
 
 def bars(
