@@ -25,8 +25,7 @@ void bind_pilot(nb::module_& m) {
             require(all_below(groups, kLanes), "groups must be at least 0 and below 16");
             require(!points || all_below(*points, X.n_rows), "points must be rows of X");
             return to_numpy(run(n_threads, progress, [&](const Context& context) {
-                return feature_importance(context, X, Y, groups.data(),
-                                          points ? points->data() : nullptr,
+                return feature_importance(context, X, Y, groups.data(), pointer(points),
                                           points ? n_items(*points) : X.n_rows, options);
             }));
         },

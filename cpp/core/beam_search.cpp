@@ -2,7 +2,6 @@
 #include "core/beam_search.hpp"
 
 #include <algorithm>
-#include <functional>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -46,12 +45,8 @@ class Batch {
         while (descend_level()) {
         }
         visit_leaves();
-        over_ranges([&](std::int64_t range, unsigned worker) {
-            Vector<Ranked>& ranked = scratch_[worker].ranked;
-            over_rows(range, [&](std::int64_t row) {
-                top_.rank(row, ranked);
-                write_top(ranked.data(), ranked.size(), first_row_ + row, out);
-            });
+        over_rows([&](std::int64_t row) {
+            write_top(top_.items(row), top_.size(row), first_row_ + row, out);
         });
     }
 
@@ -62,7 +57,6 @@ class Batch {
 
         Selector selector;
         Vector<std::int32_t> rows;
-        Vector<Ranked> ranked;
     };
 
     /// Calls body(range, worker) for as many ranges of rows as there are threads, in parallel.
@@ -81,6 +75,11 @@ class Batch {
     void over_rows(std::int64_t range, Body body) {
         const std::int64_t end = (range + 1) * n_rows_ / n_threads_;
         for (std::int64_t row = range * n_rows_ / n_threads_; row < end; ++row) body(row);
+    }
+
+    template <class Body>
+    void over_rows(Body body) {
+        over_ranges([&](std::int64_t range, unsigned) { over_rows(range, body); });
     }
 
     /// Replaces the inner nodes of all beams by their children; returns false if there are none.
@@ -108,10 +107,7 @@ class Batch {
     /// the worst of k labels already found cannot contribute.
     void visit_leaves() {
         const bool prune = options_.discount >= 1.0F;
-        over_ranges([&](std::int64_t range, unsigned worker) {
-            Vector<Ranked>& ranked = scratch_[worker].ranked;
-            over_rows(range, [&](std::int64_t row) { beams_.put_in_order(row, ranked); });
-        });
+        over_rows([&](std::int64_t row) { beams_.put_in_order(row); });
         std::int64_t first = 0;
         for (std::int64_t last = 2; first < options_.beam_size;
              first = std::exchange(last, 2 * last + 1)) {
@@ -195,8 +191,8 @@ class Batch {
         }
     }
 
-    /// Divides the visits, which are ordered by node, into items, largest first: one per node, but
-    /// one per thread for a node with a large share of the visits, to keep all threads busy.
+    /// Divides the visits, which are ordered by node, into items: one per node. Threads take large
+    /// items first, and a node with a large share of the visits has one for every thread.
     void make_items() {
         items_.clear();
         for (std::int64_t begin = 0; begin < visits_.size();) {
@@ -212,9 +208,9 @@ class Batch {
             }
             begin = end;
         }
-        std::stable_sort(items_.begin(), items_.end(), [](const Item& a, const Item& b) {
-            return a.end - a.begin > b.end - b.begin;
-        });
+        if (n_threads_ == 1) return;
+        std::sort(items_.begin(), items_.end(),
+                  [](const Item& a, const Item& b) { return a.end - a.begin > b.end - b.begin; });
     }
 
     /// Returns the largest number of outputs of a node that is visited.
@@ -331,36 +327,32 @@ TopLabels average_trees(const Context& context, const Vector<TopLabels>& trees, 
     TopLabels result(n_rows, k);
     const auto n_trees = static_cast<float>(trees.size());
     parallel_for(context, n_rows, kMinBatch, [&](std::int64_t begin, std::int64_t end, unsigned) {
-        Vector<std::uint64_t> entries;  // label, and place among the entries of all trees
-        Vector<float> scores;           // by place
-        Vector<Ranked> means;
+        Vector<Scored> all;
         for (std::int64_t row = begin; row < end; ++row) {
-            entries.clear();
-            scores.clear();
+            all.clear();
             for (const TopLabels& tree : trees) {
                 for (std::int64_t i = row * tree.k; i < (row + 1) * tree.k; ++i) {
-                    if (tree.labels[i] < 0) continue;
-                    entries.push_back(static_cast<std::uint64_t>(tree.labels[i]) << 32 |
-                                      static_cast<std::uint64_t>(scores.size()));
-                    scores.push_back(tree.scores[i]);
+                    if (tree.labels[i] >= 0) all.push_back({tree.scores[i], tree.labels[i]});
                 }
             }
-            // The scores of a label are added in the order of the trees.
-            std::sort(entries.begin(), entries.end());
-            means.clear();
-            for (std::int64_t i = 0; i < entries.size();) {
-                const std::uint64_t label = entries[i] >> 32;
-                float sum = 0.0F;
-                for (; i < entries.size() && entries[i] >> 32 == label; ++i) {
-                    sum += scores[static_cast<std::int64_t>(entries[i] & 0xFFFFFFFFU)];
+            // Stable, so that the scores of a label are added in the order of the trees.
+            std::stable_sort(all.begin(), all.end(),
+                             [](const Scored& a, const Scored& b) { return a.id < b.id; });
+            std::int64_t n = 0;
+            for (std::int64_t i = 0; i < all.size(); ++i) {
+                if (n > 0 && all[n - 1].id == all[i].id) {
+                    all[n - 1].score += all[i].score;
+                } else {
+                    all[n++] = all[i];
                 }
-                means.push_back(Ranked({sum / n_trees, static_cast<std::int32_t>(label)}));
             }
-            top_n(means, k, std::less<>());
-            std::sort(means.begin(), means.end());
-            for (std::int64_t i = 0; i < means.size(); ++i) {
-                result.labels[row * k + i] = means[i].id();
-                result.scores[row * k + i] = means[i].score();
+            for (std::int64_t i = 0; i < n; ++i) all[i].score /= n_trees;
+            all.resize(n);
+            top_n(all, k, better);
+            std::sort(all.begin(), all.end(), better);
+            for (std::int64_t i = 0; i < all.size(); ++i) {
+                result.labels[row * k + i] = all[i].id;
+                result.scores[row * k + i] = all[i].score;
             }
         }
         context.check();

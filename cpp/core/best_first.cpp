@@ -58,13 +58,8 @@ class Batch {
                             expand(visit, outputs, margins);
                         });
         }
-        Vector<Ranked> found;
         for (std::int64_t row = 0; row < n_rows; ++row) {
-            found.clear();
-            for (std::int32_t i = 0; i < top_sizes_[row]; ++i) {
-                found.push_back(Ranked(top_[row * options_.k + i]));
-            }
-            write_top(found.data(), found.size(), first_row_ + row, out);
+            write_top(top_.data() + row * options_.k, top_sizes_[row], first_row_ + row, out);
         }
     }
 

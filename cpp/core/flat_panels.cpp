@@ -32,9 +32,9 @@ constexpr std::int64_t kMostFeatures = std::int64_t{1} << 25;
 
 /// The panels of one thread, and the best of the outputs that it has scored.
 template <class Output>
-class Panels {
+class OutputScorer {
  public:
-    Panels(const FlatModel<Output>& model, const CompactRows& rows, std::int64_t k)
+    OutputScorer(const FlatModel<Output>& model, const CompactRows& rows, std::int64_t k)
         : model_(model),
           rows_(rows),
           k_(k),
@@ -128,19 +128,21 @@ void rank_rows(const Context& context, const FlatModel<Output>& model, const Com
                                                          std::max(kMostBytes / n_bytes, {1}));
     const std::int64_t n_blocks = (model.n_outputs + kMarginsAtOnce - 1) / kMarginsAtOnce;
     const std::int64_t n_together = (n_blocks + n_ranges - 1) / n_ranges * kMarginsAtOnce;
-    PerWorker<Panels<Output>> panels(context, [&] { return Panels<Output>(model, rows, k); });
+    PerWorker<OutputScorer<Output>> scorers(context,
+                                            [&] { return OutputScorer<Output>(model, rows, k); });
     parallel_for(context, model.n_outputs, n_together,
                  [&](std::int64_t begin, std::int64_t end, unsigned worker) {
-                     panels[worker].score(context, begin, end);
+                     scorers[worker].score(context, begin, end);
                  });
-    Panels<Output>& own = panels[0];  // created here, in case other threads have done all the work
+    OutputScorer<Output>& own =
+        scorers[0];  // created here, in case other threads have done all the work
     parallel_for(
         context, rows.n_rows(), kRowGrain, [&](std::int64_t from, std::int64_t to, unsigned) {
             for (std::int64_t row = from; row < to; ++row) {
                 Best best = own.best(row);
                 for (unsigned w = 1; w < context.n_threads(); ++w) {
-                    if (!panels.has(w)) continue;
-                    Panels<Output>& other = panels[w];
+                    if (!scorers.has(w)) continue;
+                    OutputScorer<Output>& other = scorers[w];
                     for (std::int32_t i = 0; i < other.n_items(row); ++i) {
                         best.offer(other.items(row)[i]);
                     }

@@ -31,35 +31,21 @@ class NodeScorer {
     // Number of panels of a wide node that are unpacked and scored at a time.
     static constexpr std::int64_t kPanelsPerTurn = 4;
 
-    std::int64_t n_panels(std::int64_t node) const {
-        return (model_.tree.n_outputs(node) + kLanes - 1) / kLanes;
-    }
-
-    /// Returns whether these rows repay unpacking the node into dense panels.
-    bool worth_unpacking(std::int64_t node, const std::int32_t* rows, std::int64_t n_rows) const;
-
     /// Calls visit(i, outputs, margins) for i = 0..n_rows-1 and all outputs of a node, a few panels
     /// at a time; row i of the group is rows[i] of X, and margins[o] is the margin of output
     /// outputs.first + o. `margins` is padded to a multiple of kLanes and 64-byte aligned.
     template <class Visit>
     void score(std::int64_t node, const std::int32_t* rows, std::int64_t n_rows, Visit visit) {
-        if (worth_unpacking(node, rows, n_rows)) {
-            score(node, {0, n_panels(node)}, rows, n_rows, visit);
-        } else {
-            const Outputs all{0, model_.tree.n_outputs(node)};
+        const std::int64_t n_outputs = model_.tree.n_outputs(node);
+        if (!worth_unpacking(node, rows, n_rows)) {
+            const Outputs all{0, n_outputs};
             for (std::int64_t i = 0; i < n_rows; ++i) visit(i, all, search(node, rows[i]));
+            return;
         }
-    }
-
-    /// The same for some panels of a node, which are unpacked.
-    template <class Visit>
-    void score(std::int64_t node, const Panels& panels, const std::int32_t* rows,
-               std::int64_t n_rows, Visit visit) {
-        for (std::int64_t panel = panels.first; panel < panels.last; panel += kPanelsPerTurn) {
-            const Panels turn{panel, std::min(panel + kPanelsPerTurn, panels.last)};
+        for (std::int64_t panel = 0; panel < n_panels(node); panel += kPanelsPerTurn) {
+            const Panels turn{panel, std::min(panel + kPanelsPerTurn, n_panels(node))};
             const std::int64_t first = turn.first * kLanes;
-            const Outputs outputs{
-                first, std::min(turn.last * kLanes, model_.tree.n_outputs(node)) - first};
+            const Outputs outputs{first, std::min(turn.last * kLanes, n_outputs) - first};
             unpack(node, turn, rows, n_rows);
             for (std::int64_t begin = 0; begin < n_rows; begin += kRowsPerTurn) {
                 const std::int64_t end = std::min(begin + kRowsPerTurn, n_rows);
@@ -90,6 +76,11 @@ class NodeScorer {
     // Up to this number of features, slots_ is always allocated.
     static constexpr std::int64_t kFewFeatures = std::int64_t{1} << 22;
 
+    std::int64_t n_panels(std::int64_t node) const {
+        return (model_.tree.n_outputs(node) + kLanes - 1) / kLanes;
+    }
+    /// Returns whether these rows repay unpacking the node into dense panels.
+    bool worth_unpacking(std::int64_t node, const std::int32_t* rows, std::int64_t n_rows) const;
     /// Returns the end of those features of a node that are below model_.n_features; rows have no
     /// others.
     const std::int32_t* known_end(std::int64_t node) const;

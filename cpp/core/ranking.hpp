@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstring>
 #include <stdexcept>
 #include <string>
 
@@ -21,38 +20,6 @@ struct Scored {
 inline bool better(const Scored& a, const Scored& b) {
     return a.score > b.score || (a.score == b.score && a.id < b.id);
 }
-
-/// A Scored as one integer, the greater the better, which is cheaper to select from. The score must
-/// not be NaN; -0 becomes 0.
-class Ranked {
- public:
-    Ranked() = default;  // uninitialised: lists of it are large
-    explicit Ranked(const Scored& item) {
-        const float score = item.score + 0.0F;
-        std::uint32_t bits = 0;
-        std::memcpy(&bits, &score, sizeof bits);
-        bits ^= (0U - (bits >> 31)) | kSign;  // bits of negative floats are in reverse order
-        key_ = std::uint64_t{bits} << 32 | ~static_cast<std::uint32_t>(item.id);
-    }
-
-    float score() const {
-        auto bits = static_cast<std::uint32_t>(key_ >> 32);
-        bits ^= ((bits >> 31) - 1U) | kSign;
-        float score = 0.0F;
-        std::memcpy(&score, &bits, sizeof score);
-        return score;
-    }
-    std::int32_t id() const { return static_cast<std::int32_t>(~static_cast<std::uint32_t>(key_)); }
-    Scored scored() const { return {score(), id()}; }
-
-    /// Sorts before the worse ones.
-    bool operator<(const Ranked& other) const { return key_ > other.key_; }
-
- private:
-    static constexpr std::uint32_t kSign = 0x80000000U;
-
-    std::uint64_t key_;
-};
 
 /// The best labels of every row, best first: n_rows x k, with -1 and score 0 where there are fewer.
 struct TopLabels {

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <functional>
 #include <limits>
 #include <utility>
 
@@ -28,13 +27,14 @@ class Shortlists {
     std::int64_t capacity() const { return capacity_; }
     std::int64_t size(std::int64_t list) const { return sizes_[list]; }
     const Scored* items(std::int64_t list) const { return items_.data() + list * capacity_; }
+    Scored* items(std::int64_t list) { return items_.data() + list * capacity_; }
 
     void clear(std::int64_t list) { sizes_[list] = 0; }
     /// Adds n candidates, item_at(i) for i < n.
     template <class Item>
     void add(std::int64_t list, std::int64_t n, Item item_at) {
-        Scored* items = items_.data() + list * capacity_ + sizes_[list];
-        for (std::int64_t i = 0; i < n; ++i) items[i] = item_at(i);
+        Scored* end = items(list) + sizes_[list];
+        for (std::int64_t i = 0; i < n; ++i) end[i] = item_at(i);
         sizes_[list] += static_cast<std::int32_t>(n);
     }
     void add(std::int64_t list, const Scored& item) {
@@ -49,18 +49,9 @@ class Shortlists {
         return least;
     }
 
-    /// Sets `ranked` to the items of a list.
-    void rank(std::int64_t list, Vector<Ranked>& ranked) const {
-        ranked.resize_for_overwrite(sizes_[list]);
-        for (std::int64_t i = 0; i < sizes_[list]; ++i) ranked[i] = Ranked(items(list)[i]);
-    }
-
-    /// Sorts a list, best first; `ranked` is scratch.
-    void put_in_order(std::int64_t list, Vector<Ranked>& ranked) {
-        rank(list, ranked);
-        std::sort(ranked.begin(), ranked.end());
-        clear(list);
-        add(list, ranked.size(), [&](std::int64_t i) { return ranked[i].scored(); });
+    /// Sorts a list, best first.
+    void put_in_order(std::int64_t list) {
+        std::sort(items(list), items(list) + size(list), better);
     }
 
  private:
@@ -106,10 +97,10 @@ class Selector {
             return lists.add(list, size_, [this](std::int64_t i) { return candidate(i); });
         }
         // So many are wanted that find_best lists all, or some have the same score.
-        ranked_.resize_for_overwrite(size_);
-        for (std::int64_t i = 0; i < size_; ++i) ranked_[i] = Ranked(candidate(i));
-        top_n(ranked_, capacity, std::less<>());
-        lists.add(list, capacity, [this](std::int64_t i) { return ranked_[i].scored(); });
+        ties_.resize_for_overwrite(size_);
+        for (std::int64_t i = 0; i < size_; ++i) ties_[i] = candidate(i);
+        top_n(ties_, capacity, better);
+        lists.add(list, capacity, [this](std::int64_t i) { return ties_[i]; });
     }
 
  private:
@@ -145,7 +136,7 @@ class Selector {
     AlignedBuffer<float> scores_;  // with room for the padding of find_best
     Vector<std::int32_t> ids_;
     Vector<std::int32_t> positions_;
-    Vector<Ranked> ranked_;
+    Vector<Scored> ties_;
 };
 
 }  // namespace defrag

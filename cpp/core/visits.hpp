@@ -157,16 +157,14 @@ TopLabels search_batches(const Context& context, const LabelTreeModel& model, co
 }
 
 /// Writes the best labels of a row of X, given the logarithms of their scores.
-inline void write_top(Ranked* items, std::int64_t size, std::int64_t row, TopLabels& out) {
-    for (std::int64_t i = 0; i < size; ++i) {
-        items[i] = Ranked({std::exp(items[i].score()), items[i].id()});
-    }
+inline void write_top(Scored* items, std::int64_t size, std::int64_t row, TopLabels& out) {
+    for (std::int64_t i = 0; i < size; ++i) items[i].score = std::exp(items[i].score);
     // Distinct logarithms may round to the same score, and ties of scores are broken by label.
-    std::sort(items, items + size);
+    std::sort(items, items + size, better);
     for (std::int64_t i = 0; i < size; ++i) {
         const std::int64_t place = row * out.k + i;
-        out.labels[place] = items[i].id();
-        out.scores[place] = items[i].score();
+        out.labels[place] = items[i].id;
+        out.scores[place] = items[i].score;
     }
 }
 

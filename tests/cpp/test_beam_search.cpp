@@ -64,22 +64,6 @@ TEST_CASE("nothing is kept where nothing is wanted") {
     CHECK(size == 0);
 }
 
-TEST_CASE("a ranked item orders as its score and id do, and returns both") {
-    const float infinity = std::numeric_limits<float>::infinity();
-    Vector<Scored> items;
-    for (const float score : {-infinity, -2.5F, -1e-40F, 0.0F, 1e-40F, 0.5F, 3.0F, infinity}) {
-        for (const std::int32_t id : {0, 1, 7, 2147483647}) items.push_back({score, id});
-    }
-    for (const Scored& a : items) {
-        CHECK(Ranked(a).score() == a.score);
-        CHECK(Ranked(a).id() == a.id);
-        for (const Scored& b : items) CHECK((Ranked(a) < Ranked(b)) == better(a, b));
-    }
-    const bool zeros_are_equal =
-        !(Ranked({-0.0F, 1}) < Ranked({0.0F, 1})) && !(Ranked({0.0F, 1}) < Ranked({-0.0F, 1}));
-    CHECK(zeros_are_equal);
-}
-
 TEST_CASE("the best scores are found, with few others, by all instruction sets") {
     for (const Instructions instructions :
          {Instructions::kBaseline, Instructions::kAvx2, Instructions::kAvx512}) {
@@ -142,8 +126,7 @@ TEST_CASE("a selector leaves the best of any number of candidates, added in piec
                 selector.assign_to(lists, 1);
                 CHECK(lists.size(0) == 0);
                 REQUIRE(lists.size(1) == std::min(n, capacity));
-                Vector<Ranked> scratch;
-                lists.put_in_order(1, scratch);
+                lists.put_in_order(1);
                 std::sort(items.begin(), items.end(), better);
                 for (std::int64_t i = 0; i < lists.size(1); ++i) {
                     CHECK(lists.items(1)[i].id == items[static_cast<std::size_t>(i)].id);
