@@ -6,6 +6,7 @@
 #include <exception>
 #include <mutex>
 #include <new>
+#include <stdexcept>
 #include <system_error>
 
 #include "core/arrays.hpp"
@@ -15,42 +16,39 @@ namespace {
 
 constexpr auto kHookInterval = std::chrono::milliseconds(50);
 
+// How long a thread that waits for others stays awake: kernels have many short regions in a row,
+// and waking a thread takes longer than what lies between them.
+constexpr auto kStayAwake = std::chrono::microseconds(50);
+
+/// Waits until a condition holds, or for kStayAwake at most.
+template <class Condition>
+void stay_awake_until(Condition holds) {
+    const auto end = std::chrono::steady_clock::now() + kStayAwake;
+    while (!holds() && std::chrono::steady_clock::now() < end) std::this_thread::yield();
+}
+
 /// Shared state of one parallel_for: its remaining blocks and the first error.
 class Region {
  public:
     using Body = std::function<void(std::int64_t, std::int64_t, unsigned)>;
 
-    Region(const Context& owner, std::int64_t n_items, std::int64_t block_size,
-           const Body& work_body)
-        : context(owner), n(n_items), grain(block_size), body(work_body) {}
+    Region(const Context& context, std::int64_t n, std::int64_t grain, const Body& body)
+        : context_(context),
+          n_(n),
+          grain_(grain),
+          n_blocks_((n + grain - 1) / grain),
+          body_(body) {}
 
-    const Context& context;
-    const std::int64_t n;
-    const std::int64_t grain;
-    const Body& body;
-    std::atomic<std::int64_t> next{0};
-    std::mutex mutex;
-    std::condition_variable finished;
-    unsigned running = 0;  // guarded by mutex
-    std::int64_t error_block = -1;
-    std::exception_ptr error;
+    std::int64_t n_blocks() const { return n_blocks_; }
 
-    void record(std::int64_t block, std::exception_ptr thrown) {
-        const std::lock_guard<std::mutex> lock(mutex);
-        if (!error || block < error_block) {
-            error = std::move(thrown);
-            error_block = block;
-        }
-        next = n;  // no further block starts
-    }
-
+    /// Runs blocks until none is left.
     void work(unsigned worker) {
         while (true) {
-            const std::int64_t block = next.fetch_add(1);
-            if (block >= (n + grain - 1) / grain) return;
+            const std::int64_t block = next_.fetch_add(1);
+            if (block >= n_blocks_) return;
             try {
-                context.check();
-                body(block * grain, std::min(n, (block + 1) * grain), worker);
+                context_.check();
+                body_(block * grain_, std::min(n_, (block + 1) * grain_), worker);
             } catch (const Cancelled&) {
                 return;  // the owner of the context has the reason
             } catch (...) {
@@ -59,18 +57,150 @@ class Region {
         }
     }
 
-    void run_worker(unsigned worker) {
-        work(worker);
-        const std::lock_guard<std::mutex> lock(mutex);
-        --running;
-        finished.notify_one();
+    void record(std::int64_t block, std::exception_ptr thrown) {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        if (!error_ || block < error_block_) {
+            error_ = std::move(thrown);
+            error_block_ = block;
+        }
+        next_ = n_blocks_;  // no further block starts
     }
+
+    /// Rethrows the exception of the lowest block; called when no thread works any more.
+    void rethrow() const {
+        if (error_) std::rethrow_exception(error_);
+    }
+
+ private:
+    const Context& context_;
+    const std::int64_t n_;
+    const std::int64_t grain_;
+    const std::int64_t n_blocks_;
+    const Body& body_;
+    std::atomic<std::int64_t> next_{0};
+    std::mutex mutex_;
+    std::int64_t error_block_ = -1;
+    std::exception_ptr error_;
 };
 
 }  // namespace
 
+/// The threads of a context besides its own. Between regions they stay awake for a moment, then
+/// sleep. A region ends when its blocks are done, whether or not all threads have woken up.
+class Team {
+ public:
+    Team() = default;
+    Team(const Team&) = delete;
+    Team& operator=(const Team&) = delete;
+
+    ~Team() {
+        {
+            const std::lock_guard<std::mutex> lock(mutex_);
+            ending_ = true;
+            ++n_regions_;
+        }
+        opened_.notify_all();
+        for (std::thread& thread : threads_) thread.join();
+    }
+
+    /// Starts threads until there are n, or as many as the system has to offer.
+    void grow(std::int64_t n) {
+        try {
+            threads_.reserve(n);
+            while (threads_.size() < n) {
+                threads_.emplace_back(&Team::serve, this,
+                                      static_cast<unsigned>(threads_.size() + 1));
+            }
+        } catch (const std::system_error&) {
+            // Out of threads: those already started do all the work.
+        } catch (const std::bad_alloc&) {
+            // Likewise: the work itself may not allocate.
+        }
+    }
+
+    /// Lets at most n threads work on a region, until it is closed.
+    void open(Region& region, std::int64_t n) {
+        {
+            const std::lock_guard<std::mutex> lock(mutex_);
+            if (region_ != nullptr) throw std::logic_error("calls of parallel_for are nested");
+            region_ = &region;
+            n_free_ = n;
+            ++n_regions_;
+        }
+        for (std::int64_t i = 0; i < n; ++i) opened_.notify_one();
+    }
+
+    /// Lets no further thread in and waits for those at work. The hook of the context still runs,
+    /// for interrupts.
+    void close(const Context& context, Region& region) {
+        {
+            const std::lock_guard<std::mutex> lock(mutex_);
+            region_ = nullptr;
+        }
+        const auto finished = [this] { return n_working_ == 0; };
+        stay_awake_until(finished);
+        std::unique_lock<std::mutex> lock(mutex_);
+        try {
+            while (!finished_.wait_for(lock, kHookInterval, finished)) {
+                lock.unlock();
+                context.check();
+                lock.lock();
+            }
+        } catch (const Cancelled&) {
+            // Another thread failed; its exception is in the region.
+        } catch (...) {
+            region.record(-1, std::current_exception());
+        }
+        if (!lock.owns_lock()) lock.lock();
+        finished_.wait(lock, finished);
+    }
+
+ private:
+    void serve(unsigned worker) {
+        std::int64_t seen = 0;
+        while (true) {
+            stay_awake_until([&] { return n_regions_ != seen; });
+            std::unique_lock<std::mutex> lock(mutex_);
+            opened_.wait(lock, [&] { return n_regions_ != seen; });
+            seen = n_regions_;
+            if (ending_) return;
+            if (region_ == nullptr || n_free_ == 0) continue;
+            Region& region = *region_;
+            --n_free_;
+            ++n_working_;
+            lock.unlock();
+            region.work(worker);
+            lock.lock();
+            if (--n_working_ == 0) finished_.notify_one();
+        }
+    }
+
+    Vector<std::thread> threads_;
+    std::mutex mutex_;
+    std::condition_variable opened_;
+    std::condition_variable finished_;
+    // Guarded by the mutex; the atomic ones are also read by threads that stay awake.
+    Region* region_ = nullptr;
+    std::int64_t n_free_ = 0;  // places for threads in the region
+    std::atomic<std::int64_t> n_regions_{0};
+    std::atomic<std::int64_t> n_working_{0};
+    bool ending_ = false;
+};
+
 Context::Context(unsigned n_threads, Hook hook)
     : n_threads_(std::max(n_threads, 1U)), hook_(std::move(hook)) {}
+
+Context::~Context() = default;
+
+Team* Context::team(std::int64_t n_helpers) const {
+    try {
+        if (!team_) team_ = std::make_unique<Team>();
+    } catch (const std::bad_alloc&) {
+        return nullptr;  // the calling thread does all the work
+    }
+    team_->grow(n_helpers);
+    return team_.get();
+}
 
 void Context::check() const {
     if (cancelled_.load(std::memory_order_relaxed)) throw Cancelled();
@@ -90,50 +220,14 @@ void Context::check() const {
 void parallel_for(const Context& context, std::int64_t n, std::int64_t grain,
                   const std::function<void(std::int64_t, std::int64_t, unsigned)>& body) {
     if (n <= 0) return;
-    grain = std::max<std::int64_t>(grain, 1);
-    const std::int64_t n_blocks = (n + grain - 1) / grain;
-    const auto n_workers =
-        static_cast<unsigned>(std::min<std::int64_t>(context.n_threads(), n_blocks));
-    Region region(context, n, grain, body);
-
-    Vector<std::thread> threads;
-    const auto add_running = [&region](unsigned change) {
-        const std::lock_guard<std::mutex> lock(region.mutex);
-        region.running += change;
-    };
-    try {
-        threads.reserve(n_workers - 1);
-        for (unsigned worker = 1; worker < n_workers; ++worker) {
-            add_running(1);
-            try {
-                threads.emplace_back(&Region::run_worker, &region, worker);
-            } catch (...) {
-                add_running(~0U);  // minus one
-                throw;
-            }
-        }
-    } catch (const std::system_error&) {
-        // Out of threads: this thread and those already started do all the work.
-    } catch (const std::bad_alloc&) {
-        // Likewise: the work itself may not allocate.
-    }
+    Region region(context, n, std::max<std::int64_t>(grain, 1), body);
+    const std::int64_t n_helpers =
+        std::min<std::int64_t>(context.n_threads(), region.n_blocks()) - 1;
+    Team* team = n_helpers > 0 ? context.team(n_helpers) : nullptr;
+    if (team != nullptr) team->open(region, n_helpers);
     region.work(0);
-    // The hook must still run, for interrupts, while the other threads finish.
-    try {
-        std::unique_lock<std::mutex> lock(region.mutex);
-        while (!region.finished.wait_for(lock, kHookInterval,
-                                         [&region] { return region.running == 0; })) {
-            lock.unlock();
-            context.check();
-            lock.lock();
-        }
-    } catch (const Cancelled&) {
-        // Another thread failed; its exception is in the region.
-    } catch (...) {
-        region.record(-1, std::current_exception());
-    }
-    for (auto& thread : threads) thread.join();
-    if (region.error) std::rethrow_exception(region.error);
+    if (team != nullptr) team->close(context, region);
+    region.rethrow();
     context.check();
 }
 

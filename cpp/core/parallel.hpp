@@ -19,14 +19,33 @@ struct Cancelled : std::exception {
     const char* what() const noexcept override { return "cancelled"; }
 };
 
-/// The environment of a kernel: the number of threads it may use, and a hook called on the calling
-/// thread about every 50 ms with the fraction of work done. The hook may throw, which ends the
-/// kernel.
+/// The items [begin, end).
+struct Range {
+    std::int64_t begin = 0;
+    std::int64_t end = 0;
+
+    std::int64_t size() const { return end - begin; }
+};
+
+/// Returns part `part` of n items that are divided into n_parts parts of about the same size.
+inline Range part_of(std::int64_t n, std::int64_t part, std::int64_t n_parts) {
+    return {n * part / n_parts, n * (part + 1) / n_parts};
+}
+
+class Team;
+
+/// The environment of a kernel: the threads it may use, and a hook called on the calling thread
+/// about every 50 ms with the fraction of work done. The hook may throw, which ends the kernel.
+/// Threads are started when parallel_for first needs them and end with the context, that is, with
+/// the call of the kernel, which makes fork() safe.
 class Context {
  public:
     using Hook = std::function<void(double)>;
 
     explicit Context(unsigned n_threads, Hook hook = {});
+    Context(const Context&) = delete;
+    Context& operator=(const Context&) = delete;
+    ~Context();
 
     unsigned n_threads() const { return n_threads_; }
 
@@ -44,8 +63,16 @@ class Context {
     void cancel() const { cancelled_ = true; }
 
  private:
+    friend void parallel_for(const Context& context, std::int64_t n, std::int64_t grain,
+                             const std::function<void(std::int64_t, std::int64_t, unsigned)>& body);
+
+    /// Returns a team of n_helpers threads, or fewer if the system has no more; null if it is out
+    /// of memory.
+    Team* team(std::int64_t n_helpers) const;
+
     unsigned n_threads_;
     Hook hook_;
+    mutable std::unique_ptr<Team> team_;  // the other threads, once a region has needed them
     std::thread::id owner_ = std::this_thread::get_id();
     mutable std::chrono::steady_clock::time_point last_call_ = std::chrono::steady_clock::now();
     mutable std::atomic<bool> cancelled_{false};
@@ -56,9 +83,9 @@ class Context {
 /// Runs body(begin, end, worker) over [0, n) in blocks of `grain` items. Block boundaries do not
 /// depend on the number of threads, so a body that writes only the results of its own items gives
 /// the same bits for any number of threads. `worker` < n_threads identifies the thread and must be
-/// used for scratch memory only. Threads live only as long as the call, which makes fork() safe. If
-/// blocks throw, the exception of the lowest block is rethrown. If the system runs out of memory or
-/// threads, those already started do all the work.
+/// used for scratch memory only. Calls are not nested. If blocks throw, the exception of the lowest
+/// block is rethrown. If the system runs out of memory or threads, those already started do all the
+/// work, and a thread that is slow to wake up leaves its share to the others.
 void parallel_for(const Context& context, std::int64_t n, std::int64_t grain,
                   const std::function<void(std::int64_t, std::int64_t, unsigned)>& body);
 
