@@ -12,10 +12,16 @@
 namespace defrag {
 namespace {
 
-/// The visits [begin, end) of one node: a unit of work for one thread.
-struct Item {
-    std::int64_t begin;
-    std::int64_t end;
+/// Memory that the batches of a search reuse.
+struct Workspace {
+    Workspace(const Context& context, const LabelTreeModel& model, const CsrView& X,
+              Instructions instructions)
+        : scorers(context,
+                  [&model, &X, instructions] { return NodeScorer(model, X, instructions); }),
+          shared(model, X) {}
+
+    PerWorker<NodeScorer> scorers;
+    NodePanels shared;  // of a node that all threads evaluate together
 };
 
 /// The search of one batch of rows, using all threads of the context: a node is unpacked once for
@@ -23,11 +29,11 @@ struct Item {
 class Batch {
  public:
     Batch(const Context& context, const LabelTreeModel& model, const BeamOptions& options,
-          PerWorker<NodeScorer>& scorers, std::int64_t first_row, std::int64_t n_rows)
+          Workspace& workspace, std::int64_t first_row, std::int64_t n_rows)
         : context_(context),
           model_(model),
           options_(options),
-          scorers_(scorers),
+          workspace_(workspace),
           score_margins_(select_score_margins(options.instructions)),
           find_best_(select_find_best(options.instructions)),
           first_row_(first_row),
@@ -73,8 +79,8 @@ class Batch {
 
     template <class Body>
     void over_rows(std::int64_t range, Body body) {
-        const std::int64_t end = (range + 1) * n_rows_ / n_threads_;
-        for (std::int64_t row = range * n_rows_ / n_threads_; row < end; ++row) body(row);
+        const auto [begin, end] = part_of(n_rows_, range, n_threads_);
+        for (std::int64_t row = begin; row < end; ++row) body(row);
     }
 
     template <class Body>
@@ -154,10 +160,10 @@ class Batch {
                                           : std::max(lists.capacity(), kOutputsAtOnce);
         found_.start(visits_.size(), std::min(capacity, most_outputs()));
         const auto evaluate = [&](std::int64_t i, std::int64_t, unsigned worker) {
-            const Item& item = items_[i];
+            const Range& item = items_[i];
             Scratch& scratch = scratch_[worker];
             const Vector<std::int32_t>& rows = rows_of(item, scratch.rows);
-            scorers_[worker].score(
+            workspace_.scorers[worker].score(
                 visits_[item.begin].node, rows.data(), rows.size(),
                 [&](std::int64_t v, const Outputs& outputs, const float* margins) {
                     list_outputs(item.begin + v, outputs, margins, id_of, scratch.selector);
@@ -167,6 +173,7 @@ class Batch {
         if (n_threads_ == 1) {
             for (std::int64_t i = 0; i < items_.size(); ++i) evaluate(i, i + 1, 0);
         } else {
+            for (const Range& item : shared_items_) evaluate_together(item, id_of);
             parallel_for(context_, items_.size(), 1, evaluate);
         }
         over_ranges([&](std::int64_t range, unsigned worker) {
@@ -191,40 +198,79 @@ class Batch {
         }
     }
 
-    /// Divides the visits, which are ordered by node, into items: one per node. Threads take large
-    /// items first, and a node with a large share of the visits has one for every thread.
+    /// Evaluates the node of an item with all threads: they unpack it once for all of them, and
+    /// divide its rows.
+    template <class Id>
+    void evaluate_together(const Range& item, Id id_of) {
+        const std::int32_t node = visits_[item.begin].node;
+        const Vector<std::int32_t>& rows = rows_of(item, shared_rows_);
+        NodePanels& panels = workspace_.shared;
+        panels.choose(node, rows.data(), rows.size());
+        NodeScorer::for_each_turn(model_.tree.n_outputs(node), [&](const Panels& turn) {
+            panels.unpack(turn, &context_);
+            const auto score_rows = [&](std::int64_t begin, std::int64_t end, unsigned worker) {
+                Scratch& scratch = scratch_[worker];
+                workspace_.scorers[worker].score_unpacked(
+                    panels, node, rows.data(), {begin, end},
+                    [&](std::int64_t v, const Outputs& outputs, const float* margins) {
+                        list_outputs(item.begin + v, outputs, margins, id_of, scratch.selector);
+                    });
+            };
+            parallel_for(context_, rows.size(), kMinBatch, score_rows);
+        });
+        panels.forget(rows.data(), rows.size());
+    }
+
+    /// Divides the visits, which are ordered by node, into items. A node whose visits would keep a
+    /// thread busy to the end is shared by all threads. Others have an item, or several if they are
+    /// large, and threads take large items first.
     void make_items() {
         items_.clear();
+        shared_items_.clear();
         for (std::int64_t begin = 0; begin < visits_.size();) {
             const std::int32_t node = visits_[begin].node;
             std::int64_t end = begin;
             while (end < visits_.size() && visits_[end].node == node) ++end;
-            const std::int64_t count = end - begin;
-            const bool large = count * n_threads_ * kItemsPerThread >= visits_.size();
-            const std::int64_t n_parts = large ? std::min(n_threads_, count) : 1;
-            for (std::int64_t part = 0; part < n_parts; ++part) {
-                items_.push_back(
-                    {begin + count * part / n_parts, begin + count * (part + 1) / n_parts});
-            }
+            add_node({begin, end});
             begin = end;
         }
         if (n_threads_ == 1) return;
         std::sort(items_.begin(), items_.end(),
-                  [](const Item& a, const Item& b) { return a.end - a.begin > b.end - b.begin; });
+                  [](const Range& a, const Range& b) { return a.size() > b.size(); });
+    }
+
+    void add_node(const Range& all) {
+        const std::int64_t count = all.size();
+        if (n_threads_ > 1 && count * n_threads_ >= visits_.size()) {
+            const Vector<std::int32_t>& rows = rows_of(all, shared_rows_);
+            if (workspace_.scorers[0].worth_unpacking(visits_[all.begin].node, rows.data(),
+                                                      count)) {
+                shared_items_.push_back(all);
+                return;
+            }
+        }
+        const std::int64_t n_parts =
+            std::min(n_threads_, 1 + count * n_threads_ * kItemsPerThread / visits_.size());
+        for (std::int64_t part = 0; part < n_parts; ++part) {
+            const auto [begin, end] = part_of(count, part, n_parts);
+            items_.push_back({all.begin + begin, all.begin + end});
+        }
     }
 
     /// Returns the largest number of outputs of a node that is visited.
     std::int64_t most_outputs() const {
         std::int64_t most = 0;
-        for (const Item& item : items_) {
-            most = std::max(most, model_.tree.n_outputs(visits_[item.begin].node));
+        for (const Vector<Range>* items : {&items_, &shared_items_}) {
+            for (const Range& item : *items) {
+                most = std::max(most, model_.tree.n_outputs(visits_[item.begin].node));
+            }
         }
         return most;
     }
 
     /// Fills `rows` with the rows of X of the visits of an item.
-    const Vector<std::int32_t>& rows_of(const Item& item, Vector<std::int32_t>& rows) const {
-        rows.resize_for_overwrite(item.end - item.begin);
+    const Vector<std::int32_t>& rows_of(const Range& item, Vector<std::int32_t>& rows) const {
+        rows.resize_for_overwrite(item.size());
         for (std::int64_t v = 0; v < rows.size(); ++v) {
             rows[v] = static_cast<std::int32_t>(first_row_ + visits_[item.begin + v].row);
         }
@@ -277,13 +323,13 @@ class Batch {
     }
 
     static constexpr std::int64_t kOutputsAtOnce = NodeScorer::kPanelsPerTurn * kLanes;
-    // A node with more visits than a thread has on average, divided by this, is itself divided.
-    static constexpr std::int64_t kItemsPerThread = 8;
+    // Nodes are divided until no item exceeds the average share of a thread, divided by this.
+    static constexpr std::int64_t kItemsPerThread = 4;
 
     const Context& context_;
     const LabelTreeModel& model_;
     const BeamOptions& options_;
-    PerWorker<NodeScorer>& scorers_;
+    Workspace& workspace_;
     ScoreMargins score_margins_;
     FindBest find_best_;
     std::int64_t first_row_;
@@ -295,7 +341,9 @@ class Batch {
     Shortlists found_;              // outputs of each visit
     Vector<Vector<Visit>> chosen_;  // of each range of rows
     Vector<Visit> visits_;          // ordered by node
-    Vector<Item> items_;
+    Vector<Range> items_;           // visits of a node, or some of them, for one thread
+    Vector<Range> shared_items_;    // visits of a node, for all threads
+    Vector<std::int32_t> shared_rows_;
     PerWorker<Scratch> scratch_;
 };
 
@@ -312,11 +360,10 @@ TopLabels beam_search(const Context& context, const LabelTreeModel& model, const
     context.expect(X.n_rows);
     TopLabels result(X.n_rows, bounded.k);
     if (model.tree.n_nodes == 0) return result;
-    PerWorker<NodeScorer> scorers(context,
-                                  [&] { return NodeScorer(model, X, bounded.instructions); });
+    Workspace workspace(context, model, X, bounded.instructions);
     for (std::int64_t first = 0; first < X.n_rows; first += kMaxBatch) {
         const std::int64_t n_rows = std::min(kMaxBatch, X.n_rows - first);
-        Batch(context, model, bounded, scorers, first, n_rows).run(result);
+        Batch(context, model, bounded, workspace, first, n_rows).run(result);
         context.advance(n_rows);
     }
     return result;

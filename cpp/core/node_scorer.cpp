@@ -21,18 +21,7 @@ const std::int32_t* gallop(const std::int32_t* first, const std::int32_t* last,
 }  // namespace
 
 NodeScorer::NodeScorer(const LabelTreeModel& model, const CsrView& X, Instructions instructions)
-    : model_(model),
-      X_(X),
-      score_panels_(select_score_panels(instructions)),
-      fits_slots_(model.n_features <=
-                  std::max(kFewFeatures, 16 * model.feature_ptr[model.tree.n_nodes])) {}
-
-const std::int32_t* NodeScorer::known_end(std::int64_t node) const {
-    const std::int32_t* end = model_.features + model_.feature_ptr[node + 1];
-    const std::int32_t* begin = model_.features + model_.feature_ptr[node];
-    if (begin == end || end[-1] < model_.n_features) return end;
-    return std::lower_bound(begin, end, static_cast<std::int32_t>(model_.n_features));
-}
+    : model_(model), X_(X), score_panels_(select_score_panels(instructions)), panels_(model, X) {}
 
 void NodeScorer::start_margins(std::int64_t node, const Panels& panels, float* margins) const {
     const float* bias = model_.bias + model_.bias_ptr[node];
@@ -40,14 +29,14 @@ void NodeScorer::start_margins(std::int64_t node, const Panels& panels, float* m
     const std::int64_t last =
         std::min(panels.last * kLanes, model_.bias_ptr[node + 1] - model_.bias_ptr[node]);
     float* end = std::copy(bias + first, bias + last, margins);
-    std::fill(end, margins + (panels.last - panels.first) * kLanes, 0.0F);
+    std::fill(end, margins + panels.count() * kLanes, 0.0F);
 }
 
 bool NodeScorer::worth_unpacking(std::int64_t node, const std::int32_t* rows,
                                  std::int64_t n_rows) const {
     const std::int64_t first = model_.feature_ptr[node];
     const std::int64_t last = model_.feature_ptr[node + 1];
-    if (!fits_slots_) return false;
+    if (!panels_.fits()) return false;
     const std::int64_t unpack_cost =
         (last - first) + (model_.entries.begin(last) - model_.entries.begin(first));
     std::int64_t searches = 0;
@@ -57,7 +46,7 @@ bool NodeScorer::worth_unpacking(std::int64_t node, const std::int32_t* rows,
 }
 
 const float* NodeScorer::search(std::int64_t node, std::int32_t row) {
-    const Panels all{0, n_panels(node)};
+    const auto all = Panels::all(model_.tree.n_outputs(node));
     margins_.require(all.last * kLanes);
     start_margins(node, all, margins_.data());
     if (model_.index != nullptr) {
@@ -106,77 +95,23 @@ void NodeScorer::search_features(std::int64_t node, std::int32_t row, float* mar
     }
 }
 
-void NodeScorer::unpack(std::int64_t node, const Panels& panels, const std::int32_t* rows,
-                        std::int64_t n_rows) {
-    slots_.resize(model_.n_features);  // allocated lazily: single rows rarely need it
-    const std::int64_t n_unpacked = panels.last - panels.first;
-    choose_features(node, n_unpacked, rows, n_rows);
-    stride_ = n_unpacked * kLanes;
-    panel_size_ = n_chosen_ * kLanes;
-    panels_.require(n_unpacked * panel_size_);
-    const TreeEntries& entries = model_.entries;
-    entries.with_types(node, [&](const auto* outputs, const auto& weights, float scale) {
-        float* line = panels_.data();
-        for (std::int64_t slot = 0; slot < n_chosen_; ++slot, line += kLanes) {
-            const auto [feature, entry] = chosen_[slot];
-            slots_[model_.features[feature]] = static_cast<std::int32_t>(slot + 1);
-            for (std::int64_t p = 0; p < n_unpacked; ++p) {
-                std::fill(line + p * panel_size_, line + p * panel_size_ + kLanes, 0.0F);
-            }
-            const std::int64_t end = entry + entries.size(feature);
-            for (std::int64_t e = entry; e < end; ++e) {
-                const std::int64_t panel = outputs[e] / kLanes;
-                if (panel < panels.first || panel >= panels.last) continue;
-                line[(panel - panels.first) * panel_size_ + outputs[e] % kLanes] =
-                    weights.get(e, scale);
-            }
-        }
-    });
-}
-
-void NodeScorer::choose_features(std::int64_t node, std::int64_t n_unpacked,
-                                 const std::int32_t* rows, std::int64_t n_rows) {
-    const std::int64_t first = model_.feature_ptr[node];
-    const std::int64_t known = known_end(node) - model_.features;
-    std::int64_t n_entries = 0;
-    for (std::int64_t i = 0; i < n_rows; ++i) n_entries += X_.end(rows[i]) - X_.begin(rows[i]);
-    marked_ = n_entries < (known - first) * n_unpacked;
-    if (marked_) mark(rows, n_rows, kWanted);
-    // Branch-free: always written, but kept only if wanted. About half are, which no branch
-    // predictor can guess.
-    if (chosen_.size() <= known - first) chosen_.resize(known - first + 1);
-    n_chosen_ = 0;
-    std::int64_t entry = model_.entries.begin(first);
-    for (std::int64_t f = first; f < known; ++f) {
-        chosen_[n_chosen_] = {f, entry};
-        n_chosen_ += !marked_ || slots_[model_.features[f]] != 0 ? 1 : 0;
-        entry += model_.entries.size(f);
-    }
-}
-
-void NodeScorer::mark(const std::int32_t* rows, std::int64_t n_rows, std::int32_t slot) {
-    for (std::int64_t i = 0; i < n_rows; ++i) {
-        for (std::int64_t p = X_.begin(rows[i]); p < X_.end(rows[i]); ++p) {
-            slots_[X_.indices[p]] = slot;
-        }
-    }
-}
-
-void NodeScorer::multiply(std::int64_t node, const Panels& panels, const std::int32_t* rows,
+void NodeScorer::multiply(const NodePanels& unpacked, std::int64_t node, const std::int32_t* rows,
                           std::int64_t n_rows) {
     constexpr auto kLineBytes = static_cast<std::uint32_t>(kLanes * sizeof(float));
+    const Panels& panels = unpacked.panels();
+    const std::int64_t stride = panels.count() * kLanes;
     std::int64_t n_entries = 0;
     for (std::int64_t i = 0; i < n_rows; ++i) n_entries += X_.end(rows[i]) - X_.begin(rows[i]);
     entries_.require(n_entries);
-    margins_.require(n_rows * stride_);
+    margins_.require(n_rows * stride);
     ends_.clear();
     Entry* out = entries_.data();
     for (std::int64_t i = 0; i < n_rows; ++i) {
-        start_margins(node, panels, margins_.data() + i * stride_);
+        start_margins(node, panels, margins_.data() + i * stride);
         for (std::int64_t p = X_.begin(rows[i]); p < X_.end(rows[i]); ++p) {
             // Branch-free: always written, but kept only if the node has the feature, because
             // mispredicted branches would cost more.
-            const std::int32_t slot = slots_[X_.indices[p]];
+            const std::int32_t slot = unpacked.slot(X_.indices[p]);
             *out = {static_cast<std::uint32_t>(slot - 1) * kLineBytes, X_.data[p]};
             out += slot > 0 ? 1 : 0;
         }
@@ -184,19 +119,9 @@ void NodeScorer::multiply(std::int64_t node, const Panels& panels, const std::in
     }
     const Entry* entry = entries_.data();
     for (std::int64_t i = 0; i < n_rows; ++i) {
-        score_panels_(entry, ends_[i], panels_.data(), panel_size_, panels.last - panels.first,
-                      margins_.data() + i * stride_);
+        score_panels_(entry, ends_[i], unpacked.lines(), unpacked.panel_size(), panels.count(),
+                      margins_.data() + i * stride);
         entry = ends_[i];
-    }
-}
-
-void NodeScorer::forget(const std::int32_t* rows, std::int64_t n_rows) {
-    if (marked_) {
-        mark(rows, n_rows, 0);
-    } else {
-        for (std::int64_t slot = 0; slot < n_chosen_; ++slot) {
-            slots_[model_.features[chosen_[slot].feature]] = 0;
-        }
     }
 }
 

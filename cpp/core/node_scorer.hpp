@@ -6,16 +6,10 @@
 
 #include "core/aligned.hpp"
 #include "core/beam_search.hpp"
-#include "core/compact_rows.hpp"
+#include "core/node_panels.hpp"
 #include "core/solver_pass.hpp"
 
 namespace defrag {
-
-/// The panels [first, last) of a node, of kLanes outputs each.
-struct Panels {
-    std::int64_t first = 0;
-    std::int64_t last = 0;
-};
 
 /// Some outputs of a node.
 struct Outputs {
@@ -36,27 +30,49 @@ class NodeScorer {
     /// outputs.first + o. `margins` is padded to a multiple of kLanes and 64-byte aligned.
     template <class Visit>
     void score(std::int64_t node, const std::int32_t* rows, std::int64_t n_rows, Visit visit) {
-        const std::int64_t n_outputs = model_.tree.n_outputs(node);
         if (!worth_unpacking(node, rows, n_rows)) {
-            const Outputs all{0, n_outputs};
+            const Outputs all{0, model_.tree.n_outputs(node)};
             for (std::int64_t i = 0; i < n_rows; ++i) visit(i, all, search(node, rows[i]));
             return;
         }
-        for (std::int64_t panel = 0; panel < n_panels(node); panel += kPanelsPerTurn) {
-            const Panels turn{panel, std::min(panel + kPanelsPerTurn, n_panels(node))};
-            const std::int64_t first = turn.first * kLanes;
-            const Outputs outputs{first, std::min(turn.last * kLanes, n_outputs) - first};
-            unpack(node, turn, rows, n_rows);
-            for (std::int64_t begin = 0; begin < n_rows; begin += kRowsPerTurn) {
-                const std::int64_t end = std::min(begin + kRowsPerTurn, n_rows);
-                multiply(node, turn, rows + begin, end - begin);
-                for (std::int64_t i = begin; i < end; ++i) {
-                    visit(i, outputs, margins_.data() + (i - begin) * stride_);
-                }
-            }
-            forget(rows, n_rows);
+        panels_.choose(node, rows, n_rows);
+        for_each_turn(model_.tree.n_outputs(node), [&](const Panels& turn) {
+            panels_.unpack(turn);
+            score_unpacked(panels_, node, rows, {0, n_rows}, visit);
+        });
+        panels_.forget(rows, n_rows);
+    }
+
+    /// Calls run(panels) for the panels of a node with n_outputs, kPanelsPerTurn at a time.
+    template <class Run>
+    static void for_each_turn(std::int64_t n_outputs, Run run) {
+        const std::int64_t n_panels = Panels::all(n_outputs).count();
+        for (std::int64_t panel = 0; panel < n_panels; panel += kPanelsPerTurn) {
+            run(Panels{panel, std::min(panel + kPanelsPerTurn, n_panels)});
         }
     }
+
+    /// Calls visit(i, outputs, margins) for a range of rows and the panels of a node that are
+    /// unpacked, possibly by another thread.
+    template <class Visit>
+    void score_unpacked(const NodePanels& unpacked, std::int64_t node, const std::int32_t* rows,
+                        const Range& range, Visit visit) {
+        const Panels& panels = unpacked.panels();
+        const std::int64_t first = panels.first * kLanes;
+        const Outputs outputs{first,
+                              std::min(panels.last * kLanes, model_.tree.n_outputs(node)) - first};
+        const std::int64_t stride = panels.count() * kLanes;
+        for (std::int64_t begin = range.begin; begin < range.end; begin += kRowsPerTurn) {
+            const std::int64_t end = std::min(begin + kRowsPerTurn, range.end);
+            multiply(unpacked, node, rows + begin, end - begin);
+            for (std::int64_t i = begin; i < end; ++i) {
+                visit(i, outputs, margins_.data() + (i - begin) * stride);
+            }
+        }
+    }
+
+    /// Returns whether these rows repay unpacking the node into dense panels.
+    bool worth_unpacking(std::int64_t node, const std::int32_t* rows, std::int64_t n_rows) const;
 
  private:
     // Searching a feature costs about as much as unpacking this many weights, without and with an
@@ -66,59 +82,23 @@ class NodeScorer {
     // Number of rows whose entries stay in the cache while the panels of a wide node are streamed.
     static constexpr std::int64_t kRowsPerTurn = 64;
 
-    /// A feature to unpack, by its position in the tree, and its first entry.
-    struct Chosen {
-        std::int64_t feature;
-        std::int64_t entry;
-    };
-    static constexpr std::int32_t kWanted = -1;
-
-    // Up to this number of features, slots_ is always allocated.
-    static constexpr std::int64_t kFewFeatures = std::int64_t{1} << 22;
-
-    std::int64_t n_panels(std::int64_t node) const {
-        return (model_.tree.n_outputs(node) + kLanes - 1) / kLanes;
-    }
-    /// Returns whether these rows repay unpacking the node into dense panels.
-    bool worth_unpacking(std::int64_t node, const std::int32_t* rows, std::int64_t n_rows) const;
-    /// Returns the end of those features of a node that are below model_.n_features; rows have no
-    /// others.
-    const std::int32_t* known_end(std::int64_t node) const;
     const float* search(std::int64_t node, std::int32_t row);
     void search_index(std::int64_t node, std::int32_t row, float* margins);
     void search_features(std::int64_t node, std::int32_t row, float* margins) const;
     /// Writes the biases of some panels of a node, padded with zeros.
     void start_margins(std::int64_t node, const Panels& panels, float* margins) const;
-    void unpack(std::int64_t node, const Panels& panels, const std::int32_t* rows,
-                std::int64_t n_rows);
-    /// Selects the features of a node that occur in the rows, unless examining the rows would cost
-    /// more than unpacking all features.
-    void choose_features(std::int64_t node, std::int64_t n_unpacked, const std::int32_t* rows,
-                         std::int64_t n_rows);
-    void mark(const std::int32_t* rows, std::int64_t n_rows, std::int32_t slot);
-    void multiply(std::int64_t node, const Panels& panels, const std::int32_t* rows,
+    void multiply(const NodePanels& unpacked, std::int64_t node, const std::int32_t* rows,
                   std::int64_t n_rows);
-    void forget(const std::int32_t* rows, std::int64_t n_rows);
 
     const LabelTreeModel& model_;
     const CsrView& X_;
     ScorePanels score_panels_;
-    // Whether slots_ is proportionate to the stored model, whose number of features is only
-    // declared. If not, rows are searched, which gives the same bits.
-    bool fits_slots_;
-    // Position of a feature in the unpacked node plus one; 0 or kWanted if it has none.
-    Vector<std::int32_t> slots_;
-    Vector<Chosen> chosen_;  // the features to unpack
-    std::int64_t n_chosen_ = 0;
-    bool marked_ = false;           // whether slots_ contains marks of rows
-    AlignedBuffer<float> panels_;   // [panel][feature][kLanes]
-    AlignedBuffer<float> margins_;  // [row][stride_]
+    NodePanels panels_;
+    AlignedBuffer<float> margins_;  // [row][panel][kLanes]
     AlignedBuffer<Entry> entries_;  // the rows of a turn, as entries of the panels
     Vector<const Entry*> ends_;
     Vector<FeatureIndex::Hit> hits_;
     Vector<std::int64_t> places_;  // positions of the entries of the hits
-    std::int64_t stride_ = 0;
-    std::int64_t panel_size_ = 0;
 };
 
 }  // namespace defrag

@@ -42,16 +42,22 @@ inline float descend(Loss loss, int power, float discount, float parent, float m
 template <class ForEach>
 void order_by_node(Vector<Visit>* ranges, std::int64_t n_ranges, Vector<Visit>& ordered,
                    ForEach for_each) {
-    std::int64_t n_visits = 0;
-    std::int32_t first = std::numeric_limits<std::int32_t>::max();
-    std::int32_t last = 0;
-    for (std::int64_t r = 0; r < n_ranges; ++r) {
-        n_visits += ranges[r].size();
+    Vector<std::int32_t> lowest(n_ranges);
+    Vector<std::int32_t> highest(n_ranges);
+    for_each(n_ranges, [&](std::int64_t r) {
+        std::int32_t low = std::numeric_limits<std::int32_t>::max();
+        std::int32_t high = 0;
         for (const Visit& visit : ranges[r]) {
-            first = std::min(first, visit.node);
-            last = std::max(last, visit.node);
+            low = std::min(low, visit.node);
+            high = std::max(high, visit.node);
         }
-    }
+        lowest[r] = low;
+        highest[r] = high;
+    });
+    const std::int32_t first = *std::min_element(lowest.begin(), lowest.end());
+    const std::int32_t last = *std::max_element(highest.begin(), highest.end());
+    std::int64_t n_visits = 0;
+    for (std::int64_t r = 0; r < n_ranges; ++r) n_visits += ranges[r].size();
     ordered.resize_for_overwrite(n_visits);
     if (n_visits == 0) return;
     const std::int64_t n_nodes = std::int64_t{last} - first + 1;

@@ -10,6 +10,7 @@ from scipy import sparse
 
 from defrag import _native
 from defrag._native import Instructions, Loss, SolverOptions
+from defrag._validation import canonical_csr
 from tests.data import random_problem, trained_tree, zero_weights
 from tests.oracles.label_trees import flat_tree, search
 
@@ -121,6 +122,25 @@ def test_wide_nodes_and_many_rows_are_divided_without_a_trace(n_threads, wide_le
         tree, weights, x, loss="squared_hinge", beam_size=10, k=5, discount=1.0, power=3
     )
     np.testing.assert_allclose(scores[1], np.exp([score for score, _ in expected]), rtol=1e-5)
+
+
+@pytest.mark.parametrize("n_threads", [1, 3])
+@pytest.mark.parametrize("n_features", [30, 3000, 60000])
+def test_panels_leave_nothing_behind_for_the_next_node(n_features, n_threads):
+    # Few features are all unpacked; of many, those of the rows, which are few at small nodes.
+    _, Y = random_problem(8, n_labels=180, n_rows=600)
+    shape = (600, n_features)
+    X = canonical_csr(
+        sparse.random(*shape, 15 / n_features, "csr", dtype=np.float32, random_state=0), name="X"
+    )
+    tree = flat_tree([part.tolist() for part in np.array_split(np.arange(180), 30)])
+    options = SolverOptions(threshold=0.01)
+    weights = _native.train_label_tree(X, sparse.csr_array(Y.T), tree, options, n_threads=1)
+    labels, scores = _native.beam_search(tree, weights, X, n_threads=n_threads)
+    for row in range(0, X.shape[0], 20):
+        alone = _native.beam_search(tree, weights, X[[row]])  # searched, not unpacked
+        assert alone[0].tobytes() == labels[row].tobytes()
+        assert alone[1].tobytes() == scores[row].tobytes()
 
 
 def test_a_beam_as_wide_as_the_tree_is_exact():
