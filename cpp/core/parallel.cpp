@@ -103,26 +103,14 @@ class Team {
         for (std::thread& thread : threads_) thread.join();
     }
 
-    /// Starts threads until there are n, or as many as the system has to offer.
-    void grow(std::int64_t n) {
-        try {
-            threads_.reserve(n);
-            while (threads_.size() < n) {
-                threads_.emplace_back(&Team::serve, this,
-                                      static_cast<unsigned>(threads_.size() + 1));
-            }
-        } catch (const std::system_error&) {
-            // Out of threads: those already started do all the work.
-        } catch (const std::bad_alloc&) {
-            // Likewise: the work itself may not allocate.
-        }
-    }
-
     /// Lets at most n threads work on a region, until it is closed.
     void open(Region& region, std::int64_t n) {
         {
             const std::lock_guard<std::mutex> lock(mutex_);
-            if (region_ != nullptr) throw std::logic_error("calls of parallel_for are nested");
+            if (region_ != nullptr || n_working_ > 0) {
+                throw std::logic_error("calls of parallel_for are nested");
+            }
+            grow(n);
             region_ = &region;
             n_free_ = n;
             ++n_regions_;
@@ -156,6 +144,21 @@ class Team {
     }
 
  private:
+    /// Starts threads until there are n, or as many as the system has to offer.
+    void grow(std::int64_t n) {
+        try {
+            threads_.reserve(n);
+            while (threads_.size() < n) {
+                threads_.emplace_back(&Team::serve, this,
+                                      static_cast<unsigned>(threads_.size() + 1));
+            }
+        } catch (const std::system_error&) {
+            // Out of threads: those already started do all the work.
+        } catch (const std::bad_alloc&) {
+            // Likewise: the work itself may not allocate.
+        }
+    }
+
     void serve(unsigned worker) {
         std::int64_t seen = 0;
         while (true) {
@@ -192,13 +195,12 @@ Context::Context(unsigned n_threads, Hook hook)
 
 Context::~Context() = default;
 
-Team* Context::team(std::int64_t n_helpers) const {
+Team* Context::team() const {
     try {
         if (!team_) team_ = std::make_unique<Team>();
     } catch (const std::bad_alloc&) {
-        return nullptr;  // the calling thread does all the work
+        // The calling thread does all the work.
     }
-    team_->grow(n_helpers);
     return team_.get();
 }
 
@@ -223,7 +225,7 @@ void parallel_for(const Context& context, std::int64_t n, std::int64_t grain,
     Region region(context, n, std::max<std::int64_t>(grain, 1), body);
     const std::int64_t n_helpers =
         std::min<std::int64_t>(context.n_threads(), region.n_blocks()) - 1;
-    Team* team = n_helpers > 0 ? context.team(n_helpers) : nullptr;
+    Team* team = n_helpers > 0 ? context.team() : nullptr;
     if (team != nullptr) team->open(region, n_helpers);
     region.work(0);
     if (team != nullptr) team->close(context, region);

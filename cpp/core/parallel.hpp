@@ -66,9 +66,8 @@ class Context {
     friend void parallel_for(const Context& context, std::int64_t n, std::int64_t grain,
                              const std::function<void(std::int64_t, std::int64_t, unsigned)>& body);
 
-    /// Returns a team of n_helpers threads, or fewer if the system has no more; null if it is out
-    /// of memory.
-    Team* team(std::int64_t n_helpers) const;
+    /// Returns the team, or null if the system is out of memory.
+    Team* team() const;
 
     unsigned n_threads_;
     Hook hook_;

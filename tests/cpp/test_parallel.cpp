@@ -176,11 +176,24 @@ TEST_CASE("an exception of the hook waits for threads that still work") {
     CHECK(finished);
 }
 
-TEST_CASE("nested regions are refused") {
+TEST_CASE("nested regions are refused, in any thread and when no block is left") {
     const Context context(2);
-    const auto nested = [&](std::int64_t, std::int64_t, unsigned) {
-        parallel_for(context, 2, 1, [](std::int64_t, std::int64_t, unsigned) {});
-    };
-    CHECK_THROWS_WITH_AS(parallel_for(context, 2, 1, nested), "calls of parallel_for are nested",
-                         std::logic_error);
+    const auto owner = std::this_thread::get_id();
+    for (const bool in_helper : {false, true}) {
+        std::atomic<bool> started{false};
+        const auto nested = [&](std::int64_t, std::int64_t, unsigned) {
+            if ((std::this_thread::get_id() == owner) == in_helper) {
+                for (int i = 0; i < 5000 && !started; ++i) {
+                    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+                }
+                return;
+            }
+            started = true;
+            // Meanwhile the other thread has run out of blocks.
+            std::this_thread::sleep_for(std::chrono::milliseconds(20));
+            parallel_for(context, 9, 1, [](std::int64_t, std::int64_t, unsigned) {});
+        };
+        CHECK_THROWS_WITH_AS(parallel_for(context, 2, 1, nested),
+                             "calls of parallel_for are nested", std::logic_error);
+    }
 }
