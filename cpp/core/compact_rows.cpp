@@ -28,13 +28,13 @@ void CompactRows::check_width(const CsrView& X) {
                                 std::to_string(X.n_cols));
 }
 
-void CompactRows::assign(const CsrView& X, const Vector<float>& norms, const std::int32_t* rows,
-                         std::int64_t n_rows, float bias, Vector<std::int32_t>& slots) {
+void CompactRows::assign(const CsrView& X, const std::int32_t* rows, std::int64_t n_rows,
+                         float bias, Vector<std::int32_t>& slots) {
     check_width(X);
     n_rows_ = n_rows;
     bias_ = bias;
     starts_.resize(n_rows + 1);
-    norms_.resize(norms.empty() ? 0 : n_rows);
+    norms_.resize_for_overwrite(n_rows);
     std::int64_t total = 0;
     for (std::int64_t r = 0; r < n_rows; ++r) {
         const std::int64_t row = rows == nullptr ? r : rows[r];
@@ -51,6 +51,7 @@ void CompactRows::assign(const CsrView& X, const Vector<float>& norms, const std
         *out++ = {0, bias};
         const std::int64_t most_slots = n_slots + X.end(row) - X.begin(row) + 1;
         if (features_.size() < most_slots) features_.resize(2 * most_slots);
+        double norm = static_cast<double>(bias) * static_cast<double>(bias);
         for (std::int64_t p = X.begin(row); p < X.end(row); ++p) {
             // Branch-free: the next slot is always prepared, but kept only for a new feature.
             std::int32_t& slot = slots[X.indices[p]];
@@ -58,11 +59,13 @@ void CompactRows::assign(const CsrView& X, const Vector<float>& norms, const std
             const bool is_new = slot == 0;
             slot = is_new ? static_cast<std::int32_t>(n_slots) : slot;
             n_slots += is_new ? 1 : 0;
+            const auto value = static_cast<double>(X.data[p]);
+            norm += value * value;
             *out++ = {static_cast<std::uint32_t>(slot * kLineBytes), X.data[p]};
         }
+        norms_[r] = static_cast<float>(norm);
         const Entry* end = entries_.data() + starts_[r + 1];
         while (out != end) *out++ = {0, 0.0F};
-        if (!norms.empty()) norms_[r] = norms[row];
     }
     features_.resize(n_slots);
     for (std::int64_t s = 1; s < n_slots; ++s) slots[features_[s]] = 0;
@@ -113,22 +116,6 @@ void CompactRows::assign_unit_rows(const Context& context, const CsrView& X,
         const Entry* end = entries_.data() + starts_[r + 1];
         while (out != end) *out++ = {0, 0.0F};
     });
-}
-
-Vector<float> squared_norms(const Context& context, const CsrView& X, float bias) {
-    Vector<float> norms(X.n_rows);
-    parallel_for(context, X.n_rows, kRowsPerBlock,
-                 [&](std::int64_t begin, std::int64_t end, unsigned) {
-                     for (std::int64_t row = begin; row < end; ++row) {
-                         double norm = static_cast<double>(bias) * static_cast<double>(bias);
-                         for (std::int64_t p = X.begin(row); p < X.end(row); ++p) {
-                             const auto value = static_cast<double>(X.data[p]);
-                             norm += value * value;
-                         }
-                         norms[row] = static_cast<float>(norm);
-                     }
-                 });
-    return norms;
 }
 
 }  // namespace defrag

@@ -31,10 +31,9 @@ class CompactRows {
     static void check_width(const CsrView& X);
 
     /// Copies rows[0..n_rows) of X, or all of X if `rows` is null. O(non-zeros copied). `slots` is
-    /// scratch of X.n_cols zeros and is zero again on return. `norms` are squared_norms(X, bias),
-    /// or empty if norms() is never called.
-    void assign(const CsrView& X, const Vector<float>& norms, const std::int32_t* rows,
-                std::int64_t n_rows, float bias, Vector<std::int32_t>& slots);
+    /// scratch of X.n_cols zeros and is zero again on return.
+    void assign(const CsrView& X, const std::int32_t* rows, std::int64_t n_rows, float bias,
+                Vector<std::int32_t>& slots);
 
     /// Copies rows[0..n_rows) of X, L2-normalised, or all of X if `rows` is null, with all threads.
     /// Features are numbered by frequency.
@@ -62,9 +61,5 @@ class CompactRows {
     Vector<float> norms_;
     Vector<std::int32_t> features_;
 };
-
-/// Returns the squared norm of every row of X with the bias as an additional feature. Computed
-/// once, since a row is copied many times.
-Vector<float> squared_norms(const Context& context, const CsrView& X, float bias);
 
 }  // namespace defrag

@@ -190,7 +190,7 @@ void rank_by_panels(const Context& context, const FlatModel<Output>& model, cons
         CsrView part = X;
         part.n_rows = std::min(kRowsAtOnce, X.n_rows - row);
         part.indptr = X.indptr + row;
-        rows.assign(part, {}, nullptr, part.n_rows, 0.0F, scratch);
+        rows.assign(part, nullptr, part.n_rows, 0.0F, scratch);
         rank_rows(context, model, rows, row, result);
     }
 }

@@ -48,7 +48,7 @@ class KMeans {
           cluster_(items.n_rows, -1),
           nearest_(items.n_rows) {
         Vector<std::int32_t> slots(items.n_cols);
-        rows_.assign(items, {}, nullptr, items.n_rows, 0.0F, slots);
+        rows_.assign(items, nullptr, items.n_rows, 0.0F, slots);
         panel_size_ = rows_.n_slots() * kLanes;
     }
 

@@ -36,7 +36,6 @@ struct Job {
     const CsrView& positives;
     const LabelTreeView& tree;
     const LabelTreeOptions& options;
-    const Vector<float>& norms;
 
     std::int64_t n_blocks(std::int64_t node) const {
         return (tree.n_outputs(node) + kLanes - 1) / kLanes;
@@ -61,8 +60,7 @@ class NodeRows {
             places_[row] = static_cast<std::int32_t>(rows_.size());
             rows_.push_back(row);
         });
-        compact_.assign(job.X, job.norms, rows_.data(), rows_.size(), job.options.solver.bias,
-                        slots_);
+        compact_.assign(job.X, rows_.data(), rows_.size(), job.options.solver.bias, slots_);
     }
 
     const CompactRows& compact() const { return compact_; }
@@ -422,8 +420,7 @@ LabelTreeWeights train_label_tree(const Context& context, const CsrView& X,
                                   const Vector<NodeBlocks>& items) {
     CompactRows::check_width(X);
     check_tree(tree, positives.n_rows);
-    const Vector<float> norms = squared_norms(context, X, options.solver.bias);
-    const Job job{X, positives, tree, options, norms};
+    const Job job{X, positives, tree, options};
     for (const NodeBlocks& item : items) check_item(job, item);
     Vector<NodeWeights> nodes = Trainer(context, job, items).train();
     return join_nodes(context, nodes);

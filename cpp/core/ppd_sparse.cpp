@@ -155,7 +155,7 @@ Csr train_ppd_sparse(const Context& context, const CsrView& X, const CsrView& po
     context.expect(n_labels);
     CompactRows rows;
     Vector<std::int32_t> slots(X.n_cols);
-    rows.assign(X, squared_norms(context, X, options.bias), nullptr, X.n_rows, options.bias, slots);
+    rows.assign(X, nullptr, X.n_rows, options.bias, slots);
     PerWorker<SparseBlockSolver> solvers(context, [] { return SparseBlockSolver(); });
     // build_rows fills whole grains in order: a block is solved when its first label is requested.
     return build_rows(context, n_labels, X.n_cols + 1, kLanes,

@@ -42,7 +42,7 @@ FlatSolution solve_blocks(const Context& context, const CsrView& X, const CsrVie
     solution.reports.resize(n_labels);
     CompactRows rows;
     Vector<std::int32_t> slots(X.n_cols);
-    rows.assign(X, squared_norms(context, X, options.bias), nullptr, X.n_rows, options.bias, slots);
+    rows.assign(X, nullptr, X.n_rows, options.bias, slots);
     PerWorker<BlockSolver> solvers(context, [] { return BlockSolver(); });
     Vector<BlockWeights> blocks((n_labels + kLanes - 1) / kLanes);
     parallel_for(

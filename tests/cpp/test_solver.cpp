@@ -24,8 +24,7 @@ TEST_CASE("compact rows begin with the bias, number features by appearance, end 
     CompactRows rows;
     Vector<std::int32_t> slots(5);
     const Vector<std::int32_t> chosen{1, 0, 2};
-    rows.assign(toy.view(), squared_norms(Context(1), toy.view(), 0.5F), chosen.data(), 3, 0.5F,
-                slots);
+    rows.assign(toy.view(), chosen.data(), 3, 0.5F, slots);
     CHECK(rows.n_slots() == 3);
     CHECK(rows.feature(1) == 4);
     CHECK(rows.feature(2) == 1);
@@ -48,7 +47,7 @@ TEST_CASE("one point by hand: 0.5 w^2 + c (1 - w)^2 is smallest at 2 c / (1 + 2 
     const Context context(1);
     CompactRows rows;
     Vector<std::int32_t> slots(1);
-    rows.assign(X, squared_norms(Context(1), X, 0.0F), nullptr, 1, 0.0F, slots);
+    rows.assign(X, nullptr, 1, 0.0F, slots);
     SolverOptions options;
     options.offset = false;
     options.threshold = 0.0F;
@@ -69,7 +68,7 @@ TEST_CASE("a workspace remembers nothing of the block before") {
     const Context context(1);
     CompactRows rows;
     Vector<std::int32_t> slots(5);
-    rows.assign(toy.view(), squared_norms(Context(1), toy.view(), 0.3F), nullptr, 3, 0.3F, slots);
+    rows.assign(toy.view(), nullptr, 3, 0.3F, slots);
     SolverOptions options;
     options.threshold = 0.0F;
     BlockWeights fresh;
