@@ -163,11 +163,8 @@ class Batch {
             const Range& item = items_[i];
             Scratch& scratch = scratch_[worker];
             const Vector<std::int32_t>& rows = rows_of(item, scratch.rows);
-            workspace_.scorers[worker].score(
-                visits_[item.begin].node, rows.data(), rows.size(),
-                [&](std::int64_t v, const Outputs& outputs, const float* margins) {
-                    list_outputs(item.begin + v, outputs, margins, id_of, scratch.selector);
-                });
+            workspace_.scorers[worker].score(visits_[item.begin].node, rows.data(), rows.size(),
+                                             lister(item, scratch.selector, id_of));
             context_.check();
         };
         if (n_threads_ == 1) {
@@ -209,12 +206,9 @@ class Batch {
         NodeScorer::for_each_turn(model_.tree.n_outputs(node), [&](const Panels& turn) {
             panels.unpack(turn, &context_);
             const auto score_rows = [&](std::int64_t begin, std::int64_t end, unsigned worker) {
-                Scratch& scratch = scratch_[worker];
                 workspace_.scorers[worker].score_unpacked(
                     panels, node, rows.data(), {begin, end},
-                    [&](std::int64_t v, const Outputs& outputs, const float* margins) {
-                        list_outputs(item.begin + v, outputs, margins, id_of, scratch.selector);
-                    });
+                    lister(item, scratch_[worker].selector, id_of));
             };
             parallel_for(context_, rows.size(), kMinBatch, score_rows);
         });
@@ -275,6 +269,16 @@ class Batch {
             rows[v] = static_cast<std::int32_t>(first_row_ + visits_[item.begin + v].row);
         }
         return rows;
+    }
+
+    /// Returns a function that adds outputs to the list of a visit, which is given by its number
+    /// within the item.
+    template <class Id>
+    auto lister(const Range& item, Selector& selector, Id id_of) {
+        return [this, &item, &selector, id_of](std::int64_t v, const Outputs& outputs,
+                                               const float* margins) {
+            list_outputs(item.begin + v, outputs, margins, id_of, selector);
+        };
     }
 
     /// Adds outputs of a node to the list of a visit.
