@@ -243,8 +243,8 @@ class Batch {
                 return;
             }
         }
-        const std::int64_t n_parts =
-            std::min(n_threads_, 1 + count * n_threads_ * kItemsPerThread / visits_.size());
+        const std::int64_t n_parts = std::min(
+            {n_threads_, count, 1 + count * n_threads_ * kItemsPerThread / visits_.size()});
         for (std::int64_t part = 0; part < n_parts; ++part) {
             const auto [begin, end] = part_of(count, part, n_parts);
             items_.push_back({all.begin + begin, all.begin + end});

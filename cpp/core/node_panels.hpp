@@ -56,7 +56,7 @@ class NodePanels {
     static constexpr std::int32_t kWanted = -1;
     // Up to this number of features, slots_ is always allocated.
     static constexpr std::int64_t kFewFeatures = std::int64_t{1} << 22;
-    // Threads that unpack the same huge page for the first time would both have it cleared.
+    // Few blocks, so that threads rarely use the same huge page first, which clears it twice.
     static constexpr std::int64_t kBlocksPerThread = 4;
 
     void unpack_lines(std::int64_t first_slot, std::int64_t last_slot);
