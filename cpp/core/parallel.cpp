@@ -153,9 +153,9 @@ class Team {
                                       static_cast<unsigned>(threads_.size() + 1));
             }
         } catch (const std::system_error&) {
-            // Out of threads: those already started do all the work.
+            return;  // out of threads: those already started do all the work
         } catch (const std::bad_alloc&) {
-            // Likewise: the work itself may not allocate.
+            return;  // likewise: the work itself may not allocate
         }
     }
 
@@ -198,10 +198,10 @@ Context::~Context() = default;
 Team* Context::team() const {
     try {
         if (!team_) team_ = std::make_unique<Team>();
+        return team_.get();
     } catch (const std::bad_alloc&) {
-        // The calling thread does all the work.
+        return nullptr;  // the calling thread does all the work
     }
-    return team_.get();
 }
 
 void Context::check() const {
