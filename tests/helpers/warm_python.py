@@ -33,7 +33,7 @@ STREAMS = (0, 1, 2)
 FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 LAUNCHER = """#!{python} -IS
-import json, os, signal, socket, sys
+import json, os, select, signal, socket, sys
 option, *arguments = sys.argv[1:] or [""]
 try:
     streams_are_open = all(os.fstat(stream) for stream in {streams})
@@ -54,9 +54,16 @@ server.sendall(json.dumps(request).encode() + b"\\n")
 answers = server.makefile()
 process = int(answers.readline())
 open("/proc/self/comm", "w").write(str(process))
+# A signal that comes just before a blocking call does not interrupt it, but is written to the pipe.
+woken, wake = os.pipe()
+os.set_blocking(wake, False)
+signal.set_wakeup_fd(wake)
 for number in passed_on:
-    signal.signal(number, lambda number, _: os.kill(process, number))
+    signal.signal(number, lambda number, _: None)
 signal.pthread_sigmask(signal.SIG_UNBLOCK, {forwarded})
+while server not in select.select([server, woken], [], [])[0]:
+    for number in os.read(woken, 64):
+        os.kill(process, number)
 code = int(answers.readline())
 if code < 0:
     if -code != signal.SIGKILL:
