@@ -43,8 +43,8 @@ struct BeamOptions {
 /// visited by many rows are unpacked into a dense panel, others are searched, and both add in the
 /// same order.
 /// O(weights of the row's features in the nodes of its beam) per row. Memory: the beams of a batch,
-/// for each of their nodes the best outputs (8 bytes each, at most the beam or k), and, per thread,
-/// the weights of one node as a panel and four bytes per feature.
+/// for each of their nodes the best outputs (8 bytes each, at most the beam or k), and, per thread
+/// and once for all threads, the weights of one node as a panel and four bytes per feature.
 TopLabels beam_search(const Context& context, const LabelTreeModel& model, const CsrView& X,
                       const BeamOptions& options);
 
