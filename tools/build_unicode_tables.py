@@ -1,10 +1,10 @@
-r"""Write ``cpp/core/unicode_tables.hpp``: classes of code points for splitting text into words.
+r"""Write ``cpp/core/text/unicode_tables.inc``: classes of code points, to split text into words.
 
-    python tools/build_unicode_tables.py > cpp/core/unicode_tables.hpp
+    python tools/build_unicode_tables.py > cpp/core/text/unicode_tables.inc
 
 The tables are frozen with the format of model files, so that a text has the same words on every
 Python. They are made from ``unicodedata`` of the Python that runs this tool, whose Unicode
-version is recorded in the header.
+version is recorded in the file.
 
 A code point is one of
 
@@ -20,7 +20,9 @@ Lower case is the simple mapping: one code point, or the code point itself if th
 from __future__ import annotations
 
 import sys
+import textwrap
 import unicodedata
+from itertools import groupby
 
 PAGE = 128
 LAST = 0x110000
@@ -57,8 +59,14 @@ def entries() -> list[int]:
     ]
 
 
+def runs(values: list[int]) -> str:
+    """Return the lengths and values of runs of equal numbers, in lines of 100 characters."""
+    text = " ".join(f"{len(list(run))},{value}," for value, run in groupby(values))
+    return textwrap.fill(text, 100)
+
+
 def main() -> None:
-    """Print the header."""
+    """Print the tables."""
     values = entries()
     pages: dict[tuple[int, ...], int] = {}
     index = [
@@ -67,25 +75,19 @@ def main() -> None:
     ]
     while index and index[-1] == index[-2]:
         index.pop()  # the last page represents all that follow
-    flat = [value for page in pages for value in page]
     out = sys.stdout
     out.write(
-        "// SPDX-License-Identifier: BSD-3-Clause\n"
-        f"// Unicode {unicodedata.unidata_version}; written by tools/build_unicode_tables.py.\n"
-        "// clang-format off\n"
-        "#pragma once\n\n#include <cstdint>\n\nnamespace defrag::unicode {\n\n"
+        f"// Unicode {unicodedata.unidata_version}; written by tools/build_unicode_tables.py, which"
+        " says what an entry means.\n"
+        "// The page of each 128 code points, and the entries of all pages, as (length, value) of"
+        " runs.\n"
         f"constexpr std::uint32_t kPage = {PAGE};\n"
         f"constexpr std::uint32_t kPages = {len(index)};\n"
+        f"constexpr std::uint32_t kEntries = {len(pages) * PAGE};\n"
     )
-    for name, kind, numbers in (
-        ("kIndex", "std::uint16_t", index),
-        ("kEntries", "std::int32_t", flat),
-    ):
-        out.write(f"\nconstexpr {kind} {name}[{len(numbers)}] = {{\n")
-        for start in range(0, len(numbers), 24):
-            out.write(",".join(str(one) for one in numbers[start : start + 24]) + ",\n")
-        out.write("};\n")
-    out.write("\n}  // namespace defrag::unicode\n")
+    flat = [value for page in pages for value in page]
+    for name, numbers in (("kIndexRuns", index), ("kEntryRuns", flat)):
+        out.write(f"constexpr std::int32_t {name}[] = {{\n{runs(numbers)}\n}};\n")
 
 
 if __name__ == "__main__":

@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/arrays.hpp"
-#include "core/ranking.hpp"
+#include "core/base/arrays.hpp"
+#include "core/base/ranking.hpp"
 
 namespace defrag {
 

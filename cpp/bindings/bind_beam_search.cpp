@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "core/beam_search.hpp"
+#include "core/search/beam_search.hpp"
 
 #include "bindings/csr_caster.hpp"
 #include "bindings/label_tree_arrays.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "core/best_first.hpp"
+#include "core/search/best_first.hpp"
 
 #include "bindings/csr_caster.hpp"
 #include "bindings/label_tree_arrays.hpp"

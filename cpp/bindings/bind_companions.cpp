@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "core/companions.hpp"
+#include "core/imputation/companions.hpp"
 
 #include "bindings/csr_caster.hpp"
 #include "bindings/run.hpp"

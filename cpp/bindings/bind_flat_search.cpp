@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "core/flat_search.hpp"
+#include "core/search/flat_search.hpp"
 
 #include "bindings/attributes.hpp"
 #include "bindings/csr_caster.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "core/focus.hpp"
+#include "core/focusing/focus.hpp"
 
 #include "bindings/csr_caster.hpp"
 #include "bindings/run.hpp"

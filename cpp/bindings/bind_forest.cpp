@@ -2,8 +2,8 @@
 #include "bindings/csr_caster.hpp"
 #include "bindings/options.hpp"
 #include "bindings/run.hpp"
-#include "core/craftml.hpp"
-#include "core/fastxml.hpp"
+#include "core/forest/craftml.hpp"
+#include "core/forest/fastxml.hpp"
 
 using namespace nanobind::literals;
 using namespace defrag;

@@ -5,7 +5,7 @@
 #include "bindings/attributes.hpp"
 #include "bindings/csr_caster.hpp"
 #include "bindings/run.hpp"
-#include "core/forest_search.hpp"
+#include "core/forest/search.hpp"
 
 using namespace nanobind::literals;
 using namespace defrag;

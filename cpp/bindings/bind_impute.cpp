@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "core/impute.hpp"
+#include "core/imputation/impute.hpp"
 
 #include "bindings/csr_caster.hpp"
 #include "bindings/group_layout_arrays.hpp"

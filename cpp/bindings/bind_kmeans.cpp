@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "core/kmeans.hpp"
+#include "core/agglomeration/kmeans.hpp"
 
 #include "bindings/csr_caster.hpp"
 #include "bindings/results.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "core/label_paths.hpp"
+#include "core/label_tree/paths.hpp"
 
 #include <limits>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "core/label_tree.hpp"
+#include "core/label_tree/train.hpp"
 
 #include "bindings/csr_caster.hpp"
 #include "bindings/label_tree_arrays.hpp"

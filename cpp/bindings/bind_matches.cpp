@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "core/matches.hpp"
+#include "core/agglomeration/matches.hpp"
 
 #include "bindings/csr_caster.hpp"
 #include "bindings/results.hpp"

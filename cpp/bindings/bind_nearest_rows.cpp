@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "core/nearest_rows.hpp"
+#include "core/neighbours/nearest_rows.hpp"
 
 #include <algorithm>
 

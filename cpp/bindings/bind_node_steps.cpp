@@ -3,9 +3,9 @@
 
 #include "bindings/arrays.hpp"
 #include "bindings/csr_caster.hpp"
-#include "core/label_clusters.hpp"
-#include "core/label_sides.hpp"
-#include "core/sparse_logistic.hpp"
+#include "core/forest/label_clusters.hpp"
+#include "core/forest/label_sides.hpp"
+#include "core/forest/sparse_logistic.hpp"
 
 using namespace nanobind::literals;
 using namespace defrag;

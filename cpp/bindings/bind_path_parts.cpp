@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "core/path_parts.hpp"
+#include "core/search/path_parts.hpp"
 
 #include <limits>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "core/pilot.hpp"
+#include "core/focusing/pilot.hpp"
 
 #include <algorithm>
 #include <optional>

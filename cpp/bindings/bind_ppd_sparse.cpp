@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "core/ppd_sparse.hpp"
+#include "core/one_vs_rest/ppd_sparse.hpp"
 
 #include "bindings/csr_caster.hpp"
 #include "bindings/options.hpp"

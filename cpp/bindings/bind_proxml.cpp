@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "core/proxml.hpp"
+#include "core/one_vs_rest/proxml.hpp"
 
 #include "bindings/csr_caster.hpp"
 #include "bindings/options.hpp"

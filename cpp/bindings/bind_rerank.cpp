@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "core/rerank.hpp"
+#include "core/search/rerank.hpp"
 
 #include "bindings/csr_caster.hpp"
 #include "bindings/run.hpp"

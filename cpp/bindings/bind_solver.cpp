@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "core/solver.hpp"
+#include "core/solver/solver.hpp"
 
 #include "bindings/csr_caster.hpp"
 #include "bindings/options.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "core/sparse_dense.hpp"
+#include "core/neighbours/sparse_dense.hpp"
 
 #include "bindings/csr_caster.hpp"
 #include "bindings/dense_arrays.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "core/text_counts.hpp"
+#include "core/text/counts.hpp"
 
 #include "bindings/csr_caster.hpp"
 #include "bindings/run.hpp"

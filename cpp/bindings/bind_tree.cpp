@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "core/tree.hpp"
+#include "core/agglomeration/tree.hpp"
 
 #include "bindings/csr_caster.hpp"
 #include "bindings/run.hpp"

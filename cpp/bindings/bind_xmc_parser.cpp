@@ -7,8 +7,8 @@
 
 #include "bindings/csr_caster.hpp"
 #include "bindings/run.hpp"
-#include "core/xmc_parser.hpp"
-#include "core/xmc_writer.hpp"
+#include "core/formats/xmc_parser.hpp"
+#include "core/formats/xmc_writer.hpp"
 
 using namespace nanobind::literals;
 using namespace defrag;
@@ -29,7 +29,7 @@ void check_rows(const ModelCsr& matrix, std::int64_t begin, std::int64_t end) {
     require(fit, "rows to be written must be rows of the matrix");
 }
 
-/// Translates ParseError of core/error.hpp to `_core.ParseError(line, message)`.
+/// Translates ParseError of core/formats/error.hpp to `_core.ParseError(line, message)`.
 void translate_parse_error(const std::exception_ptr& pointer, void* type) {
     try {
         std::rethrow_exception(pointer);

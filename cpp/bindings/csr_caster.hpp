@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "bindings/arrays.hpp"
-#include "core/csr.hpp"
+#include "core/base/csr.hpp"
 
 namespace defrag {
 

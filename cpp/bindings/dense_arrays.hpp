@@ -2,7 +2,7 @@
 #pragma once
 
 #include "bindings/arrays.hpp"
-#include "core/dense_rows.hpp"
+#include "core/neighbours/dense_rows.hpp"
 
 namespace defrag {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "bindings/attributes.hpp"
-#include "core/co_occurrence.hpp"
+#include "core/agglomeration/co_occurrence.hpp"
 
 namespace defrag {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "bindings/attributes.hpp"
-#include "core/beam_search.hpp"
+#include "core/search/beam_search.hpp"
 
 namespace defrag {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "bindings/gil.hpp"
-#include "core/parallel.hpp"
+#include "core/base/parallel.hpp"
 
 namespace defrag {
 

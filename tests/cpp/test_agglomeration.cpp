@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
-#include "core/agglomeration.hpp"
-#include "core/bitset.hpp"
+#include "core/agglomeration/agglomeration.hpp"
+#include "core/base/bitset.hpp"
 
 using namespace defrag;
 

@@ -6,13 +6,13 @@
 #include <limits>
 #include <vector>
 
-#include "core/aligned.hpp"
-#include "core/feature_index.hpp"
-#include "core/random.hpp"
-#include "core/ranking.hpp"
-#include "core/shortlists.hpp"
-#include "core/solver_pass.hpp"
-#include "core/visits.hpp"
+#include "core/base/aligned.hpp"
+#include "core/base/random.hpp"
+#include "core/base/ranking.hpp"
+#include "core/label_tree/feature_index.hpp"
+#include "core/search/shortlists.hpp"
+#include "core/search/visits.hpp"
+#include "core/solver/pass.hpp"
 
 using namespace defrag;
 

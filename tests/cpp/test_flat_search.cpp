@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "core/flat_search.hpp"
+#include "core/search/flat_search.hpp"
 
 using namespace defrag;
 

@@ -4,9 +4,9 @@
 #include <cmath>
 #include <cstdint>
 
-#include "core/arrays.hpp"
-#include "core/gather_dot.hpp"
-#include "core/random.hpp"
+#include "core/base/arrays.hpp"
+#include "core/base/gather_dot.hpp"
+#include "core/base/random.hpp"
 
 using namespace defrag;
 

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "core/kmeans.hpp"
+#include "core/agglomeration/kmeans.hpp"
 
 using namespace defrag;
 

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "core/beam_search.hpp"
-#include "core/label_tree.hpp"
-#include "core/random.hpp"
+#include "core/base/random.hpp"
+#include "core/label_tree/train.hpp"
+#include "core/search/beam_search.hpp"
 
 using namespace defrag;
 

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "core/matches.hpp"
+#include "core/agglomeration/matches.hpp"
 
 using namespace defrag;
 

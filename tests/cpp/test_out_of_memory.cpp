@@ -8,11 +8,11 @@
 #include <functional>
 #include <new>
 
-#include "core/agglomeration.hpp"
-#include "core/kmeans.hpp"
-#include "core/parallel.hpp"
-#include "core/representations.hpp"
-#include "core/solver.hpp"
+#include "core/agglomeration/agglomeration.hpp"
+#include "core/agglomeration/kmeans.hpp"
+#include "core/agglomeration/representations.hpp"
+#include "core/base/parallel.hpp"
+#include "core/solver/solver.hpp"
 
 using namespace defrag;
 

@@ -10,8 +10,8 @@
 #include <string>
 #include <thread>
 
-#include "core/arrays.hpp"
-#include "core/parallel.hpp"
+#include "core/base/arrays.hpp"
+#include "core/base/parallel.hpp"
 
 using defrag::Context;
 using defrag::parallel_for;

@@ -3,10 +3,10 @@
 
 #include <cstdint>
 
-#include "core/co_occurrence.hpp"
-#include "core/companions.hpp"
-#include "core/impute.hpp"
-#include "core/rerank.hpp"
+#include "core/agglomeration/co_occurrence.hpp"
+#include "core/imputation/companions.hpp"
+#include "core/imputation/impute.hpp"
+#include "core/search/rerank.hpp"
 
 using namespace defrag;
 

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "core/solver.hpp"
+#include "core/solver/solver.hpp"
 
 using namespace defrag;
 

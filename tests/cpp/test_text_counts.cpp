@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-#include "core/text_counts.hpp"
+#include "core/text/counts.hpp"
 
 using namespace defrag;
 

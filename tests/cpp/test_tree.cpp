@@ -5,8 +5,8 @@
 #include <cmath>
 #include <cstdint>
 
-#include "core/random.hpp"
-#include "core/tree.hpp"
+#include "core/agglomeration/tree.hpp"
+#include "core/base/random.hpp"
 
 using namespace defrag;
 

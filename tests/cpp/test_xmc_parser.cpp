@@ -6,9 +6,9 @@
 #include <random>
 #include <string>
 
-#include "core/number_text.hpp"
-#include "core/xmc_parser.hpp"
-#include "core/xmc_writer.hpp"
+#include "core/formats/number_text.hpp"
+#include "core/formats/xmc_parser.hpp"
+#include "core/formats/xmc_writer.hpp"
 
 using namespace defrag;
 

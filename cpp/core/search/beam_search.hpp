@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+
+#include "core/base/csr.hpp"
+#include "core/base/parallel.hpp"
+#include "core/base/ranking.hpp"
+#include "core/label_tree/entries.hpp"
+#include "core/label_tree/feature_index.hpp"
+#include "core/label_tree/train.hpp"
+#include "core/solver/losses.hpp"
+
+namespace defrag {
+
+/// A non-owning view of a trained label tree; see LabelTreeWeights.
+struct LabelTreeModel {
+    LabelTreeView tree;
+    std::int64_t n_features = 0;
+    const std::int64_t* feature_ptr = nullptr;
+    const std::int32_t* features = nullptr;
+    TreeEntries entries;
+    const std::int64_t* bias_ptr = nullptr;
+    const float* bias = nullptr;
+    const FeatureIndex* index = nullptr;  // optional: speeds up single rows and small batches
+};
+
+struct BeamOptions {
+    Loss loss = Loss::kSquaredHinge;
+    std::int64_t beam_size = 10;
+    std::int64_t k = 5;
+    /// Factor applied to the log score of the parent (Bonsai: 0.98).
+    float discount = 1.0F;
+    /// Exponent of the hinge in a score: 2, as in training, or 3, which penalises labels just short
+    /// of the margin less and others more.
+    int power = 2;
+    Instructions instructions = Instructions::kBest;
+};
+
+/// Descends level by level with the best `beam_size` nodes of every row; a leaf reached early stays
+/// in the beam. The score of a label is exp(sum of -loss(margin)) over its path. Results are
+/// ordered by score, then by label. The result of a row does not depend on the other rows: nodes
+/// visited by many rows are unpacked into a dense panel, others are searched, and both add in the
+/// same order.
+/// O(weights of the row's features in the nodes of its beam) per row. Memory: the beams of a batch,
+/// for each of their nodes the best outputs (8 bytes each, at most the beam or k), and, per thread
+/// and once for all threads, the weights of one node as a panel and four bytes per feature.
+TopLabels beam_search(const Context& context, const LabelTreeModel& model, const CsrView& X,
+                      const BeamOptions& options);
+
+/// Averages the scores of several trees for the same rows; a label missing from the result of a
+/// tree counts as 0 there.
+TopLabels average_trees(const Context& context, const Vector<TopLabels>& trees, std::int64_t n_rows,
+                        std::int64_t k);
+
+}  // namespace defrag

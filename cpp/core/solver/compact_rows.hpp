@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+
+#include "core/base/aligned.hpp"
+#include "core/base/csr.hpp"
+#include "core/base/parallel.hpp"
+
+namespace defrag {
+
+/// Number of problems solved side by side: one cache line of float32 weights.
+constexpr std::int64_t kLanes = 16;
+
+/// A non-zero of a compact row: the byte offset of its line of weights, and its value.
+struct Entry {
+    std::uint32_t offset;
+    float value;
+};
+
+/// The rows of one node, copied once so that the solver streams over contiguous memory. Features
+/// are numbered by first appearance: frequent ones come early, so their weights share few pages.
+/// The numbers have no influence on the weights. Slot 0 is the bias, which is the first entry of
+/// every row. Rows are padded with zeros to a multiple of kStride, so that the inner loop needs no
+/// remainder.
+class CompactRows {
+ public:
+    static constexpr std::int64_t kStride = 4;
+
+    /// Throws std::invalid_argument if X has too many features for 32-bit byte offsets.
+    static void check_width(const CsrView& X);
+
+    /// Copies rows[0..n_rows) of X, or all of X if `rows` is null. O(non-zeros copied). `slots` is
+    /// scratch of X.n_cols zeros and is zero again on return.
+    void assign(const CsrView& X, const std::int32_t* rows, std::int64_t n_rows, float bias,
+                Vector<std::int32_t>& slots);
+
+    /// Copies rows[0..n_rows) of X, L2-normalised, or all of X if `rows` is null, with all threads.
+    /// Features are numbered by frequency.
+    void assign_unit_rows(const Context& context, const CsrView& X, const std::int64_t* rows,
+                          std::int64_t n_rows, float bias);
+
+    std::int64_t n_rows() const { return n_rows_; }
+    /// Number of lines of weights: one per feature that occurs, and the bias.
+    std::int64_t n_slots() const { return features_.size(); }
+    /// The feature of a slot >= 1.
+    std::int32_t feature(std::int64_t slot) const { return features_[slot]; }
+    float bias() const { return bias_; }
+
+    const Entry* entries() const { return entries_.data(); }
+    /// Row r is entries [starts[r], starts[r + 1]).
+    const std::int64_t* starts() const { return starts_.data(); }
+    /// Squared norm of every row, including the bias.
+    const float* norms() const { return norms_.data(); }
+
+ private:
+    std::int64_t n_rows_ = 0;
+    float bias_ = 0.0F;
+    AlignedBuffer<Entry> entries_;
+    Vector<std::int64_t> starts_;
+    Vector<float> norms_;
+    Vector<std::int32_t> features_;
+};
+
+}  // namespace defrag
