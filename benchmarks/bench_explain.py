@@ -14,7 +14,8 @@ import numpy as np
 from scipy import sparse
 
 from common import cpu_seconds
-from defrag import LEML, Agglomerated, DiSMEC, FastXML, Focused, LabelTree, load_dataset
+from defrag import Agglomerated, DiSMEC, Focused, LabelTree, load_dataset
+from defrag.baselines import LEML, FastXML
 
 if TYPE_CHECKING:
     from defrag.classifiers._base import Classifier

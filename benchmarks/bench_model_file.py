@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from common import cpu_seconds, precision
-from defrag import Agglomerated, Hybrid, LabelTree, load, load_dataset
+from defrag import Agglomerated, LabelTree, load, load_dataset
+from defrag.agglomeration import Hybrid
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -14,10 +14,10 @@ from functools import partial
 import numpy as np
 
 from common import cpu_seconds, unit
-from defrag import SLEEC, _native, load_dataset
+from defrag import _native, load_dataset
 from defrag._native import RowPanels
-from defrag.classifiers.embeddings._base import restrict
-from defrag.classifiers.embeddings._hnsw import HnswIndex
+from defrag.baselines import SLEEC
+from defrag.baselines._neighbours import HnswIndex, restrict
 
 
 def search(name: str) -> None:

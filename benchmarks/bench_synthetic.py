@@ -28,13 +28,13 @@ import numpy as np
 from scipy import sparse
 
 from defrag import DiSMEC, LabelTree, load
-from defrag.classifiers._cost import LANES
+from defrag.classifiers._base import LANES
 from synthetic import power_law
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from defrag.classifiers.label_trees._base import TreeClassifier
+    from defrag.classifiers.label_tree import TreeClassifier
 
 N_POINTS, N_WIDE, PER_ROW, LABELS = 2_000_000, 1_000_000, 40, 3
 MB = 2**20

@@ -18,7 +18,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import common  # noqa: F401 - says where the data sets are
-from defrag import DiSMEC, Focused, LabelTree, Parabel, load_dataset
+from defrag import DiSMEC, Focused, LabelTree, load_dataset
+from defrag.baselines import Parabel
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -17,13 +17,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from defrag.experiments.store import read_records
-from defrag.experiments.summary import summarise, values_of
+from defrag.lab.records import read_records, summarise, values_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from defrag.experiments.store import Record
+    from defrag.lab.records import Record
 
 RECORDS = Path(__file__).resolve().parent.parent / "docs" / "results" / "records" / "peers.jsonl"
 P = ("P@1", "P@3", "P@5")

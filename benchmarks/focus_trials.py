@@ -10,7 +10,7 @@ from scipy import sparse
 
 from common import unit
 from defrag import Focus, LabelTree, _native
-from defrag.focusing._pilot import N_GROUPS, feature_importance, group_labels
+from defrag.focusing import N_GROUPS, feature_importance, group_labels
 
 if TYPE_CHECKING:
     from collections.abc import Callable

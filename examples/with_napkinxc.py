@@ -10,7 +10,8 @@ from pathlib import Path
 import numpy as np
 from scipy import sparse
 
-from defrag import Focus, Hybrid, load_dataset, metrics
+from defrag import Focus, load_dataset, metrics
+from defrag.agglomeration import Hybrid
 
 try:
     from napkinxc.models import PLT

@@ -9,7 +9,9 @@ from pathlib import Path
 
 import numpy as np
 
-from defrag import Focus, Hybrid, load_dataset, metrics, write_xmc
+from defrag import Focus, load_dataset, metrics
+from defrag.agglomeration import Hybrid
+from defrag.io import write_xmc
 
 try:
     import omikuji

@@ -21,7 +21,8 @@ from pathlib import Path
 import numpy as np
 from scipy import sparse
 
-from defrag import Focus, Hybrid, load_dataset, metrics
+from defrag import Focus, load_dataset, metrics
+from defrag.agglomeration import Hybrid
 
 pecos_python = Path(sys.argv[1] if len(sys.argv) > 1 else sys.executable).absolute()
 if not pecos_python.is_file():

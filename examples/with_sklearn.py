@@ -12,7 +12,8 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 
-from defrag import Focus, Hybrid, load_dataset, metrics
+from defrag import Focus, load_dataset, metrics
+from defrag.agglomeration import Hybrid
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

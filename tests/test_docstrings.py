@@ -19,7 +19,7 @@ PUBLIC = {
 }
 
 
-REFERRING = {"defrag.TopKPipeline", "defrag.metrics.ndcg", "defrag.metrics.recall"}
+REFERRING = {"defrag.classifiers.TopKPipeline", "defrag.metrics.ndcg", "defrag.metrics.recall"}
 """Those whose docstring refers to that of another."""
 
 

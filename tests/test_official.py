@@ -10,8 +10,7 @@ from defrag import Defrag, _native
 from defrag._validation import canonical_csr
 from defrag.io import read_features, read_groups, read_labels
 from defrag.metrics import loss_of_mutual_information
-from defrag.trees.balanced import build_tree
-from defrag.trees.vectors import scale_vectors
+from defrag.trees import build_tree, scale_vectors
 from tests.oracles import trees as oracles
 
 

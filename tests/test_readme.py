@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from defrag import load_dataset, write_xmc
+from defrag import load_dataset
+from defrag.io import write_xmc
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = ("README.md", "docs/command_line.md")

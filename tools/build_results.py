@@ -11,10 +11,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from defrag.report.excerpts import filled
-from defrag.report.pictures import PICTURES
-from defrag.report.plots import NO_PLOTS, can_plot
-from defrag.report.results import write_pages
+from defrag.lab.plots import NO_PLOTS, can_plot
+from defrag.lab.results import PICTURES, filled, write_pages
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "docs" / "results"

@@ -9,31 +9,40 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from defrag import registry
-
 if TYPE_CHECKING:
+    from defrag import baselines as baselines
     from defrag import metrics as metrics
-    from defrag import rivals as rivals
-    from defrag.agglomeration import *  # noqa: F403 - typed in that package
-    from defrag.classifiers import *  # noqa: F403
-    from defrag.focusing import *  # noqa: F403
-    from defrag.imputation import *  # noqa: F403
+    from defrag.agglomeration import Agglomerated as Agglomerated
+    from defrag.agglomeration import Defrag as Defrag
+    from defrag.classifiers import DiSMEC as DiSMEC
+    from defrag.classifiers import LabelTree as LabelTree
+    from defrag.focusing import Focus as Focus
+    from defrag.focusing import Focused as Focused
+    from defrag.imputation import Fiat as Fiat
+    from defrag.imputation import Imputed as Imputed
     from defrag.io import load_dataset as load_dataset
-    from defrag.io import read_xmc as read_xmc
-    from defrag.io import write_xmc as write_xmc
     from defrag.persistence import load as load
-    from defrag.reranking import *  # noqa: F403
-    from defrag.text import *  # noqa: F403
+    from defrag.reranking import Refrag as Refrag
+    from defrag.text import TextClassifier as TextClassifier
+    from defrag.text import TextVectorizer as TextVectorizer
 
+# A dozen names; everything else is imported from its room, such as ``defrag.baselines``.
 _MODULES = {
-    **{entry.name: entry.room for entry in registry.entries() if entry.public},
-    "TopKPipeline": "defrag.classifiers",
+    "TextClassifier": "defrag.text",
+    "TextVectorizer": "defrag.text",
+    "LabelTree": "defrag.classifiers",
+    "DiSMEC": "defrag.classifiers",
+    "Focus": "defrag.focusing",
+    "Focused": "defrag.focusing",
+    "Defrag": "defrag.agglomeration",
+    "Agglomerated": "defrag.agglomeration",
+    "Refrag": "defrag.reranking",
+    "Fiat": "defrag.imputation",
+    "Imputed": "defrag.imputation",
     "load": "defrag.persistence",
     "load_dataset": "defrag.io",
-    "read_xmc": "defrag.io",
-    "write_xmc": "defrag.io",
 }
-_SUBPACKAGES = ("metrics", "rivals")
+_SUBPACKAGES = ("baselines", "metrics")
 
 __all__ = [*_MODULES, *_SUBPACKAGES]  # noqa: PLE0604 - all are strings
 

@@ -43,8 +43,6 @@ class Entry:
     codec : str
         The class that writes and reads model files, as ``module:class`` inside
         ``defrag.persistence.codecs``.
-    public : bool
-        Whether the package ``defrag`` exports it.
     """
 
     name: str
@@ -52,7 +50,6 @@ class Entry:
     word: str
     role: Role
     codec: str
-    public: bool = True
 
     @property
     def kind(self) -> str:
@@ -65,28 +62,26 @@ class Entry:
         return found
 
 
-_LABEL_TREES, _TREES_CODEC = "defrag.classifiers.label_trees", "label_trees:TreesCodec"
-_ONE_VS_REST, _OVR_CODEC = "defrag.classifiers.one_vs_rest", "one_vs_rest:OneVsRestCodec"
-_EMBEDDINGS, _NEIGHBOURS_CODEC = "defrag.classifiers.embeddings", "embeddings:NeighboursCodec"
-_FORESTS = "defrag.classifiers.forests"
-_RIVALS, _GROUPS_CODEC = "defrag.agglomeration.rivals", "agglomeration:PoolingCodec"
+_CLASSIFIERS, _BASELINES = "defrag.classifiers", "defrag.baselines"
+_TREES_CODEC, _OVR_CODEC = "label_trees:TreesCodec", "one_vs_rest:OneVsRestCodec"
+_NEIGHBOURS_CODEC, _GROUPS_CODEC = "embeddings:NeighboursCodec", "agglomeration:PoolingCodec"
 
 _ESTIMATORS: list[Entry] = [
-    Entry("LabelTree", _LABEL_TREES, "label-tree", "classifier", _TREES_CODEC),
-    Entry("Parabel", _LABEL_TREES, "parabel", "classifier", _TREES_CODEC),
-    Entry("Bonsai", _LABEL_TREES, "bonsai", "classifier", _TREES_CODEC),
-    Entry("PLT", _LABEL_TREES, "plt", "classifier", _TREES_CODEC),
-    Entry("DiSMEC", _ONE_VS_REST, "dismec", "classifier", _OVR_CODEC),
-    Entry("PPDSparse", _ONE_VS_REST, "ppd-sparse", "classifier", _OVR_CODEC),
-    Entry("ProXML", _ONE_VS_REST, "proxml", "classifier", _OVR_CODEC),
-    Entry("SLEEC", _EMBEDDINGS, "sleec", "classifier", _NEIGHBOURS_CODEC),
-    Entry("AnnexML", _EMBEDDINGS, "annexml", "classifier", _NEIGHBOURS_CODEC),
-    Entry("LEML", _EMBEDDINGS, "leml", "classifier", "embeddings:LEMLCodec"),
-    Entry("LPSR", "defrag.classifiers", "lpsr", "classifier", "lpsr:LPSRCodec"),
-    Entry("FastXML", _FORESTS, "fastxml", "classifier", "forests:FastXMLCodec"),
-    Entry("PfastreXML", _FORESTS, "pfastrexml", "classifier", "forests:PfastreXMLCodec"),
-    Entry("CRAFTML", _FORESTS, "craftml", "classifier", "forests:CRAFTMLCodec"),
-    Entry("Agglomerated", "defrag.classifiers", "agglomerated", "composite",
+    Entry("LabelTree", _CLASSIFIERS, "label-tree", "classifier", _TREES_CODEC),
+    Entry("DiSMEC", _CLASSIFIERS, "dismec", "classifier", _OVR_CODEC),
+    Entry("Parabel", _BASELINES, "parabel", "classifier", _TREES_CODEC),
+    Entry("Bonsai", _BASELINES, "bonsai", "classifier", _TREES_CODEC),
+    Entry("PLT", _BASELINES, "plt", "classifier", _TREES_CODEC),
+    Entry("PPDSparse", _BASELINES, "ppd-sparse", "classifier", _OVR_CODEC),
+    Entry("ProXML", _BASELINES, "proxml", "classifier", _OVR_CODEC),
+    Entry("SLEEC", _BASELINES, "sleec", "classifier", _NEIGHBOURS_CODEC),
+    Entry("AnnexML", _BASELINES, "annexml", "classifier", _NEIGHBOURS_CODEC),
+    Entry("LEML", _BASELINES, "leml", "classifier", "embeddings:LEMLCodec"),
+    Entry("LPSR", _BASELINES, "lpsr", "classifier", "lpsr:LPSRCodec"),
+    Entry("FastXML", _BASELINES, "fastxml", "classifier", "forests:FastXMLCodec"),
+    Entry("PfastreXML", _BASELINES, "pfastrexml", "classifier", "forests:PfastreXMLCodec"),
+    Entry("CRAFTML", _BASELINES, "craftml", "classifier", "forests:CRAFTMLCodec"),
+    Entry("Agglomerated", "defrag.agglomeration", "agglomerated", "composite",
           "agglomerated:AgglomeratedCodec"),
     Entry("Refrag", "defrag.reranking", "refrag", "composite", "reranking:RefragCodec"),
     Entry("Imputed", "defrag.imputation", "imputed", "composite", "imputation:ImputedCodec"),
@@ -97,13 +92,13 @@ _ESTIMATORS: list[Entry] = [
     Entry("TextClassifier", "defrag.text", "text-classifier", "text", "text:TextClassifierCodec"),
     Entry("Defrag", "defrag.agglomeration", "defrag", "clustering", _GROUPS_CODEC),
     Entry("Hybrid", "defrag.agglomeration", "hybrid", "clustering", _GROUPS_CODEC),
-    Entry("ITDC", _RIVALS, "itdc", "clustering", _GROUPS_CODEC, public=False),
-    Entry("SCBC", _RIVALS, "scbc", "clustering", _GROUPS_CODEC, public=False),
-    Entry("LSC", _RIVALS, "lsc", "clustering", _GROUPS_CODEC, public=False),
-    Entry("BCLS", _RIVALS, "bcls", "clustering", _GROUPS_CODEC, public=False),
-    Entry("RandomGroups", _RIVALS, "random-groups", "clustering", _GROUPS_CODEC, public=False),
-    Entry("HashGroups", _RIVALS, "hash-groups", "clustering", _GROUPS_CODEC, public=False),
-    Entry("TopFeatures", _RIVALS, "top-features", "clustering", _GROUPS_CODEC, public=False),
+    Entry("ITDC", _BASELINES, "itdc", "clustering", _GROUPS_CODEC),
+    Entry("SCBC", _BASELINES, "scbc", "clustering", _GROUPS_CODEC),
+    Entry("LSC", _BASELINES, "lsc", "clustering", _GROUPS_CODEC),
+    Entry("BCLS", _BASELINES, "bcls", "clustering", _GROUPS_CODEC),
+    Entry("RandomGroups", _BASELINES, "random-groups", "clustering", _GROUPS_CODEC),
+    Entry("HashGroups", _BASELINES, "hash-groups", "clustering", _GROUPS_CODEC),
+    Entry("TopFeatures", _BASELINES, "top-features", "clustering", _GROUPS_CODEC),
 ]  # fmt: skip
 
 

@@ -9,16 +9,16 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
-from defrag.agglomeration.certificate import (  # fmt: skip
+from defrag.agglomeration import certificate as _bounds  # fmt: skip
+from defrag.agglomeration import certificate as _tied
+from defrag.agglomeration.certificate import (
     Certificate,
-    _bounds,
-    _tied,
     certificate,
     label_certificate,
     lipschitz,
     tie_weights,
     untie,
-)
+)  # fmt: skip
 from tests.oracles import certificate as oracle
 
 LEVELS = ("residual", "spectral", "frobenius")

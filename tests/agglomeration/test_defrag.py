@@ -15,7 +15,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from defrag import Defrag, Hybrid
+from defrag import Defrag
+from defrag.agglomeration import Hybrid
 from tests.oracles import agglomeration as oracles
 
 POOLINGS = ["sum", "mean", "mean_nonzero"]

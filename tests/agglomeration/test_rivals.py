@@ -12,15 +12,19 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from defrag import Agglomerated, Defrag, Parabel, load, metrics
+from defrag import Agglomerated, Defrag, load, metrics
 from defrag._validation import canonical_csr
-from defrag.agglomeration.rivals import BCLS, ITDC, LSC, SCBC, HashGroups, RandomGroups, TopFeatures
-from defrag.agglomeration.rivals._assignment import StableMatching, improve
-from defrag.agglomeration.rivals._centres import start_clusters, sum_clusters
-from defrag.agglomeration.rivals._information import feature_information, lost_information
-from defrag.agglomeration.rivals.bcls import projection
-from defrag.agglomeration.rivals.itdc import nearest_groups, start_by_label
-from defrag.agglomeration.rivals.lsc import landmark_weights, spectral_rows
+from defrag.baselines import BCLS, ITDC, LSC, SCBC, HashGroups, Parabel, RandomGroups, TopFeatures
+from defrag.baselines.clusterings._base import start_clusters, sum_clusters
+from defrag.baselines.clusterings.bcls import projection
+from defrag.baselines.clusterings.itdc import (
+    feature_information,
+    lost_information,
+    nearest_groups,
+    start_by_label,
+)
+from defrag.baselines.clusterings.lsc import landmark_weights, spectral_rows
+from defrag.baselines.clusterings.scbc import StableMatching, improve
 from defrag.exceptions import ModelFormatError
 from tests.helpers.model_drafts import Draft
 from tests.oracles.rivals import bcls_rounds, divergences, joint_information

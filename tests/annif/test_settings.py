@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from defrag import Focused, Parabel
+from defrag import Focused
 from defrag.annif.settings import build_classifier, unknown_settings
+from defrag.baselines import Parabel
 
 
 def test_settings_reach_the_parts_that_have_them():

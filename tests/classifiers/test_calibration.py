@@ -9,7 +9,8 @@ import pytest
 from sklearn.base import clone
 from sklearn.isotonic import IsotonicRegression
 
-from defrag import Agglomerated, DiSMEC, LabelTree, Parabel, Refrag, load
+from defrag import Agglomerated, DiSMEC, LabelTree, Refrag, load
+from defrag.baselines import Parabel
 from defrag.exceptions import ModelFormatError
 from tests.data import make_data
 

@@ -10,17 +10,14 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from defrag import (
+from defrag import Agglomerated, Defrag, DiSMEC, LabelTree
+from defrag.agglomeration import Hybrid
+from defrag.baselines import (
     CRAFTML,
     LEML,
     SLEEC,
-    Agglomerated,
     AnnexML,
-    Defrag,
-    DiSMEC,
     FastXML,
-    Hybrid,
-    LabelTree,
     Parabel,
     PfastreXML,
     PPDSparse,

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from defrag import PLT, Bonsai, load_dataset
-from defrag.classifiers.label_trees.bonsai import co_occurrences
+from defrag import load_dataset
+from defrag.baselines import PLT, Bonsai
+from defrag.baselines.label_trees import build_kary_tree, co_occurrences, resolve_singletons
 from defrag.metrics import evaluate
-from defrag.trees.kary import build_kary_tree, resolve_singletons
 from tests.data import random_problem, unit_items
 from tests.oracles.label_trees import children_of, dense_classifiers
 

@@ -5,14 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from defrag import LEML, load
-from defrag.classifiers.embeddings._algebra import (
-    conjugate_gradients,
-    gram,
-    multiply,
-    orthonormal_basis,
-)
-from defrag.classifiers.embeddings.leml import bend
+from defrag import load
+from defrag.baselines import LEML
+from defrag.baselines._neighbours import conjugate_gradients, gram, multiply, orthonormal_basis
+from defrag.baselines.leml import bend
 from tests.data import make_data, unit_items
 from tests.oracles.embeddings import leml_objective, leml_round
 
@@ -91,7 +87,7 @@ def test_all_labels_are_ranked_in_order():
 @pytest.mark.parametrize("n_jobs", [2, 3])
 def test_threads_cannot_be_seen(n_jobs, monkeypatch):
     # Small blocks, so that several threads work on the dense products too.
-    monkeypatch.setattr("defrag.classifiers.embeddings._algebra._BLOCK_ROWS", 50)
+    monkeypatch.setattr("defrag.baselines._neighbours._BLOCK_ROWS", 50)
     X, Y = make_data()
     one = LEML(20, random_state=1).fit(X, Y)
     many = LEML(20, random_state=1, n_jobs=n_jobs).fit(X, Y)
@@ -158,7 +154,7 @@ def test_conjugate_gradients_solve_every_column_of_its_own():
 
 
 def test_blocks_of_dense_products(monkeypatch):
-    monkeypatch.setattr("defrag.classifiers.embeddings._algebra._BLOCK_ROWS", 7)
+    monkeypatch.setattr("defrag.baselines._neighbours._BLOCK_ROWS", 7)
     A = np.random.default_rng(0).standard_normal((40, 6)).astype(np.float32)
     np.testing.assert_allclose(gram(A, A[:, :2], n_threads=2), A.T @ A[:, :2], atol=1e-4)
     np.testing.assert_allclose(multiply(A, A[:6], n_threads=2), A @ A[:6], atol=1e-5)

@@ -9,9 +9,10 @@ import pytest
 from scipy import sparse
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from defrag import LEML, LPSR, DiSMEC, LabelTree, load
-from defrag.classifiers.embeddings._base import route
-from defrag.classifiers.lpsr import optimise_assignment
+from defrag import DiSMEC, LabelTree, load
+from defrag.baselines import LEML, LPSR
+from defrag.baselines._neighbours import route
+from defrag.baselines.lpsr import optimise_assignment
 from defrag.exceptions import ModelFormatError
 from tests.data import make_data
 from tests.helpers.model_drafts import Draft

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from defrag import DiSMEC, Focused, LabelTree, Parabel
-from defrag._mapping import is_mapped
-from defrag.classifiers._base import unit_rows
+from defrag import DiSMEC, Focused, LabelTree
+from defrag.baselines import Parabel
+from defrag.classifiers._base import is_mapped, unit_rows
 from tests.data import make_data
 
 

@@ -9,18 +9,13 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from defrag import SLEEC, Agglomerated, AnnexML, Hybrid, load
+from defrag import Agglomerated, load
+from defrag.agglomeration import Hybrid
+from defrag.baselines import SLEEC, AnnexML
+from defrag.baselines._neighbours import HnswIndex, assign_points, route, select_columns
+from defrag.baselines.annexml import _rare_labels, cosine_slopes, positive_pairs, unit_vectors
+from defrag.baselines.sleec import centroids, label_neighbours, project
 from defrag.classifiers._base import unit_rows
-from defrag.classifiers.embeddings._base import assign_points, route, select_columns
-from defrag.classifiers.embeddings._hnsw import HnswIndex
-from defrag.classifiers.embeddings._labels import label_neighbours
-from defrag.classifiers.embeddings.annexml import (
-    _rare_labels,
-    cosine_slopes,
-    positive_pairs,
-    unit_vectors,
-)
-from defrag.classifiers.embeddings.sleec import centroids, project
 from tests.data import make_data, unit_items
 from tests.oracles.embeddings import annexml_loss, label_matches
 
@@ -88,7 +83,7 @@ def test_positives_are_recycled_and_never_the_point_itself():
 
 
 def test_frequent_labels_are_left_out_but_for_the_rarest(monkeypatch):
-    monkeypatch.setattr("defrag.classifiers.embeddings.annexml._PAIRS_PER_POINT", 3)
+    monkeypatch.setattr("defrag.baselines.annexml._PAIRS_PER_POINT", 3)
     Y = sparse.csr_array(np.float32([[1, 1, 0], [1, 0, 0], [1, 0, 1], [1, 0, 1], [0, 1, 1]]))
     expected = [[0, 1, 0], [1, 0, 0], [0, 0, 1], [0, 0, 1], [0, 1, 0]]
     assert _rare_labels(Y).toarray().tolist() == expected
@@ -165,7 +160,7 @@ def test_threads_cannot_be_seen(model):
 @pytest.mark.parametrize("kind", [SLEEC, AnnexML])
 def test_approximate_neighbours_are_nearly_the_exact_ones(kind, monkeypatch):
     pytest.importorskip("usearch", reason="the extra 'ann' is not installed")
-    monkeypatch.setattr("defrag.classifiers.embeddings._base.SMALLEST_GRAPH", 20)
+    monkeypatch.setattr("defrag.baselines._neighbours.SMALLEST_GRAPH", 20)
     X, Y = make_data(n=600)
     model = kind(2, cluster_size=300, n_components=12, random_state=0, n_jobs=1).fit(X, Y)
     exact = model.predict_topk(X)
@@ -204,7 +199,7 @@ def test_graphs_of_few_rows_have_few_neighbours():
 
 def test_without_usearch_an_error_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "usearch", None)
-    monkeypatch.setattr("defrag.classifiers.embeddings._base.SMALLEST_GRAPH", 0)
+    monkeypatch.setattr("defrag.baselines._neighbours.SMALLEST_GRAPH", 0)
     X, Y = make_data()
     with pytest.raises(ImportError, match=r"search='hnsw' needs usearch .*defrag\[ann\]"):
         SLEEC(1, **SMALL, search="hnsw").fit(X, Y)

@@ -10,8 +10,9 @@ import pytest
 from scipy import sparse
 from sklearn.svm import LinearSVC
 
-from defrag import DiSMEC, PPDSparse, ProXML, load_dataset, metrics
-from defrag.classifiers.one_vs_rest._base import join_weights
+from defrag import DiSMEC, load_dataset, metrics
+from defrag.baselines import PPDSparse, ProXML
+from defrag.classifiers.one_vs_rest import join_weights
 
 
 def make_data(n=300, d=60, n_labels=70, seed=0):

@@ -8,7 +8,8 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 
-from defrag import Agglomerated, DiSMEC, LabelTree, Parabel, load, metrics, registry
+from defrag import Agglomerated, DiSMEC, LabelTree, load, metrics, registry
+from defrag.baselines import Parabel
 from defrag.exceptions import DataWarning
 from tests.data import make_data
 

@@ -9,19 +9,8 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 
-from defrag import (
-    PLT,
-    Agglomerated,
-    Bonsai,
-    Defrag,
-    DiSMEC,
-    Fiat,
-    Imputed,
-    LabelTree,
-    Parabel,
-    Refrag,
-    _native,
-)
+from defrag import Agglomerated, Defrag, DiSMEC, Fiat, Imputed, LabelTree, Refrag, _native
+from defrag.baselines import PLT, Bonsai, Parabel
 from tests.data import make_data
 
 HOSTILE = [

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from defrag import LabelTree, Parabel
+from defrag import LabelTree
 from defrag._validation import _canonical_or_none
-from defrag.classifiers.label_trees import _base as label_tree
+from defrag.baselines import Parabel
+from defrag.classifiers import label_tree
 
 
 @pytest.fixture(scope="module")

@@ -7,10 +7,10 @@ import re
 
 import pytest
 
-from defrag import write_xmc
 from defrag.cli._train_test import read_train_test
 from defrag.cli.compare import _words
-from defrag.io.corpora import CorpusOptions
+from defrag.io import write_xmc
+from defrag.io.documents import CorpusOptions
 from tests.data import make_data
 from tests.helpers import cli_data
 from tests.helpers.cli_running import check_refusal, run, run_well

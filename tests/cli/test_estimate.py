@@ -5,17 +5,10 @@ from __future__ import annotations
 import pytest
 from scipy import sparse
 
-from defrag import (
-    Agglomerated,
-    DiSMEC,
-    Fiat,
-    Hybrid,
-    Imputed,
-    LabelTree,
-    ProXML,
-    Refrag,
-)
-from defrag.classifiers.forests._base import ForestClassifier
+from defrag import Agglomerated, DiSMEC, Fiat, Imputed, LabelTree, Refrag
+from defrag.agglomeration import Hybrid
+from defrag.baselines import ProXML
+from defrag.baselines.forests import ForestClassifier
 from defrag.cli import _estimate, _models
 from tests.helpers.cli_model_data import points
 

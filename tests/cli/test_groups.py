@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from defrag import Defrag, Hybrid, registry
+from defrag import Defrag, registry
+from defrag.agglomeration import Hybrid
 from defrag.cli import _flags, _models
 from defrag.io import (
     read_data,

@@ -13,12 +13,12 @@ import time
 
 import pytest
 
-from defrag import write_xmc
-from defrag.experiments import Store, studies
-from defrag.experiments.peers import PEERS_PYTHON, missing_peer
-from defrag.experiments.planning import OVERHEAD
-from defrag.experiments.store import read_records
-from defrag.experiments.study import Line
+from defrag.io import write_xmc
+from defrag.lab import Store, studies
+from defrag.lab.peers import PEERS_PYTHON, missing_peer
+from defrag.lab.planning import OVERHEAD
+from defrag.lab.records import read_records
+from defrag.lab.studies import Line
 from tests.data import make_data
 from tests.helpers.cli_running import check_refusal, run
 from tests.helpers.processes import environment

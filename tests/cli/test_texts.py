@@ -7,7 +7,8 @@ import json
 import numpy as np
 import pytest
 
-from defrag import Focused, LabelTree, Parabel, Refrag, TextClassifier, load
+from defrag import Focused, LabelTree, Refrag, TextClassifier, load
+from defrag.baselines import Parabel
 from defrag.io import read_data, read_texts
 from tests.helpers.cli_running import check_refusal, run, run_well
 

@@ -9,30 +9,32 @@ import numpy as np
 import pytest
 
 from defrag import (
+    Agglomerated,
+    Defrag,
+    DiSMEC,
+    Fiat,
+    Focus,
+    Focused,
+    Imputed,
+    LabelTree,
+    Refrag,
+    load,
+    registry,
+)
+from defrag.agglomeration import Hybrid
+from defrag.baselines import (
     CRAFTML,
     LEML,
     LPSR,
     PLT,
     SLEEC,
-    Agglomerated,
     AnnexML,
     Bonsai,
-    Defrag,
-    DiSMEC,
     FastXML,
-    Fiat,
-    Focus,
-    Focused,
-    Hybrid,
-    Imputed,
-    LabelTree,
     Parabel,
     PfastreXML,
     PPDSparse,
     ProXML,
-    Refrag,
-    load,
-    registry,
 )
 from defrag.cli import _flags, _models
 from tests.helpers.cli_model_data import N_FEATURES, N_LABELS, N_POINTS, fill_folder, points

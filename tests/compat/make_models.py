@@ -13,33 +13,41 @@ import numpy as np
 from scipy import sparse
 
 from defrag import (
-    CRAFTML,
-    LEML,
-    LPSR,
-    PLT,
-    SLEEC,
     Agglomerated,
-    AnnexML,
-    Bonsai,
     Defrag,
     DiSMEC,
-    FastXML,
     Fiat,
     Focus,
     Focused,
-    Hybrid,
     Imputed,
     LabelTree,
-    Parabel,
-    PfastreXML,
-    PPDSparse,
-    ProXML,
     Refrag,
     TextClassifier,
     TextVectorizer,
     load,
 )
-from defrag.agglomeration.rivals import BCLS, ITDC, LSC, SCBC, HashGroups, RandomGroups, TopFeatures
+from defrag.agglomeration import Hybrid
+from defrag.baselines import (
+    BCLS,
+    CRAFTML,
+    ITDC,
+    LEML,
+    LPSR,
+    LSC,
+    PLT,
+    SCBC,
+    SLEEC,
+    AnnexML,
+    Bonsai,
+    FastXML,
+    HashGroups,
+    Parabel,
+    PfastreXML,
+    PPDSparse,
+    ProXML,
+    RandomGroups,
+    TopFeatures,
+)
 
 
 def models(X):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from defrag import Hybrid
+from defrag.agglomeration import Hybrid
 from tests.contract import hostile
 from tests.contract.checks import CHECKS, SLOW_CHECKS
 from tests.contract.subject import subjects

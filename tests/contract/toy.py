@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from defrag._parameters import Float, Int
-from defrag.classifiers.one_vs_rest._base import OneVsRest
+from defrag.classifiers.one_vs_rest import OneVsRest
 from defrag.registry import Entry, registered
 
 

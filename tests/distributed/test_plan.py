@@ -10,28 +10,30 @@ from scipy import sparse
 from sklearn.base import clone
 
 from defrag import (
+    Agglomerated,
+    Defrag,
+    DiSMEC,
+    Fiat,
+    Focused,
+    Imputed,
+    LabelTree,
+    Refrag,
+    TextClassifier,
+    TextVectorizer,
+)
+from defrag.baselines import (
     CRAFTML,
     LEML,
     LPSR,
     PLT,
     SLEEC,
-    Agglomerated,
     AnnexML,
     Bonsai,
-    Defrag,
-    DiSMEC,
     FastXML,
-    Fiat,
-    Focused,
-    Imputed,
-    LabelTree,
     Parabel,
     PfastreXML,
     PPDSparse,
     ProXML,
-    Refrag,
-    TextClassifier,
-    TextVectorizer,
 )
 from defrag.distributed import fit_part, join, load_plan, plan, save_plan
 from defrag.registry import entries

@@ -14,7 +14,8 @@ import pytest
 from scipy import sparse
 from typer.testing import CliRunner
 
-from defrag import LPSR, DiSMEC, LabelTree, TextClassifier
+from defrag import DiSMEC, LabelTree, TextClassifier
+from defrag.baselines import LPSR
 from defrag.cli.app import app
 from defrag.distributed import _ray, fit_ray, predict_ray
 from defrag.distributed._training import train_part

@@ -10,24 +10,19 @@ from scipy import sparse
 from sklearn.base import clone
 
 from defrag import (
-    LEML,
-    LPSR,
-    PLT,
     Agglomerated,
-    Bonsai,
     Defrag,
     DiSMEC,
-    FastXML,
     Fiat,
     Focus,
     Focused,
     Imputed,
     LabelTree,
-    Parabel,
     Refrag,
     load_dataset,
 )
-from defrag.explain.formulas import logarithmic_mean, secant
+from defrag.baselines import LEML, LPSR, PLT, Bonsai, FastXML, Parabel
+from defrag.explain.explainers import logarithmic_mean, secant
 from tests.data import make_data
 from tests.oracles.explain import integrated_gradients, tree_score
 

@@ -10,9 +10,7 @@ import numpy as np
 import pytest
 
 from defrag import DiSMEC, LabelTree
-from defrag.explain._highlight import Span, highlight
-from defrag.explain.explanation import Explanation
-from defrag.explain.showing import excerpt, highlighted
+from defrag.explain.explanation import Explanation, Span, excerpt, highlight, highlighted
 from tests.data import make_data
 
 X, Y = make_data(n=200, d=60, n_labels=24, seed=1)

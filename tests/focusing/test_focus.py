@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from defrag import Focus, Focused, LabelTree, _native, load
-from defrag.focusing._pilot import N_GROUPS, feature_importance, group_labels
+from defrag.focusing import N_GROUPS, feature_importance, group_labels
 from tests.oracles import focus as oracle
 
 
@@ -150,7 +150,7 @@ def test_pilot_refuses_groups_and_points_that_do_not_exist(groups, points, messa
 def test_pilot_of_many_entries_takes_evenly_spaced_points(monkeypatch):
     X, Y = make_data()
     everything = Focus(random_state=0).fit(X, Y).importance_
-    monkeypatch.setattr("defrag.focusing._pilot._MAX_ENTRIES", -(-X.nnz // 2))
+    monkeypatch.setattr("defrag.focusing._MAX_ENTRIES", -(-X.nnz // 2))
     half = Focus(random_state=0).fit(X, Y)
     monkeypatch.undo()
     expected = Focus(random_state=0).fit(X[::2], Y[::2])

@@ -15,7 +15,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 from defrag import load
-from defrag.agglomeration.rivals import ITDC
+from defrag.baselines import ITDC
 from defrag.exceptions import ModelFormatError
 from tests.helpers.model_drafts import (
     Draft,

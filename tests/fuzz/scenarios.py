@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from defrag.exceptions import ModelFormatError
-from defrag.trees.balanced import build_tree
+from defrag.trees import build_tree
 from tests.contract.subject import answer_bits, answers, check_answers, file_bytes, subjects
 from tests.contract.text_subject import text_subjects
 from tests.data import make_data, unit_items

@@ -19,7 +19,8 @@ from pathlib import Path
 
 import numpy as np
 
-from defrag import Defrag, Fiat, LabelTree, ProXML, Refrag, TextClassifier, _core, _native
+from defrag import Defrag, Fiat, LabelTree, Refrag, TextClassifier, _core, _native
+from defrag.baselines import ProXML
 from defrag.io import read_xmc, write_xmc
 from defrag.registry import entries
 from tests.contract.subject import TEXT_ROLES, Subject, answers, small_data

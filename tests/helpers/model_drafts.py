@@ -6,22 +6,9 @@ import json
 
 import numpy as np
 
-from defrag import (
-    CRAFTML,
-    LEML,
-    LPSR,
-    SLEEC,
-    Agglomerated,
-    Defrag,
-    DiSMEC,
-    FastXML,
-    Fiat,
-    Hybrid,
-    Imputed,
-    LabelTree,
-    PfastreXML,
-    Refrag,
-)
+from defrag import Agglomerated, Defrag, DiSMEC, Fiat, Imputed, LabelTree, Refrag
+from defrag.agglomeration import Hybrid
+from defrag.baselines import CRAFTML, LEML, LPSR, SLEEC, FastXML, PfastreXML
 
 RNG = np.random.default_rng(0)
 X = np.float32(RNG.integers(1, 9, (30, 12)) * (RNG.random((30, 12)) < 0.4))

@@ -215,7 +215,7 @@ def main():
 
     for verb in VERBS:
         import_verb(verb)
-    for module in ("defrag.experiments.attempt", "defrag.report", "defrag.serving.app", "uvicorn"):
+    for module in ("defrag.lab.runs", "defrag.lab", "defrag.serving.app", "uvicorn"):
         with contextlib.suppress(ImportError):  # of an extra
             importlib.import_module(module)
     gc.collect()

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from defrag import _native
-from defrag.imputation._companions import Companions
+from defrag.imputation import Companions
 from tests.oracles import imputation as oracles
 
 SETTINGS = {"ridge": 0.01, "common": 5.0}

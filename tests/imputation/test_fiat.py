@@ -12,19 +12,10 @@ from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from defrag import (
-    Agglomerated,
-    Defrag,
-    Fiat,
-    Hybrid,
-    Imputed,
-    Parabel,
-    Refrag,
-    load_dataset,
-    metrics,
-)
-from defrag.imputation._companions import Companions
-from defrag.imputation._missing import MissingRule
+from defrag import Agglomerated, Defrag, Fiat, Imputed, Refrag, load_dataset, metrics
+from defrag.agglomeration import Hybrid
+from defrag.baselines import Parabel
+from defrag.imputation import Companions, MissingRule
 from tests.data import make_data
 from tests.oracles import imputation as oracles
 from tests.oracles.agglomeration import co_occurrence

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from defrag.exceptions import FormatError, FormatWarning
 from defrag.io import read_texts
-from defrag.io.corpora import CORPUS_FORMS, CorpusOptions, likely_forms, open_corpus
+from defrag.io.corpora import CORPUS_FORMS, likely_forms, open_corpus
+from defrag.io.documents import CorpusOptions
 from defrag.io.files import open_input
 
 TEXTS = ["quick sort", "sparse matrix"]

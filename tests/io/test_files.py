@@ -11,8 +11,9 @@ import zlib
 import numpy as np
 import pytest
 
-from defrag.io import atomic, read_xmc, write_xmc
-from defrag.io.atomic import atomic_writer
+from defrag.io import files as atomic
+from defrag.io import read_xmc, write_xmc
+from defrag.io.files import atomic_writer
 
 X = [[0.0, 0.1], [2.0, 0.0]]
 Y = [[0, 2], []]
@@ -46,7 +47,7 @@ def test_the_same_data_give_the_same_bytes(tmp_path, suffix):
 def test_what_a_killed_process_left_is_removed_by_the_next(tmp_path, warm_python):
     path = tmp_path / "a.txt"
     script = (
-        "import os, sys; from defrag.io.atomic import atomic_writer\n"
+        "import os, sys; from defrag.io.files import atomic_writer\n"
         "with atomic_writer(sys.argv[1]) as file:\n"
         "    file.write(b'half'); file.flush(); os.kill(os.getpid(), 9)"
     )
@@ -163,7 +164,7 @@ def test_a_living_writer_keeps_its_file_whatever_its_process_number(tmp_path, wa
         file.write(b"first")
         (before,) = tmp_path.iterdir()
         script = (
-            "import sys; from defrag.io.atomic import atomic_writer\n"
+            "import sys; from defrag.io.files import atomic_writer\n"
             "with atomic_writer(sys.argv[1]) as file:\n"
             "    file.write(b'second')"
         )

@@ -11,8 +11,7 @@ import pytest
 
 from defrag.exceptions import FormatError
 from defrag.io import ReadLimits, read_texts
-from defrag.io._zstd import load_zstd
-from defrag.io.atomic import atomic_writer
+from defrag.io.files import atomic_writer, load_zstd
 
 
 def write(path, text):

@@ -18,7 +18,9 @@ from sklearn.model_selection import (
 )
 from sklearn.pipeline import Pipeline
 
-from defrag import LabelTree, Parabel, TopKPipeline, metrics
+from defrag import LabelTree, metrics
+from defrag.baselines import Parabel
+from defrag.classifiers import TopKPipeline
 from defrag.metrics.scorers import label_lists, scorer, scorers
 from tests.data import make_data
 

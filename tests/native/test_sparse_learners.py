@@ -11,8 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from defrag import PPDSparse, ProXML, _native, load
+from defrag import _native, load
 from defrag._native import Instructions, PpdSparseOptions, ProxmlOptions
+from defrag.baselines import PPDSparse, ProXML
 from tests.oracles.sparse_learners import (
     elastic_minimum,
     elastic_objective,
@@ -198,7 +199,7 @@ INTERRUPTED = """
 import os, signal, sys, threading, time
 import numpy as np
 from scipy import sparse
-from defrag import PPDSparse, ProXML
+from defrag.baselines import PPDSparse, ProXML
 draw = np.random.default_rng(0)
 X = sparse.random_array((20_000, 5_000), density=0.01, rng=draw, dtype=np.float32, format="csr")
 Y = [draw.integers(0, 5_000, 3).tolist() for _ in range(20_000)]

@@ -10,8 +10,8 @@ from scipy import sparse
 
 from defrag import _native
 from defrag._validation import canonical_csr
-from defrag.imputation._companions import Companions
-from defrag.trees.balanced import build_tree
+from defrag.imputation import Companions
+from defrag.trees import build_tree
 from tests.data import unit_items, zero_weights
 from tests.oracles.kmeans import kmeans
 from tests.oracles.label_trees import flat_tree

@@ -15,9 +15,8 @@ import numpy as np
 import pytest
 
 from defrag.exceptions import FormatError, FormatWarning
-from defrag.io._text import parse_text
-from defrag.io.files import InputStream
-from defrag.io.limits import ReadLimits
+from defrag.io.files import InputStream, ReadLimits
+from defrag.io.xmc import parse_text
 
 INDEX = re.compile(rb"[0-9]+")
 NUMBER = re.compile(rb"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")

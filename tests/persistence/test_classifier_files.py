@@ -13,8 +13,10 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from defrag import Agglomerated, Defrag, DiSMEC, Hybrid, LabelTree, Parabel, load
+from defrag import Agglomerated, Defrag, DiSMEC, LabelTree, load
 from defrag._native import LabelTreeArrays, LabelTreeWeights
+from defrag.agglomeration import Hybrid
+from defrag.baselines import Parabel
 from defrag.persistence import describe
 from defrag.persistence._label_tree_checks import n_outputs, offsets
 from defrag.persistence._schema import Part

@@ -8,7 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from defrag import Agglomerated, Defrag, Fiat, Hybrid, Imputed, Parabel, Refrag, load
+from defrag import Agglomerated, Defrag, Fiat, Imputed, Refrag, load
+from defrag.agglomeration import Hybrid
+from defrag.baselines import Parabel
 from defrag.exceptions import ModelFormatError
 from defrag.persistence import describe
 from tests.helpers.model_drafts import Draft, X, Y

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from defrag import FastXML, load
+from defrag import load
+from defrag.baselines import FastXML
 from defrag.exceptions import ModelFormatError
 from defrag.persistence import describe
 from tests.helpers.model_drafts import (

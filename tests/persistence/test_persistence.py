@@ -18,9 +18,10 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from defrag import Defrag, Hybrid, load, registry
+from defrag import Defrag, load, registry
+from defrag.agglomeration import Hybrid
 from defrag.exceptions import ModelFormatError
-from defrag.io import atomic
+from defrag.io import files as atomic
 from defrag.persistence import _container as model_file
 from defrag.persistence import save
 from tests.compat.make_models import dense

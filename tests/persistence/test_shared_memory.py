@@ -12,7 +12,7 @@ import pytest
 
 from defrag import DiSMEC, LabelTree
 from defrag._native import FlatWeights, LabelTreeArrays, LabelTreeWeights
-from defrag.classifiers.label_trees._base import TrainedTree
+from defrag.classifiers.label_tree import TrainedTree
 
 pytestmark = [
     pytest.mark.slow,  # every test starts a process

@@ -12,21 +12,12 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from defrag import (
-    Agglomerated,
-    Defrag,
-    Hybrid,
-    LabelTree,
-    Parabel,
-    Refrag,
-    _native,
-    load_dataset,
-    metrics,
-)
+from defrag import Agglomerated, Defrag, LabelTree, Refrag, _native, load_dataset, metrics
+from defrag.agglomeration import Hybrid
+from defrag.baselines import Parabel
 from defrag.exceptions import DataWarning
-from defrag.reranking._candidates import Candidates, add_nearest
-from defrag.reranking._trade_off import Tally, TradeOff
-from defrag.trees.seeds import member_seeds
+from defrag.reranking import Candidates, Tally, TradeOff, add_nearest
+from defrag.trees import member_seeds
 from tests.data import make_data
 from tests.oracles import imputation as oracles
 from tests.oracles.agglomeration import co_occurrence

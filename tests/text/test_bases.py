@@ -8,15 +8,15 @@ import pytest
 from defrag import (
     Agglomerated,
     Focused,
-    Hybrid,
     Imputed,
     LabelTree,
-    Parabel,
     Refrag,
     TextClassifier,
     TextVectorizer,
     load,
 )
+from defrag.agglomeration import Hybrid
+from defrag.baselines import Parabel
 from defrag.registry import entries
 from tests.contract.subject import Subject
 from tests.text.data import make_texts

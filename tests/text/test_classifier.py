@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
-from defrag import DiSMEC, LabelTree, Parabel, TextClassifier, TextVectorizer, load
+from defrag import DiSMEC, LabelTree, TextClassifier, TextVectorizer, load
+from defrag.baselines import Parabel
 from defrag.exceptions import ModelFormatError
 from tests.helpers.model_drafts import Draft
 from tests.text.data import TOPICS, make_texts

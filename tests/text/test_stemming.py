@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from defrag import TextVectorizer, load
-from defrag.text import _stemming
+from defrag.text import _texts as _stemming
 from tests.oracles.words import vectorise
 
 TEXTS = ["running dogs run", "the dog runs", "cats and a running cat", ""]

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from defrag import TextVectorizer, _native
-from defrag.text._spans import normalise_with_places
+from defrag.text.vectorizer import normalise_with_places
 from tests.oracles.words import split_words, terms_of
 
 # Python may know a later Unicode than the tables, which are frozen.

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from defrag._validation import canonical_csr
-from defrag.trees.balanced import build_tree, count_leaves
-from defrag.trees.vectors import scale_vectors
+from defrag.trees import build_tree, count_leaves, scale_vectors
 from tests.oracles import trees as oracles
 
 

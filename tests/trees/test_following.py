@@ -7,9 +7,11 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 
-from defrag import Focused, Hybrid, LabelTree, Parabel, TextClassifier, load_dataset
+from defrag import Focused, LabelTree, TextClassifier, load_dataset
 from defrag._native import LabelTreeArrays
-from defrag.trees.following import follow_tree
+from defrag.agglomeration import Hybrid
+from defrag.baselines import Parabel
+from defrag.classifiers._following import follow_tree
 
 
 def tree_of(*leaves):

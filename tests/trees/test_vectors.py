@@ -8,7 +8,7 @@ from scipy import sparse
 
 from defrag import _native
 from defrag._validation import canonical_csr
-from defrag.trees.vectors import FeatureVectors, given_vectors, largest_ids, scale_vectors
+from defrag.trees import FeatureVectors, given_vectors, largest_ids, scale_vectors
 from tests.oracles import trees as oracles
 
 

@@ -63,9 +63,6 @@ from defrag._core import (
     train_ppd_sparse,
     unit_rows,
 )
-from defrag._native.co_occurrence import GroupLayout, co_occurrence
-from defrag._native.csr import as_matrix, csr_from_parts
-from defrag._native.flat_search import FlatWeights, flat_search
 from defrag._native.forest import (
     FULL_HASH,
     FeatureHash,
@@ -75,29 +72,43 @@ from defrag._native.forest import (
     train_craftml,
     train_fastxml,
 )
-from defrag._native.label_paths import LabelPaths, label_paths
-from defrag._native.label_tree import (
+from defrag._native.labels import (
+    LabelPaths,
     LabelTreeArrays,
     LabelTreeWeights,
+    PathParts,
     StoredTreeWeights,
+    label_paths,
+    path_parts,
     train_label_tree,
 )
-from defrag._native.nearest_rows import RowPanels, nearest_rows
-from defrag._native.parallel import n_threads
-from defrag._native.path_parts import PathParts, path_parts
-from defrag._native.proxml import ProxmlSolution, train_proxml
-from defrag._native.solver import FlatSolution, solve_blocks
-from defrag._native.text_counts import (
+from defrag._native.rows import (
+    FlatSolution,
+    FlatWeights,
+    GroupLayout,
+    ProxmlSolution,
+    RowPanels,
+    as_matrix,
+    co_occurrence,
+    csr_from_parts,
+    flat_search,
+    n_threads,
+    nearest_rows,
+    solve_blocks,
+    train_proxml,
+)
+from defrag._native.texts import (
     Occurrences,
+    ParsedText,
     PlacedWords,
     Terms,
+    TextParser,
     choose_terms,
     find_features,
+    format_rows,
     split_words,
     text_features,
 )
-from defrag._native.xmc_parser import ParsedText, TextParser
-from defrag._native.xmc_writer import format_rows
 
 __all__ = [
     "FULL_HASH",

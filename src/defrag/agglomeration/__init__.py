@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from defrag.agglomeration._clustering import FeatureClustering
-from defrag.agglomeration.defrag import Defrag
-from defrag.agglomeration.hybrid import Hybrid
+from defrag.agglomeration.agglomerated import Agglomerated
+from defrag.agglomeration.defrag import Defrag, Hybrid
 
-__all__ = ["Defrag", "FeatureClustering", "Hybrid"]
+__all__ = ["Agglomerated", "Defrag", "FeatureClustering", "Hybrid"]

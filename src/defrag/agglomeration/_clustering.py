@@ -6,20 +6,254 @@ from abc import abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+from scipy import sparse
+from sklearn.base import TransformerMixin
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from defrag import _native
-from defrag._estimator import all_or_nothing
+from defrag._estimator import Estimator, all_or_nothing, on_snapshot
+from defrag._native import Pooling
 from defrag._parameters import VERBOSE, Choice, Float, Int
-from defrag._validation import check_features, check_labels, check_seed, require_labels
-from defrag.agglomeration._pooling import FeaturePooling
-from defrag.trees.balanced import count_leaves
-from defrag.trees.vectors import FeatureVectors, given_vectors
+from defrag._validation import (
+    check_features,
+    check_labels,
+    check_matrix,
+    check_seed,
+    require_labels,
+)
+from defrag.agglomeration.certificate import certificate, tie_weights
+from defrag.trees import FeatureVectors, count_leaves, given_vectors
 
 if TYPE_CHECKING:
-    from defrag._parameters import Rule
-    from defrag.typing import Csr, LabelsLike, MatrixLike, Seed
+    from numpy.typing import NDArray
+    from sklearn.utils import Tags
 
-__all__ = ["GROUP_RULES", "VECTOR_RULES", "FeatureClustering"]
+    from defrag._parameters import Rule
+    from defrag.agglomeration.certificate import Certificate, Level, Method
+    from defrag.typing import Csr, Floats, Ids, LabelsLike, MatrixLike, Seed
+
+# --- Base class of transformers that replace features by groups.
+
+_NAMES_SHOWN = 3
+
+
+class FeaturePooling(TransformerMixin, Estimator):
+    """Base class of transformers that replace features by groups.
+
+    A subclass has the parameters ``pooling``, with its rule, and ``n_jobs``, and its ``fit``
+    calls :meth:`_set_groups`.
+    """
+
+    pooling: str
+    n_jobs: int | None
+    labels_: Ids
+    n_clusters_: int
+    energy_: NDArray[np.float64]
+    scale_: Floats | None
+
+    def _set_groups(
+        self, X: Csr, labels: Ids, n_clusters: int, energy: NDArray[np.float64], scale: str | None
+    ) -> None:
+        """Set the fitted attributes from the groups found on X."""
+        self.labels_ = labels
+        self.n_clusters_ = n_clusters
+        self.energy_ = energy
+        self.scale_ = None
+        if scale == "energy":
+            self.scale_ = self._find_scale(X)
+
+    @on_snapshot
+    def transform(self, X: MatrixLike) -> Any:
+        """Replace features by groups.
+
+        Parameters
+        ----------
+        X : sparse or dense matrix, shape (n_points, n_features)
+            Points with the features of ``fit``.
+
+        Returns
+        -------
+        Xt : csr_array, or ndarray for dense X, shape (n_points, n_clusters_)
+            One column per group, float32.
+        """
+        check_is_fitted(self)
+        result = self.pool(check_features(self, X, reset=False))
+        return result if sparse.issparse(X) else result.toarray()
+
+    @on_snapshot
+    def inverse_transform(self, Xt: MatrixLike) -> Any:
+        """Distribute the value of each group evenly over its features.
+
+        ``transform`` of the result restores Xt, except for empty groups.
+
+        Parameters
+        ----------
+        Xt : sparse or dense matrix, shape (n_points, n_clusters_)
+            Agglomerated points.
+
+        Returns
+        -------
+        X : csr_array, or ndarray for dense Xt, shape (n_points, n_features_in_)
+            Points with the features of ``fit``.
+        """
+        check_is_fitted(self)
+        groups = check_matrix(Xt, name="Xt", n_features=self.n_clusters_)
+        factor = self._factor()
+        share = np.ones(self.n_clusters_) if factor is None else factor.astype(np.float64)
+        if self._pooling() != "mean_nonzero":
+            share *= self._sizes()
+        members = np.flatnonzero(self.labels_ >= 0)
+        spread = sparse.csr_array(
+            (
+                _inverse(share)[self.labels_[members]].astype(np.float32),
+                (self.labels_[members], members),
+            ),
+            shape=(self.n_clusters_, self.n_features_in_),
+        )
+        result = sparse.csr_array(groups @ spread)
+        return result if sparse.issparse(Xt) else result.toarray()
+
+    @on_snapshot
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
+        """Return names of the groups, joined from their features with the most energy.
+
+        Parameters
+        ----------
+        input_features : array-like of str, optional
+            Feature names; default: those of ``fit``, or x0, x1, ...
+
+        Returns
+        -------
+        names : ndarray of object, shape (n_clusters_,)
+            Such as ``"image+picture+jpeg+5"``: three features and five more.
+        """
+        check_is_fitted(self)
+        names = _check_feature_names_in(self, input_features)
+        order = np.lexsort((np.arange(len(self.labels_)), -self.energy_, self.labels_))
+        ends = np.searchsorted(self.labels_[order], np.arange(self.n_clusters_ + 1))
+        result = np.empty(self.n_clusters_, dtype=object)
+        for k in range(self.n_clusters_):
+            members = order[ends[k] : ends[k + 1]]
+            shown = [str(names[j]) for j in members[:_NAMES_SHOWN]]
+            more = [str(len(members) - _NAMES_SHOWN)] if len(members) > _NAMES_SHOWN else []
+            result[k] = "+".join(shown + more) if len(members) else f"empty{k}"
+        return result
+
+    @on_snapshot
+    def tie_weights(self, W: Any, X: MatrixLike, *, method: Method = "cluster_ls") -> Any:
+        """Compress a linear model of the features into a linear model of the groups.
+
+        Parameters
+        ----------
+        W : ndarray or sparse matrix, shape (n_features,) or (n_features, n_labels)
+            A linear model with the scores ``X @ W``.
+        X : matrix, shape (n_points, n_features)
+            Points on which the scores should change little.
+        method : {"cluster_ls", "mean", "joint_ls"}, default="cluster_ls"
+            See :func:`defrag.agglomeration.certificate.tie_weights`.
+
+        Returns
+        -------
+        tied : ndarray or sparse matrix, shape (n_clusters_,) or (n_clusters_, n_labels)
+            The compressed model, for use on ``transform(X)``.
+        """
+        self._check_linear()
+        X = check_features(self, X, reset=False)
+        tied = tie_weights(X, self.labels_, W, method, n_clusters=self.n_clusters_)
+        factor = self._factor()
+        if factor is None:
+            return tied
+        return sparse.diags_array(_inverse(factor.astype(np.float64))) @ tied
+
+    @on_snapshot
+    def certificate(
+        self, X: MatrixLike, W: Any, *, tied: Any = None, level: Level = "residual"
+    ) -> Certificate:
+        """Compute and bound the change of scores when a linear model is compressed.
+
+        Parameters
+        ----------
+        X : matrix, shape (n_points, n_features)
+            The points whose scores are compared.
+        W : ndarray or sparse matrix, shape (n_features,) or (n_features, n_labels)
+            The linear model.
+        tied : ndarray or sparse matrix, optional
+            The compressed model; default: ``tie_weights(W, X)``.
+        level : {"residual", "spectral", "frobenius"}, default="residual"
+            Level of the bound; see :func:`defrag.agglomeration.certificate.certificate`.
+
+        Returns
+        -------
+        certificate : Certificate
+            The change, the worst change of a single score, and the bound.
+        """
+        self._check_linear()
+        X = check_features(self, X, reset=False)
+        if tied is None:
+            tied = self.tie_weights(W, X)
+        factor = self._factor()
+        if factor is not None:
+            tied = sparse.diags_array(factor.astype(np.float64)) @ tied
+        return certificate(X, self.labels_, W, tied=tied, level=level)
+
+    def _check_linear(self) -> None:
+        check_is_fitted(self)
+        if self._pooling() == "mean_nonzero":
+            raise ValueError(
+                f"pooling='mean_nonzero' of {type(self).__name__} is not linear: tied weights "
+                "require 'sum' or 'mean'"
+            )
+
+    def _find_scale(self, X: Csr) -> Floats:
+        """Return factors that give every group the energy of its features on unit rows."""
+        threads = _native.n_threads(self.n_jobs)
+        lengths = _native.row_norms(X, norm=_native.Norm.l2, n_threads=threads)
+        _, energy = _native.column_statistics(self.pool(X), row_lengths=lengths, n_threads=threads)
+        kept = self.labels_ >= 0
+        wanted = np.bincount(self.labels_[kept], self.energy_[kept], minlength=self.n_clusters_)
+        ratio = np.divide(wanted, energy, out=np.ones(self.n_clusters_), where=energy > 0)
+        return np.sqrt(ratio).astype(np.float32)
+
+    def pool(self, X: Csr) -> Csr:
+        """Replace the features of a canonical matrix by groups."""
+        return _native.agglomerate(
+            X,
+            self.labels_,
+            n_groups=self.n_clusters_,
+            pooling=Pooling.mean_nonzero if self._pooling() == "mean_nonzero" else Pooling.sum,
+            scale=self._factor(),
+            n_threads=_native.n_threads(self.n_jobs),
+        )
+
+    def _pooling(self) -> str:
+        pooling: str = self.check_parameter("pooling")  # it may have been set after fit
+        return pooling
+
+    def _factor(self) -> Floats | None:
+        """Return the factors of the sums of the groups, or None."""
+        if self._pooling() != "mean":
+            return self.scale_
+        mean = (1.0 / np.maximum(self._sizes(), 1)).astype(np.float32)
+        return mean if self.scale_ is None else mean * self.scale_
+
+    def _sizes(self) -> NDArray[np.int64]:
+        return np.bincount(self.labels_[self.labels_ >= 0], minlength=self.n_clusters_)
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_clusters_
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float32"]
+        return tags
+
+
+def _inverse(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the inverse of positive values, and 0 for the others."""
+    return np.divide(1.0, values, out=np.zeros_like(values), where=values > 0)
+
 
 GROUP_RULES: dict[str, Any] = {
     "max_cluster_size": Int(1),

@@ -16,8 +16,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from defrag import _native
 from defrag._native import GroupLayout
-from defrag.agglomeration import Defrag
-from defrag.agglomeration._pooling import FeaturePooling
+from defrag.agglomeration._clustering import FeaturePooling
+from defrag.agglomeration.defrag import Defrag
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

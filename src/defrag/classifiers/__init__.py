@@ -1,30 +1,9 @@
-"""Classifiers."""
+"""The two classifiers that we recommend, and the contract that all classifiers keep."""
 
 from __future__ import annotations
 
-from defrag.classifiers.agglomerated import Agglomerated
-from defrag.classifiers.embeddings import LEML, SLEEC, AnnexML
-from defrag.classifiers.forests import CRAFTML, FastXML, PfastreXML
-from defrag.classifiers.label_trees import PLT, Bonsai, LabelTree, Parabel
-from defrag.classifiers.lpsr import LPSR
-from defrag.classifiers.one_vs_rest import DiSMEC, PPDSparse, ProXML
+from defrag.classifiers.label_tree import LabelTree
+from defrag.classifiers.one_vs_rest import DiSMEC
 from defrag.classifiers.pipeline import TopKPipeline
 
-__all__ = [
-    "CRAFTML",
-    "LEML",
-    "LPSR",
-    "PLT",
-    "SLEEC",
-    "Agglomerated",
-    "AnnexML",
-    "Bonsai",
-    "DiSMEC",
-    "FastXML",
-    "LabelTree",
-    "PPDSparse",
-    "Parabel",
-    "PfastreXML",
-    "ProXML",
-    "TopKPipeline",
-]
+__all__ = ["DiSMEC", "LabelTree", "TopKPipeline"]

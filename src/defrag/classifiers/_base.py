@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import math
+import mmap
+import tempfile
 import time
+import warnings
 from abc import abstractmethod
+from collections import Counter
 from copy import copy
-from typing import TYPE_CHECKING, Any, ClassVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 from scipy import sparse
@@ -15,18 +20,21 @@ from sklearn.utils.validation import check_is_fitted
 
 from defrag import _native
 from defrag._estimator import all_or_nothing, on_snapshot, save_model
-from defrag._mapping import is_mapped, temporary_array
 from defrag._parameters import Choice, Float, Int
 from defrag._progress import logger
-from defrag._validation import Names, check_features, check_labels, check_seed, require_labels
-from defrag._validation._input_errors import look_swapped
+from defrag._validation import (
+    Names,
+    check_features,
+    check_labels,
+    check_seed,
+    look_swapped,
+    require_labels,
+)
 from defrag.classifiers._calibrated import Calibrated
-from defrag.classifiers._cost import LANES, Cost
-from defrag.classifiers._data_warnings import check_names, warn_about_data, warn_data
 from defrag.classifiers._explain import Explainable
 from defrag.classifiers._following import following, match_labels, previous_model
 from defrag.classifiers._label_names import label_names, labels_of_model, names_by_score
-from defrag.classifiers._ranker import SCORES_AT_A_TIME, FilteredRanker
+from defrag.exceptions import DataWarning
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,11 +42,140 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from sklearn.utils import Tags
 
-    from defrag.classifiers._ranker import Ranker
+    from defrag._validation import Labels
     from defrag.io.files import PathLike
     from defrag.typing import Csr, Floats, Ids, LabelsLike, MatrixLike, Seed
 
-__all__ = ["WEIGHTS_RULE", "Classifier", "labels_with_points", "unit_rows"]
+# --- Memory-mapped arrays.
+
+
+def is_mapped(array: NDArray[Any]) -> bool:
+    """Return whether an array is a view of a memory-mapped file.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from defrag.classifiers._base import is_mapped, temporary_array
+    >>> is_mapped(np.zeros(3)), is_mapped(temporary_array(3)[1:])
+    (False, True)
+    """
+    owner: Any = array
+    while isinstance(owner, np.ndarray):
+        owner = owner.base
+    return isinstance(owner, mmap.mmap)
+
+
+def temporary_array(size: int) -> Floats:
+    """Return zeros mapped from a temporary file in ``TMPDIR``, which is deleted with the array."""
+    if size == 0:
+        return np.zeros(0, dtype=np.float32)
+    with tempfile.TemporaryFile() as file:
+        file.truncate(4 * size)
+        # The map has its own file descriptor. A plain array, because slicing np.memmap is slow.
+        return np.asarray(np.memmap(file, dtype=np.float32, mode="r+", shape=(size,)))
+
+
+# --- Estimated cost of training.
+
+LANES = 16
+"""Number of labels that the block solvers train together."""
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Seconds on one thread, and bytes in addition to the data."""
+
+    seconds: float
+    bytes: float
+
+    def __add__(self, other: Cost) -> Cost:
+        return Cost(self.seconds + other.seconds, self.bytes + other.bytes)
+
+    def times(self, trainings: float) -> Cost:
+        """Return the cost of several sequential trainings."""
+        return Cost(self.seconds * trainings, self.bytes)
+
+
+# --- Warnings about data that are valid but probably not what the user intended.
+
+
+def warn_data(message: str, *, n_helpers: int = 0) -> None:
+    """Warn the user about the data passed to a public method.
+
+    Parameters
+    ----------
+    message : str
+        The warning.
+    n_helpers : int
+        Number of functions between the public method and this one.
+    """
+    # Attributed to the user's code, which calls the wrapper of the method, the method, this.
+    warnings.warn(message, DataWarning, stacklevel=4 + n_helpers)
+
+
+def warn_about_data(X: Csr, labels: Labels) -> None:
+    """Warn about data without features or with a single label."""
+    if X.nnz == 0:
+        warn_data("X has no features: all points get the same labels", n_helpers=1)
+    n_labels = np.count_nonzero(np.bincount(labels.matrix.indices, minlength=1))
+    if n_labels == 1:
+        noun = "label" if labels.multilabel else "class"
+        warn_data(f"Y has a single {noun}", n_helpers=1)
+
+
+def check_names(what: str, names: Sequence[str], length: int) -> None:
+    """Raise ValueError unless names are ``length`` strings; warn if they are not distinct."""
+    if isinstance(names, str) or len(names) != length:
+        got = repr(names) if isinstance(names, str) else len(names)
+        raise ValueError(f"{what} must be {length} strings, got {got}")
+    for name in names:
+        if not isinstance(name, str):
+            raise ValueError(  # noqa: TRY004 - as for all invalid values
+                f"{what} must be strings, got {name!r}"
+            )
+    if len(set(names)) < length:
+        twice = next(name for name, count in Counter(names).items() if count > 1)
+        message = f"{what} has {twice!r} more than once"
+        warnings.warn(message, DataWarning, stacklevel=3)  # the caller of save
+
+
+# --- Rankers of labels: classifiers, and classifiers restricted to some labels.
+
+SCORES_AT_A_TIME = 1 << 23
+"""Number of scores in memory at a time when all labels are scored."""
+
+
+class Ranker(Protocol):
+    """Interface of classifiers, and of classifiers restricted to some labels."""
+
+    def rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:
+        """Return the best labels of each row; see :meth:`Classifier.rank`."""
+
+
+@dataclass(frozen=True)
+class FilteredRanker:
+    """A ranker that ranks all labels of a classifier and keeps some of them."""
+
+    base: Classifier
+    labels: Ids
+
+    def rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:  # noqa: ARG002 - always exhaustive
+        """Return the best labels of each row; see :meth:`Classifier.rank`."""
+        kept_labels = np.full((X.shape[0], k), -1, dtype=np.int32)
+        kept_scores = np.zeros((X.shape[0], k), dtype=np.float32)
+        n_ranked = max(1, self.base.max_ranked())
+        step = 1 + SCORES_AT_A_TIME // n_ranked
+        for first in range(0, X.shape[0], step):
+            rows = slice(first, first + step)
+            labels, scores = self.base.rank(X[rows], n_ranked, exhaustive=True)
+            kept = np.isin(labels, self.labels)
+            kept &= np.cumsum(kept, axis=1) <= k
+            place = np.cumsum(kept, axis=1) - 1
+            row = np.nonzero(kept)[0]
+            kept_labels[first + row, place[kept]] = labels[kept]
+            kept_scores[first + row, place[kept]] = scores[kept]
+        return kept_labels, kept_scores
+
 
 # Number of points that are ranked at a time when a matrix of scores is computed.
 _ROWS_AT_A_TIME = 20_000

@@ -12,15 +12,14 @@ from defrag._estimator import Estimator, on_snapshot, snapshot
 from defrag._parameters import Int
 from defrag._validation import check_features
 from defrag.explain.explainers import Explainer
-from defrag.explain.explanation import explain_row
-from defrag.explain.label_features import rank_features
+from defrag.explain.explanation import explain_row, rank_features
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
-    from defrag.classifiers._ranker import Ranker
+    from defrag.classifiers._base import Ranker
     from defrag.explain import Explanation, Explanations, LabelFeatures
     from defrag.typing import Csr, Floats, Ids, MatrixLike
 

@@ -54,7 +54,8 @@ class TopKPipeline(Pipeline):
     Examples
     --------
     >>> from sklearn.feature_extraction.text import TfidfVectorizer
-    >>> from defrag import LabelTree, TopKPipeline
+    >>> from defrag import LabelTree
+    >>> from defrag.classifiers import TopKPipeline
     >>> texts = ["red apple", "green apple", "red car", "green car"]
     >>> model = TopKPipeline([("words", TfidfVectorizer()), ("labels", LabelTree(random_state=0))])
     >>> model.fit(texts, [[0], [0], [1], [1]]).predict_topk(["blue car"], k=1)[0].tolist()

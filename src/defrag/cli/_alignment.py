@@ -13,8 +13,7 @@ from defrag._progress import progress_pulse
 from defrag.cli._console import escaped
 from defrag.exceptions import FormatError, FormatWarning
 from defrag.io.files import display_name, open_input
-from defrag.io.named_predictions import parse_named_predictions, prediction_form
-from defrag.io.predictions import parse_predictions
+from defrag.io.predictions import parse_named_predictions, parse_predictions, prediction_form
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

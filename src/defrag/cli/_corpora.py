@@ -15,7 +15,8 @@ from defrag._progress import progress_pulse
 from defrag.cli._console import escaped, print_message
 from defrag.cli._data import Form, form_of_name, read_names
 from defrag.cli._flags import flag_name, refuse_flags
-from defrag.io.corpora import CORPUS_FORMS, CorpusOptions, corpus_form, counted, open_corpus
+from defrag.io.corpora import CORPUS_FORMS, corpus_form, open_corpus
+from defrag.io.documents import CorpusOptions, counted
 from defrag.io.files import display_name
 from defrag.io.texts import collect_texts
 

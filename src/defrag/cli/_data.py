@@ -15,7 +15,8 @@ from defrag._progress import progress_pulse
 from defrag.cli._console import escaped
 from defrag.exceptions import FormatError
 from defrag.io import read_labels, write_features, write_npz, write_svmlight, write_xmc
-from defrag.io.corpora import CORPUS_FORMS, likely_forms, shown
+from defrag.io.corpora import CORPUS_FORMS, likely_forms
+from defrag.io.documents import shown
 from defrag.io.files import display_name, open_input, without_compression
 from defrag.io.formats import data_form, parse_data
 from defrag.io.svmlight import read_svmlight

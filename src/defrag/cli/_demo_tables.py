@@ -10,9 +10,9 @@ from rich.text import Text
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from defrag.experiments.summary import Result
     from defrag.io.datasets import Dataset
-    from defrag.report.demo import Example
+    from defrag.lab.demo import Example
+    from defrag.lab.records import Result
 
 __all__ = ["best_table", "clustering_table", "erasure_table", "example_table"]
 

@@ -10,15 +10,15 @@ import typer
 
 from defrag._progress import progress_pulse
 from defrag.cli._console import escaped, print_message
-from defrag.experiments.runner import NOT_RUN, UNKEPT, is_stored, run_jobs
-from defrag.io.atomic import atomic_writer
+from defrag.io.files import atomic_writer
+from defrag.lab.runs import NOT_RUN, UNKEPT, is_stored, run_jobs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from defrag.experiments import Corpus, Job, Store
-    from defrag.experiments.store import Record
-    from defrag.report import Page
+    from defrag.lab.corpus import Corpus
+    from defrag.lab.page import Page
+    from defrag.lab.records import Job, Record, Store
 
 __all__ = [
     "DEFAULT_RECORDS",

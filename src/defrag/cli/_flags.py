@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from defrag._parameters import Choice, Float, OrAuto
-from defrag.text._lengths import Lengths
-from defrag.text._stemming import StemmerName
+from defrag.text._texts import Lengths, StemmerName
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable

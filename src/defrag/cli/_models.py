@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from defrag import registry
 from defrag._validation import check_seed
-from defrag.agglomeration import Defrag, Hybrid
-from defrag.classifiers import Agglomerated
+from defrag.agglomeration import Agglomerated, Defrag, Hybrid
 from defrag.cli._flags import flag_name
 from defrag.focusing import Focus, Focused
 from defrag.imputation import Fiat, Imputed

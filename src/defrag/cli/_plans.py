@@ -18,8 +18,8 @@ from defrag.text import TextClassifier
 if TYPE_CHECKING:
     from defrag.cli._corpora import AnyForm
     from defrag.distributed import Plan
-    from defrag.distributed._data import Trainable
-    from defrag.io.corpora import CorpusOptions
+    from defrag.distributed._plan import Trainable
+    from defrag.io.documents import CorpusOptions
 
 __all__ = ["read_data", "write_plan"]
 

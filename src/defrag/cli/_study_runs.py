@@ -12,21 +12,20 @@ import typer
 from defrag._progress import progress_pulse
 from defrag.cli._console import escaped, print_message
 from defrag.cli._experiments import run_with_messages
-from defrag.experiments import Corpus
-from defrag.experiments.planning import OVERHEAD, cut, plan, schedule
-from defrag.experiments.runner import NOT_RUN, is_stored
-from defrag.experiments.summary import collect
 from defrag.io import load_dataset
-from defrag.report.study import Findings
+from defrag.lab.corpus import Corpus
+from defrag.lab.planning import OVERHEAD, cut, plan, schedule
+from defrag.lab.records import collect
+from defrag.lab.results import Findings
+from defrag.lab.runs import NOT_RUN, is_stored
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from typing import Any
 
-    from defrag.experiments import Store
-    from defrag.experiments.planning import Plan, Task
-    from defrag.experiments.store import Record
-    from defrag.experiments.study import Study
+    from defrag.lab.planning import Plan, Task
+    from defrag.lab.records import Record, Store
+    from defrag.lab.studies import Study
 
 __all__ = ["Settings", "plan_studies", "run_studies"]
 

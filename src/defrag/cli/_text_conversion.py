@@ -10,7 +10,7 @@ from defrag.cli._console import escaped
 from defrag.cli._flags import flag_name, refuse_flags
 from defrag.cli._models import build_vectorizer
 from defrag.exceptions import DataWarning
-from defrag.io.atomic import atomic_writer
+from defrag.io.files import atomic_writer
 from defrag.persistence import load
 from defrag.text import TextClassifier
 from defrag.text._texts import check_label_names

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from defrag.cli._corpora import AnyForm
-    from defrag.io.corpora import CorpusOptions
+    from defrag.io.documents import CorpusOptions
     from defrag.typing import Csr
 
 __all__ = ["TrainTest", "read_train_test"]

@@ -11,7 +11,7 @@ from defrag import _native
 from defrag._parameters import Choice
 from defrag._progress import progress_pulse
 from defrag._validation import check_features
-from defrag.agglomeration._pooling import FeaturePooling
+from defrag.agglomeration._clustering import FeaturePooling
 from defrag.cli._console import escaped, examples, print_next, print_written
 from defrag.cli._data import BaseFlag, FromFlag, LabelsFlag, StrictFlag, TruncatedFlag, read, write
 from defrag.cli._outputs import check_targets

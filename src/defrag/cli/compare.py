@@ -24,12 +24,12 @@ from defrag.cli._experiments import (
 )
 from defrag.cli._outputs import check_targets
 from defrag.cli._train_test import read_train_test
-from defrag.experiments import Corpus, Job, Store
-from defrag.experiments.methods import NONE, combine
-from defrag.experiments.summary import collect
-from defrag.io.corpora import CorpusOptions  # noqa: TC001 - read by corpus_flags
-from defrag.report.comparison import ACCURACY, comparison_page
-from defrag.report.table import table_of
+from defrag.io.documents import CorpusOptions  # noqa: TC001 - read by corpus_flags
+from defrag.lab.comparison import ACCURACY, comparison_page
+from defrag.lab.corpus import Corpus
+from defrag.lab.methods import NONE, combine
+from defrag.lab.records import Job, Store, collect
+from defrag.lab.tables import table_of
 
 __all__ = ["HELP", "compare"]
 

@@ -32,7 +32,7 @@ from defrag.cli._data import (
 from defrag.cli._flags import estimator_flags, flag_name, refuse_flags
 from defrag.cli._outputs import check_targets
 from defrag.cli._text_conversion import find_columns, write_names
-from defrag.io.corpora import CorpusOptions  # noqa: TC001 - read by corpus_flags
+from defrag.io.documents import CorpusOptions  # noqa: TC001 - read by corpus_flags
 from defrag.io.files import display_name
 from defrag.text import TextVectorizer
 

@@ -17,22 +17,22 @@ from defrag.cli._demo_tables import best_table, clustering_table, erasure_table,
 from defrag.cli._experiments import command_line, write_text
 from defrag.cli._models import PRESETS, Preset
 from defrag.cli._outputs import check_report_path
-from defrag.experiments import Corpus, Job
-from defrag.experiments.attempt import attempt, now
-from defrag.experiments.methods import FOCUS
-from defrag.experiments.study import Line
-from defrag.experiments.summary import Result
 from defrag.io import load_dataset
 from defrag.io.datasets import Split
+from defrag.lab.comparison import winners
+from defrag.lab.corpus import Corpus
+from defrag.lab.demo import Example, demo_page
+from defrag.lab.methods import FOCUS
+from defrag.lab.records import Job, Result
+from defrag.lab.runs import attempt, now
+from defrag.lab.studies import Line
+from defrag.lab.tables import table_of
 from defrag.metrics import balance, loss_of_mutual_information
-from defrag.report.comparison import winners
-from defrag.report.demo import Example, demo_page
-from defrag.report.table import table_of
 
 if TYPE_CHECKING:
     from defrag.agglomeration import Defrag
-    from defrag.experiments.attempt import Attempt
     from defrag.io.datasets import Dataset
+    from defrag.lab.runs import Attempt
     from defrag.typing import Ids
 
 __all__ = ["HELP", "demo"]

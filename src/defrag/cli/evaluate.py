@@ -33,7 +33,7 @@ from defrag.cli._data import (
     read_names,
 )
 from defrag.exceptions import FormatWarning
-from defrag.io.corpora import CorpusOptions  # noqa: TC001 - read by corpus_flags
+from defrag.io.documents import CorpusOptions  # noqa: TC001 - read by corpus_flags
 from defrag.io.files import display_name
 from defrag.metrics import evaluate as evaluate_ranking
 from defrag.metrics import macro_precision

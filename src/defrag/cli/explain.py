@@ -18,7 +18,8 @@ from defrag.cli._corpora import (
 from defrag.cli._data import BaseFlag, StrictFlag, TruncatedFlag, read
 from defrag.cli._loading import label_of_word, load_classifier
 from defrag.explain import Explanations
-from defrag.io.corpora import CORPUS_FORMS, CorpusOptions, open_corpus
+from defrag.io.corpora import CORPUS_FORMS, open_corpus
+from defrag.io.documents import CorpusOptions  # noqa: TC001 - read by corpus_flags
 from defrag.io.files import display_name
 from defrag.text import TextClassifier
 

@@ -31,7 +31,7 @@ from defrag.cli._data import (
     parse,
     read,
 )
-from defrag.io.corpora import CorpusOptions  # noqa: TC001 - read by corpus_flags
+from defrag.io.documents import CorpusOptions  # noqa: TC001 - read by corpus_flags
 from defrag.io.files import display_name, open_input
 from defrag.io.groups import parse_groups
 from defrag.metrics import balance, normalised_entropy

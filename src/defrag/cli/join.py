@@ -22,7 +22,7 @@ from defrag.cli._outputs import check_targets
 from defrag.cli._plans import read_data
 from defrag.distributed import join as join_parts
 from defrag.distributed import load_part, load_plan, part_path
-from defrag.io.corpora import CorpusOptions  # noqa: TC001 - the flags are made from it
+from defrag.io.documents import CorpusOptions  # noqa: TC001 - the flags are made from it
 from defrag.io.files import display_name
 from defrag.text import TextClassifier
 

@@ -24,14 +24,20 @@ from defrag.cli._experiments import (
 )
 from defrag.cli._flags import NONE
 from defrag.cli._study_runs import Settings, plan_studies, run_studies
-from defrag.experiments import Store
-from defrag.experiments.peers import PEERS_PYTHON
-from defrag.experiments.studies import STUDIES
-from defrag.report.results import write_pages, write_records
-from defrag.report.study import Findings, checks, study_page, study_tables
+from defrag.lab.peers import PEERS_PYTHON
+from defrag.lab.records import Store
+from defrag.lab.results import (
+    Findings,
+    checks,
+    study_page,
+    study_tables,
+    write_pages,
+    write_records,
+)
+from defrag.lab.studies import STUDIES
 
 if TYPE_CHECKING:
-    from defrag.experiments.study import Study
+    from defrag.lab.studies import Study
 
 __all__ = ["HELP", "reproduce"]
 

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 import typer
 
 from defrag._progress import progress_pulse
-from defrag.agglomeration import Defrag, Hybrid
-from defrag.classifiers import Agglomerated
+from defrag.agglomeration import Agglomerated, Defrag, Hybrid
 from defrag.cli._console import (
     JsonFlag,
     escaped,
@@ -57,7 +56,7 @@ from defrag.cli._plans import write_plan
 from defrag.distributed import fit_ray
 from defrag.focusing import Focus
 from defrag.imputation import Fiat
-from defrag.io.corpora import CorpusOptions  # noqa: TC001 - read by corpus_flags
+from defrag.io.documents import CorpusOptions  # noqa: TC001 - read by corpus_flags
 from defrag.io.files import display_name
 from defrag.reranking import Refrag
 from defrag.text import TextClassifier, TextVectorizer

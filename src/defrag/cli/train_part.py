@@ -18,7 +18,7 @@ from defrag.cli._data import (  # noqa: TC001 - the flags are made from them
 from defrag.cli._plans import read_data
 from defrag.distributed import fit_part, load_part, load_plan, part_path, save_part
 from defrag.exceptions import ModelFormatError
-from defrag.io.corpora import CorpusOptions  # noqa: TC001 - the flags are made from it
+from defrag.io.documents import CorpusOptions  # noqa: TC001 - the flags are made from it
 from defrag.io.files import display_name
 
 __all__ = ["HELP", "train_part"]

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from defrag._parameters import Choice, Int
-from defrag.distributed._jobs import Sizes
-from defrag.distributed._plan import DESCRIBED, PartResult, Plan
+from defrag.distributed._plan import DESCRIBED, PartResult, Plan, Sizes
 from defrag.exceptions import ModelFormatError
 from defrag.io.files import display_name
 from defrag.persistence._container import read_model_file, show, write_model_file

@@ -2,25 +2,34 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import os
+import warnings
+import zlib
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
-from defrag._parameters import Int
-from defrag._progress import progress_bar
+from defrag._parameters import Choice, Int
+from defrag._progress import progress_bar, progress_pulse
 from defrag.classifiers._base import Classifier
 from defrag.distributed._training import join_parts, plan_and_data, train_part
+from defrag.exceptions import DataWarning
+from defrag.io.files import atomic_writer
+from defrag.io.parquet import SUFFIX, load_pyarrow, table_bytes
+from defrag.io.predictions import format_ranking, json_lines
+from defrag.persistence import load
 from defrag.text import TextClassifier
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from defrag.distributed._plan import PartResult, Plan
     from defrag.distributed._training import Points
+    from defrag.io.files import PathLike
     from defrag.typing import Csr, LabelsLike
-
-__all__ = ["connected", "fit_ray"]
 
 Model = TypeVar("Model", Classifier, TextClassifier)
 
@@ -132,3 +141,168 @@ def connected(address: str | None) -> Iterator[Any]:
         yield ray
     finally:
         ray.shutdown()
+
+
+# --- Prediction of many points on a Ray cluster, into one file per block; an optional extra.
+
+# Blocks queued or running per processor: keeps all processors busy in bounded memory.
+_BLOCKS_PER_CPU = 3
+_BLOCK_RETRIES = 3
+# Readers of folders of tables skip names that begin with an underscore.
+_SETTINGS = "_prediction.json"
+_FORM_RULE = Choice(("text", "parquet"))
+
+ToLines: TypeAlias = "Callable[[Any, Any, int], Iterable[bytes]]"
+
+
+def predict_ray(
+    model: PathLike,
+    blocks: Iterable[Any],
+    folder: PathLike,
+    *,
+    k: int = 5,
+    form: str = "text",
+    to_lines: ToLines | None = None,
+    settings: Mapping[str, Any] | None = None,
+    address: str | None = None,
+    verbose: bool = False,
+) -> int:
+    """Predict the labels of blocks of points on a Ray cluster.
+
+    Block i is written atomically to the file ``part-i`` of a folder. Existing parts are kept, so
+    that the same call resumes after an interruption. Each worker maps the model file once, and
+    the workers of a machine share its memory. Model and folder must be reachable from every node.
+
+    Parameters
+    ----------
+    model : path
+        A model file.
+    blocks : iterable of matrices, or of lists of str
+        The points; for a text classifier, the texts.
+    folder : path
+        Folder for the parts; it is created if it does not exist.
+    k : int, default=5
+        Number of labels per point.
+    form : {"text", "parquet"}, default="text"
+        Pairs ``label:score`` as written by ``write_predictions``, without a header, and for
+        texts JSON objects with ``labels`` and ``scores``; or Parquet files with the columns
+        ``row``, ``labels`` and ``scores``, which require pyarrow.
+    to_lines : callable, optional
+        Function of the model, a block and the number of its first point that returns the bytes
+        to write instead.
+    settings : mapping, optional
+        JSON values that distinguish this prediction from others, such as the name of the data.
+    address : str, optional
+        Address of the cluster, as in :func:`fit_ray`.
+    verbose : bool, default=False
+        Whether to show progress on a terminal.
+
+    Returns
+    -------
+    n_points : int
+        Number of points, including those of existing parts.
+
+    Raises
+    ------
+    ValueError
+        If the folder has parts of another model or other settings.
+    ImportError
+        If Ray, or for Parquet pyarrow, is not installed.
+    """
+    if not _FORM_RULE.accepts(form):
+        raise ValueError(f"form must be {_FORM_RULE.describe()}, got {form!r}")
+    if form == "parquet":
+        load_pyarrow()  # fails before any work is done
+    target = Path(os.fspath(folder))
+    path = os.path.realpath(model)
+    identity = _identity(path)
+    _claim(target, {"model": identity, "k": k, "form": form, **(settings or {})})
+    work = to_lines or (_table_of(k) if form == "parquet" else _lines_of(k))
+    suffix = SUFFIX if form == "parquet" else ""
+    n_points = 0
+    with connected(address) as ray, progress_pulse("predicting", enabled=verbose):
+        n_cpus = max(1, int(ray.cluster_resources().get("CPU", 1)))
+        task = ray.remote(num_cpus=1, max_retries=_BLOCK_RETRIES)(_predict_block)
+        shared = ray.put(work)
+        pending: list[Any] = []
+        try:
+            for number, block in enumerate(blocks):
+                first = n_points
+                n_points += block.shape[0] if hasattr(block, "shape") else len(block)
+                part = target.absolute() / f"part-{number:06d}{suffix}"
+                if part.exists():
+                    continue
+                if len(pending) == _BLOCKS_PER_CPU * n_cpus:
+                    ready, pending = ray.wait(pending)
+                    ray.get(ready)  # raises the exception of the task
+                pending.append(
+                    task.remote((path, *identity), block, first, shared, os.fspath(part))
+                )
+            while pending:
+                ready, pending = ray.wait(pending)
+                ray.get(ready)
+        finally:
+            for one in pending:  # only after a failure or an interruption
+                ray.cancel(one, force=True)
+    return n_points
+
+
+def _predict_block(
+    model: tuple[str, int, int], block: Any, first: int, to_lines: ToLines, part: str
+) -> None:
+    """Write the predictions of a block."""
+    with warnings.catch_warnings():
+        # The warning would be repeated for every block.
+        warnings.simplefilter("ignore", DataWarning)
+        lines = b"".join(to_lines(_mapped(*model), block, first))
+    with atomic_writer(part) as file:
+        file.write(lines)
+
+
+@lru_cache(maxsize=1)
+def _mapped(path: str, size: int, checksum: int) -> Any:  # noqa: ARG001 - part of the cache key
+    """Return the model of a worker process, which predicts on one thread."""
+    return load(path).set_params(n_jobs=1)
+
+
+def _lines_of(k: int) -> ToLines:
+    def to_lines(model: Any, block: Any, first: int) -> Iterable[bytes]:  # noqa: ARG001 - used for tables only
+        labels, scores = model.predict_topk(block, k=k)
+        if not isinstance(model, TextClassifier):
+            return format_ranking(labels, scores, model.n_labels_)
+        rows = [[name for name in row if name] for row in labels.tolist()]
+        return (f"{line}\n".encode() for line in json_lines(rows, scores))
+
+    return to_lines
+
+
+def _table_of(k: int) -> ToLines:
+    def to_bytes(model: Any, block: Any, first: int) -> Iterable[bytes]:
+        labels, scores = model.predict_topk(block, k=k)
+        return [table_bytes(labels, scores, first)]
+
+    return to_bytes
+
+
+def _identity(path: str) -> list[int]:
+    """Return the size and a checksum of a file."""
+    checksum = 0
+    with open(path, "rb") as file:  # noqa: PTH123 - a path as text
+        while piece := file.read(1 << 20):
+            checksum = zlib.crc32(piece, checksum)
+        return [file.tell(), checksum]
+
+
+def _claim(folder: Path, settings: dict[str, Any]) -> None:
+    """Write the settings of a prediction to its folder, or check those in it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / _SETTINGS
+    text = json.dumps(settings, sort_keys=True)
+    if path.exists():
+        if path.read_text(encoding="utf-8") != text:
+            raise ValueError(f"{folder}: has parts of another prediction: choose another folder")
+        return
+    if any(folder.iterdir()):
+        raise ValueError(f"{folder}: is not empty and has no {_SETTINGS}")
+    with atomic_writer(path) as file:
+        file.write(text.encode())

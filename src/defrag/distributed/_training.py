@@ -10,16 +10,19 @@ from sklearn.base import clone
 from defrag._parameters import Int
 from defrag._validation import check_seed
 from defrag.classifiers._division import Piece
-from defrag.distributed._data import (
+from defrag.distributed._plan import (
     Data,
+    PartResult,
+    Plan,
+    Sizes,
     Trainable,
+    Whole,
     check_data,
     checksum,
     classifier_of,
+    job_of,
     with_texts,
 )
-from defrag.distributed._jobs import Sizes, Whole, job_of
-from defrag.distributed._plan import PartResult, Plan
 from defrag.text import TextClassifier
 
 if TYPE_CHECKING:

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-from defrag.explain.explanation import Contribution, Explanation, Explanations, Segment
-from defrag.explain.label_features import LabelFeatures
+from defrag.explain.explanation import (
+    Contribution,
+    Explanation,
+    Explanations,
+    LabelFeatures,
+    Segment,
+)
 from defrag.explain.parts import Attribution, Step
 
 __all__ = [

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from defrag.io.datasets import Dataset, Split, load_dataset
+from defrag.io.files import ReadLimits
 from defrag.io.formats import read_data
 from defrag.io.groups import read_groups, write_groups
-from defrag.io.limits import ReadLimits
 from defrag.io.npz import read_npz, write_npz
 from defrag.io.predictions import read_predictions, write_predictions
 from defrag.io.svmlight import read_svmlight, write_svmlight

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from defrag import _native
 from defrag.exceptions import FormatError
-from defrag.io._text import FileWarnings, check_declared, parser_warnings
 from defrag.io.formats import data_form
 from defrag.io.npz import parse_npz
+from defrag.io.xmc import FileWarnings, check_declared, parser_warnings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

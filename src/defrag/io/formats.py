@@ -6,14 +6,12 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from defrag import _native
 from defrag.exceptions import FormatError
-from defrag.io._text import check_limit, parse_text
 from defrag.io.files import display_name, open_input
 from defrag.io.npz import parse_npz
-from defrag.io.xmc import check_rows, read_labels
+from defrag.io.xmc import check_limit, check_rows, parse_text, read_labels
 
 if TYPE_CHECKING:
-    from defrag.io.files import InputStream, PathLike
-    from defrag.io.limits import ReadLimits
+    from defrag.io.files import InputStream, PathLike, ReadLimits
     from defrag.typing import Csr
 
 __all__ = ["DataForm", "data_form", "parse_data", "read_data"]

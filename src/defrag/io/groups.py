@@ -20,17 +20,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from defrag.exceptions import FormatError
-from defrag.io._text import check_limit
-from defrag.io.atomic import atomic_writer
-from defrag.io.files import open_input
+from defrag.io.files import atomic_writer, open_input
+from defrag.io.xmc import check_limit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numpy.typing import ArrayLike
 
-    from defrag.io.files import InputStream, PathLike
-    from defrag.io.limits import ReadLimits
+    from defrag.io.files import InputStream, PathLike, ReadLimits
     from defrag.typing import Ids, Offsets
 
 __all__ = ["parse_groups", "read_groups", "write_groups"]

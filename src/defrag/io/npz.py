@@ -20,14 +20,12 @@ from scipy import sparse
 
 from defrag._validation import canonical_csr, check_labels, check_matrix
 from defrag.exceptions import FormatError
-from defrag.io.atomic import atomic_writer
-from defrag.io.files import InputStream, open_input
+from defrag.io.files import InputStream, atomic_writer, open_input
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from defrag.io.files import PathLike
-    from defrag.io.limits import ReadLimits
+    from defrag.io.files import PathLike, ReadLimits
     from defrag.typing import Csr, LabelsLike, MatrixLike
 
 __all__ = ["parse_npz", "read_npz", "write_npz"]

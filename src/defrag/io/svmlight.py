@@ -9,13 +9,11 @@ from typing import TYPE_CHECKING
 
 from defrag import _native
 from defrag._validation import check_labels, check_matrix
-from defrag.io._text import check_limit, parse_text
-from defrag.io.atomic import atomic_writer
-from defrag.io.files import open_input
+from defrag.io.files import atomic_writer, open_input
+from defrag.io.xmc import check_limit, parse_text
 
 if TYPE_CHECKING:
-    from defrag.io.files import PathLike
-    from defrag.io.limits import ReadLimits
+    from defrag.io.files import PathLike, ReadLimits
     from defrag.typing import Csr, LabelsLike, MatrixLike
 
 __all__ = ["read_svmlight", "write_svmlight"]

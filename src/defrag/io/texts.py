@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from defrag.exceptions import FormatError
-from defrag.io.corpora import CorpusOptions, open_corpus
+from defrag.io.corpora import open_corpus
+from defrag.io.documents import CorpusOptions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from defrag.io.corpora import Corpus, CorpusForm
-    from defrag.io.files import PathLike
-    from defrag.io.limits import ReadLimits
+    from defrag.io.files import PathLike, ReadLimits
 
 __all__ = ["LabelledTexts", "collect_texts", "read_texts"]
 

@@ -14,16 +14,15 @@ import numpy as np
 
 from defrag import _native
 from defrag.exceptions import FormatError
-from defrag.io._text import FileWarnings
 from defrag.io.files import open_input
+from defrag.io.xmc import FileWarnings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
 
-    from defrag.io.files import InputStream, PathLike
-    from defrag.io.limits import ReadLimits
+    from defrag.io.files import InputStream, PathLike, ReadLimits
     from defrag.typing import Floats
 
 __all__ = ["WordVectors", "read_word_vectors"]

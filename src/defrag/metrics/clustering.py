@@ -11,7 +11,7 @@ from scipy import sparse
 
 from defrag._validation import check_labels, check_matrix
 from defrag.agglomeration._groups import check_groups, cut_rows
-from defrag.agglomeration.certificate._bounds import frobenius_spreads
+from defrag.agglomeration.certificate import frobenius_spreads
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -19,17 +19,20 @@ import numpy as np
 
 from defrag import _propensity
 from defrag._validation import check_labels
-from defrag.metrics._formulas import (
+from defrag.metrics._ranked import (
+    are_names,
+    check_k,
     coverage_of,
     ideal_ranking,
     ndcg_of,
+    only_labels,
     precision_of,
     psndcg_of,
     psp_of,
+    rank,
     recall_of,
+    with_ids,
 )
-from defrag.metrics._named import are_names, only_labels, with_ids
-from defrag.metrics._ranked import check_k, rank
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -28,8 +28,7 @@ from typing import IO, TYPE_CHECKING, Any, NoReturn, cast
 import numpy as np
 
 from defrag.exceptions import ModelFormatError
-from defrag.io.atomic import atomic_writer
-from defrag.io.files import display_name, open_nonblocking
+from defrag.io.files import atomic_writer, display_name, open_nonblocking
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

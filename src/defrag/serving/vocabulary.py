@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from defrag.exceptions import FormatError
-from defrag.io.corpora import csv_records, numbered_lines, shown
+from defrag.io.corpora import csv_records
+from defrag.io.documents import numbered_lines, shown
 from defrag.io.files import display_name, open_input, without_compression
 
 if TYPE_CHECKING:
-    from defrag.io.files import InputStream
-    from defrag.io.limits import ReadLimits
+    from defrag.io.files import InputStream, ReadLimits
 
 __all__ = ["Subject", "Vocabulary", "read_vocabulary"]
 

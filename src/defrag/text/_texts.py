@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
+from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from defrag._parameters import Int
 from defrag._validation import named_matrix
 
 if TYPE_CHECKING:
     from defrag.typing import Csr
-
-__all__ = ["NamedLabels", "check_label_names", "check_texts"]
 
 
 def check_texts(texts: Any) -> list[str]:
@@ -117,3 +119,85 @@ def _check_names(rows: list[list[Any]]) -> None:
 def _shown(value: Any) -> str:
     text = " ".join(repr(value).splitlines())
     return text if len(text) <= 60 else text[:57] + "..."
+
+
+# --- The rule of ``characters``: lengths of character n-grams.
+
+
+@dataclass(frozen=True)
+class Lengths:
+    """None, an integer in ``[low, high]``, or a pair of such integers in ascending order."""
+
+    low: int
+    high: int
+
+    def describe(self) -> str:
+        """Return the rule in words."""
+        return f"an int in [{self.low}, {self.high}], two of them in ascending order, or None"
+
+    def accepts(self, value: Any) -> bool:
+        """Return whether the value satisfies the rule."""
+        rule = Int(self.low, self.high)
+        if not isinstance(value, (tuple, list)):
+            return value is None or rule.accepts(value)
+        return len(value) == 2 and all(map(rule.accepts, value)) and value[0] <= value[1]
+
+    @staticmethod
+    def bounds(value: Any) -> tuple[int, int]:
+        """Return the minimum and maximum length; (0, 0) for None."""
+        if value is None:
+            return 0, 0
+        least, most = value if isinstance(value, (tuple, list)) else (value, value)
+        return int(least), int(most)
+
+
+# --- Stems of words, by PyStemmer.
+
+
+class StemmerName:
+    """The rule of ``stemmer``: None, or the name of an algorithm of PyStemmer.
+
+    Whether the algorithm exists is checked when words are stemmed, so that a model can be
+    inspected without PyStemmer.
+    """
+
+    def describe(self) -> str:
+        """Return the rule in words."""
+        return "the name of a stemmer, such as 'finnish', or None"
+
+    def accepts(self, value: Any) -> bool:
+        """Return whether the value satisfies the rule."""
+        return value is None or (
+            isinstance(value, str) and re.fullmatch("[a-z][a-z_]{0,30}", value) is not None
+        )
+
+
+def stem_words(stemmer: str, words: list[str]) -> list[str]:
+    """Return the stem of each word.
+
+    Raises
+    ------
+    ImportError
+        If PyStemmer is not installed.
+    ValueError
+        If it has no such stemmer.
+    """
+    # A word that is only a suffix has an empty stem; the word itself is kept.
+    stems: list[str] = load_stemmer(stemmer).stemWords(words)
+    return [stem or word for stem, word in zip(stems, words, strict=True)]
+
+
+@cache
+def load_stemmer(name: str) -> Any:
+    """Return a stemmer of PyStemmer."""
+    try:
+        import Stemmer  # noqa: PLC0415 - an extra
+    except ImportError as error:
+        raise ImportError(
+            f"stemmer={name!r} needs PyStemmer: pip install 'defrag[stem]'"
+        ) from error
+    known = Stemmer.algorithms()
+    if name not in known:
+        raise ValueError(f"stemmer must be one of {', '.join(known)}, got {name!r}")
+    # Each word is stemmed once per call, so PyStemmer's cache (size 0 here) would not help.
+    return Stemmer.Stemmer(name, 0)

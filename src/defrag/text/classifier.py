@@ -2,38 +2,181 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from abc import abstractmethod
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, cast, overload
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from defrag import _native
-from defrag._estimator import all_or_nothing, on_snapshot, save_model
+from defrag._estimator import Estimator, all_or_nothing, on_snapshot, save_model, snapshot
 from defrag._parameters import Float, Int
 from defrag._validation import check_seed
 from defrag.classifiers import LabelTree
 from defrag.classifiers._base import WEIGHTS_RULE, Classifier
 from defrag.classifiers._composite import check_part
+from defrag.classifiers._explain import check_count, explain_point, features_of_label
 from defrag.classifiers._following import following, match_labels, previous_model
+from defrag.explain import Explanations
+from defrag.explain.explanation import Span
 from defrag.focusing import Focused
-from defrag.text._explain import ExplainableTexts
-from defrag.text._extra import append_columns, extra_rows
 from defrag.text._texts import check_label_names, check_texts
 from defrag.text.vectorizer import TextVectorizer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
     from sklearn.utils import Tags
 
     from defrag._native import KernelRows
+    from defrag.explain import Explanation, LabelFeatures
     from defrag.io.files import PathLike
-    from defrag.text._extra import Extra
     from defrag.typing import Csr, Floats, Ids, Seed
 
-__all__ = ["TextClassifier", "default_base", "default_vectorizer"]
+__all__ = ["TextClassifier", "default_vectorizer", "extra_rows"]
+
+# --- Dense features of texts that the user computes, such as embeddings.
+
+Extra: TypeAlias = Callable[[list[str]], Any]
+"""Takes m texts, returns an array of shape (m, n_extra)."""
+
+
+def extra_rows(extra: Extra, texts: list[str], weight: float, n_columns: int | None = None) -> Any:
+    """Compute extra features and scale each row to length ``weight``; zero rows stay zero.
+
+    Raises
+    ------
+    ValueError
+        If the result is not a finite array of one row per text and ``n_columns`` columns.
+    """
+    if not callable(extra):
+        raise ValueError(  # noqa: TRY004 - as every other bad parameter
+            f"extra must be a function of a list of texts, got {extra!r}"
+        )
+    found = np.asarray(extra(list(texts)))
+    if found.ndim != 2 or found.shape[0] != len(texts) or found.dtype.kind not in "fiub":
+        raise ValueError(
+            f"extra must return an array of numbers of shape ({len(texts)}, n_extra), got "
+            f"{found.dtype} of shape {found.shape}"
+        )
+    if not found.shape[1] or n_columns not in {None, found.shape[1]}:
+        wanted = "at least 1" if n_columns is None else n_columns
+        raise ValueError(f"extra must return {wanted} columns, got {found.shape[1]}")
+    if not np.isfinite(found).all():
+        raise ValueError("extra must return finite numbers")
+    values = found.astype(np.float64)
+    largest = np.abs(values).max(axis=1, keepdims=True)
+    values /= np.where(largest > 0, largest, 1.0)  # squares must not overflow
+    length = np.sqrt((values * values).sum(axis=1, keepdims=True))
+    return np.float32(weight * values / np.where(length > 0, length, 1.0))
+
+
+def append_columns(X: Csr, block: Any) -> Csr:
+    """Append dense columns to a sparse matrix."""
+    joined = sparse.hstack([X, sparse.csr_array(block)], format="csr", dtype=np.float32)
+    result = sparse.csr_array(joined)
+    result.has_canonical_format = True
+    return result
+
+
+# --- Explanations of the labels of texts by their words.
+
+_UNKNOWN = "the text has no known word, so no label is predicted"
+
+
+class ExplainableTexts(Estimator):
+    """Mixin of text classifiers that explains scores."""
+
+    base_: Classifier
+    vectorizer_: TextVectorizer
+    classes_: NDArray[Any]
+
+    @abstractmethod
+    def rows(self, texts: Sequence[str]) -> Csr:
+        """Return texts as the rows that the classifier ranks labels for."""
+
+    @overload
+    def explain(self, text: str, label: str | None = None, *, k: None = None) -> Explanation: ...
+
+    @overload
+    def explain(self, text: str, label: None = None, *, k: int) -> Explanations: ...
+
+    def explain(self, text: str, label: str | None = None, *, k: int | None = None) -> Any:
+        """Explain the score of a label, or those of the best labels, for one text.
+
+        Parameters
+        ----------
+        text : str
+            The text.
+        label : str, optional
+            The name of a label; default: the best label.
+        k : int, optional
+            Explain the best k labels.
+
+        Returns
+        -------
+        explanation : Explanation, or Explanations if k is given
+            What each word contributes to the score, which is that of ``predict_topk``, and the
+            score without it; shown with the words marked in the text.
+        """
+        return snapshot(self)._explain(text, label, k)  # noqa: SLF001 - of the same class
+
+    def _explain(self, text: str, label: str | None, k: int | None) -> Any:
+        check_is_fitted(self)
+        if not isinstance(text, str):
+            raise ValueError(f"text must be one string, got {text!r:.60}")  # noqa: TRY004 - as every other bad value
+        row = self.rows([text])
+        number = None if label is None else self._number(label)
+        if not row.nnz and number is None:
+            if k is None:
+                raise ValueError(_UNKNOWN)
+            check_count("k", k)
+            return Explanations()
+        found = explain_point(
+            self.base_, row, number, k, label_of=self.classes_.__getitem__, names=self._names()
+        )
+        features, begins, ends = self.vectorizer_.spans(text)
+        places = zip(features.tolist(), begins.tolist(), ends.tolist(), strict=True)
+        spans = [Span(*place) for place in places]
+        if isinstance(found, Explanations):
+            return Explanations(one.in_text(text, spans) for one in found)
+        return found.in_text(text, spans)
+
+    @on_snapshot
+    def label_features(self, label: str, n: int = 50) -> LabelFeatures:
+        """Return the words that raise the score of a label most on their own.
+
+        Parameters
+        ----------
+        label : str
+            The name of a label.
+        n : int, default=50
+            The number of words.
+
+        Returns
+        -------
+        features : LabelFeatures
+            Words that raise the score of an empty text, each with the score of a text that
+            contains only this word.
+        """
+        check_is_fitted(self)
+        number = self._number(label)
+        return features_of_label(self.base_, (number, label), self._names(), n)
+
+    def _number(self, label: str) -> int:
+        found = np.flatnonzero(self.classes_ == label) if isinstance(label, str) else ()
+        if not len(found):
+            raise ValueError(f"label must be a label of the model, got {label!r}")
+        return int(found[0])
+
+    def _names(self) -> Sequence[str]:
+        names: Sequence[str] = self.vectorizer_.names_  # type: ignore[assignment] # indexed only
+        return names
+
 
 _K_RULE = Int(1)
 _THRESHOLD_RULE = Float(0.0, 1.0)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+import unicodedata
+from functools import cached_property
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from sklearn.base import TransformerMixin
@@ -13,12 +16,7 @@ from defrag._estimator import Estimator, all_or_nothing, on_snapshot
 from defrag._native import Terms
 from defrag._parameters import Int
 from defrag._progress import progress_bar
-from defrag.text._feature_names import FeatureNames
-from defrag.text._following import follow_terms
-from defrag.text._lengths import Lengths
-from defrag.text._spans import TextSpans, normalise_with_places, to_original
-from defrag.text._stemming import StemmerName, stem_words
-from defrag.text._texts import check_texts
+from defrag.text._texts import Lengths, StemmerName, check_texts, stem_words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,9 +25,206 @@ if TYPE_CHECKING:
     from sklearn.utils import Tags
 
     from defrag._native import KernelRows, TextCorpus, TextFeatures
-    from defrag.typing import Csr, Floats, Ids
+    from defrag.typing import Csr, Floats, Ids, Offsets
 
-__all__ = ["TextVectorizer"]
+__all__ = ["TextVectorizer", "normalise_with_places"]
+
+# --- The names of the features of texts.
+
+
+def features_of_pairs(word_feature: Ids, n_features: int) -> Ids:
+    """Return the ids of the features that are pairs, not words, in ascending order.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> features_of_pairs(np.array([3, -1, 0]), 5).tolist()
+    [1, 2, 4]
+    """
+    of_pair = np.ones(n_features, dtype=np.bool_)
+    of_pair[word_feature[word_feature >= 0]] = False
+    return np.flatnonzero(of_pair).astype(np.int32)
+
+
+class FeatureNames:
+    """The names of features, built on demand.
+
+    Parameters
+    ----------
+    words : sequence of str
+        The words, or n-grams.
+    word_feature : ndarray of int32
+        The feature of each word, or -1.
+    pairs : ndarray of int32, shape (n_pairs, 2)
+        The words of each pair.
+    """
+
+    def __init__(self, words: Sequence[str], word_feature: Ids, pairs: Ids) -> None:
+        self._words, self._word_feature, self._pairs = words, word_feature, pairs
+
+    @cached_property
+    def _places(self) -> Ids:
+        """The word of each feature, or the pair p as ``-1 - p``."""
+        known = np.flatnonzero(self._word_feature >= 0)
+        places = np.empty(len(known) + len(self._pairs), dtype=np.int32)
+        places[self._word_feature[known]] = known
+        pairs = features_of_pairs(self._word_feature, len(places))
+        places[pairs] = -1 - np.arange(len(pairs))
+        return places
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def __getitem__(self, feature: int) -> str:
+        """Return the name of a feature; those beyond the vocabulary are of ``extra``."""
+        if feature >= len(self._places):
+            return f"extra[{feature - len(self._places)}]"
+        place = int(self._places[feature])
+        if place >= 0:
+            return self._words[place]
+        return " ".join(self._words[i] for i in self._pairs[-1 - place].tolist())
+
+
+# --- Positions of features in a text.
+
+# Conjoining Hangul letters: the only characters besides marks that compose with the previous
+# character.
+_JAMO = ((0x1100, 0x1200), (0xA960, 0xA980), (0xD7B0, 0xD800))
+
+
+class TextSpans(NamedTuple):
+    """Features of a text, and the characters that each of their occurrences covers.
+
+    Parameters
+    ----------
+    features : ndarray of int32, shape (n_occurrences,)
+        The features, in the order of the text.
+    begins, ends : ndarray of int64, shape (n_occurrences,)
+        ``text[begin:end]`` is the word, the pair of words and what stands between them, or the
+        part of a word that an n-gram covers.
+    """
+
+    features: Ids
+    begins: Offsets
+    ends: Offsets
+
+
+def normalise_with_places(text: str) -> tuple[str, NDArray[np.int64] | None]:
+    """Return a text in normal form C and the original position of each of its characters.
+
+    Returns
+    -------
+    normal : str
+        The text in normal form C.
+    places : ndarray of int64, shape (len(normal) + 1,), or None
+        The place in ``text`` of each character of ``normal``, and the length of ``text``. None
+        if the text is in normal form.
+    """
+    if text.isascii() or unicodedata.is_normalized("NFC", text):
+        return text, None
+    begins = [place for place, character in enumerate(text) if _begins_cluster(character)]
+    if not begins or begins[0] > 0:
+        begins.insert(0, 0)
+    ends = [*begins[1:], len(text)]
+    clusters = [
+        unicodedata.normalize("NFC", text[begin:end])
+        for begin, end in zip(begins, ends, strict=True)
+    ]
+    places = np.full(sum(map(len, clusters)) + 1, -1, dtype=np.int64)
+    starts = [0, *accumulate(map(len, clusters))]
+    for cluster, start, begin in zip(clusters, starts, begins, strict=False):
+        # What is left of a cluster that is not composed into one character begins with it.
+        places[start : start + len(cluster)] = begin
+    places[-1] = len(text)
+    return "".join(clusters), places
+
+
+def to_original(
+    places: NDArray[np.int64], begins: Offsets, ends: Offsets
+) -> tuple[Offsets, Offsets]:
+    """Convert positions in a normalised text to positions in the original text.
+
+    Parameters
+    ----------
+    places : ndarray of int64
+        Of :func:`normalise_with_places`.
+    begins, ends : ndarray of int64
+        Spans of the normalised text, none of them empty.
+    """
+    # A span ends where the cluster of its last character does.
+    after = np.searchsorted(places, places[ends - 1], side="right")
+    return places[begins], places[np.minimum(after, len(places) - 1)]
+
+
+def _begins_cluster(character: str) -> bool:
+    if unicodedata.category(character)[0] == "M":
+        return False
+    return not any(low <= ord(character) < high for low, high in _JAMO)
+
+
+# --- Vocabularies whose features keep their ids from a previous vocabulary.
+
+
+def follow_terms(previous: Terms, found: Terms) -> Terms:
+    """Return found terms with the ids that they have in another vocabulary.
+
+    New terms get the ids after those, words before pairs. Terms of the other vocabulary that were
+    not found keep their ids with an idf of 0, so they are ignored in texts.
+
+    Parameters
+    ----------
+    previous : Terms
+        The other vocabulary.
+    found : Terms
+        The terms of a corpus.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> ids, none = np.arange(2, dtype=np.int32), np.zeros(0, np.int32)
+    >>> old = Terms(["b", "d"], ids, none, np.ones(2, np.float32))
+    >>> new = Terms(["a", "d"], ids, none, np.full(2, 3.0, np.float32))
+    >>> both = follow_terms(old, new)
+    >>> both.words, both.word_feature.tolist(), both.idf.tolist()
+    (['a', 'b', 'd'], [2, 0, 1], [0.0, 3.0, 3.0])
+    """
+    words = sorted({*previous.words, *found.words}, key=str.encode)
+    place = {word: number for number, word in enumerate(words)}
+    old_place, new_place = (
+        np.array([place[word] for word in terms.words], dtype=np.int64)
+        for terms in (previous, found)
+    )
+    n_old, n_new = len(previous.idf), len(found.idf)
+    word_feature = np.full(len(words), -1, dtype=np.int32)
+    word_feature[old_place] = previous.word_feature
+    ids = np.full(n_new, -1, dtype=np.int64)  # of the found terms
+    has_feature = found.word_feature >= 0
+    ids[found.word_feature[has_feature]] = word_feature[new_place[has_feature]]
+    old_pairs = old_place[previous.pairs.reshape(-1, 2)]
+    new_pairs = new_place[found.pairs.reshape(-1, 2)]
+    new_pair_feature = features_of_pairs(found.word_feature, n_new)
+    known = _find(_keys(new_pairs, len(words)), _keys(old_pairs, len(words)))
+    old_pair_feature = np.append(features_of_pairs(previous.word_feature, n_old), -1)
+    ids[new_pair_feature] = old_pair_feature[known]
+    fresh = ids < 0
+    ids[fresh] = n_old + np.arange(np.count_nonzero(fresh))
+    word_feature[new_place[has_feature]] = ids[found.word_feature[has_feature]]
+    idf = np.zeros(n_old + np.count_nonzero(fresh), dtype=np.float32)
+    idf[ids] = found.idf
+    pairs = np.concatenate([old_pairs, new_pairs[known < 0]]).astype(np.int32)
+    return Terms(words, word_feature, pairs.ravel(), idf)
+
+
+def _keys(pairs: NDArray[np.int64], n_words: int) -> NDArray[np.int64]:
+    return pairs[:, 0] * n_words + pairs[:, 1]
+
+
+def _find(keys: NDArray[np.int64], among: NDArray[np.int64]) -> Ids:
+    """Return the place of each key among others, or -1."""
+    order = np.argsort(among, kind="stable")
+    places = np.append(order, -1)[np.searchsorted(among, keys, sorter=order)]
+    found = np.append(among, -1)[places] == keys
+    return np.where(found, places, -1).astype(np.int32)
 
 
 class TextVectorizer(TransformerMixin, Estimator):

@@ -9,7 +9,7 @@ from defrag.persistence.codecs._base import SaveOptions, Unfitted
 from defrag.persistence.codecs.classifiers import ClassifierCodec
 
 if TYPE_CHECKING:
-    from defrag.classifiers import Agglomerated
+    from defrag.agglomeration import Agglomerated
 
 __all__ = ["AgglomeratedCodec"]
 

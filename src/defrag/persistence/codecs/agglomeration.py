@@ -21,7 +21,7 @@ from defrag.persistence.codecs._feature_names import (
     pack_feature_names,
     unpack_feature_names,
 )
-from defrag.trees.balanced import BalancedTree
+from defrag.trees import BalancedTree
 
 if TYPE_CHECKING:
     from defrag._parameters import Rule

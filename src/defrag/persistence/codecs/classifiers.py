@@ -8,7 +8,7 @@ import numpy as np
 
 from defrag._parameters import Choice, Int
 from defrag._validation import Names
-from defrag.classifiers._calibration import Calibration
+from defrag.classifiers._calibrated import Calibration
 from defrag.persistence._checks import check_finite, check_length
 from defrag.persistence._schema import Array, Child, Part, Schema
 from defrag.persistence._strings import pack_strings, string_arrays, unpack_strings

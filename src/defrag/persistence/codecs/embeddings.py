@@ -14,7 +14,7 @@ from scipy import sparse
 
 from defrag._native import RowPanels
 from defrag._parameters import Choice, Int
-from defrag.classifiers.embeddings._base import Learner, panel_bias, panel_ptr
+from defrag.baselines._neighbours import Learner, panel_bias, panel_ptr
 from defrag.persistence._checks import (
     check_csr,
     check_ints,
@@ -29,8 +29,8 @@ from defrag.persistence.codecs._weight_values import WEIGHT_TYPES, pack_values, 
 from defrag.persistence.codecs.classifiers import ClassifierCodec
 
 if TYPE_CHECKING:
-    from defrag.classifiers.embeddings import LEML
-    from defrag.classifiers.embeddings._base import NeighbourEnsemble
+    from defrag.baselines._neighbours import NeighbourEnsemble
+    from defrag.baselines.leml import LEML
     from defrag.persistence.codecs._base import SaveOptions
     from defrag.typing import Offsets
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from defrag._parameters import Int
-from defrag.focusing.focus import LEAST_AUTO, MOST_AUTO
+from defrag.focusing import LEAST_AUTO, MOST_AUTO
 from defrag.persistence._checks import check_finite, check_length, check_size
 from defrag.persistence._schema import Array, Child, Part, Schema
 from defrag.persistence.codecs._base import (

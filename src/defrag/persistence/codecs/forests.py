@@ -38,8 +38,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from defrag._parameters import Rule
-    from defrag.classifiers.forests import CRAFTML, FastXML, PfastreXML
-    from defrag.classifiers.forests._base import ForestClassifier
+    from defrag.baselines.forests import CRAFTML, FastXML, ForestClassifier, PfastreXML
     from defrag.persistence.codecs._base import SaveOptions
     from defrag.typing import Offsets
 

@@ -12,9 +12,7 @@ import numpy as np
 from defrag._native import GroupLayout, csr_from_parts
 from defrag._parameters import Int
 from defrag.agglomeration.co_occurrence import CoOccurrence
-from defrag.imputation import Fiat
-from defrag.imputation._companions import Companions
-from defrag.imputation._missing import MissingRule
+from defrag.imputation import Companions, Fiat, MissingRule
 from defrag.persistence._checks import check_csr, check_ints, check_length, check_size
 from defrag.persistence._schema import Array, Child, Part, Schema
 from defrag.persistence.codecs._base import (

@@ -6,7 +6,7 @@ from dataclasses import fields
 from typing import Any, ClassVar
 
 from defrag._native import LabelTreeArrays
-from defrag.classifiers.label_trees._base import TrainedTree, TreeClassifier
+from defrag.classifiers.label_tree import TrainedTree, TreeClassifier
 from defrag.persistence._label_tree_checks import (
     check_label_tree,
     check_label_tree_weights,

@@ -13,7 +13,7 @@ from defrag.persistence.codecs._base import SaveOptions, Unfitted
 from defrag.persistence.codecs.classifiers import CompositeCodec
 
 if TYPE_CHECKING:
-    from defrag.classifiers.lpsr import LPSR
+    from defrag.baselines.lpsr import LPSR
 
 __all__ = ["LPSRCodec"]
 

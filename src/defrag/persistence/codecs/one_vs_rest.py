@@ -13,7 +13,7 @@ from defrag.persistence.codecs._weight_values import WEIGHT_TYPES, pack_values
 from defrag.persistence.codecs.classifiers import ClassifierCodec
 
 if TYPE_CHECKING:
-    from defrag.classifiers.one_vs_rest._base import OneVsRest
+    from defrag.classifiers.one_vs_rest import OneVsRest
     from defrag.persistence.codecs._base import SaveOptions
 
 __all__ = ["OneVsRestCodec"]

@@ -12,7 +12,7 @@ from defrag.persistence._checks import check_csr, check_finite, check_length, ch
 from defrag.persistence._schema import Array, Child, Part
 from defrag.persistence.codecs._base import SaveOptions, Unfitted
 from defrag.persistence.codecs.classifiers import CompositeCodec
-from defrag.reranking._trade_off import GUARDS, MEASURES, TradeOff
+from defrag.reranking import GUARDS, MEASURES, TradeOff
 
 if TYPE_CHECKING:
     from defrag.reranking import Refrag

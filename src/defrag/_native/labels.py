@@ -1,0 +1,181 @@
+"""Contributions to the scores of labels in a tree; see ``cpp/core/path_parts.hpp``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from defrag import _core
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from defrag._native import Loss
+    from defrag.typing import Csr, Floats, Ids, Offsets, Progress
+
+    Values = NDArray[np.float64]
+
+__all__ = [
+    "LabelPaths",
+    "LabelTreeArrays",
+    "LabelTreeWeights",
+    "PathParts",
+    "StoredTreeWeights",
+    "label_paths",
+    "path_parts",
+    "train_label_tree",
+]
+
+# --- Label trees as arrays, and their training; see ``cpp/core/label_tree.hpp``.
+
+
+@dataclass(frozen=True)
+class LabelTreeArrays:
+    """A tree over labels in breadth-first order.
+
+    Node ``v`` holds the labels ``order[begin[v]:end[v]]``. Its children are the
+    ``n_children[v]`` nodes from ``first_child[v]`` on and hold consecutive parts of that
+    range; a node without children is a leaf. Node 0 is the root.
+    """
+
+    first_child: Ids
+    n_children: Ids
+    begin: Ids
+    end: Ids
+    order: Ids
+
+
+@dataclass(frozen=True)
+class LabelTreeWeights:
+    """The classifiers of all nodes of a label tree."""
+
+    feature_ptr: Offsets
+    features: Ids
+    entry_ptr: Offsets
+    outputs: NDArray[np.uint16]
+    weights: Floats
+    bias_ptr: Offsets
+    bias: Floats
+
+
+@dataclass(frozen=True)
+class StoredTreeWeights:
+    """The classifiers of all nodes in the layout of model files, which kernels read directly.
+
+    Compared with :class:`LabelTreeWeights`, the entries of feature ``f`` are given by their number
+    ``sizes[f]``, ``starts[i]`` is where those of feature ``8 * i`` begin, outputs may be uint8,
+    and weights may be int8 with a scale per node, or uint16, the bits of float16.
+    """
+
+    feature_ptr: Offsets
+    features: Ids
+    sizes: NDArray[np.uint16 | np.uint32]
+    starts: Offsets
+    outputs: NDArray[np.uint8 | np.uint16]
+    weights: NDArray[Any]
+    scales: Floats | None
+    bias_ptr: Offsets
+    bias: Floats
+
+
+def train_label_tree(
+    X: Csr,
+    positives: Csr,
+    tree: LabelTreeArrays,
+    options: _core.SolverOptions,
+    *,
+    blocks: Offsets | None = None,
+    scale_cost: bool = False,
+    n_threads: int,
+    progress: Progress | None = None,
+) -> LabelTreeWeights:
+    """Train the classifiers of every node; row l of ``positives`` contains the points of label l.
+
+    Rows of X are not normalised. With ``blocks``, int64 rows ``(node, first block, last block)``,
+    only these blocks of sixteen outputs are trained, and row i is node i of the result.
+    """
+    arrays = _core.train_label_tree(
+        X,
+        positives,
+        tree,
+        options,
+        blocks=blocks,
+        scale_cost=scale_cost,
+        n_threads=n_threads,
+        progress=progress,
+    )
+    return LabelTreeWeights(*arrays)
+
+
+# --- The classifiers on the paths to the labels of a tree; see ``cpp/core/label_paths.hpp``.
+
+
+class LabelPaths(NamedTuple):
+    """Classifiers on the paths from the root to some labels.
+
+    Label i has the steps ``step_ptr[i]`` to ``step_ptr[i + 1] - 1``, the root first. Step s is the
+    classifier ``outputs[s]`` of node ``nodes[s]``, with ``bias[s]`` and the row ``weights[s]``.
+    """
+
+    step_ptr: Offsets
+    nodes: Ids
+    outputs: Ids
+    bias: Floats
+    weights: Floats
+
+
+def label_paths(
+    tree: LabelTreeArrays,
+    weights: LabelTreeWeights | StoredTreeWeights,
+    places: Ids,
+    features: Ids,
+) -> LabelPaths:
+    """Return the weights of increasing features on the paths to the labels at ``places``."""
+    return LabelPaths(*_core.label_paths(tree, weights, places, features))
+
+
+class PathParts(NamedTuple):
+    """Scores of labels and their parts; steps are those of ``LabelPaths``.
+
+    A step multiplies the score by ``step_scores``, or by ``step_bases`` for a row without
+    features. ``contributions`` has one row per step. ``without`` has one row per label, the
+    scores without each entry of the row.
+    """
+
+    step_ptr: Offsets
+    nodes: Ids
+    outputs: Ids
+    step_scores: Values
+    step_bases: Values
+    contributions: Values
+    scores: Values
+    bases: Values
+    without: Values
+
+
+def path_parts(
+    tree: LabelTreeArrays,
+    weights: LabelTreeWeights | StoredTreeWeights,
+    places: Ids,
+    row: tuple[Ids, Floats, Floats],
+    *,
+    loss: Loss,
+    discount: float,
+    power: int,
+) -> PathParts:
+    """Return the contributions of the entries of a row to the scores of labels.
+
+    Parameters
+    ----------
+    tree, weights : LabelTreeArrays, LabelTreeWeights
+        The tree.
+    places : ndarray of int32
+        Positions of the labels in the order of the tree.
+    row : (ndarray of int32, ndarray of float32, ndarray of float32)
+        Features in increasing order, their values, and their values in the unit row.
+    loss, discount, power : Loss, float, int
+        The function from margins to scores.
+    """
+    found = _core.path_parts(tree, weights, places, *row, loss=loss, discount=discount, power=power)
+    return PathParts(*found)

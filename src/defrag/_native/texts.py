@@ -1,0 +1,198 @@
+"""Writer of text formats; see ``cpp/core/xmc_writer.hpp``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from defrag import _core
+from defrag._core import StringList, TextCorpus, TextFeatures
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from defrag.typing import Csr, Floats, Ids, Offsets
+
+__all__ = [
+    "Occurrences",
+    "ParsedText",
+    "PlacedWords",
+    "Terms",
+    "TextParser",
+    "choose_terms",
+    "find_features",
+    "format_rows",
+    "split_words",
+    "text_features",
+]
+
+# --- Words and features of texts; see ``cpp/core/text_corpus.hpp`` and related headers.
+
+
+class Terms(NamedTuple):
+    """The terms that are features: words or character n-grams, and pairs of words.
+
+    Parameters
+    ----------
+    words : list of str, or StringList
+        The words of features and of pairs, sorted by their UTF-8 bytes. A StringList is the
+        representation of the kernels; iterating over it creates Python strings.
+    word_feature : ndarray of int32
+        The feature of each word; -1 for words that occur only in pairs.
+    pairs : ndarray of int32, shape (2 * n_pairs,)
+        The two words of each pair.
+    idf : ndarray of float32, shape (n_features,)
+        The inverse document frequency of each feature.
+    """
+
+    words: list[str] | StringList
+    word_feature: Ids
+    pairs: Ids
+    idf: Floats
+
+
+class PlacedWords(NamedTuple):
+    """The words of a text, and the character positions where they begin and end."""
+
+    words: list[str]
+    begins: Offsets
+    ends: Offsets
+
+
+class Occurrences(NamedTuple):
+    """Occurrences of features in a sequence of words.
+
+    Parameters
+    ----------
+    features : ndarray of int32
+        The features.
+    first, last : ndarray of int64
+        Positions of the words in which they begin and end.
+    begins, ends : ndarray of int64
+        Character offsets from the beginnings of these words; an end may be beyond its word.
+    """
+
+    features: Ids
+    first: Offsets
+    last: Offsets
+    begins: Offsets
+    ends: Offsets
+
+
+def choose_terms(
+    corpus: TextCorpus,
+    *,
+    pairs: bool,
+    characters: tuple[int, int],
+    min_df: int,
+    max_features: int | None,
+    n_threads: int,
+) -> Terms:
+    """Return the terms of a corpus that become features.
+
+    Parameters
+    ----------
+    corpus : TextCorpus
+        The training texts.
+    pairs : bool
+        Whether pairs of adjacent words are terms.
+    characters : tuple of two ints
+        Minimum and maximum length of character n-grams; (0, 0) for words.
+    min_df : int
+        Minimum number of texts that contain a term.
+    max_features : int or None
+        Maximum number of terms.
+    n_threads : int
+        Number of threads.
+    """
+    least, most = characters
+    return Terms(
+        *corpus.choose_terms(
+            pairs=pairs,
+            least=least,
+            most=most,
+            min_df=min_df,
+            max_features=max_features,
+            n_threads=n_threads,
+        )
+    )
+
+
+def text_features(terms: Terms, characters: tuple[int, int]) -> TextFeatures:
+    """Return the lookup tables of terms for the kernels."""
+    least, most = characters
+    words = StringList(terms.words) if isinstance(terms.words, list) else terms.words
+    return TextFeatures(words, *terms[1:], least=least, most=most)
+
+
+def split_words(text: str) -> PlacedWords:
+    """Return the words of a text that is in Unicode normalisation form C."""
+    return PlacedWords(*_core.split_words(text))
+
+
+def find_features(features: TextFeatures, words: list[str]) -> Occurrences:
+    """Return all features in a sequence of words."""
+    return Occurrences(*features.find(words))
+
+
+# --- Parser of text formats; see ``cpp/core/xmc_parser.hpp``.
+
+
+@dataclass(frozen=True)
+class ParsedText:
+    """Features or scores, and labels; a matrix that the layout does not have has no rows."""
+
+    pairs: Csr
+    labels: Csr
+    declared_rows: int | None
+    repeated_features: _core.Tally
+    repeated_labels: _core.Tally
+    non_finite: _core.Tally
+    skipped_lines: _core.Tally
+
+
+class TextParser:
+    """Incremental parser of text, which is passed as chunks of whole lines."""
+
+    def __init__(self, layout: str, **options: Any) -> None:
+        self._parser = _core.TextParser(_core.TextLayout[layout], **options)
+
+    def feed(self, text: bytes) -> None:
+        """Parse the next lines; only the last line of the text may lack a line feed."""
+        self._parser.feed(text if text.endswith(b"\n") else text + b"\n")
+
+    def take_rows(self) -> ParsedText:
+        """Return the rows parsed since the last call, with the tallies of all rows so far.
+
+        ``declared_rows`` is None until the header has been parsed.
+        """
+        return ParsedText(*self._parser.take_rows())
+
+    def finish(self) -> ParsedText:
+        """Return the remaining rows, after the last line."""
+        return ParsedText(*self._parser.finish())
+
+
+def format_rows(
+    X: Csr,
+    Y: Csr,
+    *,
+    layout: str,
+    first_feature: int = 0,
+    first_label: int = 0,
+    block_entries: int = 1 << 19,
+) -> Iterator[bytes]:
+    """Yield rows as text, a few megabytes at a time."""
+    n_rows = (X if layout != "labels" else Y).shape[0]
+    n_entries = X.nnz + Y.nnz
+    step = max(1, min(block_entries, n_rows * block_entries // max(1, n_entries)))
+    for begin in range(0, n_rows, step):
+        yield _core.format_rows(
+            X,
+            Y,
+            layout=_core.TextLayout[layout],
+            first_feature=first_feature,
+            first_label=first_label,
+            begin=begin,
+            end=min(n_rows, begin + step),
+        )

@@ -1,0 +1,570 @@
+"""Validation of user input: matrices, labels, seeds.
+
+Validated matrices are canonical CSR (sorted, no duplicates, float32, indices in range,
+all values finite); validated labels are a 0/1 CSR matrix with the same number of rows.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from copy import copy
+from dataclasses import dataclass
+from numbers import Integral
+from typing import TYPE_CHECKING, Any, overload
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils import check_random_state, column_or_1d
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_array, validate_data
+
+from defrag import _native
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import ArrayLike, NDArray
+    from sklearn.base import BaseEstimator
+
+    from defrag.typing import Csr, LabelsLike, MatrixLike, Seed
+
+# --- Label names: sequences indexed by label ids, and matrices from lists of names.
+
+
+class NamesByArray(Sequence[str]):
+    """A sequence of names that can be indexed by an array of label ids.
+
+    Padding, -1 in an array of ids, has the name ``""``.
+    """
+
+    @abstractmethod
+    def _name(self, index: int) -> str:
+        """Return the name at a non-negative index."""
+
+    @overload
+    def __getitem__(self, index: int, /) -> str: ...
+    @overload
+    def __getitem__(self, index: slice, /) -> list[str]: ...
+    @overload
+    def __getitem__(self, index: NDArray[Any] | list[int], /) -> NDArray[np.object_]: ...
+    def __getitem__(self, index: Any, /) -> Any:
+        if isinstance(index, (np.ndarray, list)):
+            return self._names_of_ids(index)
+        places = range(len(self))[index]
+        if isinstance(places, range):
+            return [self._name(place) for place in places]
+        return self._name(places)
+
+    def _names_of_ids(self, ids: ArrayLike) -> NDArray[np.object_]:
+        checked = np.asarray(ids)
+        if checked.size and checked.dtype.kind not in "iu":
+            raise IndexError(f"names are indexed by label ids, got {checked.dtype}")
+        if checked.size and not -1 <= checked.min() <= checked.max() < len(self):
+            bad = checked.min() if checked.min() < -1 else checked.max()
+            raise IndexError(f"label ids must be in [-1, {len(self)}), got {bad}")
+        found = np.full(checked.shape, "", dtype=object)
+        for place in zip(*np.nonzero(checked >= 0), strict=True):
+            found[place] = self._name(int(checked[place]))
+        return found
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Sequence):
+            return NotImplemented
+        return len(self) == len(other) and all(a == b for a, b in zip(self, other, strict=True))
+
+    __hash__ = None  # type: ignore[assignment] # like a list
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} strings>"
+
+
+class Names(NamesByArray):
+    """Names in memory.
+
+    Parameters
+    ----------
+    names : ndarray of str objects
+        The names.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from defrag._validation import Names
+    >>> names = Names(np.array(["ant", "bee"], dtype=object))
+    >>> names[1], names[np.array([[1, 0], [0, -1]])].tolist()
+    ('bee', [['bee', 'ant'], ['ant', '']])
+    """
+
+    def __init__(self, names: NDArray[np.object_]) -> None:
+        self.names = names
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def _name(self, index: int) -> str:
+        name: str = self.names[index]
+        return name
+
+
+def named_matrix(
+    rows: Iterable[Iterable[str]], names: list[str] | None = None
+) -> tuple[Csr, list[str]]:
+    """Return the 0/1 matrix of the names in each row, and the names of its columns.
+
+    Parameters
+    ----------
+    rows : iterable of iterables of str
+        The names of each row.
+    names : list of str, optional
+        The names of the columns; default: all names in the rows, sorted.
+    """
+    lists = [row if type(row) is list else list(row) for row in rows]
+    flat = [name for row in lists for name in row]
+    names = sorted(set(flat)) if names is None else names
+    numbers = {name: number for number, name in enumerate(names)}
+    indices = np.fromiter(map(numbers.__getitem__, flat), dtype=np.int32, count=len(flat))
+    indptr = np.append(0, np.cumsum([len(row) for row in lists], dtype=np.int64))
+    ones = np.ones(len(flat), dtype=np.float32)
+    matrix = sparse.csr_array((ones, indices, indptr), shape=(len(lists), len(names)))
+    matrix.sum_duplicates()  # a row may repeat a name
+    matrix.data[:] = 1.0
+    return matrix, names
+
+
+# --- One-line error messages for an X that is not a matrix of finite numbers.
+
+_HINT = "turn text into features first with TextVectorizer, or use TextClassifier"
+
+
+def explain_features(X: MatrixLike, error: ValueError) -> ValueError:
+    """Return the error to raise after scikit-learn has rejected X with ``error``.
+
+    It is ``error`` itself unless there is a more specific message.
+    """
+    place = _first_not_finite(X)
+    if place is not None:
+        value, row, column = place
+        shown = "NaN" if np.isnan(value) else f"infinity ({value})"
+        return ValueError(
+            f"X must contain finite numbers, got {shown} in row {row}, column {column}"
+        )
+    if sparse.issparse(X):
+        return _in_one_line(error)
+    if isinstance(X, (list, tuple)) and len({_length(row) for row in X}) > 1:
+        return ValueError("X must be a matrix, got rows of different lengths: are X and Y swapped?")
+    values = np.asarray(X, dtype=object)
+    text = next((v for v in values.ravel()[:10_000] if isinstance(v, (str, bytes))), None)
+    if text is not None:
+        return ValueError(f"X must contain numbers, got {_short(text)}: {_HINT}")
+    if values.ndim != 2:
+        return ValueError(
+            f"X must be a 2-D matrix, got {values.ndim}-D of shape {values.shape}. Reshape your "
+            "data: X.reshape(1, -1) is a single point"
+        )
+    return _in_one_line(error)
+
+
+def refuse_types(X: MatrixLike) -> None:
+    """Raise ValueError for arrays that scikit-learn would silently turn into other numbers."""
+    if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
+        raise ValueError("X must not have masked values: fill them first, as in X.filled(0)")
+    kind = getattr(getattr(X, "dtype", None), "kind", "")
+    if kind in ("m", "M"):
+        raise ValueError(f"X must contain numbers, got {X.dtype}")
+
+
+def _in_one_line(error: ValueError) -> ValueError:
+    """Return the error without the numbers that scikit-learn prints if they are complex."""
+    first, *more = str(error).splitlines() or [""]
+    return ValueError(f"X is refused: {first}") if more else error
+
+
+def look_swapped(X: Csr, Y: LabelsLike) -> bool:
+    """Return whether X looks like labels, and the rejected Y like features."""
+    is_matrix = sparse.issparse(Y) or getattr(Y, "ndim", 1) == 2
+    return is_matrix and X.nnz > 0 and bool(np.all(X.data == 1.0))
+
+
+def _first_not_finite(X: Any) -> tuple[float, int, int] | None:
+    matrix: Any = X
+    if sparse.issparse(X):
+        entries = matrix.tocoo()
+        values, rows, columns = entries.data, entries.row, entries.col
+    else:
+        try:
+            given = np.asarray(X)
+            if given.ndim != 2 or given.dtype.kind == "c":
+                return None
+            values = given.astype(np.float64)
+        except (TypeError, ValueError):
+            return None
+        rows, columns = np.indices(values.shape)
+    if values.dtype.kind != "f":
+        return None
+    with np.errstate(over="ignore"):
+        bad = np.flatnonzero(~np.isfinite(values.astype(np.float32)).ravel())
+    if not len(bad):
+        return None
+    first = bad[0]
+    return float(values.ravel()[first]), int(rows.ravel()[first]), int(columns.ravel()[first])
+
+
+def _length(row: Any) -> int:
+    return len(row) if hasattr(row, "__len__") and not isinstance(row, str) else -1
+
+
+def _short(text: str | bytes) -> str:
+    return repr(text) if len(text) <= 30 else f"{text[:27]!r}..."
+
+
+# --- Checks and conversions of the forms in which labels are passed.
+
+_LISTS = (list, tuple, set, frozenset, np.ndarray)
+
+
+def plain_labels(Y: LabelsLike) -> LabelsLike:
+    """Return a data frame as an array, and a series or object array of lists as a list."""
+    if sparse.issparse(Y):
+        return Y
+    if hasattr(Y, "sparse") and hasattr(Y, "columns") and _all_sparse(Y):
+        return Y.sparse.to_coo()
+    if hasattr(Y, "to_numpy"):
+        Y = Y.to_numpy()
+    if isinstance(Y, np.ndarray) and Y.ndim == 2 and Y.shape[1] != 1 and _is_text(Y):
+        return [list(row) for row in Y]
+    if isinstance(Y, np.ndarray) and Y.dtype == object:
+        if Y.ndim == 1 and len(Y) and all(isinstance(row, _LISTS) for row in Y):
+            return list(Y)
+        if Y.ndim == 2 and Y.shape[1] != 1:  # a data frame with mixed types
+            try:
+                return Y.astype(np.float64)
+            except (TypeError, ValueError):
+                bad = next(v for v in Y.ravel() if not isinstance(v, (int, float, np.number)))
+                raise ValueError(f"Y must contain only 0 and 1, got {bad!r}") from None
+    return Y
+
+
+def _is_text(Y: NDArray[Any]) -> bool:
+    """Return whether all values are strings."""
+    return Y.dtype.kind == "U" or (
+        Y.dtype == object and Y.size > 0 and all(isinstance(value, str) for value in Y.ravel())
+    )
+
+
+def _all_sparse(frame: Any) -> bool:
+    return all(hasattr(kind, "fill_value") and kind.fill_value == 0 for kind in frame.dtypes)
+
+
+def is_list_of_lists(Y: LabelsLike) -> bool:
+    """Return whether Y is a sequence of sequences."""
+    return isinstance(Y, (list, tuple)) and all(isinstance(row, _LISTS) for row in Y)
+
+
+def is_indicator(Y: Sequence[Any]) -> bool:
+    """Return whether lists are rows of an indicator matrix, because they cannot be label ids."""
+    if not len(Y) or len({len(row) for row in Y}) != 1:
+        return False
+    values = np.asarray([list(row) for row in Y])
+    if values.dtype.kind not in "iufb" or values.shape[1] < 2:
+        return False
+    is_binary = bool(np.isin(values, (0, 1)).all())
+    return is_binary and bool(
+        (values.min(axis=1) == values.max(axis=1)).any() or values.shape[1] > 2
+    )
+
+
+def has_names(Y: Sequence[Any]) -> bool:
+    """Return whether any list contains a string."""
+    return any(isinstance(label, str) for row in Y for label in row)
+
+
+def names_of_lists(Y: Sequence[Any]) -> list[list[str]]:
+    """Return validated lists of label names.
+
+    Raises
+    ------
+    ValueError
+        If a name is not a string, or is empty.
+    """
+    for number, row in enumerate(Y):
+        for name in row:
+            if not isinstance(name, str):
+                raise ValueError(  # noqa: TRY004 - as for all invalid values
+                    "Y must contain all label names or all label ids, "
+                    f"got {name!r} in row {number} among names"
+                )
+            if not name:
+                raise ValueError(f"label names must not be empty, got one in row {number}")
+    return [[str(name) for name in row] for row in Y]
+
+
+def check_classes(classes: NDArray[Any]) -> None:
+    """Raise ValueError if a class looks like a list of names or is not finite."""
+    if classes.dtype.kind == "f" and not np.isfinite(classes).all():
+        raise ValueError("Y must be finite, got NaN or infinity")
+    if classes.dtype.kind in "UO":
+        for number, name in enumerate(classes):
+            if name is None or isinstance(name, dict):
+                raise ValueError(
+                    f"Y must contain classes or lists of labels, got {name!r:.60} in row {number}"
+                )
+            if isinstance(name, str) and "," in name:
+                raise ValueError(
+                    f"Y must contain a list of names per point, got {str(name)!r} in row {number}: "
+                    'split it, as in name.split(","), or pass [name] if it is one label'
+                )
+
+
+def ids_of_lists(Y: Sequence[Any]) -> list[np.ndarray[Any, np.dtype[np.int64]]]:
+    """Return the distinct label ids of each list, in increasing order."""
+    rows = []
+    for number, row in enumerate(Y):
+        ids = np.asarray(list(row))
+        if ids.ndim != 1:
+            raise ValueError(
+                f"Y must contain a list of label ids per point, got {row!r:.60} in row {number}"
+            )
+        if ids.size and ids.dtype.kind not in "iu":
+            hint = ": turn ids into int, or pass names as str" if ids.dtype.kind == "f" else ""
+            raise ValueError(
+                f"Y must contain label ids, got {ids.tolist()[0]!r} in row {number}{hint}"
+            )
+        rows.append(np.unique(ids.astype(np.int64)))
+    return rows
+
+
+def check_seed(random_state: Seed) -> int:
+    """Return a 63-bit seed: a given int, a random one for None, or one drawn from a generator."""
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**63))
+    if isinstance(random_state, Integral) and not isinstance(random_state, bool):
+        if not 0 <= int(random_state) < 2**63:
+            raise ValueError(f"random_state must be in [0, 2**63), got {random_state!r}")
+        return int(random_state)
+    return int(check_random_state(random_state).randint(2**31 - 1))
+
+
+def check_features(estimator: BaseEstimator, X: MatrixLike, *, reset: bool) -> Csr:
+    """Return the validated X of an estimator; ``reset`` is True in ``fit``."""
+    canonical = None if reset else _canonical_or_none(estimator, X)
+    if canonical is not None:
+        return canonical
+    refuse_types(X)
+    try:
+        with np.errstate(over="ignore"):  # overflowing values are rejected as infinite
+            checked = validate_data(
+                estimator, X, accept_sparse="csr", dtype=np.float32, accept_large_sparse=True,
+                reset=reset,
+            )  # fmt: skip
+    except ValueError as error:
+        # Without the original error, which recommends estimators of scikit-learn.
+        raise explain_features(X, error) from None
+    return canonical_csr(checked, name="X")
+
+
+def _canonical_or_none(estimator: BaseEstimator, X: MatrixLike) -> Csr | None:
+    """Return X with converted types if it is valid and canonical, otherwise None.
+
+    For a single row, the general checks take several times as long as the prediction. They
+    are run only on a matrix that fails here, and raise the error.
+    """
+    if type(X) not in (sparse.csr_array, sparse.csr_matrix) or hasattr(
+        estimator, "feature_names_in_"
+    ):
+        return None
+    shape = X.shape
+    if len(shape) != 2 or shape[0] == 0 or shape[1] != getattr(estimator, "n_features_in_", None):
+        return None
+    X = _with_kernel_types(X)
+    return X if _native.is_clean(X) else None
+
+
+def _with_kernel_types(X: Csr) -> Csr:
+    """Return X as a csr_array with int32 indices, if these suffice, and float32 values.
+
+    Vectorisers return float64 values, and scipy converts most index arrays to int64.
+    """
+    exact = type(X) is sparse.csr_array
+    if exact and X.indices.dtype == np.int32 and X.data.dtype == np.float32:
+        return X
+    changed = copy(X) if exact else sparse.csr_array(X)  # shares the arrays, which are replaced
+    if X.indices.dtype == np.int64:
+        indptr, indices = X.indptr.astype(np.int32), X.indices.astype(np.int32)
+        if not (np.array_equal(indptr, X.indptr) and np.array_equal(indices, X.indices)):
+            return X
+        changed.indptr, changed.indices = indptr, indices
+    if X.data.dtype != np.float32 and X.data.dtype.kind in "fiub":
+        with np.errstate(over="ignore"):
+            changed.data = X.data.astype(np.float32)
+    return changed
+
+
+def check_matrix(X: MatrixLike, *, name: str, n_features: int | None = None) -> Csr:
+    """Return a validated matrix other than the X of an estimator; errors refer to ``name``."""
+    X = check_array(
+        X,
+        accept_sparse="csr",
+        dtype=np.float32,
+        accept_large_sparse=True,
+        ensure_min_samples=0,
+        ensure_min_features=0,
+        input_name=name,
+    )
+    if n_features is not None and X.shape[1] != n_features:
+        raise ValueError(f"{name} must have {n_features} columns, got {X.shape[1]}")
+    return canonical_csr(X, name=name)
+
+
+def canonical_csr(X: Any, *, name: str) -> Csr:
+    """Return a sparse or dense matrix as canonical CSR; the input is not modified."""
+    try:
+        matrix = sparse.csr_array(X)
+    except ValueError as error:
+        raise ValueError(f"{name} is a broken sparse matrix: {error}") from error
+    indptr = np.ascontiguousarray(matrix.indptr, dtype=np.int64)
+    if matrix.shape[1] > np.iinfo(np.int32).max:
+        raise ValueError(f"{name} must have fewer than 2**31 columns, got {matrix.shape[1]}")
+    indices = matrix.indices
+    if indices.dtype != np.int32 and indices.size:
+        low, high = int(indices.min()), int(indices.max())
+        if low < 0 or high >= matrix.shape[1]:
+            bad = low if low < 0 else high
+            raise ValueError(f"{name} has column index {bad}, but only {matrix.shape[1]} columns")
+    state = _native.inspect_csr(
+        indptr, np.ascontiguousarray(indices, dtype=np.int32), n_cols=matrix.shape[1]
+    )
+    if state == _native.CsrState.bad_pointers:
+        raise ValueError(
+            f"{name} is a broken sparse matrix: its row pointers do not increase to nnz"
+        )
+    if state == _native.CsrState.bad_indices:
+        raise ValueError(
+            f"{name} is a broken sparse matrix: a column index is outside [0, {matrix.shape[1]})"
+        )
+    if state == _native.CsrState.unsorted:
+        matrix = matrix.copy()
+        matrix.has_sorted_indices = False
+        matrix.has_canonical_format = False
+        matrix.sum_duplicates()
+    if matrix.nnz and not np.all(matrix.data):
+        matrix = matrix.copy() if state == _native.CsrState.canonical else matrix
+        matrix.eliminate_zeros()
+    if matrix.data.dtype != np.float32:
+        matrix = matrix.astype(np.float32)
+    return matrix
+
+
+@dataclass(frozen=True)
+class Labels:
+    """Validated labels.
+
+    Attributes
+    ----------
+    matrix : csr_array
+        The labels as a 0/1 matrix.
+    classes : ndarray or None
+        The classes of the columns for 1-D input, or the label names for lists of names.
+    dense : bool
+        Whether the input was a dense indicator matrix or classes.
+    multilabel : bool
+        Whether a point may have any number of labels; False for 1-D input.
+    """
+
+    matrix: Csr
+    classes: NDArray[Any] | None = None
+    dense: bool = False
+    multilabel: bool = True
+
+    def in_columns_of(self, classes: NDArray[Any]) -> Csr:
+        """Return the matrix with the columns of given classes, then those of other classes.
+
+        Parameters
+        ----------
+        classes : ndarray
+            Classes or label names, in increasing order.
+        """
+        own = np.arange(self.matrix.shape[1]) if self.classes is None else self.classes
+        place = np.minimum(np.searchsorted(classes, own), max(0, len(classes) - 1))
+        known = classes[place] == own
+        columns = np.where(known, place, len(classes) + np.cumsum(~known) - 1)
+        indptr, indices, data = self.matrix.indptr, self.matrix.indices, self.matrix.data
+        shape = (self.matrix.shape[0], len(classes) + int(np.count_nonzero(~known)))
+        moved = sparse.csr_array((data, columns[indices].astype(np.int32), indptr), shape=shape)
+        return canonical_csr(moved, name="Y")
+
+
+def require_labels(estimator: BaseEstimator, Y: LabelsLike) -> None:
+    """Raise ValueError with the message of scikit-learn if Y is None."""
+    if Y is None:
+        raise ValueError(
+            f"This {type(estimator).__name__} estimator requires y to be passed, "
+            "but the target y is None."
+        )
+
+
+def check_labels(
+    Y: LabelsLike, *, n_rows: int, n_labels: int | None = None, names: bool = False
+) -> Labels:
+    """Return validated labels.
+
+    Parameters
+    ----------
+    Y : sparse or dense indicator matrix, sequence of label-id lists, or 1-D classes
+        The labels of ``n_rows`` points; data frames and series are accepted in place of
+        matrices and sequences. Lists of equal length that contain only 0 and 1, at least one
+        of them with a repeated value, are rows of an indicator matrix.
+    n_rows : int
+        Number of points.
+    n_labels : int, optional
+        Number of labels, for label lists; default: the largest id plus one.
+    names : bool, default=False
+        Whether lists of label names are accepted; the sorted names are the columns.
+    """
+    Y = plain_labels(Y)
+    if sparse.issparse(Y) or (isinstance(Y, np.ndarray) and Y.ndim == 2 and Y.shape[1] != 1):
+        matrix = check_matrix(Y, name="Y")
+        if matrix.nnz and not np.all(matrix.data == 1.0):
+            bad = float(matrix.data[matrix.data != 1.0][0])
+            raise ValueError(f"Y must contain only 0 and 1, got {bad:g}")
+        labels = Labels(matrix, dense=not sparse.issparse(Y))
+    elif is_list_of_lists(Y) and has_names(Y):
+        if not names:
+            raise ValueError("Y must contain label ids here, got label names")
+        matrix, found = named_matrix(names_of_lists(Y))
+        labels = Labels(matrix, np.array([*found, None], dtype=object)[:-1])
+    elif is_list_of_lists(Y) and not is_indicator(Y):
+        labels = Labels(_from_lists(Y, n_labels))
+    elif is_list_of_lists(Y):
+        return check_labels(np.asarray(Y), n_rows=n_rows)
+    else:
+        classes = column_or_1d(Y, warn=True)
+        check_classes(classes)
+        check_classification_targets(classes)
+        distinct, codes = np.unique(classes, return_inverse=True)
+        ones = np.ones(len(codes), dtype=np.float32)
+        rows = np.arange(len(codes) + 1, dtype=np.int32)
+        matrix = sparse.csr_array((ones, codes.astype(np.int32), rows), (len(codes), len(distinct)))
+        labels = Labels(matrix, distinct, dense=True, multilabel=False)
+    if labels.matrix.shape[0] != n_rows:
+        raise ValueError(
+            "Found input variables with inconsistent numbers of samples: "
+            f"X has {n_rows} points, Y has {labels.matrix.shape[0]}"
+        )
+    return labels
+
+
+def _from_lists(Y: Sequence[Any], n_labels: int | None) -> Csr:
+    rows = ids_of_lists(Y)
+    indptr = np.zeros(len(rows) + 1, dtype=np.int64)
+    np.cumsum([len(row) for row in rows], out=indptr[1:])
+    ids = np.concatenate(rows) if rows else np.zeros(0, dtype=np.int64)
+    if ids.size and ids.min() < 0:
+        raise ValueError(f"Y must contain label ids >= 0, got {ids.min()}")
+    largest = int(ids.max()) + 1 if ids.size else 0
+    if n_labels is not None and largest > n_labels:
+        raise ValueError(f"Y must contain label ids below {n_labels}, got {largest - 1}")
+    shape = (len(rows), largest if n_labels is None else n_labels)
+    return canonical_csr(
+        sparse.csr_array((np.ones(len(ids), dtype=np.float32), ids, indptr), shape), name="Y"
+    )

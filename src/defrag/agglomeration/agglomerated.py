@@ -1,0 +1,230 @@
+"""Classifiers on agglomerated features, as in the ensembles of the paper."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from sklearn.base import clone
+
+from defrag import _native
+from defrag._parameters import Choice, Int
+from defrag.agglomeration._clustering import FeatureClustering
+from defrag.agglomeration.defrag import Hybrid
+from defrag.classifiers._base import Cost
+from defrag.classifiers._composite import Reducing, check_part
+from defrag.classifiers._explain import best_labels
+from defrag.classifiers.label_tree import LabelTree
+from defrag.explain.explainers import Averaged, Transformed, members_that_found
+from defrag.explain.parts import shares_of_groups
+from defrag.trees import member_seeds
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sklearn.base import BaseEstimator
+
+    from defrag.classifiers._base import Classifier
+    from defrag.explain.explainers import Explainer
+    from defrag.typing import Csr, Floats, Ids, Seed
+
+__all__ = ["Agglomerated"]
+
+# For clustering and pooling.
+_SECONDS_PER_NON_ZERO = 8e-8
+
+
+class Agglomerated(Reducing):
+    """Train a classifier on groups of features, one clustering per member.
+
+    If the base is an ensemble, every member has an independent clustering, as in the paper:
+    features that are merged in one clustering are separate in another.
+
+    Parameters
+    ----------
+    base : classifier, default=LabelTree()
+        Any classifier of this library.
+    agglomeration : Defrag, Hybrid or one of defrag.baselines, default=Hybrid()
+        The clustering of features.
+    per_member : bool, default=True
+        Whether every member has its own clustering, or all share one.
+    random_state : int, RandomState, Generator or None, default=None
+        Seed of clusterings and members; overrides those of ``base`` and ``agglomeration``.
+    n_jobs : int, optional
+        Number of threads; overrides those of ``base`` and ``agglomeration``.
+
+    Attributes
+    ----------
+    members_ : list of (clustering, classifier)
+        The fitted pairs.
+    classes_ : ndarray
+        Classes, or label ids.
+    n_labels_ : int
+        Number of labels.
+    n_features_in_ : int
+        Number of features.
+
+    See Also
+    --------
+    Hybrid : The recommended agglomeration.
+    Defrag : The agglomeration of the paper.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from defrag import Agglomerated, Defrag
+    >>> from defrag.baselines import Parabel
+    >>> X = np.kron(np.eye(4), np.ones((3, 4)))
+    >>> Y = np.repeat([0, 1, 2, 3], 3)
+    >>> model = Agglomerated(Parabel(n_trees=2), Defrag(max_cluster_size=4), random_state=0)
+    >>> model.fit(X, Y).predict(X[::3]).tolist()
+    [0, 1, 2, 3]
+    """
+
+    def __init__(
+        self,
+        base: Classifier | None = None,
+        agglomeration: FeatureClustering | None = None,
+        *,
+        per_member: bool = True,
+        random_state: Seed = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.base = base
+        self.agglomeration = agglomeration
+        self.per_member = per_member
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    parameter_rules: ClassVar[dict[str, Any]] = {
+        "per_member": Choice((True, False)),
+        "n_jobs": Int(none=True),
+    }
+
+    def unfitted_members(self, seed: int) -> list[Classifier]:
+        """Return the members of the base, or the base itself."""
+        base = self.unfitted_base()
+        base.check_parameters()  # n_members is derived from parameters
+        n_members = base.n_members if self.per_member else 1
+        return [
+            (base.as_member() if n_members > 1 else clone(base)).set_params(
+                random_state=own, n_jobs=self.n_jobs
+            )
+            for own in member_seeds(seed, n_members)
+        ]
+
+    def fit_reduction(self, X: Csr, Y: Csr, seed: int) -> FeatureClustering:
+        """Cluster the features."""
+        agglomeration = Hybrid() if self.agglomeration is None else self.agglomeration
+        check_part(self, "agglomeration", agglomeration, FeatureClustering)
+        own: FeatureClustering = clone(agglomeration).set_params(
+            random_state=seed, n_jobs=self.n_jobs
+        )
+        return own.fit_canonical(X, Y)
+
+    def reduce(self, reduction: FeatureClustering, X: Csr) -> Csr:
+        """Pool the features of each group."""
+        return reduction.pool(X)
+
+    def reduced_width(self, reduction: FeatureClustering, n_features: int) -> int:  # noqa: ARG002
+        """Return the number of groups."""
+        return reduction.n_clusters_
+
+    def set_members(self, members: list[tuple[FeatureClustering, Classifier]]) -> None:
+        """Set the fitted pairs."""
+        self.members_ = members
+
+    def default_base(self) -> Classifier:
+        """Return a ``LabelTree`` with one tree."""
+        return LabelTree()
+
+    def rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:
+        """Return the best labels of each row; see :meth:`Classifier.rank`."""
+        n_ranked = self._n_ranked(k)
+        answers = [
+            model.rank(groups.pool(X), n_ranked, exhaustive=exhaustive)
+            for groups, model in self.members_
+        ]
+        return self._average(answers, k)
+
+    def _n_ranked(self, k: int) -> int:
+        """Return the number of labels that each member ranks."""
+        if len(self.members_) == 1:
+            return k
+        return min(max(k, self.labels_per_member), self.n_labels_)
+
+    def _average(self, answers: list[tuple[Ids, Floats]], k: int) -> tuple[Ids, Floats]:
+        if len(answers) == 1:
+            return answers[0]
+        return _native.average_trees(answers, k=k, n_threads=_native.n_threads(self.n_jobs))
+
+    def explainer(self, row: Csr | None, labels: Ids, k: int) -> Explainer:
+        """Return an explainer that divides contributions of groups among their features."""
+        n_ranked = self._n_ranked(k)
+        if row is None or len(self.members_) == 1:
+            rows = [None if row is None else groups.pool(row) for groups, _ in self.members_]
+            return self._explainer(row, rows, labels, n_ranked, [])
+        rows = [groups.pool(row) for groups, _ in self.members_]
+        return self._explainer(row, rows, labels, n_ranked, self._answers(rows, n_ranked))
+
+    def explain_best(self, row: Csr, n: int, k: int) -> tuple[Ids, Explainer]:
+        """Return the best labels and an explainer; see :meth:`Classifier.explain_best`."""
+        if len(self.members_) == 1:
+            ((groups, model),) = self.members_
+            pooled = groups.pool(row)
+            labels, inner = model.explain_best(pooled, n, k)
+            return labels, _of_groups(groups, inner, row, pooled)
+        rows = [groups.pool(row) for groups, _ in self.members_]
+        n_ranked = self._n_ranked(k)
+        answers = self._answers(rows, n_ranked)
+        labels = best_labels(self._average(answers, k)[0], n)
+        return labels, self._explainer(row, rows, labels, n_ranked, answers)
+
+    def _answers(self, rows: Sequence[Any], k: int) -> list[tuple[Ids, Floats]]:
+        """Return the best labels of each member's row."""
+        return [
+            model.rank(pooled, k, exhaustive=False)
+            for (_, model), pooled in zip(self.members_, rows, strict=True)
+        ]
+
+    def _explainer(
+        self,
+        row: Csr | None,
+        rows: Sequence[Any],
+        labels: Ids,
+        k: int,
+        answers: list[tuple[Ids, Floats]],
+    ) -> Explainer:
+        """Return an explainer of the members that found each label, or of all members."""
+        parts = [
+            _of_groups(groups, model.explainer(pooled, labels, k), row, pooled)
+            for (groups, model), pooled in zip(self.members_, rows, strict=True)
+        ]
+        if len(parts) == 1:
+            return parts[0]
+        if not answers:
+            return Averaged.of_all(parts, len(labels))
+        return Averaged(parts, *members_that_found([ranked for ranked, _ in answers], labels))
+
+    def training_cost(self, X: Csr, Y: Csr) -> Cost:
+        """Return the cost of the base and of a clustering per member."""
+        base = self.unfitted_base()
+        n_members = base.n_members if self.per_member else 1
+        pooling = Cost(n_members * X.nnz * _SECONDS_PER_NON_ZERO, 0.0)
+        return base.training_cost(X, Y) + pooling
+
+    def fitted_parts(self) -> list[BaseEstimator]:
+        """Return the fitted clusterings and classifiers."""
+        return [part for member in getattr(self, "members_", []) for part in member]
+
+    def max_ranked(self) -> int:
+        """Return the largest number of labels that :meth:`rank` can find for a point."""
+        return min(self.n_labels_, sum(model.max_ranked() for _, model in self.members_))
+
+
+def _of_groups(
+    groups: FeatureClustering, inner: Explainer, row: Csr | None, pooled: Csr | None
+) -> Explainer:
+    known = None if row is None or pooled is None else (row, pooled)
+    shares = partial(shares_of_groups, groups.labels_)
+    return Transformed(inner, groups.pool, shares, known=known)

@@ -1,0 +1,601 @@
+"""Ensembles of local embeddings: a linear map per cluster of points, and voting neighbours."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+from threadpoolctl import threadpool_limits
+
+from defrag import _native
+from defrag._native import RowPanels
+from defrag._progress import progress_bar
+from defrag.classifiers._base import Cost, unit_rows
+from defrag.classifiers._division import Divisible, Division, csr_arrays, csr_from_arrays
+from defrag.trees import member_seeds
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from contextlib import AbstractContextManager
+
+    from numpy.typing import NDArray
+
+    from defrag.classifiers._base import Classifier
+    from defrag.classifiers._division import Arrays, Piece
+    from defrag.typing import Csr, Floats, Ids, Offsets
+
+# --- Approximate nearest neighbours by HNSW graphs of usearch, an optional dependency.
+
+_CONNECTIVITY = 16
+_EXPANSION_ADD = 128
+_EXPANSION_SEARCH = 128
+"""Number of candidates of a search; more give a higher recall and take longer."""
+
+
+def import_usearch() -> Any:
+    """Return the module ``usearch.index``.
+
+    Raises
+    ------
+    ImportError
+        If usearch is not installed, with the command to install it.
+    """
+    try:
+        from usearch import index  # noqa: PLC0415 - optional
+    except ImportError as error:
+        raise ImportError(
+            "search='hnsw' needs usearch (pip install 'defrag[ann]'); search='exact' does not"
+        ) from error
+    return index
+
+
+@dataclass(frozen=True)
+class HnswIndex:
+    """A hierarchical navigable small world graph (Malkov and Yashunin, 2018).
+
+    It is built by one thread, in the order of the rows, so that equal vectors give equal graphs. A
+    query has the same neighbours alone and in a batch, for any number of threads.
+    """
+
+    graph: Any
+
+    @classmethod
+    def build(cls, vectors: Floats, *, euclidean: bool) -> HnswIndex:
+        """Return a graph of the rows of a matrix, for Euclidean distances or inner products."""
+        graph = import_usearch().Index(
+            ndim=vectors.shape[1],
+            metric="l2sq" if euclidean else "ip",
+            dtype="f32",
+            connectivity=_CONNECTIVITY,
+            expansion_add=_EXPANSION_ADD,
+            expansion_search=_EXPANSION_SEARCH,
+        )
+        graph.add(np.arange(len(vectors), dtype=np.uint64), vectors, copy=True, threads=1)
+        return cls(graph)
+
+    def nearest(self, queries: Floats, *, n_best: int, n_threads: int) -> Ids:
+        """Return the ``n_best`` nearest rows of each query, padded with -1."""
+        matches = self.graph.search(queries, n_best, threads=n_threads)
+        found = np.full((len(queries), n_best), -1, dtype=np.int32)
+        if len(queries) == 1:  # the result of a batch of one has one dimension
+            found[0, : len(matches.keys)] = matches.keys
+            return found
+        known = np.arange(n_best) < np.asarray(matches.counts)[:, None]
+        found[known] = matches.keys[known]
+        return found
+
+
+# --- Dense linear algebra that is bit-identical for any number of threads.
+#
+# The order in which BLAS adds depends on its number of threads. Here BLAS always runs with one
+# thread, on blocks of rows of a fixed size; blocks are distributed over our own threads and their
+# results are added in order.
+
+_BLOCK_ROWS = 4096
+"""Number of rows in a block; the results depend on it, since it fixes the order of sums."""
+
+_MIN_SQUARED_NORM = 1e-30
+"""Columns whose residual has a smaller squared norm are solved."""
+
+
+def one_blas_thread() -> AbstractContextManager[Any]:
+    """Return a context in which BLAS uses one thread per call."""
+    limits: AbstractContextManager[Any] = threadpool_limits(limits=1, user_api="blas")
+    return limits
+
+
+def gram(A: Floats, B: Floats, *, n_threads: int) -> NDArray[np.float64]:
+    """Return A' B for tall matrices with equal numbers of rows; blocks are added in float64."""
+    parts = _over_blocks(len(A), n_threads, lambda rows: A[rows].T @ B[rows])
+    total = np.zeros((A.shape[1], B.shape[1]), dtype=np.float64)
+    for part in parts:
+        total += part
+    return total
+
+
+def multiply(A: Floats, Q: NDArray[Any], *, n_threads: int) -> Floats:
+    """Return A Q for a tall matrix A and a small matrix Q."""
+    small = np.ascontiguousarray(Q, dtype=np.float32)
+    result = np.empty((len(A), small.shape[1]), dtype=np.float32)
+    for _ in _over_blocks(
+        len(A), n_threads, lambda rows: np.matmul(A[rows], small, out=result[rows])
+    ):
+        pass
+    return result
+
+
+def symmetric_eigenpairs(matrix: NDArray[np.float64]) -> tuple[NDArray[np.float64], Any]:
+    """Return the eigenvalues of a symmetric matrix in decreasing order, and its eigenvectors."""
+    values, vectors = np.linalg.eigh((matrix + matrix.T) / 2)
+    return values[::-1], np.ascontiguousarray(vectors[:, ::-1])
+
+
+def orthonormal_basis(A: Floats, *, n_threads: int) -> Floats:
+    """Return an orthonormal basis of the columns of a tall matrix, by decreasing singular value.
+
+    It is computed from the eigenvectors of A'A in double precision; columns beyond the rank are
+    zero.
+    """
+    values, vectors = symmetric_eigenpairs(gram(A, A, n_threads=n_threads))
+    floor = max(values[0], 0.0) * len(values) * float(np.finfo(np.float32).eps)
+    scale = np.zeros_like(values)
+    np.divide(1.0, np.sqrt(np.maximum(values, floor)), out=scale, where=values > floor)
+    return multiply(A, vectors * scale, n_threads=n_threads)
+
+
+def conjugate_gradients(
+    X: Csr,
+    XT: Csr,
+    right: Floats,
+    *,
+    weights: Floats,
+    ridge: float,
+    n_steps: int,
+    n_threads: int,
+    start: Floats | None = None,
+) -> Floats:
+    """Solve ``(weights[j] X'X + ridge I) w_j = right_j`` for all columns j simultaneously.
+
+    Parameters
+    ----------
+    X, XT : csr_array
+        The points and their transpose.
+    right : ndarray of float32, shape (n_features, n_columns)
+        The right-hand sides.
+    weights : ndarray of float32, shape (n_columns,)
+        The weight of X'X in each system.
+    ridge : float
+        The regulariser.
+    n_steps : int
+        Number of steps; step lengths are computed separately for each column.
+    n_threads : int
+        Number of threads.
+    start : ndarray of float32, shape (n_features, n_columns), optional
+        Initial solution; default: zero.
+
+    Returns
+    -------
+    solution : ndarray of float32, shape (n_features, n_columns)
+        The columns w_j.
+    """
+    strength = np.float32(ridge)
+
+    def apply(V: Floats) -> Floats:
+        result = _native.sparse_dense(
+            XT, _native.sparse_dense(X, V, n_threads=n_threads), n_threads=n_threads
+        )
+        result *= weights
+        result += strength * V
+        return result
+
+    solution = np.zeros_like(right) if start is None else start.copy()
+    residual = right.copy() if start is None else right - apply(start)
+    direction = residual.copy()
+    energy = _column_products(residual, residual)
+    for _ in range(n_steps):
+        image = apply(direction)
+        curvature = _column_products(direction, image)
+        length = _ratio(energy, curvature)
+        solution += length * direction
+        residual -= length * image
+        before, energy = energy, _column_products(residual, residual)
+        direction *= _ratio(energy, before)
+        direction += residual
+    return solution
+
+
+def _column_products(A: Floats, B: Floats) -> NDArray[np.float64]:
+    """Return the dot product of each column of A with the same column of B."""
+    total = np.zeros(A.shape[1], dtype=np.float64)
+    for rows in _blocks(len(A)):
+        total += np.einsum("ij,ij->j", A[rows], B[rows])
+    return total
+
+
+def _ratio(numerator: NDArray[np.float64], denominator: NDArray[np.float64]) -> Floats:
+    """Return the quotients, or 0 where the denominator is almost 0."""
+    result = np.zeros_like(numerator)
+    np.divide(numerator, denominator, out=result, where=denominator > _MIN_SQUARED_NORM)
+    return result.astype(np.float32)
+
+
+def _blocks(n_rows: int) -> Iterator[slice]:
+    for first in range(0, n_rows, _BLOCK_ROWS):
+        yield slice(first, min(first + _BLOCK_ROWS, n_rows))
+
+
+def _over_blocks(
+    n_rows: int, n_threads: int, work: Callable[[slice], Any]
+) -> Iterator[NDArray[Any]]:
+    """Call ``work`` on each block of rows and yield the results in order."""
+    blocks = list(_blocks(n_rows))
+    if n_threads == 1 or len(blocks) == 1:
+        yield from map(work, blocks)
+        return
+    with ThreadPoolExecutor(min(n_threads, len(blocks))) as pool:
+        yield from pool.map(work, blocks)
+
+
+_ROWS_AT_A_TIME = 8192
+"""Number of points that are embedded and ranked at a time."""
+
+_PANEL_ROWS = 16
+
+SMALLEST_GRAPH = 50_000
+"""Clusters of at most this many points are always searched exactly, which is faster."""
+
+
+class LocalMap(NamedTuple):
+    """The embedding of one cluster.
+
+    Attributes
+    ----------
+    features : ndarray of int32
+        The features of its points, in increasing order.
+    weights : ndarray of float32, shape (n_cluster_features, n_components)
+        The linear map of these features.
+    vectors : ndarray of float32, shape (n_cluster_points, n_components)
+        The embedded points.
+    """
+
+    features: Ids
+    weights: Floats
+    vectors: Floats
+
+
+@dataclass(frozen=True)
+class Learner:
+    """One partition of the points with a linear map and embedded points per cluster.
+
+    Parameters
+    ----------
+    router : csr_array, shape (n_features, n_clusters)
+        Scorers of the clusters; a point belongs to the cluster with the highest score, or to the
+        first one if no score is positive.
+    feature_ptr, point_ptr : ndarray of int64, shape (n_clusters + 1,)
+        Offsets of the clusters in ``features`` and in ``points``.
+    features : ndarray of int32
+        The features of each cluster, in increasing order.
+    weights : ndarray of float32, shape (len(features), n_components)
+        The rows of the linear maps for these features.
+    points : ndarray of int32
+        The points of each cluster, as rows of the stored labels.
+    panels : ndarray of float32, shape (n_panels, n_components, 16)
+        The embedded points by cluster; every cluster begins with a new panel.
+    bias : ndarray of float32, shape (len(points),), optional
+        Added to the score of each point: minus half of its squared norm, for Euclidean
+        neighbours.
+    """
+
+    router: Csr
+    feature_ptr: Offsets
+    features: Ids
+    weights: Floats
+    point_ptr: Offsets
+    points: Ids
+    panels: Floats
+    bias: Floats | None
+
+    @classmethod
+    def join(
+        cls, router: Csr, members: list[Ids], maps: list[LocalMap], *, euclidean: bool
+    ) -> Learner:
+        """Return a learner with the concatenated maps of all clusters."""
+        packed = [RowPanels.pack(one.vectors).lines for one in maps]
+        point_ptr = _offsets(members)
+        panels = np.concatenate(packed)
+        return cls(
+            router=router,
+            feature_ptr=_offsets([one.features for one in maps]),
+            features=np.concatenate([one.features for one in maps]),
+            weights=np.concatenate([one.weights for one in maps]),
+            point_ptr=point_ptr,
+            points=np.concatenate(members).astype(np.int32),
+            panels=panels,
+            bias=panel_bias(panels, point_ptr) if euclidean else None,
+        )
+
+    def to_arrays(self, prefix: str) -> Arrays:
+        """Return named arrays."""
+        arrays = {prefix + name: value for name, value in vars(self).items()
+                  if name not in {"router", "indexes"} and value is not None}  # fmt: skip
+        return {**arrays, **csr_arrays(self.router, f"{prefix}router/")}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], prefix: str) -> Learner:
+        """Return the learner from the arrays of :meth:`to_arrays`."""
+        names = [field.name for field in fields(cls) if field.name != "router"]
+        own = {name: arrays.get(prefix + name) for name in names}
+        return cls(router=csr_from_arrays(arrays, f"{prefix}router/"), **own)  # type: ignore[arg-type]
+
+    @cached_property
+    def indexes(self) -> dict[int, HnswIndex]:
+        """The graphs of clusters that are searched approximately, built on first use."""
+        return {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        # The graphs can be built from the panels.
+        return {name: value for name, value in vars(self).items() if name != "indexes"}
+
+    def neighbours(self, X: Csr, n_best: int, *, search: str, n_threads: int) -> Ids:
+        """Return the nearest points of each unit row in its cluster, padded with -1."""
+        found = np.full((X.shape[0], n_best), -1, dtype=np.int32)
+        cluster_of = route(X, self.router, n_threads=n_threads)
+        first_panel = panel_ptr(self.point_ptr)
+        for c in np.unique(cluster_of):
+            if self.point_ptr[c] == self.point_ptr[c + 1]:
+                continue  # only a file can have a cluster without points
+            rows = np.flatnonzero(cluster_of == c)
+            features = slice(self.feature_ptr[c], self.feature_ptr[c + 1])
+            inside = select_columns(X[rows], self.features[features])
+            embedded = _native.sparse_dense(inside, self.weights[features], n_threads=n_threads)
+            points = slice(self.point_ptr[c], self.point_ptr[c + 1])
+            panels = RowPanels(
+                self.panels[first_panel[c] : first_panel[c + 1]],
+                points.stop - points.start,
+                None if self.bias is None else self.bias[points],
+            )
+            if search == "hnsw" and panels.n_rows > SMALLEST_GRAPH:
+                if c not in self.indexes:
+                    euclidean = self.bias is not None
+                    self.indexes[c] = HnswIndex.build(panels.unpack(), euclidean=euclidean)
+                ids = self.indexes[c].nearest(embedded, n_best=n_best, n_threads=n_threads)
+            else:
+                ids, _ = _native.nearest_rows(embedded, panels, n_best=n_best, n_threads=n_threads)
+            found[rows] = np.where(ids >= 0, self.points[points][ids], -1)
+        return found
+
+
+class NeighbourEnsemble(Divisible):
+    """Base class of ensembles of local embeddings.
+
+    A subclass partitions the points in :meth:`_partition` and embeds a cluster in :meth:`_embed`.
+    """
+
+    n_learners: int
+    cluster_size: int
+    n_components: int
+    n_neighbors: int
+    votes: str
+    search: str
+    verbose: int
+    learners_: list[Learner]
+    point_labels_: Csr
+    euclidean = True
+
+    @abstractmethod
+    def _partition(self, X: Csr, Y: Csr, n_clusters: int, seed: int) -> Csr:
+        """Return a router, shape (n_features, n_clusters)."""
+
+    @abstractmethod
+    def _embed(self, X: Csr, Y: Csr, seed: int) -> tuple[Floats, Floats]:
+        """Return the linear map and the vectors of a cluster with points X and labels Y."""
+
+    def prepare(self, X: Csr, Y: Csr) -> tuple[Csr, Csr]:
+        """Return the unit rows of the points with labels, and their labels."""
+        if self.search == "hnsw":
+            import_usearch()  # fail now, not after hours of training
+        labelled = np.flatnonzero(np.diff(Y.indptr))
+        X, Y = unit_rows(X, _native.n_threads(self.n_jobs)), sparse.csr_array(Y)
+        return (X[labelled], Y[labelled]) if len(labelled) < X.shape[0] else (X, Y)
+
+    def divide(self, data: tuple[Csr, Csr], seed: int) -> Division:  # noqa: ARG002 - units derive seeds
+        """Return one unit per learner."""
+        return Division(csr_arrays(data[1], "labels/"), np.ones(self.n_learners))
+
+    def train_units(
+        self,
+        data: tuple[Csr, Csr],
+        seed: int,
+        outline: Arrays,  # noqa: ARG002 - data has the labels
+        first: int,
+        last: int,
+    ) -> Arrays:
+        """Train a range of learners; see :meth:`Divisible.train_units`."""
+        X, Y = data
+        n_clusters = max(1, round(X.shape[0] / self.cluster_size))
+        seeds = member_seeds(seed, self.n_learners)[first:last]
+        with one_blas_thread(), progress_bar("embedding", enabled=self.verbose > 0) as progress:
+            partitions = [self._divide_points(X, Y, n_clusters, own) for own in seeds]
+            tasks = [
+                (number, c) for number, (_, members) in enumerate(partitions)
+                for c in range(len(members))
+            ]  # fmt: skip
+
+            def embed(task: tuple[int, int]) -> LocalMap:
+                number, c = task
+                points = partitions[number][1][c]
+                inside = X[points]
+                features = np.unique(inside.indices).astype(np.int32)
+                own = np.random.SeedSequence((seeds[number], c)).generate_state(1, np.uint64)
+                weights, vectors = self._embed(
+                    select_columns(inside, features), sparse.csr_array(Y[points]), int(own[0] >> 1)
+                )
+                return LocalMap(features, weights, vectors)
+
+            maps: list[list[LocalMap]] = [[] for _ in seeds]
+            threads = _native.n_threads(self.n_jobs)
+            for done, (task, one) in enumerate(zip(tasks, map_in_order(embed, tasks, threads),
+                                                   strict=True)):  # fmt: skip
+                maps[task[0]].append(one)
+                if progress is not None:
+                    progress((done + 1) / len(tasks))
+        arrays: Arrays = {}
+        for number, ((router, members), own) in enumerate(
+            zip(partitions, maps, strict=True), first
+        ):
+            learner = Learner.join(router, members, own, euclidean=self.euclidean)
+            arrays |= learner.to_arrays(f"{number}/")
+        return arrays
+
+    def assemble(self, outline: Arrays, pieces: Sequence[Piece]) -> None:
+        """Set the learners; see :meth:`Divisible.assemble`."""
+        self.learners_ = [
+            Learner.from_arrays(piece.arrays, f"{number}/")
+            for piece in pieces
+            for number in range(piece.first, piece.last)
+        ]
+        self.point_labels_ = csr_from_arrays(outline, "labels/")
+
+    def _divide_points(self, X: Csr, Y: Csr, n_clusters: int, seed: int) -> tuple[Csr, list[Ids]]:
+        """Return a router and the points of each cluster."""
+        if n_clusters == 1:
+            alone: Csr = sparse.csr_array(np.zeros((X.shape[1], 1), dtype=np.float32))
+            return alone, [np.arange(X.shape[0], dtype=np.int32)]
+        router = self._partition(X, Y, n_clusters, seed)
+        threads = _native.n_threads(self.n_jobs)
+        return assign_points(X, router, min_size=self.n_neighbors, n_threads=threads)
+
+    def rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:  # noqa: ARG002 - always the neighbours
+        """Return the best labels of each row; see :meth:`Classifier.rank`."""
+        threads = _native.n_threads(self.n_jobs)
+        n_best, n_learners = int(self.check_parameter("n_neighbors")), len(self.learners_)
+        search = self.check_parameter("search")
+        own = (
+            np.ones(n_best)
+            if self.check_parameter("votes") == "count"
+            else 1.0 / np.arange(1, n_best + 1)
+        )
+        weights = np.tile(own / (own.sum() * n_learners), n_learners).astype(np.float32)
+        labels = np.empty((X.shape[0], k), dtype=np.int32)
+        scores = np.empty((X.shape[0], k), dtype=np.float32)
+        for first in range(0, X.shape[0], _ROWS_AT_A_TIME):
+            rows = slice(first, first + _ROWS_AT_A_TIME)
+            unit = unit_rows(X[rows], threads)
+            neighbours = np.hstack(
+                [
+                    one.neighbours(unit, n_best, search=search, n_threads=threads)
+                    for one in self.learners_
+                ]
+            )
+            labels[rows], scores[rows] = _native.rank_votes(
+                neighbours,
+                np.broadcast_to(weights, neighbours.shape),
+                self.point_labels_,
+                k=k,
+                n_threads=threads,
+            )
+        return labels, np.minimum(scores, np.float32(1.0))
+
+    def max_ranked(self) -> int:
+        """Return the largest number of labels that :meth:`rank` can find for a point."""
+        max_labels = int(np.diff(self.point_labels_.indptr).max())
+        n_neighbors = int(self.check_parameter("n_neighbors"))
+        return min(self.n_labels_, max_labels * n_neighbors * len(self.learners_))
+
+    @property
+    def n_members(self) -> int:
+        """Number of learners that are averaged."""
+        return self.n_learners
+
+    def as_member(self) -> Classifier:
+        """Return an unfitted copy with one learner."""
+        member: Classifier = super().as_member().set_params(n_learners=1)
+        return member
+
+    def training_cost(self, X: Csr, Y: Csr) -> Cost:  # noqa: ARG002 - labels hardly matter
+        """Return the cost, estimated from the products of the points with their maps."""
+        n_products = X.nnz * self.n_components * self.n_learners
+        kept = 4.0 * self.n_learners * self.n_components * (X.shape[0] + X.shape[1])
+        return Cost(n_products * self.seconds_per_step, kept)
+
+
+def route(X: Csr, router: Csr, *, n_threads: int) -> Ids:
+    """Return the cluster of each row: the first with the highest score, 0 if none is positive."""
+    cluster_of = np.zeros(X.shape[0], dtype=np.int32)
+    if router.shape[1] > 1:
+        best = _native.best_matches(X, router, n_best=1, n_threads=n_threads)
+        found = np.diff(best.indptr) > 0
+        cluster_of[found] = best.columns[best.indptr[:-1][found]]
+    return cluster_of
+
+
+def assign_points(X: Csr, router: Csr, *, min_size: int, n_threads: int) -> tuple[Csr, list[Ids]]:
+    """Return the router without small clusters, and the points of each remaining cluster.
+
+    Clusters of fewer than ``min_size`` points are removed until there are none; the largest one
+    is kept in any case.
+    """
+    while True:
+        cluster_of = route(X, router, n_threads=n_threads)
+        sizes = np.bincount(cluster_of, minlength=router.shape[1])
+        kept = (
+            np.flatnonzero(sizes >= min_size) if sizes.max() >= min_size else [int(sizes.argmax())]
+        )
+        if len(kept) == router.shape[1]:
+            order = np.argsort(cluster_of, kind="stable").astype(np.int32)
+            return router, np.split(order, np.cumsum(sizes)[:-1])
+        router = sparse.csr_array(router[:, kept])
+
+
+def select_columns(X: Csr, features: Ids) -> Csr:
+    """Return the columns ``features`` of a matrix, which are in increasing order."""
+    place = np.full(X.shape[1], -1, dtype=np.int32)
+    place[features] = np.arange(len(features), dtype=np.int32)
+    columns = place[X.indices]
+    kept = columns >= 0
+    counts = np.concatenate([[0], np.cumsum(kept, dtype=np.int64)])
+    return sparse.csr_array(
+        (X.data[kept], columns[kept], counts[X.indptr]), shape=(X.shape[0], len(features))
+    )
+
+
+def panel_ptr(point_ptr: Offsets) -> Offsets:
+    """Return the offsets of the panels of the clusters."""
+    n_panels = -(-np.diff(point_ptr) // _PANEL_ROWS)
+    return np.concatenate([[0], np.cumsum(n_panels)])
+
+
+def panel_bias(panels: Floats, point_ptr: Offsets) -> Floats:
+    """Return minus half of the squared norm of each point."""
+    lengths = np.empty((len(panels), _PANEL_ROWS), dtype=np.float32)
+    for i, panel in enumerate(panels):
+        lengths[i] = np.float32(-0.5) * np.einsum("ij,ij->j", panel, panel)
+    first = panel_ptr(point_ptr)
+    return np.concatenate(
+        [
+            lengths[first[c] : first[c + 1]].ravel()[: point_ptr[c + 1] - point_ptr[c]]
+            for c in range(len(point_ptr) - 1)
+        ]
+    )
+
+
+def map_in_order(work: Callable[[Any], Any], tasks: list[Any], n_threads: int) -> Iterator[Any]:
+    """Call ``work`` on tasks in several threads and yield the results in order."""
+    if n_threads == 1 or len(tasks) == 1:
+        yield from map(work, tasks)
+        return
+    pool = ThreadPoolExecutor(min(n_threads, len(tasks)))
+    try:
+        yield from pool.map(work, tasks)
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _offsets(parts: list[Ids]) -> Offsets:
+    return np.concatenate([[0], np.cumsum([len(part) for part in parts])]).astype(np.int64)

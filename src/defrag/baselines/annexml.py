@@ -1,0 +1,283 @@
+"""AnnexML: a learnt partition, and embeddings with high cosines for label neighbours."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from scipy import sparse
+
+from defrag import _native
+from defrag._parameters import Choice, Float, Int
+from defrag.baselines._neighbours import NeighbourEnsemble, conjugate_gradients, route
+from defrag.baselines.sleec import centroids, label_neighbours
+
+if TYPE_CHECKING:
+    from defrag.typing import Csr, Floats, Ids, Offsets, Seed
+
+__all__ = ["AnnexML"]
+
+_PARTITION_ROUNDS = 2
+_PARTITION_STEPS = 5
+_PAIRS_PER_POINT = 5000
+"""For the partition, the most frequent labels of a point are left out if it would be compared with
+more points than this."""
+
+
+class AnnexML(NeighbourEnsemble):
+    """Approximate nearest neighbour search for extreme multi-label classification (Tagami, 2017).
+
+    Each learner partitions the points by linear scorers that keep points with similar labels
+    together. In each cluster, AdaGrad learns a linear map that gives a point higher cosines with
+    its neighbours by labels than with random points, by minimising the loss
+    ``log(1 + sum over negatives of exp(-cosine_scale (cos(i, positive) - cos(i, negative))))``.
+    The publication updates the map point by point; here every step uses all points of the
+    cluster and embeds each of them once instead of twenty times. A new point is embedded by the
+    map of its cluster, and its nearest neighbours by cosine vote with their labels.
+
+    Parameters
+    ----------
+    n_learners : int, default=15
+        Number of learners, each with its own partition of the points.
+    cluster_size : int, default=6000
+        Mean number of points per cluster.
+    n_components : int, default=50
+        Number of dimensions of the embeddings.
+    label_neighbors : int, default=10
+        Number of neighbours by labels of a point, the positives.
+    n_negatives : int, default=10
+        Number of random points of the cluster in each step, the negatives.
+    n_neighbors : int, default=10
+        Number of neighbours that vote in each learner.
+    votes : {"rank", "count"}, default="rank"
+        The r-th nearest neighbour has 1 / r votes, or each neighbour has one vote, as published.
+    search : {"exact", "hnsw"}, default="exact"
+        Exact search, or approximate search by graphs in clusters of more than 50,000 points; a
+        graph is built on first use and requires ``pip install defrag[ann]``.
+    cosine_scale : float, default=10.0
+        Scale of the cosines in the loss.
+    learning_rate : float, default=0.1
+        Learning rate of AdaGrad.
+    n_steps : int, default=60
+        Number of steps, each over all points of a cluster.
+    random_state : int, RandomState, Generator or None, default=None
+        Seed; an int gives the same model for any ``n_jobs``.
+    n_jobs : int, optional
+        Number of threads, as in scikit-learn; -1 for all.
+    verbose : int, default=0
+        Whether to show progress bars on a terminal.
+
+    Attributes
+    ----------
+    learners_ : list of Learner
+        The partitions and maps.
+    point_labels_ : csr_array
+        Labels of the training points that have labels.
+    classes_ : ndarray
+        Classes, or label ids.
+    n_labels_ : int
+        Number of labels.
+    n_features_in_ : int
+        Number of features.
+
+    See Also
+    --------
+    SLEEC : Embeddings by factorisation and regression.
+
+    Notes
+    -----
+    The score of a label is the fraction of the votes that go to it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from defrag.baselines import AnnexML
+    >>> X = np.kron(np.eye(3), np.ones((4, 2)))
+    >>> Y = [[0], [0], [0], [0], [1, 2], [1, 2], [1], [1], [3], [3], [3], [3]]
+    >>> model = AnnexML(2, n_neighbors=3, random_state=0).fit(X, Y)
+    >>> labels, scores = model.predict_topk(X[3:5], k=1)
+    >>> labels.ravel()
+    array([0, 1], dtype=int32)
+    """
+
+    def __init__(
+        self,
+        n_learners: int = 15,
+        *,
+        cluster_size: int = 6000,
+        n_components: int = 50,
+        label_neighbors: int = 10,
+        n_negatives: int = 10,
+        n_neighbors: int = 10,
+        votes: str = "rank",
+        search: str = "exact",
+        cosine_scale: float = 10.0,
+        learning_rate: float = 0.1,
+        n_steps: int = 60,
+        random_state: Seed = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_learners = n_learners
+        self.cluster_size = cluster_size
+        self.n_components = n_components
+        self.label_neighbors = label_neighbors
+        self.n_negatives = n_negatives
+        self.n_neighbors = n_neighbors
+        self.votes = votes
+        self.search = search
+        self.cosine_scale = cosine_scale
+        self.learning_rate = learning_rate
+        self.n_steps = n_steps
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    euclidean = False
+    seconds_per_step = 3e-8
+
+    parameter_rules: ClassVar[dict[str, Any]] = {
+        "n_learners": Int(1, 65536),
+        "cluster_size": Int(1),
+        "n_components": Int(1, 65536),
+        "label_neighbors": Int(1, 65536),
+        "n_negatives": Int(1, 65536),
+        "n_neighbors": Int(1, 65536),
+        "votes": Choice(("rank", "count")),
+        "search": Choice(("exact", "hnsw")),
+        "cosine_scale": Float(0.0, 50.0, open_low=True),
+        "learning_rate": Float(0.0, 100.0, open_low=True),
+        "n_steps": Int(1),
+        "n_jobs": Int(none=True),
+        "verbose": Int(0),
+    }
+
+    def _partition(self, X: Csr, Y: Csr, n_clusters: int, seed: int) -> Csr:
+        """Return linear scorers that predict the cluster of most label neighbours of a point."""
+        threads = _native.n_threads(self.n_jobs)
+        router = centroids(X, n_clusters, seed, n_threads=threads)
+        near = label_neighbours(_rare_labels(Y), self.label_neighbors + 1, power=1.0,
+                                n_threads=threads)  # fmt: skip
+        near.data[:] = 1.0
+        XT = sparse.csr_array(X.T)
+        for _ in range(_PARTITION_ROUNDS):
+            cluster_of = route(X, router, n_threads=threads)
+            counts = _native.sparse_dense(near, _one_hot(cluster_of, n_clusters), n_threads=threads)
+            wanted = _one_hot(counts.argmax(axis=1), n_clusters)
+            scorers = conjugate_gradients(
+                X,
+                XT,
+                _native.sparse_dense(XT, wanted, n_threads=threads),
+                weights=np.ones(n_clusters, dtype=np.float32),
+                ridge=1.0,
+                n_steps=_PARTITION_STEPS,
+                n_threads=threads,
+            )
+            router = sparse.csr_array(scorers)
+        return router
+
+    def _embed(self, X: Csr, Y: Csr, seed: int) -> tuple[Floats, Floats]:
+        rng = np.random.default_rng(seed)
+        anchors, positives = positive_pairs(Y, self.label_neighbors)
+        XT = sparse.csr_array(X.T)
+        width = np.sqrt(max(1.0, X.nnz / X.shape[0]))
+        shape = (X.shape[1], self.n_components)
+        weights = (rng.uniform(-1.0, 1.0, shape) / width).astype(np.float32)
+        energy = np.ones_like(weights)
+        rate = np.float32(self.learning_rate)
+        for _ in range(self.n_steps if len(anchors) else 0):
+            U, lengths = unit_vectors(_native.sparse_dense(X, weights, n_threads=1))
+            negatives = rng.integers(X.shape[0], size=(len(anchors), self.n_negatives),
+                                      dtype=np.int32)  # fmt: skip
+            slopes = cosine_slopes(U, anchors, positives, negatives, self.cosine_scale)
+            # The derivative of the normalisation keeps only the part orthogonal to each vector.
+            tangent = slopes - np.einsum("ij,ij->i", slopes, U)[:, None] * U
+            gradient = _native.sparse_dense(XT, tangent / lengths, n_threads=1)
+            energy += gradient * gradient
+            weights -= rate * gradient / np.sqrt(energy)
+        return weights, unit_vectors(_native.sparse_dense(X, weights, n_threads=1))[0]
+
+
+def unit_vectors(Z: Floats) -> tuple[Floats, Floats]:
+    """Return L2-normalised rows and their norms; zero rows are unchanged."""
+    lengths = np.sqrt(np.einsum("ij,ij->i", Z, Z))[:, None]
+    lengths[lengths < np.float32(1e-12)] = 1.0
+    return Z / lengths, lengths
+
+
+def positive_pairs(Y: Csr, n_positives: int) -> tuple[Ids, Ids]:
+    """Return the points with label neighbours, and ``n_positives`` neighbours of each.
+
+    The neighbours of a point with fewer are repeated.
+    """
+    near = label_neighbours(Y, n_positives + 1, power=1.0, n_threads=1)
+    rows = np.repeat(np.arange(Y.shape[0]), np.diff(near.indptr))
+    others = near.indices != rows
+    counts = np.bincount(rows[others], minlength=Y.shape[0])
+    columns = near.indices[others]
+    starts = np.concatenate([[0], np.cumsum(counts)])[:-1]
+    anchors = np.flatnonzero(counts).astype(np.int32)
+    cycle = np.arange(n_positives)[None, :] % np.minimum(counts[anchors], n_positives)[:, None]
+    return anchors, columns[starts[anchors][:, None] + cycle].astype(np.int32)
+
+
+def cosine_slopes(
+    U: Floats, anchors: Ids, positives: Ids, negatives: Ids, cosine_scale: float
+) -> Floats:
+    """Return the gradient, with respect to U, of the summed losses of the anchors.
+
+    The loss of an anchor is the mean over its positives.
+
+    Parameters
+    ----------
+    U : ndarray of float32, shape (n_points, n_components)
+        Unit vectors.
+    anchors : ndarray of int32, shape (n_anchors,)
+        Points in increasing order.
+    positives, negatives : ndarray of int32, shape (n_anchors, any)
+        The positives and negatives of each anchor.
+    cosine_scale : float
+        Scale of the cosines.
+    """
+    n, n_positives = len(U), positives.shape[1]
+    partners = np.hstack([positives, negatives])
+    counts = np.zeros(n + 1, dtype=np.int64)
+    counts[anchors + 1] = partners.shape[1]
+    indptr: Offsets = np.cumsum(counts)
+    pairs = sparse.csr_array(
+        (np.empty(partners.size, dtype=np.float32), partners.ravel(), indptr), shape=(n, n)
+    )
+    cosines = _native.pair_products(pairs, U, U, n_threads=1).reshape(partners.shape)
+    # A cosine is at most 1: subtracting 1 keeps the exponents from being positive.
+    powers = np.exp(np.float32(cosine_scale) * (cosines - np.float32(1.0)))
+    near, far = powers[:, :n_positives], powers[:, n_positives:]
+    total = far.sum(axis=1, keepdims=True)
+    inverse = 1.0 / (near + total)
+    scale = np.float32(cosine_scale / n_positives)
+    slopes = np.hstack([-scale * total * inverse, scale * far * inverse.sum(axis=1, keepdims=True)])
+    pairs.data = slopes.astype(np.float32, copy=False).ravel()
+    result = _native.sparse_dense(pairs, U, n_threads=1)
+    result += _native.sparse_dense(sparse.csr_array(pairs.T), U, n_threads=1)
+    return result
+
+
+def _one_hot(cluster_of: Ids, n_clusters: int) -> Floats:
+    result = np.zeros((len(cluster_of), n_clusters), dtype=np.float32)
+    result[np.arange(len(cluster_of)), cluster_of] = 1.0
+    return result
+
+
+def _rare_labels(Y: Csr) -> Csr:
+    """Return the rarest labels of each point, up to ``_PAIRS_PER_POINT`` points in total."""
+    frequency = np.bincount(Y.indices, minlength=Y.shape[1])[Y.indices]
+    rows = np.repeat(np.arange(Y.shape[0]), np.diff(Y.indptr))
+    order = np.lexsort((Y.indices, frequency, rows))
+    running = np.cumsum(frequency[order])
+    before = running[Y.indptr[:-1]] - frequency[order][Y.indptr[:-1]]
+    spent = running - before[rows] if len(order) else running
+    first = np.zeros(len(order), dtype=bool)
+    first[Y.indptr[:-1]] = True
+    kept = np.zeros(len(order), dtype=bool)
+    kept[order] = first | (spent <= _PAIRS_PER_POINT)
+    counts = np.concatenate([[0], np.cumsum(kept)])
+    return sparse.csr_array((Y.data[kept], Y.indices[kept], counts[Y.indptr]), shape=Y.shape)

@@ -1,0 +1,166 @@
+"""Base classes of clusterings of features other than Defrag."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from defrag import _native
+from defrag.agglomeration._clustering import FeatureClustering
+from defrag.agglomeration._groups import membership, random_buckets
+from defrag.trees import FeatureVectors, scale_vectors
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from sklearn.utils import Tags
+
+    from defrag.typing import Csr, Ids, LabelsLike, Progress
+
+# --- Initial clusters of a sample by k-means, none of them empty.
+
+_TOLERANCE = 1e-4
+
+
+def start_clusters(
+    items: Csr,
+    n_clusters: int,
+    *,
+    n_sampled: int,
+    max_rounds: int,
+    seed: int,
+    n_threads: int,
+    progress: Progress | None = None,
+) -> Ids:
+    """Return clusters of a random sample by spherical k-means.
+
+    Parameters
+    ----------
+    items : csr_array
+        Non-zero unit vectors.
+    n_clusters : int
+        Number of clusters; at most the number of items.
+    n_sampled : int
+        Size of the sample.
+    max_rounds : int
+        Maximum number of iterations.
+    seed : int
+        Seed of the sample and of the initial centres.
+    n_threads : int
+        Number of threads.
+    progress : callable, optional
+        Called with the fraction of the work that is done.
+
+    Returns
+    -------
+    cluster : ndarray of int32
+        The cluster of each item, -1 outside the sample.
+    """
+    all_items = np.arange(items.shape[0], dtype=np.int32)
+    shuffled = np.argsort(random_buckets(all_items, max(1, len(all_items)), seed))
+    sample = np.sort(shuffled[:n_sampled])
+    found = _native.spherical_kmeans(
+        items[sample],
+        n_clusters=n_clusters,
+        tolerance=_TOLERANCE,
+        max_rounds=max_rounds,
+        seed=seed,
+        n_threads=n_threads,
+        progress=progress,
+    )
+    cluster = np.full(items.shape[0], -1, dtype=np.int32)
+    cluster[sample] = found.cluster
+    # An empty cluster gets the next shuffled item whose cluster does not become empty.
+    sizes = np.bincount(found.cluster[found.cluster >= 0], minlength=n_clusters)
+    empty = np.flatnonzero(sizes == 0).tolist()
+    for item in shuffled.tolist():
+        if not empty:
+            break
+        old = int(cluster[item])
+        if old < 0 or sizes[old] > 1:
+            if old >= 0:
+                sizes[old] -= 1
+            cluster[item] = empty.pop()
+    return cluster
+
+
+def sum_clusters(items: Csr, cluster: Ids, n_clusters: int, n_threads: int) -> Csr:
+    """Return the sum of the items of each cluster."""
+    return _native.multiply(membership(cluster, n_clusters), items, n_threads=n_threads)
+
+
+@dataclass(frozen=True)
+class FoundGroups:
+    """The group of each feature, and the number of iterations."""
+
+    groups: Ids
+    n_rounds: int = 1
+
+
+class Rival(FeatureClustering):
+    """Base class of clusterings other than :class:`Defrag`, with the same interface.
+
+    A subclass finds the groups in :meth:`_find`.
+    """
+
+    def _find_groups(self, X: Csr, Y: LabelsLike, seed: int) -> None:
+        n_clusters = self._count_groups(X.shape[1])
+        _, energy = _native.column_statistics(X, n_threads=_native.n_threads(self.n_jobs))
+        found = self._find(X, Y, energy, n_clusters, seed)
+        self.n_iter_ = found.n_rounds
+        self._set_groups(X, found.groups, n_clusters, energy, self.scale)
+
+    def _joint(self, X: Csr, Y: LabelsLike) -> Csr:
+        """Return X^T Y, the joint distribution of features and labels up to its sum."""
+        if X.nnz and X.data.min() < 0:
+            raise ValueError(
+                f"Negative values in data passed to {type(self).__name__}, which requires "
+                f"values >= 0, got {float(X.data.min()):g}"
+            )
+        threads = _native.n_threads(self.n_jobs)
+        vectors = FeatureVectors(
+            X, sample_points=1.0, volume=self.volume, row_norm=None, n_threads=threads
+        )
+        return vectors.joint(self._labels(Y, X.shape[0]))
+
+    @abstractmethod
+    def _find(
+        self, X: Csr, Y: LabelsLike, energy: NDArray[np.float64], n_clusters: int, seed: int
+    ) -> FoundGroups:
+        """Return ``n_clusters`` groups of the features of X; groups may be empty."""
+
+
+class VectorRival(Rival):
+    """Base class of clusterings that represent features by vectors, as :class:`Defrag` does.
+
+    A subclass has the parameters of ``VECTOR_RULES`` and ``representation``.
+    """
+
+    def _find_groups(self, X: Csr, Y: LabelsLike, seed: int) -> None:
+        self._check_representation()
+        super()._find_groups(X, Y, seed)
+
+    def _unit_vectors(self, X: Csr, Y: LabelsLike) -> tuple[Ids, Csr]:
+        """Return the features with non-zero vectors, and their unit vectors."""
+        threads = _native.n_threads(self.n_jobs)
+        Z = scale_vectors(self._vectors(X, Y), split="kmeans", threshold=0.0, n_threads=threads)
+        seen = np.flatnonzero(np.diff(Z.indptr) > 0).astype(np.int32)
+        return seen, Z if len(seen) == Z.shape[0] else Z[seen]
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = (
+            isinstance(self.representation, str) and self.representation == "xy"
+        )
+        return tags
+
+
+def check_memory(estimator: Rival, limit_gb: float, n_bytes: float, what: str) -> None:
+    """Raise ValueError if a clustering would need more memory than its limit."""
+    if n_bytes > limit_gb * 1e9:
+        raise ValueError(
+            f"{type(estimator).__name__} needs about {n_bytes / 1e9:.1f} GB for {what}, more than "
+            f"max_memory_gb={limit_gb:g}; use fewer groups, or Defrag, ITDC or SCBC"
+        )

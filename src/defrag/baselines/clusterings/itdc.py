@@ -1,0 +1,333 @@
+"""ITDC: divisive information-theoretic clustering (Dhillon, Mallela and Kumar, 2003)."""
+
+from __future__ import annotations
+
+import heapq
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from scipy import sparse
+
+from defrag import _native
+from defrag._parameters import Choice, Float, Int
+from defrag._progress import progress_bar
+from defrag.agglomeration._clustering import GROUP_RULES
+from defrag.agglomeration._groups import random_buckets
+from defrag.baselines.clusterings._base import FoundGroups, Rival, sum_clusters
+from defrag.trees import largest_ids
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from sklearn.utils import Tags
+
+    from defrag.typing import Csr, Ids, LabelsLike, Seed
+
+__all__ = ["feature_information", "lost_information"]
+
+# --- Mutual information of features and labels, from their joint distribution.
+#
+# ``joint`` is X^T Y, non-negative and not divided by its sum. Sums of v ln v are computed in
+# double precision.
+
+
+def feature_information(joint: Csr) -> NDArray[np.float64]:
+    """Return the contribution of each feature to the mutual information, in nats."""
+    total = float(joint.data.sum(dtype=np.float64))
+    if total == 0:
+        return np.zeros(joint.shape[0])
+    by_label = np.bincount(joint.indices, joint.data, minlength=joint.shape[1])
+    values = joint.data.astype(np.float64)
+    inner = _row_sums(joint, values * np.log(values / by_label[joint.indices]))
+    by_feature = _row_sums(joint, values)
+    # Row sums of v ln(v * total / (row sum * column sum)).
+    return np.asarray((inner - _x_ln_x(by_feature) + by_feature * np.log(total)) / total)
+
+
+def lost_information(joint: Csr, pooled: Csr) -> float:
+    """Return I(labels; features) - I(labels; groups) in nats, the objective of ITDC.
+
+    Parameters
+    ----------
+    joint : csr_array, shape (n_features, n_labels)
+        X^T Y.
+    pooled : csr_array, shape (n_clusters, n_labels)
+        X^T Y summed by group.
+    """
+    total = float(joint.data.sum(dtype=np.float64))
+    if total == 0:
+        return 0.0
+    return max(0.0, (_conditional(joint) - _conditional(pooled)) / total)
+
+
+def _conditional(table: Csr) -> float:
+    """Return the sum of v ln v over the entries of a table minus that over its row sums."""
+    values = table.data.astype(np.float64)
+    return float(_x_ln_x(values).sum() - _x_ln_x(_row_sums(table, values)).sum())
+
+
+def _row_sums(table: Csr, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    rows = np.repeat(np.arange(table.shape[0]), np.diff(table.indptr))
+    return np.bincount(rows, values, minlength=table.shape[0]).astype(np.float64)
+
+
+def _x_ln_x(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    return values * np.log(np.where(values > 0, values, 1.0))
+
+
+_MIN_SMOOTHING = 2.0**-20
+
+
+class ITDC(Rival):
+    """Group features such that the loss of mutual information with the labels is small.
+
+    A feature is represented by its distribution over the labels, a row of X^T Y. Features move
+    to the group whose mean distribution is nearest in Kullback-Leibler divergence, until the
+    relative decrease of the loss is below ``tol``. Groups are not balanced, and some may be
+    empty.
+
+    Parameters
+    ----------
+    max_cluster_size : int, default=8
+        Determines the number of groups, as in :class:`Defrag`; groups may be larger.
+    n_clusters : int, optional
+        Number of groups; overrides ``max_cluster_size``.
+    stop : {"leaf<=d0", "leaf<2*d0"}, default="leaf<=d0"
+        The rule that determines the number of groups.
+    start : {"random", "label"}, default="random"
+        Initial groups: random groups of equal size, or, as published, one group for each label
+        that is the most frequent one of a feature. The latter ends with a larger loss,
+        especially with many labels. Its largest groups are split at random; if there are more
+        labels than groups, the labels with the most features are used.
+    smoothing : float, default=1.0
+        Weight of the uniform distribution that is mixed into a group in the first iteration;
+        halved in every iteration.
+    tol : float, default=1e-3
+        Stop when the relative decrease of the loss is below this.
+    max_iter : int, default=50
+        Maximum number of iterations.
+    pooling : {"sum", "mean", "mean_nonzero"}, default="sum"
+        The value of a group for a point; see :class:`Defrag`.
+    scale : {None, "energy"}, default=None
+        Scale each group to the energy of its features.
+    random_state : int, RandomState, Generator or None, default=None
+        Seed of the random groups and splits.
+    n_jobs : int, optional
+        Number of threads; the result does not depend on it.
+    verbose : bool or int, default=0
+        Whether to show a progress bar on a terminal.
+
+    Attributes
+    ----------
+    labels_ : ndarray of int32, shape (n_features,)
+        The group of each feature.
+    n_clusters_ : int
+        Number of groups, including empty ones.
+    objective_ : float
+        Lost mutual information in nats, I(Y; features) - I(Y; groups).
+    n_iter_ : int
+        Number of iterations.
+    energy_ : ndarray of float64, shape (n_features,)
+        Energy of each feature: its sum of squares over unit rows of the training data.
+    scale_ : ndarray of float32, shape (``n_clusters_``,) or None
+        Factors of the groups.
+    n_features_in_ : int
+        Number of features.
+
+    See Also
+    --------
+    defrag.metrics.loss_of_mutual_information : The objective as a fraction.
+
+    Notes
+    -----
+    With smoothing, a feature has the same divergence from all groups that share no label with
+    it; the others are found by an index from labels to groups. X must be non-negative. Features
+    without labels are put into random groups.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from defrag.baselines import ITDC
+    >>> X = np.kron(np.eye(3), np.ones((2, 2)))
+    >>> groups = ITDC(n_clusters=3, start="label").fit(X, [0, 0, 1, 1, 2, 2])
+    >>> groups.labels_.tolist(), groups.objective_
+    ([0, 0, 1, 1, 2, 2], 0.0)
+    """
+
+    objective_: float
+
+    def __init__(
+        self,
+        *,
+        max_cluster_size: int = 8,
+        n_clusters: int | None = None,
+        stop: str = "leaf<=d0",
+        start: str = "random",
+        smoothing: float = 1.0,
+        tol: float = 1e-3,
+        max_iter: int = 50,
+        pooling: str = "sum",
+        scale: str | None = None,
+        random_state: Seed = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.max_cluster_size = max_cluster_size
+        self.n_clusters = n_clusters
+        self.stop = stop
+        self.start = start
+        self.smoothing = smoothing
+        self.tol = tol
+        self.max_iter = max_iter
+        self.pooling = pooling
+        self.scale = scale
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    learnt_numbers: ClassVar[dict[str, Any]] = {"objective": Float(0.0)}
+
+    parameter_rules: ClassVar[dict[str, Any]] = {
+        **GROUP_RULES,
+        "start": Choice(("random", "label")),
+        "smoothing": Float(0.0, open_low=True),
+        "tol": Float(0.0),
+        "max_iter": Int(1, 2**31 - 1),
+    }
+
+    def _find(
+        self,
+        X: Csr,
+        Y: LabelsLike,
+        energy: NDArray[np.float64],  # noqa: ARG002 - the signature of Rival
+        n_clusters: int,
+        seed: int,
+    ) -> FoundGroups:
+        threads = _native.n_threads(self.n_jobs)
+        joint = self._joint(X, Y)
+        if self.start == "label":
+            labels = start_by_label(joint, n_clusters, seed, threads)
+        else:
+            labels = random_buckets(np.arange(X.shape[1], dtype=np.int32), n_clusters, seed)
+        with progress_bar("clustering features", enabled=self.verbose > 0) as progress:
+            return self._descend(joint, labels, n_clusters, threads, progress)
+
+    def _descend(
+        self, joint: Csr, labels: Ids, n_clusters: int, threads: int, progress: Any
+    ) -> FoundGroups:
+        """Move features to the nearest groups until the loss converges."""
+        pooled = sum_clusters(joint, labels, n_clusters, threads)
+        best, lost = labels, lost_information(joint, pooled)
+        smoothing, rounds = self.smoothing, 0
+        while rounds < self.max_iter:
+            labels = nearest_groups(joint, pooled, labels, smoothing, threads)
+            pooled = sum_clusters(joint, labels, n_clusters, threads)
+            before, now = lost, lost_information(joint, pooled)
+            rounds += 1
+            if progress is not None:
+                progress(rounds / self.max_iter)
+            # The loss can increase in the first iterations, whose smoothing is strong.
+            if now < lost:
+                best, lost = labels, now
+            if before - now <= self.tol * before and smoothing < self.smoothing:
+                break
+            smoothing = max(smoothing / 2, _MIN_SMOOTHING)
+        self.objective_ = lost
+        return FoundGroups(best, rounds)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = True
+        tags.target_tags.required = True
+        return tags
+
+
+def nearest_groups(joint: Csr, pooled: Csr, groups: Ids, smoothing: float, n_threads: int) -> Ids:
+    """Return the group that is nearest to each feature.
+
+    The distribution q of a group over the labels is smoothed to (q + a / L) / (1 + a). Of the
+    divergence of a feature from it, only the sum of p ln(1 + q L / a) depends on the group:
+    the nearest group maximises it, and labels that do not occur in a group add nothing.
+
+    Parameters
+    ----------
+    joint : csr_array, shape (n_features, n_labels)
+        X^T Y.
+    pooled : csr_array, shape (n_clusters, n_labels)
+        X^T Y summed by group.
+    groups : ndarray of int32
+        The current groups; features without labels keep theirs.
+    smoothing : float
+        The weight a.
+    n_threads : int
+        Number of threads.
+    """
+    sums = np.asarray(pooled.sum(axis=1, dtype=np.float64))
+    share = pooled.data / np.repeat(sums, np.diff(pooled.indptr))
+    gains = np.log1p(share * (pooled.shape[1] / smoothing)).astype(np.float32)
+    index = sparse.csr_array((gains, pooled.indices, pooled.indptr), shape=pooled.shape).T.tocsr()
+    found = _native.best_matches(joint, index, n_best=1, n_threads=n_threads)
+    result = groups.copy()
+    result[np.diff(found.indptr) > 0] = found.columns
+    return result
+
+
+def start_by_label(joint: Csr, n_clusters: int, seed: int, n_threads: int) -> Ids:
+    """Return initial groups by the most frequent label of each feature.
+
+    If there are fewer such labels than groups, the largest groups are split at random; if
+    there are more, only the labels with the most features are used. Features without such a
+    label are put into random groups.
+    """
+    n_features, n_labels = joint.shape
+    top_label = _most_frequent(joint, np.arange(n_labels, dtype=np.int32), n_threads)
+    counts = np.bincount(top_label[top_label >= 0], minlength=n_labels)
+    used = np.flatnonzero(counts).astype(np.int32)
+    if len(used) > n_clusters:
+        used = largest_ids(counts, n_clusters)
+        top_label = _most_frequent(joint, used, n_threads)
+    else:
+        top_label = np.where(top_label >= 0, np.searchsorted(used, top_label), -1)
+    counts = np.bincount(top_label[top_label >= 0], minlength=len(used))
+    parts = count_parts(counts, n_clusters)
+    first = np.cumsum(parts) - parts
+    labels = np.empty(n_features, dtype=np.int32)
+    order = np.argsort(top_label, kind="stable").astype(np.int32)
+    ends = np.searchsorted(top_label[order], np.arange(len(used) + 1))
+    for group in range(len(used)):
+        members = order[ends[group] : ends[group + 1]]
+        labels[members] = first[group] + random_buckets(members, int(parts[group]), seed)
+    unassigned = order[: ends[0]]
+    labels[unassigned] = random_buckets(unassigned, n_clusters, seed)
+    return labels
+
+
+def count_parts(counts: NDArray[np.int64], n_parts: int) -> NDArray[np.int64]:
+    """Return the number of parts of each group when the largest parts are split repeatedly.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from defrag.baselines.clusterings.itdc import count_parts
+    >>> count_parts(np.array([9, 2, 4]), 6)
+    array([3, 1, 2])
+    """
+    parts = np.ones(len(counts), dtype=np.int64)
+    largest = [(-float(count), group) for group, count in enumerate(counts)]
+    heapq.heapify(largest)
+    for _ in range(n_parts - len(counts) if len(counts) else 0):
+        _, group = largest[0]
+        parts[group] += 1
+        heapq.heapreplace(largest, (-float(counts[group] / parts[group]), group))
+    return parts
+
+
+def _most_frequent(joint: Csr, among: Ids, n_threads: int) -> NDArray[np.int64]:
+    """Return the position in ``among`` of the most frequent label of each feature, or -1."""
+    ones = np.ones(len(among), dtype=np.float32)
+    pick = sparse.csr_array(
+        (ones, (among, np.arange(len(among)))), shape=(joint.shape[1], len(among))
+    )
+    found = _native.best_matches(joint, pick, n_best=1, n_threads=n_threads)
+    result = np.full(joint.shape[0], -1, dtype=np.int64)
+    result[np.diff(found.indptr) > 0] = found.columns
+    return result

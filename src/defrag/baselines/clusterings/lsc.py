@@ -1,0 +1,278 @@
+"""LSC: landmark-based spectral clustering (Chen and Cai, 2011)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from scipy import linalg, sparse
+
+from defrag import _native
+from defrag._parameters import Float, Int
+from defrag._progress import progress_pulse
+from defrag._validation import canonical_csr
+from defrag.agglomeration._clustering import GROUP_RULES, VECTOR_RULES
+from defrag.agglomeration._groups import random_buckets
+from defrag.baselines.clusterings._base import (
+    FoundGroups,
+    VectorRival,
+    check_memory,
+    start_clusters,
+    sum_clusters,
+)
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from defrag.typing import Csr, Ids, LabelsLike, Seed
+
+__all__ = []
+
+_LANDMARK_ROUNDS = 5
+_MIN_EIGENVALUE = 1e-10
+# If all features are equal, their distances are rounding errors.
+_MIN_WIDTH = 1e-9
+
+
+class LSC(VectorRival):
+    """Cluster features by spectral clustering with landmarks.
+
+    Landmarks are the centres of a short k-means; features are represented by their
+    similarities to the nearest landmarks, reduced to the leading singular vectors, and
+    clustered by spherical k-means. Memory and time grow with the number of features times the
+    number of groups, and with the square and the cube of the number of landmarks, which exceeds
+    the number of groups: use it for at most a few thousand features.
+
+    Parameters
+    ----------
+    representation : {"x", "xy"}, matrix or mapping, default="x"
+        The vector of a feature, as in :class:`Defrag`.
+    max_cluster_size : int, default=8
+        Determines the number of groups, as in :class:`Defrag`; groups may be larger.
+    n_clusters : int, optional
+        Number of groups; overrides ``max_cluster_size``.
+    stop : {"leaf<=d0", "leaf<2*d0"}, default="leaf<=d0"
+        The rule that determines the number of groups.
+    n_landmarks : int, default=1000
+        Number of landmarks; at least one more than groups and at most one per feature is used.
+    n_neighbors : int, default=5
+        Number of landmarks that represent a feature.
+    sample_points : float, default=0.25
+        Fraction of the points that represent features, those with the largest volume first.
+    sample_labels : float, default=0.05
+        Fraction of the labels used by "xy", the most frequent first.
+    min_labels : int, default=1000
+        Minimum number of labels used by "xy".
+    n_init : int, default=10
+        Number of runs of the final k-means, of which the best is used.
+    max_iter : int, default=100
+        Maximum number of iterations of the final k-means.
+    max_memory_gb : float, default=4.0
+        Raise ValueError if more memory is needed.
+    pooling : {"sum", "mean", "mean_nonzero"}, default="sum"
+        The value of a group for a point; see :class:`Defrag`.
+    scale : {None, "energy"}, default=None
+        Scale each group to the energy of its features.
+    random_state : int, RandomState, Generator or None, default=None
+        Seed of landmarks and of k-means.
+    n_jobs : int, optional
+        Number of threads of k-means; the result does not depend on it.
+    verbose : bool or int, default=0
+        Whether to show the elapsed time on a terminal.
+
+    Attributes
+    ----------
+    labels_ : ndarray of int32, shape (n_features,)
+        The group of each feature.
+    n_clusters_ : int
+        Number of groups, including empty ones.
+    n_iter_ : int
+        Number of iterations of the k-means that was used.
+    energy_ : ndarray of float64, shape (n_features,)
+        Energy of each feature: its sum of squares over unit rows of the training data.
+    scale_ : ndarray of float32, shape (``n_clusters_``,) or None
+        Factors of the groups.
+    n_features_in_ : int
+        Number of features.
+
+    See Also
+    --------
+    sklearn.cluster.SpectralClustering : For few features.
+
+    Notes
+    -----
+    Features that never occur are put into random groups.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from defrag.baselines import LSC
+    >>> X = np.kron(np.eye(3), np.ones((2, 4))) + 0.01
+    >>> groups = LSC(n_clusters=3, sample_points=1.0, random_state=0).fit(X)
+    >>> [len(set(groups.labels_[i : i + 4])) for i in (0, 4, 8)]
+    [1, 1, 1]
+    """
+
+    def __init__(
+        self,
+        representation: Any = "x",
+        *,
+        max_cluster_size: int = 8,
+        n_clusters: int | None = None,
+        stop: str = "leaf<=d0",
+        n_landmarks: int = 1000,
+        n_neighbors: int = 5,
+        sample_points: float = 0.25,
+        sample_labels: float = 0.05,
+        min_labels: int = 1000,
+        n_init: int = 10,
+        max_iter: int = 100,
+        max_memory_gb: float = 4.0,
+        pooling: str = "sum",
+        scale: str | None = None,
+        random_state: Seed = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.representation = representation
+        self.max_cluster_size = max_cluster_size
+        self.n_clusters = n_clusters
+        self.stop = stop
+        self.n_landmarks = n_landmarks
+        self.n_neighbors = n_neighbors
+        self.sample_points = sample_points
+        self.sample_labels = sample_labels
+        self.min_labels = min_labels
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.max_memory_gb = max_memory_gb
+        self.pooling = pooling
+        self.scale = scale
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    parameter_rules: ClassVar[dict[str, Any]] = {
+        **GROUP_RULES,
+        **VECTOR_RULES,
+        "n_landmarks": Int(1),
+        "n_neighbors": Int(1),
+        "n_init": Int(1),
+        "max_iter": Int(1, 2**31 - 1),
+        "max_memory_gb": Float(0.0, open_low=True),
+    }
+
+    def _find(
+        self,
+        X: Csr,
+        Y: LabelsLike,
+        energy: NDArray[np.float64],  # noqa: ARG002 - the signature of Rival
+        n_clusters: int,
+        seed: int,
+    ) -> FoundGroups:
+        n_landmarks = min(max(self.n_landmarks, n_clusters + 1), X.shape[1])
+        # Singular vectors in double and single precision, sparse and compact; three squares.
+        n_bytes = 32.0 * X.shape[1] * n_clusters + 24.0 * n_landmarks**2
+        what = f"{X.shape[1]} features, {n_clusters} groups and {n_landmarks} landmarks"
+        check_memory(self, self.max_memory_gb, n_bytes, what)
+        threads = _native.n_threads(self.n_jobs)
+        seen, items = self._unit_vectors(X, Y)
+        labels = random_buckets(np.arange(X.shape[1], dtype=np.int32), n_clusters, seed)
+        if not len(seen):
+            return FoundGroups(labels)
+        with progress_pulse("clustering features", enabled=self.verbose > 0):
+            cluster = start_clusters(
+                items,
+                min(n_landmarks, len(seen)),
+                n_sampled=len(seen),
+                max_rounds=_LANDMARK_ROUNDS,
+                seed=seed,
+                n_threads=threads,
+            )
+            near = landmark_weights(items, cluster, self.n_neighbors, threads)
+            found = self._cluster_rows(spectral_rows(near, n_clusters), n_clusters, seed)
+        labels[seen] = np.where(found.cluster >= 0, found.cluster, labels[seen])
+        return FoundGroups(labels, found.n_rounds)
+
+    def _cluster_rows(
+        self, rows: NDArray[np.float32], n_clusters: int, seed: int
+    ) -> _native.KMeansResult:
+        items = canonical_csr(rows, name="singular vectors")
+        runs = [
+            _native.spherical_kmeans(
+                items,
+                n_clusters=n_clusters,
+                max_rounds=self.max_iter,
+                seed=seed,
+                item=1 + run,
+                n_threads=_native.n_threads(self.n_jobs),
+            )
+            for run in range(self.n_init)
+        ]
+        return max(runs, key=lambda run: run.objective)
+
+
+def landmark_weights(items: Csr, cluster: Ids, n_neighbors: int, n_threads: int) -> Csr:
+    """Return weights of the nearest cluster means for unit items.
+
+    A weight is exp(-D / (2 s^2)), where D is a squared distance and s the mean of all of
+    them, as in the authors' program; the weights of an item sum to 1.
+
+    Parameters
+    ----------
+    items : csr_array, shape (n_items, n_coords)
+        Unit items.
+    cluster : ndarray of int32
+        The cluster of each item; no cluster is empty.
+    n_neighbors : int
+        Number of means per item.
+    n_threads : int
+        Number of threads.
+    """
+    n_clusters = int(cluster.max()) + 1
+    sizes = np.bincount(cluster[cluster >= 0], minlength=n_clusters)
+    means = sparse.diags_array(1.0 / sizes) @ sum_clusters(items, cluster, n_clusters, n_threads)
+    squares = np.asarray((means * means).sum(axis=1))
+    mean_distance = (
+        1.0
+        + squares.mean()
+        - 2.0 * float(np.asarray(items.mean(axis=0)) @ np.asarray(means.mean(axis=0)))
+    )
+    # D = 3 - 2 s with s = <item, mean> - |mean|^2 / 2 + 1 > 0, which is largest for the
+    # nearest mean and is a product of vectors with one more coordinate.
+    ones = sparse.csr_array(np.ones((items.shape[0], 1), dtype=np.float32))
+    offset = sparse.csr_array((1.0 - squares / 2.0)[:, None])
+    extended = canonical_csr(sparse.hstack([items, ones], format="csr"), name="items")
+    index = canonical_csr(sparse.hstack([means, offset], format="csr").T.tocsr(), name="means")
+    found = _native.best_matches(extended, index, n_best=n_neighbors, n_threads=n_threads)
+    distances = 3.0 - 2.0 * found.scores.astype(np.float64)
+    # Subtracting the smallest distance avoids underflow; the factor cancels in the division.
+    distances -= np.repeat(distances[found.indptr[:-1]], np.diff(found.indptr))
+    weights = np.exp(-distances / max(2.0 * mean_distance**2, _MIN_WIDTH))
+    shape = (items.shape[0], n_clusters)
+    near = sparse.csr_array((weights, found.columns, found.indptr), shape=shape)
+    return sparse.csr_array(sparse.diags_array(1.0 / np.asarray(near.sum(axis=1))) @ near)
+
+
+def spectral_rows(near: Csr, n_vectors: int) -> NDArray[np.float32]:
+    """Return the L2-normalised rows of the left singular vectors from the second on.
+
+    Parameters
+    ----------
+    near : csr_array, shape (n_items, n_landmarks)
+        Weights of the landmarks; columns are divided by the square root of their sums first.
+    n_vectors : int
+        Maximum number of vectors.
+    """
+    sums = np.asarray(near.sum(axis=0))
+    scaled = near @ sparse.diags_array(np.divide(1.0, np.sqrt(sums), where=sums > 0, out=sums * 0))
+    n_landmarks = near.shape[1]
+    first = max(0, n_landmarks - 1 - n_vectors)
+    values, vectors = linalg.eigh(
+        (scaled.T @ scaled).toarray(), subset_by_index=[first, n_landmarks - 1]
+    )
+    # Eigenvalues increase; the last belongs to the constant vector.
+    good = values[:-1] > _MIN_EIGENVALUE
+    left = scaled @ (vectors[:, :-1][:, good] / np.sqrt(values[:-1][good]))
+    lengths = np.linalg.norm(left, axis=1, keepdims=True)
+    return np.asarray(left / np.where(lengths > 0, lengths, 1.0), dtype=np.float32)

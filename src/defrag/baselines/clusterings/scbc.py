@@ -1,0 +1,438 @@
+"""SCBC: scalable clustering with balancing constraints (Banerjee and Ghosh, 2006)."""
+
+from __future__ import annotations
+
+import heapq
+from collections import defaultdict, deque
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from defrag import _native
+from defrag._parameters import Float, Int
+from defrag._progress import progress_bar
+from defrag.agglomeration._clustering import GROUP_RULES, VECTOR_RULES
+from defrag.agglomeration._groups import random_buckets
+from defrag.baselines.clusterings._base import (
+    FoundGroups,
+    VectorRival,
+    start_clusters,
+    sum_clusters,
+)
+from defrag.trees import scale_vectors
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from defrag._native import Matches
+    from defrag.typing import Csr, Ids, LabelsLike, Seed
+
+__all__ = ["StableMatching", "improve"]
+
+# --- Assignment of features to groups with a minimum size: stable matching, moves, exchanges.
+#
+# These are plain loops over features, each of which considers a few groups; the similarities,
+# which take most of the time, are computed beforehand.
+
+
+class StableMatching:
+    """Stable matching of features to groups, each with the same number of seats.
+
+    Features propose to groups by decreasing similarity; a group keeps the most similar
+    features up to its number of seats (ties go to the lower id), and rejected features propose
+    to the next group.
+
+    Parameters
+    ----------
+    n_features, n_clusters : int
+        Numbers of features and groups.
+    n_seats : int
+        Number of seats of each group.
+    """
+
+    def __init__(self, n_features: int, n_clusters: int, n_seats: int) -> None:
+        self.n_seats = n_seats
+        self.group = np.full(n_features, -1, dtype=np.int32)
+        self._seated: list[list[tuple[float, int]]] = [[] for _ in range(n_clusters)]
+
+    def short_groups(self) -> Ids:
+        """Return the groups with free seats."""
+        short = [k for k, seated in enumerate(self._seated) if len(seated) < self.n_seats]
+        return np.array(short, dtype=np.int32)
+
+    def propose(self, features: Ids, preferences: Matches, groups: Ids) -> None:
+        """Match features that have no seat yet.
+
+        Parameters
+        ----------
+        features : ndarray of int32
+            The features.
+        preferences : Matches
+            Columns of ``groups`` and similarities for each feature, by decreasing similarity.
+        groups : ndarray of int32
+            The groups of the columns.
+        """
+        columns = groups[preferences.columns].tolist()
+        scores = preferences.scores.tolist()
+        ends = preferences.indptr[1:].tolist()
+        next_choice = preferences.indptr[:-1].tolist()
+        position_of = {int(feature): position for position, feature in enumerate(features)}
+        # A stack with the smallest id on top; a stable matching does not depend on the order.
+        free = sorted(position_of, reverse=True)
+        while free and self.n_seats:
+            feature = free.pop()
+            position = position_of[feature]
+            choice = next_choice[position]
+            if choice == ends[position]:
+                continue
+            next_choice[position] = choice + 1
+            seated = self._seated[columns[choice]]
+            candidate = (scores[choice], -feature)
+            if len(seated) < self.n_seats:
+                heapq.heappush(seated, candidate)
+            else:
+                _, rejected = heapq.heappushpop(seated, candidate)
+                if -rejected in position_of:
+                    free.append(-rejected)
+        self._update_groups()
+
+    def fill(self) -> None:
+        """Assign free seats to features without a seat, in the order of their ids."""
+        free = deque(np.flatnonzero(self.group < 0).tolist())
+        for seated in self._seated:
+            while len(seated) < self.n_seats and free:
+                heapq.heappush(seated, (0.0, -free.popleft()))
+        self._update_groups()
+
+    def _update_groups(self) -> None:
+        self.group[:] = -1
+        for k, seated in enumerate(self._seated):
+            for _, feature in seated:
+                self.group[-feature] = k
+
+
+def improve(
+    labels: Ids, wanted: Ids, gain: NDArray[np.float64], n_clusters: int, min_size: int
+) -> tuple[Ids, int]:
+    """Move features to better groups without making a group smaller than ``min_size``.
+
+    First, features leave groups that are larger than ``min_size``, in the order of decreasing
+    gain; then pairs of groups exchange features; then features rotate along cycles of groups.
+    No feature moves to a worse group.
+
+    Parameters
+    ----------
+    labels : ndarray of int32
+        The current groups; not modified.
+    wanted : ndarray of int32
+        The best group of each feature.
+    gain : ndarray of float64
+        Gain of moving to that group; a feature with gain 0 stays.
+    n_clusters : int
+        Number of groups.
+    min_size : int
+        Minimum size of a group after features have left it.
+
+    Returns
+    -------
+    labels : ndarray of int32
+        The new groups.
+    n_moved : int
+        Number of features that moved.
+    """
+    movers = np.flatnonzero((gain > 0) & (wanted != labels))
+    movers = movers[np.lexsort((movers, -gain[movers]))]
+    queues: dict[int, deque[int]] = defaultdict(deque)
+    for feature in movers.tolist():
+        queues[int(labels[feature])].append(feature)
+    result = labels.copy()
+    _move_surplus(result, wanted, queues, np.bincount(labels, minlength=n_clusters), min_size)
+    _exchange(result, wanted, queues)
+    while cycle := next(_cycles(wanted, queues), None):
+        for feature in cycle:
+            queues[int(labels[feature])].popleft()
+            result[feature] = wanted[feature]
+    return result, int(np.count_nonzero(result != labels))
+
+
+def _move_surplus(
+    labels: Ids,
+    wanted: Ids,
+    queues: dict[int, deque[int]],
+    sizes: NDArray[np.int64],
+    min_size: int,
+) -> None:
+    surplus = sorted(queues, reverse=True)
+    while surplus:
+        source = surplus[-1]
+        if sizes[source] <= min_size or not queues.get(source):
+            surplus.pop()
+            continue
+        feature = queues[source].popleft()
+        target = int(wanted[feature])
+        labels[feature] = target
+        sizes[source] -= 1
+        sizes[target] += 1
+        surplus.append(target)
+
+
+def _exchange(labels: Ids, wanted: Ids, queues: dict[int, deque[int]]) -> None:
+    movers_between: dict[tuple[int, int], deque[int]] = defaultdict(deque)
+    for source, queue in queues.items():
+        for feature in queue:
+            movers_between[source, int(wanted[feature])].append(feature)
+    moved = set()
+    for (source, target), forward in movers_between.items():
+        backward = movers_between.get((target, source), deque())
+        while source < target and forward and backward:
+            for feature in (forward.popleft(), backward.popleft()):
+                labels[feature] = wanted[feature]
+                moved.add(feature)
+    for source, queue in queues.items():
+        queues[source] = deque(feature for feature in queue if feature not in moved)
+
+
+def _cycles(wanted: Ids, queues: dict[int, deque[int]]) -> Iterator[list[int]]:
+    """Yield cycles of groups along the first feature in the queue of each group."""
+    state: dict[int, int] = {}
+    for start in sorted(queues):
+        path: list[int] = []
+        group = start
+        while group not in state and queues.get(group):
+            state[group] = start
+            path.append(group)
+            group = int(wanted[queues[group][0]])
+        if state.get(group) == start and group in path:
+            yield [queues[k][0] for k in path[path.index(group) :]]
+
+
+# Number of groups that a feature proposes to before the matching is updated.
+_PROPOSALS = 32
+# Similarities are float32; smaller gains are rounding errors.
+_MIN_GAIN = 1e-6
+
+
+class SCBC(VectorRival):
+    """Cluster a sample by spherical k-means, assign all features, and refine the groups.
+
+    Every group has at least ``balance`` times the mean number of features: features and
+    groups are matched by stable matching, and the other features are assigned to the most
+    similar group. Features then move, are exchanged or rotate between groups as long as each of
+    them gains and no group becomes too small.
+
+    Parameters
+    ----------
+    representation : {"x", "xy"}, matrix or mapping, default="x"
+        The vector of a feature, as in :class:`Defrag`.
+    max_cluster_size : int, default=8
+        Determines the number of groups, as in :class:`Defrag`; groups may be larger.
+    n_clusters : int, optional
+        Number of groups; overrides ``max_cluster_size``.
+    stop : {"leaf<=d0", "leaf<2*d0"}, default="leaf<=d0"
+        The rule that determines the number of groups.
+    balance : float, default=0.5
+        Minimum size of a group, as a fraction of the mean size.
+    sample_per_cluster : int, default=20
+        Size of the sample that is clustered first, per group.
+    sample_points : float, default=0.25
+        Fraction of the points that represent features, those with the largest volume first.
+    sample_labels : float, default=0.05
+        Fraction of the labels used by "xy", the most frequent first.
+    min_labels : int, default=1000
+        Minimum number of labels used by "xy".
+    kmeans_iter : int, default=20
+        Maximum number of iterations of k-means on the sample.
+    tol : float, default=1e-3
+        Stop when a smaller fraction of the features moves.
+    max_iter : int, default=50
+        Maximum number of iterations of refinement.
+    pooling : {"sum", "mean", "mean_nonzero"}, default="sum"
+        The value of a group for a point; see :class:`Defrag`.
+    scale : {None, "energy"}, default=None
+        Scale each group to the energy of its features.
+    random_state : int, RandomState, Generator or None, default=None
+        Seed of the sample and of the initial centres.
+    n_jobs : int, optional
+        Number of threads; the result does not depend on it.
+    verbose : bool or int, default=0
+        Whether to show a progress bar on a terminal.
+
+    Attributes
+    ----------
+    labels_ : ndarray of int32, shape (n_features,)
+        The group of each feature.
+    n_clusters_ : int
+        Number of groups.
+    objective_ : float
+        Mean cosine of a feature and the mean of its group.
+    n_iter_ : int
+        Number of iterations of refinement.
+    energy_ : ndarray of float64, shape (n_features,)
+        Energy of each feature: its sum of squares over unit rows of the training data.
+    scale_ : ndarray of float32, shape (``n_clusters_``,) or None
+        Factors of the groups.
+    n_features_in_ : int
+        Number of features.
+
+    See Also
+    --------
+    defrag.Defrag : Recursive balanced splits.
+
+    Notes
+    -----
+    Features that never occur are put into random groups; they do not count for the balance.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from defrag.baselines import SCBC
+    >>> X = np.kron(np.eye(3), np.ones((2, 4)))
+    >>> groups = SCBC(n_clusters=3, balance=1.0, sample_points=1.0, random_state=0).fit(X)
+    >>> np.bincount(groups.labels_).tolist()
+    [4, 4, 4]
+    """
+
+    objective_: float
+
+    def __init__(
+        self,
+        representation: Any = "x",
+        *,
+        max_cluster_size: int = 8,
+        n_clusters: int | None = None,
+        stop: str = "leaf<=d0",
+        balance: float = 0.5,
+        sample_per_cluster: int = 20,
+        sample_points: float = 0.25,
+        sample_labels: float = 0.05,
+        min_labels: int = 1000,
+        kmeans_iter: int = 20,
+        tol: float = 1e-3,
+        max_iter: int = 50,
+        pooling: str = "sum",
+        scale: str | None = None,
+        random_state: Seed = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.representation = representation
+        self.max_cluster_size = max_cluster_size
+        self.n_clusters = n_clusters
+        self.stop = stop
+        self.balance = balance
+        self.sample_per_cluster = sample_per_cluster
+        self.sample_points = sample_points
+        self.sample_labels = sample_labels
+        self.min_labels = min_labels
+        self.kmeans_iter = kmeans_iter
+        self.tol = tol
+        self.max_iter = max_iter
+        self.pooling = pooling
+        self.scale = scale
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    learnt_numbers: ClassVar[dict[str, Any]] = {"objective": Float()}
+
+    parameter_rules: ClassVar[dict[str, Any]] = {
+        **GROUP_RULES,
+        **VECTOR_RULES,
+        "balance": Float(0.0, 1.0),
+        "sample_per_cluster": Int(1),
+        "kmeans_iter": Int(1, 2**31 - 1),
+        "tol": Float(0.0),
+        "max_iter": Int(0, 2**31 - 1),
+    }
+
+    def _find(
+        self,
+        X: Csr,
+        Y: LabelsLike,
+        energy: NDArray[np.float64],  # noqa: ARG002 - the signature of Rival
+        n_clusters: int,
+        seed: int,
+    ) -> FoundGroups:
+        threads = _native.n_threads(self.n_jobs)
+        seen, items = self._unit_vectors(X, Y)
+        with progress_bar("clustering features", enabled=self.verbose > 0) as progress:
+            cluster = start_clusters(
+                items,
+                n_clusters,
+                n_sampled=self.sample_per_cluster * n_clusters,
+                max_rounds=self.kmeans_iter,
+                seed=seed,
+                n_threads=threads,
+                progress=progress,
+            )
+        first = directions(items, cluster, n_clusters, threads)
+        labels = random_buckets(np.arange(X.shape[1], dtype=np.int32), n_clusters, seed)
+        min_size = int(self.balance * len(seen) / n_clusters)
+        places = populate(items, first, min_size, labels[seen], threads)
+        labels[seen], rounds = self._refine(items, places, n_clusters, min_size, threads)
+        return FoundGroups(labels, max(1, rounds))
+
+    def _refine(
+        self, items: Csr, labels: Ids, n_clusters: int, min_size: int, threads: int
+    ) -> tuple[Ids, int]:
+        """Move features until few of them move; set ``objective_``."""
+        rounds, settled = 0, False
+        while True:
+            index = directions(items, labels, n_clusters, threads).T.tocsr()
+            found = _native.best_matches(items, index, n_best=1, own=labels, n_threads=threads)
+            self.objective_ = float(found.own.sum(dtype=np.float64)) / max(1, len(labels))
+            if settled or rounds == self.max_iter:
+                return labels, rounds
+            wanted, gain = labels.copy(), np.zeros(len(labels))
+            has_match = np.diff(found.indptr) > 0
+            wanted[has_match] = found.columns
+            gain[has_match] = found.scores.astype(np.float64) - found.own[has_match]
+            gain[gain < _MIN_GAIN] = 0.0
+            labels, n_moved = improve(labels, wanted, gain, n_clusters, min_size)
+            rounds += 1
+            settled = n_moved <= self.tol * len(labels)
+
+
+def directions(items: Csr, labels: Ids, n_clusters: int, n_threads: int) -> Csr:
+    """Return the L2-normalised sum of the features of each group; zero for empty groups."""
+    sums = sum_clusters(items, labels, n_clusters, n_threads)
+    return scale_vectors(sums, split="kmeans", threshold=0.0, n_threads=n_threads)
+
+
+def populate(items: Csr, centres: Csr, min_size: int, fallback: Ids, n_threads: int) -> Ids:
+    """Return groups with a minimum number of features, the others in the most similar group.
+
+    Parameters
+    ----------
+    items : csr_array, shape (n_items, n_coords)
+        Unit vectors of the features.
+    centres : csr_array, shape (n_clusters, n_coords)
+        Unit vectors of the groups.
+    min_size : int
+        Minimum number of features in a group.
+    fallback : ndarray of int32
+        The groups of features that are similar to no group.
+    n_threads : int
+        Number of threads.
+    """
+    matching = StableMatching(items.shape[0], centres.shape[0], min_size)
+    features = np.arange(items.shape[0], dtype=np.int32)
+    short = np.arange(centres.shape[0], dtype=np.int32)
+    preferences = _best_groups(items, centres, _PROPOSALS, n_threads)
+    favourite = np.where(np.diff(preferences.indptr) > 0, -1, fallback)
+    has_match = favourite < 0
+    favourite[has_match] = preferences.columns[preferences.indptr[:-1][has_match]]
+    while len(short) and len(preferences.columns) and min_size:
+        matching.propose(features, preferences, short)
+        # Features that all groups of their list rejected propose to groups with free seats.
+        short = matching.short_groups()
+        features = np.flatnonzero(matching.group < 0).astype(np.int32)
+        preferences = _best_groups(items[features], centres[short], _PROPOSALS, n_threads)
+    matching.fill()
+    return np.where(matching.group >= 0, matching.group, favourite).astype(np.int32)
+
+
+def _best_groups(items: Csr, centres: Csr, n_best: int, n_threads: int) -> _native.Matches:
+    return _native.best_matches(items, centres.T.tocsr(), n_best=n_best, n_threads=n_threads)

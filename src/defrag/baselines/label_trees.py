@@ -1,0 +1,644 @@
+"""Probabilistic label trees: logistic nodes and exact search."""
+
+from __future__ import annotations
+
+import heapq
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from scipy import sparse
+
+from defrag import _native
+from defrag._native import LabelTreeArrays, Loss, SolverOptions
+from defrag._parameters import VERBOSE, Choice, Float, Int
+from defrag._progress import progress_bar
+from defrag.classifiers._base import unit_rows
+from defrag.classifiers.label_tree import TreeClassifier, cluster_labels
+from defrag.trees import widen_tree
+
+if TYPE_CHECKING:
+    from defrag._native import KernelRows
+    from defrag.classifiers.label_tree import TrainedTree, TreeData
+    from defrag.typing import Csr, Floats, Ids, Progress, Seed
+
+__all__ = ["PLT", "Bonsai", "Parabel", "build_kary_tree", "resolve_singletons"]
+
+# --- Parabel: balanced binary label trees.
+
+
+class Parabel(TreeClassifier):
+    """Balanced binary label trees (Prabhu et al., 2018).
+
+    Parameters
+    ----------
+    n_trees : int, default=3
+        Number of trees that are averaged.
+    max_leaf_size : int, default=100
+        Maximum number of labels in a leaf.
+    C : float, default=1.0
+        Weight of the loss relative to the regulariser.
+    weight_threshold : float, default=0.1
+        Weights up to this absolute value are dropped.
+    max_passes : int, default=20
+        Maximum number of passes of the solver over the points of a node.
+    tol : float, default=0.1
+        The solver stops when its projected gradients differ by at most this.
+    label_entries : int, default=0
+        Number of largest entries kept in label vectors for clustering, 0 for all.
+    beam_size : int, default=10
+        Number of nodes kept per level of the search.
+    random_state : int, RandomState, Generator or None, default=None
+        Seed.
+    n_jobs : int, optional
+        Number of threads.
+    verbose : bool or int, default=0
+        Whether to show progress bars on a terminal.
+
+    Attributes
+    ----------
+    trees_ : list of TrainedTree
+        The trees.
+    classes_ : ndarray
+        Classes, or label ids.
+    n_labels_ : int
+        Number of labels.
+    n_features_in_ : int
+        Number of features.
+
+    See Also
+    --------
+    LabelTree : Faster, and at least as accurate.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from defrag.baselines import Parabel
+    >>> X = np.kron(np.eye(3), np.ones((4, 2)))
+    >>> model = Parabel(random_state=0).fit(X, np.repeat(["a", "b", "c"], 4))
+    >>> model.predict(X[::4]).tolist()
+    ['a', 'b', 'c']
+    """
+
+    def __init__(
+        self,
+        n_trees: int = 3,
+        *,
+        max_leaf_size: int = 100,
+        C: float = 1.0,
+        weight_threshold: float = 0.1,
+        max_passes: int = 20,
+        tol: float = 0.1,
+        label_entries: int = 0,
+        beam_size: int = 10,
+        random_state: Seed = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_trees = n_trees
+        self.max_leaf_size = max_leaf_size
+        self.C = C
+        self.weight_threshold = weight_threshold
+        self.max_passes = max_passes
+        self.tol = tol
+        self.label_entries = label_entries
+        self.beam_size = beam_size
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    seconds_per_step = 1.4e-8
+
+    parameter_rules: ClassVar[dict[str, Any]] = {
+        "n_trees": Int(1),
+        "max_leaf_size": Int(1, 65536),
+        "C": Float(0.0, open_low=True),
+        "weight_threshold": Float(0.0),
+        "max_passes": Int(1),
+        "tol": Float(0.0),
+        "label_entries": Int(0),
+        "beam_size": Int(1),
+        "n_jobs": Int(none=True),
+        "verbose": VERBOSE,
+    }
+
+    def _widths(self) -> tuple[int, int, int]:
+        return 2, 2, self.max_leaf_size
+
+    def _shape(self, vectors: Csr, seen: Ids, seed: int) -> LabelTreeArrays:
+        binary = cluster_labels(self, vectors, seed, n_leaves=None)
+        return widen_tree(binary, seen, arity=2, root_arity=2)
+
+    def _solver(self, seed: int) -> SolverOptions:
+        return SolverOptions(
+            cost=self.C,
+            bias=1.0,
+            offset=False,
+            max_passes=self.max_passes,
+            tolerance=self.tol,
+            threshold=self.weight_threshold,
+            seed=seed,
+        )
+
+
+# --- Shallow, unbalanced k-ary trees built by spherical k-means.
+
+# Classifiers of a node are numbered with 16 bits.
+_MAX_LEAF_LABELS = 65536
+
+
+def build_kary_tree(
+    vectors: Csr,
+    ids: Ids,
+    *,
+    arity: int,
+    max_depth: int,
+    seed: int,
+    n_threads: int,
+    progress: Progress | None = None,
+) -> LabelTreeArrays:
+    """Cluster labels into a tree, level by level.
+
+    Parameters
+    ----------
+    vectors : csr_array, shape (n_labels, n_coordinates)
+        Unit vectors of the labels.
+    ids : ndarray of int32, shape (n_labels,)
+        The ids of the labels.
+    arity : int
+        Maximum number of children; a node with at most this many labels is a leaf.
+    max_depth : int
+        Maximum number of nodes on a path from the root to a leaf, both included.
+    seed : int
+        Seed of the random starts.
+    n_threads : int
+        Number of threads; the result does not depend on it.
+    progress : callable, optional
+        Called with the fraction of the labels that are in a leaf.
+    """
+    n_labels = len(ids)
+    nodes = [(np.arange(n_labels, dtype=np.int32), 0, 1)]  # labels, position, depth
+    first_child: list[int] = []
+    n_children: list[int] = []
+    order = np.arange(n_labels, dtype=np.int32)
+    n_in_leaves = 0
+    for number, (members, begin, depth) in enumerate(nodes):  # the list grows: breadth first
+        parts: list[Ids] = []
+        if len(members) > arity and depth < max_depth:
+            parts = _split_node(
+                vectors, members, arity, seed=seed, item=number, n_threads=n_threads
+            )
+        if not parts:
+            _check_leaf(len(members), arity, max_depth)
+            n_in_leaves += len(members)
+        first_child.append(len(nodes) if parts else 0)
+        n_children.append(len(parts))
+        place = begin
+        for part in parts:
+            order[place : place + len(part)] = part
+            nodes.append((part, place, depth + 1))
+            place += len(part)
+        if progress is not None:
+            progress(n_in_leaves / n_labels)
+    begins = np.array([begin for _, begin, _ in nodes], dtype=np.int32)
+    sizes = np.array([len(members) for members, _, _ in nodes], dtype=np.int32)
+    return LabelTreeArrays(
+        first_child=np.array(first_child, dtype=np.int32),
+        n_children=np.array(n_children, dtype=np.int32),
+        begin=begins,
+        end=begins + sizes,
+        order=ids[order].astype(np.int32),
+    )
+
+
+def resolve_singletons(cluster: Ids, second: Ids) -> Ids:
+    """Return clusters of at least two items, with every item in a cluster.
+
+    An item that is alone in its cluster moves to its second best cluster. Items that are not
+    similar to any centre are then assigned one by one to the smallest cluster: a single cluster
+    of all of them, as published, would be large and meaningless. Items that are still alone join
+    the smallest other cluster.
+
+    Parameters
+    ----------
+    cluster, second : ndarray of int32, shape (n_items,)
+        The best and the second best cluster of each item, or -1.
+
+    Returns
+    -------
+    clusters : ndarray of int32, shape (n_items,)
+        Clusters 0, 1, ... without gaps, in the order of the given numbers, with at least two
+        items each unless there is only one item.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from defrag.baselines.label_trees import resolve_singletons
+    >>> resolve_singletons(np.array([0, 0, 3, 5, 5, -1]), np.array([-1, -1, 5, 0, 0, -1]))
+    array([0, 0, 1, 1, 1, 0], dtype=int32)
+    """
+    result = cluster.astype(np.int32, copy=True)
+    n_clusters = max(int(cluster.max()), int(second.max()), 0) + 1
+    sizes = np.bincount(result[result >= 0], minlength=n_clusters).astype(np.int32)
+    _merge_singles(result, second, sizes)
+    _assign_unplaced(result, sizes)
+    _join_smallest(result, sizes)
+    numbers = np.cumsum(sizes > 0) - 1
+    return numbers[result].astype(np.int32)
+
+
+def _merge_singles(result: Ids, second: Ids, sizes: Ids) -> None:
+    """Move single items to their second best cluster, or to the one that it was merged into."""
+    moved: dict[int, int] = {}
+    placed = np.flatnonzero(result >= 0)
+    alone = placed[sizes[result[placed]] == 1]
+    for item in alone[np.argsort(result[alone])].tolist():
+        own, target = int(result[item]), int(second[item])
+        if sizes[own] != 1 or target < 0:
+            continue
+        # ``own`` still has one item, so no item was moved to it and this cannot lead back to it.
+        while target in moved:
+            target = moved[target]
+        if sizes[target] == 0:  # emptied by the last iteration of k-means
+            continue
+        moved[own] = target
+        result[item] = target
+        sizes[own] -= 1
+        sizes[target] += 1
+
+
+def _assign_unplaced(result: Ids, sizes: Ids) -> None:
+    unplaced = np.flatnonzero(result < 0)
+    if not len(unplaced):
+        return
+    heap = [(int(sizes[c]), int(c)) for c in np.flatnonzero(sizes)] or [(0, 0)]
+    heapq.heapify(heap)
+    for item in unplaced.tolist():
+        size, smallest = heap[0]
+        result[item] = smallest
+        heapq.heapreplace(heap, (size + 1, smallest))
+    sizes += np.bincount(result[unplaced], minlength=len(sizes)).astype(np.int32)
+
+
+def _join_smallest(result: Ids, sizes: Ids) -> None:
+    """Move items that are still alone to the smallest other cluster, if there is one."""
+    heap = [(int(sizes[c]), int(c)) for c in np.flatnonzero(sizes)]
+    heapq.heapify(heap)
+    lone = {int(result[i]): int(i) for i in np.flatnonzero(sizes[result] == 1)}
+    while len(heap) > 1 and heap[0][0] == 1:
+        _, single = heapq.heappop(heap)
+        size, target = heap[0]
+        result[lone[single]] = target
+        heapq.heapreplace(heap, (size + 1, target))
+        sizes[single] -= 1
+        sizes[target] += 1
+
+
+def _split_node(
+    vectors: Csr, members: Ids, arity: int, *, seed: int, item: int, n_threads: int
+) -> list[Ids]:
+    """Return the clusters of the labels of a node, or none if there is only one."""
+    own = vectors if len(members) == vectors.shape[0] else vectors[members]
+    found = _native.spherical_kmeans(
+        own, n_clusters=arity, seed=seed, item=item, n_threads=n_threads
+    )
+    clusters = resolve_singletons(found.cluster, found.second)
+    sizes = np.bincount(clusters)
+    if len(sizes) < 2:
+        return []
+    by_cluster = np.argsort(clusters, kind="stable")
+    return list(np.split(members[by_cluster], np.cumsum(sizes)[:-1]))
+
+
+def _check_leaf(n_labels: int, arity: int, max_depth: int) -> None:
+    if n_labels > _MAX_LEAF_LABELS:
+        raise ValueError(
+            f"max_depth must be large enough for leaves of at most {_MAX_LEAF_LABELS} labels, "
+            f"got {max_depth}, which with arity={arity} leaves one of {n_labels}"
+        )
+
+
+# --- Bonsai: shallow, wide and unbalanced label trees.
+
+
+class Bonsai(TreeClassifier):
+    """Shallow, unbalanced label trees (Khandagale et al., 2020).
+
+    Labels are clustered by spherical k-means into up to 100 children per node of any size, so
+    that similar labels stay together and errors accumulate over few levels. The label of a
+    cluster of size one moves to its second best cluster. Labels that are not similar to any
+    centre join the smallest cluster (in the published program, the first).
+
+    Parameters
+    ----------
+    n_trees : int, default=3
+        Number of trees that are averaged.
+    arity : int, default=100
+        Maximum number of children; a node with at most this many labels is a leaf.
+    max_depth : int, default=2
+        Maximum number of nodes on a path from the root to a leaf, both included; use 3 for
+        more than about 50,000 labels.
+    label_representation : {"x", "y", "xy"}, default="x"
+        Vector of a label for clustering: the sum of its points, its co-occurrences with other
+        labels, or both.
+    C : float, default=1.0
+        Weight of the loss relative to the regulariser.
+    weight_threshold : float, default=0.1
+        Weights up to this absolute value are dropped.
+    max_passes : int, default=20
+        Maximum number of passes of the solver over the points of a node.
+    tol : float, default=0.1
+        The solver stops when its projected gradients differ by at most this.
+    label_entries : int, default=0
+        Number of largest entries kept in label vectors for clustering, 0 for all.
+    beam_size : int, default=10
+        Number of nodes kept per level of the search.
+    random_state : int, RandomState, Generator or None, default=None
+        Seed; an int gives the same model for any ``n_jobs``.
+    n_jobs : int, optional
+        Number of threads, as in scikit-learn; -1 for all.
+    verbose : bool or int, default=0
+        Whether to show progress bars on a terminal.
+
+    Attributes
+    ----------
+    trees_ : list of TrainedTree
+        The trees.
+    classes_ : ndarray
+        Classes, or label ids.
+    n_labels_ : int
+        Number of labels.
+    n_features_in_ : int
+        Number of features.
+
+    See Also
+    --------
+    LabelTree : Balanced wide trees.
+    Parabel : Balanced binary trees, as published.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from defrag.baselines import Bonsai
+    >>> X = np.kron(np.eye(3), np.ones((4, 2)))
+    >>> model = Bonsai(arity=2, random_state=0).fit(X, np.repeat(["a", "b", "c"], 4))
+    >>> model.predict(X[::4]).tolist()
+    ['a', 'b', 'c']
+    """
+
+    def __init__(
+        self,
+        n_trees: int = 3,
+        *,
+        arity: int = 100,
+        max_depth: int = 2,
+        label_representation: str = "x",
+        C: float = 1.0,
+        weight_threshold: float = 0.1,
+        max_passes: int = 20,
+        tol: float = 0.1,
+        label_entries: int = 0,
+        beam_size: int = 10,
+        random_state: Seed = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_trees = n_trees
+        self.arity = arity
+        self.max_depth = max_depth
+        self.label_representation = label_representation
+        self.C = C
+        self.weight_threshold = weight_threshold
+        self.max_passes = max_passes
+        self.tol = tol
+        self.label_entries = label_entries
+        self.beam_size = beam_size
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    seconds_per_step = 2.7e-8
+
+    parameter_rules: ClassVar[dict[str, Any]] = {
+        "n_trees": Int(1),
+        "arity": Int(2, 65536),
+        "max_depth": Int(1),
+        "label_representation": Choice(("x", "y", "xy")),
+        "C": Float(0.0, open_low=True),
+        "weight_threshold": Float(0.0),
+        "max_passes": Int(1),
+        "tol": Float(0.0),
+        "label_entries": Int(0),
+        "beam_size": Int(1),
+        "n_jobs": Int(none=True),
+        "verbose": VERBOSE,
+    }
+    _discount: ClassVar[float] = 0.98
+
+    def _widths(self) -> tuple[int, int, int]:
+        return self.arity, self.arity, self.arity
+
+    def _shape(self, vectors: Csr, seen: Ids, seed: int) -> LabelTreeArrays:
+        with progress_bar("clustering labels", enabled=self.verbose > 0) as progress:
+            return build_kary_tree(
+                vectors,
+                seen,
+                arity=self.arity,
+                max_depth=self.max_depth,
+                seed=seed,
+                n_threads=_native.n_threads(self.n_jobs),
+                progress=progress,
+            )
+
+    def _label_vectors(self, data: TreeData, seen: Ids) -> Csr:
+        threads = _native.n_threads(self.n_jobs)
+        parts = []
+        if "x" in self.label_representation:
+            parts.append(super()._label_vectors(data, seen))
+        if "y" in self.label_representation:
+            Y = data.Y[:, seen]
+            parts.append(co_occurrences(Y, max_entries=self.label_entries, n_threads=threads))
+        if len(parts) == 1:
+            return parts[0]
+        both = sparse.csr_array(sparse.hstack(parts, format="csr"))
+        both.sort_indices()
+        return unit_rows(both, threads)
+
+    def _solver(self, seed: int) -> SolverOptions:
+        return SolverOptions(
+            cost=self.C,
+            bias=1.0,
+            offset=False,
+            max_passes=self.max_passes,
+            tolerance=self.tol,
+            threshold=self.weight_threshold,
+            seed=seed,
+        )
+
+
+def co_occurrences(Y: Csr, *, max_entries: int, n_threads: int) -> Csr:
+    """Return the L2-normalised co-occurrences of each label with the other labels.
+
+    Parameters
+    ----------
+    Y : csr_array, shape (n_points, n_labels)
+        The labels of the points.
+    max_entries : int
+        Number of entries to keep per label, 0 for all.
+    n_threads : int
+        Number of threads.
+    """
+    # One more entry, since a label occurs most often with itself, and that entry is removed.
+    kept = max_entries + 1 if max_entries else 0
+    counts = _native.multiply(sparse.csr_array(Y.T), Y, max_entries=kept, n_threads=n_threads)
+    own = np.repeat(np.arange(Y.shape[1]), np.diff(counts.indptr)) == counts.indices
+    counts.data[own] = 0.0
+    counts.eliminate_zeros()
+    return unit_rows(counts, n_threads)
+
+
+class PLT(TreeClassifier):
+    """Probabilistic label trees (Jasinska et al., 2016).
+
+    A node estimates the probability that a label below it is relevant, given that a label
+    below its parent is. The score of a label is the product along its path, an estimate of its
+    probability for points with at least one label. Points without labels are not used: they
+    would only train a factor at the root, which is the same for all labels.
+
+    Parameters
+    ----------
+    n_trees : int, default=1
+        Number of trees that are averaged.
+    arity : int, default=2
+        Maximum number of children of a node.
+    max_leaf_size : int, default=100
+        Maximum number of labels in a leaf.
+    C : float, default=10.0
+        Weight of the loss relative to the regulariser.
+    weight_threshold : float, default=0.1
+        Weights up to this absolute value are dropped.
+    max_passes : int, default=20
+        Maximum number of passes of the solver over the points of a node.
+    tol : float, default=1.0
+        The solver stops when its projected gradients, at most C, differ by at most this.
+    label_entries : int, default=0
+        Number of largest entries kept in label vectors for clustering, 0 for all.
+    search : {"exact", "beam"}, default="exact"
+        Best-first search, which is exact, or beam search, which is faster.
+    beam_size : int, default=10
+        Number of nodes kept per level of ``search="beam"``.
+    random_state : int, RandomState, Generator or None, default=None
+        Seed; an int gives the same model for any ``n_jobs``.
+    n_jobs : int, optional
+        Number of threads, as in scikit-learn; -1 for all.
+    verbose : bool or int, default=0
+        Whether to show progress bars on a terminal.
+
+    Attributes
+    ----------
+    trees_ : list of TrainedTree
+        The trees.
+    classes_ : ndarray
+        Classes, or label ids.
+    n_labels_ : int
+        Number of labels.
+    n_features_in_ : int
+        Number of features.
+
+    See Also
+    --------
+    LabelTree : Faster, and more accurate.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from defrag.baselines import PLT
+    >>> X = np.kron(np.eye(3), np.ones((4, 2)))
+    >>> model = PLT(max_leaf_size=2, random_state=0).fit(X, np.repeat(["a", "b", "c"], 4))
+    >>> model.predict(X[::4]).tolist()
+    ['a', 'b', 'c']
+    """
+
+    def __init__(
+        self,
+        n_trees: int = 1,
+        *,
+        arity: int = 2,
+        max_leaf_size: int = 100,
+        C: float = 10.0,
+        weight_threshold: float = 0.1,
+        max_passes: int = 20,
+        tol: float = 1.0,
+        label_entries: int = 0,
+        search: str = "exact",
+        beam_size: int = 10,
+        random_state: Seed = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_trees = n_trees
+        self.arity = arity
+        self.max_leaf_size = max_leaf_size
+        self.C = C
+        self.weight_threshold = weight_threshold
+        self.max_passes = max_passes
+        self.tol = tol
+        self.label_entries = label_entries
+        self.search = search
+        self.beam_size = beam_size
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    seconds_per_step = 3.5e-8
+
+    parameter_rules: ClassVar[dict[str, Any]] = {
+        "n_trees": Int(1),
+        "arity": Int(2, 65536),
+        "max_leaf_size": Int(1, 65536),
+        "C": Float(0.0, open_low=True),
+        "weight_threshold": Float(0.0),
+        "max_passes": Int(1),
+        "tol": Float(0.0),
+        "label_entries": Int(0),
+        "search": Choice(("exact", "beam")),
+        "beam_size": Int(1),
+        "n_jobs": Int(none=True),
+        "verbose": VERBOSE,
+    }
+
+    def _widths(self) -> tuple[int, int, int]:
+        return self.arity, self.arity, self.max_leaf_size
+
+    def _shape(self, vectors: Csr, seen: Ids, seed: int) -> LabelTreeArrays:
+        binary = cluster_labels(self, vectors, seed, n_leaves=None)
+        return widen_tree(binary, seen, arity=self.arity, root_arity=self.arity)
+
+    def _solver(self, seed: int) -> SolverOptions:
+        return SolverOptions(
+            loss=Loss.logistic,
+            cost=self.C,
+            bias=1.0,
+            offset=False,
+            max_passes=self.max_passes,
+            tolerance=self.tol,
+            threshold=self.weight_threshold,
+            seed=seed,
+        )
+
+    def _loss(self) -> Loss:
+        return Loss.logistic
+
+    def _search(
+        self, member: TrainedTree, rows: KernelRows, k: int, *, few: bool, exhaustive: bool
+    ) -> tuple[Ids, Floats]:
+        if self.check_parameter("search") == "beam":
+            return super()._search(member, rows, k, few=few, exhaustive=exhaustive)
+        return _native.best_first_search(
+            member.tree,
+            member.weights,
+            rows,
+            loss=self._loss(),
+            k=k,
+            index=member.index if few else None,
+            n_threads=_native.n_threads(self.n_jobs),
+        )

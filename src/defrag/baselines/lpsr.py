@@ -1,0 +1,280 @@
+"""LPSR: a partition of the points determines which labels a scorer ranks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from scipy import sparse
+
+from defrag import _native
+from defrag._parameters import Choice, Int
+from defrag._progress import progress_bar
+from defrag.baselines._neighbours import assign_points, route
+from defrag.baselines.sleec import centroids
+from defrag.classifiers._base import Classifier, unit_rows
+from defrag.classifiers._composite import Wrapping
+from defrag.classifiers.one_vs_rest import DiSMEC
+from defrag.explain.explainers import Noted
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from sklearn.base import BaseEstimator
+
+    from defrag.classifiers._base import Cost, Ranker
+    from defrag.classifiers._division import Arrays
+    from defrag.explain.explainers import Explainer
+    from defrag.typing import Csr, Floats, Ids, Offsets, Seed
+
+__all__ = ["LPSR"]
+
+_MIN_CLUSTER_POINTS = 10
+"""Smaller clusters are removed."""
+
+_TOP_K = 5
+"""Number of top labels in the objective of the optimised assignment."""
+
+_ASCENT_STEPS = 30
+_N_RANKED = 1000
+"""Number of labels of the scorer that the optimised assignment considers."""
+
+
+class LPSR(Wrapping):
+    """Label partitioning for sublinear ranking (Weston, Makadia and Yee, 2013).
+
+    The points whose best label is correct are clustered, and each cluster gets a short list of
+    labels. For a new point, the scorer ranks only the labels of its cluster. The scorer is
+    trained as usual; prediction is faster roughly in proportion to the labels that are left
+    out.
+
+    Parameters
+    ----------
+    base : classifier, default=DiSMEC()
+        The scorer. One-vs-rest classifiers and LEML score only the labels of the cluster; other
+        classifiers rank all labels, and those of the cluster are kept.
+    cluster_size : int, default=150
+        Mean number of points per cluster.
+    labels_per_cluster : int, default=500
+        Maximum number of labels of a cluster.
+    assignment : {"frequency", "optimised"}, default="frequency"
+        The most frequent labels of the points of a cluster, or those chosen from twice as many
+        by gradient ascent on the published objective, which favours labels that are relevant
+        and ranked above the other labels of the cluster.
+    random_state : int, RandomState, Generator or None, default=None
+        Seed of the clusters; overrides that of ``base``.
+    n_jobs : int, optional
+        Number of threads; overrides that of ``base``.
+    verbose : int, default=0
+        Whether to show progress bars on a terminal.
+
+    Attributes
+    ----------
+    base_ : classifier
+        The fitted scorer.
+    router_ : csr_array, shape (n_features, n_clusters)
+        The centres of the clusters.
+    label_ptr_ : ndarray of int64, shape (n_clusters + 1,)
+        Offsets of the clusters in ``labels_``.
+    labels_ : ndarray of int32
+        The labels of each cluster, in increasing order.
+    classes_ : ndarray
+        Classes, or label ids.
+    n_labels_ : int
+        Number of labels.
+    n_features_in_ : int
+        Number of features.
+
+    See Also
+    --------
+    LabelTree : Labels in a tree, which is also fast to train.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from defrag.baselines import LPSR
+    >>> X = np.kron(np.eye(3), np.ones((20, 2)))
+    >>> Y = np.repeat([0, 1, 2], 20)
+    >>> model = LPSR(cluster_size=20, random_state=0).fit(X, Y)
+    >>> model.predict(X[::20]).tolist()
+    [0, 1, 2]
+    """
+
+    def __init__(
+        self,
+        base: Classifier | None = None,
+        *,
+        cluster_size: int = 150,
+        labels_per_cluster: int = 500,
+        assignment: str = "frequency",
+        random_state: Seed = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.base = base
+        self.cluster_size = cluster_size
+        self.labels_per_cluster = labels_per_cluster
+        self.assignment = assignment
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    parameter_rules: ClassVar[dict[str, Any]] = {
+        "cluster_size": Int(1),
+        "labels_per_cluster": Int(1),
+        "assignment": Choice(("frequency", "optimised")),
+        "n_jobs": Int(none=True),
+        "verbose": Int(0),
+    }
+
+    needs_points = True
+
+    def learn_last(self, data: tuple[Csr, Csr] | None, seed: int, learnt: Arrays) -> None:  # noqa: ARG002 - nothing is learnt first
+        """Cluster the points that the base ranks well; see :meth:`Wrapping.learn_last`."""
+        if data is None:
+            raise ValueError("the clusters of LPSR are learnt from the points, got none")
+        X, Y = data
+        threads = _native.n_threads(self.n_jobs)
+        n_ranked = min(_N_RANKED if self.assignment == "optimised" else 1, Y.shape[1])
+        ranked, _ = self.base_.rank(X, n_ranked, exhaustive=False)
+        unit = unit_rows(X, threads)
+        correct = np.flatnonzero(_is_label(ranked[:, 0], Y))
+        n_clusters = max(1, round(X.shape[0] / self.cluster_size))
+        fitted = unit[correct] if len(correct) >= n_clusters else unit
+        router = centroids(fitted, n_clusters, seed, n_threads=threads)
+        self.router_, members = assign_points(
+            unit, router, min_size=_MIN_CLUSTER_POINTS, n_threads=threads
+        )
+        chosen = []
+        with progress_bar("assigning labels", enabled=self.verbose > 0) as progress:
+            for number, points in enumerate(members):
+                chosen.append(self._choose_labels(Y[points], ranked[points]))
+                if progress is not None:
+                    progress((number + 1) / len(members))
+        counts = [len(one) for one in chosen]
+        self.label_ptr_: Offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        self.labels_: Ids = np.concatenate(chosen)
+        self.rankers_: dict[int, Ranker] = {}
+
+    def default_base(self) -> Classifier:
+        """Return a ``DiSMEC``."""
+        return DiSMEC()
+
+    def _choose_labels(self, Y: Csr, ranked: Ids) -> Ids:
+        """Return the labels of a cluster, given the labels and rankings of its points."""
+        counts = np.bincount(Y.indices, minlength=Y.shape[1])
+        by_count = np.argsort(-counts, kind="stable")[: np.count_nonzero(counts)]
+        max_labels = self.labels_per_cluster
+        if self.assignment == "optimised" and len(by_count) > max_labels:
+            candidates = np.sort(by_count[: 2 * max_labels])
+            alpha = optimise_assignment(candidates, Y, ranked)
+            by_count = candidates[np.argsort(-alpha, kind="stable")]
+        return np.sort(by_count[:max_labels]).astype(np.int32)
+
+    def _ranker(self, c: int) -> Ranker:
+        """Return the scorer of the labels of a cluster, created on first use."""
+        if c not in self.rankers_:
+            labels = self.labels_[self.label_ptr_[c] : self.label_ptr_[c + 1]]
+            self.rankers_[c] = self.base_.restricted(labels)
+        return self.rankers_[c]
+
+    def rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:
+        """Return the best labels of each row; see :meth:`Classifier.rank`."""
+        threads = _native.n_threads(self.n_jobs)
+        labels = np.full((X.shape[0], k), -1, dtype=np.int32)
+        scores = np.zeros((X.shape[0], k), dtype=np.float32)
+        cluster_of = route(unit_rows(X, threads), self.router_, n_threads=threads)
+        clusters = np.unique(cluster_of)
+        if len(clusters) == 1:
+            return self._ranker(int(cluster_of[0])).rank(X, k, exhaustive=exhaustive)
+        for c in clusters:
+            rows = np.flatnonzero(cluster_of == c)
+            labels[rows], scores[rows] = self._ranker(int(c)).rank(
+                X[rows], k, exhaustive=exhaustive
+            )
+        return labels, scores
+
+    def explainer(self, row: Csr | None, labels: Ids, k: int) -> Explainer:  # noqa: ARG002 - all labels of a cluster are scored
+        """Return the explainer of the base, with the cluster of the point held fixed."""
+        base = self.base_.explainer(None, labels, self.n_labels_)
+        if row is None:
+            return base
+        unit = unit_rows(row, 1)
+        c = int(route(unit, self.router_, n_threads=1)[0])
+        own = self.labels_[self.label_ptr_[c] : self.label_ptr_[c + 1]]
+        outside = (
+            "not a label of the point's cluster, so not predicted: the score is that of the base"
+        )
+        return Noted(base, [() if known else (outside,) for known in np.isin(labels, own)])
+
+    def __getstate__(self) -> Any:
+        # The scorers of clusters are created from the base on demand.
+        state = dict(super().__getstate__())
+        if "rankers_" in state:
+            state["rankers_"] = {}
+        return state
+
+    def max_ranked(self) -> int:
+        """Return the largest number of labels that :meth:`rank` can find for a point."""
+        return int(np.diff(self.label_ptr_).max())
+
+    def fitted_parts(self) -> list[BaseEstimator]:
+        """Return the base and the scorers of clusters that are classifiers."""
+        rankers = getattr(self, "rankers_", {}).values()
+        copies = [one for one in rankers if isinstance(one, Classifier)]
+        return super().fitted_parts() + copies
+
+    def training_cost(self, X: Csr, Y: Csr) -> Cost:
+        """Return the cost of training the base and ranking the training points with it."""
+        return self.unfitted_base().training_cost(X, Y).times(1.2)
+
+
+def _is_label(best: Ids, Y: Csr) -> NDArray[np.bool_]:
+    """Return whether the best label of each point is one of its true labels."""
+    rows = np.repeat(np.arange(Y.shape[0]), np.diff(Y.indptr))
+    hits = np.zeros(Y.shape[0], dtype=bool)
+    hits[rows[Y.indices == best[rows]]] = True
+    return hits
+
+
+def optimise_assignment(candidates: NDArray[Any], Y: Csr, ranked: Ids) -> NDArray[np.float64]:
+    """Return a weight in [0, 1] per candidate label, by projected gradient ascent.
+
+    Maximises the sum over points t of ``1 / |y_t|`` times the sum over its labels y of
+    ``alpha_y / R(t, y) * (1 - Phi(sum of alpha_i with R(t, i) < R(t, y)))``, R being the rank
+    according to the scorer, and ``Phi(r) = 1 / (1 + exp(5 - r))``.
+
+    Parameters
+    ----------
+    candidates : ndarray of int, shape (n_candidates,)
+        Labels in increasing order.
+    Y : csr_array, shape (n_points, n_labels)
+        The labels of the points of a cluster.
+    ranked : ndarray of int32, shape (n_points, n_ranked)
+        The best labels of each point according to the scorer, best first.
+    """
+    place = np.full(Y.shape[1] + 1, -1)
+    place[candidates] = np.arange(len(candidates))
+    relevant = sparse.csr_array(Y)[:, candidates].toarray() > 0
+    sizes = np.maximum(np.diff(Y.indptr), 1)
+    lists = []
+    for t in range(Y.shape[0]):
+        columns = place[ranked[t]]
+        ranks = np.flatnonzero(columns >= 0)
+        columns = columns[ranks]
+        gain = relevant[t, columns] / ((ranks + 1.0) * sizes[t])
+        lists.append((columns, gain))
+    alpha = np.full(len(candidates), 0.5)
+    for number in range(_ASCENT_STEPS):
+        slope = np.zeros_like(alpha)
+        for columns, gain in lists:
+            own = alpha[columns]
+            phi = 1.0 / (1.0 + np.exp(_TOP_K - (np.cumsum(own) - own)))
+            loss = gain * own * phi * (1.0 - phi)
+            # A label lowers the gain of all labels that are ranked after it.
+            later = np.cumsum(loss[::-1])[::-1] - loss
+            np.add.at(slope, columns, gain * (1.0 - phi) - later)
+        largest = np.abs(slope).max()
+        if largest == 0.0:
+            break
+        alpha = np.clip(alpha + slope / largest / np.sqrt(number + 1.0), 0.0, 1.0)
+    return alpha

@@ -1,0 +1,265 @@
+"""SLEEC: local low-rank embeddings of labels, predicted from features by regression."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from scipy import sparse
+
+from defrag import _native
+from defrag._parameters import Choice, Float, Int
+from defrag.baselines._neighbours import (
+    NeighbourEnsemble,
+    conjugate_gradients,
+    gram,
+    multiply,
+    orthonormal_basis,
+    symmetric_eigenpairs,
+)
+from defrag.classifiers._base import unit_rows
+
+if TYPE_CHECKING:
+    from defrag.typing import Csr, Floats, Seed
+
+__all__ = ["SLEEC", "label_neighbours"]
+
+# --- Nearest neighbours of points by their labels.
+
+
+def label_neighbours(Y: Csr, n_neighbours: int, *, power: float, n_threads: int) -> Csr:
+    """Return the points with the most similar labels, for each point, including itself.
+
+    Parameters
+    ----------
+    Y : csr_array, shape (n_points, n_labels)
+        0/1 labels.
+    n_neighbours : int
+        Maximum number of neighbours; points without a common label are not neighbours.
+    power : float
+        The similarity is the number of common labels divided by the number of labels of the
+        neighbour, raised to this power; 0.5 gives the order of cosines.
+    n_threads : int
+        Number of threads.
+
+    Returns
+    -------
+    neighbours : csr_array, shape (n_points, n_points)
+        The similarities, with sorted columns.
+    """
+    counts = np.diff(Y.indptr)
+    scaled = Y.copy()
+    scaled.data = np.repeat(np.maximum(counts, 1) ** -power, counts).astype(np.float32)
+    best = _native.best_matches(
+        Y, sparse.csr_array(scaled.T), n_best=n_neighbours, n_threads=n_threads
+    )
+    found = sparse.csr_array(
+        (best.scores, best.columns, best.indptr), shape=(Y.shape[0], Y.shape[0])
+    )
+    found.sort_indices()
+    return found
+
+
+_KMEANS_ROUNDS = 7
+_START_ROUNDS = 6
+"""Rounds of subspace iteration in the first step; later steps need one round, since they start
+from the subspace of the previous step."""
+
+
+class SLEEC(NeighbourEnsemble):
+    """Sparse local embeddings for extreme classification (Bhatia et al., 2015).
+
+    Each learner clusters the points by spherical k-means. In each cluster, singular value
+    projection finds low-rank embeddings of the points whose inner products approximate the
+    cosines between the labels of neighbours by labels, and ridge regression maps features to
+    these embeddings. A new point is embedded by the map of its nearest cluster, and its nearest
+    neighbours vote with their labels.
+
+    Parameters
+    ----------
+    n_learners : int, default=10
+        Number of learners, each with its own partition of the points.
+    cluster_size : int, default=3000
+        Mean number of points per cluster; 6000 in the publication.
+    n_components : int, default=100
+        Number of dimensions of the embeddings.
+    label_neighbors : int, default=15
+        Number of neighbours by labels whose cosines the embeddings approximate.
+    n_neighbors : int, default=10
+        Number of neighbours that vote in each learner.
+    votes : {"rank", "count"}, default="rank"
+        The r-th nearest neighbour has 1 / r votes, or each neighbour has one vote, as published.
+    search : {"exact", "hnsw"}, default="exact"
+        Exact search, or approximate search by graphs in clusters of more than 50,000 points; a
+        graph is built on first use and requires ``pip install defrag[ann]``.
+    l2 : float, default=1.0
+        Regulariser of the regression.
+    n_rounds : int, default=30
+        Number of steps of singular value projection.
+    n_steps : int, default=15
+        Number of steps of conjugate gradients of the regression.
+    random_state : int, RandomState, Generator or None, default=None
+        Seed; an int gives the same model for any ``n_jobs``.
+    n_jobs : int, optional
+        Number of threads, as in scikit-learn; -1 for all.
+    verbose : int, default=0
+        Whether to show progress bars on a terminal.
+
+    Attributes
+    ----------
+    learners_ : list of Learner
+        The partitions and maps.
+    point_labels_ : csr_array
+        Labels of the training points that have labels.
+    classes_ : ndarray
+        Classes, or label ids.
+    n_labels_ : int
+        Number of labels.
+    n_features_in_ : int
+        Number of features.
+
+    See Also
+    --------
+    AnnexML : Embeddings learnt by gradient steps.
+    LEML : One linear map for all points.
+
+    Notes
+    -----
+    The score of a label is the fraction of the votes that go to it. The L1 penalty of the
+    embeddings has no effect at its published setting and is omitted.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from defrag.baselines import SLEEC
+    >>> X = np.kron(np.eye(3), np.ones((4, 2)))
+    >>> Y = [[0], [0], [0], [0], [1, 2], [1, 2], [1], [1], [3], [3], [3], [3]]
+    >>> model = SLEEC(2, n_neighbors=3, random_state=0).fit(X, Y)
+    >>> labels, scores = model.predict_topk(X[3:5], k=1)
+    >>> labels.ravel()
+    array([0, 1], dtype=int32)
+    """
+
+    def __init__(
+        self,
+        n_learners: int = 10,
+        *,
+        cluster_size: int = 3000,
+        n_components: int = 100,
+        label_neighbors: int = 15,
+        n_neighbors: int = 10,
+        votes: str = "rank",
+        search: str = "exact",
+        l2: float = 1.0,
+        n_rounds: int = 30,
+        n_steps: int = 15,
+        random_state: Seed = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_learners = n_learners
+        self.cluster_size = cluster_size
+        self.n_components = n_components
+        self.label_neighbors = label_neighbors
+        self.n_neighbors = n_neighbors
+        self.votes = votes
+        self.search = search
+        self.l2 = l2
+        self.n_rounds = n_rounds
+        self.n_steps = n_steps
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    seconds_per_step = 1.1e-8
+
+    parameter_rules: ClassVar[dict[str, Any]] = {
+        "n_learners": Int(1, 65536),
+        "cluster_size": Int(1),
+        "n_components": Int(1, 65536),
+        "label_neighbors": Int(1, 65536),
+        "n_neighbors": Int(1, 65536),
+        "votes": Choice(("rank", "count")),
+        "search": Choice(("exact", "hnsw")),
+        "l2": Float(0.0, open_low=True),
+        "n_rounds": Int(1),
+        "n_steps": Int(1),
+        "n_jobs": Int(none=True),
+        "verbose": Int(0),
+    }
+
+    def _partition(self, X: Csr, Y: Csr, n_clusters: int, seed: int) -> Csr:  # noqa: ARG002 - by features only
+        return centroids(X, n_clusters, seed, n_threads=_native.n_threads(self.n_jobs))
+
+    def _embed(self, X: Csr, Y: Csr, seed: int) -> tuple[Floats, Floats]:
+        wanted = label_neighbours(Y, self.label_neighbors, power=0.5, n_threads=1)
+        Z = project(
+            _cosines(wanted, Y), min(self.n_components, X.shape[0]), n_rounds=self.n_rounds,
+            seed=seed,
+        )  # fmt: skip
+        XT = sparse.csr_array(X.T)
+        weights = conjugate_gradients(
+            X,
+            XT,
+            _native.sparse_dense(XT, Z, n_threads=1),
+            weights=np.ones(Z.shape[1], dtype=np.float32),
+            ridge=self.l2,
+            n_steps=self.n_steps,
+            n_threads=1,
+        )
+        # Clusters with few points have a lower rank: pad to the same number of columns.
+        missing = self.n_components - weights.shape[1]
+        if missing > 0:
+            weights = np.pad(weights, ((0, 0), (0, missing)))
+        return weights, _native.sparse_dense(X, weights, n_threads=1)
+
+
+def centroids(X: Csr, n_clusters: int, seed: int, *, n_threads: int) -> Csr:
+    """Return unit centres of spherical k-means, shape (n_features, n_clusters)."""
+    found = _native.spherical_kmeans(
+        X, n_clusters=n_clusters, max_rounds=_KMEANS_ROUNDS, seed=seed, n_threads=n_threads
+    )
+    known = np.flatnonzero(found.cluster >= 0)
+    ones = np.ones(len(known), dtype=np.float32)
+    members = sparse.csr_array((ones, (found.cluster[known], known)), (n_clusters, X.shape[0]))
+    sums = _native.multiply(members, X, n_threads=n_threads)
+    return sparse.csr_array(unit_rows(sums, n_threads).T)
+
+
+def _cosines(neighbours: Csr, Y: Csr) -> Csr:
+    """Return the symmetric matrix of the cosines between the labels of neighbours."""
+    roots = np.sqrt(np.maximum(np.diff(Y.indptr), 1)).astype(np.float32)
+    cosines = neighbours.copy()
+    cosines.data = cosines.data / np.repeat(roots, np.diff(neighbours.indptr))
+    both = sparse.csr_array(cosines.maximum(sparse.csr_array(cosines.T)))
+    both.sort_indices()
+    return both
+
+
+def project(target: Csr, rank: int, *, n_rounds: int, seed: int) -> Floats:
+    """Return vectors whose inner products approximate the stored entries of a symmetric matrix.
+
+    Singular value projection alternates a gradient step of length 1 on the stored entries and a
+    projection to the nearest positive semi-definite matrix of the given rank, by one round of
+    subspace iteration from the previous subspace. The matrix itself is never formed.
+    """
+    n = target.shape[0]
+    U: Floats = np.random.default_rng(seed).standard_normal((n, rank), np.float32)
+    Z = np.zeros((n, rank), dtype=np.float32)
+    step = target.copy()
+    for number in range(n_rounds):
+        if number:
+            step.data = target.data - _native.pair_products(target, Z, Z, n_threads=1)
+        for _ in range(1 if number else _START_ROUNDS):
+            U = orthonormal_basis(_multiply_updated(step, Z, U), n_threads=1)
+        values, rotation = symmetric_eigenpairs(gram(U, _multiply_updated(step, Z, U), n_threads=1))
+        U = multiply(U, rotation, n_threads=1)
+        Z = U * np.sqrt(np.maximum(values, 0.0)).astype(np.float32)
+    return Z
+
+
+def _multiply_updated(step: Csr, Z: Floats, U: Floats) -> Floats:
+    """Return (Z Z' + step) U."""
+    result = _native.sparse_dense(step, U, n_threads=1)
+    result += multiply(Z, gram(Z, U, n_threads=1), n_threads=1)
+    return result

@@ -1,0 +1,369 @@
+"""Focus: re-weighting of features, and selection of the important entries of points."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import OneToOneFeatureMixin, TransformerMixin, clone
+from sklearn.utils.validation import check_is_fitted
+
+from defrag import _native
+from defrag._estimator import Estimator, all_or_nothing, on_snapshot
+from defrag._native import SolverOptions
+from defrag._parameters import Float, Int, OrAuto
+from defrag._validation import check_features, check_labels, check_seed, require_labels
+from defrag.classifiers import LabelTree
+from defrag.classifiers._base import Cost
+from defrag.classifiers._composite import Transforming, check_part
+from defrag.explain.parts import EntryShares, shares_of_kept
+
+if TYPE_CHECKING:
+    from sklearn.utils import Tags
+
+    from defrag.classifiers._base import Classifier
+    from defrag.typing import Csr, Floats, Ids, LabelsLike, MatrixLike, Offsets, Seed
+
+__all__ = ["Focus", "Focused", "feature_importance", "group_labels"]
+
+# --- The pilot: importance of features for a coarse classification of the points.
+
+N_GROUPS = 16
+"""Number of groups of labels: one block of the solver, which takes the time of a single label."""
+
+_PASSES, _SHRINK, _SKIP = 2, 0.05, 0.03
+# Sixteen outputs need no more, and the pilot copies its entries (8 bytes each).
+_MAX_ENTRIES = 100_000_000
+
+
+def pilot_points(X: Csr) -> Offsets | None:
+    """Return evenly spaced points with about ``_MAX_ENTRIES`` non-zeros, or None for all points."""
+    if X.nnz <= _MAX_ENTRIES:
+        return None
+    n_points = X.shape[0]
+    n_chosen = max(1, n_points * _MAX_ENTRIES // int(X.nnz))
+    return np.arange(n_chosen) * n_points // n_chosen
+
+
+def group_labels(Y: Csr, seed: int) -> Ids:
+    """Return a group for each label such that all groups have similar label frequencies.
+
+    Every sixteen consecutive labels, in the order of decreasing frequency, are assigned to the
+    sixteen groups at random.
+    """
+    frequency = np.bincount(Y.indices, minlength=Y.shape[1])
+    order = np.argsort(-frequency, kind="stable")
+    rng = np.random.default_rng([seed, 0])
+    n_rounds = -(-len(order) // N_GROUPS)
+    assigned = rng.permuted(np.tile(np.arange(N_GROUPS, dtype=np.int32), (n_rounds, 1)), axis=1)
+    groups = np.empty(len(order), dtype=np.int32)
+    groups[order] = assigned.ravel()[: len(order)]
+    return groups
+
+
+def feature_importance(
+    X: Csr, Y: Csr, *, points: Offsets | None = None, seed: int, n_threads: int
+) -> Floats:
+    """Return the norm of each feature's weights in a linear classifier of label groups.
+
+    Parameters
+    ----------
+    X : csr_array, shape (n_points, n_features)
+        The points; the pilot is trained on their L2-normalised rows.
+    Y : csr_array, shape (n_points, n_labels)
+        Their labels.
+    points : ndarray of int64, optional
+        The points to train on; all if None.
+    seed : int
+        Seed.
+    n_threads : int
+        Number of threads.
+    """
+    groups = group_labels(Y if points is None else Y[points], seed)
+    options = SolverOptions(
+        max_passes=_PASSES, shrink=_SHRINK, skip=_SKIP, threshold=0.0, seed=seed
+    )
+    return _native.feature_importance(X, Y, groups, options, points=points, n_threads=n_threads)
+
+
+LEAST_AUTO, MOST_AUTO = 4, 8
+"""Bounds of the budget "auto", chosen on splits of training data; see docs/faster.md."""
+
+_MIN_RELATIVE = 1e-3
+
+
+class Focus(OneToOneFeatureMixin, TransformerMixin, Estimator):
+    """Re-weight features by their importance and keep the important entries of points.
+
+    A pilot, a linear classifier of 16 groups of labels, is trained by two passes over the points;
+    the importance of a feature is the norm of its weights in the pilot. The entries of a point
+    are ranked by absolute value times importance. A point with c entries keeps the
+    ``ceil(budget * sqrt(c))`` best, each multiplied by the square root of its importance
+    relative to the median. The time of training and prediction is proportional to the number of
+    entries, so long points gain most.
+
+    Parameters
+    ----------
+    budget : float, None or "auto", default="auto"
+        Number of entries that a point keeps, divided by the square root of its number of entries;
+        None keeps all entries and only re-weights; "auto" is between 4, for rare features, where
+        dropping entries prevents overfitting, and 8, for frequent features.
+    power : float, default=0.5
+        Power of the relative importance that values are multiplied by; 0 keeps the values.
+    random_state : int, RandomState, Generator or None, default=None
+        Seed; an int gives the same result for any ``n_jobs``.
+    n_jobs : int, optional
+        Number of threads, as in scikit-learn; -1 for all.
+
+    Attributes
+    ----------
+    importance_ : ndarray of float32, shape (n_features,)
+        The importance of each feature; 0 for features without weights in the pilot.
+    factor_ : ndarray of float32, shape (n_features,)
+        Factors of the values of the features.
+    auto_budget_ : int
+        The budget "auto": the number of binary digits of the mean number of entries of a
+        feature, minus 2, clipped to [4, 8].
+    n_features_in_ : int
+        Number of features.
+
+    See Also
+    --------
+    Focused : A classifier on transformed points.
+    Hybrid : Fewer features instead of fewer entries per point.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from defrag import Focus
+    >>> X = np.hstack([np.kron(np.eye(4), np.ones((3, 2))), np.full((12, 8), 0.1)])
+    >>> Y = np.repeat([0, 1, 2, 3], 3)
+    >>> rows = Focus(budget=0.6, random_state=0).fit_transform(X, Y)
+    >>> np.flatnonzero(rows[0]).tolist()  # of 10 entries, the two that separate the classes
+    [0, 1]
+    """
+
+    def __init__(
+        self,
+        budget: float | str | None = "auto",
+        *,
+        power: float = 0.5,
+        random_state: Seed = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.budget = budget
+        self.power = power
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    parameter_rules: ClassVar[dict[str, Any]] = {
+        "budget": OrAuto(Float(0.0, 1e6, open_low=True, none=True)),
+        "power": Float(0.0, 4.0),
+        "n_jobs": Int(none=True),
+    }
+
+    @all_or_nothing
+    def fit(self, X: MatrixLike, Y: LabelsLike) -> Focus:
+        """Compute the importance of each feature.
+
+        Parameters
+        ----------
+        X : sparse or dense matrix, shape (n_points, n_features)
+            Training data.
+        Y : indicator matrix, label lists or classes
+            Labels of the points.
+
+        Returns
+        -------
+        self : Focus
+            The fitted transformer.
+        """
+        self.check_parameters()
+        require_labels(self, Y)
+        X = check_features(self, X, reset=True)
+        return self._learn(X, check_labels(Y, n_rows=X.shape[0], names=True).matrix)
+
+    @all_or_nothing
+    def fit_canonical(self, X: Csr, Y: Csr) -> Focus:
+        """Fit on validated matrices, as part of a composite."""
+        self.check_parameters()
+        self.n_features_in_: int = X.shape[1]
+        return self._learn(X, Y)
+
+    def _learn(self, X: Csr, Y: Csr) -> Focus:
+        seed = check_seed(self.random_state)
+        if Y.nnz == 0:
+            raise ValueError("Y must have at least one label, got none for any point")
+        threads = _native.n_threads(self.n_jobs)
+        points = pilot_points(X)
+        importance = feature_importance(X, Y, points=points, seed=seed, n_threads=threads)
+        self.importance_: Floats = importance
+        self.factor_: Floats = self._factors(importance)
+        # All features that occur have weights in the pilot.
+        n_entries = X.nnz if points is None else np.diff(X.indptr)[points].sum()
+        self.auto_budget_: int = auto_budget(int(n_entries), int(np.count_nonzero(importance)))
+        return self
+
+    def _factors(self, importance: Floats) -> Floats:
+        positive = importance[importance > 0]
+        median = np.median(positive) if len(positive) else np.float32(1.0)
+        relative = np.maximum(importance.astype(np.float64) / median, _MIN_RELATIVE)
+        return np.power(relative, self.power).astype(np.float32)
+
+    @on_snapshot
+    def transform(self, X: MatrixLike) -> Any:
+        """Re-weight the features and keep the important entries.
+
+        Parameters
+        ----------
+        X : sparse or dense matrix, shape (n_points, n_features)
+            Points with the features of ``fit``.
+
+        Returns
+        -------
+        Xt : csr_array, or ndarray for dense X, shape (n_points, n_features)
+            The transformed points, float32.
+        """
+        check_is_fitted(self)
+        result = self.select(check_features(self, X, reset=False))
+        return result if sparse.issparse(X) else result.toarray()
+
+    def select(self, X: Csr) -> Csr:
+        """Transform a canonical matrix, or ``KernelRows``; the result has the same type."""
+        budget = self.check_parameter("budget")
+        if budget == "auto":
+            budget = self.auto_budget_
+        is_matrix = not isinstance(X, _native.KernelRows)
+        kernel: Any = _native.focus_rows if is_matrix else _native.focus_kernel_rows
+        rows: Csr = kernel(
+            X,
+            self.importance_,
+            self.factor_,
+            budget=0.0 if budget is None else float(budget),
+            n_threads=_native.n_threads(self.n_jobs),
+        )
+        return rows
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.target_tags.required = True
+        tags.transformer_tags.preserves_dtype = ["float32"]
+        return tags
+
+
+def auto_budget(n_entries: int, n_features: int) -> int:
+    """Return the budget "auto" for training points with ``n_entries`` of ``n_features``.
+
+    Examples
+    --------
+    >>> from defrag.focusing import auto_budget
+    >>> [auto_budget(3 * n, 3) for n in (1, 63, 64, 300, 10_000)]
+    [4, 4, 5, 7, 8]
+    """
+    digits = (n_entries // max(1, n_features)).bit_length()
+    return min(max(digits - 2, LEAST_AUTO), MOST_AUTO)
+
+
+# --- A classifier on the important entries of points.
+
+# For the pilot and the selection.
+_SECONDS_PER_NON_ZERO = 3e-8
+
+
+class Focused(Transforming):
+    """Train a classifier, and predict, on points that are reduced by :class:`Focus`.
+
+    All members of an ensemble share one pilot.
+
+    Parameters
+    ----------
+    base : classifier, default=LabelTree()
+        Any classifier of this library.
+    focus : Focus, default=Focus()
+        The reduction.
+    random_state : int, RandomState, Generator or None, default=None
+        Seed; overrides those of ``base`` and ``focus``.
+    n_jobs : int, optional
+        Number of threads; overrides those of ``base`` and ``focus``.
+
+    Attributes
+    ----------
+    base_ : classifier
+        The base classifier, trained on reduced points.
+    focus_ : Focus
+        The fitted reduction.
+    classes_ : ndarray
+        Classes, or label ids.
+    n_labels_ : int
+        Number of labels.
+    n_features_in_ : int
+        Number of features.
+
+    See Also
+    --------
+    Agglomerated : Fewer features, for smaller models.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from defrag import Focused, LabelTree
+    >>> X = np.kron(np.eye(3), np.ones((4, 2)))
+    >>> Y = np.repeat(["a", "b", "c"], 4)
+    >>> Focused(LabelTree(), random_state=0).fit(X, Y).predict(X[::4]).tolist()
+    ['a', 'b', 'c']
+    """
+
+    def __init__(
+        self,
+        base: Classifier | None = None,
+        focus: Focus | None = None,
+        *,
+        random_state: Seed = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.base = base
+        self.focus = focus
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    parameter_rules: ClassVar[dict[str, Any]] = {"n_jobs": Int(none=True)}
+    part_names = ("base_", "focus_")
+
+    def fit_reduction(self, X: Csr, Y: Csr, seed: int) -> Focus:
+        """Return the fitted focus."""
+        focus = Focus() if self.focus is None else self.focus
+        check_part(self, "focus", focus, Focus)
+        own: Focus = clone(focus).set_params(random_state=seed, n_jobs=self.n_jobs)
+        return own.fit_canonical(X, Y)
+
+    def reduce(self, reduction: Focus, X: Csr) -> Csr:
+        """Return the important entries of points."""
+        return reduction.select(X)
+
+    def set_members(self, members: list[tuple[Focus, Classifier]]) -> None:
+        """Set the fitted parts."""
+        ((self.focus_, self.base_),) = members
+
+    def default_base(self) -> Classifier:
+        """Return a ``LabelTree`` with one tree."""
+        return LabelTree()
+
+    def training_cost(self, X: Csr, Y: Csr) -> Cost:
+        """Return the cost of the pilot and, as an upper bound, of the base on all entries."""
+        pilot = Cost(X.nnz * _SECONDS_PER_NON_ZERO, 12.0 * X.nnz)
+        return self.unfitted_base().training_cost(X, Y) + pilot
+
+    @property
+    def ranks_kernel_rows(self) -> bool:
+        """Whether the base accepts ``KernelRows``, as the focus does."""
+        return self.base_.ranks_kernel_rows
+
+    def transformed(self, X: Csr) -> Csr:
+        """Return the important entries of rows."""
+        return self.focus_.select(X)
+
+    def shares(self, row: Csr, transformed: Csr) -> EntryShares:
+        """Return the shares of entries: 1 if they are kept, otherwise 0."""
+        return shares_of_kept(row, transformed)

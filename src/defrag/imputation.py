@@ -1,0 +1,598 @@
+"""Imputation of missing features from co-occurring ones: FIAT of the paper.
+
+Points are L2-normalised before and after. The paper replaces x by C x, where C is the pseudo
+co-occurrence of the features; this is dominated by frequent features and loses a fifth of the
+precision on complete points. The default therefore adds to a point only as much as it seems to
+have lost.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import OneToOneFeatureMixin, TransformerMixin, clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.utils.validation import check_is_fitted
+
+from defrag import _native
+from defrag._estimator import Estimator, all_or_nothing, on_snapshot
+from defrag._parameters import Choice, Float, Int, OrAuto
+from defrag._validation import check_features, check_seed
+from defrag.agglomeration import Defrag
+from defrag.agglomeration.co_occurrence import RIDGE, CoOccurrence, find_groups
+from defrag.classifiers import LabelTree
+from defrag.classifiers._base import Cost, unit_rows
+from defrag.classifiers._composite import Transforming, check_part
+from defrag.explain.parts import MatrixShares, normalised_shares
+from defrag.metrics.erasure import erase_features
+from defrag.trees import member_seeds
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+    from sklearn.utils import Tags
+
+    from defrag.classifiers._base import Classifier
+    from defrag.typing import Csr, Floats, Ids, LabelsLike, MatrixLike, Seed
+
+__all__ = ["Companions", "Fiat", "Imputed", "MissingRule"]
+
+# --- Estimation of the fraction of missing features of a point, learnt from erased points.
+#
+# A point is incomplete if it has fewer features than training points with the same features. A
+# logistic regression estimates the odds that a feature is missing from the logarithm of the
+# number of features and from the mean, over the features, of that logarithm in training points.
+# The odds are also the weight of the imputed part: a point that has lost half of its features
+# should be half imputed. No labels are needed.
+
+# Erased fractions; complete points have a weight of three fifths, since most are complete.
+_SHARES = (0.0, 0.2, 0.4, 0.6, 0.8, 0.9)
+_COMPLETE = 0.6
+# Maximum number of held-out points, which are at most a fifth of all points.
+_MAX_HELD_OUT = 1000
+# Points with smaller odds are not imputed, which saves time but costs precision if few features
+# are missing; larger odds make no difference.
+_MIN_BETA, _MAX_BETA = 0.15, 3.0
+# Weight of either outcome for every point, so that odds are finite if nothing can be erased.
+_PRIOR_WEIGHT = 1e-3
+
+
+@dataclass(frozen=True)
+class MissingRule:
+    """Odds that a feature of a point is missing.
+
+    Attributes
+    ----------
+    coefficients : ndarray of float64, shape (3,)
+        Coefficients of 1, of the logarithm of the number of features, and of its usual value.
+    log_sizes : ndarray of float32, shape (n_features,)
+        Mean logarithm of the number of features over the training points of each feature.
+    """
+
+    coefficients: NDArray[np.float64]
+    log_sizes: Floats
+
+    @classmethod
+    def learn(cls, rows: Csr, *, seed: int) -> MissingRule:
+        """Return the rule, fitted on erased held-out rows; usual sizes are computed on all rows."""
+        n_rows = rows.shape[0]
+        order = np.random.default_rng([seed, 2]).permutation(n_rows)
+        n_held = min(_MAX_HELD_OUT, max(1, n_rows // 5))
+        held = rows[np.sort(order[:n_held])]
+        usual = _LogSizes.of_rows(rows)
+        sizes = usual.without(_LogSizes.of_rows(held)).means()
+        predictors, weights = [], []
+        for number, share in enumerate(_SHARES):
+            erased = erase_features(held, share, np.random.default_rng([seed, number]))
+            predictors.append(_predictors(erased, sizes))
+            whole = np.diff(held.indptr)
+            kept = np.where(whole > 0, np.diff(erased.indptr) / np.maximum(whole, 1), 1.0)
+            of_share = _COMPLETE if share == 0.0 else (1.0 - _COMPLETE) / (len(_SHARES) - 1)
+            weights.append(of_share * (np.stack([kept, 1.0 - kept], axis=1) + _PRIOR_WEIGHT))
+        return cls(_fit_odds(np.concatenate(predictors), np.concatenate(weights)), usual.means())
+
+    def betas(self, rows: Csr) -> Floats:
+        """Return the beta of each row: the odds, or 0 if they are small."""
+        logits = self.coefficients[0] + _predictors(rows, self.log_sizes) @ self.coefficients[1:]
+        # Clipped before the exponential, which could overflow.
+        betas = np.exp(np.minimum(logits, np.log(_MAX_BETA)))
+        betas[betas < _MIN_BETA] = 0.0
+        return np.asarray(betas, dtype=np.float32)
+
+
+def _fit_odds(predictors: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the coefficients of a logistic regression with weights (kept, missing) per row."""
+    n_rows = len(predictors)
+    model = LogisticRegression(solver="newton-cholesky")
+    outcomes = np.repeat([0, 1], n_rows)
+    model.fit(np.concatenate([predictors, predictors]), outcomes, sample_weight=weights.T.ravel())
+    return np.append(model.intercept_, model.coef_)
+
+
+@dataclass(frozen=True)
+class _LogSizes:
+    """Sums of the logarithm of the number of features of rows, in total and by feature."""
+
+    n_rows: int
+    total: float
+    counts: NDArray[np.int64]
+    sums: NDArray[np.float64]
+
+    @classmethod
+    def of_rows(cls, rows: Csr) -> _LogSizes:
+        sizes, n_features = np.diff(rows.indptr), rows.shape[1]
+        logs = np.log(np.maximum(sizes, 1))
+        counts = np.bincount(rows.indices, minlength=n_features)
+        sums = np.bincount(rows.indices, weights=np.repeat(logs, sizes), minlength=n_features)
+        return cls(len(logs), float(logs.sum()), counts, np.asarray(sums, dtype=np.float64))
+
+    def without(self, some: _LogSizes) -> _LogSizes:
+        """Return the sums without some of the rows."""
+        return _LogSizes(
+            self.n_rows - some.n_rows,
+            self.total - some.total,
+            self.counts - some.counts,
+            self.sums - some.sums,
+        )
+
+    def means(self) -> Floats:
+        """Return the mean over the rows of each feature and one average row."""
+        return np.asarray(
+            (self.sums + self.total / self.n_rows) / (self.counts + 1), dtype=np.float32
+        )
+
+
+def _predictors(rows: Csr, log_sizes: Floats) -> NDArray[np.float64]:
+    counts = np.diff(rows.indptr)
+    sizes = np.maximum(counts, 1)
+    numbers = np.repeat(np.arange(len(counts)), counts)
+    sums = np.bincount(numbers, weights=log_sizes[rows.indices], minlength=len(counts))
+    return np.stack([np.log(sizes), sums / sizes], axis=1)
+
+
+# --- Companions of each feature: the features that co-occur with it most, with regression slopes.
+#
+# In a clustering every feature is in one group, but a frequent feature has rare companions in many
+# groups. A list per feature contains the best companions and needs no clustering.
+
+# Maximum number of rows of a feature that are used; more rows do not improve the lists.
+_MAX_ROWS = 128
+# Slopes of a feature are halved if it occurs in this fraction of the rows, or in this many.
+_COMMON_SHARE, _COMMON_ROWS = 0.02, 20
+
+
+@dataclass(frozen=True)
+class Companions:
+    """Regression slopes of the companions of each feature.
+
+    Attributes
+    ----------
+    lists : csr_array of float32, shape (n_features, n_features)
+        Entry (j, k) is the slope of the regression of feature k on feature j; row j contains
+        feature j itself and its companions.
+    """
+
+    lists: Csr
+
+    @classmethod
+    def of_rows(
+        cls,
+        X: Csr,
+        n_best: int,
+        *,
+        seed: int,
+        n_threads: int,
+    ) -> Companions:
+        """Compute the companions from unit rows.
+
+        The companions of a feature are those with the largest cosines, over all its rows or a
+        sample of them. Slopes of frequent features are damped.
+
+        Parameters
+        ----------
+        X : csr_array, shape (n_points, n_features)
+            The rows.
+        n_best : int
+            Maximum number of companions of a feature, besides itself.
+        seed : int
+            Seed of the samples.
+        n_threads : int
+            Number of threads.
+        """
+        n_rows, n_features = X.shape
+        _, energy = _native.column_statistics(X, row_lengths=None, n_threads=n_threads)
+        columns = _native.feature_rows(
+            X,
+            coordinate=np.arange(n_rows, dtype=np.int32),
+            n_coords=n_rows,
+            wanted=np.ones(n_features, dtype=np.bool_),
+            row_scale=None,
+            n_threads=n_threads,
+        )
+        lists = _native.companions(
+            columns,
+            X,
+            (1.0 / np.sqrt(energy + RIDGE)).astype(np.float32),
+            n_best=min(n_best, n_features),
+            max_rows=_MAX_ROWS,
+            ridge=RIDGE,
+            common=max(_COMMON_SHARE * n_rows, _COMMON_ROWS),
+            seed=seed,
+            n_threads=n_threads,
+        )
+        return cls(lists)
+
+    def of_features(self, features: Ids) -> Csr:
+        """Return the slopes of the companions of some features, one row each."""
+        return self.lists[features]
+
+    def impute(self, X: Csr, betas: Floats | None, **limits: int) -> Csr:
+        """Return imputed unit rows; see ``_native.impute``."""
+        return _native.impute(X, self.lists, betas, **limits)
+
+
+class Fiat(OneToOneFeatureMixin, TransformerMixin, Estimator):
+    """Impute missing features of points.
+
+    A unit row u becomes ``u + beta u C / |u C|``, where C[j, k] is the slope of the regression
+    of feature k on feature j over the training points. With ``beta="auto"``, each point gets its
+    own beta, the odds that a feature is missing, estimated from the number of features of the
+    point and the usual number in points with these features. The estimate is learnt on erased
+    training points; points that seem complete are not changed.
+
+    Classifiers should be trained on unchanged points: use :class:`Imputed`, since a
+    scikit-learn ``Pipeline`` would impute the training points too.
+
+    Parameters
+    ----------
+    mode : {"blend", "cosine", "paper"}, default="blend"
+        The sum above; u C alone, with cosines instead of slopes; or u C with raw products, as
+        in the paper.
+    beta : float or "auto", default="auto"
+        Weight of the imputed part for "blend".
+    companions : int or None, default=32
+        Number of companions of a feature for "blend". None: the features of its groups, which
+        are used by the other modes, and by "blend" if ``agglomeration`` is given.
+    agglomeration : Defrag or list of Defrag, optional
+        The clustering of the features; default: by labels, or by points if ``fit`` gets no Y,
+        with up to 32 features in a group, on all points.
+    prefit : bool, default=False
+        Whether ``agglomeration`` is a fitted clustering or a list of them.
+    n_clusterings : int, default=3
+        Number of clusterings, over which C is averaged.
+    max_growth : int, default=2
+        A point keeps at most this multiple of its number of features, the largest ones, but at
+        least the mean number of features of a training point; None for all.
+    row_norm : bool, default=True
+        Whether to L2-normalise imputed points or to keep their norms.
+    random_state : int, RandomState, Generator or None, default=None
+        Seed of samples, clusterings and erasures.
+    n_jobs : int, optional
+        Number of threads.
+
+    Attributes
+    ----------
+    co_occurrence_ : Companions or CoOccurrence
+        C, as lists or as blocks.
+    usual_size_ : int
+        Mean number of features of a training point.
+    rule_ : MissingRule or None
+        Estimator of beta for "auto".
+    n_features_in_ : int
+        Number of features.
+
+    See Also
+    --------
+    Imputed : A classifier that imputes points before prediction.
+    defrag.metrics.erase_features : The simulation used for evaluation.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from defrag import Fiat
+    >>> X = np.kron(np.eye(4), np.ones((10, 2)))  # features occur in pairs
+    >>> fiat = Fiat(beta=1.0, random_state=0).fit(X)
+    >>> fiat.transform([[1, 0, 0, 0, 0, 0, 0, 0]]).astype(float).round(2).tolist()
+    [[0.96, 0.29, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]]
+    """
+
+    def __init__(
+        self,
+        mode: str = "blend",
+        *,
+        beta: float | str = "auto",
+        companions: int | None = 32,
+        agglomeration: Defrag | Sequence[Defrag] | None = None,
+        prefit: bool = False,
+        n_clusterings: int = 3,
+        max_growth: int | None = 2,
+        row_norm: bool = True,
+        random_state: Seed = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.mode = mode
+        self.beta = beta
+        self.companions = companions
+        self.agglomeration = agglomeration
+        self.prefit = prefit
+        self.n_clusterings = n_clusterings
+        self.max_growth = max_growth
+        self.row_norm = row_norm
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    parameter_rules: ClassVar[dict[str, Any]] = {
+        "mode": Choice(("blend", "cosine", "paper")),
+        "beta": OrAuto(Float(0.0)),
+        "companions": Int(1, none=True),
+        "prefit": Choice((True, False)),
+        "n_clusterings": Int(1),
+        "max_growth": Int(1, none=True),
+        "row_norm": Choice((True, False)),
+        "n_jobs": Int(none=True),
+    }
+
+    @all_or_nothing
+    def fit(self, X: MatrixLike, Y: LabelsLike = None) -> Fiat:
+        """Compute the co-occurrence of the features.
+
+        Parameters
+        ----------
+        X : sparse or dense matrix, shape (n_points, n_features)
+            Complete training points.
+        Y : indicator matrix, label lists or classes, optional
+            Labels of the points, for groups by labels.
+
+        Returns
+        -------
+        self : Fiat
+            The fitted transformer.
+        """
+        self.check_parameters()
+        X = check_features(self, X, reset=True)
+        return self._learn(X, Y)
+
+    @all_or_nothing
+    def fit_canonical(self, X: Csr, Y: LabelsLike = None) -> Fiat:
+        """Fit on a validated matrix, as part of a composite."""
+        self.check_parameters()
+        self.n_features_in_: int = X.shape[1]
+        return self._learn(X, Y)
+
+    def _learn(self, X: Csr, Y: LabelsLike) -> Fiat:
+        seed = check_seed(self.random_state)
+        threads = _native.n_threads(self.n_jobs)
+        rows = unit_rows(X, threads)
+        groups = self._find_groups(rows, Y, seed)
+        rule = None
+        if self.mode == "blend" and self.beta == "auto":
+            if rows.shape[0] < 2:
+                raise ValueError(
+                    "Fiat requires at least 2 points to learn beta, got n_samples = "
+                    f"{rows.shape[0]}: set beta"
+                )
+            rule = MissingRule.learn(rows, seed=seed)
+        self.co_occurrence_ = self._relate(rows, groups, seed)
+        self.usual_size_ = math.ceil(rows.nnz / rows.shape[0])
+        self.rule_: MissingRule | None = rule
+        return self
+
+    def uses_companions(self) -> bool:
+        """Return whether features have lists of companions instead of groups."""
+        lists = self.mode == "blend" and self.companions is not None
+        return lists and self.agglomeration is None and not self.prefit
+
+    def _find_groups(self, rows: Csr, Y: LabelsLike, seed: int) -> list[Ids] | None:
+        """Return the groups of the features, or None if lists of companions are used."""
+        if self.uses_companions():
+            return None
+        representation = "x" if Y is None else "xy"
+        default = Defrag(representation, max_cluster_size=32, sample_points=1.0)
+        return find_groups(
+            rows,
+            Y,
+            default if self.agglomeration is None else self.agglomeration,
+            prefit=self.prefit,
+            seeds=member_seeds(seed, self.n_clusterings),
+            n_jobs=self.n_jobs,
+            owner="Fiat",
+        )
+
+    def _relate(self, rows: Csr, groups: list[Ids] | None, seed: int) -> Companions | CoOccurrence:
+        """Return C, as lists of companions or as blocks."""
+        threads = _native.n_threads(self.n_jobs)
+        if groups is None:
+            best: int = self.companions  # type: ignore[assignment] # with None there are groups
+            return Companions.of_rows(rows, best, seed=seed, n_threads=threads)
+        scale = {"paper": "raw", "cosine": "cosine", "blend": "slope"}[self.mode]
+        return CoOccurrence.of_rows(rows, groups, scale=scale, n_threads=threads)
+
+    @on_snapshot
+    def transform(self, X: MatrixLike) -> Any:
+        """Return imputed points.
+
+        Parameters
+        ----------
+        X : sparse or dense matrix, shape (n_points, n_features)
+            Points with the features of ``fit``.
+
+        Returns
+        -------
+        Xt : csr_array, or ndarray for dense X, shape (n_points, n_features)
+            The imputed points, float32.
+        """
+        check_is_fitted(self)
+        result = self.impute(check_features(self, X, reset=False))
+        return result if sparse.issparse(X) else result.toarray()
+
+    def impute(self, X: Csr) -> Csr:
+        """Return the imputed points of a validated matrix."""
+        threads = _native.n_threads(self.n_jobs)
+        rows = unit_rows(X, threads)
+        betas = self._betas(rows)
+        max_growth = self.check_parameter("max_growth")
+        # No row can grow beyond the number of features.
+        growth = 0 if max_growth is None else min(max_growth, X.shape[1])
+        result = self.co_occurrence_.impute(
+            rows, betas, max_growth=growth, usual_size=self.usual_size_, n_threads=threads
+        )
+        if not self.check_parameter("row_norm"):
+            lengths = _native.row_norms(X, norm=_native.Norm.l2, n_threads=threads)
+            result.data *= np.repeat(lengths, np.diff(result.indptr))
+        return result
+
+    def shares(self, row: Csr, imputed: Csr) -> MatrixShares:
+        """Return the share of each feature of a row in each entry of the imputed row.
+
+        Parameters
+        ----------
+        row, imputed : csr_array, shape (1, n_features)
+            The row and the result of :meth:`impute`.
+
+        Returns
+        -------
+        shares : MatrixShares, of shape (n_imputed_entries, n_entries)
+            Rows add up to 1.
+        """
+        rows = unit_rows(row, 1)
+        betas = self._betas(rows)
+        related = self.co_occurrence_.of_features(rows.indices).astype(np.float64)
+        parts = sparse.coo_array(sparse.diags_array(rows.data.astype(np.float64)) @ related)
+        entries, features, values = parts.row, parts.col, parts.data
+        if betas is not None:
+            length = np.linalg.norm(np.bincount(features, values))
+            values = values * (betas[0] / length if length else 0.0)
+            entries = np.append(entries, np.arange(rows.nnz))
+            features = np.append(features, rows.indices)
+            values = np.append(values, rows.data)
+        kept = np.isin(features, imputed.indices)
+        places = np.searchsorted(imputed.indices, features[kept])
+        return normalised_shares(values[kept], (places, entries[kept]), (imputed.nnz, row.nnz))
+
+    def _betas(self, rows: Csr) -> Floats | None:
+        """Return the weight of the imputed part of each row; None if it replaces the row."""
+        if self.rule_ is not None:
+            return self.rule_.betas(rows)
+        if self.check_parameter("mode") == "blend":
+            return np.full(rows.shape[0], self._beta(), dtype=np.float32)
+        return None
+
+    def _beta(self) -> float:
+        beta = self.check_parameter("beta")
+        if beta == "auto":
+            raise ValueError("beta of Fiat must be a number, got 'auto': fit again to learn it")
+        return float(beta)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float32"]
+        return tags
+
+
+# --- A classifier that imputes points before prediction.
+
+# Estimated time of clustering the features, on one thread and per non-zero of X.
+_SECONDS_PER_CLUSTERED_NON_ZERO = 2e-7
+
+
+class Imputed(Transforming):
+    """Train a classifier on unchanged points and impute points before prediction.
+
+    Parameters
+    ----------
+    base : classifier, default=LabelTree(n_trees=3)
+        Any classifier of this library. Agglomeration and re-ranking in the base are applied to
+        imputed points.
+    imputation : Fiat, default=Fiat()
+        The imputation.
+    random_state : int, RandomState, Generator or None, default=None
+        Seed; overrides those of ``base`` and ``imputation``.
+    n_jobs : int, optional
+        Number of threads; overrides those of ``base`` and ``imputation``.
+
+    Attributes
+    ----------
+    base_ : classifier
+        The trained base classifier.
+    imputation_ : Fiat
+        The fitted imputation.
+    classes_ : ndarray
+        Classes, or label ids.
+    n_labels_ : int
+        Number of labels.
+    n_features_in_ : int
+        Number of features.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from defrag import Fiat, Imputed
+    >>> from defrag.baselines import Parabel
+    >>> X = np.kron(np.eye(3), np.ones((4, 2)))
+    >>> Y = np.repeat(["a", "b", "c"], 4)
+    >>> model = Imputed(Parabel(1), Fiat(beta=0.3), random_state=0).fit(X, Y)
+    >>> model.predict(X[::4]).tolist()
+    ['a', 'b', 'c']
+    """
+
+    def __init__(
+        self,
+        base: Classifier | None = None,
+        imputation: Fiat | None = None,
+        *,
+        random_state: Seed = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.base = base
+        self.imputation = imputation
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    parameter_rules: ClassVar[dict[str, Any]] = {"n_jobs": Int(none=True)}
+    part_names = ("base_", "imputation_")
+
+    def fit_reduction(self, X: Csr, Y: Csr, seed: int) -> Fiat:
+        """Return the fitted imputation."""
+        imputation = Fiat() if self.imputation is None else self.imputation
+        check_part(self, "imputation", imputation, Fiat)
+        own: Fiat = _copy(imputation).set_params(random_state=seed, n_jobs=self.n_jobs)
+        return own.fit_canonical(X, Y)
+
+    def reduce(self, reduction: Fiat, X: Csr) -> Csr:  # noqa: ARG002 - only predictions are imputed
+        """Return the points unchanged: the base is not trained on imputed points."""
+        return X
+
+    def set_members(self, members: list[tuple[Fiat, Classifier]]) -> None:
+        """Set the fitted parts."""
+        ((self.imputation_, self.base_),) = members
+
+    def default_base(self) -> Classifier:
+        """Return a ``LabelTree`` with three trees."""
+        return LabelTree(3)
+
+    def training_cost(self, X: Csr, Y: Csr) -> Cost:
+        """Return the cost of the base and of the co-occurrence of features."""
+        imputation = Fiat() if self.imputation is None else self.imputation
+        n_clusterings = 0 if imputation.uses_companions() else imputation.n_clusterings
+        clusterings = Cost(n_clusterings * X.nnz * _SECONDS_PER_CLUSTERED_NON_ZERO, 0.0)
+        return self.unfitted_base().training_cost(X, Y).times(1.1) + clusterings
+
+    def transformed(self, X: Csr) -> Csr:
+        """Return the imputed rows."""
+        return self.imputation_.impute(X)
+
+    def shares(self, row: Csr, transformed: Csr) -> MatrixShares:
+        """Return the shares of entries in the values that were imputed from them."""
+        return self.imputation_.shares(row, transformed)
+
+
+def _copy(imputation: Fiat) -> Fiat:
+    """Return an unfitted clone of an imputation that shares its fitted clusterings."""
+    parameters = imputation.get_params(deep=False)
+    return Fiat(**parameters) if imputation.prefit else clone(imputation)

@@ -1,0 +1,459 @@
+"""The page of a comparison: tables, the best method by measure, figures, and the runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from defrag.lab.page import Facts, Page, Section
+from defrag.lab.plots import NO_PLOTS, Series, bars, can_plot, lines
+from defrag.lab.records import Statistic
+from defrag.lab.tables import COLUMNS, Column, Row, Table, table_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+    from defrag.lab.plots import Plot
+    from defrag.lab.records import Result
+
+    Names = Sequence[str] | NDArray[Any] | None
+
+__all__ = [
+    "ACCURACY",
+    "COST",
+    "FIGURES",
+    "changes",
+    "comparison_page",
+    "cost_plots",
+    "label_plots",
+    "label_tables",
+    "rare_plot",
+    "run_facts",
+    "winners",
+]
+
+# --- The labels that gain and lose most from one method to another, as tables and figures.
+
+N_SHOWN = 6
+"""Number of gaining labels shown, and of losing labels."""
+
+_COLUMNS = [
+    Column("label_points", "test points", 0, None),
+    Column("label_before", "recall@5 before", 1, None, 1.0,
+           "Recall@5: test points with the label that have it among their best five, in percent."),
+    Column("label_after", "recall@5 after", 1, None),
+    Column("label_change", "change", 1, None),
+]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Change:
+    """The recall of a label with two methods.
+
+    Attributes
+    ----------
+    label : int
+        Id of the label.
+    points : int
+        Number of test points that have it.
+    before, after : float
+        Percentage of these points that have it among their best five.
+    """
+
+    label: int
+    points: int
+    before: float
+    after: float
+
+    @property
+    def difference(self) -> float:
+        """``after`` minus ``before``."""
+        return self.after - self.before
+
+
+def changes(base: Result, other: Result, most: int = N_SHOWN) -> list[Change]:
+    """Return the labels that gain most, best first, then those that lose most, worst last.
+
+    Parameters
+    ----------
+    base, other : Result
+        Two methods on one corpus; hits are summed over their seeds.
+    most : int, default=6
+        Maximum number of labels of each kind.
+    """
+    first, second = _hits(base), _hits(other)
+    if first is None or second is None or first["ids"] != second["ids"]:
+        return []
+    found = [
+        Change(label, points, 100 * a / (points * first["runs"]),
+               100 * b / (points * second["runs"]))
+        for label, points, a, b in zip(
+            first["ids"], first["points"], first["hits"], second["hits"], strict=True
+        )
+    ]  # fmt: skip
+    found.sort(key=lambda one: (-one.difference, one.label))
+    gains = [one for one in found[:most] if one.difference > 0]
+    losses = [one for one in found[-most:] if one.difference < 0]
+    return gains + losses
+
+
+def label_tables(results: Sequence[Result], names: Names = None) -> list[Table]:
+    """Return a table of gains and losses of each method against the first one.
+
+    Parameters
+    ----------
+    results : sequence of Result
+        Methods on one corpus; those without counts by label are skipped.
+    names : sequence of str, optional
+        Names of the labels.
+    """
+    tables = []
+    for other in results[1:]:
+        rows = [
+            Row(_name(one.label, names), {
+                "label_points": Statistic(one.points, None, 1),
+                "label_before": Statistic(one.before, None, 1),
+                "label_after": Statistic(one.after, None, 1),
+                "label_change": Statistic(one.difference, None, 1),
+            })
+            for one in changes(results[0], other)
+        ]  # fmt: skip
+        if rows:
+            title = f"{other.data}: labels that gain and lose most, {_versus(results[0], other)}"
+            tables.append(Table(title, _COLUMNS, rows, "label"))
+    return tables
+
+
+def label_plots(results: Sequence[Result], names: Names = None, most: int = 3) -> list[Plot]:
+    """Return gains and losses as bars, for the first few methods."""
+    plots: list[Plot] = []
+    for other in results[1:]:
+        found = changes(results[0], other)
+        if found and len(plots) < most:
+            plots.append(
+                bars(
+                    f"{other.data}: gains and losses by label, {_versus(results[0], other)}",
+                    "Change of recall@5 of the labels that gain and lose most.",
+                    [Series(other.method, [], [one.difference for one in found])],
+                    [_name(one.label, names) for one in found],
+                    ("label", "change of recall@5"),
+                )
+            )
+    return plots
+
+
+def _hits(result: Result) -> dict[str, Any] | None:
+    """Return the sum of the hits of all runs."""
+    found = [r["labels"] for r in result.records if r["status"] == "done" and r.get("labels")]
+    if not found:
+        return None
+    hits = [sum(values) for values in zip(*(one["hits"] for one in found), strict=True)]
+    return {**found[0], "hits": hits, "runs": len(found)}
+
+
+def _versus(base: Result, other: Result) -> str:
+    return f"{other.method} against {base.method}"
+
+
+def _name(label: int, names: Names) -> str:
+    return f"label {label}" if names is None else str(names[label])
+
+
+ACCURACY = ("P@1", "P@3", "P@5", "nDCG@5", "PSP@1", "PSP@3", "PSP@5", "coverage@1")
+COST = ("train_cpu", "predict_ms", "model_bytes", "peak_memory", "dimension")
+
+# With more series, the legend would be longer than the figure.
+_MAX_SERIES = 12
+_COSTS = ("train_cpu", "predict_ms", "model_bytes")
+_QUESTIONS = {
+    "P@1": "first label right (P@1)",
+    "P@5": "five labels right (P@5)",
+    "PSP@3": "rare labels (PSP@3)",
+    "train_cpu": "training time (CPU s)",
+    "predict_ms": "prediction time (ms/point)",
+    "model_bytes": "model size (MB)",
+    "peak_memory": "peak memory (MB)",
+}
+
+
+def comparison_page(
+    title: str, results: Sequence[Result], command: str, names: Names = None
+) -> Page:
+    """Return the page of methods that were run on one corpus.
+
+    Parameters
+    ----------
+    title : str
+        Heading.
+    results : sequence of Result
+        The methods.
+    command : str
+        Command line that reproduces the page.
+    names : sequence of str, optional
+        Names of the labels.
+    """
+    accuracy = table_of(f"{results[0].data}: accuracy", results, ACCURACY)
+    cost = table_of(f"{results[0].data}: cost", results, COST)
+    plots = []
+    if can_plot():
+        plots = [*cost_plots(results), *rare_plot(results), *label_plots(results, names)]
+    gains = label_tables(results, names)
+    best = winners(accuracy)
+    lead = f"{len(results)} methods on {results[0].data}. " + _headline(best)
+    return Page(
+        title,
+        lead,
+        [
+            Section("Results", (), [accuracy, cost]),
+            Section("Best method by measure", (), [Facts(best)]),
+            *([Section("Labels that gain and lose", (), gains)] if gains else []),
+            Section("Figures", () if can_plot() else [NO_PLOTS], (), plots),
+            Section("What was run", (), [Facts({"command": command, **run_facts(results)})]),
+        ],
+    )
+
+
+def winners(table: Table, without: Sequence[str] = ()) -> dict[str, str]:
+    """Return the best methods by each measure, with their numbers.
+
+    Parameters
+    ----------
+    table : Table
+        The methods; columns that are not shown count too.
+    without : sequence of str
+        Keys of columns to ignore.
+    """
+    found = {}
+    for key in [key for key in _QUESTIONS if key not in without]:
+        column, question = COLUMNS[key], _QUESTIONS[key]
+        places = sorted(table.best(column))
+        if not places:
+            continue
+        shown = column.write(table.rows[places[0]].values[key].mean)
+        names = "; ".join(table.rows[place].name for place in places)
+        found[question] = f"{names}: {shown}"
+    return found
+
+
+def cost_plots(results: Sequence[Result]) -> list[Plot]:
+    """Return precision against each cost, one point per method.
+
+    If there are many methods, those with the same variant (the part of a name after its first
+    comma) share a series, and only methods without a variant are labelled.
+    """
+    measured = [(one.method, one.statistics) for one in results if "P@1" in one.statistics]
+    many = len(measured) > _MAX_SERIES
+    caption = "Up and to the left is better."
+    if many:
+        caption += " Methods on all features are labelled."
+    plots = []
+    for key in _COSTS:
+        families: dict[str, list[tuple[str, dict[str, Statistic]]]] = {}
+        for name, numbers in measured:
+            variant = name.partition(", ")[2] or "all features"
+            families.setdefault(variant if many else name, []).append((name, numbers))
+        series = [
+            Series(
+                family,
+                [_shown(numbers, key) for _, numbers in members],
+                [numbers["P@1"].mean for _, numbers in members],
+                [name for name, _ in members if many and ", " not in name],
+            )
+            for family, members in families.items()
+        ]
+        if series:
+            title = f"{results[0].data}: P@1 against {COLUMNS[key].title}"
+            axes = (COLUMNS[key].title, "P@1")
+            plots.append(lines(title, caption, series, axes, log_x=True, joined=False))
+    return plots
+
+
+def rare_plot(results: Sequence[Result], most: int = 4) -> list[Plot]:
+    """Return the precision of labels from frequent to rare, if it was measured.
+
+    Parameters
+    ----------
+    results : sequence of Result
+        The methods.
+    most : int, default=4
+        Number of methods drawn; with more, the bars would be too thin.
+    """
+    series, edges = [], [0]
+    for result in results:
+        found = [r["rare"] for r in result.records if r["status"] == "done" and r.get("rare")]
+        if not found:
+            continue
+        edges = found[0]["edges"]
+        columns = zip(*(one["precision"] for one in found), strict=True)
+        means = [_mean(column) for column in columns]
+        series.append(Series(result.method, [], means))
+    if not series:
+        return []
+    names = [f"{low}-{high}" for low, high in pairwise(edges)]
+    caption = "Mean precision of the labels in each range, from frequent to rare."
+    if len(series) > most:
+        caption += f" The first {most} of {len(series)} methods."
+    return [
+        bars(f"{results[0].data}: macro precision at 1", caption, series[:most], names,
+             ("labels by frequency, percent", "macro P@1")),
+    ]  # fmt: skip
+
+
+def run_facts(results: Sequence[Result]) -> dict[str, str]:
+    """Return the data, seeds, versions and machines of runs."""
+    records = [record for result in results for record in result.records]
+    done = [record for record in records if record["status"] == "done"]
+    facts: dict[str, str] = {}
+    for record in records:
+        data = record["data"]
+        facts[f"data {data['name']}"] = (
+            f"{data['points']:,} training points, {data['test_points']:,} test points, "
+            f"{data['features']:,} features, {data['labels']:,} labels "
+            f"(fingerprint {data['fingerprint']})"
+        )
+    facts["runs"] = f"{len(records)}, of which {len(records) - len(done)} failed"
+    facts["seeds"] = ", ".join(str(seed) for seed in sorted({r["seed"] for r in records}))
+    facts["threads"] = _distinct(record["n_jobs"] for record in records)
+    for key in ("versions", "machine"):
+        facts[key] = _distinct(_described(record[key]) for record in done)
+    programs = {record["estimator"]["estimator"]: record["version"]
+                for record in done if "version" in record}  # fmt: skip
+    if programs:
+        facts["other programs"] = _described(programs)
+    days = sorted({record["finished"][:10] for record in records})
+    facts["measured"] = " to ".join(dict.fromkeys([days[0], days[-1]]))
+    warnings = sorted({text for record in done for text in record.get("warnings", ())})
+    if warnings:
+        facts["warnings"] = "; ".join(warnings)
+    return facts
+
+
+def _headline(best: dict[str, str]) -> str:
+    """Return a sentence with the highest precision."""
+    precision = next((value for name, value in best.items() if "(P@1)" in name), None)
+    return "" if precision is None else f"The highest P@1: {precision}."
+
+
+def _shown(numbers: dict[str, Statistic], key: str) -> float:
+    return numbers[key].mean * COLUMNS[key].scale
+
+
+def _described(values: dict[str, Any]) -> str:
+    words = {name: f"{value / 2**30:.0f} GB" if name == "memory" else value
+             for name, value in values.items()}  # fmt: skip
+    return ", ".join(f"{name} {value}" for name, value in words.items())
+
+
+def _distinct(values: Any) -> str:
+    return "; ".join(dict.fromkeys(str(value) for value in values))
+
+
+def _mean(values: Sequence[float | None]) -> float:
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known else 0.0
+
+
+# --- Figures of studies: trade-offs, erasure, rare labels, group sizes.
+
+_SIZE = ", d0 = "
+_TRADED = ("learn_cpu", "train_cpu", "predict_ms", "model_bytes", "dimension")
+_SPLIT = ("cluster_cpu", "dimension")
+
+
+def _by_size(
+    results: Sequence[Result], keys: Sequence[str], title: str, metric: str = "P@3"
+) -> list[Plot]:
+    """Return one figure per cost, with a line through the group sizes of each variant."""
+    families: dict[str, list[tuple[str, Result]]] = {}
+    for result in results:
+        name, _, size = result.method.partition(_SIZE)
+        families.setdefault(name, []).append((size, result))
+    plots = []
+    for key in keys:
+        series = []
+        for name, members in families.items():
+            known = [(size, one.statistics) for size, one in members if metric in one.statistics]
+            if known:
+                x = [numbers[key].mean * COLUMNS[key].scale for _, numbers in known]
+                series.append(
+                    Series(name, x, [numbers[metric].mean for _, numbers in known],
+                           [size for size, _ in known])
+                )  # fmt: skip
+        plots.append(
+            lines(
+                f"{results[0].data}: {metric} against {COLUMNS[key].title}{title}",
+                "Numbers beside the points are the largest group sizes.",
+                series,
+                (COLUMNS[key].title, metric),
+                log_x=True,
+            )
+        )
+    return plots
+
+
+def tradeoff(results: Sequence[Result]) -> list[Plot]:
+    """Return the trade-off figures of the paper: P@3 against five costs."""
+    return _by_size(results, _TRADED, "")
+
+
+def split(results: Sequence[Result]) -> list[Plot]:
+    """Return the figures on k-means and nDCG splits."""
+    return _by_size(results, _SPLIT, " of two splits")
+
+
+def erasure(results: Sequence[Result]) -> list[Plot]:
+    """Return precision against the fraction of missing features."""
+    plots = []
+    for metric in ("P@1", "P@3", "P@5"):
+        series = []
+        for result in results:
+            found = [r["erasure"] for r in result.records if r["status"] == "done"]
+            if found:
+                shares = [100 * share for share in found[0]["shares"]]
+                means = [
+                    sum(values) / len(values)
+                    for values in zip(*(one[metric] for one in found), strict=True)
+                ]
+                series.append(Series(result.method, shares, means))
+        if series:
+            plots.append(
+                lines(
+                    f"{results[0].data}: {metric} when features are missing",
+                    "Higher is better.",
+                    series,
+                    ("features erased from test points, percent", metric),
+                )
+            )
+    return plots
+
+
+def sizes(results: Sequence[Result], most: int = 4) -> list[Plot]:
+    """Return histograms of group sizes, for the first few methods."""
+    series: list[Series] = []
+    limits = [1, 2, 4, 8, 16, 32, 64]
+    names = ["0-1", "2", "3-4", "5-8", "9-16", "17-32", "33-64", "more"]
+    for result in results:
+        done = [r for r in result.records if r["status"] == "done" and r.get("groups")]
+        if done and len(series) < most:
+            counts = [0.0] * len(names)
+            for size, count in done[0]["groups"]["sizes"].items():
+                counts[sum(int(size) > limit for limit in limits)] += count
+            series.append(Series(result.method, [], counts))
+    if not series:
+        return []
+    return [bars(f"{results[0].data}: sizes of groups", "Groups by their number of features.",
+                 series, names, ("features in a group", "groups"))]  # fmt: skip
+
+
+FIGURES: dict[str, Callable[[Sequence[Result]], list[Plot]]] = {
+    "cost": cost_plots,
+    "rare": rare_plot,
+    "tradeoff": tradeoff,
+    "split": split,
+    "erasure": erasure,
+    "sizes": sizes,
+}
+"""Kinds of figures by their names in studies."""

@@ -1,0 +1,209 @@
+"""What a run measures: times, memory, size, and the metrics that the job asks for."""
+
+from __future__ import annotations
+
+import math
+import tempfile
+import time
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from defrag import registry
+from defrag.agglomeration import FeatureClustering
+from defrag.lab.machine import peak_memory
+from defrag.lab.peers import PEERS, run_peer
+from defrag.lab.specs import build
+from defrag.metrics import erasure_curve, evaluate, evaluate_clustering, macro_precision
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from defrag.io import Split
+
+__all__ = ["run"]
+
+K = (1, 3, 5)
+N_LABELS = 400
+"""How many labels the measure "labels" counts."""
+SHARES = (0.0, 0.2, 0.4, 0.6, 0.8, 0.9)
+"""Fractions of the features that the measure "erasure" erases."""
+
+
+def run(job: dict[str, Any], train: Split, test: Split) -> tuple[dict[str, Any], Any, Any]:
+    """Train, predict and measure; the result is a function of the data and the job.
+
+    Times, memory and nothing else differ between two runs of a job.
+
+    Parameters
+    ----------
+    job : dict
+        ``estimator``, ``seed``, ``n_jobs`` and ``measures`` of :class:`defrag.lab.Job`;
+        ``shares`` replaces ``SHARES``.
+    train, test : Split
+        The data.
+
+    Returns
+    -------
+    result : dict
+        The fields of a record that are known after the run.
+    model : estimator
+        The trained model.
+    found : Any
+        What it has predicted for the test points, or their groups.
+    """
+    if job["estimator"]["estimator"] in PEERS:
+        return _run_peer(job, train, test)
+    model = build(job["estimator"])
+    seeded = {"random_state": job["seed"], "n_jobs": job["n_jobs"]}
+    bars = {name: 1 for name in model.get_params() if name.split("__")[-1] == "verbose"}
+    model.set_params(**seeded, **bars)
+    clustering = registry.find(job["estimator"]["estimator"]).role == "clustering"
+    with _clock_of_groups(model) as group_seconds:
+        training, model = _timed(model.fit, train.X, train.Y)
+    act = model.transform if clustering else lambda X: model.predict_topk(X, max(K))
+    prediction, found = _timed(act, test.X)
+    result: dict[str, Any] = {
+        "training": training,
+        "prediction": prediction,
+        "peak_memory": peak_memory(),
+        "model_bytes": _size(model),
+        "metrics": {} if clustering else _ranking(found[0], train, test),
+    }
+    if "rare" in job["measures"]:
+        result["rare"] = _rare(found[0], train, test)
+    if "labels" in job["measures"]:
+        result["labels"] = _hits(found[0], test)
+    if "erasure" in job["measures"]:
+        result["erasure"] = _erasure(model, test, job["seed"], job.get("shares", SHARES))
+    if "groups" in job["measures"]:
+        result["groups"] = _groups(model, group_seconds)
+        if result["groups"] is not None and "quality" in job["measures"]:
+            result["groups"]["quality"] = _quality(model, train)
+    return result, model, found
+
+
+def _run_peer(job: dict[str, Any], train: Split, test: Split) -> tuple[dict[str, Any], Any, Any]:
+    """Do the same with another program, whose model is not returned."""
+    name, groups = job["estimator"]["estimator"], job["estimator"]["parameters"]["groups"]
+    pooling = None if groups is None else build(groups).set_params(random_state=job["seed"])
+    found, labels = run_peer(name, pooling, train, test)
+    result = {**found, "metrics": _ranking(labels, train, test)}
+    if pooling is not None:
+        result["groups"] = _groups(pooling, [found["cluster_cpu"]])
+    return result, None, (labels, None)
+
+
+def _timed(work: Callable[..., Any], *arguments: Any) -> tuple[dict[str, float], Any]:
+    wall, cpu = time.perf_counter(), time.process_time()
+    result = work(*arguments)
+    return {
+        "cpu": time.process_time() - cpu,
+        "wall": time.perf_counter() - wall,
+    }, result
+
+
+def _size(model: Any) -> int:
+    """Return the bytes of the model file."""
+    with tempfile.TemporaryDirectory(prefix="defrag-") as folder:
+        path = Path(folder) / "model.safetensors"
+        model.save(path)
+        return path.stat().st_size
+
+
+def _ranking(labels: Any, train: Split, test: Split) -> dict[str, float | None]:
+    return {name: finite(value) for name, value in evaluate(test.Y, labels, train.Y, K).items()}
+
+
+def _rare(labels: Any, train: Split, test: Split) -> dict[str, Any]:
+    found = macro_precision(test.Y, labels, train.Y)
+    return {
+        "edges": list(found.edges),
+        "precision": [finite(value) for value in found.precision.tolist()],
+        "predicted": [finite(value) for value in found.predicted.tolist()],
+    }
+
+
+def _hits(labels: Any, test: Split) -> dict[str, Any]:
+    """Return how many test points of each of the most frequent labels have it among the best."""
+    n_points = np.bincount(test.Y.indices, minlength=test.Y.shape[1])
+    chosen = np.argsort(-n_points, kind="stable")[:N_LABELS]
+    ids = np.sort(chosen[n_points[chosen] > 0])
+    rows = np.repeat(np.arange(test.Y.shape[0]), np.diff(test.Y.indptr))
+    among = (labels[rows] == test.Y.indices[:, np.newaxis]).any(axis=1)
+    hits = np.bincount(test.Y.indices[among], minlength=test.Y.shape[1])
+    return {
+        "ids": ids.tolist(),
+        "points": n_points[ids].tolist(),
+        "hits": hits[ids].tolist(),
+    }
+
+
+def _erasure(model: Any, test: Split, seed: int, shares: Sequence[float]) -> dict[str, Any]:
+    curve = erasure_curve(model, test.X, test.Y, shares=shares, seeds=(seed,), k=K)
+    names = [f"P@{k}" for k in K]
+    return {"shares": list(shares), **{name: curve.mean(name).tolist() for name in names}}
+
+
+def _clusterings(model: Any) -> list[Any]:
+    """Return the clusterings of features in a model, or the model if it is one."""
+    if isinstance(model, FeatureClustering):
+        return [model]
+    members = getattr(model, "members_", ())
+    return [
+        member[0]
+        for member in members
+        if isinstance(member, tuple) and isinstance(member[0], FeatureClustering)
+    ]
+
+
+@contextmanager
+def _clock_of_groups(model: Any) -> Iterator[list[float]]:
+    """Collect the CPU seconds of each clustering of features while a model is trained."""
+    seconds: list[float] = []
+    if not hasattr(model, "fit_reduction"):
+        yield seconds
+        return
+
+    def timed(*arguments: Any) -> Any:
+        took, found = _timed(type(model).fit_reduction, model, *arguments)
+        seconds.append(took["cpu"])
+        return found
+
+    model.fit_reduction = timed
+    try:
+        yield seconds
+    finally:
+        del model.fit_reduction
+
+
+def _groups(model: Any, seconds: list[float]) -> dict[str, Any] | None:
+    """Return sizes and cost of the groups of features, or None if all features are used."""
+    found = _clusterings(model)
+    if not found:
+        return None
+    first = found[0]
+    sizes = np.bincount(first.labels_[first.labels_ >= 0], minlength=first.n_clusters_)
+    values, counts = np.unique(sizes, return_counts=True)
+    return {
+        "n_clusters": int(first.n_clusters_),
+        "cpu": sum(seconds) if seconds else None,
+        "sizes": dict(zip(map(str, values.tolist()), counts.tolist(), strict=True)),
+    }
+
+
+def _quality(model: Any, train: Split) -> dict[str, float | None]:
+    """Return the metrics of the first clustering of a model."""
+    groups = _clusterings(model)[0].labels_
+    found = evaluate_clustering(train.X, train.Y, groups)
+    if found["n_dropped"]:
+        # What is lost with a dropped feature is not seen by the information of the others.
+        found = {name: found[name] for name in ("n_clusters", "n_dropped", "error")}
+    return {name: finite(float(value)) for name, value in found.items()}
+
+
+def finite(value: float) -> float | None:
+    """Return a number, or None for what JSON has no number for."""
+    return value if math.isfinite(value) else None

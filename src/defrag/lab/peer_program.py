@@ -1,0 +1,201 @@
+"""One run of another program: its training and prediction on files, as JSON.
+
+    PYTHON peer_program.py PROGRAM FOLDER
+
+This file is run as a script, in an environment that has the program and no defrag: it reads
+``X.npz``, ``Y.npz``, ``X_test.npz`` and ``train.txt`` of the folder, writes ``predictions.npy``
+and prints one line. All programs have their defaults, a beam of ten and one thread.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+import os
+import resource
+import statistics
+import sys
+import threading
+import time
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import sparse
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+__all__ = []
+
+TOP_K = 5
+BEAM = 10
+N_SINGLE = 500
+"""How many test points are predicted one by one."""
+
+
+class _Inputs:
+    """The matrices of a folder, read before any clock runs."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.X, self.Y, self.X_test = (
+            sparse.csr_matrix(sparse.load_npz(folder / f"{name}.npz"))
+            for name in ("X", "Y", "X_test")
+        )
+        self.rows = [self.X_test[[i]] for i in range(min(N_SINGLE, self.X_test.shape[0]))]
+
+
+def _pecos(data: _Inputs, model_folder: Path) -> dict[str, Any]:
+    """Run XR-Linear: pifa label vectors, 16-way hierarchical k-means, leaves of 100."""
+    from pecos.xmc import Indexer, LabelEmbeddingFactory  # noqa: PLC0415
+    from pecos.xmc.xlinear import XLinearModel  # noqa: PLC0415
+
+    Y = data.Y.tocsc()
+
+    def train() -> Any:
+        vectors = LabelEmbeddingFactory.create(Y, data.X, method="pifa", threads=1)
+        chain = Indexer.gen(
+            vectors, indexer_type="hierarchicalkmeans", nr_splits=16, max_leaf_size=100, threads=1
+        )
+        return XLinearModel.train(data.X, Y, C=chain, threshold=0.1, threads=1)
+
+    def predict(rows: Any) -> Any:
+        return model.predict(rows, only_topk=TOP_K, beam_size=BEAM, threads=1)
+
+    training, model = _timed(train)
+    model.save(str(model_folder))
+    # Its fast predictor is the one that is read back in this mode.
+    model = XLinearModel.load(str(model_folder), is_predict_only=True)
+    prediction, scores = _timed(lambda: predict(data.X_test))
+    ranked = (
+        scores.indices[a:b][np.argsort(-scores.data[a:b], kind="stable")]
+        for a, b in pairwise(scores.indptr)
+    )
+    return _found(data, training, prediction, ranked, _median_ms(predict, data.rows))
+
+
+def _omikuji(data: _Inputs, model_folder: Path) -> dict[str, Any]:
+    """Run omikuji: three balanced binary trees (Parabel)."""
+    import omikuji  # noqa: PLC0415
+    from omikuji import ffi, lib  # noqa: PLC0415
+
+    # Its Python method reads the text file and trains in one call; only the training counts.
+    pool = omikuji._ThreadPoolHandle(1, initialize=True)  # noqa: SLF001 - no public way
+    path = ffi.new("char[]", str(data.folder / "train.txt").encode())
+    points = lib.load_omikuji_data_set(path, pool.ptr)
+    settings = omikuji.Model.default_hyper_param()
+    settings.n_trees = 3
+
+    def train() -> Any:
+        return omikuji.Model(lib.train_omikuji_model(points, settings, pool.ptr), pool)
+
+    def predict(pairs: list[tuple[int, float]]) -> Any:
+        return model.predict(pairs, beam_size=BEAM, top_k=TOP_K)
+
+    def pairs_of(row: Any) -> list[tuple[int, float]]:
+        return list(zip(row.indices.tolist(), row.data.tolist(), strict=True))
+
+    training, model = _timed(train)
+    model_folder.mkdir()
+    model.save(str(model_folder))
+    # It has no call for many rows. Making its pairs is not counted.
+    rows = [pairs_of(data.X_test[[i]]) for i in range(data.X_test.shape[0])]
+    prediction, answers = _timed(lambda: [predict(row) for row in rows])
+    ranked = ([label for label, _ in answer] for answer in answers)
+    return _found(data, training, prediction, ranked, _median_ms(predict, rows[:N_SINGLE]))
+
+
+def _napkinxc(data: _Inputs, model_folder: Path, kind: str = "PLT") -> dict[str, Any]:
+    """Run a model of napkinXC with its defaults."""
+    from napkinxc import models  # noqa: PLC0415
+
+    label_lists = [part.tolist() for part in np.split(data.Y.indices, data.Y.indptr[1:-1])]
+
+    def train() -> Any:
+        made = getattr(models, kind)(str(model_folder), seed=0, threads=1)
+        made.fit(data.X, label_lists)
+        return made
+
+    def predict(rows: Any) -> Any:
+        return model.predict(rows, top_k=TOP_K)
+
+    training, model = _timed(train)
+    model.load()
+    prediction, ranked = _timed(lambda: predict(data.X_test))
+    return _found(data, training, prediction, ranked, _median_ms(predict, data.rows))
+
+
+def _napkinxc_br(data: _Inputs, model_folder: Path) -> dict[str, Any]:
+    """Run napkinXC's binary relevance."""
+    return _napkinxc(data, model_folder, "BR")
+
+
+PROGRAMS: dict[str, tuple[str, Callable[[_Inputs, Path], dict[str, Any]]]] = {
+    "pecos": ("libpecos", _pecos),
+    "omikuji": ("omikuji", _omikuji),
+    "napkinxc": ("napkinxc", _napkinxc),
+    "napkinxc-br": ("napkinxc", _napkinxc_br),
+}
+"""Distribution and function of each program."""
+
+
+def _found(
+    data: _Inputs, training: Any, prediction: Any, ranked: Iterable[Any], single_ms: float
+) -> dict[str, Any]:
+    """Write the best labels, -1 where there are fewer, and return the rest."""
+    labels = np.full((data.X_test.shape[0], TOP_K), -1, dtype=np.int32)
+    for row, found in zip(labels, ranked, strict=True):
+        first = list(found)[:TOP_K]
+        row[: len(first)] = first
+    np.save(data.folder / "predictions.npy", labels)
+    return {"training": training, "prediction": prediction, "single_row_ms": single_ms}
+
+
+def _timed(work: Callable[[], Any]) -> tuple[dict[str, float], Any]:
+    wall, cpu = time.perf_counter(), time.process_time()
+    result = work()
+    return {
+        "cpu": time.process_time() - cpu,
+        "wall": time.perf_counter() - wall,
+    }, result
+
+
+def _median_ms(call: Callable[[Any], Any], rows: Iterable[Any]) -> float:
+    """Return the median CPU time of a call with one row."""
+    times = []
+    for row in rows:
+        start = time.process_time_ns()
+        call(row)
+        times.append(time.process_time_ns() - start)
+    return statistics.median(times) / 1e6
+
+
+def _end_with_the_caller() -> None:
+    """End this process when its standard input, which the caller holds, is closed."""
+    sys.stdin.read()
+    os._exit(1)
+
+
+def main() -> int:
+    """Run the program that the command line names."""
+    name, folder = sys.argv[1], Path(sys.argv[2])
+    threading.Thread(target=_end_with_the_caller, daemon=True).start()
+    package, run = PROGRAMS[name]
+    # Results have standard output for themselves; whatever the programs print goes to stderr.
+    out = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+    model_folder = folder / "model"
+    result = run(_Inputs(folder), model_folder)
+    files = [file for file in model_folder.rglob("*") if file.is_file()]
+    result["model_bytes"] = sum(file.stat().st_size for file in files)
+    result["peak_memory"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    result["version"] = importlib.metadata.version(package)
+    with out:
+        json.dump(result, out)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

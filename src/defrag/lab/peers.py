@@ -1,0 +1,137 @@
+"""Other programs as methods of an experiment, plain and behind groups of features.
+
+They run in processes of a Python that has them, which need not be that of defrag, because some
+require old versions of numpy and scipy.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import sparse
+
+from defrag.baselines import Parabel
+from defrag.classifiers._base import unit_rows
+from defrag.io import write_xmc
+from defrag.lab import peer_program
+
+if TYPE_CHECKING:
+    from defrag.io import Split
+    from defrag.typing import Csr
+
+__all__ = ["PEERS", "PEERS_PYTHON", "missing_peer", "run_peer", "run_seconds", "write_inputs"]
+
+PEERS_PYTHON = "DEFRAG_PEERS_PYTHON"
+"""Environment variable with the Python that has the other programs."""
+
+PEERS = {"pecos": "PECOS", "omikuji": "omikuji", "napkinxc": "napkinXC"}
+"""What tables call the programs."""
+
+# Training time relative to Parabel of defrag, and milliseconds of a prediction, on EURLex-4K and
+# debian.
+_TIMES_PARABEL = {"pecos": 3.0, "omikuji": 6.0, "napkinxc": 6.0}
+_PREDICTION_MS = {"pecos": 0.1, "omikuji": 3.0, "napkinxc": 1.0}
+
+
+def peers_python() -> str:
+    """Return the Python that runs the other programs."""
+    return os.environ.get(PEERS_PYTHON, sys.executable)
+
+
+@cache
+def missing_peer(name: str) -> str | None:
+    """Return why a program cannot be run, or None if it can."""
+    package = peer_program.PROGRAMS[name][0]
+    probe = f"import importlib.metadata as m; m.version({package!r})"
+    try:
+        found = subprocess.run(  # noqa: S603 - a Python that the user has named
+            [peers_python(), "-c", probe], capture_output=True, check=False
+        )
+    except OSError as error:
+        return f"{peers_python()} cannot be started: {error.strerror}"
+    if found.returncode:
+        return f"{package} is not installed in {peers_python()} ({PEERS_PYTHON} names another one)"
+    return None
+
+
+def run_seconds(name: str, X: Csr, Y: Csr, n_test: int) -> float:
+    """Return an estimate of the CPU seconds in which a program trains and predicts."""
+    training = _TIMES_PARABEL[name] * Parabel().training_cost(X, Y).seconds
+    return training + _PREDICTION_MS[name] * n_test / 1e3
+
+
+def run_peer(name: str, groups: Any, train: Split, test: Split) -> tuple[dict[str, Any], Any]:
+    """Train a program and predict with it.
+
+    Parameters
+    ----------
+    name : str
+        A word of ``PEERS``.
+    groups : clustering or None
+        Groups of features that stand before it. Their cost is part of training and prediction.
+    train, test : Split
+        The data. Rows are normalised before they are handed over.
+
+    Returns
+    -------
+    result : dict
+        Times, memory, size and version.
+    labels : array
+        The best labels of the test points.
+    """
+    begin, wall = time.process_time(), time.perf_counter()
+    X = train.X if groups is None else groups.fit(train.X, train.Y).transform(train.X)
+    fitting, waiting = time.process_time() - begin, time.perf_counter() - wall
+    begin, wall = time.process_time(), time.perf_counter()
+    X_test = test.X if groups is None else groups.transform(test.X)
+    pooling, pooled = time.process_time() - begin, time.perf_counter() - wall
+    with tempfile.TemporaryDirectory(prefix="defrag-") as place:
+        folder = Path(place)
+        write_inputs(folder, X, train.Y, X_test)
+        result = call_program(name, folder)
+        labels = np.load(folder / "predictions.npy")
+    if groups is not None:
+        result["training"]["cpu"] += fitting
+        result["training"]["wall"] += waiting
+        result["prediction"]["cpu"] += pooling
+        result["prediction"]["wall"] += pooled
+    result["cluster_cpu"] = fitting if groups is not None else 0.0
+    return result, labels
+
+
+def write_inputs(folder: Path, X: Csr, Y: Csr, X_test: Csr) -> None:
+    """Write what :mod:`defrag.lab.peer_program` reads: unit rows and labels."""
+    parts = {"X": unit_rows(X, 1), "Y": Y, "X_test": unit_rows(X_test, 1)}
+    for name, matrix in parts.items():
+        # The older scipy of the programs reads a csr_matrix.
+        sparse.save_npz(folder / f"{name}.npz", sparse.csr_matrix(matrix, dtype=np.float32))
+    write_xmc(folder / "train.txt", parts["X"], Y)
+
+
+def call_program(name: str, folder: Path, python: str | None = None) -> dict[str, Any]:
+    """Run a program on the files of a folder, and return what it says."""
+    answer, messages = folder / "answer.json", folder / "messages.txt"
+    program = os.fspath(Path(peer_program.__file__))
+    with answer.open("w") as out, messages.open("w") as err:
+        process = subprocess.Popen(  # noqa: S603 - a Python that the user has named
+            [python or peers_python(), program, name, os.fspath(folder)],
+            stdin=subprocess.PIPE,  # held open: the program ends when this process does
+            stdout=out,
+            stderr=err,
+        )
+        with process:
+            process.wait()
+    if process.returncode:
+        last = (messages.read_text(errors="replace").strip().splitlines() or ["no message"])[-1]
+        raise RuntimeError(f"{name} ended with code {process.returncode}: {last}")
+    found: dict[str, Any] = json.loads(answer.read_text())
+    return found

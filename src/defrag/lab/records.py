@@ -1,0 +1,329 @@
+"""Records on disk: a folder with files of JSON lines, one record per run.
+
+A record is appended as one line and synced before the next run starts, so that a killed program
+loses at most the run under way. A last line without its end, which a killed writer leaves, is
+dropped with a warning and removed by the next append; any other broken line is an error.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+import statistics
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from defrag.exceptions import FormatError, FormatWarning
+from defrag.lab.machine import code
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from defrag.lab.corpus import Facts
+    from defrag.lab.specs import Spec
+
+__all__ = [
+    "MEASURES",
+    "Job",
+    "Record",
+    "Result",
+    "Statistic",
+    "Store",
+    "collect",
+    "read_records",
+    "summarise",
+    "values_of",
+]
+
+# --- A run before it happens: data, estimator, seed and what to measure.
+
+FORMAT = 1
+"""Version of records; a record of another version is not read."""
+
+MEASURES = ("ranking", "rare", "labels", "erasure", "groups", "quality")
+"""What a run can measure: metrics of the ranking, precision by frequency of labels, how often each
+of the most frequent labels is found, metrics on points with erased features, sizes and cost of
+the groups of features, and the information that they lose."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """One run: a function of data, estimator and seed.
+
+    Parameters
+    ----------
+    method : str
+        What tables call it; not part of the key.
+    data : Facts
+        The corpus.
+    estimator : Spec
+        The estimator as plain data.
+    seed : int, default=0
+        Seed of the estimator.
+    n_jobs : int, default=1
+        Number of threads. It changes the times and nothing else.
+    measures : tuple of words, default=("ranking",)
+        What is measured: words of ``MEASURES``.
+    """
+
+    method: str
+    data: Facts
+    estimator: Spec
+    seed: int = 0
+    n_jobs: int = 1
+    measures: tuple[str, ...] = ("ranking",)
+
+    @property
+    def key(self) -> str:
+        """A hash of everything that can change the result, the code of defrag included."""
+        content = {
+            "format": FORMAT,
+            "code": code(),
+            "data": self.data.fingerprint,
+            "estimator": self.estimator,
+            "seed": self.seed,
+            "n_jobs": self.n_jobs,
+            "measures": sorted(self.measures),
+        }
+        text = json.dumps(content, sort_keys=True, allow_nan=False)
+        return hashlib.sha256(text.encode()).hexdigest()[:24]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the part of the record that is known before the run."""
+        return {
+            "format": FORMAT,
+            "key": self.key,
+            "method": self.method,
+            "data": self.data.to_json(),
+            "estimator": self.estimator,
+            "seed": self.seed,
+            "n_jobs": self.n_jobs,
+            "measures": list(self.measures),
+        }
+
+
+Record = dict[str, Any]
+"""What is known of a run; see ``docs/experiments.md``."""
+
+_FILE = "records.jsonl"
+_REQUIRED = ("key", "method", "data", "estimator", "seed", "status")
+
+
+class Store:
+    """The records of a folder, by key.
+
+    Parameters
+    ----------
+    folder : path
+        Created if it does not exist. All files ``*.jsonl`` in it are read; new records are
+        appended to ``records.jsonl``. The last record of a key counts.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> store = Store(tempfile.mkdtemp())
+    >>> len(store), store.get("a key")
+    (0, None)
+    """
+
+    def __init__(self, folder: str | os.PathLike[str]) -> None:
+        self.folder = Path(folder)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self._records: dict[str, Record] = {}
+        for path in sorted(self.folder.glob("*.jsonl")):
+            self._records.update({record["key"]: record for record in read_records(path)})
+
+    def __len__(self) -> int:
+        return len(self._records)
+
+    def n_outdated(self) -> int:
+        """Return how many records were made by other code than the installed one."""
+        made_by = (record.get("versions", {}).get("code") for record in self._records.values())
+        return sum(one != code() for one in made_by)
+
+    def get(self, key: str) -> Record | None:
+        """Return the record of a key, or None."""
+        return self._records.get(key)
+
+    def append(self, record: Record) -> None:
+        """Add a record; it is on the disk when this returns, or an OSError says why not."""
+        line = json.dumps(record, sort_keys=True, allow_nan=False).encode() + b"\n"
+        path = self.folder / _FILE
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            size = _whole_lines(descriptor)
+            os.ftruncate(descriptor, size)
+            try:
+                _write(descriptor, line)
+                os.fsync(descriptor)
+            except OSError as error:
+                os.ftruncate(descriptor, size)  # no half line, whatever the disk had room for
+                raise type(error)(error.errno, error.strerror, os.fspath(path)) from error
+        finally:
+            os.close(descriptor)
+        self._records[record["key"]] = record
+
+
+def read_records(path: str | os.PathLike[str]) -> list[Record]:
+    """Read a file of records.
+
+    Raises
+    ------
+    FormatError
+        If a line is not a record of this version.
+    """
+    name = os.fspath(path)
+    lines = Path(path).read_bytes().split(b"\n")
+    torn = lines.pop()
+    if torn:
+        warnings.warn(
+            f"{name}:{len(lines) + 1}: dropped a record that was not written completely",
+            FormatWarning,
+            stacklevel=2,
+        )
+    return [_parse(name, number, line) for number, line in enumerate(lines, 1) if line.strip()]
+
+
+def _parse(name: str, number: int, line: bytes) -> Record:
+    try:
+        record = json.loads(line)
+    except ValueError as error:
+        raise FormatError(name, f"not a record: {error}", number) from error
+    if not isinstance(record, dict) or record.get("format") != FORMAT:
+        found = record.get("format") if isinstance(record, dict) else type(record).__name__
+        raise FormatError(name, f"a record must have format {FORMAT}, got {found!r}", number)
+    for field in _REQUIRED:
+        if field not in record:
+            raise FormatError(name, f"a record must have {field!r}", number)
+    return record
+
+
+def _whole_lines(descriptor: int) -> int:
+    """Return how many bytes of a file are whole lines."""
+    end = os.fstat(descriptor).st_size
+    while end > 0:
+        begin = max(0, end - 65536)
+        place = os.pread(descriptor, end - begin, begin).rfind(b"\n")
+        if place >= 0:
+            return begin + place + 1
+        end = begin
+    return 0
+
+
+def _write(descriptor: int, content: bytes) -> None:
+    while content:
+        content = content[os.write(descriptor, content) :]
+
+
+# --- Means and deviations over seeds.
+
+
+@dataclass(frozen=True)
+class Statistic:
+    """A mean over seeds.
+
+    Attributes
+    ----------
+    mean : float
+        The mean.
+    deviation : float or None
+        The standard deviation of a single run (n - 1 in the denominator); None for one run.
+    n : int
+        Number of runs.
+    """
+
+    mean: float
+    deviation: float | None
+    n: int
+
+
+def values_of(record: Record) -> dict[str, float]:
+    """Return the numbers of a record that tables show, by name.
+
+    Metrics have their own names; ``train_cpu``, ``train_wall``, ``predict_cpu``,
+    ``predict_wall`` are seconds, ``predict_ms`` CPU milliseconds per point, ``peak_memory`` and
+    ``model_bytes`` bytes, ``dimension`` the number of features that the model sees.
+    """
+    if record["status"] != "done":
+        return {}
+    training, prediction = record["training"], record["prediction"]
+    groups = record.get("groups") or {}
+    values = {
+        **record["metrics"],
+        **groups.get("quality", {}),
+        "train_cpu": training["cpu"],
+        "train_wall": training["wall"],
+        "predict_cpu": prediction["cpu"],
+        "predict_wall": prediction["wall"],
+        "predict_ms": 1e3 * prediction["cpu"] / max(1, record["data"]["test_points"]),
+        "peak_memory": record["peak_memory"],
+        "model_bytes": record["model_bytes"],
+        "dimension": groups.get("n_clusters") or record["data"]["features"],
+        "cluster_cpu": groups.get("cpu") or 0.0,
+    }
+    values["learn_cpu"] = values["train_cpu"] - values["cluster_cpu"]
+    return {name: float(value) for name, value in values.items() if value is not None}
+
+
+def summarise(records: Iterable[Record]) -> dict[str, Statistic]:
+    """Return mean and deviation of every number that all records of a method have.
+
+    Parameters
+    ----------
+    records : iterable of dict
+        Records of one method on one corpus, with different seeds; failed runs do not count.
+    """
+    rows = [values for record in records if (values := values_of(record))]
+    names = [name for name in (rows[0] if rows else {}) if all(name in row for row in rows)]
+    result = {}
+    for name in names:
+        numbers = [row[name] for row in rows]
+        deviation = statistics.stdev(numbers) if len(numbers) > 1 else None
+        result[name] = Statistic(statistics.fmean(numbers), deviation, len(numbers))
+    return result
+
+
+@dataclass(frozen=True)
+class Result:
+    """The runs of one method on one corpus.
+
+    Attributes
+    ----------
+    method : str
+        What tables call it.
+    data : str
+        Name of the corpus.
+    records : list of dict
+        One record per seed.
+    """
+
+    method: str
+    data: str
+    records: list[Record]
+
+    @property
+    def statistics(self) -> dict[str, Statistic]:
+        """Means and deviations over the seeds that did not fail."""
+        return summarise(self.records)
+
+    @property
+    def errors(self) -> list[str]:
+        """The different errors of runs that failed."""
+        failed = [record for record in self.records if record["status"] != "done"]
+        return sorted({record["error"] for record in failed})
+
+
+def collect(pairs: Iterable[tuple[Job, Record]]) -> list[Result]:
+    """Return the runs by method and corpus, in the order of their first jobs."""
+    results: dict[tuple[str, str], Result] = {}
+    for job, record in pairs:
+        found = results.setdefault(
+            (job.method, job.data.name), Result(job.method, job.data.name, [])
+        )
+        found.records.append(record)
+    return list(results.values())

@@ -1,0 +1,567 @@
+"""Results pages of the manual: Markdown generated from committed records."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, field
+from html import escape
+from importlib.resources import files
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from defrag.io import load_dataset
+from defrag.lab.comparison import FIGURES, label_plots, label_tables, run_facts
+from defrag.lab.page import Facts, Html, Page, Section
+from defrag.lab.peers import PEERS
+from defrag.lab.plots import NO_PLOTS, Series, can_plot, lines
+from defrag.lab.published import PUBLISHED
+from defrag.lab.records import Result, Statistic, read_records
+from defrag.lab.studies import STUDIES
+from defrag.lab.tables import COLUMNS, Column, Row, Table, table_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    from defrag.lab.comparison import Names
+    from defrag.lab.published import Published
+    from defrag.lab.records import Record
+    from defrag.lab.studies import Study
+
+__all__ = [
+    "PICTURES",
+    "Findings",
+    "checks",
+    "filled",
+    "findings_of",
+    "points_of",
+    "results_page",
+    "series_of_picture",
+    "study_page",
+    "study_tables",
+    "write_pages",
+    "write_records",
+]
+
+# --- Pages of studies, with tables, figures and published numbers.
+
+_SIGNS = {"within": ("✓", ""), "OUTSIDE": ("✗", "warning"), "no": ("·", "")}
+"""Sign and CSS class of a verdict, by its first word."""
+
+
+@dataclass(frozen=True)
+class Findings:
+    """The results of a study.
+
+    Parameters
+    ----------
+    study : Study
+        The study.
+    results : sequence of Result
+        All methods on all data sets that were run.
+    remarks : sequence of str
+        What was left out or sampled, and why.
+    names : mapping from data set to sequence of str
+        Names of labels, where they are known.
+    """
+
+    study: Study
+    results: Sequence[Result]
+    remarks: Sequence[str] = ()
+    names: Mapping[str, Names] = field(default_factory=dict)
+
+    def names_of(self, data: str) -> Names:
+        """Return the names of the labels of a data set or of a sample of it, if they are known."""
+        return self.names.get(data.split(", ", maxsplit=1)[0])
+
+
+@dataclass(frozen=True)
+class Check:
+    """Comparison of our P@1 with a published one."""
+
+    published: Published
+    ours: float
+
+    @property
+    def difference(self) -> float:
+        """Ours minus the published one."""
+        return self.ours - self.published.values["P@1"]
+
+    @property
+    def verdict(self) -> str:
+        """Whether the difference is within the band."""
+        band = self.published.band
+        if band is None:
+            return "no band"
+        return f"within {band}" if abs(self.difference) <= band else f"OUTSIDE {band}"
+
+    def sentence(self) -> str:
+        """Return the comparison as a sentence, with the reason for a difference."""
+        one = self.published
+        text = (
+            f"{one.method} on {one.data}: P@1 {self.ours:.2f}, {one.source} "
+            f"{one.values['P@1']:.2f} ({self.difference:+.2f}, {self.verdict})"
+        )
+        outside = self.verdict != f"within {one.band}"
+        return f"{text}. {one.reason}" if outside and one.reason else f"{text}."
+
+
+def checks(results: Sequence[Result]) -> list[Check]:
+    """Return comparisons of our numbers with published numbers of the same methods."""
+    ours = {(result.data, result.method): result.statistics for result in results}
+    return [
+        Check(one, ours[one.data, one.method]["P@1"].mean)
+        for one in PUBLISHED
+        if "P@1" in ours.get((one.data, one.method), {}) and "P@1" in one.values
+    ]
+
+
+def study_tables(findings: Findings) -> list[Table]:
+    """Return one table per data set, with published rows below their methods."""
+    tables = []
+    for data in dict.fromkeys(result.data for result in findings.results):
+        mine = [result for result in findings.results if result.data == data]
+        plain = table_of(f"{findings.study.title}: {data}", mine, findings.study.columns)
+        rows = []
+        for row in plain.rows:
+            rows.append(row)
+            rows += [
+                _published_row(one)
+                for one in PUBLISHED
+                if (one.data, one.method) == (data, row.name) and _shows(one, plain)
+            ]
+        tables.append(Table(plain.title, plain.columns, rows))
+        tables += [
+            Table(f"{plain.title}, {title}", columns, list(numbers))
+            for title, columns, numbers in (by_share(mine), by_frequency(mine))
+            if numbers
+        ]
+        tables += label_tables(mine, findings.names_of(data))
+    return tables
+
+
+def by_share(results: Sequence[Result]) -> tuple[str, list[Column], list[Row]]:
+    """Return P@1 by the fraction of missing features, if it was measured."""
+    found = [(result, _field(result, "erasure")) for result in results]
+    names = [f"{share:.0%}" for _, values in found[:1] for share in values.get("shares", ())]
+    columns = [Column(f"missing {name}", f"{name} missing", 1, "most") for name in names]
+    rows = [
+        Row(result.method, _numbers(columns, values["P@1"])) for result, values in found if values
+    ]
+    return "P@1 when features are missing", columns, rows
+
+
+def by_frequency(results: Sequence[Result]) -> tuple[str, list[Column], list[Row]]:
+    """Return macro precision by the frequency of labels, if it was measured."""
+    found = [(result, _field(result, "rare")) for result in results]
+    edges = [edge for _, values in found[:1] for edge in values.get("edges", ())]
+    columns = [Column(f"to {high}", f"{low}-{high}%", 1, "most") for low, high in pairwise(edges)]
+    rows = [
+        Row(result.method, _numbers(columns, values["precision"]))
+        for result, values in found
+        if values
+    ]
+    return "macro P@1 from frequent to rare labels", columns, rows
+
+
+def _field(result: Result, name: str) -> dict[str, Any]:
+    """Return a measurement of the first run that did not fail, or an empty dict."""
+    found = [record.get(name) for record in result.records if record["status"] == "done"]
+    return next((values for values in found if values), {})
+
+
+def _numbers(columns: Sequence[Column], values: Sequence[float | None]) -> dict[str, Statistic]:
+    return {
+        column.key: Statistic(value, None, 1)
+        for column, value in zip(columns, values, strict=True)
+        if value is not None
+    }
+
+
+def study_page(title: str, command: str, all_findings: Sequence[Findings]) -> Page:
+    """Return the page of some studies.
+
+    Parameters
+    ----------
+    title : str
+        Heading.
+    command : str
+        Command line that reproduces the page.
+    all_findings : sequence of Findings
+        The studies.
+    """
+    everything = [result for findings in all_findings for result in findings.results]
+    compared = {check.sentence(): check for findings in all_findings
+                for check in checks(findings.results)}  # fmt: skip
+    outside = [sentence for sentence, check in compared.items() if "OUTSIDE" in check.verdict]
+    lead = (
+        f"{_count(len(all_findings), 'study', 'studies')}, "
+        f"{_count(sum(len(result.records) for result in everything), 'run', 'runs')}. "
+        f"Compared with published numbers: {len(compared)}; different by more than their band: "
+        f"{len(outside)}."
+    )
+    sections = [_section(findings) for findings in all_findings]
+    if compared:
+        sections.append(Section("Beside published numbers", (), [_verdicts(compared)]))
+    if everything:
+        facts = {"command": command, **run_facts(everything)}
+        sections.append(Section("What was run", (), [Facts(facts)]))
+    return Page(title, lead, sections)
+
+
+def _section(findings: Findings) -> Section:
+    study = findings.study
+    plots = []
+    text = [study.text]
+    for data in dict.fromkeys(result.data for result in findings.results):
+        mine = [result for result in findings.results if result.data == data]
+        done = [result for result in mine if result.statistics]
+        if done and can_plot():
+            plots += [plot for kind in study.figures for plot in FIGURES[kind](done)]
+            plots += label_plots(done, findings.names_of(data))
+    if study.figures and not can_plot():
+        text.append(NO_PLOTS)
+    blocks: list[Table | Html] = [*study_tables(findings)]
+    if findings.remarks:
+        blocks.append(_left_out(findings.remarks))
+    return Section(study.title, text, blocks, plots)
+
+
+def _left_out(remarks: Sequence[str]) -> Html:
+    """Return what was sampled or not run as a list that a reader may unfold."""
+    items = "".join(f"<li>{escape(remark)}</li>" for remark in remarks)
+    title = "Sampled or not run, and why"
+    return Html(
+        f'<details class="remarks"><summary>{title}</summary><ul>{items}</ul></details>',
+        f"{title}:\n\n" + "".join(f"- {remark}\n" for remark in remarks),
+    )
+
+
+def _published_row(one: Published) -> Row:
+    values = {key: Statistic(value, None, 1) for key, value in one.values.items()}
+    return Row(f"{one.method}: {one.source}", values, published=True)
+
+
+def _shows(one: Published, table: Table) -> bool:
+    return any(COLUMNS[key] in table.columns for key in one.values)
+
+
+def _count(number: int, one: str, many: str) -> str:
+    return f"{number} {one if number == 1 else many}"
+
+
+def _verdicts(compared: dict[str, Check]) -> Html:
+    html, plain = [], []
+    for sentence, check in compared.items():
+        sign, kind = _SIGNS[check.verdict.split()[0]]
+        html.append(f'<li class="{kind}">{sign} {escape(sentence)}</li>')
+        plain.append(f"- {sign} {sentence}\n")
+    return Html(f'<ul class="verdicts">{"".join(html)}</ul>', "".join(plain))
+
+
+# --- Tables of committed records in Markdown files, between two comments.
+#
+#     <!-- records STUDY | DATA | COLUMNS | METHOD | METHOD ... -->
+#     <!-- end of records -->
+#
+# ``COLUMNS`` are keys of ``COLUMNS`` separated by commas, or one of the words ``erasure`` and
+# ``rare`` for the tables by missing features and by frequency, or ``headline`` for a sentence.
+# Without methods, all methods are shown.
+
+# P@1 of one tree varies by about 0.2 with the seed.
+_SAME = 0.5
+_BLOCK = re.compile(
+    r"(?P<begin><!-- records (?P<what>[^>]*?) -->\n)(?P<old>.*?)(?P<end><!-- end of records -->)",
+    re.DOTALL,
+)
+_SPECIAL: dict[str, Callable[[Sequence[Result]], tuple[str, list[Column], list[Row]]]] = {
+    "erasure": by_share,
+    "rare": by_frequency,
+}
+
+
+def filled(text: str, folder: Path) -> str:
+    """Return a Markdown text with every table between comments regenerated.
+
+    Parameters
+    ----------
+    text : str
+        The text.
+    folder : path
+        The folder of results, with the records.
+
+    Raises
+    ------
+    ValueError
+        If a comment names a study, a data set, a column or a method that has no record.
+    """
+    return _BLOCK.sub(
+        lambda found: f"{found['begin']}\n{_content(found['what'], folder)}\n{found['end']}", text
+    )
+
+
+def headline(results: Sequence[Result], ours: str, theirs: str) -> str:
+    """Return the precision and the training times of two methods as a sentence."""
+    mine, other = (
+        next(one.statistics for one in results if one.method == name) for name in (ours, theirs)
+    )
+    ratio = other["train_cpu"].mean / mine["train_cpu"].mean
+    gap = mine["P@1"].mean - other["P@1"].mean
+    relation = "The same P@1 as" if abs(gap) < _SAME else "A higher P@1 than"
+    if gap <= -_SAME:
+        relation = "A lower P@1 than"
+    return (
+        f"**{relation} {theirs} in 1/{ratio:.0f} of its training time**: "
+        f"{mine['P@1'].mean:.1f} after {mine['train_cpu'].mean:.1f} s, {theirs} "
+        f"{other['P@1'].mean:.1f} after {other['train_cpu'].mean:.1f} s\n"
+        f"({results[0].data}, {ours}, CPU seconds of one thread, both in one run of "
+        "`defrag reproduce peers`).\n"
+    )
+
+
+def _content(what: str, folder: Path) -> str:
+    study_name, data, columns, *methods = (part.strip() for part in what.split(" | "))
+    path = folder / RECORDS / f"{study_name}.jsonl"
+    if study_name not in STUDIES or not path.exists():
+        raise ValueError(f"records {what}: there are no records of {study_name!r}")
+    results = [
+        one
+        for one in findings_of(STUDIES[study_name], read_records(path)).results
+        if one.data == data
+    ]
+    known = {one.method: one for one in results}
+    for method in methods:
+        if method not in known:
+            raise ValueError(f"records {what}: no record of {method!r} on {data!r}")
+    chosen = [known[method] for method in methods] or results
+    if not chosen:
+        raise ValueError(f"records {what}: no record on {data!r}")
+    if columns == "headline":
+        return headline(chosen, *methods)
+    if columns in _SPECIAL:
+        _, heads, rows = _SPECIAL[columns](chosen)
+        return Table(data, heads, rows).to_markdown()
+    return table_of(data, chosen, columns.split(",")).to_markdown()
+
+
+# --- Pictures of the README and the manual, from committed records.
+
+_DATA = "eurlex-4k"
+_OURS = ["LabelTree, 1 tree", "LabelTree, 3 trees", "LabelTree, 3 trees, Focus", "Parabel"]
+_REDUCED = ["LabelTree", "Parabel, 1 tree", "DiSMEC"]
+# Three classifiers with nine variants each leave no room for longer names.
+_SHORT = {
+    "Focus": "F",
+    "Focus, budget 4": "F4",
+    "Hybrid": "H",
+    "DEFRAG-X": "X",
+    "DEFRAG-XY": "XY",
+    "random groups": "R",
+    "top features": "T",
+}
+
+
+@dataclass(frozen=True)
+class Picture:
+    """P@1 against a cost on EURLex-4K.
+
+    Attributes
+    ----------
+    study : str
+        The study that has the records.
+    column : str
+        The cost.
+    series : dict of str to list of str
+        Methods of the study by series.
+    """
+
+    study: str
+    column: str
+    series: dict[str, list[str]]
+
+    def points(self, folder: Path) -> list[Series]:
+        """Return the points of the recorded methods.
+
+        Parameters
+        ----------
+        folder : path
+            The folder of results, with the records.
+        """
+        records = read_records(folder / RECORDS / f"{self.study}.jsonl")
+        findings = findings_of(STUDIES[self.study], records)
+        known = {one.method: one.statistics for one in findings.results if one.data == _DATA}
+        scale = COLUMNS[self.column].scale
+        series = []
+        for name, methods in self.series.items():
+            found = [(method, known[method]) for method in methods if known.get(method)]
+            notes = [method.removeprefix(f"{name}, ") for method, _ in found]
+            series.append(
+                Series(
+                    name,
+                    [scale * numbers[self.column].mean for _, numbers in found],
+                    [numbers["P@1"].mean for _, numbers in found],
+                    [
+                        "all" if note == name and len(found) > 1 else _SHORT.get(note, note)
+                        for note in notes
+                    ],
+                )
+            )
+        return series
+
+    def draw(self, folder: Path) -> str:
+        """Return an SVG that lists its numbers in ``<desc>``."""
+        series = self.points(folder)
+        title = COLUMNS[self.column].title
+        axes = (f"{title} (CPU, one thread)" if self.column == "train_cpu" else title, "P@1")
+        plot = lines(f"P@1 against {title}", "", series, axes, log_x=True, joined=False)
+        numbers = json.dumps(points_of(series))
+        # The colours of the light theme on white, independent of the page that shows the picture.
+        colours = re.search(r":root {.*?}", _css(), re.DOTALL)
+        if colours is None:  # pragma: no cover - the page has colours
+            raise ValueError("page.css: has no :root")
+        head, _, rest = plot.svg.partition(">")
+        head = head.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" width="640" ', 1)
+        style = f"<style>{colours.group()} svg {{ color: #1b1f24; background: #ffffff; }}</style>"
+        return f"{head}><desc>{numbers}</desc>{style}{rest}\n"
+
+
+def _reductions() -> dict[str, list[str]]:
+    names = [line.name for line in STUDIES["reductions"].lines]
+    return {one: [name for name in names if name == one or name.startswith(f"{one}, ")]
+            for one in _REDUCED}  # fmt: skip
+
+
+PICTURES = {
+    "peers": Picture(
+        "peers", "train_cpu", {"defrag": _OURS, "other programs": list(PEERS.values())}
+    ),
+    **{
+        f"reductions_{word}": Picture("reductions", column, _reductions())
+        for word, column in (
+            ("training", "train_cpu"),
+            ("prediction", "predict_ms"),
+            ("size", "model_bytes"),
+        )
+    },
+}
+"""The pictures of the README and the manual by file name, without its suffix."""
+
+
+def points_of(series: Sequence[Series]) -> dict[str, list[float]]:
+    """Return the coordinates of every point by the names of its series and itself."""
+    return {f"{one.name}: {name}": [x, y] for one in series
+            for name, x, y in zip(one.notes, one.x, one.y, strict=True)}  # fmt: skip
+
+
+def series_of_picture(svg: str) -> dict[str, list[float]]:
+    """Return the numbers in the ``<desc>`` of a picture."""
+    found = re.search(r"<desc>(.*?)</desc>", svg, re.DOTALL)
+    if found is None:
+        raise ValueError("the picture has no <desc>")
+    numbers: dict[str, list[float]] = json.loads(found[1])
+    return numbers
+
+
+def _css() -> str:
+    return files("defrag.lab").joinpath("page.css").read_text(encoding="utf-8")
+
+
+RECORDS = "records"
+"""Folder of the records within the folder of results."""
+
+_REMARKS = "remarks.json"
+
+
+def findings_of(study: Study, records: Sequence[Record], remarks: Sequence[str] = ()) -> Findings:
+    """Return the findings of a study from its records, in the order of the study.
+
+    Parameters
+    ----------
+    study : Study
+        The study; methods are found by their names.
+    records : sequence of dict
+        Its records.
+    remarks : sequence of str
+        What was sampled or left out, and why.
+    """
+    order = {line.name: place for place, line in enumerate(study.lines)}
+    results: dict[tuple[str, str], Result] = {}
+    for record in records:
+        key = (record["data"]["name"], record["method"])
+        results.setdefault(key, Result(key[1], key[0], [])).records.append(record)
+    data = list(dict.fromkeys(name for name, _ in results))
+    found = sorted(
+        results.values(), key=lambda one: (data.index(one.data), order.get(one.method, len(order)))
+    )
+    # Label names are available for the bundled data only.
+    named = any(one.data == "debian" and one.records[0].get("labels") for one in found)
+    names = {"debian": load_dataset("debian").label_names} if named else {}
+    return Findings(study, found, remarks, names)
+
+
+def results_page(study: Study, records: Sequence[Record], remarks: Sequence[str] = ()) -> str:
+    """Return the page of a study as Markdown; the arguments are those of `findings_of`."""
+    findings = findings_of(study, records, remarks)
+    parts = [f"# {study.title}\n", f"{study.text}\n"]
+    legend: dict[str, None] = {}
+    for table in study_tables(findings):
+        parts += [f"## {table.title.removeprefix(f'{study.title}: ')}\n", table.to_markdown()]
+        legend |= dict.fromkeys(table.legend)
+    parts += _missing(findings)
+    spread = " ±: standard deviation over seeds." if any("±" in part for part in parts) else ""
+    parts.append(f"Bold: best of our own numbers in a column.{spread} " + " ".join(legend) + "\n")
+    compared = [f"- {check.sentence()}\n" for check in checks(findings.results)]
+    if compared:
+        parts += ["## Beside published numbers\n", "".join(compared)]
+    command = f"`defrag reproduce {study.name} --data DIR` (`all` for every page)"
+    facts = Facts({"command": command, **run_facts(findings.results)})
+    parts += ["## What was run\n", facts.to_markdown()]
+    return "\n".join(parts)
+
+
+def _missing(findings: Findings) -> list[str]:
+    """Return what was sampled or not run, and why."""
+    study, lines = findings.study, list(findings.remarks)
+    for data in study.data:
+        # The name of a sample begins with that of its data set.
+        run = {one.method for one in findings.results if one.data.split(", ")[0] == data}
+        missing = [line.name for line in study.lines if line.name not in run]
+        if missing and not any(data in remark for remark in findings.remarks):
+            lines.append(f"No record on {data}: {'; '.join(missing) if run else 'all methods'}.")
+    return ["".join(f"- {line}\n" for line in lines)] if lines else []
+
+
+def write_records(folder: Path, findings: Findings) -> None:
+    """Write the records and the remarks of findings to the folder of results."""
+    place = folder / RECORDS
+    place.mkdir(parents=True, exist_ok=True)
+    lines = [
+        json.dumps({**record, "method": result.method}, sort_keys=True)
+        for result in findings.results
+        for record in result.records
+    ]
+    text = "".join(f"{line}\n" for line in lines)
+    (place / f"{findings.study.name}.jsonl").write_text(text, encoding="utf-8")
+    remarks = {**_remarks(folder), findings.study.name: list(findings.remarks)}
+    text = json.dumps(remarks, indent=1, sort_keys=True, ensure_ascii=False)
+    (place / _REMARKS).write_text(f"{text}\n", encoding="utf-8")
+
+
+def write_pages(folder: Path) -> list[Path]:
+    """Write the page of every study with records in the folder, and return the pages."""
+    pages, remarks = [], _remarks(folder)
+    for name, study in STUDIES.items():
+        path = folder / RECORDS / f"{name}.jsonl"
+        if path.exists():
+            pages.append(folder / f"{name}.md")
+            page = results_page(study, read_records(path), remarks.get(name, ()))
+            pages[-1].write_text(page, encoding="utf-8")
+    return pages
+
+
+def _remarks(folder: Path) -> dict[str, list[str]]:
+    """Return the remarks stored with the records, by study."""
+    path = folder / RECORDS / _REMARKS
+    found: dict[str, list[str]] = json.loads(path.read_text("utf-8")) if path.exists() else {}
+    return found

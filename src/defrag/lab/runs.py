@@ -1,0 +1,268 @@
+"""Running jobs: each in a process, and only what the store does not have."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing
+from datetime import datetime, timezone
+from typing import TYPE_CHECKING, Any
+
+from defrag.lab.corpus import Corpus
+from defrag.lab.machine import machine, versions
+from defrag.lab.measures import run
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from concurrent.futures import Future
+    from pathlib import Path
+
+    from defrag.io import Split
+    from defrag.lab.records import Job, Record, Store
+
+__all__ = ["NOT_RUN", "UNKEPT", "Attempt", "attempt", "is_stored", "now", "run_jobs"]
+
+# --- An attempt at a run: its result, or the error that ended it, as part of a record.
+
+Attempt = tuple[dict[str, Any], Any, Any]
+"""The result of a run, the model and what it has predicted; the latter None after an error."""
+
+_NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT})
+
+
+def attempt(job: dict[str, Any], train: Split, test: Split) -> Attempt:
+    """Run a job in this process.
+
+    Parameters
+    ----------
+    job : dict
+        See :func:`defrag.lab.measures.run`.
+    train, test : Split
+        The data.
+
+    Returns
+    -------
+    result, model, predictions : Attempt
+        ``result`` has a status, the warnings or the error, versions and machine; ``passing``
+        if the error is that of a full disk, which says nothing about the job.
+    """
+    model = found = None
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            values, model, found = run(job, train, test)
+        messages = sorted({str(warning.message) for warning in caught})
+        result: dict[str, Any] = {"status": "done", **values, "warnings": messages}
+    except Exception as error:  # noqa: BLE001 - whatever it is becomes part of the record
+        result = {"status": "failed", "error": _one_line(error)}
+        if isinstance(error, OSError) and error.errno in _NO_SPACE:
+            result["passing"] = True
+    return {**result, "versions": versions(), "machine": machine()}, model, found
+
+
+def now() -> str:
+    """Return the time for a record."""
+    return datetime.now(timezone.utc).isoformat(timespec="seconds")
+
+
+def _one_line(error: BaseException) -> str:
+    """Return an error in one line."""
+    text = " ".join(str(error).split()) or type(error).__name__
+    return text if isinstance(error, ValueError) else f"{type(error).__name__}: {text}"
+
+
+NOT_RUN = "not run"
+"""Status of a run that was not started."""
+
+UNKEPT = "unkept"
+"""Field of a record that could not be written to the store: why."""
+
+_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+
+
+def run_jobs(
+    jobs: Iterable[Job],
+    corpus: Corpus | Sequence[Corpus],
+    store: Store,
+    *,
+    limit: float | None = None,
+    retry: bool = False,
+    workers: int = 1,
+    until: float | None = None,
+) -> Iterator[tuple[Job, Record]]:
+    """Run the jobs that the store does not have, and yield all records.
+
+    Parameters
+    ----------
+    jobs : iterable of Job
+        What to run. A run that several jobs are about is run once.
+    corpus : Corpus or sequence of Corpus
+        The data of the jobs.
+    store : Store
+        Where records are looked up and kept. A record is kept before it is yielded.
+    limit : float, optional
+        Seconds after which a run is ended and recorded as failed.
+    retry : bool, default=False
+        Whether runs that have failed are run again. Those that were ended by a lower limit
+        always are.
+    workers : int, default=1
+        Number of runs at a time. Runs disturb each other's times a little.
+    until : float, optional
+        Time of ``time.monotonic`` after which no run is started.
+
+    Yields
+    ------
+    job, record : Job, dict
+        In the order of the jobs, each as soon as it is known. The record of a run that was not
+        started has the status ``NOT_RUN`` and is not kept. A record that the disk has no room
+        for has a field ``UNKEPT`` with the reason, and the next run starts all the same.
+    """
+    wanted = list(jobs)
+    corpora = [corpus] if isinstance(corpus, Corpus) else list(corpus)
+    known = {one.facts.fingerprint: one for one in corpora}
+    for job in wanted:
+        if job.data.fingerprint not in known:
+            names = " or ".join(one.facts.name for one in corpora)
+            raise ValueError(f"the job {job.method!r} is about {job.data.name}, not about {names}")
+    missing = {
+        job.key: job for job in wanted if not is_stored(job, store, limit=limit, retry=retry)
+    }
+    with ExitStack() as stack:
+        # The processes' files are written for the corpora that something is run on.
+        folders = {
+            name: _shared(known[name], stack)
+            for name in dict.fromkeys(job.data.fingerprint for job in missing.values())
+        }
+        crew = stack.enter_context(closing(_Crew(store, limit, workers, until)))
+        running = {
+            key: crew.submit(job, folders[job.data.fingerprint]) for key, job in missing.items()
+        }
+        for job in wanted:
+            yield job, running[job.key].result() if job.key in running else _of(store, job)
+
+
+def is_stored(job: Job, store: Store, *, limit: float | None = None, retry: bool = False) -> bool:
+    """Return whether a job need not be run; the arguments are those of :func:`run_jobs`."""
+    record = store.get(job.key)
+    if record is None:
+        return False
+    if record["status"] == "done":
+        return True
+    ended_by = record.get("limit")
+    cut = ended_by is not None and (limit is None or limit > ended_by)
+    return not (retry or cut)
+
+
+def _of(store: Store, job: Job) -> Record:
+    record = store.get(job.key)
+    if record is None:  # pragma: no cover - it was stored a line before
+        raise KeyError(job.key)
+    return record
+
+
+def _shared(corpus: Corpus, stack: ExitStack) -> Path | OSError:
+    """Return the folder of a corpus, or why it could not be written."""
+    try:
+        return stack.enter_context(corpus.shared())
+    except OSError as error:
+        return error
+
+
+class _Crew:
+    """Threads that wait for processes; closing ends what still runs, and records nothing of it."""
+
+    def __init__(
+        self, store: Store, limit: float | None, workers: int, until: float | None
+    ) -> None:
+        self._store, self._limit = store, limit
+        self._until = until
+        self._threads = ThreadPoolExecutor(workers)
+        self._lock, self._stopped = threading.Lock(), threading.Event()
+        self._processes: set[subprocess.Popen[str]] = set()
+        # Bars of several runs would be drawn over each other.
+        self._shown = workers == 1 and sys.stderr.isatty()
+
+    def close(self) -> None:
+        """End all processes and threads."""
+        self._stopped.set()
+        self._threads.shutdown(wait=False, cancel_futures=True)
+        with self._lock:
+            for process in self._processes:
+                process.kill()
+        self._threads.shutdown(wait=True)
+
+    def submit(self, job: Job, folder: Path | OSError) -> Future[Record]:
+        """Run a job when a thread is free, keep its record and return it."""
+        return self._threads.submit(self._work, job, folder)
+
+    def _work(self, job: Job, folder: Path | OSError) -> Record:
+        if self._until is not None and time.monotonic() >= self._until:
+            return {**job.to_json(), "status": NOT_RUN, "error": "was not started"}
+        if isinstance(folder, OSError):
+            return {**job.to_json(), "status": "failed", "error": str(folder)}
+        process = _start(job, folder, shown=self._shown)
+        with self._lock:
+            self._processes.add(process)
+            if self._stopped.is_set():
+                process.kill()
+        result = _wait(process, job, self._limit)
+        record = {**job.to_json(), "versions": versions(), **result, "finished": now()}
+        with self._lock:
+            self._processes.discard(process)
+            if not self._stopped.is_set() and not record.pop("passing", False):
+                record |= self._keep(record)
+        return record
+
+    def _keep(self, record: Record) -> Record:
+        """Write a record, and return what is to be said of it."""
+        try:
+            self._store.append(record)
+        except OSError as error:
+            return {UNKEPT: str(error)}
+        return {}
+
+
+def _start(job: Job, folder: Path, *, shown: bool) -> subprocess.Popen[str]:
+    """Start the process of a job."""
+    environment = {**os.environ, **dict.fromkeys(_THREADS, str(max(1, job.n_jobs)))}
+    return subprocess.Popen(  # noqa: S603 - this program itself
+        [sys.executable, "-m", "defrag.lab.worker", os.fspath(folder)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=None if shown else subprocess.PIPE,
+        env=environment,
+        text=True,
+    )
+
+
+def _wait(process: subprocess.Popen[str], job: Job, limit: float | None) -> dict[str, Any]:
+    """Return the result of a process, or why there is none."""
+    try:
+        out, err = process.communicate(json.dumps(job.to_json()), timeout=limit)
+        return _result(process.returncode, out, err)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.communicate()
+        return {"status": "failed", "error": f"took longer than {limit:g} s", "limit": limit}
+
+
+def _result(code: int, out: str, err: str | None) -> dict[str, Any]:
+    if code == 0:
+        found: dict[str, Any] = json.loads(out)
+        return found
+    if code in {130, -signal.SIGINT}:
+        raise KeyboardInterrupt
+    if code < 0:
+        name = signal.Signals(-code).name
+        hint = " (out of memory?)" if code == -signal.SIGKILL else ""
+        return {"status": "failed", "error": f"the process was ended by {name}{hint}"}
+    last = (err or "").strip().splitlines()[-1:] or ["no message"]
+    return {"status": "failed", "error": f"the process ended with code {code}: {last[0]}"}

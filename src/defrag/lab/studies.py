@@ -1,0 +1,384 @@
+"""What the paper claims, as data: one study per table or figure.
+
+A study is a list of methods, data sets and numbers to show; ``defrag reproduce`` runs it and
+``defrag.lab`` shows it. A method, a data set or a seed is added by a word.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from defrag.lab.methods import FOCUS, NONE, Method, combine, parse_groups
+from defrag.lab.peers import PEERS
+from defrag.lab.specs import describe
+
+__all__ = ["STUDIES", "Line", "Study"]
+
+# --- A study: methods, data sets and what is shown of them.
+
+
+@dataclass(frozen=True)
+class Line:
+    """A method of a study: its name, and the words of its parts.
+
+    Parameters
+    ----------
+    name : str
+        What tables call it.
+    classifier, groups, rerank, impute : str
+        See :func:`defrag.lab.methods.combine`.
+    seeds : int, optional
+        Number of seeds, if not that of the study.
+    """
+
+    name: str
+    classifier: str
+    groups: str = NONE
+    rerank: str = NONE
+    impute: str = NONE
+    seeds: int | None = None
+
+    def method(self) -> Method:
+        """Return the method with its estimator."""
+        if self.classifier in PEERS:
+            groups = None if self.groups == NONE else describe(parse_groups(self.groups)[1])
+            spec = {"estimator": self.classifier, "parameters": {"groups": groups}}
+            return Method(self.name, spec)
+        (found,) = combine([self.classifier], [self.groups], [self.rerank], [self.impute])
+        return Method(self.name, found.spec)
+
+
+@dataclass(frozen=True)
+class Study:
+    """A table or a figure of the paper.
+
+    Parameters
+    ----------
+    name : str
+        Its word on the command line.
+    title, text : str
+        Heading, and what is compared.
+    lines : list of Line
+        The methods.
+    data : tuple of str
+        Names of data sets.
+    columns : tuple of str
+        Numbers of the table, keys of ``defrag.lab.COLUMNS``.
+    figures : tuple of str
+        Kinds of figures, keys of ``defrag.lab.comparison.FIGURES``.
+    measures : tuple of str
+        What each run measures.
+    seeds : int
+        Number of seeds.
+    urgent : bool
+        Whether its first seed comes before the runs of other studies.
+    held_out : bool
+        Whether a fifth of the training points takes the place of the test points.
+    """
+
+    name: str
+    title: str
+    text: str
+    lines: list[Line]
+    data: tuple[str, ...]
+    columns: tuple[str, ...]
+    figures: tuple[str, ...] = ()
+    measures: tuple[str, ...] = ("ranking",)
+    seeds: int = 3
+    urgent: bool = False
+    held_out: bool = False
+
+
+_P = ("P@1", "P@3", "P@5")
+_PSP = ("PSP@1", "PSP@3", "PSP@5")
+_COST = ("train_cpu", "learn_cpu", "predict_ms", "model_bytes", "peak_memory")
+_EURLEX, _DEBIAN, _TIBKAT, _YSO = "eurlex-4k", "debian", "tibkat-core", "yso-finna-en"
+
+_GROUPS = {NONE: "", "x": ", DEFRAG-X", "xy": ", DEFRAG-XY", "hybrid": ", Hybrid"}
+_CLASSIFIERS = {
+    "LabelTree": "label-tree:n_trees=3",
+    "Parabel": "parabel",
+    "Bonsai": "bonsai",
+    "PLT": "plt",
+    "DiSMEC": "dismec",
+    "PPDSparse": "ppd-sparse",
+    "ProXML": "proxml",
+    "FastXML": "fastxml",
+    "PfastreXML": "pfastrexml",
+    "CRAFTML": "craftml",
+    "SLEEC": "sleec",
+    "AnnexML": "annexml",
+    "LEML": "leml",
+    "LPSR": "lpsr",
+}
+_REDUCTIONS = {
+    NONE: "",
+    FOCUS: ", Focus",
+    f"{FOCUS}:budget=4": ", Focus, budget 4",
+    "hybrid": ", Hybrid",
+    "x": ", DEFRAG-X",
+    "xy": ", DEFRAG-XY",
+    "random-groups": ", random groups",
+    "top-features": ", top features",
+}
+_TABLE_RULE = "stop=leaf<2*d0"
+
+
+def _clusterings(n_clusters: int) -> list[Line]:
+    words = {
+        "DEFRAG-X": "defrag",
+        "DEFRAG-XY": "defrag:representation=xy",
+        "DEFRAG-N": "defrag:split=ndcg",
+        "Hybrid": "hybrid",
+        "ITDC": "itdc:start=label",
+        "ITDC, random start": "itdc",
+        "SCBC": "scbc:balance=0.1",
+        "SCBC, balance 1": "scbc:balance=1",
+        "LSC": "lsc",
+        "BCLS": "bcls",
+        "random groups": "random-groups",
+        "random groups, energy": "random-groups:scale=energy",
+        "hashing": "hash-groups",
+        "top features": "top-features",
+        "top features by information": "top-features:by=information",
+    }
+    return [
+        Line(f"{name}, {n_clusters}", "parabel",
+             f"{word}{',' if ':' in word else ':'}n_clusters={n_clusters}")
+        for name, word in words.items()
+    ]  # fmt: skip
+
+
+def _sizes() -> list[Line]:
+    """Return each variant at four group sizes, of one tree and of three."""
+    lines = []
+    for trees in (1, 3):
+        variants = {
+            "X": "defrag",
+            "XY": "defrag:representation=xy",
+            "Hybrid": "hybrid",
+            "top features": "top-features",
+            "random": "random-groups",
+        }
+        for name, word in variants.items():
+            if trees == 3 and name in {"top features", "random"}:
+                continue
+            lines += [
+                Line(f"{name}, {trees} trees, d0 = {size}".replace("1 trees", "1 tree"),
+                     f"parabel:n_trees={trees}",
+                     f"{word}{',' if ':' in word else ':'}max_cluster_size={size}")
+                for size in (32, 16, 8, 4)
+            ]  # fmt: skip
+        lines.append(Line(f"all features, {trees} trees".replace("1 trees", "1 tree"),
+                          f"parabel:n_trees={trees}"))  # fmt: skip
+    return lines
+
+
+_ALL = [
+    Study(
+        "table1",
+        "Clusterings of features",
+        "Table 1 of the paper: what a clustering of the features into 512 groups loses, what it "
+        "costs, and the precision of Parabel on the groups. Random groups, hashing and top "
+        "features are baselines that the paper does not have.",
+        _clusterings(512),
+        (_EURLEX,),
+        ("LMI", "LMI_paper", "balance", "entropy", "cluster_cpu", *_P),
+        ("sizes",),
+        ("ranking", "groups", "quality"),
+    ),
+    Study(
+        "table2",
+        "Classifiers with and without groups",
+        "Table 2 of the paper: every classifier on all features, on the paper's groups (X and "
+        "XY) and on those of Hybrid. Training includes the clustering; the column beside it does "
+        "not.",
+        [
+            *(Line(f"{name}{suffix}", word, groups)
+              for name, word in _CLASSIFIERS.items() for groups, suffix in _GROUPS.items()),
+            Line("Parabel, DEFRAG-X, groups of 9 or 10", "parabel", f"defrag:{_TABLE_RULE}"),
+            Line("Parabel, DEFRAG-XY, groups of 9 or 10", "parabel",
+                 f"defrag:representation=xy,{_TABLE_RULE}"),
+        ],
+        (_EURLEX, _DEBIAN, _TIBKAT, _YSO),
+        (*_P, *_COST),
+        ("cost",),
+        ("ranking", "groups"),
+    ),
+    Study(
+        "table3",
+        "Re-ranking for rare labels",
+        "Table 3 of the paper: propensity-scored metrics of REFRAG. The paper's prototypes are "
+        "'block'; 'identity' are plain class means. Settings are chosen on held-out training "
+        "points with a limit on the loss of P@1.",
+        [
+            Line("Parabel", "parabel"),
+            *(Line(f"REFRAG {kind}", "parabel", rerank=kind)
+              for kind in ("block", "cosine", "identity")),
+            Line("REFRAG identity, prototypes alone", "parabel",
+                 rerank="identity:propensity_weight=0"),
+            Line("REFRAG, propensities alone", "parabel", rerank="identity:gamma=0"),
+            Line("REFRAG identity, loss up to 1.5", "parabel", rerank="identity:max_loss=1.5"),
+            Line("REFRAG, propensities alone, loss up to 1.5", "parabel",
+                 rerank="identity:gamma=0,max_loss=1.5"),
+            Line("REFRAG identity, gamma 30", "parabel",
+                 rerank="identity:gamma=30,alpha=0.8,propensity_weight=0"),
+        ],
+        (_EURLEX, _DEBIAN),
+        (*_P, *_PSP, "PSnDCG@3", "coverage@1"),
+    ),
+    Study(
+        "tradeoffs",
+        "Trade-offs by group size",
+        "The trade-off figures of the paper: groups of at most 4, 8, 16 and 32 features, with one "
+        "clustering and one per tree, and two baselines.",
+        _sizes(),
+        (_EURLEX,),
+        ("P@1", "P@3", "train_cpu", "learn_cpu", "predict_ms", "model_bytes", "dimension"),
+        ("tradeoff",),
+        ("ranking", "groups"),
+    ),
+    Study(
+        "rare",
+        "Precision from frequent to rare labels",
+        "The percentile figure of the paper: mean precision of the labels in each range of "
+        "frequency, and coverage; and the labels that gain and lose most.",
+        [
+            Line("Parabel", "parabel"),
+            Line("LabelTree", "label-tree:n_trees=3"),
+            Line("Parabel, REFRAG", "parabel", rerank="identity"),
+            Line("LabelTree, REFRAG", "label-tree:n_trees=3", rerank="identity"),
+        ],
+        (_EURLEX, _DEBIAN),
+        ("P@1", "R@1", "PSP@1", "coverage@1", "coverage@3", "coverage@5"),
+        ("rare",),
+        ("ranking", "rare", "labels"),
+    ),
+    Study(
+        "erasure",
+        "Missing features",
+        "The figure on FIAT: test points lose a fraction of their features, training points none.",
+        [
+            Line("Parabel", "parabel"),
+            Line("FIAT", "parabel", impute="blend"),
+            Line("FIAT, beta 0.3", "parabel", impute="blend:beta=0.3"),
+            Line("FIAT, beta 1", "parabel", impute="blend:beta=1"),
+            Line("FIAT, from groups", "parabel", impute="blend:companions=none"),
+            Line("FIAT cosine", "parabel", impute="cosine"),
+            Line("FIAT as printed", "parabel", impute="paper"),
+        ],
+        (_EURLEX, _DEBIAN),
+        (*_P, "train_cpu", "predict_ms"),
+        ("erasure",),
+        ("ranking", "erasure"),
+    ),
+    Study(
+        "ndcg",
+        "k-means and nDCG splits",
+        "The figure on DEFRAG-N: groups by balanced k-means against groups by balanced nDCG "
+        "splits.",
+        [
+            Line(f"{name}, d0 = {size}", "parabel",
+                 f"defrag:{split}max_cluster_size={size}")
+            for name, split in (("k-means", ""), ("nDCG", "split=ndcg,"))
+            for size in (32, 16, 8, 4)
+        ],
+        (_EURLEX, _DEBIAN),
+        (*_P, "cluster_cpu", "train_cpu", "dimension"),
+        ("split",),
+        ("ranking", "groups"),
+    ),
+    Study(
+        "peers",
+        "Beside other programs",
+        "PECOS (XR-Linear), omikuji (Parabel) and napkinXC (PLT) with their defaults, plain and "
+        "behind the groups of Hybrid, on the same unit rows, one thread each; precision by the "
+        "metrics of defrag.",
+        [
+            Line("LabelTree, 1 tree", "label-tree", seeds=5),
+            Line("LabelTree, 1 tree, Focus", "label-tree", FOCUS, seeds=5),
+            Line("LabelTree, 3 trees", "label-tree:n_trees=3", seeds=5),
+            Line("LabelTree, 3 trees, Focus", "label-tree:n_trees=3", FOCUS, seeds=5),
+            Line("LabelTree, 3 trees, Hybrid", "label-tree:n_trees=3", "hybrid", seeds=5),
+            Line("Parabel", "parabel"),
+            *(Line(f"{name}{suffix}", word, groups)
+              for word, name in PEERS.items()
+              for groups, suffix in ((NONE, ""), ("hybrid", ", Hybrid"))),
+        ],
+        (_EURLEX, _DEBIAN, _TIBKAT, _YSO),
+        (*_P, "PSP@5", *_COST),
+        ("cost",),
+        ("ranking", "groups"),
+        urgent=True,
+    ),
+    Study(
+        "variants",
+        "Variants of classifiers",
+        "Settings and groups that Table 2 does not have: presets of DiSMEC, random groups in "
+        "front of one-vs-rest classifiers, the paper's other rule for the size of groups, and "
+        "variants that change what a method optimises.",
+        [
+            Line("DiSMEC", "dismec"),
+            Line("DiSMEC, fast", "dismec:preset=fast"),
+            Line("DiSMEC, exact", "dismec:preset=exact"),
+            *(Line(f"{name}, random groups", _CLASSIFIERS[name], "random-groups")
+              for name in ("DiSMEC", "PPDSparse", "ProXML")),
+            *(Line(f"{name}, groups of 9 or 10", _CLASSIFIERS[name], f"defrag:{_TABLE_RULE}")
+              for name in ("DiSMEC", "SLEEC", "PfastreXML")),
+            Line("LPSR, optimised", "lpsr:assignment=optimised"),
+            Line("SLEEC, one vote each", "sleec:votes=count"),
+            Line("AnnexML, one vote each", "annexml:votes=count"),
+            Line("PfastreXML, alpha 0.8", "pfastrexml:alpha=0.8"),
+            Line("LEML, rank 100", "leml:n_components=100"),
+        ],
+        (_EURLEX,),
+        (*_P, *_PSP, *_COST),
+        (),
+        ("ranking", "groups"),
+    ),
+    Study(
+        "reductions",
+        "Ways to make training cheaper",
+        "Fewer entries per row (Focus), fewer features (groups, and the features with the most "
+        "energy) and faster presets, in front of a label tree, Parabel with one tree, and a "
+        "one-vs-rest classifier.",
+        [
+            *(Line(f"{name}{suffix}", word, groups)
+              for name, word in (("LabelTree", "label-tree:n_trees=3"),
+                                 ("Parabel, 1 tree", "parabel:n_trees=1"),
+                                 ("DiSMEC", "dismec"))
+              for groups, suffix in _REDUCTIONS.items()),
+            Line("LabelTree, fast", "label-tree:n_trees=3,preset=fast"),
+            Line("DiSMEC, fast", "dismec:preset=fast"),
+        ],
+        (_EURLEX,),
+        (*_P, *_COST),
+        ("cost",),
+        ("ranking", "groups"),
+    ),
+    Study(
+        "focus",
+        "Budgets of Focus",
+        "How many entries of a row are kept, chosen on held-out training points: a row of c "
+        "entries keeps budget times the square root of c; 're-weighted' keeps all of them.",
+        [
+            Line(f"{name}, {trees} trees".replace("1 trees", "1 tree"),
+                 f"label-tree:n_trees={trees}", groups)
+            for trees in (1, 3)
+            for name, groups in (("all entries", NONE),
+                                 *((f"budget {size}", f"{FOCUS}:budget={size}")
+                                   for size in (4, 6, 8)),
+                                 ("automatic budget", FOCUS),
+                                 ("re-weighted", f"{FOCUS}:budget=none"),
+                                 ("Hybrid", "hybrid"))
+        ],
+        (_EURLEX, _DEBIAN, _TIBKAT),
+        (*_P, "train_cpu", "predict_ms", "model_bytes"),
+        (),
+        ("ranking", "groups"),
+        held_out=True,
+    ),
+]  # fmt: skip
+
+STUDIES = {study.name: study for study in _ALL}
+"""All studies by name, in the order of the paper."""

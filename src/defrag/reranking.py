@@ -1,0 +1,865 @@
+"""Re-ranking for rare labels: REFRAG of the paper, extended by a propensity weight.
+
+The score of a label is ``alpha log b + (1 - alpha) log a + w log q``: b is the score of the
+base classifier, a = exp(-gamma (1 - cos)) the similarity of the point and the prototype of the
+label, and q the inverse propensity of the label. Unlike in the paper, points and prototypes
+are L2-normalised; otherwise the norms of the prototypes would dominate the ranking.
+"""
+
+from __future__ import annotations
+
+import warnings
+from copy import copy
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.validation import check_is_fitted
+
+from defrag import _native
+from defrag._parameters import Choice, Float, Int, OrAuto
+from defrag._progress import logger, progress_stage
+from defrag._propensity import inverse_propensity
+from defrag.agglomeration import Defrag
+from defrag.agglomeration.co_occurrence import CoOccurrence, find_groups
+from defrag.classifiers._base import Classifier, Cost, unit_rows
+from defrag.classifiers._composite import Wrapping
+from defrag.classifiers._division import csr_arrays, csr_from_arrays
+from defrag.classifiers._following import following_nothing
+from defrag.classifiers.label_tree import LabelTree
+from defrag.exceptions import DataWarning
+from defrag.explain.explainers import Explainer, logarithmic_mean, secant
+from defrag.explain.parts import Attribution
+from defrag.metrics._ranked import ideal_ranking, rank
+from defrag.trees import member_seeds
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from defrag.classifiers._division import Arrays
+    from defrag.typing import Csr, Floats, Ids, Seed
+
+    Values = NDArray[np.float64]
+
+__all__ = ["GUARDS", "MEASURES", "Candidates", "Refrag", "Tally", "TradeOff", "add_nearest"]
+
+# --- Candidate labels of a base classifier, and their re-ranking.
+
+# Scores of zero are replaced by the smallest positive number before the logarithm.
+_MIN_SCORE = np.nextafter(np.float32(0.0), np.float32(1.0))
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """Candidate labels of rows, with the terms of their scores.
+
+    Attributes
+    ----------
+    labels : ndarray of int32, shape (n_rows, n_candidates)
+        Label ids, padded with -1.
+    log_scores : ndarray of float32, same shape
+        Logarithms of the scores of the base classifier.
+    cosines : ndarray of float32, same shape
+        Cosines between rows and prototypes of labels.
+    bonus : ndarray of float32, shape (n_labels,)
+        Logarithms of the inverse propensities.
+    """
+
+    labels: Ids
+    log_scores: Floats
+    cosines: Floats
+    bonus: Floats
+
+    def best(self, strengths: Floats, weights: Floats, k: int, *, n_threads: int) -> Ids:
+        """Return the columns of the best candidates, shape (n_rows, n_settings, k)."""
+        return _native.rank_candidates(
+            self.labels,
+            self.log_scores,
+            self.cosines,
+            self.bonus,
+            strengths=strengths,
+            weights=weights,
+            k=k,
+            n_threads=n_threads,
+        )
+
+    def sums(self, strength: float, weight: float) -> NDArray[np.float64]:
+        """Return the sums by which candidates are ranked; minus infinity for padding."""
+        known = self.labels >= 0
+        bonus = weight * self.bonus[np.where(known, self.labels, 0)]
+        sums = self.log_scores.astype(np.float64) + strength * self.cosines + bonus
+        return np.where(known, sums, -np.inf)
+
+    def rows(self, begin: int, end: int) -> Candidates:
+        """Return a range of rows."""
+        part = slice(begin, end)
+        return Candidates(self.labels[part], self.log_scores[part], self.cosines[part], self.bonus)
+
+
+def log_scores(scores: Floats) -> Floats:
+    """Return the logarithms of the scores of a classifier."""
+    return np.log(np.maximum(scores, _MIN_SCORE)).astype(np.float32)
+
+
+def factors(
+    alpha: NDArray[np.float64], gamma: NDArray[np.float64], weight: NDArray[np.float64]
+) -> tuple[Floats, Floats]:
+    """Return the factors of cosine and bonus relative to the log score of the base."""
+    return (
+        np.asarray(gamma * (1.0 - alpha) / alpha, dtype=np.float32),
+        np.asarray(weight / alpha, dtype=np.float32),
+    )
+
+
+def add_nearest(labels: Ids, logs: Floats, nearest: Csr, width: int) -> tuple[Ids, Floats]:
+    """Return candidates and the labels of nearest prototypes, with the lowest score of the row."""
+    sizes = np.diff(nearest.indptr)
+    rows = np.repeat(np.arange(len(labels)), sizes)
+    place = np.arange(nearest.nnz) - np.repeat(nearest.indptr[:-1], sizes)
+    more = np.full((len(labels), width), -1, dtype=np.int32)
+    more[rows, place] = np.where(nearest.data > 0, nearest.indices, -1)
+    n_labels = nearest.shape[1]
+    first = np.arange(len(labels), dtype=np.int64)[:, None] * n_labels
+    known = (first + labels)[labels >= 0]
+    more[np.isin(first + more, known)] = -1
+    lowest = np.min(logs, axis=1, where=labels >= 0, initial=0.0)
+    added = np.broadcast_to(lowest[:, None], more.shape).astype(np.float32)
+    return np.hstack([labels, more]), np.hstack([logs, added])
+
+
+def ranked_labels(
+    found: Candidates, columns: Ids, strength: float, weight: float
+) -> tuple[Ids, Floats]:
+    """Return labels and scores of the given columns; the first has the best score of the base."""
+    taken = np.maximum(columns, 0)
+    labels = np.where(columns >= 0, np.take_along_axis(found.labels, taken, 1), -1)
+    logs, cosines = (np.take_along_axis(one, taken, 1) for one in (found.log_scores, found.cosines))
+    sums = logs.astype(np.float64) + strength * cosines + weight * found.bonus[labels]
+    best = np.max(found.log_scores, axis=1, where=found.labels >= 0, initial=-np.inf)
+    with np.errstate(invalid="ignore"):  # rows without candidates
+        logs = np.minimum(best[:, None] + sums - sums[:, :1], best[:, None])
+    scores = np.where(labels >= 0, np.exp(logs), 0.0).astype(np.float32)
+    # Different sums may round to equal scores: sort by the returned scores.
+    order = np.lexsort((labels, -scores, labels < 0))
+    return (
+        np.take_along_axis(labels, order, 1).astype(np.int32),
+        np.take_along_axis(scores, order, 1),
+    )
+
+
+# --- Metrics of many settings of re-ranking, measured on held-out points.
+
+DEPTHS = (1, 3, 5)
+"""Values of k in the metrics."""
+
+GUARDS = tuple(f"P@{k}" for k in DEPTHS)
+"""Metrics whose loss can be limited."""
+
+MEASURES = (*GUARDS, *(f"PSP@{k}" for k in DEPTHS), "coverage@1")
+"""Metrics of every setting."""
+
+# Values tried for "auto". Only gamma (1 - alpha) / alpha matters, so alpha is varied only if
+# gamma is given.
+_ALPHAS = (0.999, 0.99, 0.98, 0.95, 0.9, 0.8, 0.65, 0.5)
+_GAMMAS = (1.0, 2.0, 4.0, 8.0, 16.0, 30.0, 60.0)
+_WEIGHTS = tuple(round(0.05 * step, 2) for step in range(1, 41))
+
+# The metrics of the best of several hundred settings are biased, and a base trained on part of the
+# points gains more than one trained on all: on splits of training data, the loss on other points
+# exceeded max_loss in 5 of 13 runs with one standard error, and in none with three.
+_ERRORS_COUNTED = 3.0
+
+# Number of points that are ranked by all settings at a time.
+_ROWS_AT_A_TIME = 1024
+
+
+@dataclass(frozen=True)
+class TradeOff:
+    """Settings of re-ranking and their metrics on held-out points.
+
+    Attributes
+    ----------
+    alpha, gamma, propensity_weight : ndarray of float64, shape (n_settings,)
+        The settings; the first does not change the ranking of the base.
+    measures : dict from name to ndarray of float64, shape (n_settings,)
+        P and PSP at 1, 3 and 5 and coverage at 1, in percent.
+    errors : dict from name to ndarray of float64, shape (n_settings,)
+        Standard errors of the loss of P at 1, 3 and 5, in points.
+    n_rows : int
+        Number of held-out points.
+    """
+
+    alpha: NDArray[np.float64]
+    gamma: NDArray[np.float64]
+    propensity_weight: NDArray[np.float64]
+    measures: dict[str, NDArray[np.float64]]
+    errors: dict[str, NDArray[np.float64]]
+    n_rows: int
+
+    def loss(self, guard: str) -> NDArray[np.float64]:
+        """Return the loss of a metric for each setting, in points."""
+        return np.asarray(self.measures[guard][0] - self.measures[guard])
+
+    def bound(self, guard: str) -> NDArray[np.float64]:
+        """Return an upper confidence bound of the loss of each setting, in points."""
+        return np.asarray(self.loss(guard) + _ERRORS_COUNTED * self.errors[guard])
+
+    def choose(self, target: str, guard: str, max_loss: float) -> int:
+        """Return the setting with the best target among those that lose at most ``max_loss``.
+
+        Three standard errors are added to the loss, so that the limit holds on other points.
+        """
+        allowed = self.bound(guard) <= max_loss
+        allowed[0] = True
+        return int(np.argmax(np.where(allowed, self.measures[target], -np.inf)))
+
+    def frontier(self, target: str, guard: str) -> NDArray[np.intp]:
+        """Return the Pareto-optimal settings by increasing loss."""
+        loss, value = self.loss(guard), self.measures[target]
+        order = np.lexsort((-value, loss))
+        best = np.maximum.accumulate(value[order])
+        rises = np.append(True, best[1:] > best[:-1])
+        return np.asarray(order[rises])
+
+    def __str__(self) -> str:
+        """Return the Pareto-optimal settings for P@1 and PSP@3 as a table."""
+        measures = [name for name in ("P@1", "P@3", "PSP@1", "PSP@3") if name in self.measures]
+        names = ("alpha", "gamma", "propensity_weight")
+        lines = [" ".join(f"{name:>17}" if name in names else f"{name:>7}"
+                          for name in (*names, *measures)) + "  loss of P@1"]  # fmt: skip
+        loss, bound = self.loss("P@1"), self.bound("P@1")
+        target = "PSP@3" if "PSP@3" in measures else measures[-1]
+        for place in self.frontier(target, "P@1"):
+            settings = " ".join(f"{getattr(self, name)[place]:17g}" for name in names)
+            values = " ".join(f"{self.measures[name][place]:7.2f}" for name in measures)
+            lines.append(f"{settings} {values}  {loss[place]:.2f}, at most {bound[place]:.2f}")
+        return "\n".join(lines)
+
+
+class Tally:
+    """Sums of hits and gains of settings over batches of held-out points.
+
+    Parameters
+    ----------
+    strengths, weights : ndarray of float32, shape (n_settings,)
+        Factors of the cosine and of the bonus of a candidate.
+    """
+
+    def __init__(self, strengths: Floats, weights: Floats) -> None:
+        self.strengths = strengths
+        self.weights = weights
+        self.n_rows = 0
+        shape = (len(DEPTHS), len(strengths))
+        self._hits = np.zeros(shape)
+        self._squares = np.zeros(shape)
+        self._gains = np.zeros(shape)
+        self._best_gains = np.zeros((len(DEPTHS), 1))
+        self._covered: list[NDArray[np.float64]] = []
+
+    def add(
+        self,
+        candidates: Candidates,
+        Y: Csr,
+        inverse_propensity: NDArray[np.float64],
+        n_threads: int,
+    ) -> None:
+        """Add the candidates of points with the labels Y, ranked by every setting."""
+        ranked = rank(Y, candidates.labels, candidates.labels.shape[1])
+        ideal = ideal_ranking(ranked, inverse_propensity, ranked.labels.shape[1])
+        found = np.zeros((len(self.strengths), Y.shape[1]), dtype=bool)
+        for begin in range(0, Y.shape[0], _ROWS_AT_A_TIME):
+            end = begin + _ROWS_AT_A_TIME
+            part = candidates.rows(begin, end)
+            columns = part.best(self.strengths, self.weights, max(DEPTHS), n_threads=n_threads)
+            gains = _take(ideal.found[begin:end], columns)
+            hits = gains > 0
+            for place, k in enumerate(DEPTHS):
+                right = hits[:, :, :k].sum(axis=2) / k
+                self._hits[place] += right.sum(axis=0)
+                self._squares[place] += ((right[:, :1] - right) ** 2).sum(axis=0)
+                self._gains[place] += gains[:, :, :k].sum(axis=(0, 2))
+            rows, settings = np.nonzero(hits[:, :, 0])
+            found[settings, part.labels[rows, columns[rows, settings, 0]]] = True
+        for place, k in enumerate(DEPTHS):
+            self._best_gains[place] += ideal.gains[:, :k].sum()
+        self._covered.append(found.mean(axis=1))
+        self.n_rows += Y.shape[0]
+
+    def measures(self) -> dict[str, NDArray[np.float64]]:
+        """Return the metrics of every setting, in percent."""
+        precision = 100.0 * self._hits / max(1, self.n_rows)
+        gain = 100.0 * self._gains / np.maximum(self._best_gains, 1e-300)
+        coverage = 100.0 * np.mean(self._covered, axis=0)
+        return dict(zip(MEASURES, [*precision, *gain, coverage], strict=True))
+
+    def errors(self) -> dict[str, NDArray[np.float64]]:
+        """Return the standard errors of the losses of precision, in points."""
+        n = max(1, self.n_rows)
+        means = (self._hits[:, :1] - self._hits) / n
+        variances = np.maximum(self._squares / n - means**2, 0.0)
+        return dict(zip(GUARDS, 100.0 * np.sqrt(variances / n), strict=True))
+
+
+def _take(table: NDArray[np.float64], columns: Ids) -> NDArray[np.float64]:
+    """Return the entries of a table in columns, shape (n_rows, n, k); 0 for column -1."""
+    padded = np.pad(table, ((0, 0), (0, 1)))
+    rows = np.arange(len(table))[:, None, None]
+    return np.asarray(padded[rows, columns])
+
+
+def settings_to_try(
+    alpha: float | str, gamma: float | str, propensity_weight: float | str
+) -> tuple[NDArray[np.float64], ...]:
+    """Return the settings to try: one, or, with "auto", many; the first of these has no effect."""
+    given = (alpha, gamma, propensity_weight)
+    if "auto" not in given:
+        return tuple(np.array([one], dtype=np.float64) for one in given)
+    fixed = 0.8 if alpha == "auto" else float(alpha)
+    if gamma == "auto":
+        pairs = [(fixed, one) for one in (0.0, *_GAMMAS)]
+    elif alpha == "auto":
+        pairs = [(one, float(gamma)) for one in (1.0, *_ALPHAS)]
+    else:
+        pairs = [(fixed, float(gamma))]
+    weights = [0.0, *_WEIGHTS]
+    if propensity_weight != "auto":
+        weights = [float(propensity_weight)]
+    table = [(*pair, weight) for pair in pairs for weight in weights]
+    no_effect = (fixed, 0.0, 0.0)
+    table = [no_effect, *(row for row in table if row != no_effect)]
+    return tuple(np.array(table, dtype=np.float64).T)
+
+
+# --- Explanations of re-ranked scores by the scores of the base and cosines with prototypes.
+
+# Lower bound of scores before the logarithm, as in the ranking.
+_SMALLEST = float(np.nextafter(np.float32(0.0), np.float32(1.0)))
+
+
+class RerankedExplainer(Explainer):
+    """Explainer of re-ranked scores, ``exp(log b + strength * cos + constant)``.
+
+    The constant is the sum of the propensity term of the label and of a reference that gives the
+    best label of the row the best score of the base; both are held fixed.
+
+    Parameters
+    ----------
+    base : Explainer
+        The scores b of the base.
+    prototypes : csr_array, shape (n_labels, n_features)
+        The prototypes of the labels.
+    strength : float
+        The factor of the cosines.
+    constants : ndarray of float64, shape (n_labels,)
+        The constants.
+    fixed : ndarray of float64, shape (n_labels,)
+        The log scores of labels that the base did not find; NaN for the others.
+    candidates : ndarray of bool, shape (n_labels,)
+        The labels that were re-ranked.
+    """
+
+    def __init__(
+        self,
+        base: Explainer,
+        prototypes: Csr,
+        strength: float,
+        *,
+        constants: Values,
+        fixed: Values,
+        candidates: NDArray[np.bool_],
+    ) -> None:
+        self._base = base
+        self._prototypes = prototypes.astype(np.float64)
+        self._strength = strength
+        self._constants = constants
+        self._fixed = fixed
+        self._candidates = candidates
+
+    @classmethod
+    def of_any_row(cls, base: Explainer, prototypes: Csr, strength: float) -> RerankedExplainer:
+        """Return an explainer relative to a row that equals the prototype of the label."""
+        n_labels = prototypes.shape[0]
+        return cls(
+            base,
+            prototypes,
+            strength,
+            constants=np.full(n_labels, -strength),
+            fixed=np.full(n_labels, np.nan),
+            candidates=np.ones(n_labels, dtype=np.bool_),
+        )
+
+    def _logs(self, scores: Values) -> Values:
+        logs = np.log(np.maximum(scores, _SMALLEST))
+        return np.where(np.isnan(self._fixed), logs, self._fixed)
+
+    def scores(self, X: Csr) -> Values:
+        """Return the scores of the labels for the rows of a canonical matrix."""
+        cosines = (unit_rows(X, 1) @ self._prototypes.T).toarray()
+        logs = self._logs(self._base.scores(X))
+        return _bounded_exp(logs + self._strength * cosines + self._constants)
+
+    def attribute(self, row: Csr) -> Attribution:
+        """Return the contributions of entries by the score of the base and the cosine."""
+        found = self._base.attribute(row)
+        empty = type(row)((1, row.shape[1]), dtype=row.dtype)
+        scores, base_scores = self._base.scores(row)[0], self._base.scores(empty)[0]
+        logs, base_logs = self._logs(scores), self._logs(base_scores)
+        unit = unit_rows(row, 1)
+        near = self._strength * (self._prototypes[:, unit.indices].toarray() * unit.data)
+        start = base_logs + self._constants
+        slopes = secant(_bounded_exp, logs + near.sum(axis=1) + self._constants, start)
+        # Contributions to the score of the base become contributions to its logarithm.
+        known = np.isnan(self._fixed) & (np.maximum(scores, base_scores) > _SMALLEST)
+        means = np.where(known, logarithmic_mean(logs, base_logs), 1.0)
+        base_part = found.times(np.where(known, slopes / means, 0.0))
+        notes = [
+            (f"re-ranked; the base gives the label {score:.4f}",)
+            if candidate
+            else ("not one of the labels that are re-ranked: the score is what it would have been",)
+            for score, candidate in zip(scores, self._candidates, strict=True)
+        ]
+        both = base_part.contributions + near * slopes[:, None]
+        return Attribution(both, base_part.paths, found.notes, found.how).with_notes(notes)
+
+
+def _bounded_exp(logs: Values) -> Values:
+    """Return exponentials, at most 1."""
+    return np.exp(np.minimum(logs, 0.0))
+
+
+def constants_of(
+    found: Candidates, strength: float, weight: float, labels: Ids, *, n_ranked: int
+) -> dict[str, Any]:
+    """Return keyword arguments of :class:`RerankedExplainer` for labels and one row.
+
+    Parameters
+    ----------
+    found : Candidates
+        The candidates of one row.
+    strength, weight : float
+        The factors of cosine and bonus.
+    labels : ndarray of int32
+        The labels.
+    n_ranked : int
+        Number of candidates that the base ranked; the others were added.
+    """
+    known = found.labels[0] >= 0
+    best = float(np.max(found.log_scores[0], where=known, initial=-np.inf))
+    reference = best - float(np.max(found.sums(strength, weight)[0]))
+    matches = found.labels[0] == labels[:, None]
+    rows, columns = np.nonzero(matches & (np.arange(len(known)) >= n_ranked))
+    fixed = np.full(len(labels), np.nan)
+    fixed[rows] = found.log_scores[0, columns]
+    constants = weight * found.bonus[labels].astype(np.float64) + reference
+    return {"constants": constants, "fixed": fixed, "candidates": matches.any(axis=1)}
+
+
+# Estimated times on one thread: ranking a candidate by one setting, and clustering the features,
+# per non-zero of X.
+_SECONDS_PER_CANDIDATE = 1.2e-8
+_SECONDS_PER_CLUSTERED_NON_ZERO = 6e-7
+
+
+class Refrag(Wrapping):
+    """Re-rank the best labels of a classifier, so that rare labels are found more often.
+
+    Every label has a prototype, the mean of its training points, and an inverse propensity,
+    which is large for rare labels. Both raise labels that the base classifier scores too low
+    because it has seen few of their points; P@1 falls. With ``"auto"``, the trade-off is
+    measured on held-out training points, for which the base is trained again, and the setting
+    with the best ``target`` is chosen among those that lose at most ``max_loss`` of ``guard``,
+    including three standard errors, so that the limit also holds on other points.
+
+    Parameters
+    ----------
+    base : classifier, default=LabelTree(n_trees=3)
+        Any classifier of this library.
+    co_occurrence : {"identity", "cosine", "block"}, default="identity"
+        Prototypes are plain means, or multiplied by the pseudo co-occurrence of the features,
+        as cosines or, as in the paper, raw. Co-occurrence costs more and was not better than
+        plain means on any data set that was tried.
+    alpha : float in [0.001, 1] or "auto", default=0.8
+        Weight of the base relative to the prototypes.
+    gamma : float or "auto", default="auto"
+        Decay of the score with the distance from the prototype; 30 in PfastreXML. With 0,
+        prototypes are not used.
+    propensity_weight : float or "auto", default="auto"
+        Exponent of the inverse propensity in the score.
+    target : {"PSP@1", "PSP@3", "PSP@5"}, default="PSP@3"
+        Metric that "auto" maximises.
+    guard : {"P@1", "P@3", "P@5"}, default="P@1"
+        Metric whose loss is limited.
+    max_loss : float, default=0.5
+        Maximum loss of ``guard``, in points.
+    candidates : int, default=50
+        Number of labels of the base that are re-ranked.
+    widen : int, default=0
+        Number of labels with the nearest prototypes that are added to the candidates, with the
+        lowest score of these.
+    prototype_entries : int, default=500
+        Number of largest entries kept in a prototype; 0 for all.
+    agglomeration : Defrag, optional
+        The clustering of features for blocks; default: that of the paper, on all points.
+    n_clusterings : int, default=3
+        Number of clusterings, over which blocks are averaged.
+    A, B : float, default=0.55, 1.5
+        Parameters of the propensities; see :func:`defrag.metrics.inverse_propensity`.
+    held_out : float, default=0.2
+        Fraction of the training points that is held out in each round of "auto".
+    held_out_rows : int, default=10000
+        Rounds are repeated with other points until this many, or all, have been held out.
+    random_state : int, RandomState, Generator or None, default=None
+        Seed; overrides that of ``base``.
+    n_jobs : int, optional
+        Number of threads; overrides that of ``base``.
+
+    Attributes
+    ----------
+    base_ : classifier
+        The base, trained on all points.
+    alpha_, gamma_, propensity_weight_ : float
+        The given or chosen values.
+    trade_off_ : TradeOff or None
+        All settings that "auto" tried, with their metrics, which prints as a table; None
+        without "auto".
+    prototypes_ : csr_array, shape (n_labels, n_features)
+        Unit prototypes, zero for labels without points.
+    bonus_ : ndarray of float32, shape (n_labels,)
+        Logarithms of the inverse propensities, 0 for labels without points.
+    classes_ : ndarray
+        Classes, or label ids.
+    n_labels_ : int
+        Number of labels.
+    n_features_in_ : int
+        Number of features.
+
+    See Also
+    --------
+    defrag.metrics.evaluate : PSP and coverage, the metrics of rare labels.
+
+    Notes
+    -----
+    The best label of a point gets the best score of the base; a label whose sum is lower by t
+    gets a score that is lower by the factor exp(-t / alpha). With ``gamma=0`` or
+    ``alpha=1`` and ``propensity_weight=0`` these are the scores of the base.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from defrag import Refrag
+    >>> from defrag.baselines import Parabel
+    >>> X = np.kron(np.eye(3), np.ones((4, 2)))
+    >>> Y = np.repeat(["a", "b", "c"], 4)
+    >>> model = Refrag(Parabel(1), gamma=30, propensity_weight=0.5, random_state=0).fit(X, Y)
+    >>> model.predict(X[::4]).tolist()
+    ['a', 'b', 'c']
+    """
+
+    def __init__(
+        self,
+        base: Classifier | None = None,
+        *,
+        co_occurrence: str = "identity",
+        alpha: float | str = 0.8,
+        gamma: float | str = "auto",
+        propensity_weight: float | str = "auto",
+        target: str = "PSP@3",
+        guard: str = "P@1",
+        max_loss: float = 0.5,
+        candidates: int = 50,
+        widen: int = 0,
+        prototype_entries: int = 500,
+        agglomeration: Defrag | None = None,
+        n_clusterings: int = 3,
+        A: float = 0.55,
+        B: float = 1.5,
+        held_out: float = 0.2,
+        held_out_rows: int = 10_000,
+        random_state: Seed = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.base = base
+        self.co_occurrence = co_occurrence
+        self.alpha = alpha
+        self.gamma = gamma
+        self.propensity_weight = propensity_weight
+        self.target = target
+        self.guard = guard
+        self.max_loss = max_loss
+        self.candidates = candidates
+        self.widen = widen
+        self.prototype_entries = prototype_entries
+        self.agglomeration = agglomeration
+        self.n_clusterings = n_clusterings
+        self.A = A
+        self.B = B
+        self.held_out = held_out
+        self.held_out_rows = held_out_rows
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    parameter_rules: ClassVar[dict[str, Any]] = {
+        "co_occurrence": Choice(("identity", "cosine", "block")),
+        "alpha": OrAuto(Float(0.001, 1.0)),
+        "gamma": OrAuto(Float(0.0, 1e6)),
+        "propensity_weight": OrAuto(Float(0.0, 1e6)),
+        "target": Choice(("PSP@1", "PSP@3", "PSP@5")),
+        "guard": Choice(("P@1", "P@3", "P@5")),
+        "max_loss": Float(0.0),
+        "candidates": Int(1),
+        "widen": Int(0),
+        "prototype_entries": Int(0),
+        "n_clusterings": Int(1),
+        "A": Float(0.0),
+        "B": Float(0.0, open_low=True),
+        "held_out": Float(0.0, 0.5, open_low=True),
+        "held_out_rows": Int(1),
+        "n_jobs": Int(none=True),
+    }
+
+    def choose(
+        self, target: str | None = None, *, guard: str | None = None, max_loss: float | None = None
+    ) -> Refrag:
+        """Choose another setting that "auto" has measured, without training.
+
+        Parameters
+        ----------
+        target, guard : str, optional
+            Like the parameters; default: the values of the parameters.
+        max_loss : float, optional
+            Like the parameter.
+
+        Returns
+        -------
+        self : Refrag
+            The classifier with the chosen ``alpha_``, ``gamma_`` and ``propensity_weight_``.
+        """
+        check_is_fitted(self)
+        if self.trade_off_ is None:
+            raise ValueError(
+                "choose requires gamma or propensity_weight to be 'auto' in fit, "
+                f"got {self.gamma!r} and {self.propensity_weight!r}"
+            )
+        given = {"target": target, "guard": guard, "max_loss": max_loss}
+        chosen = copy(self)  # an error leaves self unchanged
+        chosen.set_params(**{name: value for name, value in given.items() if value is not None})
+        chosen.check_parameters()
+        chosen._choose_setting(self.trade_off_)  # noqa: SLF001 - of the same class
+        self.__dict__ = chosen.__dict__
+        return self
+
+    def _train(self, X: Csr, Y: Csr, seed: int) -> None:
+        trade_off = None
+        if not self.trains_once():
+            trade_off = self._measure(X, Y, seed, self._settings())
+        super()._train(X, Y, seed)
+        self.trade_off_: TradeOff | None = trade_off
+        if trade_off is not None:
+            self._choose_setting(trade_off)
+
+    def trains_once(self) -> bool:
+        """Return whether the base is trained once, without rounds on held-out points."""
+        return len(self._settings()[0]) == 1
+
+    def _settings(self) -> tuple[NDArray[np.float64], ...]:
+        return settings_to_try(self.alpha, self.gamma, self.propensity_weight)
+
+    def learn_first(self, X: Csr, Y: Csr, seed: int) -> Arrays:
+        """Return the prototypes of the labels and their inverse propensities."""
+        rows = unit_rows(X, _native.n_threads(self.n_jobs))
+        return {**csr_arrays(self._find_prototypes(rows, Y, seed)), "bonus": self._find_bonus(Y)}
+
+    def learn_last(self, data: tuple[Csr, Csr] | None, seed: int, learnt: Arrays) -> None:  # noqa: ARG002 - everything is learnt first
+        """Set prototypes, inverse propensities and the first setting."""
+        self.prototypes_ = csr_from_arrays(learnt)
+        self.bonus_: Floats = learnt["bonus"]
+        self.trade_off_ = None
+        self.alpha_, self.gamma_, self.propensity_weight_ = (
+            float(one[0]) for one in self._settings()
+        )
+
+    def default_base(self) -> Classifier:
+        """Return a ``LabelTree`` with three trees."""
+        return LabelTree(3)
+
+    def _choose_setting(self, trade_off: TradeOff) -> None:
+        """Set the best allowed setting; warn if it has no effect."""
+        chosen = trade_off.choose(self.target, self.guard, self.max_loss)
+        if chosen == 0:
+            message = (
+                f"Refrag changes nothing: no setting raises {self.target} with a loss of at most "
+                f"{self.max_loss:g} points of {self.guard}, three standard errors included, on "
+                f"{trade_off.n_rows:,} held-out points; raise max_loss or print trade_off_"
+            )
+            warnings.warn(message, DataWarning, stacklevel=2)
+        loss = trade_off.loss(self.guard)[chosen]
+        gain = trade_off.measures[self.target][chosen] - trade_off.measures[self.target][0]
+        logger.info("Refrag: %s %+.2f, %s %+.2f on %d held-out points", self.target, gain,
+                    self.guard, -loss, trade_off.n_rows)  # fmt: skip
+        self.alpha_ = float(trade_off.alpha[chosen])
+        self.gamma_ = float(trade_off.gamma[chosen])
+        self.propensity_weight_ = float(trade_off.propensity_weight[chosen])
+
+    def _measure(
+        self,
+        X: Csr,
+        Y: Csr,
+        seed: int,
+        settings: tuple[NDArray[np.float64], ...],
+    ) -> TradeOff:
+        """Return the metrics of settings on points that the base was not trained on."""
+        tally = Tally(*factors(*settings))
+        rows = unit_rows(X, _native.n_threads(self.n_jobs))
+        rounds = list(self._rounds(Y, seed))
+        for number, (held, rest) in enumerate(rounds):
+            # The shape of a previous model is for the final model, not for those of the rounds.
+            with progress_stage(f"round {number + 1} of {len(rounds)}"), following_nothing():
+                model = self.fit_base(X[rest], Y[rest], seed)
+            prototypes = self._find_prototypes(rows[rest], Y[rest], seed)
+            found = self._propose(
+                model, prototypes, self._find_bonus(Y[rest]), X[held], 5, exhaustive=False
+            )
+            weights = np.maximum(inverse_propensity(Y[rest], self.A, self.B), 1.0)
+            tally.add(found, Y[held], weights, _native.n_threads(self.n_jobs))
+        alpha, gamma, weight = settings
+        return TradeOff(alpha, gamma, weight, tally.measures(), tally.errors(), tally.n_rows)
+
+    def _rounds(self, Y: Csr, seed: int) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
+        """Yield the held-out points of each round, and the others."""
+        n_rows = Y.shape[0]
+        n_labelled = int(np.count_nonzero(np.diff(Y.indptr)))
+        n_held = max(1, int(self.held_out * n_rows))
+        if n_labelled <= n_held:
+            raise ValueError(
+                f"Refrag requires more than {n_held} labelled points to choose gamma or "
+                f"propensity_weight, got n_samples = {n_labelled}: set them, or lower held_out"
+            )
+        order = np.random.default_rng([seed, 1]).permutation(n_rows)
+        done = 0
+        while done < min(self.held_out_rows, n_rows) and done + n_held <= n_rows:
+            held = np.sort(order[done : done + n_held])
+            yield held, np.setdiff1d(np.arange(n_rows), held, assume_unique=True)
+            done += n_held
+
+    def _find_prototypes(self, rows: Csr, Y: Csr, seed: int) -> Csr:
+        threads = _native.n_threads(self.n_jobs)
+        by_label = sparse.csr_array(Y.T)
+        entries = self.prototype_entries
+        sums = _native.multiply(by_label, rows, max_entries=entries, n_threads=threads)
+        if self.co_occurrence == "identity":
+            return unit_rows(sums, threads)
+        default = Defrag(sample_points=1.0)
+        groups = find_groups(
+            rows,
+            Y,
+            default if self.agglomeration is None else self.agglomeration,
+            prefit=False,
+            seeds=member_seeds(seed, self.n_clusterings),
+            n_jobs=self.n_jobs,
+            owner="Refrag",
+        )
+        scale = "cosine" if self.co_occurrence == "cosine" else "raw"
+        blocks = CoOccurrence.of_rows(rows, groups, scale=scale, n_threads=threads)
+        return blocks.multiply(unit_rows(sums, threads), max_entries=entries, n_threads=threads)
+
+    def _find_bonus(self, Y: Csr) -> Floats:
+        """Return the logarithms of inverse propensities.
+
+        Labels without points, which would have the largest, get 0. Inverse propensities are at
+        least 1; the formula gives values below 1 for fewer than three points.
+        """
+        seen = np.bincount(Y.indices, minlength=Y.shape[1]) > 0
+        inverse = np.maximum(inverse_propensity(Y, self.A, self.B), 1.0)
+        return np.where(seen, np.log(inverse), 0.0).astype(np.float32)
+
+    def _propose(
+        self,
+        base: Classifier,
+        prototypes: Csr,
+        bonus: Floats,
+        X: Csr,
+        k: int,
+        *,
+        exhaustive: bool,
+        compare: bool = True,
+    ) -> Candidates:
+        """Return the candidates of points; without ``compare``, all cosines are 0."""
+        threads = _native.n_threads(self.n_jobs)
+        n = min(max(self.check_parameter("candidates"), k), prototypes.shape[0])
+        labels, scores = base.rank(X, n, exhaustive=exhaustive)
+        logs = log_scores(scores)
+        rows = unit_rows(X, threads)
+        width = min(self.check_parameter("widen"), prototypes.shape[0])
+        if width:
+            nearest = _native.multiply(
+                rows, sparse.csr_array(prototypes.T), max_entries=width, n_threads=threads
+            )
+            labels, logs = add_nearest(labels, logs, nearest, width)
+        cosines = np.zeros(labels.shape, dtype=np.float32)
+        if compare:
+            cosines = _native.candidate_products(rows, labels, prototypes, n_threads=threads)
+        return Candidates(labels, logs, cosines, bonus)
+
+    def training_cost(self, X: Csr, Y: Csr) -> Cost:
+        """Return the cost of training the base, of the rounds of "auto" and of prototypes."""
+        trainings, n_ranked = 1.0, 0.0
+        n_settings = len(settings_to_try(self.alpha, self.gamma, self.propensity_weight)[0])
+        if n_settings > 1:
+            n_held_out = max(1, int(self.held_out * X.shape[0]))
+            n_rounds = min(int(1 / self.held_out), -(-self.held_out_rows // n_held_out))
+            trainings += n_rounds * (1.0 - self.held_out)
+            n_ranked = n_rounds * self.held_out * X.shape[0] * n_settings * self.candidates
+        n_clusterings = 0 if self.co_occurrence == "identity" else self.n_clusterings
+        seconds = trainings * n_clusterings * X.nnz * _SECONDS_PER_CLUSTERED_NON_ZERO
+        base = self.unfitted_base().training_cost(X, Y).times(1.1 * trainings)
+        return base + Cost(seconds + n_ranked * _SECONDS_PER_CANDIDATE, 0.0)
+
+    def rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:
+        """Return the best labels of each row; see :meth:`Classifier.rank`."""
+        strengths, weights = self._factors()
+        strength, weight = float(strengths[0]), float(weights[0])
+        if strength == 0.0 and weight == 0.0:
+            return self.base_.rank(X, k, exhaustive=exhaustive)
+        found = self._candidates(X, k, exhaustive=exhaustive, compare=strength != 0.0)
+        threads = _native.n_threads(self.n_jobs)
+        columns = found.best(strengths, weights, k, n_threads=threads)[:, 0]
+        return ranked_labels(found, columns, strength, weight)
+
+    def _factors(self) -> tuple[Floats, Floats]:
+        """Return the factors of cosine and bonus, one each."""
+        return factors(
+            np.array([self.alpha_]), np.array([self.gamma_]), np.array([self.propensity_weight_])
+        )
+
+    def _candidates(self, X: Csr, k: int, *, exhaustive: bool, compare: bool) -> Candidates:
+        return self._propose(
+            self.base_,
+            self.prototypes_,
+            self.bonus_,
+            X,
+            k,
+            exhaustive=exhaustive,
+            compare=compare,
+        )
+
+    def explainer(self, row: Csr | None, labels: Ids, k: int) -> Explainer:
+        """Return an explainer of scores relative to the best label, which is held fixed."""
+        strength, weight = (float(one[0]) for one in self._factors())
+        if strength == 0.0 and weight == 0.0:
+            return self.base_.explainer(row, labels, k)
+        n_ranked = min(max(self.check_parameter("candidates"), k), self.n_labels_)
+        base = self.base_.explainer(row, labels, n_ranked)
+        prototypes = self.prototypes_[labels]
+        if row is None:
+            return RerankedExplainer.of_any_row(base, prototypes, strength)
+        found = self._candidates(row, k, exhaustive=False, compare=strength != 0.0)
+        held = constants_of(found, strength, weight, labels, n_ranked=n_ranked)
+        return RerankedExplainer(base, prototypes, strength, **held)
+
+    def max_ranked(self) -> int:
+        """Return the largest number of labels that :meth:`rank` can find for a point."""
+        widen: int = self.check_parameter("widen")
+        return min(self.n_labels_, self.base_.max_ranked() + widen)

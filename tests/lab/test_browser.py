@@ -1,0 +1,133 @@
+"""The report in a browser: figures, sorting, no error, no overflow, contrast."""
+
+from __future__ import annotations
+
+import pytest
+
+from defrag.lab.comparison import comparison_page
+from defrag.lab.demo import Example, demo_page
+from defrag.lab.records import Result
+from defrag.lab.results import Findings, study_page
+from defrag.lab.studies import STUDIES
+from tests.lab.made_up import record, results
+
+pytestmark = pytest.mark.slow
+
+# Ratio of luminances by WCAG 2, of every text against the first background behind it.
+CONTRAST = """
+() => {
+  const rgb = (c) => (c.match(/[\\d.]+/g) || []).map(Number);
+  const part = (v) => { v /= 255; return v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4; };
+  const light = (c) => 0.2126 * part(c[0]) + 0.7152 * part(c[1]) + 0.0722 * part(c[2]);
+  const behind = (node) => {
+    for (let n = node; n; n = n.parentElement) {
+      const c = rgb(getComputedStyle(n).backgroundColor);
+      if (c.length === 3 || (c.length === 4 && c[3] > 0)) return c;
+    }
+    return [255, 255, 255];
+  };
+  const bad = [];
+  for (const node of document.querySelectorAll("body *:not(script)")) {
+    const own = [...node.childNodes].some((c) => c.nodeType === 3 && c.textContent.trim());
+    if (!own) continue;
+    const style = getComputedStyle(node);
+    const ink = rgb(node.closest("svg") ? style.fill : style.color);
+    const [a, b] = [light(ink), light(behind(node))].sort((x, y) => y - x);
+    const ratio = (a + 0.05) / (b + 0.05);
+    if (ratio < 4.5) bad.push(`${node.tagName} ${node.textContent.slice(0, 30)} ${ratio}`);
+  }
+  return bad;
+}
+"""
+
+
+def a_study():
+    groups = {"n_clusters": 5, "cpu": 0.2, "sizes": {"8": 2}}
+    found = [
+        Result(name, "eurlex-4k", [record(name, p=p, data="eurlex-4k", groups=groups)])
+        for name, p in (("Parabel", 70.0), ("A method with an extraordinarily long name", 60.0))
+    ]
+    return study_page("All", "defrag reproduce all", [Findings(STUDIES["erasure"], found, ["No."])])
+
+
+def a_demo():
+    word = "libboost-serialization1.92.0-of-a-package-with-a-long-name"
+    example = Example(["alpha", word], [word, "b", "c"], [True, False, True], [word], 3)
+    return demo_page(results(), [["red", word]], [example] * 3, shown_method="m", command="c")
+
+
+PAGES = {
+    "comparison": lambda: comparison_page("A report", results(), "defrag compare"),
+    "study": a_study,
+    "demo": a_demo,
+}
+
+
+@pytest.fixture(scope="module")
+def reports(tmp_path_factory):
+    pytest.importorskip("matplotlib")
+    folder = tmp_path_factory.mktemp("reports")
+    for name, page in PAGES.items():
+        (folder / f"{name}.html").write_text(page().to_html(), "utf-8")
+    return {name: (folder / f"{name}.html").as_uri() for name in PAGES}
+
+
+@pytest.fixture(scope="module")
+def report(reports):
+    return reports["comparison"]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize("name", PAGES)
+def test_the_page_is_readable(browser, reports, name, width, scheme):
+    report = reports[name]
+    page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
+    said, asked = [], []
+    page.on("console", lambda message: said.append(message.text))
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(report)
+    assert said == []
+    assert asked == [report]
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    drawn = page.locator("figure svg")
+    assert drawn.count() >= 3
+    for place in range(drawn.count()):
+        box = drawn.nth(place).bounding_box()
+        assert 250 <= box["width"] <= width
+        assert box["height"] > 150
+    assert page.evaluate(CONTRAST) == []
+    page.close()
+
+
+def test_tables_sort(browser, report):
+    page = browser.new_page()
+    page.goto(report)
+    table = page.locator("table").first
+
+    def names():
+        return [text.strip() for text in table.locator("tbody th").all_inner_texts()]
+
+    before = names()
+    assert before == ["slow <b>", "fast", "broken"]
+    head = table.locator("thead th").nth(1)
+    head.locator("button").click()
+    assert names() == ["fast", "slow <b>", "broken"]
+    assert head.get_attribute("aria-sort") == "ascending"
+    head.locator("button").click()
+    assert names() == ["slow <b>", "fast", "broken"]
+    assert head.get_attribute("aria-sort") == "descending"
+    table.locator("thead th").nth(0).locator("button").click()
+    assert names() == ["broken", "fast", "slow <b>"]
+    assert head.get_attribute("aria-sort") is None
+    page.close()
+
+
+def test_without_scripts_nothing_is_missing(browser, report):
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(report)
+    assert page.locator("tbody tr").count() == 7
+    assert page.locator("th button").count() == 0
+    context.close()

@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from defrag.io import Split
+from defrag.lab.comparison import changes, label_plots, label_tables
+from defrag.lab.measures import run
+from defrag.lab.page import Section
+from defrag.lab.records import Result
+from defrag.lab.specs import describe
+from defrag.registry import find
+from tests.data import make_data
+from tests.lab.made_up import record
+
+
+def result(method, *hits):
+    labels = {"ids": [1, 4, 6], "points": [10, 5, 4]}
+    runs = [record(method, seed, labels={**labels, "hits": one}) for seed, one in enumerate(hits)]
+    return Result(method, "toy", runs)
+
+
+def test_labels_that_gain_come_first_and_those_that_lose_last():
+    found = changes(result("a", [5, 5, 1]), result("b", [6, 1, 3]))
+    assert [(one.label, one.points) for one in found] == [(6, 4), (1, 10), (4, 5)]
+    assert [one.difference for one in found] == pytest.approx([50.0, 10.0, -80.0])
+    assert changes(result("a", [5, 5, 1]), result("b", [6, 1, 3]), most=1) == [found[0], found[2]]
+    assert changes(result("a", [5, 5, 1]), result("b", [5, 5, 1])) == []
+
+
+def test_seeds_are_averaged():
+    (one,) = changes(result("a", [4, 5, 1], [6, 5, 1]), result("b", [7, 5, 1]))
+    assert (one.label, one.before, one.after) == (1, 50.0, 70.0)
+
+
+def test_labels_that_were_not_counted_give_nothing():
+    counted, other = result("a", [5, 5, 1]), Result("b", "toy", [record("b", labels=None)])
+    assert changes(counted, other) == []
+    assert label_tables([counted, other]) == []
+
+
+def test_tables_and_plots_have_names():
+    pytest.importorskip("matplotlib")
+    both = [result("a", [5, 5, 1]), result("b", [6, 1, 1])]
+    (table,) = label_tables(both, np.array(list("tuvwxyz"), dtype=object))
+    assert table.title == "toy: labels that gain and lose most, b against a"
+    assert "| u | 10 | 50.0 | 60.0 | 10.0 |" in table.to_markdown()
+    assert "| x | 5 | 100.0 | 20.0 | -80.0 |" in table.to_markdown()
+    assert '<th scope="col">label</th>' in table.to_html()
+    assert "best of" not in Section("Labels", (), [table]).to_html()
+    (plot,) = label_plots(both)
+    assert "label 4" in plot.svg
+    assert plot.series[0].y == pytest.approx([10.0, -80.0])
+
+
+def test_hits_are_counted():
+    X, Y = make_data(n=120)
+    half = Split(X, Y)
+    job = {"estimator": describe(find("label-tree").estimator()()), "seed": 0, "n_jobs": 1,
+           "measures": ["ranking", "labels"]}  # fmt: skip
+    values, model, _ = run(job, half, half)
+    labels = model.predict_topk(X, 5)[0]
+    dense = Y.toarray().astype(bool)
+    expected = [
+        sum(label in row for row in labels[dense[:, label]]) for label in values["labels"]["ids"]
+    ]
+    assert values["labels"]["hits"] == expected
+    assert values["labels"]["points"] == dense.sum(axis=0)[values["labels"]["ids"]].tolist()
+    assert values["labels"]["ids"] == np.flatnonzero(dense.any(axis=0)).tolist()

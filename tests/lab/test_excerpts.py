@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from defrag.lab.results import filled
+from tests.lab.made_up import record
+
+BEGIN, END = "<!-- records ", "<!-- end of records -->"
+
+
+@pytest.fixture
+def folder(tmp_path):
+    kept = [record("PECOS", data="eurlex-4k", p=82.0, train=20.0),
+            record("LabelTree, 1 tree", data="eurlex-4k", p=82.3, train=2.0)]  # fmt: skip
+    (tmp_path / "records").mkdir()
+    lines = "".join(f"{json.dumps(one)}\n" for one in kept)
+    (tmp_path / "records" / "peers.jsonl").write_text(lines)
+    return tmp_path
+
+
+def block(what, old="old\n"):
+    return f"before\n\n{BEGIN}{what} -->\n{old}{END}\n\nafter\n"
+
+
+def test_a_table_stands_between_comments_and_nothing_else_changes(folder):
+    what = "peers | eurlex-4k | P@1,train_cpu"
+    text = filled(block(what), folder)
+    assert text.startswith(f"before\n\n{BEGIN}{what} -->\n\n|  | P@1 | training, s |\n")
+    assert text.endswith(f"|\n\n{END}\n\nafter\n")
+    # The order is that of the study.
+    assert text.index("| LabelTree, 1 tree | **81.30** | **2.00** |") < text.index("| PECOS |")
+    assert "old" not in text
+    assert filled(text, folder) == text
+
+
+def test_methods_are_chosen_and_ordered(folder):
+    text = filled(block("peers | eurlex-4k | P@1 | PECOS"), folder)
+    assert "PECOS" in text.split("-->")[1]
+    assert "LabelTree" not in text
+
+
+def test_other_tables_and_the_headline(folder):
+    assert "| PECOS | 82.0 |" in filled(block("peers | eurlex-4k | erasure | PECOS"), folder)
+    assert "| PECOS | 40.0 |" in filled(block("peers | eurlex-4k | rare | PECOS"), folder)
+    text = filled(block("peers | eurlex-4k | headline | LabelTree, 1 tree | PECOS"), folder)
+    assert "**The same P@1 as PECOS in 1/10 of its training time**: 81.3 after 2.0 s" in text
+
+
+@pytest.mark.parametrize(
+    ("what", "message"),
+    [
+        ("table9 | eurlex-4k | P@1", "there are no records of 'table9'"),
+        ("table1 | eurlex-4k | P@1", "there are no records of 'table1'"),
+        ("peers | debian | P@1", "no record on 'debian'"),
+        ("peers | eurlex-4k | P@1 | Nobody", "no record of 'Nobody' on 'eurlex-4k'"),
+    ],
+)
+def test_what_is_not_there_is_refused(folder, what, message):
+    with pytest.raises(ValueError, match=message):
+        filled(block(what), folder)

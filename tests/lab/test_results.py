@@ -1,0 +1,126 @@
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from defrag.lab.records import read_records
+from defrag.lab.results import (
+    PICTURES,
+    checks,
+    filled,
+    findings_of,
+    points_of,
+    results_page,
+    series_of_picture,
+    write_pages,
+    write_records,
+)
+from defrag.lab.studies import STUDIES
+from tests.lab.made_up import record
+
+ROOT = Path(__file__).resolve().parents[2]
+FOLDER = ROOT / "docs" / "results"
+PAGES = [path for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
+         if "<!-- records " in path.read_text(encoding="utf-8")]  # fmt: skip
+# What no study compares: explanations, retraining, texts, parts, servers. Their tables are printed
+# by the script that the page names.
+MEASURED_ELSEWHERE = ("annif", "distributed", "explain", "retraining", "text")
+RECORDS = sorted((FOLDER / "records").glob("*.jsonl"))
+
+
+def test_there_are_results():
+    assert RECORDS
+    assert ROOT / "README.md" in PAGES
+    assert {path.stem for path in RECORDS} <= set(STUDIES)
+
+
+def test_pages_say_what_the_records_say(tmp_path):
+    shutil.copytree(FOLDER / "records", tmp_path / "records")
+    pages = write_pages(tmp_path)
+    assert {page.stem for page in pages} == {path.stem for path in RECORDS}
+    for page in pages:
+        committed = (FOLDER / page.name).read_text(encoding="utf-8")
+        assert committed == page.read_text(encoding="utf-8"), f"{page.name}: run make results"
+    generated = {page.name for page in pages} | {"index.md"}
+    assert {path.name for path in FOLDER.glob("*.md")} == generated
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.stem)
+def test_tables_of_the_manual_say_what_the_records_say(page):
+    text = page.read_text(encoding="utf-8")
+    assert filled(text, FOLDER) == text, f"{page.name}: run make results"
+
+
+def test_numbers_of_the_manual_come_from_records_or_from_a_benchmark_that_is_named():
+    for page in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]:
+        text = page.read_text(encoding="utf-8")
+        typed = re.sub(r"<!-- records .*?<!-- end of records -->", "", text, flags=re.DOTALL)
+        rows = [row for row in typed.splitlines() if row.lstrip().startswith("|")]
+        measured = [row for row in rows if len(re.findall(r"\|[ *]*\d*\.\d", row)) > 1]
+        assert not measured or page.stem in MEASURED_ELSEWHERE, f"{page.name}: {measured[0]}"
+    for name in MEASURED_ELSEWHERE:
+        text = (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8")
+        assert re.search(r"benchmarks/bench_\w+\.py", text), name
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_pictures_show_the_records(name):
+    shown = series_of_picture((ROOT / "docs" / "pictures" / f"{name}.svg").read_text("utf-8"))
+    assert shown == points_of(PICTURES[name].points(FOLDER))
+    wanted = {
+        "peers": {"other programs: PECOS", "defrag: LabelTree, 1 tree"},
+        "reductions": {"LabelTree: all", "DiSMEC: F", "Parabel, 1 tree: H", "DiSMEC: fast"},
+    }
+    assert wanted[name.partition("_")[0]] <= set(shown)
+
+
+@pytest.mark.parametrize("path", RECORDS, ids=lambda path: path.stem)
+def test_records_are_of_runs_that_ended_and_of_the_data_they_name(path):
+    records = read_records(path)
+    names = {line.name for line in STUDIES[path.stem].lines}
+    assert {one["method"] for one in records} <= names
+    fingerprints = {(one["data"]["name"], one["data"]["fingerprint"]) for one in records}
+    assert len(dict(fingerprints)) == len(fingerprints)
+    assert any(one["status"] == "done" for one in records)
+
+
+def test_all_records_were_made_by_one_code():
+    records = [one for path in RECORDS for one in read_records(path)]
+    assert len({one.get("versions", {}).get("code") for one in records}) == 1
+
+
+@pytest.mark.parametrize("path", RECORDS, ids=lambda path: path.stem)
+def test_what_differs_from_published_numbers_is_explained(path):
+    findings = findings_of(STUDIES[path.stem], read_records(path))
+    for check in checks(findings.results):
+        assert "OUTSIDE" not in check.verdict or check.published.reason, check.sentence()
+
+
+def test_methods_stand_in_the_order_of_the_study(tmp_path):
+    study = STUDIES["table3"]
+    kept = [record(name, data="debian") for name in ("REFRAG block", "Parabel")]
+    findings = findings_of(study, kept)
+    assert [one.method for one in findings.results] == ["Parabel", "REFRAG block"]
+    write_records(tmp_path, findings)
+    again = read_records(tmp_path / "records" / "table3.jsonl")
+    assert [one["method"] for one in again] == ["Parabel", "REFRAG block"]
+    page = results_page(study, again)
+    assert page.startswith("# Re-ranking for rare labels\n")
+    assert page.index("| Parabel |") < page.index("| REFRAG block |")
+    assert "defrag reproduce table3" in page
+    assert "- No record on eurlex-4k: all methods." in page
+    assert "- No record on debian: REFRAG cosine; " in page
+
+
+@pytest.mark.slow
+def test_what_was_left_out_is_kept_beside_the_records(tmp_path):
+    kept = [record("Parabel", data="debian")]
+    for name, remarks in (("table3", ["eurlex-4k is left out: gone"]), ("rare", ["late"])):
+        write_records(tmp_path, findings_of(STUDIES[name], kept, remarks))
+    pages = {page.stem: page.read_text(encoding="utf-8") for page in write_pages(tmp_path)}
+    assert "\n- eurlex-4k is left out: gone\n" in pages["table3"]
+    assert "No record on eurlex-4k" not in pages["table3"]
+    assert "\n- late\n" in pages["rare"]

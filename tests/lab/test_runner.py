@@ -1,0 +1,402 @@
+from __future__ import annotations
+
+import errno
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from defrag import Agglomerated, Defrag, LabelTree, registry
+from defrag.baselines import Parabel
+from defrag.io import Split
+from defrag.lab import Corpus, Store, machine, run_jobs, summarise
+from defrag.lab import records as job_module
+from defrag.lab import records as store_module
+from defrag.lab import runs as attempt_module
+from defrag.lab import runs as runner_module
+from defrag.lab.corpus import read_shared
+from defrag.lab.measures import run as measure
+from defrag.metrics import evaluate
+from tests.helpers.processes import environment
+from tests.lab.small import job_of, small_corpus
+
+
+@pytest.fixture(scope="module")
+def corpus():
+    return small_corpus()
+
+
+def run(jobs, corpus, store, **options):
+    return [record for _, record in run_jobs(jobs, corpus, store, **options)]
+
+
+@pytest.mark.slow
+def test_a_record_says_what_was_run_and_what_came_out(corpus, tmp_path):
+    job = job_of(corpus, LabelTree(2), seed=5)
+    (record,) = run([job], corpus, Store(tmp_path))
+    model = LabelTree(2, random_state=5).fit(corpus.train.X, corpus.train.Y)
+    expected = evaluate(corpus.test.Y, model.predict_topk(corpus.test.X, 5)[0], corpus.train.Y)
+    assert record["metrics"] == expected
+    assert record["status"] == "done"
+    assert record["estimator"]["parameters"]["n_trees"] == 2
+    assert record["data"]["points"] == 200
+    assert record["versions"]["defrag"]
+    assert record["versions"]["code"] == machine.code()
+    assert record["machine"]["cores"] >= 1
+    assert 0 < record["training"]["cpu"] < 60
+    assert record["peak_memory"] > 2e7
+    model.save(tmp_path / "model")
+    assert record["model_bytes"] == (tmp_path / "model").stat().st_size
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("warm_runs")
+def test_only_what_is_missing_is_run(corpus, tmp_path, monkeypatch):
+    jobs = [job_of(corpus, LabelTree(), seed) for seed in range(3)]
+    first = run(jobs, corpus, Store(tmp_path))
+    path = tmp_path / "records.jsonl"
+    lines = path.read_text().splitlines()
+    path.write_text("\n".join([lines[0], lines[2]]) + "\n")
+    started = []
+    real = runner_module._start
+
+    def start(job, *rest, **options):
+        started.append(job.seed)
+        return real(job, *rest, **options)
+
+    monkeypatch.setattr(runner_module, "_start", start)
+    again = run(jobs, corpus, Store(tmp_path))
+    assert started == [1]
+    assert [one["metrics"] for one in again] == [one["metrics"] for one in first]
+    assert run(jobs, corpus, Store(tmp_path)) == again
+    assert started == [1]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("word", [entry.word for entry in registry.entries("classifier")])
+def test_a_classifier_without_groups_has_none(corpus, word):
+    estimator = registry.find(word).estimator()()
+    job = job_of(corpus, estimator, measures=("ranking", "groups")).to_json()
+    values, _, _ = measure(job, corpus.train, corpus.test)
+    assert values["groups"] is None
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("warm_runs")
+def test_no_run_is_started_when_the_time_is_over(corpus, tmp_path):
+    jobs = [job_of(corpus, LabelTree(), seed) for seed in range(2)]
+    (first,) = run(jobs[:1], corpus, Store(tmp_path))
+    kept, late = run(jobs, corpus, Store(tmp_path), until=time.monotonic())
+    assert kept == first
+    assert late["status"] == runner_module.NOT_RUN
+    assert late["key"] == jobs[1].key
+    assert len(Store(tmp_path)) == 1
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("warm_runs")
+def test_a_failed_run_is_recorded_and_the_rest_goes_on(corpus, tmp_path):
+    jobs = [job_of(corpus, Parabel(-1)), job_of(corpus, Parabel(1))]
+    failed, done = run(jobs, corpus, Store(tmp_path))
+    assert failed["status"] == "failed"
+    assert failed["error"] == "n_trees of Parabel must be an int >= 1, got -1"
+    assert done["status"] == "done"
+    store = Store(tmp_path)
+    assert runner_module.is_stored(jobs[0], store)
+    assert not runner_module.is_stored(jobs[0], store, retry=True)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("warm_runs")
+def test_a_run_that_takes_too_long_is_ended_and_may_be_tried_for_longer(corpus, tmp_path):
+    job, store = job_of(corpus, LabelTree()), Store(tmp_path)
+    (record,) = run([job], corpus, store, limit=0.01)
+    assert record["error"] == "took longer than 0.01 s"
+    assert runner_module.is_stored(job, store, limit=0.01)
+    assert not runner_module.is_stored(job, store, limit=60.0)
+    assert run([job], corpus, store)[0]["status"] == "done"
+
+
+@pytest.mark.parametrize(
+    ("code", "err", "expected"),
+    [
+        (-9, None, r"ended by SIGKILL \(out of memory\?\)"),
+        (-11, "", "ended by SIGSEGV$"),
+        (1, "first\nlast\n", "ended with code 1: last"),
+        (3, "", "ended with code 3: no message"),
+    ],
+)
+def test_a_process_that_dies_is_told(code, err, expected):
+    result = runner_module._result(code, "", err)
+    assert result["status"] == "failed"
+    with pytest.raises(ValueError, match=expected):
+        raise ValueError(result["error"])
+
+
+def test_ctrl_c_is_not_a_result():
+    with pytest.raises(KeyboardInterrupt):
+        runner_module._result(130, "", "")
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("warm_runs")
+def test_several_runs_at_a_time_give_the_same_records(corpus, tmp_path):
+    jobs = [job_of(corpus, LabelTree(), seed) for seed in range(3)]
+    jobs.insert(1, job_of(corpus, Parabel(-1)))
+    found = run(jobs, corpus, Store(tmp_path / "two"), workers=2)
+    assert [one["status"] for one in found] == ["done", "failed", "done", "done"]
+    assert [one["seed"] for one in found] == [0, 0, 1, 2]
+    (alone,) = run(jobs[:1], corpus, Store(tmp_path / "one"))
+    assert alone["metrics"] == found[0]["metrics"]
+
+
+@pytest.mark.slow
+def test_stopping_ends_the_processes_and_records_nothing_of_them(corpus, tmp_path, monkeypatch):
+    made = []
+    real = runner_module._start
+    monkeypatch.setattr(
+        runner_module, "_start", lambda *a, **o: made.append(real(*a, **o)) or made[-1]
+    )
+    jobs = [job_of(corpus, LabelTree(), seed) for seed in range(20)]
+    running = run_jobs(jobs, corpus, Store(tmp_path), workers=2)
+    next(running)
+    running.close()
+    assert all(process.poll() is not None for process in made)
+    assert len(made) < 8
+    store = Store(tmp_path)
+    assert 1 <= len(store) < 8
+    assert all(store.get(job.key) is None or store.get(job.key)["status"] == "done" for job in jobs)
+
+
+@pytest.mark.slow
+def test_a_killed_program_loses_the_run_under_way_at_most(corpus, tmp_path):
+    program = (
+        "import sys\n"
+        "from defrag import LabelTree\n"
+        "from defrag.lab import Store, run_jobs\n"
+        "from tests.lab.small import job_of, small_corpus\n"
+        "corpus = small_corpus()\n"
+        "jobs = [job_of(corpus, LabelTree(), seed) for seed in range(50)]\n"
+        "for job, _ in run_jobs(jobs, corpus, Store(sys.argv[1])):\n"
+        "    print(job.seed, flush=True)\n"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", program, tmp_path], stdout=subprocess.PIPE, env=environment()
+    )
+    assert process.stdout.readline() == b"0\n"
+    assert process.stdout.readline() == b"1\n"
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    process.stdout.close()
+    time.sleep(0.1)
+    store = Store(tmp_path)
+    assert 2 <= len(store) <= 3
+    for seed in range(2):
+        assert store.get(job_of(corpus, LabelTree(), seed).key)["status"] == "done"
+
+
+def test_two_runs_of_a_job_differ_in_times_only(corpus):
+    job = job_of(corpus, Agglomerated(LabelTree(2), Defrag(max_cluster_size=4)), seed=3,
+                 measures=("ranking", "rare", "erasure", "groups")).to_json()  # fmt: skip
+    with corpus.shared() as folder:
+        first, _, _ = measure(job, *read_shared(folder))
+    second, _, _ = measure({**job, "n_jobs": 2}, corpus.train, corpus.test)
+    for result in (first, second):
+        del result["training"], result["prediction"], result["peak_memory"], result["groups"]["cpu"]
+    assert json.dumps(first) == json.dumps(second)
+    sizes = first["groups"]["sizes"]
+    assert sum(int(size) * count for size, count in sizes.items()) == corpus.facts.features
+    assert len(first["erasure"]["P@1"]) == len(first["erasure"]["shares"])
+    assert first["erasure"]["P@1"][0] == first["metrics"]["P@1"]
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("warm_runs")
+def test_a_clustering_is_measured_too(corpus, tmp_path):
+    (record,) = run(
+        [job_of(corpus, Defrag(), measures=("groups", "quality"))], corpus, Store(tmp_path)
+    )
+    assert 0 < record["groups"]["quality"]["LMI"] < 1
+    assert not record["metrics"]
+    assert summarise([record])["LMI"].mean == record["groups"]["quality"]["LMI"]
+
+
+def test_the_key_is_about_content(corpus):
+    job = job_of(corpus, LabelTree())
+    other = job_of(Corpus("another name", corpus.train, corpus.test), LabelTree())
+    assert job.key == other.key
+    changed = corpus.train.X.copy()
+    changed.data[0] += 1
+    corpora = [small_corpus(1), Corpus("small", Split(changed, corpus.train.Y), corpus.test)]
+    keys = {
+        job.key,
+        job_of(corpus, LabelTree(2)).key,
+        job_of(corpus, LabelTree(), 1).key,
+        job_of(corpus, LabelTree(), measures=("ranking", "rare")).key,
+        *(job_of(one, LabelTree()).key for one in corpora),
+    }
+    assert len(keys) == 6
+
+
+def test_other_code_is_another_run(corpus, tmp_path, monkeypatch):
+    job, store = job_of(corpus, LabelTree()), Store(tmp_path)
+    for status, made_by in (("done", machine.code()), ("failed", "other code"), ("failed", None)):
+        versions = {} if made_by is None else {"versions": {"code": made_by}}
+        store.append({**job.to_json(), "key": str(made_by), "status": status, **versions})
+    assert store.n_outdated() == 2
+    old = job.key
+    for module in (job_module, store_module):
+        monkeypatch.setattr(module, "code", lambda: "changed")
+    assert job.key != old
+    assert store.n_outdated() == 3
+
+
+def test_the_code_is_what_trains_predicts_and_measures(tmp_path, monkeypatch):
+    root = tmp_path / "defrag"
+    files = ["metrics.py", "_core.so", "experiments/measures.py", "experiments/studies.py",
+             "cli/app.py", "report/page.py"]  # fmt: skip
+    for name in files:
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text("old")
+    monkeypatch.setattr(machine.defrag, "__file__", str(root / "__init__.py"))
+    before, changes = machine.code.__wrapped__(), []
+    for name in files:
+        (root / name).write_text("new")
+        after = machine.code.__wrapped__()
+        changes.append(after != before)
+        before = after
+    assert changes == [True, True, True, False, False, False]
+
+
+def test_jobs_of_another_corpus_are_refused(corpus, tmp_path):
+    with pytest.raises(ValueError, match="is about small, not about small"):
+        run([job_of(small_corpus(1), LabelTree())], corpus, Store(tmp_path))
+
+
+def test_a_sample_has_fewer_training_points(corpus):
+    sample = corpus.sampled(50)
+    assert sample.facts.points == 50
+    assert sample.facts.test_points == corpus.facts.test_points
+    assert sample.facts.fingerprint != corpus.facts.fingerprint
+    assert sample.facts.fingerprint == corpus.sampled(50).facts.fingerprint
+    assert corpus.sampled(200) is corpus
+
+
+def test_a_sample_may_have_fewer_test_points(corpus):
+    sample = corpus.sampled(50, 30)
+    assert (sample.facts.points, sample.facts.test_points) == (50, 30)
+    assert sample.facts.name == "small, 50 points, 30 test points"
+    assert corpus.sampled(200, 100) is corpus
+
+
+def test_held_out_points_are_training_points(corpus):
+    held = corpus.held_out()
+    assert (held.facts.points, held.facts.test_points) == (160, 40)
+    rows = sorted(tuple(row.data) for part in (held.train, held.test) for row in part.X)
+    assert rows == sorted(tuple(row.data) for row in corpus.train.X)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("warm_runs")
+def test_jobs_of_several_corpora_share_the_workers_and_no_run_happens_twice(corpus, tmp_path):
+    other = small_corpus(1)
+    jobs = [
+        job_of(one, LabelTree(), seed)
+        for one, seed in ((corpus, 0), (other, 0), (corpus, 1), (corpus, 0))
+    ]
+    found = run(jobs, [corpus, other], Store(tmp_path), workers=2)
+    assert [one["key"] for one in found] == [job.key for job in jobs]
+    assert found[0] == found[3]
+    assert len((tmp_path / "records.jsonl").read_text().splitlines()) == 3
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("warm_runs")
+def test_a_record_that_the_disk_has_no_room_for_is_shown_and_not_kept(
+    corpus, tmp_path, monkeypatch
+):
+    store = Store(tmp_path)
+    keep, calls = store.append, []
+
+    def append(record):
+        calls.append(record["seed"])
+        if len(calls) == 1:
+            raise OSError(errno.ENOSPC, "No space left on device", str(tmp_path / "records.jsonl"))
+        keep(record)
+
+    monkeypatch.setattr(store, "append", append)
+    first, second = run([job_of(corpus, LabelTree(), seed) for seed in (0, 1)], corpus, store)
+    assert first["status"] == second["status"] == "done"
+    assert "No space left on device" in first[runner_module.UNKEPT]
+    assert str(tmp_path) in first[runner_module.UNKEPT]
+    assert runner_module.UNKEPT not in second
+    assert len(Store(tmp_path)) == 1
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("warm_runs")
+def test_matrices_that_the_disk_has_no_room_for_fail_their_runs_only(corpus, tmp_path, monkeypatch):
+    usage = shutil.disk_usage(tmp_path)
+    free = iter([10, 10**9])
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage._replace(free=next(free)))
+    other = small_corpus(1)
+    jobs = [job_of(corpus, LabelTree()), job_of(other, LabelTree())]
+    failed, done = run(jobs, [corpus, other], Store(tmp_path))
+    assert failed["status"] == "failed"
+    assert "the matrices of small take" in failed["error"]
+    assert "10 are free" in failed["error"]
+    assert done["status"] == "done"
+    assert len(Store(tmp_path)) == 1, "a full disk says nothing about the method"
+
+
+def test_a_run_that_ends_at_a_full_disk_is_not_kept(corpus, tmp_path, monkeypatch):
+    def fail(*_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "model")
+
+    monkeypatch.setattr(attempt_module, "run", fail)
+    result, model, found = attempt_module.attempt({}, corpus.train, corpus.test)
+    assert (result["status"], model, found) == ("failed", None, None)
+    assert result["error"] == "OSError: [Errno 28] No space left on device: 'model'"
+    assert result["passing"]
+    text = json.dumps(result)
+    monkeypatch.setattr(runner_module, "_wait", lambda process, *_: _ended(process, text))
+    (record,) = run([job_of(corpus, LabelTree())], corpus, Store(tmp_path))
+    assert record["error"] == result["error"]
+    assert len(Store(tmp_path)) == 0
+
+
+def _ended(process, text):
+    process.kill()
+    process.communicate()
+    return json.loads(text)
+
+
+def test_halves_must_fit():
+    X = np.eye(3, dtype=np.float32)
+    with pytest.raises(ValueError, match="toy: 3 features in training, 2 in the test points"):
+        Corpus("toy", Split(X, X), Split(X[:, :2], X))
+
+
+def test_means_and_deviations(corpus):
+    job = job_of(corpus, LabelTree()).to_json()
+    rest = {"training": {"cpu": 1.0, "wall": 2.0}, "prediction": {"cpu": 0.2, "wall": 0.1},
+            "peak_memory": 10, "model_bytes": 20}  # fmt: skip
+    records = [
+        {**job, "status": "done", "metrics": {"P@3": value, "PSP@3": None}, **rest}
+        for value in (10.0, 20.0, 60.0)
+    ]
+    failed = {**job, "status": "failed", "error": "no"}
+    found = summarise([*records, failed])
+    assert found["P@3"].mean == 30.0
+    assert found["P@3"].deviation == pytest.approx(np.std([10, 20, 60], ddof=1))
+    assert found["P@3"].n == 3
+    assert found["predict_ms"].mean == pytest.approx(0.2 / 100 * 1e3)
+    assert "PSP@3" not in found
+    assert summarise(records[:1])["P@3"].deviation is None
+    assert summarise([failed]) == {}

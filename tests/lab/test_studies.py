@@ -1,0 +1,201 @@
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from defrag import DiSMEC, LabelTree, registry
+from defrag.classifiers._base import Cost
+from defrag.io.datasets import _FOLDERS
+from defrag.lab import COLUMNS, Store
+from defrag.lab.comparison import FIGURES
+from defrag.lab.peers import PEERS, run_seconds
+from defrag.lab.planning import Plan, cut, plan, schedule
+from defrag.lab.published import PUBLISHED
+from defrag.lab.records import MEASURES
+from defrag.lab.specs import describe
+from defrag.lab.studies import STUDIES, Line
+from tests.lab.small import small_corpus
+
+
+@pytest.mark.parametrize("study", STUDIES.values(), ids=STUDIES)
+def test_studies_are_well_formed(study):
+    methods = [line.method() for line in study.lines]
+    names = [method.name for method in methods]
+    assert len(set(names)) == len(names)
+    specs = [str(method.spec) for method in methods]
+    assert len(set(specs)) == len(specs), "a method is there twice"
+    assert set(study.columns) <= set(COLUMNS)
+    assert set(study.figures) <= set(FIGURES)
+    assert set(study.measures) <= set(MEASURES)
+    assert set(study.data) <= {"debian", *_FOLDERS}
+    assert "d0 = 8" in " ".join(names) or study.name not in {"tradeoffs", "ndcg"}
+
+
+def test_table2_has_every_classifier():
+    words = {line.classifier.partition(":")[0] for line in STUDIES["table2"].lines}
+    assert words == {entry.word for entry in registry.entries("classifier")}
+
+
+def test_published_numbers_are_about_methods_that_are_run():
+    run = {(place, line.name) for study in STUDIES.values()
+           for place in study.data for line in study.lines}  # fmt: skip
+    assert {(one.data, one.method) for one in PUBLISHED} <= run
+    assert all(0 < one.values["P@1"] < 100 for one in PUBLISHED)
+
+
+def small_study(**changes):
+    lines = [Line("cheap", "label-tree"), Line("dear", "dismec")]
+    return dataclasses.replace(STUDIES["table2"], lines=lines, data=("small",), **changes)
+
+
+def test_a_plan_has_every_method_and_seed():
+    corpus = small_corpus()
+    (planned,) = plan(small_study(seeds=2), corpus)
+    assert [(job.method, job.seed) for job in planned.jobs] == [
+        ("cheap", 0), ("cheap", 1), ("dear", 0), ("dear", 1),
+    ]  # fmt: skip
+    assert planned.remarks == []
+    assert planned.corpus is corpus
+    (more,) = plan(small_study(), corpus, seeds=5)
+    assert len(more.jobs) == 10
+
+
+@pytest.fixture
+def seconds(monkeypatch):
+    """Make DiSMEC take a second per training point, and everything else none."""
+    cost = Cost(0.0, 0.0)
+    monkeypatch.setattr(LabelTree, "training_cost", lambda *_: cost)
+    monkeypatch.setattr(
+        DiSMEC, "training_cost", lambda _, X, __: dataclasses.replace(cost, seconds=X.shape[0])
+    )
+
+
+@pytest.mark.usefixtures("seconds")
+def test_what_is_too_slow_is_sampled_and_said():
+    corpus = small_corpus()
+    study = small_study(seeds=1)
+    study.lines.append(Line("dear, groups", "dismec", "x"))
+    whole, sample = plan(study, corpus, budget=100.0)
+    assert [job.method for job in whole.jobs] == ["cheap"]
+    assert whole.remarks == []
+    # Variants of a classifier are compared with each other and with the first method.
+    assert [job.method for job in sample.jobs] == ["cheap", "dear", "dear, groups"]
+    assert {job.data for job in sample.jobs} == {sample.corpus.facts}
+    assert sample.corpus.facts.points == 50
+    (remark,) = sample.remarks
+    assert remark == (
+        "dismec: on 50 of the 200 training points of small, because a run on all is estimated at "
+        "more than 100 s"
+    )
+    (everything,) = plan(study, corpus)
+    assert len(everything.jobs) == 3
+
+
+@pytest.mark.usefixtures("seconds")
+def test_what_is_too_slow_on_a_sample_is_left_out_and_said(tmp_path):
+    corpus = small_corpus()
+    whole, sample = plan(small_study(seeds=1), corpus, budget=20.0)
+    assert [job.method for job in whole.jobs] == ["cheap"]
+    assert sample.jobs == []
+    (remark,) = sample.remarks
+    assert remark == (
+        "dear on small is left out: a run on 50 points is estimated at 50 s, the budget of a run "
+        "is 20 s"
+    )
+    # A record that is there is shown whatever the budget.
+    store = Store(tmp_path)
+    (complete,) = plan(small_study(seeds=1), corpus)
+    job = complete.jobs[1]
+    assert job.estimator == describe(DiSMEC())
+    store.append({**job.to_json(), "status": "failed", "error": "once"})
+    (kept,) = plan(small_study(seeds=1), corpus, budget=20.0, store=store)
+    assert [one.method for one in kept.jobs] == ["cheap", "dear"]
+
+
+def test_every_data_set_has_trees_and_peers_before_anything_else():
+    corpus = small_corpus()
+    planned = [(study, Plan(corpus)) for study in STUDIES.values()]
+    for study, one in planned:
+        one.add(study, study.lines, study.seeds)
+    first = schedule(planned)[: len(STUDIES["peers"].lines)]
+    assert {task.study.name for task in first} == {"peers"}
+    assert {task.job.seed for task in first} == {0}
+    assert {"LabelTree, 1 tree", "Parabel", *PEERS.values()} <= {task.job.method for task in first}
+    known = {"debian", *_FOLDERS} - {"debian-deps"}
+    assert set(STUDIES["peers"].data) == set(STUDIES["table2"].data) == known
+
+
+@pytest.mark.usefixtures("seconds")
+def test_cheap_runs_come_first_and_further_seeds_wait():
+    study, corpus = small_study(seeds=2), small_corpus()
+    study = dataclasses.replace(study, data=("the paper's", "another", "small"))
+    study.lines.append(Line("dear, groups", "dismec", "x"))
+    whole = Plan(corpus)
+    whole.add(study, study.lines, study.seeds)
+    sample = Plan(corpus.sampled(20))
+    sample.add(study, study.lines[1:2], 1)
+    order = schedule([(study, whole), (study, sample)])
+    # On the first two data sets of a study all first seeds come before the others.
+    names = [(task.job.method, task.job.data.points, task.job.seed) for task in order]
+    assert names == [
+        ("cheap", 200, 0),
+        ("cheap", 200, 1),
+        ("dear", 20, 0),
+        ("dear", 200, 0),
+        ("dear, groups", 200, 0),
+        ("dear", 200, 1),
+        ("dear, groups", 200, 1),
+    ]
+
+
+def test_the_first_data_set_of_a_study_comes_before_cheap_runs_on_others():
+    first, other = small_corpus(), small_corpus(1)
+    other = type(other)("other", other.train, other.test)
+    study = dataclasses.replace(small_study(seeds=2), data=("small", "other"))
+    planned = [(study, Plan(other)), (study, Plan(first))]
+    for _, one in planned:
+        one.add(study, study.lines, study.seeds)
+    order = [(task.job.data.name, task.job.seed) for task in schedule(planned)]
+    assert order[:2] == [("small", 0), ("small", 0)]
+    assert ("small", 1) in order[2:]
+
+
+@pytest.mark.usefixtures("seconds")
+def test_cheap_seeds_of_urgent_studies_come_before_the_second_data_set():
+    first, second = small_corpus(), small_corpus(1)
+    second = type(second)("second", second.train, second.test)
+    places = ("small", "second")
+    urgent = dataclasses.replace(small_study(seeds=2, urgent=True), name="urgent", data=places)
+    long = dataclasses.replace(small_study(seeds=2), name="long", data=places)
+    short = dataclasses.replace(long, name="short", lines=long.lines[:1])
+    planned = [(study, Plan(data)) for study in (long, urgent, short) for data in (second, first)]
+    for study, one in planned:
+        one.add(study, study.lines)
+    tasks = schedule(planned)
+    order = [(task.study.name, task.place, task.job.method, task.job.seed) for task in tasks]
+    assert {name for name, *_ in order[:4]} == {"urgent"}
+    assert {(place, seed) for _, place, _, seed in order[4:7]} == {("small", 0)}
+    assert order[7:9] == [("urgent", place, "cheap", 1) for place in ("second", "small")]
+    assert order[9:12] == [("short", "second", "cheap", 0), ("long", "second", "cheap", 0),
+                           ("long", "second", "dear", 0)]  # fmt: skip
+    assert {seed for *_, seed in order[12:]} == {1}
+    # Half a minute of two at a time is over after the first run of 200 s.
+    assert cut(tasks, 30.0, 2) == [task.seconds for task in tasks].index(200.0) + 1
+    assert cut(tasks, 1e9, 1) == len(tasks)
+
+
+def test_a_line_may_have_seeds_of_its_own():
+    lines = [Line("few", "label-tree"), Line("many", "parabel", seeds=5)]
+    study = dataclasses.replace(small_study(seeds=2), lines=lines)
+    (planned,) = plan(study, small_corpus())
+    assert [job.method for job in planned.jobs].count("many") == 5
+    assert len(planned.jobs) == 7
+    (fewer,) = plan(study, small_corpus(), seeds=1)
+    assert len(fewer.jobs) == 2
+
+
+def test_prediction_counts_where_a_program_is_slow_at_it():
+    train = small_corpus().train
+    little, much = (run_seconds("omikuji", train.X, train.Y, n) for n in (0, 100_000))
+    assert much - little == pytest.approx(300)
