@@ -15,7 +15,7 @@ SOURCES = Path(defrag.__file__).parent
 def test_the_rooms_are_on_the_map():
     picture = PAGE.split("```")[1]
     rooms = {path.stem for path in SOURCES.iterdir() if not path.name.startswith(("__", "_core"))}
-    rooms -= {"py", "rivals"}  # py.typed, and the public name of agglomeration.rivals
+    rooms -= {"py"}  # py.typed
     missing = {room for room in rooms if not re.search(rf"(?m)(^|[ |>]){room}\b", picture)}
     assert not missing
 
@@ -29,8 +29,7 @@ def test_the_picture_has_the_steps_of_the_contract():
     picture = PAGE.split("```")[1].replace(" > ", "\n")
     lines = [line for line in picture.strip().splitlines() if line.strip() != "|"]
     drawn = [set(re.match(r"[a-z_]+( \| [a-z_]+)*", line).group().split(" | ")) for line in lines]
-    to_come = {"rivals"}  # the public name of agglomeration.rivals
-    assert [step - to_come for step in steps if step - to_come] == drawn
+    assert steps == drawn
 
 
 def test_what_is_named_where_to_add_things_exists():

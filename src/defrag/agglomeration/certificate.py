@@ -1,16 +1,12 @@
-r"""Tied weights, and the certificate that bounds how much tying changes the scores.
+"""The certificate: a bound on how much tying the weights of groups changes the scores.
 
-Summing the features of a group :math:`F_k` is equivalent to giving them one weight. For a
-linear model :math:`w` and its tied version :math:`\tilde w`, the change of the scores is
-
-.. math:: \|Xw - \tilde X\tilde w\| \le \sum_k \|P_k(u_k - c_k 1)\|
-    \le \sum_k \|\Delta_k\|_2 \|u_k^\perp\| \le \sum_k \|\Delta_k\|_F \|u_k^\perp\|
-
-where :math:`P_k` are the columns of X in the group, :math:`u_k` their weights,
-:math:`c_k` the tied weight, :math:`u_k^\perp` the centred weights and :math:`\Delta_k` the
-centred columns. The three sums are the levels ``"residual"``, ``"spectral"`` and
-``"frobenius"`` (the published bound). They hold for every subset of the rows, because a
-norm over fewer rows is not larger.
+Summing the features of a group is equivalent to giving them one weight. For a linear model w and
+its tied version, the change of the scores is at most the sum over groups of the norm of
+(columns of the group) x (weights minus tied weight). The levels ``"residual"``, ``"spectral"`` and
+``"frobenius"`` are three such sums, each at least as large as the one before: the norm itself, and
+the spectral and Frobenius norms of the centred columns times the norm of the centred weights.
+``"frobenius"`` is the published bound. All hold for every subset of the rows, because a norm over
+fewer rows is not larger.
 """
 
 from __future__ import annotations
