@@ -259,8 +259,8 @@ def test_other_code_is_another_run(corpus, tmp_path, monkeypatch):
 
 def test_the_code_is_what_trains_predicts_and_measures(tmp_path, monkeypatch):
     root = tmp_path / "defrag"
-    files = ["metrics.py", "_core.so", "experiments/measures.py", "experiments/studies.py",
-             "cli/app.py", "report/page.py"]  # fmt: skip
+    files = ["metrics.py", "_core.so", "lab/measures.py", "lab/studies.py",
+             "cli/app.py", "lab/page.py"]  # fmt: skip
     for name in files:
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text("old")

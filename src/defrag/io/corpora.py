@@ -219,7 +219,7 @@ def _place_of_labels(name: str, line: int, header: list[str], options: CorpusOpt
         (header.index(column) for column in ("labels", _URI_COLUMN) if column in header), None
     )
     if found is None and options.labels == "required":
-        raise FormatError(name, no_labels(f"column 'labels' or {_URIS!r}", header))
+        raise FormatError(name, no_labels(f"column 'labels' or {_URI_COLUMN!r}", header))
     return found
 
 
