@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from defrag._native import FlatWeights
-from defrag._native import flat_search
+from defrag._native import FlatWeights, flat_search
 from defrag.persistence.codecs._weight_values import pack_values, unpack_values
 from tests.oracles.flat_search import rank_all_labels
 
