@@ -1,8 +1,11 @@
 from __future__ import annotations
 
 import importlib
+import re
 import subprocess
 import sys
+from importlib.metadata import distribution
+from pathlib import Path
 
 import pytest
 
@@ -26,3 +29,23 @@ def test_import_is_light_and_free_of_warnings():
         "defrag.Defrag, defrag.load_dataset, defrag.metrics\n"
     )
     subprocess.run([sys.executable, "-W", "error", "-c", code], check=True)
+
+
+def test_wheel_carries_the_licences_of_what_is_linked():
+    licences = [path for path in distribution("defrag").files or [] if "licenses" in path.parts]
+    texts = {path.parts[-2]: path.locate().read_text(encoding="utf-8") for path in licences}
+    assert "Wenzel Jakob" in texts["nanobind"]
+    assert "Thibaut Goetghebuer-Planchon" in texts["robin_map"]
+    assert "doctest" not in texts  # only the C++ tests contain it
+
+
+def test_workflows_use_actions_by_hash_only():
+    folder = Path(__file__).resolve().parent.parent / ".github" / "workflows"
+    used = [
+        name
+        for path in folder.glob("*.yml")
+        for name in re.findall(r"uses: (\S+)", path.read_text(encoding="utf-8"))
+        if not name.startswith("./")
+    ]
+    assert len(used) > 10
+    assert [name for name in used if not re.fullmatch(r"[\w/-]+@[0-9a-f]{40}", name)] == []

@@ -21,6 +21,7 @@ from packaging.utils import parse_wheel_filename
 
 COMPILERS = ("cc", "c++", "gcc", "g++", "clang", "clang++")
 NEEDED = ("defrag/py.typed", "defrag/_core.pyi", "defrag/io/data/debian.xz")
+LICENCES = ("LICENSE", "nanobind/LICENSE.txt", "robin_map/LICENSE.txt")
 UNWANTED = (".cpp", ".hpp", ".pyc")
 
 
@@ -37,6 +38,7 @@ def check_contents(path: Path) -> None:
     """Check the files of the wheel, and that the compiled module matches its tag."""
     names = zipfile.ZipFile(path).namelist()
     missing = [name for name in NEEDED if name not in names]
+    missing += [end for end in LICENCES if not any(name.endswith(end) for name in names)]
     unwanted = [name for name in names if name.endswith(UNWANTED)]
     modules = [name for name in names if name.endswith((".so", ".pyd", ".dylib"))]
     if missing or unwanted or len(modules) != 1:
