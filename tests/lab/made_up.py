@@ -13,7 +13,7 @@ def record(method="m", seed=0, *, p=50.0, train=1.0, size=1e6, data="toy", **mor
         "format": 1, "key": f"{method}-{seed}-{data}", "method": method, "seed": seed, "n_jobs": 1,
         "data": {"name": data, "fingerprint": "f00d", "points": 100, "features": 30, "labels": 7,
                  "test_points": 10},
-        "estimator": {"estimator": "label-tree", "parameters": {}}, "measures": ["ranking"],
+        "estimator": {"kind": "label_tree", "parameters": {}}, "measures": ["ranking"],
         "status": "done", "metrics": metrics, "training": {"cpu": train, "wall": train},
         "prediction": {"cpu": 0.1, "wall": 0.1}, "peak_memory": 200_000_000,
         "model_bytes": int(size), "warnings": [], "finished": "2026-01-02T03:04:05+00:00",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from defrag.io import Split
 from defrag.lab import Corpus, Job
-from defrag.lab.specs import describe
+from defrag.specs import describe
 from tests.data import make_data
 
 

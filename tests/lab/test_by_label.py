@@ -8,8 +8,8 @@ from defrag.lab.comparison import changes, label_plots, label_tables
 from defrag.lab.measures import run
 from defrag.lab.page import Section
 from defrag.lab.records import Result
-from defrag.lab.specs import describe
 from defrag.registry import find
+from defrag.specs import describe
 from tests.data import make_data
 from tests.lab.made_up import record
 

@@ -13,8 +13,8 @@ from defrag.lab.peers import PEERS, run_seconds
 from defrag.lab.planning import Plan, cut, plan, schedule
 from defrag.lab.published import PUBLISHED
 from defrag.lab.records import MEASURES
-from defrag.lab.specs import describe
 from defrag.lab.studies import STUDIES, Line
+from defrag.specs import describe
 from tests.lab.small import small_corpus
 
 

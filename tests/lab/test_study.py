@@ -93,7 +93,7 @@ def test_failed_runs_do_not_break_a_page():
 
 @pytest.mark.slow
 def test_versions_of_other_programs_are_said():
-    spec = {"estimator": "pecos", "parameters": {"groups": None}}
+    spec = {"kind": "pecos", "parameters": {"groups": None}}
     kept = Result("PECOS", "toy", [record("PECOS", data="toy", estimator=spec, version="1.2.8")])
     page = study_page("Peers", "defrag reproduce peers", [Findings(STUDIES["peers"], [kept])])
     assert "- other programs: pecos 1.2.8\n" in page.to_markdown()

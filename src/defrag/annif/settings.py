@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
-from defrag import registry
 from defrag.focusing import Focused
+from defrag.specs import checked, find_class, parse_value
 from defrag.text.classifier import TextClassifier, default_vectorizer
 from defrag.text.vectorizer import TextVectorizer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from defrag.classifiers._base import Classifier
 
 __all__ = ["build_classifier", "unknown_settings"]
 
-_WORDS = {"true": True, "yes": True, "false": False, "no": False, "none": None, "": None}
-_FORMS: tuple[tuple[str, Callable[[str], Any]], ...] = (
-    (r"[-+]?\d+", int),
-    (r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", float),
-    (r"\d+\s*,\s*\d+", lambda text: tuple(map(int, text.split(",")))),
-)
 _OF_TEXTS = {name for name in TextVectorizer.parameter_rules if name not in {"n_jobs", "verbose"}}
 _OWN = {"classifier", "focus", "random_state"}
 # Settings that Annif itself reads from the section of a project.
@@ -55,12 +48,10 @@ def build_classifier(settings: Mapping[str, Any], *, n_jobs: int) -> TextClassif
     of_classifier = {name: _value(settings[name]) for name in settings if name in own}
     of_texts = {name: _value(settings[name]) for name in settings if name in _OF_TEXTS}
     of_classifier.pop("random_state", None)
-    base: Classifier = kind(**of_classifier)
-    base.check_parameters()
+    base: Classifier = checked(kind(**of_classifier))
     if _value(settings.get("focus", "true")):
         base = Focused(base)
-    vectorizer = default_vectorizer(**of_texts)
-    vectorizer.check_parameters()
+    vectorizer = checked(default_vectorizer(**of_texts))
     seed = _value(settings.get("random_state", "0"))
     return TextClassifier(base, vectorizer, random_state=seed, n_jobs=n_jobs)
 
@@ -72,20 +63,8 @@ def unknown_settings(settings: Mapping[str, Any]) -> list[str]:
 
 
 def _kind(settings: Mapping[str, Any]) -> type[Classifier]:
-    word = str(settings.get("classifier", "label-tree"))
-    words = [entry.word for entry in registry.entries("classifier")]
-    if word not in words:
-        raise ValueError(f"classifier must be one of {', '.join(words)}, got {word!r}")
-    return registry.find(word).estimator()
+    return find_class(str(settings.get("classifier", "label-tree")), "classifier")
 
 
-def _value(text: Any) -> Any:
-    """Parse a setting: a number, a range of lengths, a flag or a word."""
-    if not isinstance(text, str):
-        return text
-    if text.strip().lower() in _WORDS:
-        return _WORDS[text.strip().lower()]
-    for form, read in _FORMS:
-        if re.fullmatch(form, text.strip()):
-            return read(text)
-    return text
+def _value(setting: Any) -> Any:
+    return parse_value(setting) if isinstance(setting, str) else setting

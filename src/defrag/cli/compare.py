@@ -27,9 +27,10 @@ from defrag.cli._train_test import read_train_test
 from defrag.io.documents import CorpusOptions  # noqa: TC001 - read by corpus_flags
 from defrag.lab.comparison import ACCURACY, comparison_page
 from defrag.lab.corpus import Corpus
-from defrag.lab.methods import NONE, combine
 from defrag.lab.records import Job, Store, collect
+from defrag.lab.studies import combine
 from defrag.lab.tables import table_of
+from defrag.specs import NONE
 
 __all__ = ["HELP", "compare"]
 

@@ -22,12 +22,12 @@ from defrag.io.datasets import Split
 from defrag.lab.comparison import winners
 from defrag.lab.corpus import Corpus
 from defrag.lab.demo import Example, demo_page
-from defrag.lab.methods import FOCUS
 from defrag.lab.records import Job, Result
 from defrag.lab.runs import attempt, now
 from defrag.lab.studies import Line
 from defrag.lab.tables import table_of
 from defrag.metrics import balance, loss_of_mutual_information
+from defrag.specs import FOCUS
 
 if TYPE_CHECKING:
     from defrag.agglomeration import Defrag

@@ -319,7 +319,7 @@ def run_facts(results: Sequence[Result]) -> dict[str, str]:
     facts["threads"] = _distinct(record["n_jobs"] for record in records)
     for key in ("versions", "machine"):
         facts[key] = _distinct(_described(record[key]) for record in done)
-    programs = {record["estimator"]["estimator"]: record["version"]
+    programs = {record["estimator"]["kind"]: record["version"]
                 for record in done if "version" in record}  # fmt: skip
     if programs:
         facts["other programs"] = _described(programs)

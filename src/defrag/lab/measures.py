@@ -15,8 +15,8 @@ from defrag import registry
 from defrag.agglomeration import FeatureClustering
 from defrag.lab.machine import peak_memory
 from defrag.lab.peers import PEERS, run_peer
-from defrag.lab.specs import build
 from defrag.metrics import erasure_curve, evaluate, evaluate_clustering, macro_precision
+from defrag.specs import build
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -54,13 +54,13 @@ def run(job: dict[str, Any], train: Split, test: Split) -> tuple[dict[str, Any],
     found : Any
         What it has predicted for the test points, or their groups.
     """
-    if job["estimator"]["estimator"] in PEERS:
+    if job["estimator"]["kind"] in PEERS:
         return _run_peer(job, train, test)
     model = build(job["estimator"])
     seeded = {"random_state": job["seed"], "n_jobs": job["n_jobs"]}
     bars = {name: 1 for name in model.get_params() if name.split("__")[-1] == "verbose"}
     model.set_params(**seeded, **bars)
-    clustering = registry.find(job["estimator"]["estimator"]).role == "clustering"
+    clustering = registry.find(job["estimator"]["kind"]).role == "clustering"
     with _clock_of_groups(model) as group_seconds:
         training, model = _timed(model.fit, train.X, train.Y)
     act = model.transform if clustering else lambda X: model.predict_topk(X, max(K))
@@ -87,7 +87,7 @@ def run(job: dict[str, Any], train: Split, test: Split) -> tuple[dict[str, Any],
 
 def _run_peer(job: dict[str, Any], train: Split, test: Split) -> tuple[dict[str, Any], Any, Any]:
     """Do the same with another program, whose model is not returned."""
-    name, groups = job["estimator"]["estimator"], job["estimator"]["parameters"]["groups"]
+    name, groups = job["estimator"]["kind"], job["estimator"]["parameters"]["groups"]
     pooling = None if groups is None else build(groups).set_params(random_state=job["seed"])
     found, labels = run_peer(name, pooling, train, test)
     result = {**found, "metrics": _ranking(labels, train, test)}

@@ -6,9 +6,10 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from defrag.lab import peers
 from defrag.lab.peers import PEERS, missing_peer
 from defrag.lab.records import Job
-from defrag.lab.specs import run_seconds
+from defrag.specs import build
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from defrag.lab.corpus import Corpus
     from defrag.lab.records import Store
     from defrag.lab.studies import Line, Study
+    from defrag.specs import Spec
 
 __all__ = ["OVERHEAD", "Plan", "Task", "cut", "plan", "schedule"]
 
@@ -227,6 +229,24 @@ def _sampled(
         first = study.lines[:1] if study.lines[0] not in chosen else []
         result.add(study, [*first, *chosen], seeds)
     return result
+
+
+def run_seconds(spec: Spec, corpus: Corpus) -> float:
+    """Return an estimate of the CPU seconds of a run, right within a factor of two or so.
+
+    Parameters
+    ----------
+    spec : Spec
+        An estimator, whose prediction takes little beside its training, or one of the other
+        programs.
+    corpus : Corpus
+        The data.
+    """
+    train = corpus.train
+    if spec["kind"] in PEERS:
+        return peers.run_seconds(spec["kind"], train.X, train.Y, corpus.facts.test_points)
+    seconds: float = build(spec).training_cost(train.X, train.Y).seconds
+    return seconds
 
 
 def _families(lines: Sequence[Line]) -> list[list[Line]]:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from defrag.lab.corpus import Facts
-    from defrag.lab.specs import Spec
+    from defrag.specs import Spec
 
 __all__ = [
     "MEASURES",

@@ -7,12 +7,53 @@ A study is a list of methods, data sets and numbers to show; ``defrag reproduce`
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import product
+from typing import TYPE_CHECKING
 
-from defrag.lab.methods import FOCUS, NONE, Method, combine, parse_groups
 from defrag.lab.peers import PEERS
-from defrag.lab.specs import describe
+from defrag.specs import FOCUS, NONE, describe, parse_composite, parse_groups
 
-__all__ = ["STUDIES", "Line", "Study"]
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from defrag.specs import Spec
+
+__all__ = ["STUDIES", "Line", "Method", "Study", "combine"]
+
+# --- Methods: named estimators, from words.
+
+
+@dataclass(frozen=True)
+class Method:
+    """A named estimator of an experiment."""
+
+    name: str
+    spec: Spec
+
+
+def combine(
+    classifiers: Sequence[str],
+    groups: Sequence[str] = (NONE,),
+    rerank: Sequence[str] = (NONE,),
+    impute: Sequence[str] = (NONE,),
+) -> list[Method]:
+    """Return every combination of words; see :func:`defrag.specs.parse_composite`.
+
+    Examples
+    --------
+    >>> for method in combine(["label-tree:n_trees=3"], ["none", "xy"]):
+    ...     print(method.name)
+    LabelTree(n_trees=3)
+    LabelTree(n_trees=3), DEFRAG-XY
+    """
+    methods: dict[str, Method] = {}
+    for words in product(classifiers, groups, rerank, impute):
+        name, model = parse_composite(*words)
+        if name in methods:
+            raise ValueError(f"{name} is there twice")
+        methods[name] = Method(name, describe(model))
+    return list(methods.values())
+
 
 # --- A study: methods, data sets and what is shown of them.
 
@@ -26,7 +67,7 @@ class Line:
     name : str
         What tables call it.
     classifier, groups, rerank, impute : str
-        See :func:`defrag.lab.methods.combine`.
+        See :func:`defrag.specs.parse_composite`.
     seeds : int, optional
         Number of seeds, if not that of the study.
     """
@@ -42,10 +83,9 @@ class Line:
         """Return the method with its estimator."""
         if self.classifier in PEERS:
             groups = None if self.groups == NONE else describe(parse_groups(self.groups)[1])
-            spec = {"estimator": self.classifier, "parameters": {"groups": groups}}
-            return Method(self.name, spec)
-        (found,) = combine([self.classifier], [self.groups], [self.rerank], [self.impute])
-        return Method(self.name, found.spec)
+            return Method(self.name, {"kind": self.classifier, "parameters": {"groups": groups}})
+        _, model = parse_composite(self.classifier, self.groups, self.rerank, self.impute)
+        return Method(self.name, describe(model))
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,350 @@
+"""Estimators as data: words, settings and JSON, and the nesting of composites.
+
+An estimator is written down in four places: the flags of ``defrag train``, a word such as
+``label-tree:n_trees=3`` of ``defrag compare`` and the studies, the settings of an Annif project,
+and the JSON of records, which has the form of the parameters in a model file. All of them are read
+here, so that a word means the same everywhere; the rule of which part stands around which is in
+:func:`compose` alone. Called by ``cli``, ``lab`` and ``annif``.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from defrag import registry
+from defrag._validation import check_seed
+from defrag.agglomeration import Agglomerated, Defrag, Hybrid
+from defrag.focusing import Focus, Focused
+from defrag.imputation import Fiat, Imputed
+from defrag.reranking import Refrag
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from defrag._estimator import Estimator
+
+__all__ = [
+    "FOCUS",
+    "NONE",
+    "VARIANTS",
+    "Spec",
+    "Variant",
+    "build",
+    "checked",
+    "compose",
+    "describe",
+    "find_class",
+    "parse_composite",
+    "parse_estimator",
+    "parse_groups",
+    "parse_value",
+    "title",
+]
+
+NONE = "none"
+"""The word for None, and for no groups, no re-ranking and no imputation."""
+
+FOCUS = "focus"
+"""The word for focused rows in place of groups."""
+
+
+class Variant(NamedTuple):
+    """A grouping of features with a short word: its name, its class and what it fixes."""
+
+    name: str
+    kind: type[Any]
+    fixed: dict[str, Any]
+
+
+VARIANTS = {
+    "x": Variant("DEFRAG-X", Defrag, {}),
+    "xy": Variant("DEFRAG-XY", Defrag, {"representation": "xy"}),
+    "n": Variant("DEFRAG-N", Defrag, {"split": "ndcg"}),
+    "hybrid": Variant("Hybrid", Hybrid, {}),
+}
+"""The variants of the paper, and the recommended one."""
+
+# --- Words: ``label-tree:n_trees=3,preset=fast``.
+
+_WORDS = {"true": True, "yes": True, "false": False, "no": False, NONE: None, "": None}
+_FORMS: tuple[tuple[str, Callable[[str], Any]], ...] = (
+    (r"[-+]?\d+", int),
+    (r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", float),
+    (r"\d+\s*[,-]\s*\d+", lambda text: tuple(int(part) for part in re.split("[,-]", text))),
+)
+
+
+def parse_value(text: str) -> Any:
+    """Return the value of a parameter: a number, a range, a truth value, None or a word.
+
+    Examples
+    --------
+    >>> [parse_value(text) for text in ("3", "1e-2", "3-5", "yes", "none", "fast")]
+    [3, 0.01, (3, 5), True, None, 'fast']
+    """
+    word = text.strip()
+    if word.lower() in _WORDS:
+        return _WORDS[word.lower()]
+    for form, read in _FORMS:
+        if re.fullmatch(form, word):
+            return read(word)
+    return text
+
+
+def find_class(word: str, role: registry.Role) -> type[Any]:
+    """Return the class of an estimator by its word.
+
+    Raises
+    ------
+    ValueError
+        If the role has no such estimator.
+    """
+    known = {entry.word: entry for entry in registry.entries(role)}
+    if word not in known:
+        raise ValueError(f"no {role} is called {word!r}: use one of {', '.join(known)}")
+    return known[word].estimator()
+
+
+def parse_estimator(text: str, role: registry.Role) -> Any:
+    """Return the estimator of ``word`` or ``word:parameter=value,parameter=value``.
+
+    Examples
+    --------
+    >>> parse_estimator("dismec:C=2", "classifier").C
+    2
+    """
+    kind = find_class(text.partition(":")[0], role)
+    return checked(kind(**_settings(text, kind)))
+
+
+def parse_groups(text: str) -> tuple[str, Any]:
+    """Return the name and the clustering of a word such as ``hybrid`` or ``defrag:split=ndcg``."""
+    if text in VARIANTS:
+        name, kind, fixed = VARIANTS[text]
+        return name, kind(**fixed)
+    words = [entry.word for entry in registry.entries("clustering")]
+    if text.partition(":")[0] not in words:
+        raise ValueError(
+            f"no groups of features are called {text!r}: use none, {FOCUS}, "
+            f"{', '.join(VARIANTS)} or one of {', '.join(words)}"
+        )
+    pooling = parse_estimator(text, "clustering")
+    return _named(pooling), pooling
+
+
+def parse_composite(
+    classifier: str, groups: str = NONE, rerank: str = NONE, impute: str = NONE
+) -> tuple[str, Any]:
+    """Return the name and the estimator of words for its parts.
+
+    Parameters
+    ----------
+    classifier : str
+        Word of a classifier, with parameters or without.
+    groups : str
+        ``none``, ``focus``, a word of ``VARIANTS`` or a clustering of the registry.
+    rerank, impute : str
+        ``none``, or the kind of prototypes and the mode of imputation, with parameters of
+        ``Refrag`` and ``Fiat`` or without.
+
+    Examples
+    --------
+    >>> parse_composite("label-tree:n_trees=3", "xy")[0]
+    'LabelTree(n_trees=3), DEFRAG-XY'
+    """
+    model = parse_estimator(classifier, "classifier")
+    names, parts = [_named(model)], {}
+    if groups.partition(":")[0] == FOCUS:
+        parts["focus"] = parse_estimator(groups, "focus")
+        names.append(_named(parts["focus"]))
+    elif groups != NONE:
+        name, parts["groups"] = parse_groups(groups)
+        names.append(name)
+    if rerank != NONE:
+        kind = rerank.partition(":")[0]
+        parts["rerank"] = {"co_occurrence": kind, **_settings(rerank, Refrag)}
+        names.append(f"REFRAG {rerank}")
+    if impute != NONE:
+        parts["impute"] = Fiat(impute.partition(":")[0], **_settings(impute, Fiat))
+        names.append(f"FIAT {impute}")
+    return ", ".join(names), compose(model, **parts)
+
+
+def compose(
+    base: Any,
+    *,
+    groups: Any = None,
+    focus: Focus | None = None,
+    rerank: Mapping[str, Any] | None = None,
+    impute: Fiat | None = None,
+    run: Mapping[str, Any] | None = None,
+    **of_groups: Any,
+) -> Any:
+    """Return a classifier inside the composites that are given; their parameters are checked.
+
+    Groups of features stand next to the classifier, focused rows around them, then re-ranking, and
+    imputation outermost: it fills in features before all others see them.
+
+    Parameters
+    ----------
+    base : classifier
+        The classifier.
+    groups : clustering, optional
+        Groups of features for :class:`defrag.Agglomerated`.
+    focus : Focus, optional
+        Which entries of a row are kept.
+    rerank : mapping, optional
+        Parameters of :class:`defrag.Refrag`.
+    impute : Fiat, optional
+        How missing features are imputed.
+    run : mapping, optional
+        ``random_state`` and ``n_jobs`` of every composite.
+    **of_groups : Any
+        Further parameters of :class:`defrag.Agglomerated`.
+
+    Examples
+    --------
+    >>> from defrag import Focus, LabelTree
+    >>> compose(LabelTree(), focus=Focus(), rerank={"gamma": 2.0})
+    Refrag(base=Focused(base=LabelTree(), focus=Focus()), gamma=2.0)
+    """
+    shared = dict(run or {})
+    model = checked(base)
+    if groups is not None:
+        model = checked(Agglomerated(model, checked(groups), **of_groups, **shared))
+    if focus is not None:
+        model = checked(Focused(model, checked(focus), **shared))
+    if rerank is not None:
+        model = checked(Refrag(model, **rerank, **shared))
+    if impute is not None:
+        model = checked(Imputed(model, checked(impute), **shared))
+    return model
+
+
+def checked(estimator: Any) -> Any:
+    """Return an estimator after checking its parameters, before any data are read."""
+    estimator.check_parameters()
+    check_seed(getattr(estimator, "random_state", None))
+    return estimator
+
+
+def _settings(text: str, kind: type[Any]) -> dict[str, Any]:
+    """Return the parameters after the colon of a word."""
+    parameters: dict[str, Any] = {}
+    names = kind().get_params(deep=False)
+    for setting in filter(None, text.partition(":")[2].split(",")):
+        name, found, value = setting.partition("=")
+        if not found or name not in names:
+            raise ValueError(
+                f"{text!r}: expected parameter=value with a parameter of {kind.__name__}, "
+                f"got {setting!r}"
+            )
+        parameters[name] = parse_value(value)
+    return parameters
+
+
+def _named(estimator: Any) -> str:
+    return title(describe(estimator)).removesuffix("()")
+
+
+# --- JSON: ``{"kind": "label_tree", "parameters": {...}}``, as in a model file.
+
+Spec = dict[str, Any]
+"""Kind and parameters of an estimator; an inner estimator is a value of that form."""
+
+# Of the run, not of the method.
+_NOT_PART = frozenset({"random_state", "n_jobs", "verbose"})
+
+
+def describe(estimator: Estimator) -> Spec:
+    """Return an estimator as plain data.
+
+    Parameters
+    ----------
+    estimator : estimator of the registry
+        Fitted or not; what was learnt is not described.
+
+    Returns
+    -------
+    spec : dict
+        Its kind and all its parameters, defaults included, so that a default that changes in a
+        later version is not mistaken for the same estimator. Seeds, threads and progress bars are
+        not part of it.
+
+    Examples
+    --------
+    >>> from defrag import Agglomerated, Defrag, LabelTree
+    >>> spec = describe(Agglomerated(LabelTree(3), Defrag()))
+    >>> spec["kind"], spec["parameters"]["base"]["parameters"]["n_trees"]
+    ('agglomerated', 3)
+    """
+    name = type(estimator).__name__
+    kinds = [entry.kind for entry in registry.entries() if entry.name == name]
+    if not kinds:
+        raise ValueError(f"only estimators of the registry can be described, got {name}")
+    parameters = {
+        parameter: _plain(value, f"{parameter} of {name}")
+        for parameter, value in sorted(estimator.get_params(deep=False).items())
+        if parameter not in _NOT_PART
+    }
+    return {"kind": kinds[0], "parameters": parameters}
+
+
+def build(spec: Spec) -> Any:
+    """Return the estimator that :func:`describe` has described.
+
+    Examples
+    --------
+    >>> from defrag.baselines import Parabel
+    >>> build(describe(Parabel(2))).n_trees
+    2
+    """
+    kind = registry.find(spec["kind"]).estimator()
+    return kind(**{name: _restored(value) for name, value in spec["parameters"].items()})
+
+
+def title(spec: Spec) -> str:
+    """Return a short name: the class and the parameters that are not defaults.
+
+    Examples
+    --------
+    >>> from defrag import Agglomerated, Defrag, LabelTree
+    >>> title(describe(Agglomerated(LabelTree(3), Defrag("xy"))))
+    "Agglomerated(LabelTree(n_trees=3), Defrag(representation='xy'))"
+    """
+    entry = registry.find(spec["kind"])
+    usual = entry.estimator()().get_params(deep=False)
+    words = []
+    for name, value in spec["parameters"].items():
+        if isinstance(value, dict):
+            words.append((name != "base", title(value)))
+        elif value != _plain(usual[name], name):
+            words.append((True, f"{name}={value!r}"))
+    inner = ", ".join(word for _, word in sorted(words, key=lambda pair: pair[0]))
+    return f"{entry.name}({inner})"
+
+
+def _plain(value: Any, owner: str) -> Any:
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    if isinstance(value, (list, tuple)):
+        return [_plain(item, owner) for item in value]
+    if hasattr(value, "get_params"):
+        return describe(value)
+    raise ValueError(
+        f"{owner} must be a number, a word or an estimator to be plain data, "
+        f"got {type(value).__name__}"
+    )
+
+
+def _restored(value: Any) -> Any:
+    if isinstance(value, dict):
+        return build(value)
+    if isinstance(value, list):
+        return tuple(_restored(item) for item in value)
+    return value
