@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from scipy import sparse
 from sklearn.base import OneToOneFeatureMixin, TransformerMixin, clone
-from sklearn.linear_model import LogisticRegression
 from sklearn.utils.validation import check_is_fitted
 
 from defrag import _native
@@ -60,6 +59,8 @@ _MAX_HELD_OUT = 1000
 _MIN_BETA, _MAX_BETA = 0.15, 3.0
 # Weight of either outcome for every point, so that odds are finite if nothing can be erased.
 _PRIOR_WEIGHT = 1e-3
+# Newton's method takes about eight steps from zero.
+_MAX_NEWTON_STEPS, _SMALL_STEP = 50, 1e-10
 
 
 @dataclass(frozen=True)
@@ -98,7 +99,9 @@ class MissingRule:
 
     def betas(self, rows: Csr) -> Floats:
         """Return the beta of each row: the odds, or 0 if they are small."""
-        logits = self.coefficients[0] + _predictors(rows, self.log_sizes) @ self.coefficients[1:]
+        size, usual = _predictors(rows, self.log_sizes).T
+        constant, of_size, of_usual = self.coefficients
+        logits = constant + of_size * size + of_usual * usual
         # Clipped before the exponential, which could overflow.
         betas = np.exp(np.minimum(logits, np.log(_MAX_BETA)))
         betas[betas < _MIN_BETA] = 0.0
@@ -106,12 +109,44 @@ class MissingRule:
 
 
 def _fit_odds(predictors: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the coefficients of a logistic regression with weights (kept, missing) per row."""
-    n_rows = len(predictors)
-    model = LogisticRegression(solver="newton-cholesky")
-    outcomes = np.repeat([0, 1], n_rows)
-    model.fit(np.concatenate([predictors, predictors]), outcomes, sample_weight=weights.T.ravel())
-    return np.append(model.intercept_, model.coef_)
+    """Return the coefficients of a logistic regression with weights (kept, missing) per row.
+
+    Newton's method for three numbers, with the penalty of scikit-learn's ``LogisticRegression``.
+    That class multiplies matrices by BLAS, whose rounding depends on the processor; here all sums
+    are added in one order, so that models have the same bits everywhere.
+    """
+    columns = [np.ones(len(predictors)), *np.ascontiguousarray(predictors.T)]
+    penalty = np.array([0.0, *[1.0] * (len(columns) - 1)])
+    total, missing = weights.sum(axis=1), weights[:, 1]
+    coefficients = np.zeros(len(columns))
+    for _ in range(_MAX_NEWTON_STEPS):
+        logits = sum(one * column for one, column in zip(coefficients, columns, strict=True))
+        share = 1.0 / (1.0 + np.exp(-logits))
+        error, curvature = total * share - missing, total * share * (1.0 - share)
+        gradient = [float((error * one).sum()) for one in columns] + penalty * coefficients
+        hessian = [[float((curvature * one * other).sum()) for other in columns] for one in columns]
+        step = _solve_small(hessian + np.diag(penalty), gradient)
+        coefficients = coefficients - step
+        if np.abs(step).max() < _SMALL_STEP:
+            break
+    return coefficients
+
+
+def _solve_small(matrix: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Solve a small positive definite system by Cholesky's method, without LAPACK."""
+    n = len(right)
+    lower, solution = np.zeros((n, n)), right.copy()
+    for i in range(n):
+        for j in range(i + 1):
+            rest = float(matrix[i, j]) - sum(float(lower[i, k] * lower[j, k]) for k in range(j))
+            lower[i, j] = math.sqrt(rest) if i == j else rest / float(lower[j, j])
+    for i in range(n):
+        known = sum(float(lower[i, k] * solution[k]) for k in range(i))
+        solution[i] = (solution[i] - known) / lower[i, i]
+    for i in reversed(range(n)):
+        known = sum(float(lower[k, i] * solution[k]) for k in range(i + 1, n))
+        solution[i] = (solution[i] - known) / lower[i, i]
+    return solution
 
 
 @dataclass(frozen=True)
