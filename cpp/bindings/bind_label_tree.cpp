@@ -54,17 +54,18 @@ void bind_label_tree(nb::module_& m) {
     m.def(
         "train_label_tree",
         [](const CsrView& X, const CsrView& positives, const TreeArrays& tree,
-           const SolverOptions& solver, const std::optional<BlockArray>& blocks, bool scale_cost,
-           unsigned n_threads, const nb::object& progress) {
+           const SolverOptions& solver, const std::optional<BlockArray>& blocks,
+           bool /*scale_cost, which nothing uses*/, unsigned n_threads,
+           const nb::object& progress) {
             require(positives.n_cols == X.n_rows, "positives must have one column per row of X");
-            const LabelTreeView view = tree.view();
+            const LabelTreeShape view = tree.view();
             const Vector<NodeBlocks> items = blocks ? to_items(*blocks) : all_blocks(view);
             return to_python(run(n_threads, progress, [&](const Context& context) {
-                return train_label_tree(context, X, positives, view, {solver, scale_cost}, items);
+                return train_label_tree(context, X, positives, view, solver, items);
             }));
         },
         "X"_a, "positives"_a, "tree"_a, "options"_a, nb::kw_only(), "blocks"_a = nb::none(),
-        "scale_cost"_a, "n_threads"_a, "progress"_a = nb::none());
+        "scale_cost"_a = false, "n_threads"_a, "progress"_a = nb::none());
     bind_inspect_entries<std::uint16_t, std::uint8_t>(m);
     bind_inspect_entries<std::uint16_t, std::uint16_t>(m);
     bind_inspect_entries<std::uint32_t, std::uint8_t>(m);

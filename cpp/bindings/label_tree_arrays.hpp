@@ -2,7 +2,7 @@
 #pragma once
 
 #include "bindings/attributes.hpp"
-#include "core/search/beam_search.hpp"
+#include "core/label_tree/model.hpp"
 
 namespace defrag {
 
@@ -14,7 +14,7 @@ struct TreeArrays : Attributes {
                Array<std::int32_t>>
         arrays;
 
-    LabelTreeView view() const {
+    LabelTreeShape view() const {
         const auto& [first_child, n_children, begin, end, order] = arrays;
         const std::size_t n_nodes = first_child.size();
         require(n_children.size() == n_nodes && begin.size() == n_nodes && end.size() == n_nodes,

@@ -52,7 +52,7 @@ struct Tree {
         }
         for (std::int32_t label = 0; label < 80; ++label) order.push_back(79 - label);
     }
-    LabelTreeView view() const {
+    LabelTreeShape view() const {
         return {41,
                 first_child.data(),
                 n_children.data(),
@@ -73,8 +73,8 @@ TEST_CASE("training and search give the same with any number of threads") {
     Vector<TopLabels> found;
     for (const unsigned n_threads : {1U, 4U}) {
         const Context context(n_threads);
-        LabelTreeOptions options;
-        options.solver.threshold = 0.05F;
+        SolverOptions options;
+        options.threshold = 0.05F;
         trained.push_back(train_label_tree(context, X.view(), positives.view(), tree.view(),
                                            options, all_blocks(tree.view())));
         const LabelTreeWeights& w = trained.back();

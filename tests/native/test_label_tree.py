@@ -92,19 +92,6 @@ def test_labels_and_nodes_without_points():
         assert bias.tolist() == [-1.0, -1.0]
 
 
-def test_the_cost_can_grow_with_the_points_a_node_does_not_see():
-    X, Y = random_problem(9)
-    tree = flat_tree([[0, 1, 2], [3, 4, 5, 6]])
-    options = TIGHT.replace(loss=Loss.logistic, cost=2.0)
-    weights = train(X, Y, tree, options, scale_cost=True)
-    rows, targets = node_problem(tree, 2, X.toarray(), Y.toarray() > 0)
-    cost = 2.0 * X.shape[0] / len(rows)
-    _, expected, _ = minimum(rows, targets[:, 1], loss="logistic", cost=cost, bias=0.3, offset=True)
-    np.testing.assert_allclose(
-        dense_classifiers(weights, 2, X.shape[1])[0][:, 1], expected, atol=5e-3
-    )
-
-
 def test_a_node_that_is_too_wide_is_refused():
     n_labels = 65537
     tree = flat_tree(list(range(n_labels)))

@@ -2,12 +2,8 @@
 #include "core/agglomeration/tree.hpp"
 
 #include <algorithm>
-#include <chrono>
-#include <condition_variable>
 #include <memory>
-#include <mutex>
 #include <numeric>
-#include <optional>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -16,6 +12,7 @@
 #include "core/base/aligned.hpp"
 #include "core/base/frequency.hpp"
 #include "core/base/random.hpp"
+#include "core/base/schedule.hpp"
 
 namespace defrag {
 namespace {
@@ -24,7 +21,6 @@ constexpr std::int64_t kEntriesPerBlock = 65536;
 constexpr std::int64_t kRowsPerBlock = 1024;
 // A part with fewer than 1 / kPartsPerThread of the entries per thread is not divided any more.
 constexpr std::int64_t kPartsPerThread = 8;
-constexpr auto kPollInterval = std::chrono::milliseconds(50);
 
 /// A compact copy of some rows.
 struct Block {
@@ -40,56 +36,6 @@ struct Part {
     Vector<std::int32_t> members;  // row numbers, ascending
     Vector<std::int32_t> ids;      // item ids of the members
     Sums total;
-};
-
-/// Parts that wait for a thread. Those with most items are taken first, so that no thread is left
-/// with a large one at the end.
-class PartQueue {
- public:
-    explicit PartQueue(Vector<Part>&& parts) : waiting_(std::move(parts)) {}
-
-    /// Waits for a part; returns none if all are finished or a thread has failed.
-    std::optional<Part> take(const Context& context) {
-        std::unique_lock<std::mutex> lock(mutex_);
-        while (waiting_.empty() && n_taken_ > 0 && !failed_) {
-            if (changed_.wait_for(lock, kPollInterval) == std::cv_status::timeout) context.check();
-        }
-        if (waiting_.empty() || failed_) return std::nullopt;
-        const auto largest = std::max_element(
-            waiting_.begin(), waiting_.end(),
-            [](const Part& a, const Part& b) { return a.members.size() < b.members.size(); });
-        std::swap(*largest, waiting_.back());
-        Part part = std::move(waiting_.back());
-        waiting_.pop_back();
-        ++n_taken_;
-        return part;
-    }
-
-    void push(Part&& part) {
-        const std::lock_guard<std::mutex> lock(mutex_);
-        waiting_.push_back(std::move(part));
-        changed_.notify_one();
-    }
-
-    /// Tells that a part that was taken is finished, and that its halves were pushed.
-    void finish() {
-        const std::lock_guard<std::mutex> lock(mutex_);
-        --n_taken_;
-        changed_.notify_all();
-    }
-
-    void fail() {
-        const std::lock_guard<std::mutex> lock(mutex_);
-        failed_ = true;
-        changed_.notify_all();
-    }
-
- private:
-    std::mutex mutex_;
-    std::condition_variable changed_;
-    Vector<Part> waiting_;
-    std::int64_t n_taken_ = 0;
-    bool failed_ = false;
 };
 
 /// Per-thread memory for one depth of the descent. A node finishes its first half before it starts
@@ -130,9 +76,11 @@ class Builder {
         Vector<Part> level(1);
         level[0] = root();
         while (!level.empty() && level.size() < context_.n_threads()) level = next_level(level);
-        PartQueue queue(std::move(level));
-        parallel_for(context_, context_.n_threads(), 1,
-                     [&](std::int64_t, std::int64_t, unsigned worker) { work(queue, worker); });
+        run_growing(
+            context_, std::move(level), [](const Part& part) { return part.members.size(); },
+            [&](Part& part, const auto& push, unsigned worker) {
+                work_on(part, push, workers_[worker]);
+            });
         return std::move(result_);
     }
 
@@ -206,29 +154,20 @@ class Builder {
         return next;
     }
 
-    /// Splits the parts of a queue until none is left: large ones once, small ones to their leaves.
-    void work(PartQueue& queue, unsigned number) {
-        Worker& worker = workers_[number];
+    /// Splits a part: a large one once, whose halves are pushed, a small one to its leaves.
+    template <class Push>
+    void work_on(Part& part, const Push& push, Worker& worker) {
         const std::int64_t n_threads = context_.n_threads();
         const std::int64_t n_parts = n_threads == 1 ? 1 : kPartsPerThread * n_threads;
-        try {
-            while (std::optional<Part> part = queue.take(context_)) {
-                if (is_leaf(*part) || member_nnz(*part) * n_parts <= items_.nnz()) {
-                    descend(*part, worker, 0);
-                } else {
-                    Part left;
-                    Part right;
-                    split(*part, worker, nullptr);
-                    halve(*part, worker, left, right);
-                    queue.push(std::move(left));
-                    queue.push(std::move(right));
-                }
-                queue.finish();
-            }
-        } catch (...) {
-            queue.fail();
-            throw;
+        if (is_leaf(part) || member_nnz(part) * n_parts <= items_.nnz()) {
+            return descend(part, worker, 0);
         }
+        Part left;
+        Part right;
+        split(part, worker, nullptr);
+        halve(part, worker, left, right);
+        push(std::move(left));
+        push(std::move(right));
     }
 
     void emit(const Part& part) {

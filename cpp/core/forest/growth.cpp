@@ -6,6 +6,7 @@
 
 #include "core/base/random.hpp"
 #include "core/base/ranking.hpp"
+#include "core/base/schedule.hpp"
 
 namespace defrag {
 namespace {
@@ -94,14 +95,9 @@ class Growth {
 
  private:
     void split_level(bool last) {
-        Vector<std::int32_t> order(open_.size());
-        std::iota(order.begin(), order.end(), 0);
-        std::stable_sort(order.begin(), order.end(), [this](std::int32_t a, std::int32_t b) {
-            return open_[a].where.points.size() > open_[b].where.points.size();
-        });
-        parallel_for(context_, order.size(), 1, [&](std::int64_t i, std::int64_t, unsigned worker) {
-            process(open_[order[i]], last, worker);
-        });
+        Crew(context_).each_largest_first(
+            open_.size(), [this](std::int64_t i) { return open_[i].where.points.size(); },
+            [this, last](std::int64_t i, unsigned worker) { process(open_[i], last, worker); });
     }
 
     void process(const OpenNode& node, bool last, unsigned worker) {

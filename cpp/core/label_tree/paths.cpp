@@ -19,7 +19,7 @@ void check_range(const std::int64_t* pointers, std::int64_t i, std::int64_t n) {
 }
 
 /// Returns the output of a node that contains a place: the last one that does not begin after it.
-std::int64_t output_of(const LabelTreeView& tree, std::int64_t node, std::int32_t place) {
+std::int64_t output_of(const LabelTreeShape& tree, std::int64_t node, std::int32_t place) {
     if (tree.is_leaf(node)) return place - tree.begin[node];
     const std::int64_t first = tree.first_child[node];
     const std::int64_t n_children = tree.n_children[node];
@@ -71,7 +71,7 @@ void write_weights(const LabelTreeModel& model, std::int64_t node, std::int64_t 
 LabelPaths label_paths(const LabelTreeModel& model, const std::int32_t* places,
                        std::int64_t n_places, const std::int32_t* features,
                        std::int64_t n_features) {
-    const LabelTreeView& tree = model.tree;
+    const LabelTreeShape& tree = model.tree;
     LabelPaths paths;
     for (std::int64_t i = 0; i < n_places; ++i) {
         check(tree.n_nodes > 0 && places[i] >= 0 && places[i] < tree.n_order);

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "core/base/arrays.hpp"
-#include "core/search/beam_search.hpp"
+#include "core/label_tree/model.hpp"
 
 namespace defrag {
 

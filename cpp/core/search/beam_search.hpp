@@ -4,26 +4,13 @@
 #include <cstdint>
 
 #include "core/base/csr.hpp"
+#include "core/base/instructions.hpp"
 #include "core/base/parallel.hpp"
 #include "core/base/ranking.hpp"
-#include "core/label_tree/entries.hpp"
-#include "core/label_tree/feature_index.hpp"
-#include "core/label_tree/train.hpp"
+#include "core/label_tree/model.hpp"
 #include "core/solver/losses.hpp"
 
 namespace defrag {
-
-/// A non-owning view of a trained label tree; see LabelTreeWeights.
-struct LabelTreeModel {
-    LabelTreeView tree;
-    std::int64_t n_features = 0;
-    const std::int64_t* feature_ptr = nullptr;
-    const std::int32_t* features = nullptr;
-    TreeEntries entries;
-    const std::int64_t* bias_ptr = nullptr;
-    const float* bias = nullptr;
-    const FeatureIndex* index = nullptr;  // optional: speeds up single rows and small batches
-};
 
 struct BeamOptions {
     Loss loss = Loss::kSquaredHinge;

@@ -99,7 +99,7 @@ class Batch {
 
     void expand(const Visit& visit, const Outputs& outputs, const float* margins) {
         Best best = top_of(visit.row);
-        const LabelTreeView& tree = model_.tree;
+        const LabelTreeShape& tree = model_.tree;
         const bool leaf = tree.is_leaf(visit.node);
         for (std::int64_t i = 0; i < outputs.count; ++i) {
             const float score = descend(options_.loss, 2, 1.0F, visit.score, margins[i]);

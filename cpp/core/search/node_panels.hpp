@@ -5,7 +5,7 @@
 
 #include "core/base/aligned.hpp"
 #include "core/base/parallel.hpp"
-#include "core/search/beam_search.hpp"
+#include "core/label_tree/model.hpp"
 #include "core/solver/compact_rows.hpp"
 
 namespace defrag {

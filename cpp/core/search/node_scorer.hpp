@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "core/base/aligned.hpp"
-#include "core/search/beam_search.hpp"
+#include "core/label_tree/model.hpp"
 #include "core/search/node_panels.hpp"
 #include "core/solver/pass.hpp"
 
