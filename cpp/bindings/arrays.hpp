@@ -8,6 +8,7 @@
 #include <nanobind/stl/tuple.h>
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <tuple>
 #include <utility>
@@ -121,6 +122,26 @@ using TopArrays = std::pair<Numpy<std::int32_t, 2>, Numpy<float, 2>>;
 inline TopArrays to_numpy(TopLabels&& top, std::int64_t n_rows) {
     const std::int64_t k = top.k;
     return {to_numpy(std::move(top.labels), n_rows, k), to_numpy(std::move(top.scores), n_rows, k)};
+}
+
+/// Returns the getter of a property that exposes a vector of a result without copying it.
+template <class Result, class T>
+auto array_of(Vector<T> Result::* member) {
+    return [member](Result& self) {
+        Vector<T>& values = self.*member;
+        return Numpy<T, 1>(values.data(), {static_cast<std::size_t>(values.size())},
+                           nb::find(self));
+    };
+}
+
+/// Collects one member of all reports into an array.
+template <class Report, class T>
+Numpy<T, 1> column(const Vector<Report>& reports, T Report::* member) {
+    auto values = std::make_unique<T[]>(static_cast<std::size_t>(reports.size()));
+    std::transform(reports.begin(), reports.end(), values.get(),
+                   [member](const Report& report) { return report.*member; });
+    nb::capsule owner(values.get(), [](void* p) noexcept { delete[] static_cast<T*>(p); });
+    return Numpy<T, 1>(values.release(), {static_cast<std::size_t>(reports.size())}, owner);
 }
 
 }  // namespace defrag

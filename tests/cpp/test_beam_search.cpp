@@ -10,9 +10,10 @@
 #include "core/base/random.hpp"
 #include "core/base/ranking.hpp"
 #include "core/label_tree/feature_index.hpp"
+#include "core/search/rank_kernels.hpp"
+#include "core/search/scores.hpp"
 #include "core/search/shortlists.hpp"
 #include "core/search/visits.hpp"
-#include "core/solver/pass.hpp"
 
 using namespace defrag;
 
@@ -104,6 +105,31 @@ TEST_CASE("the best scores are found, with few others, by all instruction sets")
     }
 }
 
+TEST_CASE("scores of vectors of hinges have the bits of the rule, with all instruction sets") {
+    Stream random(2, Stage::kTreeSplit, 0);
+    AlignedBuffer<float> margins;
+    AlignedBuffer<float> scores;
+    margins.require(3 * kLanes);
+    scores.require(3 * kLanes);
+    for (std::int64_t i = 0; i < 3 * kLanes; ++i) {
+        margins.data()[i] = static_cast<float>(random.below(4000) - 2000) / 700.0F;
+    }
+    margins.data()[7] = std::numeric_limits<float>::quiet_NaN();
+    for (const Instructions instructions :
+         {Instructions::kBaseline, Instructions::kAvx2, Instructions::kAvx512}) {
+        if (!can_run(instructions)) continue;
+        for (const int power : {2, 3}) {
+            const EdgeScore rule{Loss::kSquaredHinge, 0.98, power};
+            const float parent = -1.37F;
+            select_score_margins(instructions)(margins.data(), 41, rule.discounted(parent), power,
+                                               scores.data());
+            for (std::int64_t i = 0; i < 41; ++i) {
+                CHECK(scores.data()[i] == rule.below(parent, margins.data()[i]));
+            }
+        }
+    }
+}
+
 TEST_CASE("a selector leaves the best of any number of candidates, added in pieces") {
     Selector selector(Instructions::kBest);
     for (const std::int64_t capacity : {1, 5, 16, 17, 50, 128, 150}) {
@@ -181,7 +207,8 @@ TEST_CASE("visits are ordered by node, then by row, however many there are") {
                                   static_cast<float>(row)});
             }
             Vector<Visit> ordered;
-            order_by_node(visits, ordered);
+            const Context context(3);
+            order_by_node(Crew(context, true), &visits, 1, ordered);
             REQUIRE(ordered.size() == visits.size());
             for (std::int64_t i = 1; i < ordered.size(); ++i) {
                 const bool in_order = ordered[i - 1].node != ordered[i].node
@@ -195,9 +222,7 @@ TEST_CASE("visits are ordered by node, then by row, however many there are") {
             Vector<Vector<Visit>> ranges(3);
             for (const Visit& visit : visits) ranges[3 * visit.row / n_rows].push_back(visit);
             Vector<Visit> from_ranges;
-            order_by_node(ranges.data(), 3, from_ranges, [](std::int64_t n, const auto& body) {
-                for (std::int64_t i = n - 1; i >= 0; --i) body(i);
-            });
+            order_by_node(Crew(context), ranges.data(), 3, from_ranges);
             REQUIRE(from_ranges.size() == visits.size());
             for (const Vector<Visit>& range : ranges) {
                 for (const Visit& visit : range) CHECK(from_ranges[visit.place].row == visit.row);

@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <stdexcept>
 #include <string>
 
 #include "core/base/arrays.hpp"
+#include "core/base/parallel.hpp"
 
 namespace defrag {
 
@@ -21,6 +23,9 @@ inline bool better(const Scored& a, const Scored& b) {
     return a.score > b.score || (a.score == b.score && a.id < b.id);
 }
 
+/// A bound that every score reaches.
+constexpr float kNoBound = -std::numeric_limits<float>::infinity();
+
 /// The best labels of every row, best first: n_rows x k, with -1 and score 0 where there are fewer.
 struct TopLabels {
     TopLabels() = default;
@@ -33,6 +38,16 @@ struct TopLabels {
     Vector<std::int32_t> labels;
     Vector<float> scores;
 
+    /// Writes the labels of a row. They are sorted here, because distinct margins may have been
+    /// rounded to the same score, and ties of scores are broken by label.
+    void write(std::int64_t row, Scored* items, std::int64_t size) {
+        std::sort(items, items + size, better);
+        for (std::int64_t i = 0; i < size; ++i) {
+            labels[row * k + i] = items[i].id;
+            scores[row * k + i] = items[i].score;
+        }
+    }
+
  private:
     /// Checked here because every search constructs its result here and then reads the worst of k
     /// labels.
@@ -41,6 +56,11 @@ struct TopLabels {
         throw std::invalid_argument("k must be at least 1, got " + std::to_string(n_labels));
     }
 };
+
+/// Averages the scores of several trees for the same rows; a label missing from the result of a
+/// tree counts as 0 there.
+TopLabels average_trees(const Context& context, const Vector<TopLabels>& trees, std::int64_t n_rows,
+                        std::int64_t k);
 
 /// Keeps the n items that come first under `before`, a total order, in unspecified order. O(size).
 template <class Items, class Before>

@@ -8,19 +8,14 @@
 #include "core/base/parallel.hpp"
 #include "core/base/ranking.hpp"
 #include "core/label_tree/model.hpp"
-#include "core/solver/losses.hpp"
+#include "core/search/scores.hpp"
 
 namespace defrag {
 
 struct BeamOptions {
-    Loss loss = Loss::kSquaredHinge;
+    EdgeScore score;
     std::int64_t beam_size = 10;
     std::int64_t k = 5;
-    /// Factor applied to the log score of the parent (Bonsai: 0.98).
-    float discount = 1.0F;
-    /// Exponent of the hinge in a score: 2, as in training, or 3, which penalises labels just short
-    /// of the margin less and others more.
-    int power = 2;
     Instructions instructions = Instructions::kBest;
 };
 
@@ -34,10 +29,5 @@ struct BeamOptions {
 /// and once for all threads, the weights of one node as a panel and four bytes per feature.
 TopLabels beam_search(const Context& context, const LabelTreeModel& model, const CsrView& X,
                       const BeamOptions& options);
-
-/// Averages the scores of several trees for the same rows; a label missing from the result of a
-/// tree counts as 0 there.
-TopLabels average_trees(const Context& context, const Vector<TopLabels>& trees, std::int64_t n_rows,
-                        std::int64_t k);
 
 }  // namespace defrag

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "core/search/flat_ranking.hpp"
 #include "core/solver/compact_rows.hpp"
 #include "core/solver/pass.hpp"
 

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "core/search/flat_panels.hpp"
-#include "core/search/flat_ranking.hpp"
 
 namespace defrag {
 namespace {

@@ -4,43 +4,71 @@
 #include <algorithm>
 
 namespace defrag {
+namespace {
 
-NodePanels::NodePanels(const LabelTreeModel& model, const CsrView& X)
+constexpr std::int32_t kWanted = -1;
+// Up to this number of features, slots are always allocated.
+constexpr std::int64_t kFewFeatures = std::int64_t{1} << 22;
+// Few blocks, so that threads rarely use the same huge page first, which clears it twice.
+constexpr std::int64_t kBlocksPerThread = 4;
+
+}  // namespace
+
+std::int64_t count_entries(const CsrView& X, const Group& group) {
+    std::int64_t count = 0;
+    for (std::int64_t i = 0; i < group.n_rows; ++i) {
+        count += X.end(group.rows[i]) - X.begin(group.rows[i]);
+    }
+    return count;
+}
+
+PanelMemory::PanelMemory(const LabelTreeModel& model, const CsrView& X)
     : model_(model),
       X_(X),
       fits_(model.n_features <=
             std::max(kFewFeatures, 16 * model.feature_ptr[model.tree.n_nodes])) {}
 
-void NodePanels::choose(std::int64_t node, const std::int32_t* rows, std::int64_t n_rows) {
-    node_ = node;
-    slots_.resize(model_.n_features);  // allocated lazily: single rows rarely need it
-    const std::int64_t first = model_.feature_ptr[node];
-    // Features that are not below model_.n_features come last; rows have none of them.
-    const std::int32_t* features = model_.features + first;
-    const std::int32_t* end = model_.features + model_.feature_ptr[node + 1];
-    if (features != end && end[-1] >= model_.n_features) {
-        end = std::lower_bound(features, end, static_cast<std::int32_t>(model_.n_features));
+NodePanels::NodePanels(PanelMemory& memory, const Group& group)
+    : memory_(memory), group_(group), n_entries_(count_entries(memory.X_, group)) {
+    const LabelTreeModel& model = memory.model_;
+    memory.slots_.resize(model.n_features);  // allocated lazily: single rows rarely need it
+    const std::int64_t first = model.feature_ptr[group.node];
+    // Features that are not below model.n_features come last; rows have none of them.
+    const std::int32_t* features = model.features + first;
+    const std::int32_t* end = model.features + model.feature_ptr[group.node + 1];
+    if (features != end && end[-1] >= model.n_features) {
+        end = std::lower_bound(features, end, static_cast<std::int32_t>(model.n_features));
     }
     const std::int64_t n_features = end - features;
-    n_entries_ = 0;
-    for (std::int64_t i = 0; i < n_rows; ++i) n_entries_ += X_.end(rows[i]) - X_.begin(rows[i]);
-    marked_ = n_entries_ < n_features * Panels::all(model_.tree.n_outputs(node)).count();
-    if (marked_) mark(rows, n_rows, kWanted);
     // Branch-free: always written, but kept only if wanted. About half are, which no branch
     // predictor can guess.
-    if (chosen_.size() <= n_features) chosen_.resize(n_features + 1);
-    n_chosen_ = 0;
-    std::int64_t entry = model_.entries.begin(first);
+    if (memory.chosen_.size() <= n_features) memory.chosen_.resize(n_features + 1);
+    marked_ = n_entries_ < n_features * Panels::all(model.tree.n_outputs(group.node)).count();
+    if (marked_) mark_rows(kWanted);
+    std::int64_t entry = model.entries.begin(first);
     for (std::int64_t f = 0; f < n_features; ++f) {
-        chosen_[n_chosen_] = {first + f, entry};
-        n_chosen_ += !marked_ || slots_[features[f]] != 0 ? 1 : 0;
-        entry += model_.entries.size(first + f);
+        memory.chosen_[n_chosen_] = {first + f, entry};
+        n_chosen_ += !marked_ || memory.slots_[features[f]] != 0 ? 1 : 0;
+        entry += model.entries.size(first + f);
+    }
+}
+
+NodePanels::~NodePanels() {
+    Vector<std::int32_t>& slots = memory_.slots_;
+    if (!marked_) {
+        for (std::int64_t slot = 0; slot < n_chosen_; ++slot) {
+            slots[memory_.model_.features[memory_.chosen_[slot].feature]] = 0;
+        }
+    } else if (n_entries_ < slots.size() / kLanes) {
+        mark_rows(0);
+    } else {
+        std::fill(slots.begin(), slots.end(), 0);  // sixteen at a time
     }
 }
 
 void NodePanels::unpack(const Panels& panels, const Context* context) {
     panels_ = panels;
-    lines_.require(panels.count() * panel_size());
+    memory_.lines_.require(panels.count() * panel_size());
     if (context == nullptr) return unpack_lines(0, n_chosen_);
     const std::int64_t n_blocks = kBlocksPerThread * context->n_threads();
     parallel_for(
@@ -49,13 +77,13 @@ void NodePanels::unpack(const Panels& panels, const Context* context) {
 }
 
 void NodePanels::unpack_lines(std::int64_t first_slot, std::int64_t last_slot) {
-    const TreeEntries& entries = model_.entries;
+    const TreeEntries& entries = memory_.model_.entries;
     const std::int64_t size = panel_size();
-    entries.with_types(node_, [&](const auto* outputs, const auto& weights, float scale) {
-        float* line = lines_.data() + first_slot * kLanes;
+    entries.with_types(group_.node, [&](const auto* outputs, const auto& weights, float scale) {
+        float* line = memory_.lines_.data() + first_slot * kLanes;
         for (std::int64_t slot = first_slot; slot < last_slot; ++slot, line += kLanes) {
-            const auto [feature, entry] = chosen_[slot];
-            slots_[model_.features[feature]] = static_cast<std::int32_t>(slot + 1);
+            const auto [feature, entry] = memory_.chosen_[slot];
+            memory_.slots_[memory_.model_.features[feature]] = static_cast<std::int32_t>(slot + 1);
             for (std::int64_t p = 0; p < panels_.count(); ++p) {
                 std::fill(line + p * size, line + p * size + kLanes, 0.0F);
             }
@@ -69,23 +97,12 @@ void NodePanels::unpack_lines(std::int64_t first_slot, std::int64_t last_slot) {
     });
 }
 
-void NodePanels::mark(const std::int32_t* rows, std::int64_t n_rows, std::int32_t slot) {
-    for (std::int64_t i = 0; i < n_rows; ++i) {
-        for (std::int64_t p = X_.begin(rows[i]); p < X_.end(rows[i]); ++p) {
-            slots_[X_.indices[p]] = slot;
+void NodePanels::mark_rows(std::int32_t slot) {
+    const CsrView& X = memory_.X_;
+    for (std::int64_t i = 0; i < group_.n_rows; ++i) {
+        for (std::int64_t p = X.begin(group_.rows[i]); p < X.end(group_.rows[i]); ++p) {
+            memory_.slots_[X.indices[p]] = slot;
         }
-    }
-}
-
-void NodePanels::forget(const std::int32_t* rows, std::int64_t n_rows) {
-    if (!marked_) {
-        for (std::int64_t slot = 0; slot < n_chosen_; ++slot) {
-            slots_[model_.features[chosen_[slot].feature]] = 0;
-        }
-    } else if (n_entries_ < slots_.size() / kLanes) {
-        mark(rows, n_rows, 0);
-    } else {
-        std::fill(slots_.begin(), slots_.end(), 0);  // sixteen at a time
     }
 }
 

@@ -21,7 +21,7 @@ const std::int32_t* gallop(const std::int32_t* first, const std::int32_t* last,
 }  // namespace
 
 NodeScorer::NodeScorer(const LabelTreeModel& model, const CsrView& X, Instructions instructions)
-    : model_(model), X_(X), score_panels_(select_score_panels(instructions)), panels_(model, X) {}
+    : model_(model), X_(X), score_panels_(select_score_panels(instructions)), memory_(model, X) {}
 
 void NodeScorer::start_margins(std::int64_t node, const Panels& panels, float* margins) const {
     const float* bias = model_.bias + model_.bias_ptr[node];
@@ -32,17 +32,14 @@ void NodeScorer::start_margins(std::int64_t node, const Panels& panels, float* m
     std::fill(end, margins + panels.count() * kLanes, 0.0F);
 }
 
-bool NodeScorer::worth_unpacking(std::int64_t node, const std::int32_t* rows,
-                                 std::int64_t n_rows) const {
-    const std::int64_t first = model_.feature_ptr[node];
-    const std::int64_t last = model_.feature_ptr[node + 1];
-    if (!panels_.fits()) return false;
+bool NodeScorer::worth_unpacking(const Group& group) const {
+    const std::int64_t first = model_.feature_ptr[group.node];
+    const std::int64_t last = model_.feature_ptr[group.node + 1];
+    if (!memory_.fits()) return false;
     const std::int64_t unpack_cost =
         (last - first) + (model_.entries.begin(last) - model_.entries.begin(first));
-    std::int64_t searches = 0;
-    for (std::int64_t i = 0; i < n_rows; ++i) searches += X_.end(rows[i]) - X_.begin(rows[i]);
     const std::int64_t cost = model_.index == nullptr ? kGallopCost : kSearchCost;
-    return searches * cost >= unpack_cost;
+    return count_entries(X_, group) * cost >= unpack_cost;
 }
 
 const float* NodeScorer::search(std::int64_t node, std::int32_t row) {
@@ -95,20 +92,18 @@ void NodeScorer::search_features(std::int64_t node, std::int32_t row, float* mar
     }
 }
 
-void NodeScorer::multiply(const NodePanels& unpacked, std::int64_t node, const std::int32_t* rows,
-                          std::int64_t n_rows) {
+void NodeScorer::multiply(const NodePanels& unpacked, const Range& range) {
     constexpr auto kLineBytes = static_cast<std::uint32_t>(kLanes * sizeof(float));
     const Panels& panels = unpacked.panels();
+    const Group group{unpacked.group().node, unpacked.group().rows + range.begin, range.size()};
     const std::int64_t stride = panels.count() * kLanes;
-    std::int64_t n_entries = 0;
-    for (std::int64_t i = 0; i < n_rows; ++i) n_entries += X_.end(rows[i]) - X_.begin(rows[i]);
-    entries_.require(n_entries);
-    margins_.require(n_rows * stride);
+    entries_.require(count_entries(X_, group));
+    margins_.require(group.n_rows * stride);
     ends_.clear();
     Entry* out = entries_.data();
-    for (std::int64_t i = 0; i < n_rows; ++i) {
-        start_margins(node, panels, margins_.data() + i * stride);
-        for (std::int64_t p = X_.begin(rows[i]); p < X_.end(rows[i]); ++p) {
+    for (std::int64_t i = 0; i < group.n_rows; ++i) {
+        start_margins(group.node, panels, margins_.data() + i * stride);
+        for (std::int64_t p = X_.begin(group.rows[i]); p < X_.end(group.rows[i]); ++p) {
             // Branch-free: always written, but kept only if the node has the feature, because
             // mispredicted branches would cost more.
             const std::int32_t slot = unpacked.slot(X_.indices[p]);
@@ -118,7 +113,7 @@ void NodeScorer::multiply(const NodePanels& unpacked, std::int64_t node, const s
         ends_.push_back(out);
     }
     const Entry* entry = entries_.data();
-    for (std::int64_t i = 0; i < n_rows; ++i) {
+    for (std::int64_t i = 0; i < group.n_rows; ++i) {
         score_panels_(entry, ends_[i], unpacked.lines(), unpacked.panel_size(), panels.count(),
                       margins_.data() + i * stride);
         entry = ends_[i];

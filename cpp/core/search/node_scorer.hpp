@@ -25,22 +25,23 @@ class NodeScorer {
     // Number of panels of a wide node that are unpacked and scored at a time.
     static constexpr std::int64_t kPanelsPerTurn = 4;
 
-    /// Calls visit(i, outputs, margins) for i = 0..n_rows-1 and all outputs of a node, a few panels
-    /// at a time; row i of the group is rows[i] of X, and margins[o] is the margin of output
-    /// outputs.first + o. `margins` is padded to a multiple of kLanes and 64-byte aligned.
+    /// Calls visit(i, outputs, margins) for all rows of a group and all outputs of its node, a few
+    /// panels at a time; margins[o] is the margin of output outputs.first + o for row i of the
+    /// group. `margins` is padded to a multiple of kLanes and 64-byte aligned.
     template <class Visit>
-    void score(std::int64_t node, const std::int32_t* rows, std::int64_t n_rows, Visit visit) {
-        if (!worth_unpacking(node, rows, n_rows)) {
-            const Outputs all{0, model_.tree.n_outputs(node)};
-            for (std::int64_t i = 0; i < n_rows; ++i) visit(i, all, search(node, rows[i]));
+    void score(const Group& group, Visit visit) {
+        if (!worth_unpacking(group)) {
+            const Outputs all{0, model_.tree.n_outputs(group.node)};
+            for (std::int64_t i = 0; i < group.n_rows; ++i) {
+                visit(i, all, search(group.node, group.rows[i]));
+            }
             return;
         }
-        panels_.choose(node, rows, n_rows);
-        for_each_turn(model_.tree.n_outputs(node), [&](const Panels& turn) {
-            panels_.unpack(turn);
-            score_unpacked(panels_, node, rows, {0, n_rows}, visit);
+        NodePanels panels(memory_, group);
+        for_each_turn(model_.tree.n_outputs(group.node), [&](const Panels& turn) {
+            panels.unpack(turn);
+            score_unpacked(panels, {0, group.n_rows}, visit);
         });
-        panels_.forget(rows, n_rows);
     }
 
     /// Calls run(panels) for the panels of a node with n_outputs, kPanelsPerTurn at a time.
@@ -52,27 +53,26 @@ class NodeScorer {
         }
     }
 
-    /// Calls visit(i, outputs, margins) for a range of rows and the panels of a node that are
-    /// unpacked, possibly by another thread.
+    /// Calls visit(i, outputs, margins) for a range of the rows of a group and the panels of its
+    /// node that are unpacked, possibly by another thread.
     template <class Visit>
-    void score_unpacked(const NodePanels& unpacked, std::int64_t node, const std::int32_t* rows,
-                        const Range& range, Visit visit) {
+    void score_unpacked(const NodePanels& unpacked, const Range& range, Visit visit) {
         const Panels& panels = unpacked.panels();
+        const std::int64_t n_outputs = model_.tree.n_outputs(unpacked.group().node);
         const std::int64_t first = panels.first * kLanes;
-        const Outputs outputs{first,
-                              std::min(panels.last * kLanes, model_.tree.n_outputs(node)) - first};
+        const Outputs outputs{first, std::min(panels.last * kLanes, n_outputs) - first};
         const std::int64_t stride = panels.count() * kLanes;
         for (std::int64_t begin = range.begin; begin < range.end; begin += kRowsPerTurn) {
             const std::int64_t end = std::min(begin + kRowsPerTurn, range.end);
-            multiply(unpacked, node, rows + begin, end - begin);
+            multiply(unpacked, {begin, end});
             for (std::int64_t i = begin; i < end; ++i) {
                 visit(i, outputs, margins_.data() + (i - begin) * stride);
             }
         }
     }
 
-    /// Returns whether these rows repay unpacking the node into dense panels.
-    bool worth_unpacking(std::int64_t node, const std::int32_t* rows, std::int64_t n_rows) const;
+    /// Returns whether the rows of a group repay unpacking the node into dense panels.
+    bool worth_unpacking(const Group& group) const;
 
  private:
     // Searching a feature costs about as much as unpacking this many weights, without and with an
@@ -87,13 +87,13 @@ class NodeScorer {
     void search_features(std::int64_t node, std::int32_t row, float* margins) const;
     /// Writes the biases of some panels of a node, padded with zeros.
     void start_margins(std::int64_t node, const Panels& panels, float* margins) const;
-    void multiply(const NodePanels& unpacked, std::int64_t node, const std::int32_t* rows,
-                  std::int64_t n_rows);
+    /// Computes the margins of a range of the rows of the group.
+    void multiply(const NodePanels& unpacked, const Range& range);
 
     const LabelTreeModel& model_;
     const CsrView& X_;
     ScorePanels score_panels_;
-    NodePanels panels_;
+    PanelMemory memory_;
     AlignedBuffer<float> margins_;  // [row][panel][kLanes]
     AlignedBuffer<Entry> entries_;  // the rows of a turn, as entries of the panels
     Vector<const Entry*> ends_;

@@ -3,17 +3,14 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <limits>
 #include <utility>
 
 #include "core/base/aligned.hpp"
 #include "core/base/ranking.hpp"
-#include "core/solver/pass.hpp"
+#include "core/search/rank_kernels.hpp"
+#include "core/solver/compact_rows.hpp"
 
 namespace defrag {
-
-/// A bound that every score reaches.
-constexpr float kNoBound = -std::numeric_limits<float>::infinity();
 
 /// Lists of at most `capacity` candidates, in no particular order.
 class Shortlists {

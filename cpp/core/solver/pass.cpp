@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "core/solver/pass.hpp"
 
-#include <algorithm>
 #include <cstring>
-#include <limits>
 
 #define DEFRAG_KERNEL_FILE "core/solver/kernel.hpp"
 #include "core/base/kernel_versions.hpp"
@@ -16,8 +14,6 @@ constexpr Versions<RunPass> kLogisticPass = DEFRAG_VERSIONS(run_pass<true, false
 constexpr Versions<RunPass> kSparsePass = DEFRAG_VERSIONS(run_pass<false, true>);
 constexpr Versions<FindRows> kFindRows = DEFRAG_VERSIONS(find_rows);
 constexpr Versions<ScorePanels> kScorePanels = DEFRAG_VERSIONS(score_panels);
-constexpr Versions<ScoreMargins> kScoreMargins = DEFRAG_VERSIONS(score_margins);
-constexpr Versions<FindBest> kFindBest = DEFRAG_VERSIONS(find_best);
 constexpr Versions<FindLarge> kFindLarge = DEFRAG_VERSIONS(find_large);
 
 }  // namespace
@@ -33,12 +29,6 @@ FindRows select_find_rows(Instructions instructions) { return select(kFindRows, 
 ScorePanels select_score_panels(Instructions instructions) {
     return select(kScorePanels, instructions);
 }
-
-ScoreMargins select_score_margins(Instructions instructions) {
-    return select(kScoreMargins, instructions);
-}
-
-FindBest select_find_best(Instructions instructions) { return select(kFindBest, instructions); }
 
 FindLarge select_find_large(Instructions instructions) { return select(kFindLarge, instructions); }
 

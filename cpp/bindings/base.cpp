@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "bindings/csr_caster.hpp"
 #include "bindings/run.hpp"
+#include "core/base/join_columns.hpp"
 
 using namespace nanobind::literals;
 using namespace defrag;
@@ -16,8 +17,6 @@ auto array_of(Vector<T> Csr::* member) {
                            nb::find(self));
     };
 }
-
-}  // namespace
 
 void bind_csr(nb::module_& m) {
     nb::class_<KernelRows>(m, "KernelRows")
@@ -59,4 +58,27 @@ void bind_csr(nb::module_& m) {
             return inspect(matrix, n_items(indices));
         },
         "indptr"_a.noconvert(), "indices"_a.noconvert(), nb::kw_only(), "n_cols"_a);
+}
+
+void bind_join_columns(nb::module_& m) {
+    m.def(
+        "join_columns",
+        [](const nb::list& matrices, unsigned n_threads) {
+            Vector<CsrArgument> arguments(static_cast<std::int64_t>(matrices.size()));
+            Vector<CsrView> views;
+            for (std::int64_t i = 0; i < arguments.size(); ++i) {
+                require(arguments[i].load(matrices[static_cast<std::size_t>(i)], 0, nullptr),
+                        "matrices that are joined must be float32 CSR matrices");
+                views.push_back(arguments[i].checked());
+            }
+            return run(n_threads, nb::none(), join_columns, views);
+        },
+        "matrices"_a, nb::kw_only(), "n_threads"_a);
+}
+
+}  // namespace
+
+void bind_base(nb::module_& m) {
+    bind_csr(m);
+    bind_join_columns(m);
 }

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "core/label_tree/train.hpp"
+#include <limits>
 
 #include "bindings/csr_caster.hpp"
 #include "bindings/label_tree_arrays.hpp"
 #include "bindings/run.hpp"
+#include "core/label_tree/paths.hpp"
+#include "core/label_tree/train.hpp"
 
 using namespace nanobind::literals;
 using namespace defrag;
@@ -48,9 +50,7 @@ void bind_inspect_entries(nb::module_& m) {
         "feature_ptr"_a, "widths"_a, "sizes"_a, "outputs"_a);
 }
 
-}  // namespace
-
-void bind_label_tree(nb::module_& m) {
+void bind_label_tree_kernels(nb::module_& m) {
     m.def(
         "train_label_tree",
         [](const CsrView& X, const CsrView& positives, const TreeArrays& tree,
@@ -60,9 +60,8 @@ void bind_label_tree(nb::module_& m) {
             require(positives.n_cols == X.n_rows, "positives must have one column per row of X");
             const LabelTreeShape view = tree.view();
             const Vector<NodeBlocks> items = blocks ? to_items(*blocks) : all_blocks(view);
-            return to_python(run(n_threads, progress, [&](const Context& context) {
-                return train_label_tree(context, X, positives, view, solver, items);
-            }));
+            return to_python(
+                run(n_threads, progress, train_label_tree, X, positives, view, solver, items));
         },
         "X"_a, "positives"_a, "tree"_a, "options"_a, nb::kw_only(), "blocks"_a = nb::none(),
         "scale_cost"_a = false, "n_threads"_a, "progress"_a = nb::none());
@@ -70,4 +69,30 @@ void bind_label_tree(nb::module_& m) {
     bind_inspect_entries<std::uint16_t, std::uint16_t>(m);
     bind_inspect_entries<std::uint32_t, std::uint8_t>(m);
     bind_inspect_entries<std::uint32_t, std::uint16_t>(m);
+}
+
+void bind_label_paths(nb::module_& m) {
+    m.def(
+        "label_paths",
+        [](const TreeArrays& tree, const TreeWeightArrays& weights,
+           const Array<std::int32_t>& places, const Array<std::int32_t>& features) {
+            constexpr std::int64_t any_width = std::numeric_limits<std::int32_t>::max();
+            const LabelTreeModel model = make_model(tree, weights, any_width, nullptr);
+            LabelPaths paths = run(1, nb::none(), [&](const Context&) {
+                return label_paths(model, places.data(), n_items(places), features.data(),
+                                   n_items(features));
+            });
+            const std::int64_t n_steps = paths.nodes.size();
+            return std::tuple(to_numpy(std::move(paths.step_ptr)), to_numpy(std::move(paths.nodes)),
+                              to_numpy(std::move(paths.outputs)), to_numpy(std::move(paths.bias)),
+                              to_numpy(std::move(paths.weights), n_steps, n_items(features)));
+        },
+        "tree"_a, "weights"_a, "places"_a, "features"_a);
+}
+
+}  // namespace
+
+void bind_label_tree(nb::module_& m) {
+    bind_label_tree_kernels(m);
+    bind_label_paths(m);
 }

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "core/text/counts.hpp"
-
 #include "bindings/csr_caster.hpp"
 #include "bindings/run.hpp"
+#include "core/text/counts.hpp"
 
 using namespace nanobind::literals;
 using namespace defrag;
@@ -73,9 +72,7 @@ void bind_corpus(nb::module_& m) {
             [](TextCorpus* self, const nb::list& texts, unsigned n_threads,
                const nb::object& progress) {
                 const Texts views = text_views(texts);
-                new (self) TextCorpus(run(n_threads, progress, [&](const Context& context) {
-                    return split_texts(context, views);
-                }));
+                new (self) TextCorpus(run(n_threads, progress, split_texts, views));
             },
             "texts"_a, nb::kw_only(), "n_threads"_a, "progress"_a = nb::none())
         .def("words", [](const TextCorpus& self) { return to_strings(self.words); })
@@ -93,9 +90,7 @@ void bind_corpus(nb::module_& m) {
                std::int32_t min_df, std::optional<std::int64_t> max_features, unsigned n_threads) {
                 TermOptions options{pairs, {least, most}, min_df};
                 if (max_features) options.max_features = *max_features;
-                Terms terms = run(n_threads, nb::none(), [&](const Context& context) {
-                    return choose_terms(context, self, options);
-                });
+                Terms terms = run(n_threads, nb::none(), choose_terms, self, options);
                 return std::tuple(std::move(terms.words), to_numpy(std::move(terms.word_feature)),
                                   to_numpy(std::move(terms.pairs)), to_numpy(std::move(terms.idf)));
             },
@@ -146,7 +141,7 @@ void bind_features(nb::module_& m) {
 
 }  // namespace
 
-void bind_text_counts(nb::module_& m) {
+void bind_text(nb::module_& m) {
     m.def(
         "split_words",
         [](const nb::str& text) {

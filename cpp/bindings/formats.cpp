@@ -101,7 +101,7 @@ void bind_parser(nb::module_& m) {
 
 }  // namespace
 
-void bind_xmc_parser(nb::module_& m) {
+void bind_formats(nb::module_& m) {
     const std::string name = nb::cast<std::string>(m.attr("__name__")) + ".ParseError";
     PyObject* type = PyErr_NewException(name.c_str(), PyExc_ValueError, nullptr);
     if (type == nullptr) throw nb::python_error();

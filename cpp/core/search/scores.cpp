@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "core/search/path_parts.hpp"
+#include "core/search/scores.hpp"
 
 #include <cmath>
 #include <limits>
@@ -14,18 +14,11 @@ constexpr double kNear = 1e-6, kStep = 1e-4;
 // difference would consist mostly of rounding error.
 constexpr double kNearlyNothing = 1e-6;
 
-/// L(margin).
-double gain(const PathScore& rule, double margin) {
-    if (rule.loss == Loss::kLogistic) return -softplus(-margin);
-    const double slack = std::max(0.0, 1.0 - margin);
-    return -(rule.power == 3 ? slack * slack * slack : slack * slack);
-}
-
-/// The slope of L between two margins.
-double slope(const PathScore& rule, double margin, double start) {
+/// The slope of the gain between two margins.
+double slope(const EdgeScore& rule, double margin, double start) {
     const double distance = margin - start;
-    if (std::abs(distance) >= kNear) return (gain(rule, margin) - gain(rule, start)) / distance;
-    return (gain(rule, margin + kStep) - gain(rule, margin - kStep)) / (2 * kStep);
+    if (std::abs(distance) >= kNear) return (rule.gain(margin) - rule.gain(start)) / distance;
+    return (rule.gain(margin + kStep) - rule.gain(margin - kStep)) / (2 * kStep);
 }
 
 /// (a - b) / (log a - log b), given the logarithms of a and b; a if they are equal.
@@ -58,7 +51,7 @@ Vector<double> lengths_without(const PathRow& row) {
 /// Decomposes the steps [first, last) of a path.
 class Path {
  public:
-    Path(const PathScore& rule, const PathRow& row, const LabelPaths& paths, std::int64_t first,
+    Path(const EdgeScore& rule, const PathRow& row, const LabelPaths& paths, std::int64_t first,
          std::int64_t last)
         : rule_(rule), row_(row), paths_(paths), first_(first), last_(last) {}
 
@@ -66,8 +59,7 @@ class Path {
     void write(PathParts& parts, const Vector<double>& lengths, std::int64_t i) const {
         double log = 0.0, log_base = 0.0;
         for (std::int64_t s = first_; s < last_; ++s) {
-            const double c = discount(s), own = gain(rule_, margin(s)),
-                         base = gain(rule_, paths_.bias[s]);
+            const double c = discount(s), own = rule_.gain(margin(s)), base = rule_.gain(bias(s));
             log += c * own;
             log_base += c * base;
             parts.step_scores[s] = std::exp(c * own);
@@ -89,6 +81,8 @@ class Path {
         return paths_.weights.data() + s * row_.n_entries;
     }
 
+    double bias(std::int64_t s) const { return paths_.bias[s]; }
+
     double discount(std::int64_t s) const {
         return std::pow(rule_.discount, static_cast<double>(last_ - 1 - s));
     }
@@ -101,7 +95,7 @@ class Path {
     }
 
     void write_contributions(PathParts& parts, std::int64_t s, double mean) const {
-        const double factor = discount(s) * slope(rule_, margin(s), paths_.bias[s]) * mean;
+        const double factor = discount(s) * slope(rule_, margin(s), bias(s)) * mean;
         const float* w = weights(s);
         double* own = parts.contributions.data() + s * row_.n_entries;
         for (std::int64_t j = 0; j < row_.n_entries; ++j) {
@@ -117,11 +111,11 @@ class Path {
         for (std::int64_t j = 0; j < row_.n_entries; ++j) sum += double{w[j]} * row_.values[j];
         for (std::int64_t j = 0; j < row_.n_entries; ++j) {
             const double rest = sum - double{w[j]} * row_.values[j];
-            logs[j] += c * gain(rule_, bias + rest / lengths[j]);
+            logs[j] += c * rule_.gain(bias + rest / lengths[j]);
         }
     }
 
-    const PathScore& rule_;
+    const EdgeScore& rule_;
     const PathRow& row_;
     const LabelPaths& paths_;
     std::int64_t first_, last_;
@@ -129,8 +123,8 @@ class Path {
 
 }  // namespace
 
-PathParts path_parts(const LabelTreeModel& model, const std::int32_t* places, std::int64_t n_places,
-                     const PathRow& row, const PathScore& rule) {
+PathParts explain_paths(const LabelTreeModel& model, const std::int32_t* places,
+                        std::int64_t n_places, const PathRow& row, const EdgeScore& rule) {
     LabelPaths paths = label_paths(model, places, n_places, row.features, row.n_entries);
     const std::int64_t n_steps = paths.nodes.size();
     PathParts parts;
