@@ -7,6 +7,9 @@ from scipy import sparse
 from defrag import LabelTree
 from defrag._parameters import Choice, Float, Int, OrAuto
 from defrag._validation import canonical_csr, check_features, check_labels, check_seed
+from defrag.io import write_predictions
+from defrag.metrics import evaluate
+from defrag.metrics.scorers import scorer
 
 
 def test_canonical_csr_sorts_sums_and_drops_zeros_without_touching_the_input():
@@ -27,21 +30,76 @@ def test_a_lying_sorted_flag_is_not_believed():
     np.testing.assert_array_equal(canonical_csr(X, name="X").indices, [0, 2])
 
 
-@pytest.mark.parametrize(
-    ("indptr", "indices", "message"),
-    [
-        ([0, 2, 1, 2], [0, 1], "row pointers"),
-        ([0, 1, 2, 5], [0, 1], "X is a broken sparse matrix: Last value of index pointer"),
-        ([0, 1, 2, 2], [0, 7], r"outside \[0, 3\)"),
-        ([0, 1, 2, 2], [0, -1], r"outside \[0, 3\)"),
-    ],
-)
-def test_broken_matrices_are_refused(indptr, indices, message):
-    X = sparse.csr_array((3, 3), dtype=np.float32)
-    X.data = np.ones(2, dtype=np.float32)
-    X.indices = np.array(indices, dtype=np.int32)
-    X.indptr = np.array(indptr, dtype=np.int32)
-    with pytest.raises(ValueError, match=message):
+BROKEN = [
+    ([0, 2, 1, 2], [0, 1], "row pointers do not increase to nnz"),
+    ([0, 1, 2, 5], [0, 1], "row pointers do not increase to nnz"),
+    ([0, 1, 2, 2**31 - 1], [0, 1], "row pointers do not increase to nnz"),
+    ([-9, 1, 2, 2], [0, 1], "row pointers do not increase to nnz"),
+    ([0, 2, 2], [0, 1], "row pointers do not increase to nnz"),
+    ([0, 1, 2, 2], [0, 7], r"column index is outside \[0, 3\)"),
+    ([0, 1, 2, 2], [0, 3], r"column index is outside \[0, 3\)"),
+    ([0, 1, 2, 2], [0, -1], r"column index is outside \[0, 3\)"),
+    ([0, 1, 2, 3], [0, 1, 2], "more indices than values"),
+]
+READERS_OF_MATRICES = {
+    "canonical_csr": (lambda X: canonical_csr(X, name="X"), "X"),
+    "fit": (lambda X: LabelTree().fit(X, [[0], [1], [0]]), "X"),
+    "predict": (lambda X: LabelTree().fit(np.eye(3), [[0], [1], [0]]).predict(X), "X"),
+    "labels": (lambda Y: LabelTree().fit(np.eye(3), Y), "Y"),
+    "scores": (lambda scores: evaluate(np.eye(3), scores, k=(1,)), "predictions"),
+    "scorer": (
+        lambda Y: scorer("P@1")(LabelTree().fit(np.eye(3), [[0], [1], [0]]), np.eye(3), Y),
+        "Y",
+    ),
+    "written": (lambda scores: write_predictions("-", scores), "scores"),
+}
+
+
+@pytest.mark.parametrize("reader", READERS_OF_MATRICES)
+@pytest.mark.parametrize("form", ["csr", "csc", "bsr"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+def test_matrix_with_wrong_pointers_is_refused(reader, form, dtype, index):
+    read, name = READERS_OF_MATRICES[reader]
+    for indptr, indices, message in BROKEN:
+        X = sparse.csr_array((3, 3), dtype=dtype).asformat(form)
+        values = np.ones(2, dtype=dtype)
+        X.data = values.reshape(2, 1, 1) if form == "bsr" else values
+        X.indices, X.indptr = np.array(indices, dtype=index), np.array(indptr, dtype=index)
+        shown = message
+        if form == "csc":
+            shown = message.replace("column", "row") if "column" in message else message.replace(
+                "row", "column"
+            )  # fmt: skip
+        with pytest.raises(ValueError, match=f"{name} is a broken sparse matrix: .*{shown}"):
+            read(X)
+
+
+@pytest.mark.parametrize("axis", ["row", "col"])
+@pytest.mark.parametrize("bad", [-1, 3, 2**30])
+def test_coordinates_outside_of_matrix_are_refused(axis, bad):
+    X = sparse.coo_array(np.eye(3))
+    places = getattr(X, axis).copy()
+    places[1] = bad
+    X.coords = (places, X.col) if axis == "row" else (X.row, places)
+    with pytest.raises(ValueError, match=rf"X is a broken sparse matrix: a {axis}.* \[0, 3\)"):
+        canonical_csr(X, name="X")
+
+
+def test_matrix_with_spare_room_is_read():
+    """Matrices of scipy may have more entries in memory than their pointers show."""
+    X = sparse.csr_array(np.eye(3))
+    X.data, X.indices = np.append(X.data, 7.0), np.append(X.indices, 99).astype(np.int32)
+    np.testing.assert_array_equal(canonical_csr(X, name="X").toarray(), np.eye(3))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_entries_that_add_up_to_infinity_are_refused(dtype):
+    data = np.array([1, 3e38, 3e38], dtype=dtype)
+    X = sparse.csr_array((data, [1, 2, 2], [0, 1, 3]), shape=(2, 3))
+    with pytest.raises(ValueError, match=r"finite .* row 1, column 2 add up to infinity"):
+        LabelTree().fit(X, [[0], [1]])
+    with pytest.raises(ValueError, match="add up to infinity"):
         canonical_csr(X, name="X")
 
 
@@ -70,12 +128,22 @@ def test_lists_that_repeat_a_value_are_rows_of_an_indicator():
         (np.array([[0, 2], [1, 0]]), "only 0 and 1, got 2"),
         ([[0], [-1]], "label ids >= 0, got -1"),
         ([[0], [9]], "label ids below 3, got 9"),
+        ([[0], [3]], "label ids below 3, got 3"),
         ([[0], [1], [2]], "X has 2 points, Y has 3"),
     ],
 )
 def test_bad_labels_name_the_rule_and_the_value(labels, message):
     with pytest.raises(ValueError, match=message):
         check_labels(labels, n_rows=2, n_labels=3)
+
+
+def test_single_huge_label_id_is_refused():
+    with pytest.raises(ValueError, match="in proportion to their number, got 2147483646 among 2"):
+        LabelTree().fit(np.eye(2), [[0], [2**31 - 2]])
+    assert check_labels([[0], [2**24 - 1]], n_rows=2).matrix.shape == (2, 2**24)
+    with pytest.raises(ValueError, match="got 16777216 among 2"):
+        check_labels([[0], [2**24]], n_rows=2)
+    assert check_labels([[0], [2**24]], n_rows=2, n_labels=2**25).matrix.shape == (2, 2**25)
 
 
 @pytest.mark.parametrize(

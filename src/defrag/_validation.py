@@ -150,7 +150,7 @@ def explain_features(X: MatrixLike, error: ValueError) -> ValueError:
             f"X must contain finite numbers, got {shown} in row {row}, column {column}"
         )
     if sparse.issparse(X):
-        return _in_one_line(error)
+        return _overflow(X, "X") or _in_one_line(error)
     if isinstance(X, (list, tuple)) and len({_length(row) for row in X}) > 1:
         return ValueError("X must be a matrix, got rows of different lengths: are X and Y swapped?")
     values = np.asarray(X, dtype=object)
@@ -334,6 +334,16 @@ def ids_of_lists(Y: Sequence[Any]) -> list[np.ndarray[Any, np.dtype[np.int64]]]:
     return rows
 
 
+# A width without entries costs memory in every model, and one wrong id is enough for it.
+FREE_COLUMNS = 1 << 24
+_COLUMNS_PER_ENTRY = 1024
+
+
+def too_wide(n_columns: int, n_entries: int, *, free: int = FREE_COLUMNS) -> bool:
+    """Return whether a matrix has too many columns for its entries to be intended."""
+    return n_columns > max(free, _COLUMNS_PER_ENTRY * n_entries)
+
+
 def check_seed(random_state: Seed) -> int:
     """Return a 63-bit seed: a given int, a random one for None, or one drawn from a generator."""
     if isinstance(random_state, np.random.Generator):
@@ -351,6 +361,7 @@ def check_features(estimator: BaseEstimator, X: MatrixLike, *, reset: bool) -> C
     if canonical is not None:
         return canonical
     refuse_types(X)
+    refuse_broken(X, name="X")
     try:
         with np.errstate(over="ignore"):  # overflowing values are rejected as infinite
             checked = validate_data(
@@ -402,6 +413,7 @@ def _with_kernel_types(X: Csr) -> Csr:
 
 def check_matrix(X: MatrixLike, *, name: str, n_features: int | None = None) -> Csr:
     """Return a validated matrix other than the X of an estimator; errors refer to ``name``."""
+    refuse_broken(X, name=name)
     X = check_array(
         X,
         accept_sparse="csr",
@@ -416,32 +428,49 @@ def check_matrix(X: MatrixLike, *, name: str, n_features: int | None = None) -> 
     return canonical_csr(X, name=name)
 
 
+def refuse_broken(X: Any, *, name: str) -> None:
+    """Raise ValueError for a sparse matrix with indices that lead outside of its arrays.
+
+    scipy trusts them: with wrong ones, converting, transposing or adding matrices reads and
+    writes memory at random. So this comes before anything else is done with a matrix.
+    """
+    form = getattr(X, "format", None) if sparse.issparse(X) else None
+    if form in {"csr", "csc", "bsr"}:
+        height, width = X.blocksize if form == "bsr" else (1, 1)
+        sizes = {"row": X.shape[0] // height, "column": X.shape[1] // width}
+        line, place = ("column", "row") if form == "csc" else ("row", "column")
+        ends = X.indptr
+        rises = ends.dtype.kind in "iu" and len(ends) == sizes[line] + 1 and ends[0] == 0
+        if not rises or ends[-1] > len(X.indices) or not np.all(ends[:-1] <= ends[1:]):
+            raise ValueError(
+                f"{name} is a broken sparse matrix: its {line} pointers do not increase to nnz"
+            )
+        places = {place: X.indices[: ends[-1]]}
+    elif form == "coo" and X.ndim == 2:
+        sizes = dict(zip(("row", "column"), X.shape, strict=True))
+        places = {"row": X.row, "column": X.col}
+    else:
+        return
+    if any(len(indices) > len(X.data) for indices in places.values()):
+        raise ValueError(f"{name} is a broken sparse matrix: it has more indices than values")
+    for noun, indices in places.items():
+        if len(indices) and not 0 <= indices.min() <= indices.max() < sizes[noun]:
+            raise ValueError(
+                f"{name} is a broken sparse matrix: a {noun} index is outside [0, {sizes[noun]})"
+            )
+
+
 def canonical_csr(X: Any, *, name: str) -> Csr:
     """Return a sparse or dense matrix as canonical CSR; the input is not modified."""
-    try:
-        matrix = sparse.csr_array(X)
-    except ValueError as error:
-        raise ValueError(f"{name} is a broken sparse matrix: {error}") from error
-    indptr = np.ascontiguousarray(matrix.indptr, dtype=np.int64)
+    refuse_broken(X, name=name)
+    matrix = sparse.csr_array(X)
     if matrix.shape[1] > np.iinfo(np.int32).max:
         raise ValueError(f"{name} must have fewer than 2**31 columns, got {matrix.shape[1]}")
-    indices = matrix.indices
-    if indices.dtype != np.int32 and indices.size:
-        low, high = int(indices.min()), int(indices.max())
-        if low < 0 or high >= matrix.shape[1]:
-            bad = low if low < 0 else high
-            raise ValueError(f"{name} has column index {bad}, but only {matrix.shape[1]} columns")
     state = _native.inspect_csr(
-        indptr, np.ascontiguousarray(indices, dtype=np.int32), n_cols=matrix.shape[1]
+        np.ascontiguousarray(matrix.indptr, dtype=np.int64),
+        np.ascontiguousarray(matrix.indices, dtype=np.int32),
+        n_cols=matrix.shape[1],
     )
-    if state == _native.CsrState.bad_pointers:
-        raise ValueError(
-            f"{name} is a broken sparse matrix: its row pointers do not increase to nnz"
-        )
-    if state == _native.CsrState.bad_indices:
-        raise ValueError(
-            f"{name} is a broken sparse matrix: a column index is outside [0, {matrix.shape[1]})"
-        )
     if state == _native.CsrState.unsorted:
         matrix = matrix.copy()
         matrix.has_sorted_indices = False
@@ -451,8 +480,26 @@ def canonical_csr(X: Any, *, name: str) -> Csr:
         matrix = matrix.copy() if state == _native.CsrState.canonical else matrix
         matrix.eliminate_zeros()
     if matrix.data.dtype != np.float32:
-        matrix = matrix.astype(np.float32)
+        with np.errstate(over="ignore"):  # callers refuse what is not finite
+            matrix = matrix.astype(np.float32)
+    if state == _native.CsrState.unsorted and not np.isfinite(matrix.data).all():
+        raise _overflow(X, name) or ValueError(f"{name} must contain finite numbers")
     return matrix
+
+
+def _overflow(X: Any, name: str) -> ValueError | None:
+    """Return the error if entries of the same place add up to more than a float can hold."""
+    summed = sparse.csr_array(X, copy=True)
+    summed.sum_duplicates()
+    with np.errstate(over="ignore"):
+        bad = np.flatnonzero(np.isinf(summed.data.astype(np.float32)))
+    if not len(bad):
+        return None
+    row = int(np.searchsorted(summed.indptr, bad[0], side="right")) - 1
+    return ValueError(
+        f"{name} must contain finite numbers, but the entries of row {row}, column "
+        f"{summed.indices[bad[0]]} add up to infinity"
+    )
 
 
 @dataclass(frozen=True)
@@ -562,6 +609,11 @@ def _from_lists(Y: Sequence[Any], n_labels: int | None) -> Csr:
     if ids.size and ids.min() < 0:
         raise ValueError(f"Y must contain label ids >= 0, got {ids.min()}")
     largest = int(ids.max()) + 1 if ids.size else 0
+    if n_labels is None and too_wide(largest, len(ids)):
+        raise ValueError(
+            f"Y must contain label ids in proportion to their number, got {largest - 1} among "
+            f"{len(ids)}: pass a sparse matrix if there are so many labels"
+        )
     if n_labels is not None and largest > n_labels:
         raise ValueError(f"Y must contain label ids below {n_labels}, got {largest - 1}")
     shape = (len(rows), largest if n_labels is None else n_labels)

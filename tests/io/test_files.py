@@ -5,8 +5,10 @@ from __future__ import annotations
 import errno
 import os
 import resource
+import stat
 import subprocess
 import zlib
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -236,3 +238,27 @@ def test_the_folder_is_synced_after_the_file(tmp_path, monkeypatch):
     write_xmc(tmp_path / "a.txt", X, Y)
     assert synced[0].endswith(".tmp")
     assert synced[1:] == [str(tmp_path)]
+
+
+@pytest.mark.parametrize(
+    ("broken", "is_folder"),
+    [
+        ("open", lambda path: Path(path).is_dir()),
+        ("fsync", lambda descriptor: stat.S_ISDIR(os.fstat(descriptor).st_mode)),
+    ],
+)
+def test_writing_succeeds_where_folder_cannot_be_synced(tmp_path, monkeypatch, broken, is_folder):
+    """As in a folder of mode 1733, on CIFS and on some file systems in user space."""
+    path = tmp_path / "a.txt"
+    works = getattr(os, broken)
+
+    def fail_for_folders(what, *rest):
+        if is_folder(what):
+            raise OSError(errno.EINVAL, "not for folders")
+        return works(what, *rest)
+
+    monkeypatch.setattr(os, broken, fail_for_folders)
+    with atomic_writer(path) as file:
+        file.write(b"whole")
+    assert path.read_bytes() == b"whole"
+    assert list(tmp_path.iterdir()) == [path]

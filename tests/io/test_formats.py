@@ -133,6 +133,8 @@ def archive(path, **arrays):
         ({"X_shape": np.array([1, -2])}, "do not form a matrix"),
         ({"X_shape": np.array([2**62, 2])}, "row pointers"),
         ({"X_shape": np.array([1, 2**40])}, "fewer than 2..31 columns"),
+        ({"X_shape": np.array([1, 2**64 - 1], dtype=np.uint64)}, "do not form a matrix"),
+        ({"X_shape": np.array([2**64 - 1, 2], dtype=np.uint64)}, "do not form a matrix"),
         ({"X_data": np.array([np.nan])}, "X has values that are not finite"),
         ({"X_data": np.array([1e300])}, "X has values that are not finite"),
         ({"X_data": np.array([[1.0]])}, "has float64 of shape"),
@@ -141,7 +143,6 @@ def archive(path, **arrays):
         ({"other": np.array([1])}, "expected the arrays of X and Y, got "),
     ],
 )
-@pytest.mark.filterwarnings("ignore:overflow encountered in cast")
 def test_bad_archives(tmp_path, arrays, message):
     with pytest.raises(FormatError, match=message):
         read_npz(archive(tmp_path / "a.npz", **arrays))

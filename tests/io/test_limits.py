@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import lzma
+import tracemalloc
 import zipfile
 
 import numpy as np
@@ -20,6 +21,7 @@ from defrag.io import (
     read_npz,
     read_predictions,
     read_svmlight,
+    read_texts,
     read_xmc,
     write_npz,
 )
@@ -79,6 +81,53 @@ def test_columns_are_accepted_up_to_their_bound(n_entries, most):
     limits.check_columns("a.txt", "label", most, n_entries)
     with pytest.raises(FormatError, match=f"a.txt: {most + 1} labels, but only {n_entries} ent"):
         limits.check_columns("a.txt", "label", most + 1, n_entries)
+
+
+@pytest.mark.parametrize(
+    ("n_lines", "n_empty", "packed", "rule"),
+    [
+        (1000, 1000, 1, None),
+        (1001, 750, None, None),
+        (1001, 751, None, "751 of 1001 lines are empty"),
+        (1008, 0, 63, None),
+        (1009, 0, 63, "1009 lines in 63 compressed bytes"),
+    ],
+)
+def test_lines_are_accepted_up_to_their_bound(n_lines, n_empty, packed, rule):
+    limits = ReadLimits(max_lines=1000)
+    if rule is None:
+        limits.check_lines("a.gz", n_lines, n_empty, packed)
+        return
+    with pytest.raises(FormatError, match=rf"a.gz: {rule}: pass other limits"):
+        limits.check_lines("a.gz", n_lines, n_empty, packed)
+
+
+LINES_OF_LITTLE = [b"\n", b" \r\n", b"\t\n" * 4 + b"1\n", b"0\n"]
+
+
+@pytest.mark.parametrize("line", LINES_OF_LITTLE)
+@pytest.mark.parametrize("reader", [read_data, read_predictions, read_groups, read_texts])
+def test_compressed_lines_that_hold_little_are_refused(tmp_path, reader, line):
+    path = tmp_path / "many.jsonl.gz"
+    n_lines = (4 << 20) // len(line) * line.count(b"\n")
+    with gzip.open(path, "wb", compresslevel=1) as file:
+        file.write(b"%d 3 4\n" % n_lines + line * (n_lines // line.count(b"\n")))
+    tracemalloc.start()
+    with pytest.raises(FormatError, match=r"many\.jsonl\.gz: "):
+        reader(path)
+    assert tracemalloc.get_traced_memory()[1] < 64 << 20
+    tracemalloc.stop()
+
+
+@pytest.mark.parametrize("line", LINES_OF_LITTLE[:3])
+def test_lines_that_are_mostly_empty_are_refused(tmp_path, line):
+    path = tmp_path / "many.txt"
+    n_lines = (8 << 20) // len(line) * line.count(b"\n")
+    path.write_bytes(b"%d 3 4\n" % n_lines + line * (n_lines // line.count(b"\n")))
+    with pytest.raises(FormatError, match=r"many.txt: [0-9]+ of [0-9]+ lines are empty"):
+        read_xmc(path)
+    if line == b"\n":
+        assert read_xmc(path, limits=ReadLimits(max_lines=1 << 24))[0].shape == (8 << 20, 3)
 
 
 WIDE_TEXTS = {

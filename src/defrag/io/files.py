@@ -20,6 +20,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, TypeAlias, cast
 
+import numpy as np
+
+from defrag._validation import FREE_COLUMNS, too_wide
 from defrag.exceptions import FormatError
 
 if TYPE_CHECKING:
@@ -42,7 +45,10 @@ __all__ = [
 _FREE_BYTES = 64 << 20
 """Size up to which the ratio is not checked: small enough for any machine."""
 
-_COLUMNS_PER_ENTRY = 1024
+# A line costs about 30 bytes in memory, whatever it holds.
+_EMPTY_PER_FILLED_LINE = 3
+_LINES_PER_PACKED_BYTE = 16
+_SHORT_LINE_BYTES = 8
 
 
 @dataclass(frozen=True)
@@ -59,6 +65,9 @@ class ReadLimits:
     max_columns : int, default=2**24
         Number of features or labels that a file may declare if it has fewer than one entry
         per 1024 of them. A number that the caller passes to the reader is not checked.
+    max_lines : int, default=2**20
+        Number of lines that a file may have if more than three in four of them are empty, or
+        if 16 of them are compressed to less than a byte.
 
     Examples
     --------
@@ -72,7 +81,8 @@ class ReadLimits:
 
     max_ratio: float = 200.0
     max_bytes: int = 1 << 36
-    max_columns: int = 1 << 24
+    max_columns: int = FREE_COLUMNS
+    max_lines: int = 1 << 20
 
     def check_expansion(self, name: str, packed: int, unpacked: int) -> None:
         """Raise FormatError if ``packed`` bytes may not expand to ``unpacked`` bytes."""
@@ -86,9 +96,33 @@ class ReadLimits:
             name, f"expands to {rule}: decompress it first, or pass other limits to the reader"
         )
 
+    def check_lines(self, name: str, n_lines: int, n_empty: int, packed: int | None) -> None:
+        """Raise FormatError if there are many lines that hold little.
+
+        Parameters
+        ----------
+        name : str
+            Name of the file.
+        n_lines, n_empty : int
+            Numbers of lines, and of those without anything but blanks.
+        packed : int or None
+            Size of the compressed lines in bytes; None if they are not compressed.
+        """
+        if n_lines <= self.max_lines:
+            return
+        if n_empty > _EMPTY_PER_FILLED_LINE * (n_lines - n_empty):
+            rule = f"{n_empty} of {n_lines} lines are empty"
+        elif packed is not None and n_lines > _LINES_PER_PACKED_BYTE * packed:
+            rule = f"{n_lines} lines in {packed} compressed bytes"
+        else:
+            return
+        raise FormatError(
+            name, f"{rule}: pass other limits to the reader (max_lines) if this is intended"
+        )
+
     def check_columns(self, name: str, noun: str, n_columns: int, n_entries: int) -> None:
         """Raise FormatError if there are too many columns for the number of entries."""
-        if n_columns > max(self.max_columns, _COLUMNS_PER_ENTRY * n_entries):
+        if too_wide(n_columns, n_entries, free=self.max_columns):
             raise FormatError(
                 name,
                 f"{n_columns} {noun}s, but only {n_entries} entries: pass n_{noun}s or other "
@@ -261,11 +295,13 @@ def _remove_leftovers(folder: Path, stem: str) -> None:
 
 
 def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    """Sync a folder where that can be done: the file is there, and an error would deny it."""
+    with suppress(OSError):  # a folder that may not be listed, or a network file system
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 PathLike: TypeAlias = str | os.PathLike[str]
@@ -352,6 +388,8 @@ class InputStream:
         self._packed = packed
         self._damaged = damaged
         self._n_unpacked = 0
+        self._n_lines = 0
+        self._n_empty = 0
 
     def peek(self, size: int) -> bytes:
         """Return the next ``size`` bytes, or fewer at the end, without consuming them."""
@@ -389,12 +427,23 @@ class InputStream:
         while block := self.read():
             cut = block.rfind(b"\n") + 1
             if cut:
+                self._count_lines(block[:cut])
                 yield b"".join([*pending, block[:cut]])
                 pending = []
             if cut < len(block):
                 pending.append(block[cut:])
         if pending:
             yield b"".join(pending)
+
+    def _count_lines(self, run: bytes) -> None:
+        """Count lines, and the empty ones where lines are short; check the limit on them."""
+        n_lines = run.count(b"\n")
+        self._n_lines += n_lines
+        if len(run) < _SHORT_LINE_BYTES * n_lines:
+            ends = np.frombuffer(run.translate(None, b" \t\r"), dtype=np.uint8) == ord("\n")
+            self._n_empty += int(ends[0]) + int(np.count_nonzero(ends[1:] & ends[:-1]))
+        packed = None if self._packed is None else self._packed.n_read
+        self.limits.check_lines(self.name, self._n_lines, self._n_empty, packed)
 
     def _read_raw(self) -> bytes:
         try:

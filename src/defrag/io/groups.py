@@ -90,7 +90,7 @@ def parse_groups(
     """
     check_limit("n_features", n_features)
     name = stream.name
-    text = stream.read_all().replace(b"\r\n", b"\n").removesuffix(b"\r").rstrip(b" \t\n")
+    text = b"".join(stream.lines()).replace(b"\r\n", b"\n").removesuffix(b"\r").rstrip(b" \t\n")
     if not text:
         raise FormatError(name, "the file is empty")
     head, _, body = text.partition(b"\n")

@@ -221,7 +221,12 @@ def _read_array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> NDArray[An
 def _matrix(name: str, matrix: str, arrays: dict[str, NDArray[Any]]) -> Csr:
     indptr, indices, data, shape = (arrays[part] for part in _PARTS)
     whole = all(array.dtype.kind in "iu" for array in (indptr, indices, shape))
-    if not whole or data.dtype.kind not in "iuf" or len(shape) != 2 or min(shape, default=-1) < 0:
+    if (
+        not whole
+        or data.dtype.kind not in "iuf"
+        or len(shape) != 2
+        or not 0 <= min(shape) <= max(shape) < 2**63
+    ):
         raise FormatError(name, f"the arrays of {matrix} do not form a matrix")
     if len(indptr) != int(shape[0]) + 1:
         message = f"{matrix} has {shape[0]} rows, but {len(indptr)} row pointers"

@@ -11,6 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from defrag import _native
+from defrag._validation import refuse_broken
 from defrag.exceptions import FormatError
 from defrag.io.documents import numbered_lines, shown
 from defrag.io.files import atomic_writer, open_input
@@ -182,6 +183,7 @@ def short_floats(scores: Floats) -> NDArray[np.float64]:
 
 def _check_scores(scores: MatrixLike) -> Csr:
     """Return validated scores; unlike ``check_matrix``, keep stored zeros."""
+    refuse_broken(scores, name="scores")
     checked: Csr = sparse.csr_array(sparse.csr_matrix(scores, dtype=np.float32, copy=True))
     checked.has_sorted_indices = False
     checked.sort_indices()
@@ -195,8 +197,6 @@ def _check_scores(scores: MatrixLike) -> Csr:
     )
     if state == _native.CsrState.unsorted:
         raise ValueError("scores must not repeat a label in a row")
-    if state != _native.CsrState.canonical:
-        raise ValueError(f"scores is a broken sparse matrix: {state.name}")
     return checked
 
 

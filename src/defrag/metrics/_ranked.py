@@ -16,6 +16,7 @@ from defrag._validation import (
     named_matrix,
     names_of_lists,
     plain_labels,
+    refuse_broken,
 )
 
 if TYPE_CHECKING:
@@ -225,8 +226,8 @@ def top_columns(scores: Csr, k: int) -> Ids:
 
 def _check_scores(predictions: Any) -> Csr:
     # check_matrix would drop stored zeros, but a score of zero is a score.
+    refuse_broken(predictions, name="predictions")
     scores = sparse.csr_array(predictions, dtype=np.float64)
-    scores.check_format(full_check=True)
     if not scores.has_canonical_format:
         scores = scores.copy()
         scores.sum_duplicates()

@@ -20,7 +20,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.pipeline import Pipeline
 
-from defrag._validation import check_labels
+from defrag._validation import check_labels, refuse_broken
 from defrag.classifiers.pipeline import predict_topk
 from defrag.metrics.ranking import evaluate
 
@@ -53,6 +53,7 @@ class RankingScorer:
         """Return the metric of a model on points X with true labels Y."""
         k = int(self.name.split("@")[1])
         labels, _scores = predict_topk(model, X, k)
+        refuse_broken(Y, name="Y")
         Y = Y if sparse.issparse(Y) else _in_columns_of(model, Y, len(labels))
         # Labels that a fold lacks are columns of zeros.
         seen = self.train_labels
