@@ -225,3 +225,14 @@ def test_bad_data():
         model.predict_topk(X, k=0)
     with pytest.raises(ValueError, match="k must be an int >= 1 or None, got -2"):
         model.decision_function(X, k=-2)
+
+
+def test_best_labels_are_prefix_of_all_where_prototypes_tie():
+    """A search that stops early must not miss a label of the same score and a lower id."""
+    X, Y = make_data(n=200, d=40, n_labels=30)
+    model = PfastreXML(3, alpha=0.5, gamma=1000, max_leaf_size=40, random_state=0).fit(X, Y)
+    X = X[np.diff(X.indptr) > 0]
+    labels, scores = model.predict_topk(X, k=30)
+    assert np.mean(scores[:, 0] == scores[:, 5]) > 0.5
+    for k in (1, 2, 5):
+        np.testing.assert_array_equal(model.predict_topk(X, k=k)[0], labels[:, :k])

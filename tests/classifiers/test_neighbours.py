@@ -246,3 +246,10 @@ def test_one_point():
     for kind in (SLEEC, AnnexML):
         model = kind(2, random_state=0).fit(np.float32([[1, 2]]), [[3]])
         assert model.predict_topk(np.float32([[1, 2], [0, 0]]), k=1)[0].tolist() == [[3], [3]]
+
+
+def test_clusters_of_few_points_have_as_many_components():
+    points = np.random.default_rng(0).random((4, 6), dtype=np.float32)
+    for n_components in (3, 4, 5, 9):
+        model = SLEEC(1, n_components=n_components, random_state=0).fit(points, [[0], [1], [0], []])
+        assert model.learners_[0].weights.shape[1] == n_components

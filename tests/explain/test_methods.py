@@ -237,12 +237,34 @@ def test_three_largest_contributions_lower_the_score_more_than_three_random_ones
 
 
 def test_long_rows_leave_small_entries_out_together():
-    rng = np.random.default_rng(0)
-    points = sparse.csr_array(rng.random((20, 400), dtype=np.float32))
-    model = FastXML(3, random_state=0).fit(points, np.arange(20) % 3)
-    one = model.explain(points[[0]])
+    classes = np.arange(40) % 2
+    points = np.ones((40, 400), dtype=np.float32)
+    points[:, 250:] = 0.01 + 0.5 * (np.arange(150) % 2 == classes[:, None])
+    one = FastXML(5, random_state=0).fit(points, classes).explain(points[[0]])
     assert len(one.features) == 400
     assert one.base + one.contributions.sum() == pytest.approx(one.score, abs=1e-9)
+    # The entries of the group share what it contributes in proportion to their squares.
+    contributions = one.contributions[np.argsort(one.features)]
+    group = np.argsort(-points[0], kind="stable")[255:]
+    assert abs(contributions[group].sum()) > 0.1
+    np.testing.assert_allclose(
+        contributions[group] / contributions[group].sum(),
+        points[0, group] ** 2 / np.sum(points[0, group] ** 2),
+        rtol=1e-5,
+    )
+
+
+def test_score_without_feature_that_dwarfs_all_others():
+    """The length of the rest is no difference of two large numbers."""
+    model = DiSMEC(random_state=0).fit(X, Y)
+    row = ROW.copy()
+    row.data[3] *= 1e7
+    rest = row.toarray()
+    rest[0, row.indices[3]] = 0.0
+    labels, scores = model.predict_topk(rest, k=24)
+    for one in model.explain(row, k=3):
+        without = one.without[one.features.tolist().index(row.indices[3])]
+        assert without == pytest.approx(scores[0, labels[0] == one.label_id][0], abs=1e-6)
 
 
 def test_means_and_slopes_have_their_limits():

@@ -10,6 +10,7 @@ from scipy import sparse
 
 from defrag import LabelTree, _native
 from defrag._native import SolverOptions
+from tests.helpers.isolation import run_in_child
 
 
 def matrix(n_rows=6, n_cols=5):
@@ -82,9 +83,10 @@ def test_rows_narrower_than_the_model_are_searched_by_what_they_have():
     assert found[1].tobytes() == expected[1].tobytes()
 
 
-def test_memory_follows_what_is_stored():
+def search_wide_rows(_step):
     model, X = fitted()
     member = model.trees_[0]
+    X = sparse.csr_array(sparse.vstack([X] * 50))
     declared = sparse.csr_array((X.data, X.indices, X.indptr), shape=(X.shape[0], 2**31 - 1))
     expected = _native.beam_search(member.tree, member.weights, X)
     found = _native.beam_search(member.tree, member.weights, declared)  # 8.6 GB, were it dense
@@ -92,6 +94,10 @@ def test_memory_follows_what_is_stored():
     assert found[1].tobytes() == expected[1].tobytes()
     with pytest.raises(ValueError, match=r"fewer than 2\^26 features, got 2147483647"):
         _native.solve_blocks(declared, sparse.csr_array(X.T), SolverOptions(), n_threads=1)
+
+
+def test_memory_follows_what_is_stored():
+    run_in_child(search_wide_rows)
 
 
 def test_a_tree_of_other_labels_is_refused():
