@@ -222,3 +222,12 @@ def test_projects_of_stock_annif_use_our_models(annif, warm_python):
     check_other_processes(annif)
     with served(annif, warm_python):
         check_the_http_backend(annif)
+
+
+def test_example_runs(environment):
+    done = subprocess.run(
+        [environment / "bin" / "python", ROOT / "examples" / "annif_project.py"],
+        env={**os.environ, "NLTK_DATA": str(environment / "nltk_data"), "PYTHONPATH": ""},
+        stdout=subprocess.PIPE, text=True, timeout=SECONDS, check=True,
+    )  # fmt: skip
+    assert re.search(r"bread\t0\.[5-9]", done.stdout), done.stdout

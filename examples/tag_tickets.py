@@ -1,0 +1,50 @@
+"""Tag support tickets: learn from a CSV file, write a CSV file with suggested tags.
+
+    python tag_tickets.py [TICKETS.csv]
+
+The file has the columns ``text`` and ``labels``; several labels are separated by semicolons.
+"""
+
+from __future__ import annotations
+
+import csv
+import random
+import sys
+import tempfile
+from pathlib import Path
+
+from defrag import TextClassifier
+from defrag.io import read_texts
+
+PROBLEMS = {
+    "billing": ["invoice is wrong", "charged twice", "refund has not arrived"],
+    "login": ["cannot sign in", "password reset fails", "code is never sent"],
+    "printer": ["printer jams", "prints blank pages", "toner is empty"],
+}
+ENDINGS = ["since Monday", "please help", "again", "after the update", "on two machines"]
+
+folder = Path(tempfile.mkdtemp())
+if len(sys.argv) > 1:
+    tickets = Path(sys.argv[1])
+else:  # tickets with one problem or two
+    draw, tickets = random.Random(0), folder / "tickets.csv"  # noqa: S311 - no secret
+    rows = []
+    for _ in range(300):
+        tags = draw.sample(sorted(PROBLEMS), draw.choice([1, 1, 2]))
+        text = " and ".join(draw.choice(PROBLEMS[tag]) for tag in tags)
+        rows.append((f"{text} {draw.choice(ENDINGS)}", ";".join(tags)))
+    with tickets.open("w", newline="") as file:
+        csv.writer(file).writerows([("text", "labels"), *rows])
+
+texts, labels = read_texts(tickets, label_separator=";")
+model = TextClassifier(random_state=0).fit(texts, labels)
+
+new = ["my invoice is wrong again", "cannot sign in and the printer jams", "hello"]
+with (folder / "tagged.csv").open("w", newline="") as file:
+    csv.writer(file).writerows(
+        [
+            ("text", "labels"),
+            *((t, ";".join(m)) for t, m in zip(new, model.predict(new), strict=True)),
+        ]
+    )
+print((folder / "tagged.csv").read_text(), end="")  # a text without known words gets no tag
