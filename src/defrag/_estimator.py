@@ -8,24 +8,39 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from sklearn.base import BaseEstimator
 
-from defrag._parameters import check_parameters
+from defrag._parameters import (
+    Int,
+    check_value,
+    declare,
+    fitted,
+    param,
+    rules_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Concatenate, ParamSpec
 
-    from defrag._parameters import Rule
+    from typing_extensions import dataclass_transform
+
     from defrag.io.files import PathLike
 
     P = ParamSpec("P")
     E = TypeVar("E", bound="Estimator")
     R = TypeVar("R")
+else:
+
+    def dataclass_transform(**_: Any) -> Callable[[E], E]:
+        """Return a decorator that changes nothing: only type checkers read it."""
+        return lambda cls: cls
+
 
 __all__ = ["Estimator", "all_or_nothing", "load_model", "on_snapshot", "save_model", "snapshot"]
 
 
+@dataclass_transform(eq_default=False, kw_only_default=True, field_specifiers=(param, fitted))
 class Estimator(BaseEstimator, ABC):
-    """Base class of estimators.
+    """Base class of estimators, whose parameters are fields; see :mod:`defrag._parameters`.
 
     Methods that fit are wrapped by :func:`all_or_nothing`, public methods that read the fitted
     state by :func:`on_snapshot`. Together they guarantee that a ``fit`` that fails or is
@@ -36,8 +51,18 @@ class Estimator(BaseEstimator, ABC):
     parameter_rules: ClassVar[dict[str, Any]] = {}
     """Rules of parameters; a parameter without a rule is checked by the estimator."""
 
+    n_jobs: int | None = param(
+        Int(none=True), "Number of threads, as in scikit-learn; -1 for all.", default=None
+    )
+
     part_names: ClassVar[tuple[str, ...]] = ()
     """Attributes that hold fitted estimators."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        declare(cls)
+        if "parameter_rules" not in vars(cls):
+            cls.parameter_rules = rules_of(cls)
 
     def fitted_parts(self) -> list[BaseEstimator]:
         """Return the fitted estimators that this one is composed of."""
@@ -64,15 +89,13 @@ class Estimator(BaseEstimator, ABC):
 
     def check_parameters(self) -> None:
         """Raise ValueError for the first parameter that violates its rule."""
-        check_parameters(self, self.parameter_rules)
+        for name, rule in self.parameter_rules.items():
+            check_value(type(self).__name__, name, rule, getattr(self, name))
 
     def check_parameter(self, name: str) -> Any:
         """Return a parameter after checking its rule, since it may have changed after ``fit``."""
-        rule: Rule = self.parameter_rules[name]
         value = getattr(self, name)
-        if not rule.accepts(value):
-            owner = type(self).__name__
-            raise ValueError(f"{name} of {owner} must be {rule.describe()}, got {value!r}")
+        check_value(type(self).__name__, name, self.parameter_rules[name], value)
         return value
 
     def save(self, path: PathLike) -> None:
@@ -85,6 +108,9 @@ class Estimator(BaseEstimator, ABC):
             equal bytes. ``n_jobs`` and ``verbose`` are not stored.
         """
         save_model(self, path)
+
+
+declare(Estimator)  # __init_subclass__ is called for all others
 
 
 def save_model(estimator: Estimator, path: PathLike, **options: Any) -> None:

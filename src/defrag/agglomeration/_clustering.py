@@ -13,7 +13,7 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 from defrag import _native
 from defrag._estimator import Estimator, all_or_nothing, on_snapshot
 from defrag._native import Pooling
-from defrag._parameters import VERBOSE, Choice, Float, Int
+from defrag._parameters import SEED_KIND, VERBOSE, Choice, Float, Int, fitted, param
 from defrag._validation import (
     check_features,
     check_labels,
@@ -40,16 +40,28 @@ _NAMES_SHOWN = 3
 class FeaturePooling(TransformerMixin, Estimator):
     """Base class of transformers that replace features by groups.
 
-    A subclass has the parameters ``pooling``, with its rule, and ``n_jobs``, and its ``fit``
-    calls :meth:`_set_groups`.
+    The ``fit`` of a subclass calls :meth:`_set_groups`.
     """
 
-    pooling: str
-    n_jobs: int | None
-    labels_: Ids
-    n_clusters_: int
-    energy_: NDArray[np.float64]
-    scale_: Floats | None
+    pooling: str = param(
+        Choice(("sum", "mean", "mean_nonzero")),
+        "The value of a group for a point: the sum of its features, the sum divided by the size "
+        "of the group, or the sum divided by the number of its features that are non-zero.",
+        default="sum",
+    )
+
+    labels_: Ids = fitted(
+        "ndarray of int32, shape (n_features,)", "The group of each feature, or -1 if it has none."
+    )
+    n_clusters_: int = fitted("int", "Number of groups, including empty ones.")
+    energy_: NDArray[np.float64] = fitted(
+        "ndarray of float64, shape (n_features,)",
+        "Energy of each feature: its sum of squares over unit rows of the training data.",
+    )
+    scale_: Floats | None = fitted(
+        "ndarray of float32, shape (``n_clusters_``,) or None", "Factors of the groups."
+    )
+    n_features_in_: int = fitted("int", "Number of features.")
 
     def _set_groups(
         self, X: Csr, labels: Ids, n_clusters: int, energy: NDArray[np.float64], scale: str | None
@@ -255,50 +267,32 @@ def _inverse(values: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.divide(1.0, values, out=np.zeros_like(values), where=values > 0)
 
 
-GROUP_RULES: dict[str, Any] = {
-    "max_cluster_size": Int(1),
-    "n_clusters": Int(1, none=True),
-    "stop": Choice(("leaf<=d0", "leaf<2*d0")),
-    "pooling": Choice(("sum", "mean", "mean_nonzero")),
-    "scale": Choice((None, "energy")),
-    "n_jobs": Int(none=True),
-    "verbose": VERBOSE,
-}
-"""Parameters of all clusterings."""
-
-VECTOR_RULES: dict[str, Any] = {
-    "sample_points": Float(0.0, 1.0, open_low=True),
-    "sample_labels": Float(0.0, 1.0, open_low=True),
-    "min_labels": Int(1),
-}
-"""Parameters of clusterings of vectors; ``representation`` is checked separately, since it
-may be an array."""
-
-
 class FeatureClustering(FeaturePooling):
-    """Base class of clusterings with a given number of groups.
+    """Base class of clusterings with a given number of groups."""
 
-    A subclass has the parameters of ``GROUP_RULES``; one that calls :meth:`_vectors` also has
-    ``representation`` and those of ``VECTOR_RULES``.
-    """
+    max_cluster_size: int = param(
+        Int(1),
+        "Determines the number of groups, as in :class:`Defrag`; groups may be larger.",
+        default=8,
+    )
+    n_clusters: int | None = param(
+        Int(1, none=True), "Number of groups; overrides ``max_cluster_size``.", default=None
+    )
+    stop: str = param(
+        Choice(("leaf<=d0", "leaf<2*d0")),
+        "The rule that determines the number of groups.",
+        default="leaf<=d0",
+    )
+    scale: str | None = param(
+        Choice((None, "energy")), "Scale each group to the energy of its features.", default=None
+    )
+    random_state: Seed = param(
+        doc="Seed; an int gives the same groups for any ``n_jobs``.", kind=SEED_KIND, default=None
+    )
+    verbose: int = param(VERBOSE, "Whether to show a progress bar on a terminal.", default=0)
 
-    max_cluster_size: int
-    n_clusters: int | None
-    stop: str
-    representation: Any
-    sample_points: float
-    sample_labels: float
-    min_labels: int
-    # Parameters of Defrag; other clusterings use the values of the paper.
-    volume: str = "l1"
-    popularity: str = "all"
-    row_norm: str | None = None
+    n_iter_: int = fitted("int", "Number of iterations.")
 
-    random_state: Seed
-    scale: str | None
-    n_iter_: int
-
-    parameter_rules: ClassVar[dict[str, Any]] = GROUP_RULES
     learnt_numbers: ClassVar[dict[str, Rule]] = {}
     """Rules of additional fitted numbers that model files store; ``objective`` is the rule of
     the attribute ``objective_``."""
@@ -348,6 +342,33 @@ class FeatureClustering(FeaturePooling):
             )
         return self.n_clusters
 
+    def _labels(self, Y: LabelsLike, n_rows: int) -> Csr:
+        """Return the validated labels; raise ValueError if there are none."""
+        require_labels(self, Y)
+        return check_labels(Y, n_rows=n_rows, names=True).matrix
+
+
+class VectorClustering(FeatureClustering):
+    """Base class of clusterings of the vectors of features."""
+
+    representation: Any = param(  # without a rule, since it may be an array
+        doc="The vector of a feature, as in :class:`Defrag`.",
+        kind='{"x", "xy"}, matrix or mapping',
+        default="x",
+        kw_only=False,
+    )
+    sample_points: float = param(
+        Float(0.0, 1.0, open_low=True),
+        "Fraction of the points that represent features, those with the largest volume first.",
+        default=0.25,
+    )
+    sample_labels: float = param(
+        Float(0.0, 1.0, open_low=True),
+        'Fraction of the labels used by "xy", the most frequent first.',
+        default=0.05,
+    )
+    min_labels: int = param(Int(1), 'Minimum number of labels used by "xy".', default=1000)
+
     def _check_representation(self) -> None:
         if isinstance(self.representation, str) and self.representation not in ("x", "xy"):
             raise ValueError(
@@ -355,18 +376,21 @@ class FeatureClustering(FeaturePooling):
                 f"mapping, got {self.representation!r}"
             )
 
-    def _labels(self, Y: LabelsLike, n_rows: int) -> Csr:
-        """Return the validated labels; raise ValueError if there are none."""
-        require_labels(self, Y)
-        return check_labels(Y, n_rows=n_rows, names=True).matrix
-
-    def _vectors(self, X: Csr, Y: LabelsLike) -> Csr:
-        """Return the unscaled vectors of the features."""
+    def _vectors(
+        self,
+        X: Csr,
+        Y: LabelsLike,
+        *,
+        volume: str = "l1",
+        popularity: str = "all",
+        row_norm: str | None = None,
+    ) -> Csr:
+        """Return the unscaled vectors of the features; the defaults are those of the paper."""
         vectors = FeatureVectors(
             X,
             sample_points=self.sample_points,
-            volume=self.volume,
-            row_norm=self.row_norm,
+            volume=volume,
+            row_norm=row_norm,
             n_threads=_native.n_threads(self.n_jobs),
         )
         if not isinstance(self.representation, str):
@@ -378,4 +402,4 @@ class FeatureClustering(FeaturePooling):
         labels = self._labels(Y, X.shape[0])
         share = int(np.ceil(self.sample_labels * labels.shape[1]))
         n_labels = max(share, min(self.min_labels, labels.shape[1]))
-        return vectors.by_labels(labels, n_labels=n_labels, popularity=self.popularity)
+        return vectors.by_labels(labels, n_labels=n_labels, popularity=popularity)

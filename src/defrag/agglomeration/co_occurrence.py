@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from defrag import _native
 from defrag._native import GroupLayout
 from defrag.agglomeration._clustering import FeaturePooling
-from defrag.agglomeration.defrag import Defrag
+from defrag.agglomeration.defrag import SingletonClustering
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -141,7 +141,7 @@ def find_groups(
                 f"with prefit=True, got {agglomeration!r}"
             )
         return [_groups_of(clustering, X.shape[1], owner) for clustering in fitted]
-    if not isinstance(agglomeration, Defrag):
+    if not isinstance(agglomeration, SingletonClustering):
         raise ValueError(  # noqa: TRY004 - scikit-learn requires a ValueError
             f"agglomeration of {owner} must be a Defrag, got {agglomeration!r}"
         )

@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from defrag import _native
 from defrag._estimator import all_or_nothing, on_snapshot, save_model
-from defrag._parameters import Choice, Float, Int
+from defrag._parameters import SEED_KIND, Choice, Float, Int, fitted, param
 from defrag._progress import logger
 from defrag._validation import (
     Names,
@@ -228,8 +228,12 @@ class Classifier(ClassifierMixin, Calibrated, Explainable):
     seconds_per_step: ClassVar[float] = 1e-8
     """Seconds per step of :meth:`training_cost` on one thread."""
 
-    random_state: Seed
-    n_jobs: int | None
+    random_state: Seed = param(
+        doc="Seed; an int gives the same model for any ``n_jobs``.", kind=SEED_KIND, default=None
+    )
+
+    n_labels_: int = fitted("int", "Number of labels.")
+    n_features_in_: int = fitted("int", "Number of features.")
 
     @abstractmethod
     def _train(self, X: Csr, Y: Csr, seed: int) -> None:
@@ -366,7 +370,7 @@ class Classifier(ClassifierMixin, Calibrated, Explainable):
             Validated points and 0/1 labels.
         """
         self.check_parameters()
-        self.n_features_in_: int = X.shape[1]
+        self.n_features_in_ = X.shape[1]
         self._learn(X, Y)
         self.set_labels(Y.shape[1])
         return self
@@ -399,7 +403,7 @@ class Classifier(ClassifierMixin, Calibrated, Explainable):
 
     @property
     def classes_(self) -> NDArray[Any]:
-        """The classes, the label names or the label ids."""
+        """Classes, label names or label ids."""
         if not hasattr(self, "n_labels_"):
             raise AttributeError(f"{type(self).__name__} is not fitted: it has no classes_ yet")
         # Computed on access: millions of ids are rarely needed.

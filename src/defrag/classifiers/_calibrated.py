@@ -13,6 +13,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from defrag._estimator import Estimator, on_snapshot
+from defrag._parameters import fitted
 from defrag._validation import check_features, check_labels
 from defrag.classifiers._label_names import labels_of_model
 
@@ -76,10 +77,10 @@ def _is_calibrated(model: Calibrated) -> bool:
 class Calibrated(Estimator):
     """Mixin of classifiers that turns scores into probabilities."""
 
-    n_labels_: int
-    multilabel_: bool
-    dense_answers_: bool
-    calibration_: Calibration | None
+    n_labels_: int = fitted()
+    multilabel_: bool = fitted()
+    dense_answers_: bool = fitted()
+    calibration_: Calibration | None = fitted()
 
     @property
     @abstractmethod

@@ -10,6 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from defrag._estimator import all_or_nothing
+from defrag._parameters import VERBOSE, param
 from defrag.classifiers._base import Classifier
 
 if TYPE_CHECKING:
@@ -72,6 +73,8 @@ class Divisible(Classifier):
     A unit is a function of the data, the seed and the outline. Units can therefore be trained in
     any order and in any process, and the result is bit-identical.
     """
+
+    verbose: int = param(VERBOSE, "Whether to show progress bars on a terminal.", default=0)
 
     @abstractmethod
     def prepare(self, X: Csr, Y: Csr) -> Any:

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from defrag._estimator import Estimator, on_snapshot, snapshot
-from defrag._parameters import Int
+from defrag._parameters import Int, fitted
 from defrag._validation import check_features
 from defrag.explain.explainers import Explainer
 from defrag.explain.explanation import explain_row, rank_features
@@ -36,11 +36,11 @@ class Explainable(Estimator):
     A classifier whose scores can be decomposed overrides :meth:`explainer`.
     """
 
-    n_labels_: int
-    n_features_in_: int
-    class_names_: NDArray[Any] | None
-    label_names_: Sequence[str] | None
-    vocabulary_: Sequence[str] | None
+    n_labels_: int = fitted()
+    n_features_in_: int = fitted()
+    class_names_: NDArray[Any] | None = fitted()
+    label_names_: Sequence[str] | None = fitted()
+    vocabulary_: Sequence[str] | None = fitted()
 
     @abstractmethod
     def rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:

@@ -16,7 +16,7 @@ from sklearn.base import clone
 
 from defrag import _native
 from defrag._native import LabelTreeArrays, LabelTreeWeights, Loss, SolverOptions
-from defrag._parameters import VERBOSE, Choice, Float, Int
+from defrag._parameters import Choice, Float, Int, fitted, param
 from defrag._progress import progress_bar
 from defrag.classifiers._base import LANES, Cost, labels_with_points, unit_rows
 from defrag.classifiers._division import Divisible, Division
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from defrag._native import FeatureIndex, KernelRows, StoredTreeWeights
     from defrag.classifiers._division import Arrays, Piece
     from defrag.trees import BalancedTree
-    from defrag.typing import Csr, Floats, Ids, Offsets, Seed
+    from defrag.typing import Csr, Floats, Ids, Offsets
 
     Values = NDArray[np.float64]
 
@@ -389,14 +389,21 @@ class TreeData:
 class TreeClassifier(Divisible):
     """Base class of ensembles of label trees."""
 
-    n_trees: int
-    beam_size: int
-    max_leaf_size: int
-    C: float
-    weight_threshold: float
-    label_entries: int
-    verbose: int
-    trees_: list[TrainedTree]
+    n_trees: int = param(Int(1), "Number of trees that are averaged.", default=1, kw_only=False)
+    C: float = param(
+        Float(0.0, open_low=True), "Weight of the loss relative to the regulariser.", default=1.0
+    )
+    weight_threshold: float = param(
+        Float(0.0), "Weights up to this absolute value are dropped.", default=0.1
+    )
+    label_entries: int = param(
+        Int(0),
+        "Number of largest entries kept in label vectors for clustering, 0 for all.",
+        default=0,
+    )
+    beam_size: int = param(Int(1), "Number of nodes kept per level of the search.", default=10)
+
+    trees_: list[TrainedTree] = fitted("list of TrainedTree", "The trees.")
 
     member_noun = "tree"
     seconds_per_step = 2.5e-8
@@ -639,46 +646,6 @@ class LabelTree(TreeClassifier):
     node solves its one-vs-rest problems sixteen at a time, which is several times faster than
     binary trees and at least as accurate.
 
-    Parameters
-    ----------
-    n_trees : int, default=1
-        Number of trees that are averaged; three are more accurate.
-    preset : {"fast", "default", "exact"}, default="default"
-        Number of passes of the solver over the points of a node: 5, 8, or up to 20 until the
-        projected gradients differ by at most 0.1. Except with "exact", points that no longer
-        change the weights are left out from the fourth pass on.
-    max_leaf_size : int, default=64
-        Maximum number of labels in a leaf; multiples of 16 are fastest.
-    arity : int, default=16
-        Maximum number of children of a node.
-    root_arity : int, default=128
-        Maximum number of children of the root.
-    C : float, default=1.0
-        Weight of the loss relative to the regulariser.
-    weight_threshold : float, default=0.1
-        Weights up to this absolute value are dropped.
-    label_entries : int, default=200
-        Number of largest entries kept in label vectors for clustering, 0 for all.
-    beam_size : int, default=10
-        Number of nodes kept per level of the search.
-    random_state : int, RandomState, Generator or None, default=None
-        Seed; an int gives the same model for any ``n_jobs``.
-    n_jobs : int, optional
-        Number of threads, as in scikit-learn; -1 for all.
-    verbose : bool or int, default=0
-        Whether to show progress bars on a terminal.
-
-    Attributes
-    ----------
-    trees_ : list of TrainedTree
-        The trees.
-    classes_ : ndarray
-        Classes, or label ids.
-    n_labels_ : int
-        Number of labels.
-    n_features_in_ : int
-        Number of features.
-
     See Also
     --------
     Parabel : Balanced binary trees, as published.
@@ -695,53 +662,29 @@ class LabelTree(TreeClassifier):
     array([0, 0, 0, 0, 1], dtype=int32)
     """
 
-    def __init__(
-        self,
-        n_trees: int = 1,
-        *,
-        preset: str = "default",
-        max_leaf_size: int = 64,
-        arity: int = 16,
-        root_arity: int = 128,
-        C: float = 1.0,
-        weight_threshold: float = 0.1,
-        label_entries: int = 200,
-        beam_size: int = 10,
-        random_state: Seed = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_trees = n_trees
-        self.preset = preset
-        self.max_leaf_size = max_leaf_size
-        self.arity = arity
-        self.root_arity = root_arity
-        self.C = C
-        self.weight_threshold = weight_threshold
-        self.label_entries = label_entries
-        self.beam_size = beam_size
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    n_trees: int = param(
+        doc="Number of trees that are averaged; three are more accurate.", default=1
+    )
+    preset: str = param(
+        Choice(("fast", "default", "exact")),
+        "Number of passes of the solver over the points of a node: 5, 8, or up to 20 until the "
+        'projected gradients differ by at most 0.1. Except with "exact", points that no longer '
+        "change the weights are left out from the fourth pass on.",
+        default="default",
+    )
+    max_leaf_size: int = param(
+        Int(1, 65536),
+        "Maximum number of labels in a leaf; multiples of 16 are fastest.",
+        default=64,
+    )
+    arity: int = param(Int(2, 65536), "Maximum number of children of a node.", default=16)
+    root_arity: int = param(Int(2, 65536), "Maximum number of children of the root.", default=128)
+    label_entries: int = param(default=200)
 
     # On splits of training data, 3 instead of 2 raises P@3 and P@5 by 0.1 at the same P@1.
     _power = 3
 
     seconds_per_step = 2.2e-8
-
-    parameter_rules: ClassVar[dict[str, Any]] = {
-        "n_trees": Int(1),
-        "preset": Choice(("fast", "default", "exact")),
-        "max_leaf_size": Int(1, 65536),
-        "arity": Int(2, 65536),
-        "root_arity": Int(2, 65536),
-        "C": Float(0.0, open_low=True),
-        "weight_threshold": Float(0.0),
-        "label_entries": Int(0),
-        "beam_size": Int(1),
-        "n_jobs": Int(none=True),
-        "verbose": VERBOSE,
-    }
 
     def _widths(self) -> tuple[int, int, int]:
         return self.root_arity, self.arity, self.max_leaf_size

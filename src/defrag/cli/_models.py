@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from defrag import registry
 from defrag._validation import check_seed
-from defrag.agglomeration import Agglomerated, Defrag, Hybrid
+from defrag.agglomeration import Agglomerated, Defrag, FeatureClustering, Hybrid
 from defrag.cli._flags import flag_name
 from defrag.focusing import Focus, Focused
 from defrag.imputation import Fiat, Imputed
@@ -18,7 +18,7 @@ from defrag.text.vectorizer import TextVectorizer
 if TYPE_CHECKING:
     from defrag.classifiers._base import Classifier
 
-Estimator = TypeVar("Estimator", bound="Classifier | Defrag | Fiat | Focus")
+Estimator = TypeVar("Estimator", bound="Classifier | FeatureClustering | Fiat | Focus")
 
 __all__ = [
     "FOCUS_FLAGS",
@@ -51,7 +51,7 @@ class Preset(str, Enum):
     hybrid = "hybrid"
 
 
-PRESETS: dict[Preset, tuple[type[Defrag], dict[str, Any]]] = {
+PRESETS: dict[Preset, tuple[type[FeatureClustering], dict[str, Any]]] = {
     Preset.x: (Defrag, {}),
     Preset.xy: (Defrag, {"representation": "xy"}),
     Preset.n: (Defrag, {"split": "ndcg"}),
@@ -223,7 +223,7 @@ def _split(
     return own, {name: value for name, value in parameters.items() if name not in own}
 
 
-def _build_agglomeration(preset: str, parameters: dict[str, Any]) -> Defrag:
+def _build_agglomeration(preset: str, parameters: dict[str, Any]) -> FeatureClustering:
     """Return the clustering of a preset; refuse parameters that it has not or that it fixes."""
     pooling, fixed = PRESETS[Preset(preset)]
     known = pooling().get_params()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from defrag import _native
-from defrag.agglomeration._clustering import FeatureClustering
+from defrag.agglomeration._clustering import FeatureClustering, VectorClustering
 from defrag.agglomeration._groups import membership, random_buckets
 from defrag.trees import FeatureVectors, scale_vectors
 
@@ -121,7 +121,7 @@ class Rival(FeatureClustering):
             )
         threads = _native.n_threads(self.n_jobs)
         vectors = FeatureVectors(
-            X, sample_points=1.0, volume=self.volume, row_norm=None, n_threads=threads
+            X, sample_points=1.0, volume="l1", row_norm=None, n_threads=threads
         )
         return vectors.joint(self._labels(Y, X.shape[0]))
 
@@ -132,11 +132,8 @@ class Rival(FeatureClustering):
         """Return ``n_clusters`` groups of the features of X; groups may be empty."""
 
 
-class VectorRival(Rival):
-    """Base class of clusterings that represent features by vectors, as :class:`Defrag` does.
-
-    A subclass has the parameters of ``VECTOR_RULES`` and ``representation``.
-    """
+class VectorRival(VectorClustering, Rival):
+    """Base class of clusterings that represent features by vectors, as :class:`Defrag` does."""
 
     def _find_groups(self, X: Csr, Y: LabelsLike, seed: int) -> None:
         self._check_representation()

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import linalg
 
-from defrag._parameters import Float, Int
+from defrag._parameters import Float, Int, param
 from defrag._progress import progress_bar
-from defrag.agglomeration._clustering import GROUP_RULES, VECTOR_RULES
 from defrag.agglomeration._groups import hash_buckets, membership, random_buckets
 from defrag.baselines.clusterings._base import FoundGroups, VectorRival, check_memory
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from defrag.typing import Csr, Ids, LabelsLike, Progress, Seed
+    from defrag.typing import Csr, Ids, LabelsLike, Progress
 
 __all__ = []
 
@@ -31,61 +30,6 @@ class BCLS(VectorRival):
     a feature to the indicator of its group, with a penalty on the squared sizes of the groups,
     by a fixed number of iterations on an augmented Lagrangian. Memory is quadratic in the
     number of features: use it for at most a few thousand features.
-
-    Parameters
-    ----------
-    representation : {"x", "xy"}, matrix or mapping, default="x"
-        The vector of a feature, as in :class:`Defrag`.
-    max_cluster_size : int, default=8
-        Determines the number of groups, as in :class:`Defrag`; groups may be larger.
-    n_clusters : int, optional
-        Number of groups; overrides ``max_cluster_size``.
-    stop : {"leaf<=d0", "leaf<2*d0"}, default="leaf<=d0"
-        The rule that determines the number of groups.
-    balance_penalty : float, default=100.0
-        Weight of the squared sizes.
-    penalty : float, default=0.1
-        Initial penalty of the Lagrangian, which grows by half a percent per iteration. It is
-        also the gain required to leave a group, so it must be small for small groups.
-    ridge : float, default=1e-5
-        Weight of the squared map.
-    variance : float, default=0.9
-        Fraction of the variance of the vectors that their principal components keep.
-    sample_points : float, default=0.25
-        Fraction of the points that represent features, those with the largest volume first.
-    sample_labels : float, default=0.05
-        Fraction of the labels used by "xy", the most frequent first.
-    min_labels : int, default=1000
-        Minimum number of labels used by "xy".
-    max_iter : int, default=1200
-        Number of iterations.
-    max_memory_gb : float, default=4.0
-        Raise ValueError if more memory is needed.
-    pooling : {"sum", "mean", "mean_nonzero"}, default="sum"
-        The value of a group for a point; see :class:`Defrag`.
-    scale : {None, "energy"}, default=None
-        Scale each group to the energy of its features.
-    random_state : int, RandomState, Generator or None, default=None
-        Seed of the initial groups.
-    n_jobs : int, optional
-        Number of threads.
-    verbose : bool or int, default=0
-        Whether to show a progress bar on a terminal.
-
-    Attributes
-    ----------
-    labels_ : ndarray of int32, shape (n_features,)
-        The group of each feature.
-    n_clusters_ : int
-        Number of groups, including empty ones.
-    n_iter_ : int
-        Number of iterations.
-    energy_ : ndarray of float64, shape (n_features,)
-        Energy of each feature: its sum of squares over unit rows of the training data.
-    scale_ : ndarray of float32, shape (``n_clusters_``,) or None
-        Factors of the groups.
-    n_features_in_ : int
-        Number of features.
 
     See Also
     --------
@@ -107,57 +51,23 @@ class BCLS(VectorRival):
     [1, 1, 1]
     """
 
-    def __init__(
-        self,
-        representation: Any = "x",
-        *,
-        max_cluster_size: int = 8,
-        n_clusters: int | None = None,
-        stop: str = "leaf<=d0",
-        balance_penalty: float = 100.0,
-        penalty: float = 0.1,
-        ridge: float = 1e-5,
-        variance: float = 0.9,
-        sample_points: float = 0.25,
-        sample_labels: float = 0.05,
-        min_labels: int = 1000,
-        max_iter: int = 1200,
-        max_memory_gb: float = 4.0,
-        pooling: str = "sum",
-        scale: str | None = None,
-        random_state: Seed = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.representation = representation
-        self.max_cluster_size = max_cluster_size
-        self.n_clusters = n_clusters
-        self.stop = stop
-        self.balance_penalty = balance_penalty
-        self.penalty = penalty
-        self.ridge = ridge
-        self.variance = variance
-        self.sample_points = sample_points
-        self.sample_labels = sample_labels
-        self.min_labels = min_labels
-        self.max_iter = max_iter
-        self.max_memory_gb = max_memory_gb
-        self.pooling = pooling
-        self.scale = scale
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-
-    parameter_rules: ClassVar[dict[str, Any]] = {
-        **GROUP_RULES,
-        **VECTOR_RULES,
-        "balance_penalty": Float(0.0),
-        "penalty": Float(0.0, open_low=True),
-        "ridge": Float(0.0, open_low=True),
-        "variance": Float(0.0, 1.0, open_low=True),
-        "max_iter": Int(1, 2**31 - 1),
-        "max_memory_gb": Float(0.0, open_low=True),
-    }
+    balance_penalty: float = param(Float(0.0), "Weight of the squared sizes.", default=100.0)
+    penalty: float = param(
+        Float(0.0, open_low=True),
+        "Initial penalty of the Lagrangian, which grows by half a percent per iteration. It "
+        "is also the gain required to leave a group, so it must be small for small groups.",
+        default=0.1,
+    )
+    ridge: float = param(Float(0.0, open_low=True), "Weight of the squared map.", default=1e-5)
+    variance: float = param(
+        Float(0.0, 1.0, open_low=True),
+        "Fraction of the variance of the vectors that their principal components keep.",
+        default=0.9,
+    )
+    max_iter: int = param(Int(1, 2**31 - 1), "Number of iterations.", default=1200)
+    max_memory_gb: float = param(
+        Float(0.0, open_low=True), "Raise ValueError if more memory is needed.", default=4.0
+    )
 
     def _find(
         self,

@@ -9,9 +9,8 @@ import numpy as np
 from scipy import sparse
 
 from defrag import _native
-from defrag._parameters import Choice, Float, Int
+from defrag._parameters import Choice, Float, Int, fitted, param
 from defrag._progress import progress_bar
-from defrag.agglomeration._clustering import GROUP_RULES
 from defrag.agglomeration._groups import random_buckets
 from defrag.baselines.clusterings._base import FoundGroups, Rival, sum_clusters
 from defrag.trees import largest_ids
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from sklearn.utils import Tags
 
-    from defrag.typing import Csr, Ids, LabelsLike, Seed
+    from defrag.typing import Csr, Ids, LabelsLike
 
 __all__ = ["feature_information", "lost_information"]
 
@@ -85,54 +84,6 @@ class ITDC(Rival):
     relative decrease of the loss is below ``tol``. Groups are not balanced, and some may be
     empty.
 
-    Parameters
-    ----------
-    max_cluster_size : int, default=8
-        Determines the number of groups, as in :class:`Defrag`; groups may be larger.
-    n_clusters : int, optional
-        Number of groups; overrides ``max_cluster_size``.
-    stop : {"leaf<=d0", "leaf<2*d0"}, default="leaf<=d0"
-        The rule that determines the number of groups.
-    start : {"random", "label"}, default="random"
-        Initial groups: random groups of equal size, or, as published, one group for each label
-        that is the most frequent one of a feature. The latter ends with a larger loss,
-        especially with many labels. Its largest groups are split at random; if there are more
-        labels than groups, the labels with the most features are used.
-    smoothing : float, default=1.0
-        Weight of the uniform distribution that is mixed into a group in the first iteration;
-        halved in every iteration.
-    tol : float, default=1e-3
-        Stop when the relative decrease of the loss is below this.
-    max_iter : int, default=50
-        Maximum number of iterations.
-    pooling : {"sum", "mean", "mean_nonzero"}, default="sum"
-        The value of a group for a point; see :class:`Defrag`.
-    scale : {None, "energy"}, default=None
-        Scale each group to the energy of its features.
-    random_state : int, RandomState, Generator or None, default=None
-        Seed of the random groups and splits.
-    n_jobs : int, optional
-        Number of threads; the result does not depend on it.
-    verbose : bool or int, default=0
-        Whether to show a progress bar on a terminal.
-
-    Attributes
-    ----------
-    labels_ : ndarray of int32, shape (n_features,)
-        The group of each feature.
-    n_clusters_ : int
-        Number of groups, including empty ones.
-    objective_ : float
-        Lost mutual information in nats, I(Y; features) - I(Y; groups).
-    n_iter_ : int
-        Number of iterations.
-    energy_ : ndarray of float64, shape (n_features,)
-        Energy of each feature: its sum of squares over unit rows of the training data.
-    scale_ : ndarray of float32, shape (``n_clusters_``,) or None
-        Factors of the groups.
-    n_features_in_ : int
-        Number of features.
-
     See Also
     --------
     defrag.metrics.loss_of_mutual_information : The objective as a fraction.
@@ -153,46 +104,30 @@ class ITDC(Rival):
     ([0, 0, 1, 1, 2, 2], 0.0)
     """
 
-    objective_: float
+    start: str = param(
+        Choice(("random", "label")),
+        "Initial groups: random groups of equal size, or, as published, one group for each "
+        "label that is the most frequent one of a feature. The latter ends with a larger "
+        "loss, especially with many labels. Its largest groups are split at random; if there "
+        "are more labels than groups, the labels with the most features are used.",
+        default="random",
+    )
+    smoothing: float = param(
+        Float(0.0, open_low=True),
+        "Weight of the uniform distribution that is mixed into a group in the first "
+        "iteration; halved in every iteration.",
+        default=1.0,
+    )
+    tol: float = param(
+        Float(0.0), "Stop when the relative decrease of the loss is below this.", default=1e-3
+    )
+    max_iter: int = param(Int(1, 2**31 - 1), "Maximum number of iterations.", default=50)
 
-    def __init__(
-        self,
-        *,
-        max_cluster_size: int = 8,
-        n_clusters: int | None = None,
-        stop: str = "leaf<=d0",
-        start: str = "random",
-        smoothing: float = 1.0,
-        tol: float = 1e-3,
-        max_iter: int = 50,
-        pooling: str = "sum",
-        scale: str | None = None,
-        random_state: Seed = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.max_cluster_size = max_cluster_size
-        self.n_clusters = n_clusters
-        self.stop = stop
-        self.start = start
-        self.smoothing = smoothing
-        self.tol = tol
-        self.max_iter = max_iter
-        self.pooling = pooling
-        self.scale = scale
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    objective_: float = fitted(
+        "float", "Lost mutual information in nats, I(Y; features) - I(Y; groups)."
+    )
 
     learnt_numbers: ClassVar[dict[str, Any]] = {"objective": Float(0.0)}
-
-    parameter_rules: ClassVar[dict[str, Any]] = {
-        **GROUP_RULES,
-        "start": Choice(("random", "label")),
-        "smoothing": Float(0.0, open_low=True),
-        "tol": Float(0.0),
-        "max_iter": Int(1, 2**31 - 1),
-    }
 
     def _find(
         self,

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import linalg, sparse
 
 from defrag import _native
-from defrag._parameters import Float, Int
+from defrag._parameters import Float, Int, param
 from defrag._progress import progress_pulse
 from defrag._validation import canonical_csr
-from defrag.agglomeration._clustering import GROUP_RULES, VECTOR_RULES
 from defrag.agglomeration._groups import random_buckets
 from defrag.baselines.clusterings._base import (
     FoundGroups,
@@ -24,7 +23,7 @@ from defrag.baselines.clusterings._base import (
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from defrag.typing import Csr, Ids, LabelsLike, Seed
+    from defrag.typing import Csr, Ids, LabelsLike
 
 __all__ = []
 
@@ -42,58 +41,6 @@ class LSC(VectorRival):
     clustered by spherical k-means. Memory and time grow with the number of features times the
     number of groups, and with the square and the cube of the number of landmarks, which exceeds
     the number of groups: use it for at most a few thousand features.
-
-    Parameters
-    ----------
-    representation : {"x", "xy"}, matrix or mapping, default="x"
-        The vector of a feature, as in :class:`Defrag`.
-    max_cluster_size : int, default=8
-        Determines the number of groups, as in :class:`Defrag`; groups may be larger.
-    n_clusters : int, optional
-        Number of groups; overrides ``max_cluster_size``.
-    stop : {"leaf<=d0", "leaf<2*d0"}, default="leaf<=d0"
-        The rule that determines the number of groups.
-    n_landmarks : int, default=1000
-        Number of landmarks; at least one more than groups and at most one per feature is used.
-    n_neighbors : int, default=5
-        Number of landmarks that represent a feature.
-    sample_points : float, default=0.25
-        Fraction of the points that represent features, those with the largest volume first.
-    sample_labels : float, default=0.05
-        Fraction of the labels used by "xy", the most frequent first.
-    min_labels : int, default=1000
-        Minimum number of labels used by "xy".
-    n_init : int, default=10
-        Number of runs of the final k-means, of which the best is used.
-    max_iter : int, default=100
-        Maximum number of iterations of the final k-means.
-    max_memory_gb : float, default=4.0
-        Raise ValueError if more memory is needed.
-    pooling : {"sum", "mean", "mean_nonzero"}, default="sum"
-        The value of a group for a point; see :class:`Defrag`.
-    scale : {None, "energy"}, default=None
-        Scale each group to the energy of its features.
-    random_state : int, RandomState, Generator or None, default=None
-        Seed of landmarks and of k-means.
-    n_jobs : int, optional
-        Number of threads of k-means; the result does not depend on it.
-    verbose : bool or int, default=0
-        Whether to show the elapsed time on a terminal.
-
-    Attributes
-    ----------
-    labels_ : ndarray of int32, shape (n_features,)
-        The group of each feature.
-    n_clusters_ : int
-        Number of groups, including empty ones.
-    n_iter_ : int
-        Number of iterations of the k-means that was used.
-    energy_ : ndarray of float64, shape (n_features,)
-        Energy of each feature: its sum of squares over unit rows of the training data.
-    scale_ : ndarray of float32, shape (``n_clusters_``,) or None
-        Factors of the groups.
-    n_features_in_ : int
-        Number of features.
 
     See Also
     --------
@@ -113,54 +60,21 @@ class LSC(VectorRival):
     [1, 1, 1]
     """
 
-    def __init__(
-        self,
-        representation: Any = "x",
-        *,
-        max_cluster_size: int = 8,
-        n_clusters: int | None = None,
-        stop: str = "leaf<=d0",
-        n_landmarks: int = 1000,
-        n_neighbors: int = 5,
-        sample_points: float = 0.25,
-        sample_labels: float = 0.05,
-        min_labels: int = 1000,
-        n_init: int = 10,
-        max_iter: int = 100,
-        max_memory_gb: float = 4.0,
-        pooling: str = "sum",
-        scale: str | None = None,
-        random_state: Seed = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.representation = representation
-        self.max_cluster_size = max_cluster_size
-        self.n_clusters = n_clusters
-        self.stop = stop
-        self.n_landmarks = n_landmarks
-        self.n_neighbors = n_neighbors
-        self.sample_points = sample_points
-        self.sample_labels = sample_labels
-        self.min_labels = min_labels
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.max_memory_gb = max_memory_gb
-        self.pooling = pooling
-        self.scale = scale
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-
-    parameter_rules: ClassVar[dict[str, Any]] = {
-        **GROUP_RULES,
-        **VECTOR_RULES,
-        "n_landmarks": Int(1),
-        "n_neighbors": Int(1),
-        "n_init": Int(1),
-        "max_iter": Int(1, 2**31 - 1),
-        "max_memory_gb": Float(0.0, open_low=True),
-    }
+    n_landmarks: int = param(
+        Int(1),
+        "Number of landmarks; at least one more than groups and at most one per feature is used.",
+        default=1000,
+    )
+    n_neighbors: int = param(Int(1), "Number of landmarks that represent a feature.", default=5)
+    n_init: int = param(
+        Int(1), "Number of runs of the final k-means, of which the best is used.", default=10
+    )
+    max_iter: int = param(
+        Int(1, 2**31 - 1), "Maximum number of iterations of the final k-means.", default=100
+    )
+    max_memory_gb: float = param(
+        Float(0.0, open_low=True), "Raise ValueError if more memory is needed.", default=4.0
+    )
 
     def _find(
         self,

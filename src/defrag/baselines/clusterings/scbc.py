@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from defrag import _native
-from defrag._parameters import Float, Int
+from defrag._parameters import Float, Int, fitted, param
 from defrag._progress import progress_bar
-from defrag.agglomeration._clustering import GROUP_RULES, VECTOR_RULES
 from defrag.agglomeration._groups import random_buckets
 from defrag.baselines.clusterings._base import (
     FoundGroups,
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from defrag._native import Matches
-    from defrag.typing import Csr, Ids, LabelsLike, Seed
+    from defrag.typing import Csr, Ids, LabelsLike
 
 __all__ = ["StableMatching", "improve"]
 
@@ -222,60 +221,6 @@ class SCBC(VectorRival):
     similar group. Features then move, are exchanged or rotate between groups as long as each of
     them gains and no group becomes too small.
 
-    Parameters
-    ----------
-    representation : {"x", "xy"}, matrix or mapping, default="x"
-        The vector of a feature, as in :class:`Defrag`.
-    max_cluster_size : int, default=8
-        Determines the number of groups, as in :class:`Defrag`; groups may be larger.
-    n_clusters : int, optional
-        Number of groups; overrides ``max_cluster_size``.
-    stop : {"leaf<=d0", "leaf<2*d0"}, default="leaf<=d0"
-        The rule that determines the number of groups.
-    balance : float, default=0.5
-        Minimum size of a group, as a fraction of the mean size.
-    sample_per_cluster : int, default=20
-        Size of the sample that is clustered first, per group.
-    sample_points : float, default=0.25
-        Fraction of the points that represent features, those with the largest volume first.
-    sample_labels : float, default=0.05
-        Fraction of the labels used by "xy", the most frequent first.
-    min_labels : int, default=1000
-        Minimum number of labels used by "xy".
-    kmeans_iter : int, default=20
-        Maximum number of iterations of k-means on the sample.
-    tol : float, default=1e-3
-        Stop when a smaller fraction of the features moves.
-    max_iter : int, default=50
-        Maximum number of iterations of refinement.
-    pooling : {"sum", "mean", "mean_nonzero"}, default="sum"
-        The value of a group for a point; see :class:`Defrag`.
-    scale : {None, "energy"}, default=None
-        Scale each group to the energy of its features.
-    random_state : int, RandomState, Generator or None, default=None
-        Seed of the sample and of the initial centres.
-    n_jobs : int, optional
-        Number of threads; the result does not depend on it.
-    verbose : bool or int, default=0
-        Whether to show a progress bar on a terminal.
-
-    Attributes
-    ----------
-    labels_ : ndarray of int32, shape (n_features,)
-        The group of each feature.
-    n_clusters_ : int
-        Number of groups.
-    objective_ : float
-        Mean cosine of a feature and the mean of its group.
-    n_iter_ : int
-        Number of iterations of refinement.
-    energy_ : ndarray of float64, shape (n_features,)
-        Energy of each feature: its sum of squares over unit rows of the training data.
-    scale_ : ndarray of float32, shape (``n_clusters_``,) or None
-        Factors of the groups.
-    n_features_in_ : int
-        Number of features.
-
     See Also
     --------
     defrag.Defrag : Recursive balanced splits.
@@ -294,58 +239,25 @@ class SCBC(VectorRival):
     [4, 4, 4]
     """
 
-    objective_: float
+    balance: float = param(
+        Float(0.0, 1.0), "Minimum size of a group, as a fraction of the mean size.", default=0.5
+    )
+    sample_per_cluster: int = param(
+        Int(1), "Size of the sample that is clustered first, per group.", default=20
+    )
+    kmeans_iter: int = param(
+        Int(1, 2**31 - 1), "Maximum number of iterations of k-means on the sample.", default=20
+    )
+    tol: float = param(
+        Float(0.0), "Stop when a smaller fraction of the features moves.", default=1e-3
+    )
+    max_iter: int = param(
+        Int(0, 2**31 - 1), "Maximum number of iterations of refinement.", default=50
+    )
 
-    def __init__(
-        self,
-        representation: Any = "x",
-        *,
-        max_cluster_size: int = 8,
-        n_clusters: int | None = None,
-        stop: str = "leaf<=d0",
-        balance: float = 0.5,
-        sample_per_cluster: int = 20,
-        sample_points: float = 0.25,
-        sample_labels: float = 0.05,
-        min_labels: int = 1000,
-        kmeans_iter: int = 20,
-        tol: float = 1e-3,
-        max_iter: int = 50,
-        pooling: str = "sum",
-        scale: str | None = None,
-        random_state: Seed = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.representation = representation
-        self.max_cluster_size = max_cluster_size
-        self.n_clusters = n_clusters
-        self.stop = stop
-        self.balance = balance
-        self.sample_per_cluster = sample_per_cluster
-        self.sample_points = sample_points
-        self.sample_labels = sample_labels
-        self.min_labels = min_labels
-        self.kmeans_iter = kmeans_iter
-        self.tol = tol
-        self.max_iter = max_iter
-        self.pooling = pooling
-        self.scale = scale
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    objective_: float = fitted("float", "Mean cosine of a feature and the mean of its group.")
 
     learnt_numbers: ClassVar[dict[str, Any]] = {"objective": Float()}
-
-    parameter_rules: ClassVar[dict[str, Any]] = {
-        **GROUP_RULES,
-        **VECTOR_RULES,
-        "balance": Float(0.0, 1.0),
-        "sample_per_cluster": Int(1),
-        "kmeans_iter": Int(1, 2**31 - 1),
-        "tol": Float(0.0),
-        "max_iter": Int(0, 2**31 - 1),
-    }
 
     def _find(
         self,
