@@ -39,6 +39,9 @@ __all__ = [
     "rules_of",
 ]
 
+_SHOWN = 1000
+"""Higher bounds only keep numbers finite; docstrings do not name them."""
+
 # --- Rules of values: each describes itself, in errors and docstrings, and accepts or not.
 
 
@@ -104,9 +107,10 @@ class Float:
     @property
     def kind(self) -> str:
         """The type of the values."""
-        both = self.low is not None and self.high is not None
-        bounds = f" in {'(' if self.open_low else '['}{self.low:g}, {self.high:g}]" if both else ""
-        return "float" + bounds + _or_none(self.none)
+        kind = "float"
+        if self.low is not None and self.high is not None and self.high <= _SHOWN:
+            kind += f" in {'(' if self.open_low else '['}{self.low:g}, {self.high:g}]"
+        return kind + _or_none(self.none)
 
     def describe(self) -> str:
         """Return the rule in words, for error messages and help texts."""
@@ -227,7 +231,7 @@ class Parameter:
     def words(self) -> str:
         """Return the type and the default, as docstrings name them."""
         kind = self.kind or ("object" if self.rule is None else self.rule.kind)
-        if "default=" in kind:
+        if "default=" in kind or kind.endswith("optional"):
             return kind
         if self.default is None:
             return kind.removesuffix(" or None") + ", optional"
@@ -309,10 +313,10 @@ def declare(cls: type[Any]) -> None:
         if type(value) is Parameter
     }
     known = {name: one for name, one in inherited.items() if name not in vars(cls)} | own
-    order = sorted(
-        own | known, key=lambda name: (known[name].kw_only, name in _RUN and _RUN.index(name) + 1)
-    )
-    cls._parameters = {name: known[name] for name in order}
+    # By position: those of the base first, as type checkers see it. By name: own ones first.
+    positional = [name for name in inherited | own if name in known and not known[name].kw_only]
+    named = sorted((name for name in own | known if known[name].kw_only), key=_is_run)
+    cls._parameters = {name: known[name] for name in [*positional, *named]}
     cls._attributes = _attributes_of(cls)
     for name in [*own, *cls._attributes]:
         if type(vars(cls).get(name)) in {Parameter, _Fitted}:
@@ -321,6 +325,10 @@ def declare(cls: type[Any]) -> None:
         cls.__init__ = _make_init(cls._parameters, cls.__qualname__)
         if cls.__doc__ is not None:  # python -OO has none
             cls.__doc__ = _with_sections(cls.__doc__, cls._parameters, cls._attributes)
+
+
+def _is_run(name: str) -> int:
+    return _RUN.index(name) + 1 if name in _RUN else 0
 
 
 def _complete(field: Parameter, base: Parameter | None, annotation: Any) -> Parameter:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from defrag import _native
 from defrag._estimator import Estimator, all_or_nothing, on_snapshot
 from defrag._native import SolverOptions
-from defrag._parameters import Float, Int, OrAuto
+from defrag._parameters import SEED_KIND, Float, OrAuto, fitted, param
 from defrag._validation import check_features, check_labels, check_seed, require_labels
 from defrag.classifiers import LabelTree
 from defrag.classifiers._base import Cost
@@ -103,31 +103,6 @@ class Focus(OneToOneFeatureMixin, TransformerMixin, Estimator):
     relative to the median. The time of training and prediction is proportional to the number of
     entries, so long points gain most.
 
-    Parameters
-    ----------
-    budget : float, None or "auto", default="auto"
-        Number of entries that a point keeps, divided by the square root of its number of entries;
-        None keeps all entries and only re-weights; "auto" is between 4, for rare features, where
-        dropping entries prevents overfitting, and 8, for frequent features.
-    power : float, default=0.5
-        Power of the relative importance that values are multiplied by; 0 keeps the values.
-    random_state : int, RandomState, Generator or None, default=None
-        Seed; an int gives the same result for any ``n_jobs``.
-    n_jobs : int, optional
-        Number of threads, as in scikit-learn; -1 for all.
-
-    Attributes
-    ----------
-    importance_ : ndarray of float32, shape (n_features,)
-        The importance of each feature; 0 for features without weights in the pilot.
-    factor_ : ndarray of float32, shape (n_features,)
-        Factors of the values of the features.
-    auto_budget_ : int
-        The budget "auto": the number of binary digits of the mean number of entries of a
-        feature, minus 2, clipped to [4, 8].
-    n_features_in_ : int
-        Number of features.
-
     See Also
     --------
     Focused : A classifier on transformed points.
@@ -144,24 +119,36 @@ class Focus(OneToOneFeatureMixin, TransformerMixin, Estimator):
     [0, 1]
     """
 
-    def __init__(
-        self,
-        budget: float | str | None = "auto",
-        *,
-        power: float = 0.5,
-        random_state: Seed = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.budget = budget
-        self.power = power
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    budget: float | str | None = param(
+        OrAuto(Float(0.0, 1e6, open_low=True, none=True)),
+        "Number of entries that a point keeps, divided by the square root of its number of "
+        'entries; None keeps all entries and only re-weights; "auto" is between 4, for rare '
+        "features, where dropping entries prevents overfitting, and 8, for frequent features.",
+        kind='float, None or "auto"',
+        default="auto",
+        kw_only=False,
+    )
+    power: float = param(
+        Float(0.0, 4.0),
+        "Power of the relative importance that values are multiplied by; 0 keeps the values.",
+        default=0.5,
+    )
+    random_state: Seed = param(
+        doc="Seed; an int gives the same result for any ``n_jobs``.", kind=SEED_KIND, default=None
+    )
 
-    parameter_rules: ClassVar[dict[str, Any]] = {
-        "budget": OrAuto(Float(0.0, 1e6, open_low=True, none=True)),
-        "power": Float(0.0, 4.0),
-        "n_jobs": Int(none=True),
-    }
+    importance_: Floats = fitted(
+        "ndarray of float32, shape (n_features,)",
+        "The importance of each feature; 0 for features without weights in the pilot.",
+    )
+    factor_: Floats = fitted(
+        "ndarray of float32, shape (n_features,)", "Factors of the values of the features."
+    )
+    auto_budget_: int = fitted(
+        "int",
+        'The budget "auto": the number of binary digits of the mean number of entries of a '
+        "feature, minus 2, clipped to [4, 8].",
+    )
 
     @all_or_nothing
     def fit(self, X: MatrixLike, Y: LabelsLike) -> Focus:
@@ -198,11 +185,11 @@ class Focus(OneToOneFeatureMixin, TransformerMixin, Estimator):
         threads = _native.n_threads(self.n_jobs)
         points = pilot_points(X)
         importance = feature_importance(X, Y, points=points, seed=seed, n_threads=threads)
-        self.importance_: Floats = importance
-        self.factor_: Floats = self._factors(importance)
+        self.importance_ = importance
+        self.factor_ = self._factors(importance)
         # All features that occur have weights in the pilot.
         n_entries = X.nnz if points is None else np.diff(X.indptr)[points].sum()
-        self.auto_budget_: int = auto_budget(int(n_entries), int(np.count_nonzero(importance)))
+        self.auto_budget_ = auto_budget(int(n_entries), int(np.count_nonzero(importance)))
         return self
 
     def _factors(self, importance: Floats) -> Floats:
@@ -277,30 +264,6 @@ class Focused(Transforming):
 
     All members of an ensemble share one pilot.
 
-    Parameters
-    ----------
-    base : classifier, default=LabelTree()
-        Any classifier of this library.
-    focus : Focus, default=Focus()
-        The reduction.
-    random_state : int, RandomState, Generator or None, default=None
-        Seed; overrides those of ``base`` and ``focus``.
-    n_jobs : int, optional
-        Number of threads; overrides those of ``base`` and ``focus``.
-
-    Attributes
-    ----------
-    base_ : classifier
-        The base classifier, trained on reduced points.
-    focus_ : Focus
-        The fitted reduction.
-    classes_ : ndarray
-        Classes, or label ids.
-    n_labels_ : int
-        Number of labels.
-    n_features_in_ : int
-        Number of features.
-
     See Also
     --------
     Agglomerated : Fewer features, for smaller models.
@@ -315,20 +278,12 @@ class Focused(Transforming):
     ['a', 'b', 'c']
     """
 
-    def __init__(
-        self,
-        base: Classifier | None = None,
-        focus: Focus | None = None,
-        *,
-        random_state: Seed = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.base = base
-        self.focus = focus
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    focus: Focus | None = param(
+        doc="The reduction.", default=None, kind="Focus, default=Focus()", kw_only=False
+    )
 
-    parameter_rules: ClassVar[dict[str, Any]] = {"n_jobs": Int(none=True)}
+    focus_: Focus = fitted("Focus", "The fitted reduction.")
+
     part_names = ("base_", "focus_")
 
     def fit_reduction(self, X: Csr, Y: Csr, seed: int) -> Focus:

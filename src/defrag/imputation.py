@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from defrag import _native
 from defrag._estimator import Estimator, all_or_nothing, on_snapshot
-from defrag._parameters import Choice, Float, Int, OrAuto
+from defrag._parameters import SEED_KIND, Choice, Float, Int, OrAuto, fitted, param
 from defrag._validation import check_features, check_seed
 from defrag.agglomeration import Defrag
 from defrag.agglomeration.co_occurrence import RIDGE, CoOccurrence, find_groups
@@ -283,44 +283,6 @@ class Fiat(OneToOneFeatureMixin, TransformerMixin, Estimator):
     Classifiers should be trained on unchanged points: use :class:`Imputed`, since a
     scikit-learn ``Pipeline`` would impute the training points too.
 
-    Parameters
-    ----------
-    mode : {"blend", "cosine", "paper"}, default="blend"
-        The sum above; u C alone, with cosines instead of slopes; or u C with raw products, as
-        in the paper.
-    beta : float or "auto", default="auto"
-        Weight of the imputed part for "blend".
-    companions : int or None, default=32
-        Number of companions of a feature for "blend". None: the features of its groups, which
-        are used by the other modes, and by "blend" if ``agglomeration`` is given.
-    agglomeration : Defrag or list of Defrag, optional
-        The clustering of the features; default: by labels, or by points if ``fit`` gets no Y,
-        with up to 32 features in a group, on all points.
-    prefit : bool, default=False
-        Whether ``agglomeration`` is a fitted clustering or a list of them.
-    n_clusterings : int, default=3
-        Number of clusterings, over which C is averaged.
-    max_growth : int, default=2
-        A point keeps at most this multiple of its number of features, the largest ones, but at
-        least the mean number of features of a training point; None for all.
-    row_norm : bool, default=True
-        Whether to L2-normalise imputed points or to keep their norms.
-    random_state : int, RandomState, Generator or None, default=None
-        Seed of samples, clusterings and erasures.
-    n_jobs : int, optional
-        Number of threads.
-
-    Attributes
-    ----------
-    co_occurrence_ : Companions or CoOccurrence
-        C, as lists or as blocks.
-    usual_size_ : int
-        Mean number of features of a training point.
-    rule_ : MissingRule or None
-        Estimator of beta for "auto".
-    n_features_in_ : int
-        Number of features.
-
     See Also
     --------
     Imputed : A classifier that imputes points before prediction.
@@ -336,41 +298,56 @@ class Fiat(OneToOneFeatureMixin, TransformerMixin, Estimator):
     [[0.96, 0.29, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]]
     """
 
-    def __init__(
-        self,
-        mode: str = "blend",
-        *,
-        beta: float | str = "auto",
-        companions: int | None = 32,
-        agglomeration: Defrag | Sequence[Defrag] | None = None,
-        prefit: bool = False,
-        n_clusterings: int = 3,
-        max_growth: int | None = 2,
-        row_norm: bool = True,
-        random_state: Seed = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.mode = mode
-        self.beta = beta
-        self.companions = companions
-        self.agglomeration = agglomeration
-        self.prefit = prefit
-        self.n_clusterings = n_clusterings
-        self.max_growth = max_growth
-        self.row_norm = row_norm
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    mode: str = param(
+        Choice(("blend", "cosine", "paper")),
+        "The sum above; u C alone, with cosines instead of slopes; or u C with raw products, "
+        "as in the paper.",
+        default="blend",
+        kw_only=False,
+    )
+    beta: float | str = param(
+        OrAuto(Float(0.0)), 'Weight of the imputed part for "blend".', default="auto"
+    )
+    companions: int | None = param(
+        Int(1, none=True),
+        'Number of companions of a feature for "blend". None: the features of its groups, '
+        'which are used by the other modes, and by "blend" if ``agglomeration`` is given.',
+        default=32,
+    )
+    agglomeration: Defrag | Sequence[Defrag] | None = param(
+        doc="The clustering of the features; default: by labels, or by points if ``fit`` gets no "
+        "Y, with up to 32 features in a group, on all points.",
+        default=None,
+        kind="Defrag or list of Defrag, optional",
+    )
+    prefit: bool = param(
+        Choice((True, False)),
+        "Whether ``agglomeration`` is a fitted clustering or a list of them.",
+        default=False,
+    )
+    n_clusterings: int = param(
+        Int(1), "Number of clusterings, over which C is averaged.", default=3
+    )
+    max_growth: int | None = param(
+        Int(1, none=True),
+        "A point keeps at most this multiple of its number of features, the largest ones, but "
+        "at least the mean number of features of a training point; None for all.",
+        default=2,
+    )
+    row_norm: bool = param(
+        Choice((True, False)),
+        "Whether to L2-normalise imputed points or to keep their norms.",
+        default=True,
+    )
+    random_state: Seed = param(
+        doc="Seed of samples, clusterings and erasures.", kind=SEED_KIND, default=None
+    )
 
-    parameter_rules: ClassVar[dict[str, Any]] = {
-        "mode": Choice(("blend", "cosine", "paper")),
-        "beta": OrAuto(Float(0.0)),
-        "companions": Int(1, none=True),
-        "prefit": Choice((True, False)),
-        "n_clusterings": Int(1),
-        "max_growth": Int(1, none=True),
-        "row_norm": Choice((True, False)),
-        "n_jobs": Int(none=True),
-    }
+    co_occurrence_: Companions | CoOccurrence = fitted(
+        "Companions or CoOccurrence", "C, as lists or as blocks."
+    )
+    usual_size_: int = fitted("int", "Mean number of features of a training point.")
+    rule_: MissingRule | None = fitted("MissingRule or None", 'Estimator of beta for "auto".')
 
     @all_or_nothing
     def fit(self, X: MatrixLike, Y: LabelsLike = None) -> Fiat:
@@ -414,7 +391,7 @@ class Fiat(OneToOneFeatureMixin, TransformerMixin, Estimator):
             rule = MissingRule.learn(rows, seed=seed)
         self.co_occurrence_ = self._relate(rows, groups, seed)
         self.usual_size_ = math.ceil(rows.nnz / rows.shape[0])
-        self.rule_: MissingRule | None = rule
+        self.rule_ = rule
         return self
 
     def uses_companions(self) -> bool:
@@ -539,31 +516,6 @@ _SECONDS_PER_CLUSTERED_NON_ZERO = 2e-7
 class Imputed(Transforming):
     """Train a classifier on unchanged points and impute points before prediction.
 
-    Parameters
-    ----------
-    base : classifier, default=LabelTree(n_trees=3)
-        Any classifier of this library. Agglomeration and re-ranking in the base are applied to
-        imputed points.
-    imputation : Fiat, default=Fiat()
-        The imputation.
-    random_state : int, RandomState, Generator or None, default=None
-        Seed; overrides those of ``base`` and ``imputation``.
-    n_jobs : int, optional
-        Number of threads; overrides those of ``base`` and ``imputation``.
-
-    Attributes
-    ----------
-    base_ : classifier
-        The trained base classifier.
-    imputation_ : Fiat
-        The fitted imputation.
-    classes_ : ndarray
-        Classes, or label ids.
-    n_labels_ : int
-        Number of labels.
-    n_features_in_ : int
-        Number of features.
-
     Examples
     --------
     >>> import numpy as np
@@ -576,20 +528,18 @@ class Imputed(Transforming):
     ['a', 'b', 'c']
     """
 
-    def __init__(
-        self,
-        base: Classifier | None = None,
-        imputation: Fiat | None = None,
-        *,
-        random_state: Seed = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.base = base
-        self.imputation = imputation
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    base: Classifier | None = param(
+        doc="Any classifier of this library. Agglomeration and re-ranking in the base are applied "
+        "to imputed points.",
+        kind="classifier, default=LabelTree(n_trees=3)",
+        default=None,
+    )
+    imputation: Fiat | None = param(
+        doc="The imputation.", default=None, kind="Fiat, default=Fiat()", kw_only=False
+    )
 
-    parameter_rules: ClassVar[dict[str, Any]] = {"n_jobs": Int(none=True)}
+    imputation_: Fiat = fitted("Fiat", "The fitted imputation.")
+
     part_names = ("base_", "imputation_")
 
     def fit_reduction(self, X: Csr, Y: Csr, seed: int) -> Fiat:

@@ -11,14 +11,14 @@ from __future__ import annotations
 import warnings
 from copy import copy
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from defrag import _native
-from defrag._parameters import Choice, Float, Int, OrAuto
+from defrag._parameters import Choice, Float, Int, OrAuto, fitted, param
 from defrag._progress import logger, progress_stage
 from defrag._propensity import inverse_propensity
 from defrag.agglomeration import Defrag
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from defrag.classifiers._division import Arrays
-    from defrag.typing import Csr, Floats, Ids, Seed
+    from defrag.typing import Csr, Floats, Ids
 
     Values = NDArray[np.float64]
 
@@ -473,69 +473,6 @@ class Refrag(Wrapping):
     with the best ``target`` is chosen among those that lose at most ``max_loss`` of ``guard``,
     including three standard errors, so that the limit also holds on other points.
 
-    Parameters
-    ----------
-    base : classifier, default=LabelTree(n_trees=3)
-        Any classifier of this library.
-    co_occurrence : {"identity", "cosine", "block"}, default="identity"
-        Prototypes are plain means, or multiplied by the pseudo co-occurrence of the features,
-        as cosines or, as in the paper, raw. Co-occurrence costs more and was not better than
-        plain means on any data set that was tried.
-    alpha : float in [0.001, 1] or "auto", default=0.8
-        Weight of the base relative to the prototypes.
-    gamma : float or "auto", default="auto"
-        Decay of the score with the distance from the prototype; 30 in PfastreXML. With 0,
-        prototypes are not used.
-    propensity_weight : float or "auto", default="auto"
-        Exponent of the inverse propensity in the score.
-    target : {"PSP@1", "PSP@3", "PSP@5"}, default="PSP@3"
-        Metric that "auto" maximises.
-    guard : {"P@1", "P@3", "P@5"}, default="P@1"
-        Metric whose loss is limited.
-    max_loss : float, default=0.5
-        Maximum loss of ``guard``, in points.
-    candidates : int, default=50
-        Number of labels of the base that are re-ranked.
-    widen : int, default=0
-        Number of labels with the nearest prototypes that are added to the candidates, with the
-        lowest score of these.
-    prototype_entries : int, default=500
-        Number of largest entries kept in a prototype; 0 for all.
-    agglomeration : Defrag, optional
-        The clustering of features for blocks; default: that of the paper, on all points.
-    n_clusterings : int, default=3
-        Number of clusterings, over which blocks are averaged.
-    A, B : float, default=0.55, 1.5
-        Parameters of the propensities; see :func:`defrag.metrics.inverse_propensity`.
-    held_out : float, default=0.2
-        Fraction of the training points that is held out in each round of "auto".
-    held_out_rows : int, default=10000
-        Rounds are repeated with other points until this many, or all, have been held out.
-    random_state : int, RandomState, Generator or None, default=None
-        Seed; overrides that of ``base``.
-    n_jobs : int, optional
-        Number of threads; overrides that of ``base``.
-
-    Attributes
-    ----------
-    base_ : classifier
-        The base, trained on all points.
-    alpha_, gamma_, propensity_weight_ : float
-        The given or chosen values.
-    trade_off_ : TradeOff or None
-        All settings that "auto" tried, with their metrics, which prints as a table; None
-        without "auto".
-    prototypes_ : csr_array, shape (n_labels, n_features)
-        Unit prototypes, zero for labels without points.
-    bonus_ : ndarray of float32, shape (n_labels,)
-        Logarithms of the inverse propensities, 0 for labels without points.
-    classes_ : ndarray
-        Classes, or label ids.
-    n_labels_ : int
-        Number of labels.
-    n_features_in_ : int
-        Number of features.
-
     See Also
     --------
     defrag.metrics.evaluate : PSP and coverage, the metrics of rare labels.
@@ -558,67 +495,88 @@ class Refrag(Wrapping):
     ['a', 'b', 'c']
     """
 
-    def __init__(
-        self,
-        base: Classifier | None = None,
-        *,
-        co_occurrence: str = "identity",
-        alpha: float | str = 0.8,
-        gamma: float | str = "auto",
-        propensity_weight: float | str = "auto",
-        target: str = "PSP@3",
-        guard: str = "P@1",
-        max_loss: float = 0.5,
-        candidates: int = 50,
-        widen: int = 0,
-        prototype_entries: int = 500,
-        agglomeration: Defrag | None = None,
-        n_clusterings: int = 3,
-        A: float = 0.55,
-        B: float = 1.5,
-        held_out: float = 0.2,
-        held_out_rows: int = 10_000,
-        random_state: Seed = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.base = base
-        self.co_occurrence = co_occurrence
-        self.alpha = alpha
-        self.gamma = gamma
-        self.propensity_weight = propensity_weight
-        self.target = target
-        self.guard = guard
-        self.max_loss = max_loss
-        self.candidates = candidates
-        self.widen = widen
-        self.prototype_entries = prototype_entries
-        self.agglomeration = agglomeration
-        self.n_clusterings = n_clusterings
-        self.A = A
-        self.B = B
-        self.held_out = held_out
-        self.held_out_rows = held_out_rows
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    base: Classifier | None = param(kind="classifier, default=LabelTree(n_trees=3)", default=None)
+    co_occurrence: str = param(
+        Choice(("identity", "cosine", "block")),
+        "Prototypes are plain means, or multiplied by the pseudo co-occurrence of the "
+        "features, as cosines or, as in the paper, raw. Co-occurrence costs more and was not "
+        "better than plain means on any data set that was tried.",
+        default="identity",
+    )
+    alpha: float | str = param(
+        OrAuto(Float(0.001, 1.0)), "Weight of the base relative to the prototypes.", default=0.8
+    )
+    gamma: float | str = param(
+        OrAuto(Float(0.0, 1e6)),
+        "Decay of the score with the distance from the prototype; 30 in PfastreXML. With 0, "
+        "prototypes are not used.",
+        default="auto",
+    )
+    propensity_weight: float | str = param(
+        OrAuto(Float(0.0, 1e6)), "Exponent of the inverse propensity in the score.", default="auto"
+    )
+    target: str = param(
+        Choice(("PSP@1", "PSP@3", "PSP@5")), 'Metric that "auto" maximises.', default="PSP@3"
+    )
+    guard: str = param(
+        Choice(("P@1", "P@3", "P@5")), "Metric whose loss is limited.", default="P@1"
+    )
+    max_loss: float = param(Float(0.0), "Maximum loss of ``guard``, in points.", default=0.5)
+    candidates: int = param(Int(1), "Number of labels of the base that are re-ranked.", default=50)
+    widen: int = param(
+        Int(0),
+        "Number of labels with the nearest prototypes that are added to the candidates, with "
+        "the lowest score of these.",
+        default=0,
+    )
+    prototype_entries: int = param(
+        Int(0), "Number of largest entries kept in a prototype; 0 for all.", default=500
+    )
+    agglomeration: Defrag | None = param(
+        doc="The clustering of features for blocks; default: that of the paper, on all points.",
+        default=None,
+        kind="Defrag, optional",
+    )
+    n_clusterings: int = param(
+        Int(1), "Number of clusterings, over which blocks are averaged.", default=3
+    )
+    A: float = param(
+        Float(0.0),
+        "Parameters of the propensities; see :func:`defrag.metrics.inverse_propensity`.",
+        default=0.55,
+    )
+    B: float = param(
+        Float(0.0, open_low=True),
+        "Parameters of the propensities; see :func:`defrag.metrics.inverse_propensity`.",
+        default=1.5,
+    )
+    held_out: float = param(
+        Float(0.0, 0.5, open_low=True),
+        'Fraction of the training points that is held out in each round of "auto".',
+        default=0.2,
+    )
+    held_out_rows: int = param(
+        Int(1),
+        "Rounds are repeated with other points until this many, or all, have been held out.",
+        default=10_000,
+    )
 
-    parameter_rules: ClassVar[dict[str, Any]] = {
-        "co_occurrence": Choice(("identity", "cosine", "block")),
-        "alpha": OrAuto(Float(0.001, 1.0)),
-        "gamma": OrAuto(Float(0.0, 1e6)),
-        "propensity_weight": OrAuto(Float(0.0, 1e6)),
-        "target": Choice(("PSP@1", "PSP@3", "PSP@5")),
-        "guard": Choice(("P@1", "P@3", "P@5")),
-        "max_loss": Float(0.0),
-        "candidates": Int(1),
-        "widen": Int(0),
-        "prototype_entries": Int(0),
-        "n_clusterings": Int(1),
-        "A": Float(0.0),
-        "B": Float(0.0, open_low=True),
-        "held_out": Float(0.0, 0.5, open_low=True),
-        "held_out_rows": Int(1),
-        "n_jobs": Int(none=True),
-    }
+    alpha_: float = fitted("float", "The given or chosen ``alpha``.")
+    gamma_: float = fitted("float", "The given or chosen ``gamma``.")
+    propensity_weight_: float = fitted("float", "The given or chosen ``propensity_weight``.")
+    trade_off_: TradeOff | None = fitted(
+        "TradeOff or None",
+        'All settings that "auto" tried, with their metrics, which prints as a table; None '
+        'without "auto".',
+    )
+    prototypes_: Csr = fitted(
+        "csr_array, shape (n_labels, n_features)",
+        "Unit prototypes, zero for labels without points.",
+    )
+    bonus_: Floats = fitted(
+        "ndarray of float32, shape (n_labels,)",
+        "Logarithms of the inverse propensities, 0 for labels without points.",
+    )
 
     def choose(
         self, target: str | None = None, *, guard: str | None = None, max_loss: float | None = None
@@ -656,7 +614,7 @@ class Refrag(Wrapping):
         if not self.trains_once():
             trade_off = self._measure(X, Y, seed, self._settings())
         super()._train(X, Y, seed)
-        self.trade_off_: TradeOff | None = trade_off
+        self.trade_off_ = trade_off
         if trade_off is not None:
             self._choose_setting(trade_off)
 
@@ -675,7 +633,7 @@ class Refrag(Wrapping):
     def learn_last(self, data: tuple[Csr, Csr] | None, seed: int, learnt: Arrays) -> None:  # noqa: ARG002 - everything is learnt first
         """Set prototypes, inverse propensities and the first setting."""
         self.prototypes_ = csr_from_arrays(learnt)
-        self.bonus_: Floats = learnt["bonus"]
+        self.bonus_ = learnt["bonus"]
         self.trade_off_ = None
         self.alpha_, self.gamma_, self.propensity_weight_ = (
             float(one[0]) for one in self._settings()

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from sklearn.base import clone
 
 from defrag import _native
-from defrag._parameters import Choice, Int
+from defrag._parameters import Choice, fitted, param
 from defrag.agglomeration._clustering import FeatureClustering
 from defrag.agglomeration.defrag import Hybrid
 from defrag.classifiers._base import Cost
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from defrag.classifiers._base import Classifier
     from defrag.explain.explainers import Explainer
-    from defrag.typing import Csr, Floats, Ids, Seed
+    from defrag.typing import Csr, Floats, Ids
 
 __all__ = ["Agglomerated"]
 
@@ -39,30 +39,6 @@ class Agglomerated(Reducing):
 
     If the base is an ensemble, every member has an independent clustering, as in the paper:
     features that are merged in one clustering are separate in another.
-
-    Parameters
-    ----------
-    base : classifier, default=LabelTree()
-        Any classifier of this library.
-    agglomeration : Defrag, Hybrid or one of defrag.baselines, default=Hybrid()
-        The clustering of features.
-    per_member : bool, default=True
-        Whether every member has its own clustering, or all share one.
-    random_state : int, RandomState, Generator or None, default=None
-        Seed of clusterings and members; overrides those of ``base`` and ``agglomeration``.
-    n_jobs : int, optional
-        Number of threads; overrides those of ``base`` and ``agglomeration``.
-
-    Attributes
-    ----------
-    members_ : list of (clustering, classifier)
-        The fitted pairs.
-    classes_ : ndarray
-        Classes, or label ids.
-    n_labels_ : int
-        Number of labels.
-    n_features_in_ : int
-        Number of features.
 
     See Also
     --------
@@ -81,25 +57,21 @@ class Agglomerated(Reducing):
     [0, 1, 2, 3]
     """
 
-    def __init__(
-        self,
-        base: Classifier | None = None,
-        agglomeration: FeatureClustering | None = None,
-        *,
-        per_member: bool = True,
-        random_state: Seed = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.base = base
-        self.agglomeration = agglomeration
-        self.per_member = per_member
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    agglomeration: FeatureClustering | None = param(
+        doc="The clustering of features.",
+        default=None,
+        kind="Defrag, Hybrid or one of defrag.baselines, default=Hybrid()",
+        kw_only=False,
+    )
+    per_member: bool = param(
+        Choice((True, False)),
+        "Whether every member has its own clustering, or all share one.",
+        default=True,
+    )
 
-    parameter_rules: ClassVar[dict[str, Any]] = {
-        "per_member": Choice((True, False)),
-        "n_jobs": Int(none=True),
-    }
+    members_: list[tuple[FeatureClustering, Classifier]] = fitted(
+        "list of (clustering, classifier)", "The fitted pairs."
+    )
 
     def unfitted_members(self, seed: int) -> list[Classifier]:
         """Return the members of the base, or the base itself."""

@@ -6,7 +6,7 @@ from abc import abstractmethod
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -14,6 +14,7 @@ from threadpoolctl import threadpool_limits
 
 from defrag import _native
 from defrag._native import RowPanels
+from defrag._parameters import Choice, Int, fitted, param
 from defrag._progress import progress_bar
 from defrag.classifiers._base import Cost, unit_rows
 from defrag.classifiers._division import Divisible, Division, csr_arrays, csr_from_arrays
@@ -377,16 +378,36 @@ class NeighbourEnsemble(Divisible):
     A subclass partitions the points in :meth:`_partition` and embeds a cluster in :meth:`_embed`.
     """
 
-    n_learners: int
-    cluster_size: int
-    n_components: int
-    n_neighbors: int
-    votes: str
-    search: str
-    verbose: int
-    learners_: list[Learner]
-    point_labels_: Csr
-    euclidean = True
+    n_learners: int = param(
+        Int(1, 65536),
+        "Number of learners, each with its own partition of the points.",
+        default=10,
+        kw_only=False,
+    )
+    cluster_size: int = param(Int(1), "Mean number of points per cluster.", default=6000)
+    n_components: int = param(Int(1, 65536), "Number of dimensions of the embeddings.", default=50)
+    label_neighbors: int = param(
+        Int(1, 65536), "Number of neighbours by labels of a point.", default=10
+    )
+    n_neighbors: int = param(
+        Int(1, 65536), "Number of neighbours that vote in each learner.", default=10
+    )
+    votes: str = param(
+        Choice(("rank", "count")),
+        "The r-th nearest neighbour has 1 / r votes, or each neighbour has one vote, as published.",
+        default="rank",
+    )
+    search: str = param(
+        Choice(("exact", "hnsw")),
+        "Exact search, or approximate search by graphs in clusters of more than 50,000 points; a "
+        "graph is built on first use and requires ``pip install defrag[ann]``.",
+        default="exact",
+    )
+
+    learners_: list[Learner] = fitted("list of Learner", "The partitions and maps.")
+    point_labels_: Csr = fitted("csr_array", "Labels of the training points that have labels.")
+
+    euclidean: ClassVar[bool] = True
 
     @abstractmethod
     def _partition(self, X: Csr, Y: Csr, n_clusters: int, seed: int) -> Csr:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import sparse
 
 from defrag import _native
-from defrag._parameters import Choice, Float, Int
+from defrag._parameters import Float, Int, param
 from defrag.baselines._neighbours import NeighbourEnsemble, conjugate_gradients, route
 from defrag.baselines.sleec import centroids, label_neighbours
 
 if TYPE_CHECKING:
-    from defrag.typing import Csr, Floats, Ids, Offsets, Seed
+    from defrag.typing import Csr, Floats, Ids, Offsets
 
 __all__ = ["AnnexML"]
 
@@ -35,51 +35,6 @@ class AnnexML(NeighbourEnsemble):
     cluster and embeds each of them once instead of twenty times. A new point is embedded by the
     map of its cluster, and its nearest neighbours by cosine vote with their labels.
 
-    Parameters
-    ----------
-    n_learners : int, default=15
-        Number of learners, each with its own partition of the points.
-    cluster_size : int, default=6000
-        Mean number of points per cluster.
-    n_components : int, default=50
-        Number of dimensions of the embeddings.
-    label_neighbors : int, default=10
-        Number of neighbours by labels of a point, the positives.
-    n_negatives : int, default=10
-        Number of random points of the cluster in each step, the negatives.
-    n_neighbors : int, default=10
-        Number of neighbours that vote in each learner.
-    votes : {"rank", "count"}, default="rank"
-        The r-th nearest neighbour has 1 / r votes, or each neighbour has one vote, as published.
-    search : {"exact", "hnsw"}, default="exact"
-        Exact search, or approximate search by graphs in clusters of more than 50,000 points; a
-        graph is built on first use and requires ``pip install defrag[ann]``.
-    cosine_scale : float, default=10.0
-        Scale of the cosines in the loss.
-    learning_rate : float, default=0.1
-        Learning rate of AdaGrad.
-    n_steps : int, default=60
-        Number of steps, each over all points of a cluster.
-    random_state : int, RandomState, Generator or None, default=None
-        Seed; an int gives the same model for any ``n_jobs``.
-    n_jobs : int, optional
-        Number of threads, as in scikit-learn; -1 for all.
-    verbose : int, default=0
-        Whether to show progress bars on a terminal.
-
-    Attributes
-    ----------
-    learners_ : list of Learner
-        The partitions and maps.
-    point_labels_ : csr_array
-        Labels of the training points that have labels.
-    classes_ : ndarray
-        Classes, or label ids.
-    n_labels_ : int
-        Number of labels.
-    n_features_in_ : int
-        Number of features.
-
     See Also
     --------
     SLEEC : Embeddings by factorisation and regression.
@@ -100,57 +55,25 @@ class AnnexML(NeighbourEnsemble):
     array([0, 1], dtype=int32)
     """
 
-    def __init__(
-        self,
-        n_learners: int = 15,
-        *,
-        cluster_size: int = 6000,
-        n_components: int = 50,
-        label_neighbors: int = 10,
-        n_negatives: int = 10,
-        n_neighbors: int = 10,
-        votes: str = "rank",
-        search: str = "exact",
-        cosine_scale: float = 10.0,
-        learning_rate: float = 0.1,
-        n_steps: int = 60,
-        random_state: Seed = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_learners = n_learners
-        self.cluster_size = cluster_size
-        self.n_components = n_components
-        self.label_neighbors = label_neighbors
-        self.n_negatives = n_negatives
-        self.n_neighbors = n_neighbors
-        self.votes = votes
-        self.search = search
-        self.cosine_scale = cosine_scale
-        self.learning_rate = learning_rate
-        self.n_steps = n_steps
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    n_learners: int = param(default=15)
+    label_neighbors: int = param(
+        doc="Number of neighbours by labels of a point, the positives.", default=10
+    )
+    n_negatives: int = param(
+        Int(1, 65536),
+        "Number of random points of the cluster in each step, the negatives.",
+        default=10,
+    )
+    cosine_scale: float = param(
+        Float(0.0, 50.0, open_low=True), "Scale of the cosines in the loss.", default=10.0
+    )
+    learning_rate: float = param(
+        Float(0.0, 100.0, open_low=True), "Learning rate of AdaGrad.", default=0.1
+    )
+    n_steps: int = param(Int(1), "Number of steps, each over all points of a cluster.", default=60)
 
     euclidean = False
     seconds_per_step = 3e-8
-
-    parameter_rules: ClassVar[dict[str, Any]] = {
-        "n_learners": Int(1, 65536),
-        "cluster_size": Int(1),
-        "n_components": Int(1, 65536),
-        "label_neighbors": Int(1, 65536),
-        "n_negatives": Int(1, 65536),
-        "n_neighbors": Int(1, 65536),
-        "votes": Choice(("rank", "count")),
-        "search": Choice(("exact", "hnsw")),
-        "cosine_scale": Float(0.0, 50.0, open_low=True),
-        "learning_rate": Float(0.0, 100.0, open_low=True),
-        "n_steps": Int(1),
-        "n_jobs": Int(none=True),
-        "verbose": Int(0),
-    }
 
     def _partition(self, X: Csr, Y: Csr, n_clusters: int, seed: int) -> Csr:
         """Return linear scorers that predict the cluster of most label neighbours of a point."""

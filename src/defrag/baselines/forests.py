@@ -20,7 +20,7 @@ from defrag._native import (
     Forest,
     Prototypes,
 )
-from defrag._parameters import Float, Int, OrAuto
+from defrag._parameters import Float, Int, OrAuto, fitted, param
 from defrag._progress import progress_bar
 from defrag._propensity import inverse_propensity
 from defrag.classifiers._base import Cost, labels_with_points, unit_rows
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from defrag.classifiers._division import Arrays, Piece
-    from defrag.typing import Csr, Floats, Ids, Offsets, Seed
+    from defrag.typing import Csr, Floats, Ids, Offsets
 
 __all__ = ["CRAFTML", "FastXML", "ForestClassifier", "PfastreXML"]
 
@@ -116,11 +116,13 @@ class ForestData:
 class ForestClassifier(Divisible):
     """Base class of forests whose trees partition the points."""
 
-    n_trees: int
-    max_leaf_size: int
-    leaf_labels: int
-    verbose: int
-    forest_: Forest
+    n_trees: int = param(Int(1), "Number of trees that are averaged.", default=50, kw_only=False)
+    max_leaf_size: int = param(Int(1), "Maximum number of points in a leaf.", default=10)
+    leaf_labels: int = param(
+        Int(1), "Maximum number of labels that a leaf keeps, the highest scores first.", default=100
+    )
+
+    forest_: Forest = fitted("Forest", "The trees.")
 
     train_trees: ClassVar[Callable[..., Forest]]
     """The kernel that grows one tree per key."""
@@ -282,34 +284,6 @@ class FastXML(ForestClassifier):
     children. A leaf keeps the mean labels of its points; the score of a label is its
     mean over the leaves that a point reaches, one per tree.
 
-    Parameters
-    ----------
-    n_trees : int, default=50
-        Number of trees that are averaged.
-    max_leaf_size : int, default=10
-        Maximum number of points in a leaf.
-    leaf_labels : int, default=100
-        Maximum number of labels that a leaf keeps, the highest scores first.
-    C : float, default=2.0
-        Weight of the logistic loss relative to the L1 penalty of a separator; 1 in the paper.
-    random_state : int, RandomState, Generator or None, default=None
-        Seed; an int gives the same model for any ``n_jobs``.
-    n_jobs : int, optional
-        Number of threads, as in scikit-learn; -1 for all.
-    verbose : int, default=0
-        Whether to show progress bars on a terminal.
-
-    Attributes
-    ----------
-    forest_ : Forest
-        The trees.
-    classes_ : ndarray
-        Classes, or label ids.
-    n_labels_ : int
-        Number of labels.
-    n_features_in_ : int
-        Number of features.
-
     See Also
     --------
     PfastreXML : A variant that favours rare labels.
@@ -330,38 +304,16 @@ class FastXML(ForestClassifier):
     ['a', 'b', 'c']
     """
 
+    C: float = param(
+        Float(0.0, open_low=True),
+        "Weight of the logistic loss relative to the L1 penalty of a separator; 1 in the paper.",
+        default=2.0,
+    )
+
     seconds_per_step: ClassVar[float] = 2.5e-8
     train_trees = staticmethod(_native.train_fastxml)
     normalized_gains: ClassVar[bool] = True
     """Whether the sides of a node maximise the nDCG of a point, or its DCG."""
-
-    def __init__(
-        self,
-        n_trees: int = 50,
-        *,
-        max_leaf_size: int = 10,
-        leaf_labels: int = 100,
-        C: float = 2.0,
-        random_state: Seed = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_trees = n_trees
-        self.max_leaf_size = max_leaf_size
-        self.leaf_labels = leaf_labels
-        self.C = C
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-
-    parameter_rules: ClassVar[dict[str, Any]] = {
-        "n_trees": Int(1),
-        "max_leaf_size": Int(1),
-        "leaf_labels": Int(1),
-        "C": Float(0.0, open_low=True),
-        "n_jobs": Int(none=True),
-        "verbose": Int(0),
-    }
 
     def _options(self, X: Csr) -> FastxmlOptions:  # noqa: ARG002 - the same for all data
         return FastxmlOptions(
@@ -388,45 +340,6 @@ class PfastreXML(FastXML):
     prototype, the score of a label is proportional to
     ``t ** alpha * (1 + exp(gamma / 2 * d)) ** (alpha - 1)``.
 
-    Parameters
-    ----------
-    n_trees : int, default=50
-        Number of trees that are averaged.
-    max_leaf_size : int, default=10
-        Maximum number of points in a leaf.
-    leaf_labels : int, default=100
-        Maximum number of labels that a leaf keeps, the highest weighted means first.
-    C : float, default=2.0
-        Weight of the logistic loss relative to the L1 penalty of a separator; 1 in the paper.
-    alpha : float in [0.001, 1], default=0.9
-        Weight of the trees relative to the prototypes; with 1, prototypes have no effect. 0.8 in
-        the published program, which finds more rare labels and fewer others.
-    gamma : float, default=30
-        Decay of the score with the distance from the prototype.
-    prototype_entries : int, default=200
-        Number of largest entries kept in a prototype; 0 for all.
-    A, B : float, default=0.55, 1.5
-        Parameters of the propensities; see :func:`defrag.metrics.inverse_propensity`.
-    random_state : int, RandomState, Generator or None, default=None
-        Seed; an int gives the same model for any ``n_jobs``.
-    n_jobs : int, optional
-        Number of threads, as in scikit-learn; -1 for all.
-    verbose : int, default=0
-        Whether to show progress bars on a terminal.
-
-    Attributes
-    ----------
-    forest_ : Forest
-        The trees.
-    prototypes_ : Prototypes
-        The prototypes and the weights of the labels.
-    classes_ : ndarray
-        Classes, or label ids.
-    n_labels_ : int
-        Number of labels.
-    n_features_in_ : int
-        Number of features.
-
     See Also
     --------
     FastXML : The same without propensities and prototypes.
@@ -450,48 +363,32 @@ class PfastreXML(FastXML):
     ['a', 'b', 'c']
     """
 
+    alpha: float = param(
+        Float(0.001, 1.0),
+        "Weight of the trees relative to the prototypes; with 1, prototypes have no effect. "
+        "0.8 in the published program, which finds more rare labels and fewer others.",
+        default=0.9,
+    )
+    gamma: float = param(
+        Float(0.0, 1e6), "Decay of the score with the distance from the prototype.", default=30.0
+    )
+    prototype_entries: int = param(
+        Int(0), "Number of largest entries kept in a prototype; 0 for all.", default=200
+    )
+    A: float = param(
+        Float(0.0),
+        "Parameters of the propensities; see :func:`defrag.metrics.inverse_propensity`.",
+        default=0.55,
+    )
+    B: float = param(
+        Float(0.0, open_low=True),
+        "Parameters of the propensities; see :func:`defrag.metrics.inverse_propensity`.",
+        default=1.5,
+    )
+
+    prototypes_: Prototypes = fitted("Prototypes", "The prototypes and the weights of the labels.")
+
     normalized_gains: ClassVar[bool] = False
-    prototypes_: Prototypes
-
-    def __init__(
-        self,
-        n_trees: int = 50,
-        *,
-        max_leaf_size: int = 10,
-        leaf_labels: int = 100,
-        C: float = 2.0,
-        alpha: float = 0.9,
-        gamma: float = 30.0,
-        prototype_entries: int = 200,
-        A: float = 0.55,
-        B: float = 1.5,
-        random_state: Seed = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(
-            n_trees,
-            max_leaf_size=max_leaf_size,
-            leaf_labels=leaf_labels,
-            C=C,
-            random_state=random_state,
-            n_jobs=n_jobs,
-            verbose=verbose,
-        )
-        self.alpha = alpha
-        self.gamma = gamma
-        self.prototype_entries = prototype_entries
-        self.A = A
-        self.B = B
-
-    parameter_rules: ClassVar[dict[str, Any]] = {
-        **FastXML.parameter_rules,
-        "alpha": Float(0.001, 1.0),
-        "gamma": Float(0.0, 1e6),
-        "prototype_entries": Int(0),
-        "A": Float(0.0),
-        "B": Float(0.0, open_low=True),
-    }
 
     def _label_weights(self, Y: Csr) -> Floats:
         # The formula gives values below 1 for fewer than three points.
@@ -563,43 +460,6 @@ class CRAFTML(ForestClassifier):
     centroid. A leaf keeps the mean labels of its points; the score of a label is its
     mean over the leaves that a point reaches, one per tree.
 
-    Parameters
-    ----------
-    n_trees : int, default=50
-        Number of trees that are averaged.
-    arity : int, default=20
-        Maximum number of children of a node; 10 in the paper.
-    max_leaf_size : int, default=10
-        Maximum number of points in a leaf.
-    leaf_labels : int, default=100
-        Maximum number of labels that a leaf keeps, the most frequent first.
-    n_buckets : int, default=10000
-        Number of buckets that features, and labels, are hashed to.
-    feature_share : float in (0, 1] or "auto", default="auto"
-        Fraction of the features that a tree uses, chosen at random for each tree; 1 in the
-        paper. "auto" is a quarter, or more so that points keep about 40 entries.
-    centroid_share : float in (0, 1], default=0.2
-        Fraction of the entries of a centroid that are kept, but at least ten entries.
-    sample : int, default=20000
-        Maximum number of points of a node whose labels are clustered.
-    random_state : int, RandomState, Generator or None, default=None
-        Seed; an int gives the same model for any ``n_jobs``.
-    n_jobs : int, optional
-        Number of threads, as in scikit-learn; -1 for all.
-    verbose : int, default=0
-        Whether to show progress bars on a terminal.
-
-    Attributes
-    ----------
-    forest_ : Forest
-        The trees.
-    classes_ : ndarray
-        Classes, or label ids.
-    n_labels_ : int
-        Number of labels.
-    n_features_in_ : int
-        Number of features.
-
     See Also
     --------
     FastXML : Binary trees with learnt separators.
@@ -615,49 +475,30 @@ class CRAFTML(ForestClassifier):
     ['a', 'b', 'c']
     """
 
+    arity: int = param(
+        Int(2, 255), "Maximum number of children of a node; 10 in the paper.", default=20
+    )
+    n_buckets: int = param(
+        Int(1, 2**20), "Number of buckets that features, and labels, are hashed to.", default=10_000
+    )
+    feature_share: float | str = param(
+        OrAuto(Float(0.0, 1.0, open_low=True)),
+        "Fraction of the features that a tree uses, chosen at random for each tree; 1 in the "
+        'paper. "auto" is a quarter, or more so that points keep about 40 entries.',
+        default="auto",
+    )
+    centroid_share: float = param(
+        Float(0.0, 1.0, open_low=True),
+        "Fraction of the entries of a centroid that are kept, but at least ten entries.",
+        default=0.2,
+    )
+    sample: int = param(
+        Int(2), "Maximum number of points of a node whose labels are clustered.", default=20_000
+    )
+
     # 1.6e-8 on EURLex-4K, 7.9e-8 on debian, whose points have fewer features and more labels.
     seconds_per_step: ClassVar[float] = 3.5e-8
     train_trees = staticmethod(_native.train_craftml)
-
-    def __init__(
-        self,
-        n_trees: int = 50,
-        *,
-        arity: int = 20,
-        max_leaf_size: int = 10,
-        leaf_labels: int = 100,
-        n_buckets: int = 10_000,
-        feature_share: float | str = "auto",
-        centroid_share: float = 0.2,
-        sample: int = 20_000,
-        random_state: Seed = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_trees = n_trees
-        self.arity = arity
-        self.max_leaf_size = max_leaf_size
-        self.leaf_labels = leaf_labels
-        self.n_buckets = n_buckets
-        self.feature_share = feature_share
-        self.centroid_share = centroid_share
-        self.sample = sample
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-
-    parameter_rules: ClassVar[dict[str, Any]] = {
-        "n_trees": Int(1),
-        "arity": Int(2, 255),
-        "max_leaf_size": Int(1),
-        "leaf_labels": Int(1),
-        "n_buckets": Int(1, 2**20),
-        "feature_share": OrAuto(Float(0.0, 1.0, open_low=True)),
-        "centroid_share": Float(0.0, 1.0, open_low=True),
-        "sample": Int(2),
-        "n_jobs": Int(none=True),
-        "verbose": Int(0),
-    }
 
     def _options(self, X: Csr) -> CraftmlOptions:
         return CraftmlOptions(

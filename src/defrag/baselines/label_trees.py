@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import heapq
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from scipy import sparse
 
 from defrag import _native
 from defrag._native import LabelTreeArrays, Loss, SolverOptions
-from defrag._parameters import VERBOSE, Choice, Float, Int
+from defrag._parameters import Choice, Float, Int, param
 from defrag._progress import progress_bar
 from defrag.classifiers._base import unit_rows
 from defrag.classifiers.label_tree import TreeClassifier, cluster_labels
@@ -19,51 +19,38 @@ from defrag.trees import widen_tree
 if TYPE_CHECKING:
     from defrag._native import KernelRows
     from defrag.classifiers.label_tree import TrainedTree, TreeData
-    from defrag.typing import Csr, Floats, Ids, Progress, Seed
+    from defrag.typing import Csr, Floats, Ids, Progress
 
 __all__ = ["PLT", "Bonsai", "Parabel", "build_kary_tree", "resolve_singletons"]
 
-# --- Parabel: balanced binary label trees.
+
+class PublishedTrees(TreeClassifier):
+    """Base class of label trees that are solved as published: by passes until a tolerance."""
+
+    max_passes: int = param(
+        Int(1), "Maximum number of passes of the solver over the points of a node.", default=20
+    )
+    tol: float = param(
+        Float(0.0),
+        "The solver stops when its projected gradients differ by at most this.",
+        default=0.1,
+    )
+
+    def _solver(self, seed: int) -> SolverOptions:
+        return SolverOptions(
+            loss=self._loss(),
+            cost=self.C,
+            bias=1.0,
+            offset=False,
+            max_passes=self.max_passes,
+            tolerance=self.tol,
+            threshold=self.weight_threshold,
+            seed=seed,
+        )
 
 
-class Parabel(TreeClassifier):
+class Parabel(PublishedTrees):
     """Balanced binary label trees (Prabhu et al., 2018).
-
-    Parameters
-    ----------
-    n_trees : int, default=3
-        Number of trees that are averaged.
-    max_leaf_size : int, default=100
-        Maximum number of labels in a leaf.
-    C : float, default=1.0
-        Weight of the loss relative to the regulariser.
-    weight_threshold : float, default=0.1
-        Weights up to this absolute value are dropped.
-    max_passes : int, default=20
-        Maximum number of passes of the solver over the points of a node.
-    tol : float, default=0.1
-        The solver stops when its projected gradients differ by at most this.
-    label_entries : int, default=0
-        Number of largest entries kept in label vectors for clustering, 0 for all.
-    beam_size : int, default=10
-        Number of nodes kept per level of the search.
-    random_state : int, RandomState, Generator or None, default=None
-        Seed.
-    n_jobs : int, optional
-        Number of threads.
-    verbose : bool or int, default=0
-        Whether to show progress bars on a terminal.
-
-    Attributes
-    ----------
-    trees_ : list of TrainedTree
-        The trees.
-    classes_ : ndarray
-        Classes, or label ids.
-    n_labels_ : int
-        Number of labels.
-    n_features_in_ : int
-        Number of features.
 
     See Also
     --------
@@ -79,47 +66,10 @@ class Parabel(TreeClassifier):
     ['a', 'b', 'c']
     """
 
-    def __init__(
-        self,
-        n_trees: int = 3,
-        *,
-        max_leaf_size: int = 100,
-        C: float = 1.0,
-        weight_threshold: float = 0.1,
-        max_passes: int = 20,
-        tol: float = 0.1,
-        label_entries: int = 0,
-        beam_size: int = 10,
-        random_state: Seed = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_trees = n_trees
-        self.max_leaf_size = max_leaf_size
-        self.C = C
-        self.weight_threshold = weight_threshold
-        self.max_passes = max_passes
-        self.tol = tol
-        self.label_entries = label_entries
-        self.beam_size = beam_size
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    n_trees: int = param(default=3)
+    max_leaf_size: int = param(Int(1, 65536), "Maximum number of labels in a leaf.", default=100)
 
     seconds_per_step = 1.4e-8
-
-    parameter_rules: ClassVar[dict[str, Any]] = {
-        "n_trees": Int(1),
-        "max_leaf_size": Int(1, 65536),
-        "C": Float(0.0, open_low=True),
-        "weight_threshold": Float(0.0),
-        "max_passes": Int(1),
-        "tol": Float(0.0),
-        "label_entries": Int(0),
-        "beam_size": Int(1),
-        "n_jobs": Int(none=True),
-        "verbose": VERBOSE,
-    }
 
     def _widths(self) -> tuple[int, int, int]:
         return 2, 2, self.max_leaf_size
@@ -127,17 +77,6 @@ class Parabel(TreeClassifier):
     def _shape(self, vectors: Csr, seen: Ids, seed: int) -> LabelTreeArrays:
         binary = cluster_labels(self, vectors, seed, n_leaves=None)
         return widen_tree(binary, seen, arity=2, root_arity=2)
-
-    def _solver(self, seed: int) -> SolverOptions:
-        return SolverOptions(
-            cost=self.C,
-            bias=1.0,
-            offset=False,
-            max_passes=self.max_passes,
-            tolerance=self.tol,
-            threshold=self.weight_threshold,
-            seed=seed,
-        )
 
 
 # --- Shallow, unbalanced k-ary trees built by spherical k-means.
@@ -320,55 +259,13 @@ def _check_leaf(n_labels: int, arity: int, max_depth: int) -> None:
 # --- Bonsai: shallow, wide and unbalanced label trees.
 
 
-class Bonsai(TreeClassifier):
+class Bonsai(PublishedTrees):
     """Shallow, unbalanced label trees (Khandagale et al., 2020).
 
     Labels are clustered by spherical k-means into up to 100 children per node of any size, so
     that similar labels stay together and errors accumulate over few levels. The label of a
     cluster of size one moves to its second best cluster. Labels that are not similar to any
     centre join the smallest cluster (in the published program, the first).
-
-    Parameters
-    ----------
-    n_trees : int, default=3
-        Number of trees that are averaged.
-    arity : int, default=100
-        Maximum number of children; a node with at most this many labels is a leaf.
-    max_depth : int, default=2
-        Maximum number of nodes on a path from the root to a leaf, both included; use 3 for
-        more than about 50,000 labels.
-    label_representation : {"x", "y", "xy"}, default="x"
-        Vector of a label for clustering: the sum of its points, its co-occurrences with other
-        labels, or both.
-    C : float, default=1.0
-        Weight of the loss relative to the regulariser.
-    weight_threshold : float, default=0.1
-        Weights up to this absolute value are dropped.
-    max_passes : int, default=20
-        Maximum number of passes of the solver over the points of a node.
-    tol : float, default=0.1
-        The solver stops when its projected gradients differ by at most this.
-    label_entries : int, default=0
-        Number of largest entries kept in label vectors for clustering, 0 for all.
-    beam_size : int, default=10
-        Number of nodes kept per level of the search.
-    random_state : int, RandomState, Generator or None, default=None
-        Seed; an int gives the same model for any ``n_jobs``.
-    n_jobs : int, optional
-        Number of threads, as in scikit-learn; -1 for all.
-    verbose : bool or int, default=0
-        Whether to show progress bars on a terminal.
-
-    Attributes
-    ----------
-    trees_ : list of TrainedTree
-        The trees.
-    classes_ : ndarray
-        Classes, or label ids.
-    n_labels_ : int
-        Number of labels.
-    n_features_in_ : int
-        Number of features.
 
     See Also
     --------
@@ -385,53 +282,27 @@ class Bonsai(TreeClassifier):
     ['a', 'b', 'c']
     """
 
-    def __init__(
-        self,
-        n_trees: int = 3,
-        *,
-        arity: int = 100,
-        max_depth: int = 2,
-        label_representation: str = "x",
-        C: float = 1.0,
-        weight_threshold: float = 0.1,
-        max_passes: int = 20,
-        tol: float = 0.1,
-        label_entries: int = 0,
-        beam_size: int = 10,
-        random_state: Seed = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_trees = n_trees
-        self.arity = arity
-        self.max_depth = max_depth
-        self.label_representation = label_representation
-        self.C = C
-        self.weight_threshold = weight_threshold
-        self.max_passes = max_passes
-        self.tol = tol
-        self.label_entries = label_entries
-        self.beam_size = beam_size
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    n_trees: int = param(default=3)
+    arity: int = param(
+        Int(2, 65536),
+        "Maximum number of children; a node with at most this many labels is a leaf.",
+        default=100,
+    )
+    max_depth: int = param(
+        Int(1),
+        "Maximum number of nodes on a path from the root to a leaf, both included; use 3 for "
+        "more than about 50,000 labels.",
+        default=2,
+    )
+    label_representation: str = param(
+        Choice(("x", "y", "xy")),
+        "Vector of a label for clustering: the sum of its points, its co-occurrences with "
+        "other labels, or both.",
+        default="x",
+    )
 
     seconds_per_step = 2.7e-8
 
-    parameter_rules: ClassVar[dict[str, Any]] = {
-        "n_trees": Int(1),
-        "arity": Int(2, 65536),
-        "max_depth": Int(1),
-        "label_representation": Choice(("x", "y", "xy")),
-        "C": Float(0.0, open_low=True),
-        "weight_threshold": Float(0.0),
-        "max_passes": Int(1),
-        "tol": Float(0.0),
-        "label_entries": Int(0),
-        "beam_size": Int(1),
-        "n_jobs": Int(none=True),
-        "verbose": VERBOSE,
-    }
     _discount: ClassVar[float] = 0.98
 
     def _widths(self) -> tuple[int, int, int]:
@@ -463,17 +334,6 @@ class Bonsai(TreeClassifier):
         both.sort_indices()
         return unit_rows(both, threads)
 
-    def _solver(self, seed: int) -> SolverOptions:
-        return SolverOptions(
-            cost=self.C,
-            bias=1.0,
-            offset=False,
-            max_passes=self.max_passes,
-            tolerance=self.tol,
-            threshold=self.weight_threshold,
-            seed=seed,
-        )
-
 
 def co_occurrences(Y: Csr, *, max_entries: int, n_threads: int) -> Csr:
     """Return the L2-normalised co-occurrences of each label with the other labels.
@@ -496,53 +356,13 @@ def co_occurrences(Y: Csr, *, max_entries: int, n_threads: int) -> Csr:
     return unit_rows(counts, n_threads)
 
 
-class PLT(TreeClassifier):
+class PLT(PublishedTrees):
     """Probabilistic label trees (Jasinska et al., 2016).
 
     A node estimates the probability that a label below it is relevant, given that a label
     below its parent is. The score of a label is the product along its path, an estimate of its
     probability for points with at least one label. Points without labels are not used: they
     would only train a factor at the root, which is the same for all labels.
-
-    Parameters
-    ----------
-    n_trees : int, default=1
-        Number of trees that are averaged.
-    arity : int, default=2
-        Maximum number of children of a node.
-    max_leaf_size : int, default=100
-        Maximum number of labels in a leaf.
-    C : float, default=10.0
-        Weight of the loss relative to the regulariser.
-    weight_threshold : float, default=0.1
-        Weights up to this absolute value are dropped.
-    max_passes : int, default=20
-        Maximum number of passes of the solver over the points of a node.
-    tol : float, default=1.0
-        The solver stops when its projected gradients, at most C, differ by at most this.
-    label_entries : int, default=0
-        Number of largest entries kept in label vectors for clustering, 0 for all.
-    search : {"exact", "beam"}, default="exact"
-        Best-first search, which is exact, or beam search, which is faster.
-    beam_size : int, default=10
-        Number of nodes kept per level of ``search="beam"``.
-    random_state : int, RandomState, Generator or None, default=None
-        Seed; an int gives the same model for any ``n_jobs``.
-    n_jobs : int, optional
-        Number of threads, as in scikit-learn; -1 for all.
-    verbose : bool or int, default=0
-        Whether to show progress bars on a terminal.
-
-    Attributes
-    ----------
-    trees_ : list of TrainedTree
-        The trees.
-    classes_ : ndarray
-        Classes, or label ids.
-    n_labels_ : int
-        Number of labels.
-    n_features_in_ : int
-        Number of features.
 
     See Also
     --------
@@ -558,53 +378,21 @@ class PLT(TreeClassifier):
     ['a', 'b', 'c']
     """
 
-    def __init__(
-        self,
-        n_trees: int = 1,
-        *,
-        arity: int = 2,
-        max_leaf_size: int = 100,
-        C: float = 10.0,
-        weight_threshold: float = 0.1,
-        max_passes: int = 20,
-        tol: float = 1.0,
-        label_entries: int = 0,
-        search: str = "exact",
-        beam_size: int = 10,
-        random_state: Seed = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_trees = n_trees
-        self.arity = arity
-        self.max_leaf_size = max_leaf_size
-        self.C = C
-        self.weight_threshold = weight_threshold
-        self.max_passes = max_passes
-        self.tol = tol
-        self.label_entries = label_entries
-        self.search = search
-        self.beam_size = beam_size
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    arity: int = param(Int(2, 65536), "Maximum number of children of a node.", default=2)
+    max_leaf_size: int = param(Int(1, 65536), "Maximum number of labels in a leaf.", default=100)
+    C: float = param(default=10.0)
+    tol: float = param(
+        doc="The solver stops when its projected gradients, at most C, differ by at most this.",
+        default=1.0,
+    )
+    search: str = param(
+        Choice(("exact", "beam")),
+        "Best-first search, which is exact, or beam search, which is faster.",
+        default="exact",
+    )
+    beam_size: int = param(doc='Number of nodes kept per level of ``search="beam"``.', default=10)
 
     seconds_per_step = 3.5e-8
-
-    parameter_rules: ClassVar[dict[str, Any]] = {
-        "n_trees": Int(1),
-        "arity": Int(2, 65536),
-        "max_leaf_size": Int(1, 65536),
-        "C": Float(0.0, open_low=True),
-        "weight_threshold": Float(0.0),
-        "max_passes": Int(1),
-        "tol": Float(0.0),
-        "label_entries": Int(0),
-        "search": Choice(("exact", "beam")),
-        "beam_size": Int(1),
-        "n_jobs": Int(none=True),
-        "verbose": VERBOSE,
-    }
 
     def _widths(self) -> tuple[int, int, int]:
         return self.arity, self.arity, self.max_leaf_size
@@ -612,18 +400,6 @@ class PLT(TreeClassifier):
     def _shape(self, vectors: Csr, seen: Ids, seed: int) -> LabelTreeArrays:
         binary = cluster_labels(self, vectors, seed, n_leaves=None)
         return widen_tree(binary, seen, arity=self.arity, root_arity=self.arity)
-
-    def _solver(self, seed: int) -> SolverOptions:
-        return SolverOptions(
-            loss=Loss.logistic,
-            cost=self.C,
-            bias=1.0,
-            offset=False,
-            max_passes=self.max_passes,
-            tolerance=self.tol,
-            threshold=self.weight_threshold,
-            seed=seed,
-        )
 
     def _loss(self) -> Loss:
         return Loss.logistic

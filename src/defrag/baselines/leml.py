@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from copy import copy
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import sparse
 
 from defrag import _native
 from defrag._native import RowPanels
-from defrag._parameters import VERBOSE, Float, Int
+from defrag._parameters import VERBOSE, Float, Int, fitted, param
 from defrag._progress import progress_bar
 from defrag.baselines._neighbours import (
     conjugate_gradients,
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from defrag.explain.explainers import Explainer
-    from defrag.typing import Csr, Floats, Ids, Progress, Seed
+    from defrag.typing import Csr, Floats, Ids, Progress
 
 __all__ = ["LEML"]
 
@@ -49,38 +49,6 @@ class LEML(Classifier):
     computed from its normal equations, W by conjugate gradients. A matrix of the shape of Y is
     never dense. The publication starts with random factors; here H starts with the leading
     singular vectors of Y, which saves most of the rounds.
-
-    Parameters
-    ----------
-    n_components : int, default=500
-        The rank; at most the number of points, features and labels.
-    l2 : float, default=1.0
-        Regulariser of both factors.
-    n_rounds : int, default=3
-        Number of updates of each factor.
-    n_steps : int, default=5
-        Number of steps of conjugate gradients in a round.
-    random_state : int, RandomState, Generator or None, default=None
-        Seed; an int gives the same model for any ``n_jobs``.
-    n_jobs : int, optional
-        Number of threads, as in scikit-learn; -1 for all.
-    verbose : int, default=0
-        Whether to show progress bars on a terminal.
-
-    Attributes
-    ----------
-    feature_factors_ : ndarray of float32, shape (n_features, n_components)
-        The factor W.
-    label_factors_ : RowPanels
-        The rows of H, for the labels in ``labels_``.
-    labels_ : ndarray of int32
-        The labels that have points.
-    classes_ : ndarray
-        Classes, or label ids.
-    n_labels_ : int
-        Number of labels.
-    n_features_in_ : int
-        Number of features.
 
     See Also
     --------
@@ -104,40 +72,29 @@ class LEML(Classifier):
     (array([0, 1], dtype=int32), array([1, 2], dtype=int32))
     """
 
-    def __init__(
-        self,
-        n_components: int = 500,
-        *,
-        l2: float = 1.0,
-        n_rounds: int = 3,
-        n_steps: int = 5,
-        random_state: Seed = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_components = n_components
-        self.l2 = l2
-        self.n_rounds = n_rounds
-        self.n_steps = n_steps
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    n_components: int = param(
+        Int(1, 65536),
+        "The rank; at most the number of points, features and labels.",
+        default=500,
+        kw_only=False,
+    )
+    l2: float = param(Float(0.0, open_low=True), "Regulariser of both factors.", default=1.0)
+    n_rounds: int = param(Int(1), "Number of updates of each factor.", default=3)
+    n_steps: int = param(Int(1), "Number of steps of conjugate gradients in a round.", default=5)
+    verbose: int = param(VERBOSE, "Whether to show progress bars on a terminal.", default=0)
+
+    feature_factors_: Floats = fitted(
+        "ndarray of float32, shape (n_features, n_components)", "The factor W."
+    )
+    label_factors_: RowPanels = fitted("RowPanels", "The rows of H, for the labels in ``labels_``.")
+    labels_: Ids = fitted("ndarray of int32", "The labels that have points.")
 
     seconds_per_step = 1.2e-10
-
-    parameter_rules: ClassVar[dict[str, Any]] = {
-        "n_components": Int(1, 65536),
-        "l2": Float(0.0, open_low=True),
-        "n_rounds": Int(1),
-        "n_steps": Int(1),
-        "n_jobs": Int(none=True),
-        "verbose": VERBOSE,
-    }
 
     def _train(self, X: Csr, Y: Csr, seed: int) -> None:
         threads = _native.n_threads(self.n_jobs)
         X = unit_rows(X, threads)
-        self.labels_: Ids = labels_with_points(Y)
+        self.labels_ = labels_with_points(Y)
         Y = sparse.csr_array(Y[:, self.labels_]) if len(self.labels_) < Y.shape[1] else Y
         with one_blas_thread(), progress_bar("factorising", enabled=self.verbose > 0) as progress:
             self.feature_factors_, H = self._factorise(X, Y, seed, progress)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
 
 from defrag import _native
-from defrag._parameters import Choice, Int
+from defrag._parameters import VERBOSE, Choice, Int, fitted, param
 from defrag._progress import progress_bar
 from defrag.baselines._neighbours import assign_points, route
 from defrag.baselines.sleec import centroids
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from defrag.classifiers._base import Cost, Ranker
     from defrag.classifiers._division import Arrays
     from defrag.explain.explainers import Explainer
-    from defrag.typing import Csr, Floats, Ids, Offsets, Seed
+    from defrag.typing import Csr, Floats, Ids, Offsets
 
 __all__ = ["LPSR"]
 
@@ -47,43 +47,6 @@ class LPSR(Wrapping):
     trained as usual; prediction is faster roughly in proportion to the labels that are left
     out.
 
-    Parameters
-    ----------
-    base : classifier, default=DiSMEC()
-        The scorer. One-vs-rest classifiers and LEML score only the labels of the cluster; other
-        classifiers rank all labels, and those of the cluster are kept.
-    cluster_size : int, default=150
-        Mean number of points per cluster.
-    labels_per_cluster : int, default=500
-        Maximum number of labels of a cluster.
-    assignment : {"frequency", "optimised"}, default="frequency"
-        The most frequent labels of the points of a cluster, or those chosen from twice as many
-        by gradient ascent on the published objective, which favours labels that are relevant
-        and ranked above the other labels of the cluster.
-    random_state : int, RandomState, Generator or None, default=None
-        Seed of the clusters; overrides that of ``base``.
-    n_jobs : int, optional
-        Number of threads; overrides that of ``base``.
-    verbose : int, default=0
-        Whether to show progress bars on a terminal.
-
-    Attributes
-    ----------
-    base_ : classifier
-        The fitted scorer.
-    router_ : csr_array, shape (n_features, n_clusters)
-        The centres of the clusters.
-    label_ptr_ : ndarray of int64, shape (n_clusters + 1,)
-        Offsets of the clusters in ``labels_``.
-    labels_ : ndarray of int32
-        The labels of each cluster, in increasing order.
-    classes_ : ndarray
-        Classes, or label ids.
-    n_labels_ : int
-        Number of labels.
-    n_features_in_ : int
-        Number of features.
-
     See Also
     --------
     LabelTree : Labels in a tree, which is also fast to train.
@@ -99,32 +62,30 @@ class LPSR(Wrapping):
     [0, 1, 2]
     """
 
-    def __init__(
-        self,
-        base: Classifier | None = None,
-        *,
-        cluster_size: int = 150,
-        labels_per_cluster: int = 500,
-        assignment: str = "frequency",
-        random_state: Seed = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.base = base
-        self.cluster_size = cluster_size
-        self.labels_per_cluster = labels_per_cluster
-        self.assignment = assignment
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    base: Classifier | None = param(
+        doc="The scorer. One-vs-rest classifiers and LEML score only the labels of the cluster; "
+        "other classifiers rank all labels, and those of the cluster are kept.",
+        kind="classifier, default=DiSMEC()",
+        default=None,
+    )
+    cluster_size: int = param(Int(1), "Mean number of points per cluster.", default=150)
+    labels_per_cluster: int = param(Int(1), "Maximum number of labels of a cluster.", default=500)
+    assignment: str = param(
+        Choice(("frequency", "optimised")),
+        "The most frequent labels of the points of a cluster, or those chosen from twice as "
+        "many by gradient ascent on the published objective, which favours labels that are "
+        "relevant and ranked above the other labels of the cluster.",
+        default="frequency",
+    )
+    verbose: int = param(VERBOSE, "Whether to show progress bars on a terminal.", default=0)
 
-    parameter_rules: ClassVar[dict[str, Any]] = {
-        "cluster_size": Int(1),
-        "labels_per_cluster": Int(1),
-        "assignment": Choice(("frequency", "optimised")),
-        "n_jobs": Int(none=True),
-        "verbose": Int(0),
-    }
+    router_: Csr = fitted(
+        "csr_array, shape (n_features, n_clusters)", "The centres of the clusters."
+    )
+    label_ptr_: Offsets = fitted(
+        "ndarray of int64, shape (n_clusters + 1,)", "Offsets of the clusters in ``labels_``."
+    )
+    labels_: Ids = fitted("ndarray of int32", "The labels of each cluster, in increasing order.")
 
     needs_points = True
 
@@ -151,8 +112,8 @@ class LPSR(Wrapping):
                 if progress is not None:
                     progress((number + 1) / len(members))
         counts = [len(one) for one in chosen]
-        self.label_ptr_: Offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-        self.labels_: Ids = np.concatenate(chosen)
+        self.label_ptr_ = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        self.labels_ = np.concatenate(chosen)
         self.rankers_: dict[int, Ranker] = {}
 
     def default_base(self) -> Classifier:

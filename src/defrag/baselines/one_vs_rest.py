@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING
 
 from scipy import sparse
 
 from defrag import _native
 from defrag._native import PpdSparseOptions, ProxmlOptions
-from defrag._parameters import VERBOSE, Choice, Float, Int
+from defrag._parameters import Choice, Float, Int, param
 from defrag.classifiers.one_vs_rest import OneVsRest
 
 if TYPE_CHECKING:
-    from defrag.typing import Csr, Progress, Seed
+    from defrag.typing import Csr, Progress
 
 __all__ = ["PPDSparse", "ProXML"]
 
@@ -27,37 +27,6 @@ class PPDSparse(OneVsRest):
     remaining weights. Sixteen labels share their active points, so that the search for
     negatives is exact. Every label starts with its positives only: a constant offset of about
     -1 replaces the random negatives of the publication.
-
-    Parameters
-    ----------
-    l1 : float, default=0.05
-        L1 penalty; a larger one leaves fewer weights.
-    C : float, default=1.0
-        Weight of the loss relative to the regularisers.
-    max_rounds : int, default=3
-        Number of rounds of two passes over the active points, which are updated in between.
-    weight_threshold : float, default=0.01
-        Weights up to this absolute value are dropped.
-    batch_size : int, default=1024
-        Number of labels that are trained together, rounded up to a multiple of 16. It bounds
-        the memory of training and does not change the result.
-    random_state : int, RandomState, Generator or None, default=None
-        Seed; an int gives the same model for any ``n_jobs``.
-    n_jobs : int, optional
-        Number of threads, as in scikit-learn; -1 for all.
-    verbose : bool or int, default=0
-        Whether to show progress bars on a terminal.
-
-    Attributes
-    ----------
-    weights_ : FlatWeights
-        The classifiers of the labels with points.
-    classes_ : ndarray
-        Classes, or label ids.
-    n_labels_ : int
-        Number of labels.
-    n_features_in_ : int
-        Number of features.
 
     See Also
     --------
@@ -79,38 +48,19 @@ class PPDSparse(OneVsRest):
     array([0, 1], dtype=int32)
     """
 
-    def __init__(
-        self,
-        l1: float = 0.05,
-        *,
-        C: float = 1.0,
-        max_rounds: int = 3,
-        weight_threshold: float = 0.01,
-        batch_size: int = 1024,
-        random_state: Seed = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.l1 = l1
-        self.C = C
-        self.max_rounds = max_rounds
-        self.weight_threshold = weight_threshold
-        self.batch_size = batch_size
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    l1: float = param(
+        Float(0.0), "L1 penalty; a larger one leaves fewer weights.", default=0.05, kw_only=False
+    )
+    max_rounds: int = param(
+        Int(2, 30),
+        "Number of rounds of two passes over the active points, which are updated in between.",
+        default=3,
+    )
+    weight_threshold: float = param(
+        Float(0.0), "Weights up to this absolute value are dropped.", default=0.01
+    )
 
     seconds_per_step = 6.5e-9
-
-    parameter_rules: ClassVar[dict[str, Any]] = {
-        "l1": Float(0.0),
-        "C": Float(0.0, open_low=True),
-        "max_rounds": Int(2, 30),
-        "weight_threshold": Float(0.0),
-        "batch_size": Int(1),
-        "n_jobs": Int(none=True),
-        "verbose": VERBOSE,
-    }
 
     def _solve(
         self, X: Csr, positives: Csr, *, first: int, seed: int, progress: Progress | None
@@ -148,38 +98,6 @@ class ProXML(OneVsRest):
     active points (with a loss) and features (with a gradient above the penalty), which are
     updated from all of them in every round; rare labels end with some dozens of weights.
 
-    Parameters
-    ----------
-    l1 : float, default=0.1
-        L1 penalty; a larger one leaves fewer weights.
-    C : float, default=1.0
-        Weight of the loss relative to the penalty.
-    solution : {"early", "minimum"}, default="early"
-        The solution.
-    tol : float, default=0.01
-        For ``solution="minimum"``: a label stops when the relative decrease of its objective is
-        below this in two consecutive rounds, or after 50 rounds.
-    batch_size : int, default=8192
-        Number of labels that are trained together, rounded up to a multiple of 16. It bounds
-        the memory of training and does not change the result.
-    random_state : int, RandomState, Generator or None, default=None
-        Seed of the order of the points, for ``solution="early"``.
-    n_jobs : int, optional
-        Number of threads, as in scikit-learn; -1 for all.
-    verbose : bool or int, default=0
-        Whether to show progress bars on a terminal.
-
-    Attributes
-    ----------
-    weights_ : FlatWeights
-        The classifiers of the labels with points.
-    classes_ : ndarray
-        Classes, or label ids.
-    n_labels_ : int
-        Number of labels.
-    n_features_in_ : int
-        Number of features.
-
     See Also
     --------
     PPDSparse : L1 and L2; faster, with more weights.
@@ -199,38 +117,19 @@ class ProXML(OneVsRest):
     array([0, 1], dtype=int32)
     """
 
-    def __init__(
-        self,
-        l1: float = 0.1,
-        *,
-        C: float = 1.0,
-        solution: str = "early",
-        tol: float = 0.01,
-        batch_size: int = 8192,
-        random_state: Seed = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.l1 = l1
-        self.C = C
-        self.solution = solution
-        self.tol = tol
-        self.batch_size = batch_size
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    l1: float = param(
+        Float(0.0), "L1 penalty; a larger one leaves fewer weights.", default=0.1, kw_only=False
+    )
+    solution: str = param(Choice(("early", "minimum")), "The solution.", default="early")
+    tol: float = param(
+        Float(0.0),
+        'For ``solution="minimum"``: a label stops when the relative decrease of its '
+        "objective is below this in two consecutive rounds, or after 50 rounds.",
+        default=0.01,
+    )
+    batch_size: int = param(default=8192)
 
     seconds_per_step = 1.1e-8
-
-    parameter_rules: ClassVar[dict[str, Any]] = {
-        "l1": Float(0.0),
-        "C": Float(0.0, open_low=True),
-        "solution": Choice(("early", "minimum")),
-        "tol": Float(0.0),
-        "batch_size": Int(1),
-        "n_jobs": Int(none=True),
-        "verbose": VERBOSE,
-    }
 
     def _solve(
         self, X: Csr, positives: Csr, *, first: int, seed: int, progress: Progress | None

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import sparse
 
 from defrag import _native
-from defrag._parameters import Choice, Float, Int
+from defrag._parameters import Float, Int, param
 from defrag.baselines._neighbours import (
     NeighbourEnsemble,
     conjugate_gradients,
@@ -20,7 +20,7 @@ from defrag.baselines._neighbours import (
 from defrag.classifiers._base import unit_rows
 
 if TYPE_CHECKING:
-    from defrag.typing import Csr, Floats, Seed
+    from defrag.typing import Csr, Floats
 
 __all__ = ["SLEEC", "label_neighbours"]
 
@@ -75,49 +75,6 @@ class SLEEC(NeighbourEnsemble):
     these embeddings. A new point is embedded by the map of its nearest cluster, and its nearest
     neighbours vote with their labels.
 
-    Parameters
-    ----------
-    n_learners : int, default=10
-        Number of learners, each with its own partition of the points.
-    cluster_size : int, default=3000
-        Mean number of points per cluster; 6000 in the publication.
-    n_components : int, default=100
-        Number of dimensions of the embeddings.
-    label_neighbors : int, default=15
-        Number of neighbours by labels whose cosines the embeddings approximate.
-    n_neighbors : int, default=10
-        Number of neighbours that vote in each learner.
-    votes : {"rank", "count"}, default="rank"
-        The r-th nearest neighbour has 1 / r votes, or each neighbour has one vote, as published.
-    search : {"exact", "hnsw"}, default="exact"
-        Exact search, or approximate search by graphs in clusters of more than 50,000 points; a
-        graph is built on first use and requires ``pip install defrag[ann]``.
-    l2 : float, default=1.0
-        Regulariser of the regression.
-    n_rounds : int, default=30
-        Number of steps of singular value projection.
-    n_steps : int, default=15
-        Number of steps of conjugate gradients of the regression.
-    random_state : int, RandomState, Generator or None, default=None
-        Seed; an int gives the same model for any ``n_jobs``.
-    n_jobs : int, optional
-        Number of threads, as in scikit-learn; -1 for all.
-    verbose : int, default=0
-        Whether to show progress bars on a terminal.
-
-    Attributes
-    ----------
-    learners_ : list of Learner
-        The partitions and maps.
-    point_labels_ : csr_array
-        Labels of the training points that have labels.
-    classes_ : ndarray
-        Classes, or label ids.
-    n_labels_ : int
-        Number of labels.
-    n_features_in_ : int
-        Number of features.
-
     See Also
     --------
     AnnexML : Embeddings learnt by gradient steps.
@@ -140,53 +97,20 @@ class SLEEC(NeighbourEnsemble):
     array([0, 1], dtype=int32)
     """
 
-    def __init__(
-        self,
-        n_learners: int = 10,
-        *,
-        cluster_size: int = 3000,
-        n_components: int = 100,
-        label_neighbors: int = 15,
-        n_neighbors: int = 10,
-        votes: str = "rank",
-        search: str = "exact",
-        l2: float = 1.0,
-        n_rounds: int = 30,
-        n_steps: int = 15,
-        random_state: Seed = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_learners = n_learners
-        self.cluster_size = cluster_size
-        self.n_components = n_components
-        self.label_neighbors = label_neighbors
-        self.n_neighbors = n_neighbors
-        self.votes = votes
-        self.search = search
-        self.l2 = l2
-        self.n_rounds = n_rounds
-        self.n_steps = n_steps
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    cluster_size: int = param(
+        doc="Mean number of points per cluster; 6000 in the publication.", default=3000
+    )
+    n_components: int = param(default=100)
+    label_neighbors: int = param(
+        doc="Number of neighbours by labels whose cosines the embeddings approximate.", default=15
+    )
+    l2: float = param(Float(0.0, open_low=True), "Regulariser of the regression.", default=1.0)
+    n_rounds: int = param(Int(1), "Number of steps of singular value projection.", default=30)
+    n_steps: int = param(
+        Int(1), "Number of steps of conjugate gradients of the regression.", default=15
+    )
 
     seconds_per_step = 1.1e-8
-
-    parameter_rules: ClassVar[dict[str, Any]] = {
-        "n_learners": Int(1, 65536),
-        "cluster_size": Int(1),
-        "n_components": Int(1, 65536),
-        "label_neighbors": Int(1, 65536),
-        "n_neighbors": Int(1, 65536),
-        "votes": Choice(("rank", "count")),
-        "search": Choice(("exact", "hnsw")),
-        "l2": Float(0.0, open_low=True),
-        "n_rounds": Int(1),
-        "n_steps": Int(1),
-        "n_jobs": Int(none=True),
-        "verbose": Int(0),
-    }
 
     def _partition(self, X: Csr, Y: Csr, n_clusters: int, seed: int) -> Csr:  # noqa: ARG002 - by features only
         return centroids(X, n_clusters, seed, n_threads=_native.n_threads(self.n_jobs))

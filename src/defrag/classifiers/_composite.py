@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from sklearn.base import clone
 
+from defrag._parameters import fitted, param
 from defrag._progress import progress_stage
 from defrag.classifiers._base import Classifier
 from defrag.explain.explainers import Transformed
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from defrag.classifiers._division import Arrays
     from defrag.explain.explainers import Explainer
     from defrag.explain.parts import Shares
-    from defrag.typing import Csr, Floats, Ids
+    from defrag.typing import Csr, Floats, Ids, Seed
 
 
 def check_part(owner: Estimator, name: str, part: Any, kind: type[Any]) -> None:
@@ -36,8 +37,19 @@ class Composite(Classifier):
     """
 
     part_names: ClassVar[tuple[str, ...]] = ("base_",)
-    base: Classifier | None
-    base_: Classifier
+
+    base: Classifier | None = param(
+        doc="Any classifier of this library.",
+        kind="classifier, default=LabelTree()",
+        default=None,
+        kw_only=False,
+    )
+    random_state: Seed = param(doc="Seed; overrides those of the parts.", default=None)
+    n_jobs: int | None = param(
+        doc="Number of threads, as in scikit-learn; overrides those of the parts.", default=None
+    )
+
+    base_: Classifier = fitted("classifier", "The base, trained.")
 
     @abstractmethod
     def default_base(self) -> Classifier:
@@ -157,8 +169,6 @@ class Reducing(Composite):
 
 class Transforming(Reducing):
     """Base class of composites with one member, whose base predicts on transformed rows."""
-
-    base_: Classifier
 
     @abstractmethod
     def transformed(self, X: Csr) -> Csr:

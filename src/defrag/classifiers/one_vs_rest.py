@@ -6,7 +6,7 @@ import math
 from abc import abstractmethod
 from copy import copy
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import sparse
@@ -14,7 +14,7 @@ from scipy.special import expit
 
 from defrag import _native
 from defrag._native import FlatWeights, SolverOptions
-from defrag._parameters import VERBOSE, Choice, Float, Int
+from defrag._parameters import Choice, Float, Int, fitted, param
 from defrag._progress import progress_bar
 from defrag.classifiers._base import LANES, Cost, labels_with_points, unit_rows
 from defrag.classifiers._division import Divisible, Division, csr_arrays, csr_from_arrays
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from defrag.classifiers._division import Arrays, Piece
-    from defrag.typing import Csr, Floats, Ids, Progress, Seed
+    from defrag.typing import Csr, Floats, Ids, Progress
 
 __all__ = ["DiSMEC", "OneVsRest", "join_weights"]
 
@@ -86,9 +86,17 @@ class OneVsRest(Divisible):
     bounds the memory of training and does not change the result.
     """
 
-    batch_size: int
-    verbose: int
-    weights_: FlatWeights
+    C: float = param(
+        Float(0.0, open_low=True), "Weight of the loss relative to the regulariser.", default=1.0
+    )
+    batch_size: int = param(
+        Int(1),
+        "Number of labels that are trained together, rounded up to a multiple of 16. It bounds "
+        "the memory of training and does not change the result.",
+        default=1024,
+    )
+
+    weights_: FlatWeights = fitted("FlatWeights", "The classifiers of the labels with points.")
 
     @abstractmethod
     def _solve(
@@ -248,36 +256,6 @@ class DiSMEC(OneVsRest):
     publication uses a Newton method per label; here sixteen labels share the passes over the
     points.
 
-    Parameters
-    ----------
-    preset : {"fast", "default", "exact"}, default="default"
-        Number of passes of the solver over the points: 5, 8, or up to 20 until the projected
-        gradients differ by at most 0.1.
-    C : float, default=1.0
-        Weight of the loss relative to the regulariser.
-    weight_threshold : float, default=0.01
-        Weights up to this absolute value are dropped.
-    batch_size : int, default=1024
-        Number of labels that are trained together, rounded up to a multiple of 16. It bounds
-        the memory of training and does not change the result.
-    random_state : int, RandomState, Generator or None, default=None
-        Seed; an int gives the same model for any ``n_jobs``.
-    n_jobs : int, optional
-        Number of threads, as in scikit-learn; -1 for all.
-    verbose : bool or int, default=0
-        Whether to show progress bars on a terminal.
-
-    Attributes
-    ----------
-    weights_ : FlatWeights
-        The classifiers of the labels with points.
-    classes_ : ndarray
-        Classes, or label ids.
-    n_labels_ : int
-        Number of labels.
-    n_features_in_ : int
-        Number of features.
-
     See Also
     --------
     LabelTree : Many times faster with many labels, slightly less accurate.
@@ -300,35 +278,18 @@ class DiSMEC(OneVsRest):
     (array([0, 1], dtype=int32), array([1, 2], dtype=int32))
     """
 
-    def __init__(
-        self,
-        preset: str = "default",
-        *,
-        C: float = 1.0,
-        weight_threshold: float = 0.01,
-        batch_size: int = 1024,
-        random_state: Seed = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.preset = preset
-        self.C = C
-        self.weight_threshold = weight_threshold
-        self.batch_size = batch_size
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    preset: str = param(
+        Choice(("fast", "default", "exact")),
+        "Number of passes of the solver over the points: 5, 8, or up to 20 until the "
+        "projected gradients differ by at most 0.1.",
+        default="default",
+        kw_only=False,
+    )
+    weight_threshold: float = param(
+        Float(0.0), "Weights up to this absolute value are dropped.", default=0.01
+    )
 
     seconds_per_step = 5.3e-9
-
-    parameter_rules: ClassVar[dict[str, Any]] = {
-        "preset": Choice(("fast", "default", "exact")),
-        "C": Float(0.0, open_low=True),
-        "weight_threshold": Float(0.0),
-        "batch_size": Int(1),
-        "n_jobs": Int(none=True),
-        "verbose": VERBOSE,
-    }
 
     def _solve(
         self, X: Csr, positives: Csr, *, first: int, seed: int, progress: Progress | None

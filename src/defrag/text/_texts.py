@@ -6,7 +6,7 @@ import re
 import unicodedata
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from defrag._parameters import Int
 from defrag._validation import named_matrix
@@ -130,6 +130,7 @@ class Lengths:
 
     low: int
     high: int
+    kind: ClassVar[str] = "int or tuple of two ints"
 
     def describe(self) -> str:
         """Return the rule in words."""
@@ -160,6 +161,8 @@ class StemmerName:
     Whether the algorithm exists is checked when words are stemmed, so that a model can be
     inspected without PyStemmer.
     """
+
+    kind: ClassVar[str] = "str"
 
     def describe(self) -> str:
         """Return the rule in words."""

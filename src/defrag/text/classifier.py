@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, cast, overload
+from typing import TYPE_CHECKING, Any, TypeAlias, cast, overload
 
 import numpy as np
 from scipy import sparse
@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from defrag import _native
 from defrag._estimator import Estimator, all_or_nothing, on_snapshot, save_model, snapshot
-from defrag._parameters import Float, Int
+from defrag._parameters import SEED_KIND, Float, Int, fitted, param
 from defrag._validation import check_seed
 from defrag.classifiers import LabelTree
 from defrag.classifiers._base import WEIGHTS_RULE, Classifier
@@ -91,9 +91,9 @@ _UNKNOWN = "the text has no known word, so no label is predicted"
 class ExplainableTexts(Estimator):
     """Mixin of text classifiers that explains scores."""
 
-    base_: Classifier
-    vectorizer_: TextVectorizer
-    classes_: NDArray[Any]
+    base_: Classifier = fitted("classifier", "The classifier, trained.")
+    vectorizer_: TextVectorizer = fitted("TextVectorizer", "The vectoriser, fitted.")
+    classes_: NDArray[Any] = fitted("ndarray of str", "The names of the labels, sorted.")
 
     @abstractmethod
     def rows(self, texts: Sequence[str]) -> Csr:
@@ -209,34 +209,6 @@ class TextClassifier(ExplainableTexts):
     names, and score by P@1. scikit-learn does not treat it as a classifier, because its tools
     reject lists of labels for classifiers.
 
-    Parameters
-    ----------
-    base : classifier, default=Focused(LabelTree())
-        Any classifier of this library.
-    vectorizer : TextVectorizer, default=TextVectorizer(ngrams=2)
-        How texts become rows.
-    extra : callable, optional
-        Further features, such as embeddings: takes a list of m texts, returns an array of shape
-        (m, n_extra). Its rows are L2-normalised and appended to those of the vectoriser. It is
-        not stored in model files: set it again with ``set_params(extra=...)`` after loading.
-    extra_weight : float, default=0.5
-        Length of the rows of ``extra``; those of the vectoriser have length 1.
-    random_state : int, RandomState, Generator or None, default=None
-        Seed; it replaces that of ``base``.
-    n_jobs : int, optional
-        Threads; it replaces those of the parts.
-
-    Attributes
-    ----------
-    base_ : classifier
-        The classifier, trained.
-    vectorizer_ : TextVectorizer
-        The vectoriser, fitted.
-    classes_ : ndarray of str
-        The names of the labels, sorted.
-    n_extra_ : int
-        The number of features of ``extra``, which follow those of the vectoriser.
-
     Examples
     --------
     >>> from defrag import TextClassifier
@@ -248,28 +220,43 @@ class TextClassifier(ExplainableTexts):
     [['algebra'], ['']]
     """
 
-    def __init__(
-        self,
-        base: Classifier | None = None,
-        vectorizer: TextVectorizer | None = None,
-        *,
-        extra: Extra | None = None,
-        extra_weight: float = 0.5,
-        random_state: Seed = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.base = base
-        self.vectorizer = vectorizer
-        self.extra = extra
-        self.extra_weight = extra_weight
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    base: Classifier | None = param(
+        doc="Any classifier of this library.",
+        default=None,
+        kind="classifier, default=Focused(LabelTree())",
+        kw_only=False,
+    )
+    vectorizer: TextVectorizer | None = param(
+        doc="How texts become rows.",
+        default=None,
+        kind="TextVectorizer, default=TextVectorizer(ngrams=2)",
+        kw_only=False,
+    )
+    extra: Extra | None = param(
+        doc="Further features, such as embeddings: takes a list of m texts, returns an array of "
+        "shape (m, n_extra). Its rows are L2-normalised and appended to those of the "
+        "vectoriser. It is not stored in model files: set it again with "
+        "``set_params(extra=...)`` after loading.",
+        default=None,
+        kind="callable, optional",
+    )
+    extra_weight: float = param(
+        Float(0.0, open_low=True),
+        "Length of the rows of ``extra``; those of the vectoriser have length 1.",
+        default=0.5,
+    )
+    random_state: Seed = param(
+        doc="Seed; it replaces that of ``base``.", kind=SEED_KIND, default=None
+    )
+    n_jobs: int | None = param(
+        doc="Number of threads; it replaces those of the parts.", default=None
+    )
+
+    n_extra_: int = fitted(
+        "int", "The number of features of ``extra``, which follow those of the vectoriser."
+    )
 
     part_names = ("vectorizer_", "base_")
-    parameter_rules: ClassVar[dict[str, Any]] = {
-        "extra_weight": Float(0.0, open_low=True),
-        "n_jobs": Int(none=True),
-    }
 
     def fit(
         self, texts: Sequence[str], labels: Any, *, shape: TextClassifier | PathLike | None = None
@@ -321,14 +308,14 @@ class TextClassifier(ExplainableTexts):
         self.check_parameters()
         seed = check_seed(self.random_state)
         blank = self.unfitted_base(seed)
-        self.vectorizer_: TextVectorizer = self.unfitted_vectorizer()
+        self.vectorizer_ = self.unfitted_vectorizer()
         checked = check_texts(texts)
         named = check_label_names(labels, len(checked))
         words = None if previous is None else previous.vectorizer_
         if words is not None and not self.vectorizer_.cuts_as(words):
             words = None
         X = self.vectorizer_.fit_transform(checked, shape=words)
-        self.n_extra_: int = 0
+        self.n_extra_ = 0
         if self.extra is not None:
             block = extra_rows(self.extra, checked, float(self.extra_weight))
             self.n_extra_ = block.shape[1]
@@ -336,7 +323,7 @@ class TextClassifier(ExplainableTexts):
         announce(blank, X, named.matrix)
         self.classes_: NDArray[Any] = np.array(named.names, dtype=object)
         if previous is None:
-            self.base_: Classifier = blank.fit_canonical(X, named.matrix)
+            self.base_ = blank.fit_canonical(X, named.matrix)
             return
         known = previous.classes_, len(previous.classes_)
         with following(previous.base_, match_labels(*known, self.classes_, len(named.names))):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 from functools import cached_property
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from sklearn.base import TransformerMixin
@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from defrag import _native
 from defrag._estimator import Estimator, all_or_nothing, on_snapshot
 from defrag._native import Terms
-from defrag._parameters import Int
+from defrag._parameters import VERBOSE, Int, fitted, param
 from defrag._progress import progress_bar
 from defrag.text._texts import Lengths, StemmerName, check_texts, stem_words
 
@@ -235,38 +235,6 @@ class TextVectorizer(TransformerMixin, Estimator):
     characters. The tables of characters are part of this library, so that a text has the same
     words on every machine and Python.
 
-    Parameters
-    ----------
-    ngrams : {1, 2}, default=1
-        1 for words, 2 for words and pairs of words that follow each other.
-    characters : int or tuple of two ints, optional
-        Lengths of character n-grams, which replace words: 4, or (3, 5) for all from 3 to 5. They
-        are taken from each word with a space before and after it. Good for languages that inflect
-        and compound words, such as Finnish.
-    stemmer : str, optional
-        Name of a stemmer of PyStemmer, such as "finnish", which reduces words before they are
-        counted; needs ``pip install defrag[stem]``.
-    min_df : int, default=2
-        Minimum number of training texts that contain a feature.
-    max_features : int, optional
-        Maximum number of features; the most frequent are kept. Default: no limit.
-    n_jobs : int, optional
-        Number of threads, as in scikit-learn; -1 for all. The result is the same for any.
-    verbose : int, default=0
-        Show a progress bar on a terminal.
-
-    Attributes
-    ----------
-    words_ : sequence of str
-        The words, or n-grams, of the features, by their UTF-8.
-    word_feature_ : ndarray of int32
-        The feature of each word; -1 for one that is only part of a pair.
-    pairs_ : ndarray of int32, shape (n_pairs, 2)
-        The words of each pair; their features are those that no word has, rising. Unless
-        ``shape`` was given, they follow those of words.
-    idf_ : ndarray of float32, shape (n_features,)
-        The inverse document frequency of each feature; 0 for one of ``shape`` alone.
-
     Notes
     -----
     A feature that occurs t times in a text has the value ``(1 + ln t) * idf`` before rows are
@@ -284,34 +252,50 @@ class TextVectorizer(TransformerMixin, Estimator):
     array([[0.77, 0.  , 0.  , 0.45, 0.45]])
     """
 
-    def __init__(
-        self,
-        ngrams: int = 1,
-        *,
-        characters: int | tuple[int, int] | None = None,
-        stemmer: str | None = None,
-        min_df: int = 2,
-        max_features: int | None = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.ngrams = ngrams
-        self.characters = characters
-        self.stemmer = stemmer
-        self.min_df = min_df
-        self.max_features = max_features
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    ngrams: int = param(
+        Int(1, 2),
+        "1 for words, 2 for words and pairs of words that follow each other.",
+        default=1,
+        kw_only=False,
+    )
+    characters: int | tuple[int, int] | None = param(
+        Lengths(1, 64),
+        "Lengths of character n-grams, which replace words: 4, or (3, 5) for all from 3 to 5. "
+        "They are taken from each word with a space before and after it. Good for languages "
+        "that inflect and compound words, such as Finnish.",
+        default=None,
+    )
+    stemmer: str | None = param(
+        StemmerName(),
+        'Name of a stemmer of PyStemmer, such as "finnish", which reduces words before they '
+        "are counted; needs ``pip install defrag[stem]``.",
+        default=None,
+    )
+    min_df: int = param(
+        Int(1, 2**31 - 1), "Minimum number of training texts that contain a feature.", default=2
+    )
+    max_features: int | None = param(
+        Int(1, 2**31 - 1, none=True),
+        "Maximum number of features; the most frequent are kept. Default: no limit.",
+        default=None,
+    )
+    verbose: int = param(VERBOSE, "Whether to show a progress bar on a terminal.", default=0)
 
-    parameter_rules: ClassVar[dict[str, Any]] = {
-        "ngrams": Int(1, 2),
-        "characters": Lengths(1, 64),
-        "stemmer": StemmerName(),
-        "min_df": Int(1, 2**31 - 1),
-        "max_features": Int(1, 2**31 - 1, none=True),
-        "n_jobs": Int(none=True),
-        "verbose": Int(0),
-    }
+    words_: Sequence[str] = fitted(
+        "sequence of str", "The words, or n-grams, of the features, by their UTF-8."
+    )
+    word_feature_: Ids = fitted(
+        "ndarray of int32", "The feature of each word; -1 for one that is only part of a pair."
+    )
+    pairs_: Ids = fitted(
+        "ndarray of int32, shape (n_pairs, 2)",
+        "The words of each pair; their features are those that no word has, rising. Unless "
+        "``shape`` was given, they follow those of words.",
+    )
+    idf_: Floats = fitted(
+        "ndarray of float32, shape (n_features,)",
+        "The inverse document frequency of each feature; 0 for one of ``shape`` alone.",
+    )
 
     def fit(
         self, texts: Sequence[str], y: Any = None, *, shape: TextVectorizer | None = None
@@ -401,10 +385,10 @@ class TextVectorizer(TransformerMixin, Estimator):
         features = _native.text_features(terms, Lengths.bounds(self.characters))
         rows.append(features.weigh_corpus(corpus, n_threads=threads))
         del corpus  # before Python's strings are made, so that not all is in memory at a time
-        self.words_: Sequence[str] = list(terms.words)
-        self.word_feature_: Ids = terms.word_feature
-        self.pairs_: Ids = terms.pairs.reshape(-1, 2)
-        self.idf_: Floats = terms.idf
+        self.words_ = list(terms.words)
+        self.word_feature_ = terms.word_feature
+        self.pairs_ = terms.pairs.reshape(-1, 2)
+        self.idf_ = terms.idf
         self._set_features(features)
 
     def _read(self, texts: list[str], n_threads: int) -> TextCorpus:
