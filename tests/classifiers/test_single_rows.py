@@ -92,7 +92,7 @@ def test_numbers_that_do_not_fit_are_refused(model, data):
     far[-1] = 2**32 + 39  # 39 in 32 bits
     wide = changed(row, indices=far, indptr=row.indptr.astype(np.int64))
     large = changed(row, data=np.full(row.nnz, 1e300))
-    for bad, message in [(wide, "column index 4294967335"), (large, "finite|float32")]:
+    for bad, message in [(wide, "a column index is outside"), (large, "finite|float32")]:
         assert _canonical_or_none(model, bad) is None
         with pytest.raises(ValueError, match=message):
             model.predict_topk(bad)
