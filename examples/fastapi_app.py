@@ -13,7 +13,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from defrag import TextClassifier, load, load_dataset
+from defrag import TextClassifier, load
+from packages import packages
 
 try:
     import httpx
@@ -24,7 +25,7 @@ except ImportError:
 
 # Trained elsewhere as a rule. A loaded model is mapped from its file: workers share its memory.
 path = Path(tempfile.mkdtemp()) / "model.safetensors"
-TextClassifier(random_state=0).fit(*load_dataset("debian").texts("train", 5000)).save(path)
+TextClassifier(random_state=0).fit(*packages("train", 5000)).save(path)
 model = load(path)
 
 

@@ -42,7 +42,9 @@ class Running:
 
     def counter(self, name):
         """Return a counter of /metrics without labels."""
-        return int(re.search(rf"^defrag_{name} (\d+)$", self.get("/metrics"), re.MULTILINE)[1])
+        return int(
+            float(re.search(rf"^defrag_{name} ([0-9.e+]+)$", self.get("/metrics"), re.MULTILINE)[1])
+        )
 
     def best(self, text):
         request = urllib.request.Request(
@@ -70,16 +72,16 @@ def children(process):
 
 
 @contextlib.contextmanager
-def running(*arguments, python=sys.executable):
+def running(*arguments, python=sys.executable, stderr=subprocess.PIPE):
     """Start a server and end it; arguments are those of ``defrag serve``."""
     command = [python, "-m", "defrag", "serve", *map(str, arguments), "--port", "0"]
     process = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment()
+        command, stdout=subprocess.PIPE, stderr=stderr, text=True, env=environment()
     )
     try:
         line = process.stdout.readline()
         found = re.fullmatch(r"serving .* at http://127\.0\.0\.1:(\d+)\n", line)
-        assert found, line + process.stderr.read()
+        assert found, line + (process.stderr.read() if process.stderr else "")
         supervisor = process.pid if python == sys.executable else forked_process(process.pid)
         yield Running(process, int(found.group(1)), supervisor)
     finally:
@@ -112,6 +114,6 @@ def request_bytes(body, *, headers=b""):
     """Return the bytes of a request for suggestions."""
     content = json.dumps(body).encode()
     return (
-        b"POST /v1/suggest HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n"
+        b"POST /v1/suggest HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"
         + headers + b"content-length: %d\r\n\r\n" % len(content) + content
     )  # fmt: skip

@@ -87,7 +87,7 @@ def test_projects_are_models_of_texts(ask):
     assert set(ask("GET", "/v1/").json()) == {"title", "version"}
 
 
-def test_subjects_are_suggested_by_name_and_unknown_ones_left_out(ask, model):
+def test_suggest_returns_subjects_of_vocabulary(ask, model):
     names, scores = model.predict_topk([TEXT], k=3)
     known = [(uri, score) for uri, score in zip(names[0], scores[0].tolist(), strict=True)][1:]
     for limit in (1, 2, 10, 2**31 - 1):
@@ -107,7 +107,7 @@ def test_subjects_are_suggested_by_name_and_unknown_ones_left_out(ask, model):
     assert ask("POST", "/v1/projects/topics/suggest", data={"text": ""}).json() == {"results": []}
 
 
-def test_batches_keep_their_identifiers(ask):
+def test_batch_keeps_document_ids(ask):
     path = "/v1/projects/topics/suggest-batch"
     documents = [{"text": TEXT, "document_id": "a"}, {"text": "unheard", "metadata": {"x": "y"}}]
     found = ask("POST", f"{path}?limit=1", json={"documents": documents}).json()
@@ -116,7 +116,7 @@ def test_batches_keep_their_identifiers(ask):
     assert ask("POST", path, json={"documents": []}).json() == []
 
 
-def test_our_own_routes_name_what_the_vocabulary_knows_and_keep_the_rest(ask, model):
+def test_own_routes_name_known_labels_and_keep_others(ask, model):
     names, scores = model.predict_topk([TEXT], k=3)
     found = ask("POST", "/v1/suggest", json={"text": TEXT, "k": 3}).json()["labels"]
     assert [one["label"] for one in found] == names[0].tolist()
@@ -130,7 +130,7 @@ def test_our_own_routes_name_what_the_vocabulary_knows_and_keep_the_rest(ask, mo
     assert all(set(one) == {"label", "score"} for one in rows)
 
 
-def test_without_a_vocabulary_labels_stand_for_themselves(model):
+def test_labels_are_subjects_without_vocabulary(model):
     ask = client_of(serving.make_app([serving.ServedModel("topics", model)]))
     form = {"text": TEXT, "limit": "1", "language": "any"}
     found = ask("POST", "/v1/projects/topics/suggest", data=form).json()["results"][0]
@@ -142,6 +142,7 @@ def test_without_a_vocabulary_labels_stand_for_themselves(model):
     assert ask("GET", "/v1/vocabs").json() == {"vocabs": []}
 
 
+JSON_TYPE = {"content-type": "application/json"}
 SUGGEST, BATCH = "/v1/projects/topics/suggest", "/v1/projects/topics/suggest-batch"
 REFUSED = {
     "other project": (404, "/v1/projects/other/suggest", {"data": {"text": "a"}}, "'other' not"),
@@ -158,23 +159,33 @@ REFUSED = {
     "raw bytes": (400, SUGGEST, {"content": b"text=\xff"}, "not a UTF-8 form"),
     "fields": (400, SUGGEST, {"content": b"a=b&" * 1200}, "not a UTF-8 form"),
     "long": (413, SUGGEST, {"data": {"text": "a" * 6000}}, "at most 5000 bytes"),
-    "no list": (400, BATCH, {"json": {"documents": {}}}, "documents must be a list of at most 3"),
+    "no list": (
+        400, BATCH, {"json": {"documents": {}}},
+        "documents: Expected `array`, got `object`",
+    ),
     "many": (400, BATCH, {"json": {"documents": [{"text": "a"}] * 4}}, "at most 3 documents"),
-    "no object": (400, BATCH, {"json": []}, "must be a JSON object"),
-    "no document": (400, BATCH, {"json": {"documents": ["a"]}}, "an object with a text"),
+    "no object": (400, BATCH, {"json": []}, "Expected `object`, got `array`"),
+    "no document": (
+        400, BATCH, {"json": {"documents": ["a"]}},
+        "documents[0]: Expected `object`, got `str`: 'a'",
+    ),
     "identifier": (
-        400, BATCH, {"json": {"documents": [{"text": "a", "document_id": 3}]}}, "document_id must"
+        400, BATCH, {"json": {"documents": [{"text": "a", "document_id": 3}]}},
+        "documents[0].document_id: Expected",
     ),
     "metadata": (
-        400, BATCH, {"json": {"documents": [{"text": "a", "metadata": {"x": 1}}]}}, "of strings"
+        400, BATCH, {"json": {"documents": [{"text": "a", "metadata": {"x": 1}}]}},
+        "documents[0].metadata[...]: Expected `str`, got `int`",
     ),
-    "surrogate": (400, BATCH, {"content": b'{"documents": [{"text": "\\ud800"}]}'}, "surrogate"),
+    "surrogate": (400, BATCH,
+        {"content": b'{"documents": [{"text": "\\ud800"}]}', "headers": JSON_TYPE}, "not JSON",
+    ),
     "learning": (403, "/v1/projects/topics/learn", {"json": []}, "'topics' does not learn"),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize(("status", "path", "options", "message"), REFUSED.values(), ids=REFUSED)
-def test_refusals_are_problem_details(ask, status, path, options, message):
+def test_refusal_is_problem_details(ask, status, path, options, message):
     answer = ask("POST", path, **options)
     assert answer.status_code == status, answer.text
     assert answer.headers["content-type"] == "application/problem+json"
@@ -208,7 +219,7 @@ JSON = st.recursive(
 @pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(form=st.dictionaries(FIELDS, NUMBERS), body=JSON, query=st.dictionaries(FIELDS, NUMBERS))
-def test_any_request_has_an_answer_of_the_contract(ask, form, body, query):
+def test_any_request_gets_documented_answer(ask, form, body, query):
     encodable = all(value.isprintable() for value in (*form.values(), *query.values()))
     assume(encodable)
     for path, options in ((SUGGEST, {"data": form}), (BATCH, {"json": body, "params": query})):
@@ -222,7 +233,7 @@ def test_any_request_has_an_answer_of_the_contract(ask, form, body, query):
             assert all(set(one) == {"results", "document_id"} for one in answer.json())
 
 
-def test_the_token_is_asked_for(model):
+def test_token_is_required(model):
     app = serving.make_app([serving.ServedModel("topics", model)], token="secret")  # noqa: S106 - of this test
     ask = client_of(app)
     assert ask("GET", "/v1/projects").status_code == 401
@@ -231,7 +242,7 @@ def test_the_token_is_asked_for(model):
     assert ask("POST", SUGGEST, data={"text": "a"}, headers=headers).status_code == 200
 
 
-def test_vocabularies_are_read_in_both_forms(tmp_path):
+def test_vocabulary_is_read_in_both_forms(tmp_path):
     lines, table = tmp_path / "a.tsv", tmp_path / "b.csv"
     lines.write_text("\ufeff<ex:a>\tYksi\n\n<ex:b>\tKaksi\t2\n", "utf-8")
     found = read_vocabulary(str(lines))
@@ -266,13 +277,13 @@ def test_vocabularies_are_read_in_both_forms(tmp_path):
         ("a.csv", b"uri,label_en\nex:a,\n", r"a\.csv: has no subjects"),
     ],
 )
-def test_other_vocabularies_are_refused(tmp_path, name, content, message):
+def test_wrong_vocabulary_is_refused(tmp_path, name, content, message):
     (tmp_path / name).write_bytes(content)
     with pytest.raises(FormatError, match=message):
         read_vocabulary(str(tmp_path / name), "en")
 
 
-def test_compressed_vocabularies_are_read_within_bounds(tmp_path):
+def test_compressed_vocabulary_is_read_within_bounds(tmp_path):
     lines, table = tmp_path / "a.tsv.xz", tmp_path / "b.csv.gz"
     lines.write_bytes(lzma.compress(b"<ex:a>\tYksi\n"))
     found = read_vocabulary(str(lines))

@@ -1,10 +1,11 @@
-"""Requests to the application, in this process."""
+"""The application: its answers, what it refuses, and that its OpenAPI document says so."""
 
 from __future__ import annotations
 
 import asyncio
 import json
 import re
+import threading
 
 import numpy as np
 import pytest
@@ -15,6 +16,8 @@ from tests.data import make_data
 pytest.importorskip("starlette", reason="starlette is not installed (extra 'serve')")
 httpx = pytest.importorskip("httpx", reason="httpx, the client of the tests, is not installed")
 serving = pytest.importorskip("defrag.serving")
+from defrag.serving.app import Service, app_of  # noqa: E402 - after starlette is found
+from defrag.serving.settings import Settings  # noqa: E402 - as above
 
 TEXTS = [
     "sparse matrix library", "dense matrix products", "a library for quick sorting",
@@ -24,6 +27,7 @@ LABELS = [["algebra"], ["algebra"], ["sorting"], ["sorting", "files"], ["files"]
 TEXT = "Sorting <b>large</b> files"
 X, Y = make_data(n=80, d=25, n_labels=12, seed=1)
 ROW = X[[np.argmax(np.diff(X.indptr))]]
+JSON = {"content-type": "application/json"}
 
 
 class Client:
@@ -33,12 +37,19 @@ class Client:
         self._app = app
 
     def request(self, method, path, **options):
+        """Return the answer; its status is one that the OpenAPI document lists for the route."""
+
         async def ask():
             transport = httpx.ASGITransport(app=self._app)
             async with httpx.AsyncClient(transport=transport, base_url="http://test") as client:
-                return await client.request(method, path, **options)
+                document = (await client.get("/openapi.json")).json()
+                return document, await client.request(method, path, **options)
 
-        return asyncio.run(ask())
+        document, answer = asyncio.run(ask())
+        operation = document["paths"].get(path, {}).get(method.lower())
+        if operation is not None:
+            assert str(answer.status_code) in operation["responses"], answer.text
+        return answer
 
     def get(self, path, **options):
         return self.request("GET", path, **options)
@@ -82,7 +93,7 @@ def ask(client, path, body, status=200):
     return answer.json()
 
 
-def test_a_text_gets_the_labels_of_predict_topk(client, texts):
+def test_suggest_text_is_predict_topk(client, texts):
     found = ask(client, "/v1/suggest", {"text": TEXT, "k": 2})["labels"]
     names, scores = texts.predict_topk([TEXT], k=2)
     assert [one["label"] for one in found] == names[0].tolist()
@@ -91,13 +102,13 @@ def test_a_text_gets_the_labels_of_predict_topk(client, texts):
     assert len(ask(client, "/v1/suggest", above)["labels"]) == 1
 
 
-def test_several_texts_are_answered_in_order(client):
+def test_suggest_texts_keeps_order(client):
     found = ask(client, "/v1/suggest", {"texts": ["large files", "unheard", ""], "k": 1})
     assert [len(one["labels"]) for one in found["results"]] == [1, 0, 0]
     assert ask(client, "/v1/suggest", {"texts": []}) == {"results": []}
 
 
-def test_rows_are_maps_of_features(client, rows):
+def test_suggest_row_maps_features_to_values(client, rows):
     row = ROW
     found = ask(client, "/v1/suggest", {"row": feature_map(row), "k": 3, "model": "rows"})["labels"]
     labels, scores = rows.predict_topk(row, k=3)
@@ -111,7 +122,7 @@ def test_rows_are_maps_of_features(client, rows):
     assert {one["label"] for one in classes["labels"]} == {10, 11, 12}
 
 
-def test_explanations_are_those_of_the_model(client, texts, rows):
+def test_explain_is_that_of_model(client, texts, rows):
     found = ask(client, "/v1/explain", {"text": TEXT, "label": "files", "features": 1})
     assert found == {
         "explanations": [json.loads(json.dumps(texts.explain(TEXT, "files").as_dict(1)))]
@@ -128,32 +139,51 @@ def test_explanations_are_those_of_the_model(client, texts, rows):
 REFUSED = {
     "no text": ("suggest", {}, 422, "give one of text, texts, row and rows"),
     "two texts": ("suggest", {"text": "a", "texts": ["a"]}, 422, "give one of"),
-    "number as text": ("suggest", {"text": 3}, 422, "a text must be a string, got 3"),
-    "null as text": ("suggest", {"texts": [None]}, 422, "a text must be a string, got None"),
-    "text as list": ("suggest", {"texts": "a"}, 422, "texts must be a list of at most 4 inputs"),
+    "number as text": ("suggest", {"text": 3}, 422, "text: Expected `str`, got `int`: 3"),
+    "null as text": (
+        "suggest", {"texts": [None]}, 422,
+        "texts[0]: Expected `str`, got `null`: None",
+    ),
+    "text as list": ("suggest", {"texts": "a"}, 422, "texts: Expected `array`, got `str`: 'a'"),
     "too many": ("suggest", {"texts": ["a"] * 5}, 422, "at most 4 inputs"),
-    "no number": ("suggest", {"text": "a", "k": "3"}, 422, "k must be an integer >= 1, got '3'"),
-    "k of zero": ("suggest", {"text": "a", "k": 0}, 422, "k must be an integer >= 1, got 0"),
-    "k of true": ("explain", {"text": "a", "k": True}, 422, "k must be an integer >= 1"),
-    "bad threshold": ("suggest", {"text": "a", "threshold": "x"}, 422, "threshold must be"),
-    "unknown field": ("suggest", {"text": "a", "limit": 3}, 422, "unknown field 'limit'"),
+    "no number": ("suggest", {"text": "a", "k": "3"}, 422, "k: Expected `int`, got `str`: '3'"),
+    "k of zero": ("suggest", {"text": "a", "k": 0}, 422, "k: Expected `int` >= 1: 0"),
+    "k of true": ("explain", {"text": "a", "k": True}, 422, "k: Expected `int`, got `bool`: True"),
+    "bad threshold": (
+        "suggest", {"text": "a", "threshold": "x"}, 422,
+        "threshold: Expected `float`, got `str`: 'x'",
+    ),
+    "unknown field": ("suggest", {"text": "a", "limit": 3}, 422, "unknown field `limit`"),
     "no such model": ("suggest", {"text": "a", "model": "x"}, 404, "no model 'x'"),
-    "model as number": ("suggest", {"text": "a", "model": 1}, 422, "model must be a name"),
+    "model as number": (
+        "suggest", {"text": "a", "model": 1}, 422,
+        "model: Expected `str`, got `int`: 1",
+    ),
     "row for texts": ("suggest", {"row": {}}, 422, "model 'texts' takes texts, not rows"),
     "text for rows": ("suggest", {"text": "a", "model": "rows"}, 422, "takes rows, not texts"),
-    "list as row": ("suggest", {"row": [1]}, 422, "a row must be an object of features"),
-    "text as value": ("suggest", {"row": {"a": "1"}}, 422, "feature 'a' must be a number"),
+    "list as row": ("suggest", {"row": [1]}, 422, "row: Expected `object`, got `array`: [1]"),
+    "text as value": ("suggest", {"row": {"a": "1"}}, 422, "row[...]: Expected `float`, got `str`"),
     "huge value": ("suggest", {"row": {"f1": 1e300}, "model": "rows"}, 422, "fit into 32 bits"),
-    "huge integer": ("suggest", {"row": {"f1": 10**400}, "model": "rows"}, 422, "fit into 32 bits"),
+    "huge integer": (
+        "suggest", {"row": {"f1": 10**400}, "model": "rows"}, 422,
+        "row[...]: Number out",
+    ),
     "no such label": ("explain", {"text": "files", "label": "x"}, 404, "label must be a label"),
     "label and k": ("explain", {"text": "a", "label": "files", "k": 2}, 422, "give label or k"),
-    "label as list": ("explain", {"text": "a", "label": []}, 422, "label must be a name or an id"),
+    "label as list": (
+        "explain", {"text": "a", "label": []}, 422,
+        "label: Expected `int | str`, got `array`: []",
+    ),
+    "huge threshold": (
+        "suggest", {"text": "a", "threshold": 10**400}, 422,
+        "threshold: Number out",
+    ),
     "text and row": ("explain", {"text": "a", "row": {}}, 422, "give one of text and row"),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize(("path", "body", "status", "message"), REFUSED.values(), ids=REFUSED)
-def test_what_is_refused_is_refused_in_one_line(client, path, body, status, message):
+def test_wrong_field_is_refused_in_one_line(client, path, body, status, message):
     error = ask(client, f"/v1/{path}", body, status)["error"]
     assert message in error
     assert "\n" not in error
@@ -165,21 +195,22 @@ def test_what_is_refused_is_refused_in_one_line(client, path, body, status, mess
         (b"{", 400, "the body is not JSON"),
         (b"", 400, "the body is not JSON"),
         (b"\xff\xfe\xfa", 400, "the body is not JSON"),
-        (b"[" * 10_000, 400, "the body is not JSON"),
-        (b'{"text": "a", "threshold": NaN}', 400, "NaN is not a JSON number"),
-        (b"[]", 422, "the body must be a JSON object"),
-        (b'{"text": "\\ud800"}', 422, "a text has a lone surrogate"),
+        (b"[" * 10_000, 422, "Expected `object`, got `array`"),
+        (b'{"text": ' + b"[" * 10_000, 422, "text: Expected `str`, got `array`"),
+        (b'{"text": "a", "threshold": NaN}', 400, "the body is not JSON"),
+        (b"[]", 422, "Expected `object`, got `array`"),
+        (b'{"text": "\\ud800"}', 400, "the body is not JSON"),
         (b'{"text": "' + b"a" * 20_000 + b'"}', 413, "at most 20000 bytes"),
     ],
-    ids=["cut", "empty", "bytes", "deep", "nan", "list", "surrogate", "long"],
+    ids=["cut", "empty", "bytes", "deep", "deep text", "nan", "list", "surrogate", "long"],
 )
-def test_bodies_that_are_no_requests_are_refused(client, content, status, message):
-    answer = client.post("/v1/suggest", content=content)
+def test_wrong_body_is_refused(client, content, status, message):
+    answer = client.post("/v1/suggest", content=content, headers=JSON)
     assert answer.status_code == status
     assert message in answer.json()["error"]
 
 
-def test_a_body_of_unknown_length_is_not_read_to_its_end(client):
+def test_body_is_not_read_beyond_limit(client):
     read = []
 
     async def endless():
@@ -187,12 +218,12 @@ def test_a_body_of_unknown_length_is_not_read_to_its_end(client):
             read.append(number)
             yield b"a" * 1000
 
-    answer = client.post("/v1/suggest", content=endless())
+    answer = client.post("/v1/suggest", content=endless(), headers=JSON)
     assert answer.status_code == 413
     assert len(read) < 30
 
 
-def test_other_paths_methods_and_forms_are_refused(client):
+def test_other_paths_methods_and_types_are_refused(client):
     assert client.get("/nothing").status_code == 404
     assert client.get("/nothing").json() == {"error": "Not Found"}
     answer = client.get("/v1/suggest")
@@ -201,17 +232,24 @@ def test_other_paths_methods_and_forms_are_refused(client):
     form = client.post("/v1/suggest", data={"text": "a"})
     assert form.status_code == 415
     assert "application/json" in form.json()["error"]
+    typeless = client.post("/v1/suggest", content=b'{"text": "a"}')
+    assert typeless.status_code == 415
+    charset = {"content-type": "Application/JSON; charset=utf-8"}
+    assert client.post("/v1/suggest", content=b'{"text": "a"}', headers=charset).is_success
 
 
-def test_a_huge_k_is_all_labels(client):
+def test_huge_k_is_all_labels(client):
     for k in (50, 2**31, 10**30):
         assert len(ask(client, "/v1/suggest", {"text": TEXT, "k": k})["labels"]) == 3
         assert len(ask(client, "/v1/explain", {"text": TEXT, "k": k})["explanations"]) == 3
 
 
-def test_supervisors_and_clients_can_look(client):
+def test_status_models_and_document(client):
     assert client.get("/healthz").json() == {"status": "ok"}
-    assert client.get("/readyz").json()["models"] == ["texts", "rows", "ids"]
+    assert client.get("/readyz").json() == {
+        "models": ["texts", "rows", "ids"], "loads": 0, "loaded": None, "problem": None,
+        "status": "ready",
+    }  # fmt: skip
     assert client.get("/v1/models").json()["models"][0] == {
         "name": "texts", "takes": "texts", "labels": 3,
     }  # fmt: skip
@@ -221,22 +259,29 @@ def test_supervisors_and_clients_can_look(client):
         "/metrics", "/docs",
     }  # fmt: skip
     body = document["paths"]["/v1/suggest"]["post"]["requestBody"]["content"]["application/json"]
-    assert body["schema"]["properties"]["texts"]["maxItems"] == 4
+    assert body["schema"] == {"$ref": "#/components/schemas/Suggest"}
+    schema = document["components"]["schemas"]["Suggest"]
+    assert schema["properties"]["texts"]["maxItems"] == 4
+    assert schema["properties"]["k"]["minimum"] == 1
+    assert schema["additionalProperties"] is False
+    assert schema["oneOf"] == [{"required": [name]} for name in ("text", "texts", "row", "rows")]
 
 
-def test_the_token_opens_what_is_asked_of_models(texts):
+def test_token_is_required_below_v1(texts):
     client = Client(serving.make_app([serving.ServedModel("texts", texts)], token="secret"))  # noqa: S106 - of this test
     body = {"text": TEXT}
     for header in ({}, {"authorization": "Bearer other"}, {"authorization": "Bearer s\xe9cret"}):
         raw = {name: value.encode("latin-1") for name, value in header.items()}
         assert client.post("/v1/suggest", json=body, headers=raw).status_code == 401
         assert client.get("/v1/models", headers=raw).status_code == 401
-    good = client.post("/v1/suggest", json=body, headers={"authorization": "Bearer secret"})
-    assert good.status_code == 200
+    for header in ("Bearer secret", "bearer secret", "BEARER  secret"):
+        good = client.post("/v1/suggest", json=body, headers={"authorization": header})
+        assert good.status_code == 200
+    assert client.get("/v1/models", headers={"authorization": "Basic secret"}).status_code == 401
     assert client.get("/healthz").status_code == 200
 
 
-def test_more_requests_at_a_time_than_allowed_are_sent_away(texts):
+def test_requests_beyond_limit_are_refused(texts):
     served = [serving.ServedModel("texts", texts)]
     app = serving.make_app(served, limits=serving.Limits(max_requests=2))
 
@@ -254,7 +299,7 @@ def test_more_requests_at_a_time_than_allowed_are_sent_away(texts):
     assert Client(app).post("/v1/suggest", json={"text": TEXT}).status_code == 200
 
 
-def test_the_page_of_the_interface_asks_nobody_else(client):
+def test_docs_page_loads_nothing_else(client):
     page = client.get("/docs")
     assert page.headers["content-security-policy"].startswith("default-src 'none'")
     assert "POST /v1/suggest" in page.text
@@ -262,17 +307,122 @@ def test_the_page_of_the_interface_asks_nobody_else(client):
     assert "<script" not in page.text
 
 
-def test_a_text_that_would_take_long_to_explain_is_refused(texts):
+def test_long_text_is_not_explained(texts):
     limits = serving.Limits(max_explained_text=5)
     client = Client(serving.make_app([serving.ServedModel("texts", texts)], limits=limits))
     assert ask(client, "/v1/explain", {"text": "files"})["explanations"]
     assert "at most 5 characters" in ask(client, "/v1/explain", {"text": "files "}, 422)["error"]
 
 
-def test_counters_need_the_token(texts):
+def test_metrics_require_token(texts):
     served = [serving.ServedModel("texts", texts)]
     client = Client(serving.make_app(served, token="secret"))  # noqa: S106 - of this test
     assert client.get("/metrics").status_code == 401
     answer = client.get("/metrics", headers={"authorization": "Bearer secret"})
     assert answer.headers["content-type"].startswith("text/plain; version=0.0.4")
-    assert 'defrag_requests_total{route="/metrics",status="401"} 1' in answer.text
+    assert 'defrag_requests_total{route="/metrics",status="401"} 1.0' in answer.text
+
+
+def test_explained_labels_times_characters_are_bounded(texts):
+    limits = serving.Limits(max_explained_text=30)
+    client = Client(serving.make_app([serving.ServedModel("texts", texts)], limits=limits))
+    for text, number in (
+        ("files", 3),
+        ("sorting large files", 3),
+        ("sorting files and files too", 2),
+    ):
+        found = ask(client, "/v1/explain", {"text": text, "k": 20})["explanations"]
+        assert len(found) == number
+
+
+def test_suggest_is_answered_while_explain_runs(texts, monkeypatch):
+    served = serving.ServedModel("texts", texts)
+    app = serving.make_app([served])
+    release = threading.Event()
+    explain = served.explain
+
+    def held(*arguments):
+        assert release.wait(60)
+        return explain(*arguments)
+
+    monkeypatch.setattr(served, "explain", held)
+
+    async def both():
+        transport = httpx.ASGITransport(app=app)
+        async with httpx.AsyncClient(transport=transport, base_url="http://test") as client:
+            explained = asyncio.ensure_future(client.post("/v1/explain", json={"text": TEXT}))
+            await asyncio.sleep(0)
+            suggested = await client.post("/v1/suggest", json={"text": TEXT})
+            early = explained.done()
+            release.set()
+            return suggested.status_code, early, (await explained).status_code
+
+    assert asyncio.run(both()) == (200, False, 200)
+
+
+def test_status_routes_answer_beside_unfinished_bodies_and_full_places(texts):
+    app = serving.make_app(
+        [serving.ServedModel("texts", texts)], limits=serving.Limits(max_requests=1)
+    )
+
+    async def run():
+        finish = asyncio.Event()
+
+        async def body():
+            yield b'{"text": '
+            await finish.wait()
+            yield b'"large files"}'
+
+        transport = httpx.ASGITransport(app=app)
+        async with httpx.AsyncClient(transport=transport, base_url="http://test") as client:
+            slow = [
+                asyncio.ensure_future(client.post("/v1/suggest", content=body(), headers=JSON))
+                for _ in range(5)
+            ]
+            await asyncio.sleep(0.05)
+            for path in ("/healthz", "/readyz", "/metrics"):
+                assert (await client.get(path)).status_code == 200
+            assert (await client.post("/v1/suggest", json={"text": TEXT})).status_code == 200
+            finish.set()
+            return [(await one).status_code for one in slow]
+
+    assert set(asyncio.run(run())) <= {200, 503}
+
+
+@pytest.mark.parametrize(
+    ("version", "hosts", "status"),
+    [
+        ("1.1", [], 400), ("1.1", ["localhost", "localhost"], 400), ("1.0", [], 200),
+        ("1.1", ["evil.example"], 421), ("1.1", ["127.0.0.1.evil.example:80"], 421),
+        ("1.1", [""], 421),
+        ("1.1", ["localhost"], 200), ("1.1", ["LocalHost:8765"], 200),
+        ("1.1", ["127.0.0.1:1"], 200),
+        ("1.1", ["127.8.9.1"], 200), ("1.1", ["[::1]:8765"], 200), ("1.1", ["[::2]"], 421),
+        ("1.1", ["models.example:80"], 200), ("1.0", ["evil.example"], 421),
+    ],
+)  # fmt: skip
+def test_host_is_one_and_known(texts, version, hosts, status):
+    settings = Settings({}, allow_hosts=("Models.example",))
+    service = Service([serving.ServedModel("texts", texts)], hosts=settings.names())
+    app = app_of(service)
+    for path in ("/healthz", "/v1/models", "/nothing"):
+        scope = {
+            "type": "http", "http_version": version, "method": "GET", "path": path,
+            "root_path": "", "query_string": b"",
+            "headers": [(b"host", host.encode()) for host in hosts],
+        }  # fmt: skip
+        sent = []
+
+        async def send(message, sent=sent):
+            sent.append(message)
+
+        asyncio.run(app(scope, None, send))
+        assert sent[0]["status"] == (404 if status == 200 and path == "/nothing" else status)
+
+
+def test_hosts_are_checked_on_loopback_without_token():
+    assert Settings({}).names() == {"127.0.0.1"}
+    assert Settings({}, host="0.0.0.0").names() is None  # noqa: S104 - not bound
+    assert Settings({}, token="secret").names() is None  # noqa: S106 - of this test
+    both = Settings({}, token="secret", allow_hosts=("a.example",))  # noqa: S106 - of this test
+    assert both.names() == {"127.0.0.1", "a.example"}

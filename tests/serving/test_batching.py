@@ -1,4 +1,4 @@
-"""Requests that are predicted together, and the counters of what was done."""
+"""Requests that are predicted together, and the counters of all workers."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from defrag import LabelTree, TextClassifier
 
 pytest.importorskip("starlette", reason="starlette is not installed (extra 'serve')")
 serving = pytest.importorskip("defrag.serving")
-batching = pytest.importorskip("defrag.serving.batching")
-board = pytest.importorskip("defrag.serving.board")
+models = pytest.importorskip("defrag.serving.models")
 metrics = pytest.importorskip("defrag.serving.metrics")
 
 TEXTS = ["large files", "copy files", "merge sorting", "quick sorting", "unheard"]
@@ -33,7 +32,7 @@ def served(model):
 def together(served, asked):
     """Return the answers to requests of one turn, and the sizes of the calls."""
     sizes = []
-    batcher = batching.Batcher(lambda _, size: sizes.append(size))
+    batcher = models.Batcher(lambda _, size: sizes.append(size))
 
     async def run():
         return await asyncio.gather(
@@ -54,20 +53,20 @@ def test_requests_of_one_turn_are_one_call(served, model):
     assert [one[0] for one in found] == wanted
 
 
-def test_requests_for_other_numbers_of_labels_are_other_calls(served):
+def test_only_requests_for_same_k_share_call(served):
     found, sizes = together(served, [([TEXTS[0]], 1), (TEXTS[1:3], 2), ([TEXTS[3]], 1)])
     assert sizes == [2, 2]
     assert [[len(row) for row in one] for one in found] == [[1], [2, 2], [1]]
     assert found[2] == served.predict([TEXTS[3]], 1)
 
 
-def test_a_call_has_a_bounded_number_of_inputs(served):
+def test_inputs_of_call_are_bounded(served):
     found, sizes = together(served, [(TEXTS[:4] * 8, 1)] * 5)
     assert sizes == [64, 64, 32]
     assert all(one == served.predict(TEXTS[:4], 1) * 8 for one in found)
 
 
-def test_a_call_that_fails_fails_for_those_who_wait_for_it(served, monkeypatch):
+def test_failed_call_fails_its_requests_only(served, monkeypatch):
     real = served.predict
 
     def fail_for_one(inputs, k):
@@ -82,9 +81,9 @@ def test_a_call_that_fails_fails_for_those_who_wait_for_it(served, monkeypatch):
     assert sizes == [1]
 
 
-def test_a_client_that_has_gone_does_not_disturb_others(served):
+def test_cancelled_request_leaves_others(served):
     async def run():
-        batcher = batching.Batcher(lambda *_: None)
+        batcher = models.Batcher(lambda *_: None)
         first = asyncio.ensure_future(batcher.predict(served, [TEXTS[0]], 1))
         second = asyncio.ensure_future(batcher.predict(served, [TEXTS[1]], 1))
         await asyncio.sleep(0)
@@ -94,43 +93,47 @@ def test_a_client_that_has_gone_does_not_disturb_others(served):
     assert asyncio.run(run()) == served.predict([TEXTS[1]], 1)
 
 
-def test_counters_are_prometheus_text():
-    shared = board.Board(2)
-    counted = metrics.Metrics(shared, ['a "model"'])
-    counted.add_routes(["/v1/suggest"])
-    counted.answered("/v1/suggest", 200, 0.003)  # of no worker, and so not counted
+def test_metrics_are_prometheus_text():
+    counted = metrics.Metrics(['a "model"'], ["/v1/suggest"], n_workers=2)
+    counted.answered("/v1/suggest", 200, 0.003)  # of no worker, and so not shown
     for row in (1, 2):
         counted.count_in(row, process=100 + row)
         counted.answered("/v1/suggest", 200, 0.003)
-        counted.answered("/nothing", 404, 0.2)
+        counted.answered("other", 404, 0.2)
         counted.answered("/v1/suggest", 418, 99.0)
         counted.predicted('a "model"', 7)
         counted.connected(row)
-    metrics.forget_worker(shared, 1)
-    text = counted.text()
+        counted.log_dropped()
+    counted.worker_ended(1)
+    counted.restarted()
+    text = counted.text().decode()
     for line in (
-        'defrag_requests_total{route="/v1/suggest",status="200"} 2',
-        'defrag_requests_total{route="/v1/suggest",status="other"} 2',
-        'defrag_requests_total{route="other",status="404"} 2',
-        'defrag_request_seconds_bucket{route="/v1/suggest",le="0.002"} 0',
-        'defrag_request_seconds_bucket{route="/v1/suggest",le="0.005"} 2',
-        'defrag_request_seconds_bucket{route="/v1/suggest",le="+Inf"} 4',
+        'defrag_requests_total{route="/v1/suggest",status="200"} 2.0',
+        'defrag_requests_total{route="/v1/suggest",status="other"} 2.0',
+        'defrag_requests_total{route="other",status="404"} 2.0',
+        'defrag_request_seconds_bucket{le="0.002",route="/v1/suggest"} 0.0',
+        'defrag_request_seconds_bucket{le="0.005",route="/v1/suggest"} 2.0',
+        'defrag_request_seconds_bucket{le="+Inf",route="/v1/suggest"} 4.0',
         'defrag_request_seconds_sum{route="/v1/suggest"} 198.006',
-        'defrag_inputs_total{model="a \\"model\\""} 14',
-        'defrag_predict_calls_total{model="a \\"model\\""} 2',
-        "defrag_workers 1",
-        'defrag_connections{worker="2"} 2',
+        'defrag_inputs_total{model="a \\"model\\""} 14.0',
+        'defrag_predict_calls_total{model="a \\"model\\""} 2.0',
+        "defrag_workers 1.0",
+        "defrag_worker_restarts_total 1.0",
+        "defrag_log_dropped_total 2.0",
+        'defrag_connections{worker="2"} 2.0',
     ):
-        assert line in text.splitlines()
+        assert line in text.splitlines(), text
     for line in text.splitlines():
         assert re.fullmatch(r"# (HELP|TYPE) .+|[a-z_]+({.*})? [0-9.]+", line), line
 
 
-def test_the_message_of_the_board_is_cut_and_replaced():
-    shared = board.Board(1)
-    assert shared.message == ""
-    shared.message = "ä" * 5000
-    assert shared.message.startswith("ää")
-    assert len(shared.message) < 1100
-    shared.message = "short"
-    assert shared.message == "short"
+def test_problem_of_load_is_cut_and_replaced():
+    shared = metrics.Metrics([], [])
+    assert shared.problem == ""
+    shared.failed_to_load("ä" * 5000)
+    assert shared.problem.startswith("ää")
+    assert len(shared.problem) < 1100
+    shared.failed_to_load("short")
+    assert shared.problem == "short"
+    assert shared.loaded(1.0) == 1
+    assert shared.problem == ""

@@ -1,4 +1,4 @@
-"""Clients that are slow, silent, greedy or gone."""
+"""Limits of a connection: clients that are slow, silent, greedy or gone."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import resource
 import socket
 import time
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
@@ -18,24 +17,58 @@ from tests.helpers.serving import exchange, request_bytes, running, save_model, 
 pytest.importorskip("uvicorn", reason="uvicorn is not installed (extra 'serve')")
 pytest.importorskip("httptools", reason="httptools is not installed (extra 'serve')")
 
-pytestmark = pytest.mark.slow  # most of these tests wait for the server's time to be over
 GOOD = request_bytes({"text": "large files", "k": 1})
+HEAD, _, BODY = GOOD.partition(b"\r\n\r\n")
+CHUNKED = re.sub(rb"content-length: \d+", b"transfer-encoding: chunked", HEAD) + b"\r\n\r\n"
+TOKENLESS = b"POST /v1/suggest HTTP/1.1\r\nhost: localhost\r\n"
+LONG = 100_000  # bytes, more than a request may have besides its body
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory):
-    path = save_model(tmp_path_factory.mktemp("serving") / "model.safetensors")
-    with running(path, "--timeout", 1, "--max-connections", 20, "--max-body", 5000) as found:
+def model(tmp_path_factory):
+    return save_model(tmp_path_factory.mktemp("serving") / "model.safetensors")
+
+
+@pytest.fixture(scope="module")
+def server(model, warm_python):
+    """Return a server that waits for clients longer than any test."""
+    limits = ("--timeout", 600, "--max-connections", 400, "--max-body", 5000, "--max-requests", 8)
+    with running(model, *limits, python=warm_python) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def hasty(model, warm_python):
+    """Return a server that waits a second for clients."""
+    with running(model, "--timeout", 1, "--max-connections", 20, python=warm_python) as found:
         yield found
 
 
 @pytest.fixture(autouse=True)
-def _still_answers(server):
+def _still_answers(request):
     yield
-    assert server.best("large files") == "f"
+    for name in {"server", "hasty"} & {*request.fixturenames}:
+        assert request.getfixturevalue(name).best("large files") == "f"
 
 
-def test_the_head_and_the_body_of_an_answer_are_written_together(server):
+def last_answer(connection, content):
+    """Send bytes, and return what comes until the server closes, which it may do abruptly."""
+    received = b""
+    with contextlib.suppress(ConnectionError):
+        connection.sendall(content)
+    with contextlib.suppress(ConnectionError):
+        while piece := connection.recv(1 << 16):
+            received += piece
+    return received
+
+
+def send_often(connection, content):
+    """Send bytes until the other side ends the connection, or reads no more."""
+    for _ in range(100_000_000 // len(content)):
+        connection.sendall(content)
+
+
+def test_head_and_body_of_answer_are_written_together(server):
     with server.connect() as client:
         for _ in range(3):
             client.sendall(GOOD)
@@ -44,9 +77,9 @@ def test_the_head_and_the_body_of_an_answer_are_written_together(server):
             assert json.loads(body)["labels"][0]["label"] == "f"
 
 
-def test_answers_without_a_body_are_written(server):
+def test_answer_without_body_is_written(server):
     with server.connect() as client:
-        ask = b"HEAD /healthz HTTP/1.1\r\nhost: x\r\n\r\n"
+        ask = b"HEAD /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n"
         client.sendall(ask)
         assert re.fullmatch(rb"HTTP/1\.1 200 OK\r\n.*\r\n\r\n", client.recv(1 << 16), re.DOTALL)
         client.sendall(ask + GOOD)  # two requests at once are answered in turn
@@ -56,17 +89,22 @@ def test_answers_without_a_body_are_written(server):
         assert received.count(b"HTTP/1.1 200") == 2
 
 
-def test_a_body_is_asked_for(server):
-    head, _, body = request_bytes(
-        {"text": "large files"}, headers=b"expect: 100-continue\r\nconnection: close\r\n"
-    ).partition(b"\r\n\r\n")
+def test_body_is_asked_for_with_100_continue(server):
     with server.connect() as client:
-        client.sendall(head + b"\r\n\r\n")
+        client.sendall(HEAD + b"\r\nexpect: 100-continue\r\nconnection: close\r\n\r\n")
         assert client.recv(1 << 16) == b"HTTP/1.1 100 Continue\r\n\r\n"
-        assert exchange(client, body).startswith(b"HTTP/1.1 200")
+        assert exchange(client, BODY).startswith(b"HTTP/1.1 200")
 
 
-def test_a_client_that_has_closed_its_side_is_answered(server):
+def test_chunks_and_trailers_are_read(server):
+    with server.connect() as client:
+        for _ in range(2):
+            size = b"%x" % len(BODY)
+            client.sendall(CHUNKED + size + b";a=b\r\n" + BODY + b"\r\n0\r\nx: y\r\n\r\n")
+            assert b"labels" in client.recv(1 << 16)
+
+
+def test_half_closed_client_is_answered(server):
     with server.connect() as client:
         client.sendall(GOOD)
         client.shutdown(socket.SHUT_WR)
@@ -74,36 +112,71 @@ def test_a_client_that_has_closed_its_side_is_answered(server):
 
 
 @pytest.mark.parametrize("share", [0.0, 0.2, 0.9], ids=["nothing", "half a head", "half a body"])
-def test_a_client_that_closes_its_side_too_early_is_left(server, share):
+def test_client_that_closes_its_side_within_request_is_closed(server, share):
     with server.connect() as client:
         client.sendall(GOOD[: int(share * len(GOOD))])
         client.shutdown(socket.SHUT_WR)
         assert exchange(client) == b""
 
 
-@pytest.mark.parametrize("share", [0.2, 0.9], ids=["head", "body"])
-def test_a_request_that_does_not_come_in_time_is_refused(server, share):
+ENDLESS = {
+    "head": b"GET /healthz HTTP/1.1\r\nhost: localhost\r\nx: " + b"a" * LONG,
+    "target": b"GET /" + b"a" * LONG,
+    "many headers": TOKENLESS + b"x: y\r\n" * (LONG // 5),
+    "complete head": TOKENLESS + b"x: " + b"a" * LONG + b"\r\n\r\n",
+    "trailer": CHUNKED + b"0\r\nx: " + b"a" * LONG,
+    "many trailers": CHUNKED + b"0\r\n" + b"x: y\r\n" * (LONG // 5),
+    "chunk extension": CHUNKED + b"1;" + b"a" * LONG,
+    "tiny chunks": CHUNKED + b"1\r\na\r\n" * (LONG // 5),
+}
+
+
+@pytest.mark.parametrize("content", ENDLESS.values(), ids=ENDLESS)
+@pytest.mark.parametrize("piece", [5_000, 1_000_000])
+def test_what_is_not_body_is_bounded(server, content, piece):
     with server.connect() as client:
-        start = time.monotonic()
-        answer = exchange(client, GOOD[: int(share * len(GOOD))])
-        assert answer.startswith(b"HTTP/1.1 408")
+        with contextlib.suppress(ConnectionError):
+            for start in range(0, len(content), piece):
+                client.sendall(content[start : start + piece])
+        answer = last_answer(client, b"")
+        assert answer.startswith(b"HTTP/1.1 431")
+        assert answer.count(b"HTTP/1.1 ") == 1
         assert b"connection: close" in answer
-        assert 0.9 < time.monotonic() - start < 20
 
 
-def test_a_head_without_end_is_refused(server):
+@pytest.mark.parametrize("route", [b"GET /healthz", b"POST /nothing"])
+def test_trailers_after_early_answer_end_connection(server, route):
+    head = route + b" HTTP/1.1\r\nhost: localhost\r\ntransfer-encoding: chunked\r\n\r\n0\r\n"
     with server.connect() as client:
-        client.sendall(b"GET /healthz HTTP/1.1\r\nx: " + b"a" * 60_000)
-        time.sleep(0.1)
-        assert exchange(client, b"a" * 10_000).startswith(b"HTTP/1.1 431")
+        client.sendall(head)
+        assert client.recv(1 << 16).startswith(b"HTTP/1.1 ")
+        with pytest.raises(ConnectionError, match=r"reset|pipe"):
+            send_often(client, b"x: y\r\n" * 10_000)
 
 
-def test_a_client_that_says_nothing_is_closed(server):
+def test_requests_sent_together_have_limits_of_their_own(server):
+    request = b"GET /healthz HTTP/1.1\r\nhost: localhost\r\nx: " + b"a" * 30_000 + b"\r\n\r\n"
+    last = request.replace(b"x: ", b"connection: close\r\nx: ")
     with server.connect() as client:
-        assert exchange(client) == b""
+        assert exchange(client, request * 7 + last).count(b"HTTP/1.1 200") == 8
 
 
-def test_a_body_that_is_announced_too_long_is_refused_at_once(server):
+@pytest.mark.parametrize(
+    ("hosts", "status"),
+    [
+        (b"", 400),
+        (b"host: localhost\r\nhost: localhost\r\n", 400),
+        (b"host: evil.example\r\n", 421),
+    ],
+    ids=["no host", "two hosts", "other host"],
+)
+def test_host_is_checked(server, hosts, status):
+    with server.connect() as client:
+        client.sendall(b"GET /healthz HTTP/1.1\r\n" + hosts + b"\r\n")
+        assert client.recv(1 << 16).startswith(b"HTTP/1.1 %d" % status)
+
+
+def test_body_announced_too_long_is_refused_at_once(server):
     with server.connect() as client:
         client.sendall(GOOD.replace(b"content-length: ", b"content-length: 99999"))
         assert client.recv(1 << 16).startswith(b"HTTP/1.1 413")
@@ -114,7 +187,7 @@ def test_a_body_that_is_announced_too_long_is_refused_at_once(server):
     [b"\0\1\2\3\r\n\r\n", b"GET\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n", b"\x16\x03\x01\x02"],
     ids=["bytes", "no path", "version", "tls"],
 )
-def test_what_is_not_http_is_refused_and_closed(server, content):
+def test_other_protocol_is_refused(server, content):
     with server.connect() as client:
         answer = exchange(client, content)
         assert answer == b"" or answer.startswith((b"HTTP/1.1 4", b"HTTP/1.1 5"))
@@ -123,21 +196,68 @@ def test_what_is_not_http_is_refused_and_closed(server, content):
 def test_requests_sent_together_are_answered_in_order(server):
     other = request_bytes({"text": "quick sorting", "k": 1}, headers=b"connection: close\r\n")
     with server.connect() as client:
-        answer = exchange(client, GOOD + GOOD + other)
+        answer = exchange(client, GOOD * 100 + other)
     bodies = [
         json.loads(piece.split(b"\r\n\r\n")[1]) for piece in answer.split(b"HTTP/1.1 200")[1:]
     ]
-    assert [body["labels"][0]["label"] for body in bodies] == ["f", "f", "s"]
+    assert [body["labels"][0]["label"] for body in bodies] == ["f"] * 100 + ["s"]
 
 
-def test_a_client_that_does_not_read_its_answers_is_closed(server):
-    with server.connect() as client:
+def test_unfinished_bodies_take_no_places(server):
+    """There are 8 places for requests."""
+    with contextlib.ExitStack() as clients:
+        for _ in range(100):
+            clients.enter_context(server.connect()).sendall(GOOD[:-20])
+        assert server.best("large files") == "f"
+        assert json.loads(server.get("/healthz")) == {"status": "ok"}
+        assert "defrag_connections" in server.get("/metrics")
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [b"", b"GET / HTTP/1.1\r\nx: ", GOOD[:-5]],
+    ids=["nothing", "half a head", "half a body"],
+)
+def test_longest_waiting_connection_makes_room(hasty, sent):
+    clients = []
+    try:
+        for _ in range(60):
+            clients.append(hasty.connect())
+            clients[-1].sendall(sent)
+        assert hasty.best("large files") == "f"
+        with contextlib.suppress(ConnectionResetError):
+            assert clients[0].recv(1) == b""
+    finally:
+        for client in clients:
+            client.close()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("share", [0.2, 0.9], ids=["head", "body"])
+def test_late_request_is_refused(hasty, share):
+    with hasty.connect() as client:
+        start = time.monotonic()
+        answer = exchange(client, GOOD[: int(share * len(GOOD))])
+        assert answer.startswith(b"HTTP/1.1 408")
+        assert b"connection: close" in answer
+        assert time.monotonic() - start > 0.9
+
+
+@pytest.mark.slow
+def test_silent_client_is_closed(hasty):
+    with hasty.connect() as client:
+        assert exchange(client) == b""
+
+
+@pytest.mark.slow
+def test_client_that_does_not_read_is_closed(hasty):
+    with hasty.connect() as client:
         client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         client.settimeout(1)
         batch = request_bytes({"texts": ["large files quick sorting"] * 32, "k": 5})
-        with contextlib.suppress(ConnectionError, TimeoutError):  # the server reads no more
-            for _ in range(10_000):
-                client.sendall(batch)
+        # The server does not keep requests without bound while answers wait to be read.
+        with pytest.raises((ConnectionError, TimeoutError), match=r"reset|pipe|timed out"):
+            send_often(client, batch)
         time.sleep(4)  # longer than the server waits
         client.settimeout(30)
         received = 0
@@ -147,41 +267,28 @@ def test_a_client_that_does_not_read_its_answers_is_closed(server):
         assert received < 50_000_000
 
 
-@pytest.mark.parametrize("sent", [b"", b"GET / HTTP/1.1\r\nx: "], ids=["nothing", "half a head"])
-def test_the_longest_idle_connection_makes_room(server, sent):
-    clients = []
-    try:
-        for _ in range(60):
-            clients.append(server.connect())
-            clients[-1].sendall(sent)
-        assert server.best("large files") == "f"
-        with contextlib.suppress(ConnectionResetError):
-            assert clients[0].recv(1) == b""
-    finally:
-        for client in clients:
-            client.close()
-
-
-def test_of_clients_accepted_at_once_the_first_makes_room():
-    from defrag.serving.connections import _close_longest_idle  # noqa: PLC0415 - needs uvicorn
-
-    closed = []
-
-    def client(number):
-        transport = SimpleNamespace(is_closing=lambda: False, close=lambda: closed.append(number))
-        return SimpleNamespace(waiting=True, since=1.0, number=number, transport=transport)
-
-    _close_longest_idle([client(number) for number in (5, 3, 4)])
-    assert closed == [3]
+@pytest.mark.slow
+def test_memory_of_unfinished_bodies_is_bounded(model, warm_python):
+    body = b"a" * 1_000_000
+    with running(model, "--timeout", 600, python=warm_python) as server:
+        worker = server.workers()[0]
+        before = resident(worker)
+        with contextlib.ExitStack() as clients:
+            for _ in range(200):
+                client = clients.enter_context(server.connect())
+                with contextlib.suppress(ConnectionError):
+                    client.sendall(HEAD.replace(b"content-length: ", b"content-length: 10"))
+                    client.sendall(b"\r\n\r\n" + body)
+            assert server.best("large files") == "f"
+            assert resident(worker) - before < 150_000_000
 
 
 @pytest.mark.slow
-def test_ten_thousand_idle_connections_cost_little(tmp_path):
-    path = save_model(tmp_path / "model.safetensors")
+def test_ten_thousand_idle_connections_cost_little(model):
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     number = min(10_000, soft - 500)
     # On a busy machine the last client connects more than a minute after the first.
-    with running(path, "--max-connections", 10_000, "--timeout", 600) as server:
+    with running(model, "--max-connections", 10_000, "--timeout", 600) as server:
         worker = server.workers()[0]
         before = resident(worker)
         clients = []

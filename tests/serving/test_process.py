@@ -45,7 +45,7 @@ def ask(url, body):
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_the_server_answers_and_ends_in_order(server, number):
+def test_server_answers_and_stops_on_signal(server, number):
     process, url = server
     assert ask(f"{url}/v1/suggest", {"text": "large files", "k": 1})["labels"][0]["label"] == "f"
     why = ask(f"{url}/v1/explain", {"text": "quick sorting"})["explanations"][0]
@@ -70,11 +70,11 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("line", "expected"), REFUSED.values(), ids=REFUSED)
-def test_what_is_refused_is_refused_in_one_line(folder, line, expected):
+def test_wrong_arguments_are_refused_in_one_line(folder, line, expected):
     check_refusal(folder, line, expected)
 
 
-def test_without_the_extra_the_message_names_it(folder, monkeypatch):
+def test_missing_extra_is_named(folder, monkeypatch):
     for name in [name for name in sys.modules if name.startswith("defrag.serving")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "starlette", None)
@@ -92,7 +92,7 @@ def make():
 """
 
 
-def test_the_application_runs_in_a_server_of_its_own(folder):
+def test_application_runs_in_other_server(folder):
     (folder / "application.py").write_text(APPLICATION)
     command = [sys.executable, "-m", "uvicorn", "application:make", "--factory", "--port", "0"]
     process = subprocess.Popen(command, cwd=folder, env=environment(), stdout=subprocess.DEVNULL,
@@ -104,7 +104,7 @@ def test_the_application_runs_in_a_server_of_its_own(folder):
         asked = {"text": "large files", "k": 1}
         assert ask(f"{url}/v1/suggest", asked)["labels"][0]["label"] == "f"
         with urllib.request.urlopen(f"{url}/metrics", timeout=SECONDS) as answer:  # noqa: S310 - on loopback
-            assert b'defrag_inputs_total{model="subjects"} 1\n' in answer.read()
+            assert b'defrag_inputs_total{model="subjects"} 1.0\n' in answer.read()
     finally:
         process.terminate()
         process.communicate(timeout=SECONDS)

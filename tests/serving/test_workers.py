@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import http.client
 import json
 import os
 import signal
+import socket
 import time
 
 import pytest
 
+from defrag import LabelTree
+from tests.data import make_data
 from tests.helpers import serving
 from tests.helpers.serving import SECONDS, children, save_model, wait_until
 
@@ -36,7 +40,7 @@ def replace(path, labels):
     save_model(path.with_name("next"), labels).replace(path)
 
 
-def test_a_changed_file_is_loaded_and_old_connections_get_their_answer(path, running):
+def test_changed_file_is_loaded_and_old_connections_are_answered(path, running):
     with running(path, *FAST, "--workers", 2) as server:
         old = http.client.HTTPConnection("127.0.0.1", server.port, timeout=SECONDS)
         assert server.best("files") == "f"
@@ -56,7 +60,7 @@ def test_a_changed_file_is_loaded_and_old_connections_get_their_answer(path, run
         wait_until(lambda: server.counter("workers") == 2)
 
 
-def test_a_broken_file_is_reported_and_the_old_model_kept(path, running):
+def test_broken_file_is_reported_and_old_model_kept(path, running):
     with running(path, *FAST) as server:
         content = path.read_bytes()
         with path.open("r+b") as file:  # in place, under the feet of the server
@@ -76,7 +80,7 @@ def test_a_broken_file_is_reported_and_the_old_model_kept(path, running):
         assert server.process.returncode == 0
 
 
-def test_sighup_loads_the_models_again(path, running):
+def test_sighup_reloads_models(path, running):
     with running(path, "--watch", "0") as server:
         replace(path, "aabb")
         server.process.send_signal(signal.SIGHUP)
@@ -84,18 +88,18 @@ def test_sighup_loads_the_models_again(path, running):
         wait_until(lambda: server.best("files") == "a")
 
 
-def test_what_is_asked_before_the_first_request_is_not_counted(path, tmp_path, running):
+def test_rehearsal_is_not_counted(path, tmp_path, running):
     (tmp_path / "token").write_text("secret")
     with running(path, "--log-json", "--watch", "0") as server:
         text = server.get("/metrics")
         assert "defrag_requests_total{" not in text
-        assert 'defrag_inputs_total{model="model"} 0' in text
+        assert 'defrag_inputs_total{model="model"} 0.0' in text
     small = ("--max-requests", 1, "--max-body", 10)  # what they refuse ends no server
     with running(path, "--token-file", tmp_path / "token", *small) as server:
         assert json.loads(server.get("/readyz"))["models"] == ["model"]
 
 
-def test_a_killed_worker_is_replaced(path, running):
+def test_killed_worker_is_replaced(path, running):
     with running(path, "--workers", 2) as server:
         first = server.workers()
         assert len(first) == 2
@@ -105,14 +109,14 @@ def test_a_killed_worker_is_replaced(path, running):
         assert server.counter("worker_restarts_total") == 1
 
 
-def test_models_are_loaded_again_when_their_process_is_killed(path, running):
+def test_models_are_reloaded_if_their_process_is_killed(path, running):
     with running(path) as server:
         os.kill(children(server.supervisor)[0], signal.SIGKILL)
         assert server.best("files") == "f"
         wait_until(lambda: server.counter("loads_total") == 2)
 
 
-def test_no_process_outlives_the_first_one(path, running):
+def test_workers_end_with_supervisor(path, running):
     with running(path, "--workers", 2) as server:
         workers = server.workers()
         server.process.kill()
@@ -128,7 +132,7 @@ def _runs(process):
     return True
 
 
-def test_events_and_requests_are_logged_as_json_lines_on_request(path, running):
+def test_events_and_requests_are_logged_as_json(path, running):
     with running(path, "--log-json", "--watch", "0") as server:
         assert server.best("files") == "f"
         server.process.send_signal(signal.SIGHUP)
@@ -154,6 +158,90 @@ def test_counters_are_summed_over_workers_and_loads(path, running):
         for _ in range(10):
             server.best("files")
         text = server.get("/metrics")
-        assert 'defrag_requests_total{route="/v1/suggest",status="200"} 20' in text
-        assert 'defrag_inputs_total{model="model"} 20' in text
-        assert 'defrag_request_seconds_count{route="/v1/suggest"} 20' in text
+        assert 'defrag_requests_total{route="/v1/suggest",status="200"} 20.0' in text
+        assert 'defrag_inputs_total{model="model"} 20.0' in text
+        assert 'defrag_request_seconds_count{route="/v1/suggest"} 20.0' in text
+
+
+def test_model_that_takes_other_inputs_replaces_none(path, running):
+    """What clients send would be refused, while /readyz says that all is well."""
+    with running(path, *FAST) as server:
+        rows = path.with_name("rows")
+        LabelTree(random_state=0).fit(*make_data(n=40, d=10, n_labels=4, seed=0)).save(rows)
+        rows.replace(path)
+        wait_until(lambda: server.counter("failed_loads_total") == 1)
+        state = json.loads(server.get("/readyz"))
+        assert "takes rows, but clients send texts: restart the server" in state["problem"]
+        assert server.best("sorting") == "s"
+
+
+def test_request_without_known_host_is_refused_by_name(path, running):
+    with running(path, "--allow-host", "models.example") as server:
+        for name, status in (("models.example", 200), ("localhost", 200), ("evil.example", 421)):
+            client = http.client.HTTPConnection("127.0.0.1", server.port, timeout=SECONDS)
+            with contextlib.closing(client):
+                client.request("GET", "/v1/models", headers={"host": f"{name}:{server.port}"})
+                assert client.getresponse().status == status
+
+
+def pipe_without_reader():
+    read, write = os.pipe()
+    os.close(read)
+    return write
+
+
+def full_pipe():
+    read, write = os.pipe()
+    os.set_blocking(write, False)
+    with contextlib.suppress(BlockingIOError):
+        while os.write(write, b"x" * 4096):
+            pass
+    os.set_blocking(write, True)
+    LEFT_OPEN.append(read)
+    return write
+
+
+def socket_without_reader():
+    read, write = socket.socketpair()
+    read.close()
+    return write.detach()
+
+
+LEFT_OPEN = []
+LOGS = {
+    "full disk": lambda: os.open("/dev/full", os.O_WRONLY),
+    "pipe without reader": pipe_without_reader,
+    "full pipe": full_pipe,
+    "socket without reader": socket_without_reader,
+}
+
+
+@pytest.mark.parametrize("log", LOGS.values(), ids=LOGS)
+def test_log_that_cannot_be_written_stops_nothing(path, running, log):
+    stderr = log()
+    try:
+        with running(path, "--log-json", "--watch", 0, stderr=stderr) as server:
+            for _ in range(20):
+                assert server.best("files") == "f"
+            server.process.send_signal(signal.SIGHUP)
+            wait_until(lambda: server.counter("loads_total") == 2)
+            os.kill(server.workers()[-1], signal.SIGKILL)  # of the new models
+            wait_until(lambda: server.counter("worker_restarts_total") == 1)
+            assert server.best("files") == "f"
+            assert server.counter("log_dropped_total") > 20
+    finally:
+        os.close(stderr)
+
+
+def test_pipe_of_log_keeps_its_mode(path, running):
+    """Programs that share the pipe do not expect that it is non-blocking."""
+    read, write = os.pipe()
+    try:
+        with running(path, "--log-json", stderr=write) as server:
+            assert server.best("files") == "f"
+            assert b'"status":200' in os.read(read, 1 << 16)
+            assert os.get_blocking(write)
+            assert server.counter("log_dropped_total") == 0
+    finally:
+        os.close(read)
+        os.close(write)

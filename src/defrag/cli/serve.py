@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 from pathlib import Path
 from typing import Annotated
 
@@ -24,7 +23,7 @@ HELP = (
     "defrag serve model.safetensors",
     "defrag serve texts.safetensors rows.safetensors --port 9000 --workers 4",
     "defrag serve model.safetensors --vocabulary yso-fi.tsv --language fi",
-    'curl -d \'{"text": "a text"}\' http://127.0.0.1:8765/v1/suggest',
+    'curl --json \'{"text": "a text"}\' http://127.0.0.1:8765/v1/suggest',
 )
 
 
@@ -39,6 +38,14 @@ def serve(
     no_auth: Annotated[
         bool, typer.Option("--no-auth", help="Allow another --host without a token.")
     ] = False,
+    allow_host: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="Name under which clients address the server, besides localhost and --host; may "
+            "be repeated.",
+        ),
+    ] = None,
     vocabulary: Annotated[
         str | None,
         typer.Option(
@@ -77,20 +84,23 @@ def serve(
     ] = 1000,
 ) -> None:
     """Serve models over HTTP."""
-    if token_file is None and not no_auth and not _is_loopback(host):
-        raise ValueError(f"--host {host} is not this machine: give --token-file or --no-auth")
     if language is not None and vocabulary is None:
         raise ValueError("--language changes nothing without --vocabulary")
-    token = None if token_file is None else _token(token_file)
     try:
-        from defrag.serving import Limits  # noqa: PLC0415 - an extra
-        from defrag.serving.settings import Settings  # noqa: PLC0415 - as above
+        from defrag.serving.settings import (  # noqa: PLC0415 - an extra
+            Limits,
+            Settings,
+            is_loopback,
+        )  # fmt: skip
         from defrag.serving.supervisor import Supervisor  # noqa: PLC0415 - as above
     except ModuleNotFoundError as error:
         missing = str(error.name).partition(".")[0]
-        if missing not in {"httptools", "starlette", "uvicorn"}:
+        if missing not in {"httptools", "msgspec", "prometheus_client", "starlette", "uvicorn"}:
             raise
         raise ValueError(f"{missing} is not installed: pip install 'defrag[serve]'") from error
+    if token_file is None and not no_auth and not is_loopback(host):
+        raise ValueError(f"--host {host} is not this machine: give --token-file or --no-auth")
+    token = None if token_file is None else _token(token_file)
     names = [Path(path).name.removesuffix(".safetensors") for path in models]
     for name in names:
         if names.count(name) > 1:
@@ -110,6 +120,7 @@ def serve(
         workers=workers,
         limits=limits,
         token=token,
+        allow_hosts=tuple(allow_host or ()),
         json_log=log_json,
         watch=watch,
         vocabulary=vocabulary,
@@ -121,15 +132,6 @@ def serve(
         typer.echo(f"serving {', '.join(map(escaped, names))} at http://{shown}:{number}")
 
     Supervisor(settings, announce).run()
-
-
-def _is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def _token(path: str) -> str:

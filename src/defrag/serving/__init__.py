@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from defrag.serving.app import make_app
-from defrag.serving.limits import Limits
 from defrag.serving.models import ServedModel
+from defrag.serving.settings import Limits
 
 __all__ = ["Limits", "ServedModel", "make_app"]

@@ -6,41 +6,73 @@ Errors are problem details (RFC 9457), as in Annif.
 
 from __future__ import annotations
 
-import json
 from functools import wraps
+from http import HTTPStatus
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl
 
+from msgspec import Struct, field
 from starlette.responses import Response
 from starlette.routing import Route
 
-from defrag.serving.requests import RequestError, read_body, read_json
-from defrag.serving.responses import HEADERS, json_response
+from defrag.serving.requests import (
+    HEADERS,
+    RequestError,
+    Scored,
+    json_bytes,
+    json_response,
+    read_body,
+    read_json,
+)  # fmt: skip
 from defrag.serving.vocabulary import UNDETERMINED, Subject
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
     from starlette.requests import Request
-    from starlette.routing import BaseRoute
 
+    from defrag.serving.app import Service
     from defrag.serving.models import ServedModel
-    from defrag.serving.service import Service
 
     Handler = Callable[[Request], Awaitable[Response]]
 
-__all__ = ["routes"]
+__all__ = ["ROUTES", "routes"]
 
 _FORM = "application/x-www-form-urlencoded"
 _MAX_FIELDS = 1000
 _LARGEST_LIMIT = 2**31 - 1
-_TITLES = {400: "Bad Request", 401: "Unauthorized", 403: "Learning not allowed",
-           404: "Project not found", 408: "Request Timeout", 413: "Payload Too Large",
-           415: "Unsupported Media Type"}  # fmt: skip
+_TITLES = {403: "Learning not allowed", 404: "Project not found"}
+_ONE = "/v1/projects/{project_id}"
+_HANDLERS = {
+    "/v1/": ("GET", "about"),
+    "/v1/vocabs": ("GET", "vocabularies"),
+    "/v1/projects": ("GET", "all"),
+    _ONE: ("GET", "one"),
+    f"{_ONE}/suggest": ("POST", "suggest"),
+    f"{_ONE}/suggest-batch": ("POST", "suggest_batch"),
+    f"{_ONE}/learn": ("POST", "learn"),
+}
+
+ROUTES = tuple(_HANDLERS)
+"""The paths of the interface."""
 
 
-def routes(service: Service) -> list[BaseRoute]:
+class Document(Struct):
+    """A text of a batch."""
+
+    text: str
+    document_id: str | None = None
+    metadata: dict[str, str] = field(default_factory=dict)
+
+
+class Batch(Struct):
+    """A request for the subjects of several texts."""
+
+    documents: list[Document]
+
+
+def routes(service: Service) -> list[Route]:
     """Return the routes of Annif's interface."""
     projects = _Projects(service)
 
@@ -56,15 +88,9 @@ def routes(service: Service) -> list[BaseRoute]:
 
         return answer
 
-    one = "/v1/projects/{project_id}"
     return [
-        Route("/v1/", guarded(projects.about), methods=["GET"]),
-        Route("/v1/vocabs", guarded(projects.vocabularies), methods=["GET"]),
-        Route("/v1/projects", guarded(projects.all), methods=["GET"]),
-        Route(one, guarded(projects.one), methods=["GET"]),
-        Route(f"{one}/suggest", guarded(projects.suggest), methods=["POST"]),
-        Route(f"{one}/suggest-batch", guarded(projects.suggest_batch), methods=["POST"]),
-        Route(f"{one}/learn", guarded(projects.learn), methods=["POST"]),
+        Route(path, guarded(getattr(projects, name)), methods=[method])
+        for path, (method, name) in _HANDLERS.items()
     ]
 
 
@@ -102,24 +128,14 @@ class _Projects:
 
     async def suggest_batch(self, request: Request) -> Response:
         model = self._model(request)
-        documents = (await read_json(request, self._service.limits)).get("documents")
+        documents = (await read_json(request, self._service.limits, Batch)).documents
         largest = self._service.limits.max_batch
-        if not isinstance(documents, list) or len(documents) > largest:
+        if len(documents) > largest:
             raise RequestError(400, f"documents must be a list of at most {largest} documents")
-        for document in documents:
-            if not isinstance(document, dict) or not isinstance(document.get("text"), str):
-                raise RequestError(400, "a document must be an object with a text")
-            if not isinstance(document.get("document_id"), (str, type(None))):
-                raise RequestError(400, "a document_id must be a string")
-            metadata = document.get("metadata", {})
-            if not isinstance(metadata, dict) or not all(
-                isinstance(value, str) for value in metadata.values()
-            ):
-                raise RequestError(400, "metadata must be an object of strings")
-        texts = [document["text"] for document in documents]
+        texts = [document.text for document in documents]
         found = await self._found(model, texts, request.query_params)
         for result, document in zip(found, documents, strict=True):
-            result["document_id"] = document.get("document_id")
+            result["document_id"] = document.document_id
         return json_response(found)
 
     async def _found(
@@ -137,25 +153,25 @@ class _Projects:
         limit = k = min(limit, most)
         while True:
             found = await self._service.suggest(model, texts, k, threshold)
-            results = [self._known(labels)[:limit] for labels in found]
+            results = [self._known(one.labels)[:limit] for one in found]
             # Unknown labels took places in the ranking: known ones may follow them.
             full = all(
-                len(known) == limit or len(labels) < k
-                for known, labels in zip(results, found, strict=True)
+                len(known) == limit or len(one.labels) < k
+                for known, one in zip(results, found, strict=True)
             )
             if full or k == most:
                 return [{"results": known} for known in results]
             k = min(2 * k + limit, most)
 
-    def _known(self, labels: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    def _known(self, labels: list[Scored]) -> list[dict[str, Any]]:
         vocabulary = self._service.vocabulary
         results = []
         for one in labels:
-            uri = str(one["label"])
+            uri = str(one.label)
             subject = Subject(uri, None) if vocabulary is None else vocabulary.subjects.get(uri)
             if subject is not None:
                 known = {"uri": uri, "label": subject.name, "notation": subject.notation}
-                results.append({**known, "score": one["score"]})
+                results.append({**known, "score": one.score})
         return results
 
     def _describe(self, model: ServedModel) -> dict[str, Any]:
@@ -220,6 +236,6 @@ def _threshold(settings: Mapping[str, str]) -> float:
 
 
 def _problem(status: int, detail: str) -> Response:
-    title = _TITLES.get(status, "Error")
+    title = _TITLES.get(status, HTTPStatus(status).phrase)
     values = {"type": "about:blank", "title": title, "status": status, "detail": detail}
-    return Response(json.dumps(values), status, HEADERS, "application/problem+json")
+    return Response(json_bytes(values), status, HEADERS, "application/problem+json")

@@ -1,33 +1,79 @@
-"""The HTTP application: the routes of all modules, and error handlers."""
+"""The HTTP application: what its routes share, the routes of all but Annif, and their order."""
 
 from __future__ import annotations
 
+import asyncio
+import gzip
+import hmac
 import os
-from typing import TYPE_CHECKING
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from datetime import datetime, timezone
+from functools import cached_property, partial
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
 
+from msgspec import UnsetType
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect
+from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
-from defrag.serving import annif, api, documents, page, status
-from defrag.serving.gate import Gate
-from defrag.serving.requests import RequestError
-from defrag.serving.responses import client_left, http_error, request_error, server_error
-from defrag.serving.service import Service
+from defrag.serving import annif
+from defrag.serving.logs import Log
+from defrag.serving.metrics import OTHER, Metrics
+from defrag.serving.models import Batcher
+from defrag.serving.openapi import PAGE_POLICY, Operation, openapi_document, openapi_page
+from defrag.serving.requests import (
+    HEADERS,
+    Explain,
+    Explanations,
+    Health,
+    Models,
+    Problem,
+    Ready,
+    RequestError,
+    Result,
+    Results,
+    Scored,
+    Suggest,
+    json_bytes,
+    json_response,
+    read_json,
+)  # fmt: skip
+from defrag.serving.settings import Limits, is_loopback
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
-    from defrag.serving.limits import Limits
+    from starlette.requests import Request
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+    from defrag.explain import Explanation
     from defrag.serving.models import ServedModel
     from defrag.serving.vocabulary import Vocabulary
 
-__all__ = ["app_of", "make_app"]
+__all__ = ["ROUTES", "Service", "app_of", "make_app"]
 
-MODULES = (api, annif, status, documents, page)
-"""Modules with a function ``routes(service)`` that returns a list of routes."""
+_CLOSE = (b"connection", b"close")
+_PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
+_PAGE = {
+    "/": ("index.html", "text/html"),
+    "/page.css": ("page.css", "text/css"),
+    "/page.js": ("page.js", "text/javascript"),
+}
+_PAGE_HEADERS = {
+    "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
+    "connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'",
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cache-control": "no-cache",
+    "vary": "accept-encoding",
+}
 
 
 def make_app(
@@ -55,21 +101,339 @@ def make_app(
     return app_of(service)
 
 
+class Service:
+    """Models, limits and counters that the routes share.
+
+    Parameters
+    ----------
+    models : sequence of ServedModel
+        The models; the first is the default.
+    limits : Limits, optional
+        Bounds on requests.
+    token : str, optional
+        Token that clients must send as ``Authorization: Bearer ...``.
+    vocabulary : Vocabulary, optional
+        Names of labels, and the subjects that Annif's routes may suggest; default: all labels,
+        without names.
+    metrics : Metrics, optional
+        Where workers count; default: those of this process.
+    hosts : collection of str, optional
+        Names under which clients may address the server, besides those of every machine for
+        itself; default: any.
+
+    Attributes
+    ----------
+    draining : bool
+        Whether every answer is the last one of its connection.
+    log : Log
+        Log of requests.
+    """
+
+    def __init__(
+        self,
+        models: Sequence[ServedModel],
+        *,
+        limits: Limits | None = None,
+        token: str | None = None,
+        vocabulary: Vocabulary | None = None,
+        metrics: Metrics | None = None,
+        hosts: Collection[str] | None = None,
+    ) -> None:
+        self.models = {model.name: model for model in models}
+        self.limits = limits or Limits()
+        self.metrics = metrics or Metrics(list(self.models), ROUTES)
+        self.log = Log()
+        self.draining = False
+        self.vocabulary = vocabulary
+        self.token = token
+        self._hosts = hosts
+        self._active = 0
+        self._batcher = Batcher(self.metrics.predicted)
+        # An explanation takes up to 0.1 s of the processor, in which the loop answers others.
+        self._explainer = ThreadPoolExecutor(1)
+
+    def model(self, name: Any = None) -> ServedModel:
+        """Return a model by its name, or the first.
+
+        Raises
+        ------
+        RequestError
+            If there is no model with this name.
+        """
+        if not isinstance(name, str):
+            return next(iter(self.models.values()))
+        if name not in self.models:
+            raise RequestError(404, f"no model {name!r:.60}")
+        return self.models[name]
+
+    def check_host(self, scope: Scope) -> None:
+        """Reject a request to another server, as a page of another site may send it."""
+        hosts = [value for name, value in scope["headers"] if name == b"host"]
+        if len(hosts) != 1 and (hosts or scope["http_version"] == "1.1"):
+            raise RequestError(400, f"give one Host header, got {len(hosts)}")
+        if self._hosts is None or not hosts:
+            return
+        host = hosts[0].decode("latin-1").lower()
+        name = host.partition("]")[0][1:] if host.startswith("[") else host.partition(":")[0]
+        if name not in self._hosts and not is_loopback(name):
+            raise RequestError(421, f"this server is not {name!r:.60}; see --allow-host")
+
+    def check_token(self, request: Request) -> None:
+        """Reject a request without the token, if the server has one."""
+        if self.token is None:
+            return
+        scheme, _, given = request.headers.get("authorization", "").partition(" ")
+        right = hmac.compare_digest(given.strip().encode("latin-1"), self.token.encode())
+        if scheme.lower() != "bearer" or not right:
+            raise RequestError(401, "give the token as 'Authorization: Bearer TOKEN'")
+
+    @cached_property
+    def document(self) -> dict[str, Any]:
+        """The OpenAPI document."""
+        return openapi_document(OPERATIONS, self.limits)
+
+    @contextmanager
+    def place(self) -> Iterator[None]:
+        """Bound the number of requests to models; a request has been read by now."""
+        if self._active >= self.limits.max_requests:
+            raise RequestError(503, "too many concurrent requests")
+        self._active += 1
+        try:
+            yield
+        finally:
+            self._active -= 1
+
+    async def suggest(
+        self, model: ServedModel, inputs: Sequence[Any], k: int, threshold: float
+    ) -> list[Result]:
+        """Return the best labels of each input.
+
+        Parameters
+        ----------
+        model : ServedModel
+            The model.
+        inputs : sequence
+            Texts, or rows as dictionaries from features to values.
+        k : int
+            Number of labels, at least 1; larger values are reduced to ``limits.max_k``.
+        threshold : float
+            Minimum score of a label.
+        """
+        with self.place():
+            checked = model.check(inputs)
+            found = await self._batcher.predict(model, checked, min(k, self.limits.max_k))
+        results = [
+            Result([Scored(label, score) for label, score in row if score >= threshold])
+            for row in found
+        ]
+        if self.vocabulary is not None:
+            subjects = self.vocabulary.subjects
+            for one in (one for result in results for one in result.labels):
+                if one.label in subjects:
+                    one.name = subjects[str(one.label)].name
+        return results
+
+    async def explain(self, asked: Explain) -> bytes:
+        """Return explanations of a label, or of the k best labels, as JSON."""
+        given, k = asked.given(self.limits), asked.n_labels(self.limits)
+        model = self.model(asked.model)
+
+        def explained() -> bytes:
+            label = None if isinstance(asked.label, UnsetType) else asked.label
+            return self._as_json(model.explain(given, label, k), asked.features)
+
+        with self.place():
+            return await asyncio.get_running_loop().run_in_executor(self._explainer, explained)
+
+    def _as_json(self, found: Sequence[Explanation], n_features: int) -> bytes:
+        subjects = {} if self.vocabulary is None else self.vocabulary.subjects
+        shown = []
+        for one in found:
+            values = one.as_dict(n_features)
+            subject = subjects.get(values["label"])
+            shown.append(values if subject is None else {**values, "name": subject.name})
+        return json_bytes(Explanations(shown))
+
+
+async def _suggest(service: Service, request: Request) -> Response:
+    service.check_token(request)
+    asked = await read_json(request, service.limits, Suggest)
+    threshold, inputs = asked.threshold, asked.inputs(service.limits)
+    found = await service.suggest(service.model(asked.model), inputs, asked.k, threshold)
+    return json_response(found[0] if asked.single else Results(found))
+
+
+async def _explain(service: Service, request: Request) -> Response:
+    service.check_token(request)
+    asked = await read_json(request, service.limits, Explain)
+    return json_response(await service.explain(asked))
+
+
+async def _models(service: Service, request: Request) -> Response:
+    service.check_token(request)
+    return json_response(Models([model.describe() for model in service.models.values()]))
+
+
+async def _health(service: Service, request: Request) -> Response:  # noqa: ARG001 - a route's signature
+    return json_response(Health())
+
+
+async def _ready(service: Service, request: Request) -> Response:  # noqa: ARG001 - a route's signature
+    metrics = service.metrics
+    loaded = datetime.fromtimestamp(metrics.loaded_at, tz=timezone.utc).isoformat()
+    when = loaded if metrics.loads else None
+    return json_response(Ready(list(service.models), metrics.loads, when, metrics.problem or None))
+
+
+async def _metrics(service: Service, request: Request) -> Response:
+    service.check_token(request)
+    return Response(service.metrics.text(), headers=HEADERS, media_type=_PROMETHEUS)
+
+
+async def _openapi(service: Service, request: Request) -> Response:  # noqa: ARG001 - a route's signature
+    return json_response(service.document)
+
+
+async def _docs(service: Service, request: Request) -> Response:  # noqa: ARG001 - a route's signature
+    headers = {**HEADERS, "content-security-policy": PAGE_POLICY}
+    return HTMLResponse(openapi_page(service.document), headers=headers)
+
+
+OPERATIONS = (
+    # First what is requested most.
+    Operation("/v1/suggest", _suggest, "The best labels of texts or rows.", (Result, Results),
+              Suggest, guarded=True),
+    Operation("/v1/explain", _explain, "Explanations of scores.", (Explanations,), Explain,
+              guarded=True),
+    Operation("/v1/models", _models, "The served models.", (Models,), guarded=True),
+    Operation("/healthz", _health, "Whether the process is alive.", (Health,)),
+    Operation("/readyz", _ready, "Whether models are loaded.", (Ready,)),
+    Operation("/metrics", _metrics, "Counters, for Prometheus.", (), guarded=True,
+              media_type="text/plain"),
+    Operation("/openapi.json", _openapi, "This document.", (dict[str, Any],)),
+    Operation("/docs", _docs, "This document as a page.", (), media_type="text/html"),
+)  # fmt: skip
+
+ROUTES = (*(one.path for one in OPERATIONS), *_PAGE, *annif.ROUTES)
+"""Paths whose answers are counted separately."""
+
+
 def app_of(service: Service) -> Starlette:
     """Return the application whose routes share a service."""
-    routes = [route for module in MODULES for route in module.routes(service)]
-    paths: dict[object, str] = {
-        route.endpoint: route.path for route in routes if isinstance(route, Route)
-    }
-
-    service.metrics.add_routes(list(paths.values()))
+    routes = [
+        *(
+            Route(one.path, partial(one.handler, service), methods=[one.method])
+            for one in OPERATIONS
+        ),
+        *(_page_route(path, name, media_type) for path, (name, media_type) in _PAGE.items()),
+        *annif.routes(service),
+    ]
+    paths = {route.endpoint: route.path for route in routes}
     return Starlette(
         routes=routes,
-        middleware=[Middleware(Gate, service=service, paths=paths)],
+        middleware=[Middleware(_Door, service=service, paths=paths)],
         exception_handlers={
-            RequestError: request_error,
-            ClientDisconnect: client_left,
-            HTTPException: http_error,
-            Exception: server_error,
+            RequestError: _refused,
+            ClientDisconnect: _left,
+            HTTPException: _not_found,
+            Exception: _failed,
         },
     )
+
+
+def _page_route(path: str, name: str, media_type: str) -> Route:
+    """Return a route of the page, which needs no token: its script sends the user's token."""
+    content = files("defrag.serving").joinpath("static", name).read_bytes()
+    packed = gzip.compress(content, mtime=0)
+
+    async def answer(request: Request) -> Response:
+        if "gzip" in request.headers.get("accept-encoding", ""):
+            headers = {**_PAGE_HEADERS, "content-encoding": "gzip"}
+            return Response(packed, media_type=media_type, headers=headers)
+        return Response(content, media_type=media_type, headers=_PAGE_HEADERS)
+
+    return Route(path, answer, methods=["GET"])
+
+
+class _Door:
+    """Middleware around all routes: the name of the server, counters and the log.
+
+    Parameters
+    ----------
+    app : ASGI application
+        The application behind it.
+    service : Service
+        What the routes share.
+    paths : mapping
+        The path of the route of each endpoint.
+    """
+
+    def __init__(self, app: ASGIApp, service: Service, paths: Mapping[Any, str]) -> None:
+        self._app = app
+        self._service = service
+        self._paths = paths
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        service = self._service
+        status = 500
+        counted = False
+        start = time.perf_counter()
+
+        def count() -> None:
+            nonlocal counted
+            counted = True
+            seconds = time.perf_counter() - start
+            route = self._paths.get(scope.get("endpoint"), OTHER)
+            service.metrics.answered(route, status, seconds)
+            if service.log.json_lines:
+                service.log.request(scope["method"], scope["path"], status, seconds)
+
+        async def sender(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                if service.draining:
+                    message["headers"] = [*message["headers"], _CLOSE]
+            elif not message.get("more_body", False):
+                count()  # before sending, so that a client that has its answer finds it counted
+            await send(message)
+
+        try:
+            service.check_host(scope)
+            await self._app(scope, receive, sender)
+        except RequestError as error:
+            await json_response(Problem(error.message), error.status)(scope, receive, sender)
+        finally:
+            if not counted:
+                count()
+
+
+async def _refused(request: Request, error: Exception) -> Response:  # noqa: ARG001 - a handler's signature
+    if not isinstance(error, RequestError):
+        raise error
+    response = json_response(Problem(error.message), error.status)
+    if error.status == 503:
+        response.headers["retry-after"] = "1"
+    return response
+
+
+async def _not_found(request: Request, error: Exception) -> Response:  # noqa: ARG001 - a handler's signature
+    if not isinstance(error, HTTPException):
+        raise error
+    response = json_response(Problem(error.detail), error.status_code)
+    response.headers.update(error.headers or {})
+    return response
+
+
+async def _left(request: Request, error: Exception) -> Response:  # noqa: ARG001 - a handler's signature
+    """Answer a client that ended the connection within its request, for the counters only."""
+    return Response(status_code=408)
+
+
+async def _failed(request: Request, error: Exception) -> Response:  # noqa: ARG001 - a handler's signature
+    """Answer a request that caused an error of the server, which is logged by whoever runs it."""
+    return json_response(Problem("internal error"), 500)

@@ -1,72 +1,90 @@
-"""Counters of all workers, in the text format of Prometheus."""
+"""Counters that the processes of a server share, and their text for Prometheus.
+
+Each worker counts in a row of memory that forked processes share; any of them can add up the rows.
+Counters in files, as prometheus_client has them for several processes, cost nine times as much per
+request, grow with every worker that ever ran, and end the process by SIGBUS on a full disk.
+"""
 
 from __future__ import annotations
 
+import mmap
 from bisect import bisect_left
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
-from defrag.serving.board import COLUMNS, Board
+import numpy as np
+from prometheus_client import generate_latest
+from prometheus_client.core import (
+    CounterMetricFamily,
+    GaugeMetricFamily,
+    HistogramMetricFamily,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-__all__ = [
-    "FAILED_LOADS", "LOADED", "LOADS", "OTHER", "RESTARTS", "Metrics", "forget_worker",
-]  # fmt: skip
+    from prometheus_client.core import Metric
 
-LOADS, LOADED, FAILED_LOADS, RESTARTS = range(4)
-"""Columns of row 0: number of loads, time of the last, failed loads, worker restarts."""
+__all__ = ["Metrics"]
 
-_PROCESS, _CONNECTIONS, _FIRST = range(3)
-_STATUSES = (200, 400, 401, 403, 404, 405, 408, 413, 415, 422, 500, 503)
-_STATUS_PLACE = {status: place for place, status in enumerate(_STATUSES)}
-_BOUNDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 5.0)
-_PER_ROUTE = len(_STATUSES) + 1 + len(_BOUNDS) + 1 + 1  # other statuses, above all bounds, sum
 OTHER = "other"
 """Route name for paths without a route."""
 
+_LOADS, _LOADED, _FAILED_LOADS, _RESTARTS = range(4)  # columns of the first row
+_PROCESS, _CONNECTIONS = range(2)  # columns of the other rows
+_DROPPED, _FIRST = 4, 5  # columns of all rows
+_STATUSES = (200, 400, 401, 403, 404, 405, 408, 413, 415, 421, 422, 431, 500, 503)
+_STATUS_PLACE = {status: place for place, status in enumerate(_STATUSES)}
+_BOUNDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 5.0)
+_TIMES = len(_STATUSES) + 1  # counts of times follow those of statuses
+_SUM = _TIMES + len(_BOUNDS) + 1
+_PER_ROUTE = _SUM + 1
+_MESSAGE = 2048
+
 
 class Metrics:
-    """Counters of one worker, and sums over all.
+    """Rows of int64 and a message, in memory that forked processes share.
+
+    A number has one writer at a time: the process that has the row, or, in the first row, which
+    belongs to the parents of the workers, the process that has the column. Readers may see numbers
+    of slightly different times.
 
     Parameters
     ----------
-    board : Board
-        Where the workers count.
     models : sequence of str
         Names of the models.
+    routes : sequence of str
+        Routes whose answers are counted separately.
+    n_workers : int, default=1
+        Number of rows for workers, numbered from 1.
     """
 
-    def __init__(self, board: Board, models: Sequence[str]) -> None:
-        self._board = board
+    def __init__(self, models: Sequence[str], routes: Sequence[str], n_workers: int = 1) -> None:
         self._model_at = {model: _FIRST + place * 2 for place, model in enumerate(models)}
-        self._route_at: dict[str, int] = {}
-        self._end = _FIRST + len(models) * 2
-        # Before `count_in`, counts are discarded.
-        self._row = memoryview(bytearray(8 * COLUMNS)).cast("q")
-
-    def add_routes(self, paths: Sequence[str]) -> None:
-        """Register routes whose answers are counted separately."""
-        for path in (*paths, OTHER):
-            if path not in self._route_at:
-                self._route_at[path] = self._end
-                self._end += _PER_ROUTE
-        if self._end > COLUMNS:
-            raise ValueError(f"too many models to count: {len(self._model_at)}")
+        first = _FIRST + 2 * len(models)
+        self._route_at = {
+            route: first + place * _PER_ROUTE for place, route in enumerate((*routes, OTHER))
+        }
+        n_columns = first + len(self._route_at) * _PER_ROUTE
+        size = 8 * (n_workers + 1) * n_columns
+        memory = mmap.mmap(-1, size + _MESSAGE)
+        self._all = np.frombuffer(memory, np.int64, size // 8).reshape(n_workers + 1, n_columns)
+        # Views of single numbers are faster than those of numpy.
+        self._rows = [row.data for row in self._all]
+        self._text = memoryview(memory)[size:]
+        self._row = self._rows[0]  # where the answers of a rehearsal are counted, and not shown
 
     def count_in(self, row: int, process: int) -> None:
-        """Use a row of the board from now on, for a process."""
-        self._row = self._board.row(row)
+        """Use a row from now on, for a process."""
+        self._row = self._rows[row]
         self._row[_PROCESS] = process
 
     def answered(self, route: str, status: int, seconds: float) -> None:
         """Count an answer."""
-        at = self._route_at[route if route in self._route_at else OTHER]
-        row = self._row
+        row, at = self._row, self._route_at[route]
         row[at + _STATUS_PLACE.get(status, len(_STATUSES))] += 1
-        at += len(_STATUSES) + 1
-        row[at + bisect_left(_BOUNDS, seconds)] += 1
-        row[at + len(_BOUNDS) + 1] += int(seconds * 1e6)
+        row[at + _TIMES + bisect_left(_BOUNDS, seconds)] += 1
+        row[at + _SUM] += int(seconds * 1e6)
 
     def predicted(self, model: str, n_inputs: int) -> None:
         """Count a prediction call and its inputs."""
@@ -78,73 +96,98 @@ class Metrics:
         """Set the number of open connections."""
         self._row[_CONNECTIONS] = n_connections
 
-    def text(self) -> str:
+    def log_dropped(self) -> None:
+        """Count a line of the log that could not be written."""
+        self._row[_DROPPED] += 1
+
+    def loaded(self, now: float) -> int:
+        """Count a load of the models; return the number of loads."""
+        self._rows[0][_LOADED] = int(now)
+        self._rows[0][_LOADS] += 1
+        self.problem = ""
+        return self.loads
+
+    def failed_to_load(self, problem: str) -> None:
+        """Count a load that failed."""
+        self._rows[0][_FAILED_LOADS] += 1
+        self.problem = problem
+
+    def restarted(self) -> None:
+        """Count a worker that died and was replaced."""
+        self._rows[0][_RESTARTS] += 1
+
+    def worker_ended(self, row: int) -> None:
+        """Clear the process and the connections of a worker; its counters stay."""
+        self._rows[row][_PROCESS] = self._rows[row][_CONNECTIONS] = 0
+
+    @property
+    def loads(self) -> int:
+        """The number of loads that succeeded."""
+        return self._rows[0][_LOADS]
+
+    @property
+    def loaded_at(self) -> int:
+        """The time of the last load, in seconds since 1970."""
+        return self._rows[0][_LOADED]
+
+    @property
+    def problem(self) -> str:
+        """Why the last load failed; empty: it did not."""
+        return bytes(self._text).partition(b"\0")[0].decode(errors="replace")
+
+    @problem.setter
+    def problem(self, text: str) -> None:
+        self._text[:] = text.encode(errors="replace")[: _MESSAGE - 1].ljust(_MESSAGE, b"\0")
+
+    def text(self) -> bytes:
         """Return all counters, in the text format of Prometheus."""
-        return "\n".join(self._lines()) + "\n"
+        return generate_latest(self)
 
-    def _lines(self) -> Iterator[str]:
-        rows = self._board.rows()
-        sums = [
-            sum(column) for column in zip(*(row[: self._end].tolist() for row in rows), strict=True)
-        ]
-        top = self._board.row(0)
-        yield from _series("loads_total", "counter", "Loads of the models", {"": top[LOADS]})
-        yield from _series(
-            "failed_loads_total", "counter", "Loads that failed", {"": top[FAILED_LOADS]}
+    def collect(self) -> Iterator[Metric]:
+        """Return the counters as families, as collectors of prometheus_client do."""
+        top = self._all[0]
+        workers = self._all[1:]
+        sums = workers.sum(axis=0)
+        alive = [(str(n), row) for n, row in enumerate(workers, 1) if row[_PROCESS]]
+        yield CounterMetricFamily("defrag_loads", "Loads of the models", top[_LOADS])
+        yield CounterMetricFamily("defrag_failed_loads", "Loads that failed", top[_FAILED_LOADS])
+        yield GaugeMetricFamily(
+            "defrag_loaded_timestamp_seconds", "Time of the last load", top[_LOADED]
         )
-        yield from _series(
-            "loaded_timestamp_seconds", "gauge", "Time of the last load", {"": top[LOADED]}
+        yield CounterMetricFamily(
+            "defrag_worker_restarts", "Workers that died and were replaced", top[_RESTARTS]
         )
-        yield from _series(
-            "worker_restarts_total", "counter", "Workers that died and were replaced",
-            {"": top[RESTARTS]},
+        yield CounterMetricFamily(
+            "defrag_log_dropped", "Lines of the log that could not be written",
+            self._all[:, _DROPPED].sum(),
         )  # fmt: skip
-        alive = [(number, row) for number, row in enumerate(rows, 1) if row[_PROCESS]]
-        yield from _series("workers", "gauge", "Running workers", {"": len(alive)})
-        yield from _series(
-            "connections", "gauge", "Open connections of each worker",
-            {f'worker="{number}"': row[_CONNECTIONS] for number, row in alive},
-        )  # fmt: skip
-        yield from self._route_lines(sums)
-        for place, (name, text) in enumerate(
-            (("predict_calls_total", "Calls of predict_topk"), ("inputs_total", "Texts and rows"))
-        ):
-            values = {f'model="{_quoted(m)}"': sums[at + place] for m, at in self._model_at.items()}
-            yield from _series(name, "counter", f"{text} (all workers)", values)
-
-    def _route_lines(self, sums: list[int]) -> Iterator[str]:
-        requests = {
-            f'route="{route}",status="{status}"': sums[at + place]
-            for route, at in self._route_at.items()
-            for place, status in enumerate((*_STATUSES, "other"))
-            if sums[at + place]
-        }
-        yield from _series("requests_total", "counter", "Answers (all workers)", requests)
-        name = "defrag_request_seconds"
-        yield f"# HELP {name} Time to answer (all workers)"
-        yield f"# TYPE {name} histogram"
+        yield GaugeMetricFamily("defrag_workers", "Running workers", len(alive))
+        connections = GaugeMetricFamily(
+            "defrag_connections", "Open connections of each worker", labels=["worker"]
+        )
+        for number, row in alive:
+            connections.add_metric([number], row[_CONNECTIONS])
+        yield connections
+        requests = CounterMetricFamily(
+            "defrag_requests", "Answers (all workers)", labels=["route", "status"]
+        )
+        seconds = HistogramMetricFamily(
+            "defrag_request_seconds", "Time to answer (all workers)", labels=["route"]
+        )
         for route, at in self._route_at.items():
-            start = at + len(_STATUSES) + 1
-            total = 0
-            for place, bound in enumerate((*_BOUNDS, "+Inf")):
-                total += sums[start + place]
-                yield f'{name}_bucket{{route="{route}",le="{bound}"}} {total}'
-            yield f'{name}_sum{{route="{route}"}} {sums[start + len(_BOUNDS) + 1] / 1e6}'
-            yield f'{name}_count{{route="{route}"}} {total}'
-
-
-def forget_worker(board: Board, row: int) -> None:
-    """Clear the process and the connections of a worker that ended; its counters stay."""
-    board.row(row)[_PROCESS] = 0
-    board.row(row)[_CONNECTIONS] = 0
-
-
-def _series(name: str, kind: str, text: str, values: dict[str, int]) -> Iterator[str]:
-    yield f"# HELP defrag_{name} {text}"
-    yield f"# TYPE defrag_{name} {kind}"
-    for labels, value in values.items():
-        yield f"defrag_{name}{{{labels}}} {value}" if labels else f"defrag_{name} {value}"
-
-
-def _quoted(name: str) -> str:
-    return name.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+            for place, status in enumerate((*map(str, _STATUSES), "other")):
+                if sums[at + place]:
+                    requests.add_metric([route, status], sums[at + place])
+            counts = accumulate(sums[at + _TIMES : at + _SUM])
+            bounds = (*map(str, _BOUNDS), "+Inf")
+            buckets = list(zip(bounds, counts, strict=True))
+            seconds.add_metric([route], buckets, sums[at + _SUM] / 1e6)
+        yield requests
+        yield seconds
+        for place, (name, text) in enumerate(
+            (("defrag_predict_calls", "Calls of predict_topk"), ("defrag_inputs", "Texts and rows"))
+        ):
+            family = CounterMetricFamily(name, f"{text} (all workers)", labels=["model"])
+            for model, at in self._model_at.items():
+                family.add_metric([model], sums[at + place])
+            yield family

@@ -1,30 +1,34 @@
-"""Served models: from texts or feature maps to label names and scores."""
+"""Served models: from texts or feature maps to labels and scores, for many requests at once."""
 
 from __future__ import annotations
 
-from itertools import islice
-from typing import TYPE_CHECKING, Any
+import asyncio
+from itertools import accumulate, islice
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
 from defrag.explain import Explanations
-from defrag.serving.packed import PackedStrings
-from defrag.serving.requests import RequestError
+from defrag.serving.requests import Model, RequestError
 from defrag.text import TextClassifier
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from datetime import datetime
+
+    from numpy.typing import NDArray
 
     from defrag.classifiers._base import Classifier
     from defrag.explain import Explanation
     from defrag.typing import Csr, Ids
 
-__all__ = ["ServedModel"]
+__all__ = ["Batcher", "ServedModel"]
 
 _SAMPLE = 20
 _LARGEST = float(np.finfo(np.float32).max)
+_MAX_INPUTS = 64
+"""Maximum number of inputs per call; between calls, the loop serves its connections."""
 
 
 class ServedModel:
@@ -61,13 +65,9 @@ class ServedModel:
         self._labels_at = _labels_of(classifier)
         self._features = {word: j for j, word in enumerate(vocabulary or ())}
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> Model:
         """Return the description of the model for clients."""
-        return {
-            "name": self.name,
-            "takes": "texts" if self.takes_texts else "rows",
-            "labels": self.n_labels,
-        }
+        return Model(self.name, "texts" if self.takes_texts else "rows", self.n_labels)
 
     def sample(self) -> Any:
         """Return an input with known features: a text, or a row as a dictionary."""
@@ -136,10 +136,6 @@ class ServedModel:
         for text in inputs:
             if not isinstance(text, str):
                 raise RequestError(422, f"model {self.name!r} takes texts, not rows")
-            try:
-                text.encode()
-            except UnicodeEncodeError as error:
-                raise RequestError(422, "a text has a lone surrogate") from error
         return list(inputs)
 
     def _row(self, row: Any) -> tuple[list[int], list[float]]:
@@ -173,8 +169,108 @@ class ServedModel:
 def _labels_of(classifier: Classifier | TextClassifier) -> Callable[[Ids], list[Any]]:
     """Return a function from label ids to labels as they appear in answers."""
     if isinstance(classifier, TextClassifier):
-        return PackedStrings(classifier.classes_).take
+        return _PackedStrings(classifier.classes_).take
     if classifier.label_names_ is not None:
-        return PackedStrings(classifier.label_names_).take
+        return _PackedStrings(classifier.label_names_).take
     classes = classifier.classes_
     return lambda places: classes[places].tolist()
+
+
+class _PackedStrings:
+    """Strings in one array of bytes, decoded on access.
+
+    Python stores the reference count of a string in the string, so that a forked process that
+    only reads strings copies all their pages. The pages of an array stay shared.
+
+    Parameters
+    ----------
+    strings : iterable of str
+        The strings.
+    """
+
+    def __init__(self, strings: Iterable[str]) -> None:
+        encoded = [string.encode(errors="surrogatepass") for string in strings]
+        self._bytes = b"".join(encoded)
+        self._ends = np.fromiter(accumulate(map(len, encoded), initial=0), np.int64)
+
+    def take(self, places: NDArray[np.integer]) -> list[str]:
+        """Return the strings at some positions, counted from 0."""
+        content = self._bytes
+        begins, ends = self._ends[places].tolist(), self._ends[places + 1].tolist()
+        return [
+            content[begin:end].decode("utf-8", "surrogatepass")
+            for begin, end in zip(begins, ends, strict=True)
+        ]
+
+
+class _Waiting(NamedTuple):
+    model: ServedModel
+    k: int
+    inputs: list[Any]
+    answer: asyncio.Future[list[list[tuple[Any, float]]]]
+
+
+class Batcher:
+    """Answer requests that arrive at the same time with one call of ``predict_topk``.
+
+    Requests that arrive in one iteration of the event loop are predicted in the next one, on the
+    loop itself, without a timer. Only requests for the same k share a call, because a search for
+    more labels may find other labels.
+
+    Parameters
+    ----------
+    predicted : callable
+        Called with the name of the model and the number of inputs of each call.
+    """
+
+    def __init__(self, predicted: Callable[[str, int], None]) -> None:
+        self._predicted = predicted
+        self._waiting: list[_Waiting] = []
+
+    async def predict(
+        self, model: ServedModel, inputs: list[Any], k: int
+    ) -> list[list[tuple[Any, float]]]:
+        """Return labels and scores of each input; the model must have checked the inputs."""
+        loop = asyncio.get_running_loop()
+        if not self._waiting:
+            loop.call_soon(self._flush)
+        answer: asyncio.Future[list[list[tuple[Any, float]]]] = loop.create_future()
+        self._waiting.append(_Waiting(model, k, inputs, answer))
+        return await answer
+
+    def _flush(self) -> None:
+        batch = self._next_batch()
+        if self._waiting:
+            asyncio.get_running_loop().call_soon(self._flush)
+        model, k = batch[0].model, batch[0].k
+        inputs = [one for waiting in batch for one in waiting.inputs]
+        try:
+            found = model.predict(inputs, k)
+        except Exception as error:  # noqa: BLE001 - raised in the waiting requests
+            for waiting in batch:
+                if not waiting.answer.done():
+                    waiting.answer.set_exception(error)
+            return
+        self._predicted(model.name, len(inputs))
+        start = 0
+        for waiting in batch:
+            end = start + len(waiting.inputs)
+            if not waiting.answer.done():  # the client may have disconnected
+                waiting.answer.set_result(found[start:end])
+            start = end
+
+    def _next_batch(self) -> list[_Waiting]:
+        """Remove from the queue the first request and those that can share its call."""
+        first = self._waiting[0]
+        batch: list[_Waiting] = []
+        rest: list[_Waiting] = []
+        n_inputs = 0
+        for waiting in self._waiting:
+            same = waiting.model is first.model and waiting.k == first.k
+            if same and (not batch or n_inputs + len(waiting.inputs) <= _MAX_INPUTS):
+                batch.append(waiting)
+                n_inputs += len(waiting.inputs)
+            else:
+                rest.append(waiting)
+        self._waiting = rest
+        return batch

@@ -1,20 +1,45 @@
-"""Parsing of request bodies: validated JSON, or a one-line error."""
+"""Requests and answers: one declaration of each, for validation, encoding and the OpenAPI document.
+
+A body is checked by msgspec against its class. What depends on the limits of a server is checked by
+the methods of the classes.
+"""
 
 from __future__ import annotations
 
-import asyncio
-import json
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+import re
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeVar
 
+import msgspec
+from msgspec import UNSET, Meta, Struct, UnsetType
 from starlette.requests import ClientDisconnect
+from starlette.responses import Response
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from starlette.requests import Request
 
-    from defrag.serving.limits import Limits
+    from defrag.serving.settings import Limits
 
-__all__ = ["ExplainRequest", "RequestError", "SuggestRequest", "read_body", "read_json"]
+__all__ = [
+    "HEADERS", "Explain", "Explanations", "Health", "Model", "Models", "Problem", "Ready",
+    "RequestError", "Result", "Results", "Scored", "Suggest", "decode", "json_bytes",
+    "json_response", "read_body", "read_json",
+]  # fmt: skip
+
+HEADERS = {"cache-control": "no-store", "x-content-type-options": "nosniff"}
+
+_RAW_HEADERS = [
+    (name.encode(), value.encode())
+    for name, value in {"content-type": "application/json", **HEADERS}.items()
+]
+_BODY = TypeVar("_BODY", bound=Struct)
+json_bytes = msgspec.json.Encoder().encode
+_DECODERS: dict[type, msgspec.json.Decoder[Any]] = {}
+
+_Count = Annotated[int, Meta(ge=1)]
+_Model = Annotated[str, Meta(description="Name of the model; default: the first.")]
+_Row = dict[str, float]
 
 
 class RequestError(Exception):
@@ -34,12 +59,154 @@ class RequestError(Exception):
         self.message = message
 
 
-def _refuse_constant(word: str) -> None:
-    raise ValueError(f"{word} is not a JSON number")
+class Suggest(Struct, forbid_unknown_fields=True):
+    """A request for the labels of texts or rows; a row maps features to values."""
+
+    rules: ClassVar[dict[str, Any]] = {
+        "oneOf": [{"required": [name]} for name in ("text", "texts", "row", "rows")]
+    }
+
+    text: str | UnsetType = UNSET
+    texts: list[str] | UnsetType = UNSET
+    row: _Row | UnsetType = UNSET
+    rows: list[_Row] | UnsetType = UNSET
+    k: _Count = 5
+    threshold: float = 0.0
+    model: _Model | UnsetType = UNSET
+
+    def __post_init__(self) -> None:
+        if len(self._given()) != 1:
+            raise ValueError("give one of text, texts, row and rows")
+
+    @property
+    def single(self) -> bool:
+        """Whether the answer is one object instead of a list."""
+        return self.text is not UNSET or self.row is not UNSET
+
+    def inputs(self, limits: Limits) -> list[Any]:
+        """Return the texts or rows."""
+        (given,) = self._given()
+        inputs: list[Any] = [given] if self.single else given
+        if len(inputs) > limits.max_batch:
+            raise RequestError(422, f"give at most {limits.max_batch} inputs, got {len(inputs)}")
+        return inputs
+
+    def _given(self) -> list[Any]:
+        return [one for one in (self.text, self.texts, self.row, self.rows) if one is not UNSET]
 
 
-# One decoder for all bodies: with other than default settings, `json.loads` makes a new one.
-_DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
+class Explain(Struct, forbid_unknown_fields=True):
+    """A request to explain a label of a text or a row, or the k best labels."""
+
+    rules: ClassVar[dict[str, Any]] = {
+        "oneOf": [{"required": ["text"]}, {"required": ["row"]}],
+        "not": {"required": ["label", "k"]},
+    }
+
+    text: str | UnsetType = UNSET
+    row: _Row | UnsetType = UNSET
+    label: str | int | UnsetType = UNSET
+    k: _Count | UnsetType = UNSET
+    features: _Count = 10
+    model: _Model | UnsetType = UNSET
+
+    def __post_init__(self) -> None:
+        if (self.text is UNSET) == (self.row is UNSET):
+            raise ValueError("give one of text and row")
+        if self.label is not UNSET and self.k is not UNSET:
+            raise ValueError("give label or k, not both")
+
+    def given(self, limits: Limits) -> Any:
+        """Return the text or the row."""
+        given = self.row if isinstance(self.text, UnsetType) else self.text
+        if isinstance(given, UnsetType) or len(given) <= limits.max_explained_text:
+            return given
+        raise RequestError(
+            422, f"the input must have at most {limits.max_explained_text} characters or features"
+        )
+
+    def n_labels(self, limits: Limits) -> int:
+        """Return the number of labels to explain: fewer for a long input."""
+        length = max(1, len(self.given(limits)))
+        k = 1 if isinstance(self.k, UnsetType) else self.k
+        return min(k, limits.max_explained, max(1, 2 * limits.max_explained_text // length))
+
+
+class Scored(Struct, omit_defaults=True):
+    """A label and its score; labels in the vocabulary have a name."""
+
+    label: str | int
+    score: float
+    name: str | UnsetType = UNSET
+
+
+class Result(Struct):
+    """The labels of an input, by decreasing score."""
+
+    labels: list[Scored]
+
+
+class Results(Struct):
+    """The labels of several inputs, in their order."""
+
+    results: list[Result]
+
+
+class Explanations(Struct):
+    """Explanations of labels, best first."""
+
+    explanations: list[dict[str, Any]]
+
+
+class Model(Struct):
+    """A served model; ``takes`` is "texts" or "rows"."""
+
+    name: str
+    takes: str
+    labels: int
+
+
+class Models(Struct):
+    """The served models; the first is the default."""
+
+    models: list[Model]
+
+
+class Health(Struct):
+    """That the process answers."""
+
+    status: str = "ok"
+
+
+class Ready(Struct):
+    """That models are loaded; ``problem`` is why newer files could not be loaded."""
+
+    models: list[str]
+    loads: int
+    loaded: str | None
+    problem: str | None
+    status: str = "ready"
+
+
+class Problem(Struct):
+    """Why a request was refused."""
+
+    error: str
+
+
+def json_response(values: Any, status: int = 200) -> Response:
+    """Return a JSON response; bytes are JSON already."""
+    return _JsonResponse(values if isinstance(values, bytes) else json_bytes(values), status)
+
+
+class _JsonResponse(Response):
+    """A response whose common headers are encoded only once."""
+
+    media_type = "application/json"
+
+    def init_headers(self, headers: Mapping[str, str] | None = None) -> None:  # noqa: ARG002 - the base's signature
+        """Set the common headers, and the length of this response."""
+        self.raw_headers = [*_RAW_HEADERS, (b"content-length", b"%d" % len(self.body))]
 
 
 async def read_body(request: Request, limits: Limits) -> bytes:
@@ -48,179 +215,68 @@ async def read_body(request: Request, limits: Limits) -> bytes:
     Raises
     ------
     RequestError
-        If it is too long, or does not arrive in time.
+        If it is too long.
     """
     announced = request.headers.get("content-length", "0")
     if announced.isdecimal() and int(announced[:20]) > limits.max_body:
         raise _too_long(limits)
-    task = asyncio.current_task()
-    late = False
-
-    def end() -> None:
-        nonlocal late
-        late = True
-        if task is not None:
-            task.cancel()
-
-    timer = asyncio.get_running_loop().call_later(limits.timeout, end)
     content = bytearray()
-    try:
-        while True:
-            message = await request.receive()
-            if message["type"] != "http.request":
-                raise ClientDisconnect
-            content += message.get("body", b"")
-            if len(content) > limits.max_body:
-                raise _too_long(limits)
-            if not message.get("more_body", False):
-                return bytes(content)
-    except asyncio.CancelledError:
-        if not late:
-            raise
-        raise RequestError(408, f"the body must arrive within {limits.timeout:g} s") from None
-    finally:
-        timer.cancel()
+    while True:
+        message = await request.receive()
+        if message["type"] != "http.request":
+            raise ClientDisconnect
+        content += message.get("body", b"")
+        if len(content) > limits.max_body:
+            raise _too_long(limits)
+        if not message.get("more_body", False):
+            return bytes(content)
 
 
 def _too_long(limits: Limits) -> RequestError:
     return RequestError(413, f"the body must have at most {limits.max_body} bytes")
 
 
-async def read_json(request: Request, limits: Limits) -> dict[str, Any]:
-    """Return the JSON object of a body."""
-    kind = request.headers.get("content-type", "application/json").partition(";")[0].strip()
-    if kind.lower() != "application/json":
-        raise RequestError(415, f"the body must be application/json, got {kind:.60}")
-    content = await read_body(request, limits)
+async def read_json(request: Request, limits: Limits, kind: type[_BODY]) -> _BODY:
+    """Read the body of a request, and return it as an object of a class.
+
+    Without the type, a page of any site could send it: browsers ask the server for permission
+    before they send JSON as such elsewhere.
+
+    Raises
+    ------
+    RequestError
+        If it is not JSON of this form.
+    """
+    given = request.headers.get("content-type", "").partition(";")[0].strip()
+    if given.lower() != "application/json":
+        raise RequestError(415, f"the content-type must be application/json, got {given!r:.60}")
+    return decode(await read_body(request, limits), kind)
+
+
+def decode(content: bytes, kind: type[_BODY]) -> _BODY:
+    """Return JSON as an object of a class, or raise a RequestError."""
+    decoder = _DECODERS.get(kind)
+    if decoder is None:
+        decoder = _DECODERS[kind] = msgspec.json.Decoder(kind)
     try:
-        found = _DECODER.decode(content.decode())
-    except (ValueError, RecursionError) as error:
+        found: _BODY = decoder.decode(content)
+    except msgspec.ValidationError as error:
+        raise RequestError(422, _with_value(str(error), content)) from error
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise RequestError(400, f"the body is not JSON: {error}") from error
-    if not isinstance(found, dict):
-        raise RequestError(422, "the body must be a JSON object")
     return found
 
 
-@dataclass(frozen=True)
-class SuggestRequest:
-    """A request for the labels of texts or rows.
-
-    Attributes
-    ----------
-    inputs : list
-        Texts, or rows as dictionaries from features to values.
-    single : bool
-        Whether the answer is one object instead of a list.
-    k : int
-        The number of labels.
-    threshold : float
-        Minimum score of a label.
-    model : str or None
-        The name of the model; None: the first.
-    """
-
-    inputs: list[Any]
-    single: bool
-    k: int
-    threshold: float
-    model: str | None
-
-    @classmethod
-    def of(cls, body: dict[str, Any], limits: Limits) -> SuggestRequest:
-        """Check the body of a request."""
-        _only(body, {"text", "texts", "row", "rows", "k", "threshold", "model"})
-        given = [name for name in ("text", "texts", "row", "rows") if name in body]
-        if len(given) != 1:
-            raise RequestError(422, "give one of text, texts, row and rows")
-        single = given[0] in {"text", "row"}
-        inputs = [body[given[0]]] if single else body[given[0]]
-        if not isinstance(inputs, list) or len(inputs) > limits.max_batch:
-            raise RequestError(
-                422, f"{given[0]} must be a list of at most {limits.max_batch} inputs"
-            )
-        for one in inputs:
-            _check_input(one, text=given[0].startswith("text"))
-        threshold = body.get("threshold", 0.0)
-        if isinstance(threshold, bool) or not isinstance(threshold, (int, float)):
-            raise RequestError(422, f"threshold must be a number, got {threshold!r:.60}")
-        k = min(_count(body, "k", 5), limits.max_k)
-        return cls(inputs, single, k, float(threshold), _model(body))
-
-
-@dataclass(frozen=True)
-class ExplainRequest:
-    """A request to explain labels of a text or a row.
-
-    Attributes
-    ----------
-    given : str or dict
-        The text, or the row as a dictionary from features to values.
-    label : str, int or None
-        The label; None: the k best labels.
-    k : int
-        The number of labels.
-    n_features : int
-        The number of features in the answer.
-    model : str or None
-        The name of the model; None: the first.
-    """
-
-    given: Any
-    label: Any
-    k: int
-    n_features: int
-    model: str | None
-
-    @classmethod
-    def of(cls, body: dict[str, Any], limits: Limits) -> ExplainRequest:
-        """Check the body of a request."""
-        _only(body, {"text", "row", "label", "k", "features", "model"})
-        if ("text" in body) == ("row" in body):
-            raise RequestError(422, "give one of text and row")
-        given = body["text"] if "text" in body else body["row"]
-        _check_input(given, text="text" in body)
-        if len(given) > limits.max_explained_text:
-            raise RequestError(
-                422,
-                f"the input must have at most {limits.max_explained_text} characters or features",
-            )
-        label = body.get("label")
-        if isinstance(label, bool) or not isinstance(label, (str, int, type(None))):
-            raise RequestError(422, f"label must be a name or an id, got {label!r:.60}")
-        if label is not None and "k" in body:
-            raise RequestError(422, "give label or k, not both")
-        n_features = _count(body, "features", 10)
-        k = min(_count(body, "k", 1), limits.max_explained)
-        return cls(given, label, k, n_features, _model(body))
-
-
-def _only(body: dict[str, Any], known: set[str]) -> None:
-    for name in body:
-        if name not in known:
-            raise RequestError(422, f"unknown field {name!r:.60}")
-
-
-def _check_input(given: Any, *, text: bool) -> None:
-    if text and not isinstance(given, str):
-        raise RequestError(422, f"a text must be a string, got {given!r:.60}")
-    if text:
-        return
-    if not isinstance(given, dict):
-        raise RequestError(422, f"a row must be an object of features, got {given!r:.60}")
-    for name, value in given.items():
-        if isinstance(value, bool) or not isinstance(value, (int, float)):
-            raise RequestError(422, f"feature {name!r:.60} must be a number, got {value!r:.60}")
-
-
-def _count(body: dict[str, Any], name: str, default: int) -> int:
-    value = body.get(name, default)
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise RequestError(422, f"{name} must be an integer >= 1, got {value!r:.60}")
-    return value
-
-
-def _model(body: dict[str, Any]) -> str | None:
-    model = body.get("model")
-    if not isinstance(model, (str, type(None))):
-        raise RequestError(422, f"model must be a name, got {model!r:.60}")
-    return model
+def _with_value(problem: str, content: bytes) -> str:
+    """Return a message of msgspec with the name of the field and its value, if they are known."""
+    rule, _, path = problem.partition(" - at `$")
+    place = path.strip("`.")
+    try:
+        value = msgspec.json.decode(content)
+        for name, number in re.findall(r"\.(\w+)|\[(\d+)\]", path):
+            value = value[name] if name else value[int(number)]
+    except (ValueError, LookupError, TypeError, RecursionError):  # such as a number out of range
+        return f"{place}: {rule}" if place else rule
+    if not place:
+        return rule
+    return f"{place}: {rule}" if "..." in place else f"{place}: {rule}: {value!r:.60}"

@@ -1,13 +1,51 @@
-"""Settings of a server."""
+"""What a server is told: files, address, access, and the limits on requests and connections."""
 
 from __future__ import annotations
 
+import ipaddress
 from dataclasses import dataclass, field
 
-from defrag.serving.limits import Limits
 from defrag.serving.vocabulary import Vocabulary, read_vocabulary
 
-__all__ = ["Settings"]
+__all__ = ["Limits", "Settings"]
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Bounds on requests and connections.
+
+    Attributes
+    ----------
+    max_body : int
+        Maximum size of a body in bytes.
+    max_k : int
+        Maximum number of labels per answer; a larger k is reduced to this.
+    max_explained : int
+        Maximum number of labels that are explained; a larger k is reduced to this.
+    max_explained_text : int
+        Maximum number of characters (or features) of an input that is explained. Labels times
+        characters are at most twice this, which bounds the time and the size of an answer: for
+        a long text, k is reduced.
+    max_batch : int
+        Maximum number of texts or rows per request.
+    max_requests : int
+        Maximum number of concurrent requests to models per worker; others get status 503. A
+        request counts from the end of its body.
+    max_connections : int
+        Maximum number of connections per worker; for a further one, the connection that has
+        waited longest for a complete request is closed.
+    timeout : float
+        Seconds within which a client must send a request, and read the answer.
+    """
+
+    max_body: int = 1 << 20
+    max_k: int = 1000
+    max_explained: int = 20
+    max_explained_text: int = 20_000
+    max_batch: int = 32
+    max_requests: int = 256
+    max_connections: int = 1000
+    timeout: float = 10.0
 
 
 @dataclass(frozen=True)
@@ -26,6 +64,8 @@ class Settings:
         Bounds on requests and connections.
     token : str or None
         Token that clients must send.
+    allow_hosts : sequence of str
+        Names under which clients may address the server, besides its own.
     vocabulary, language : str or None
         File with the names of labels that are URIs, to which Annif's routes restrict
         suggestions, and the language of the names.
@@ -41,6 +81,7 @@ class Settings:
     workers: int = 1
     limits: Limits = field(default_factory=Limits)
     token: str | None = None
+    allow_hosts: tuple[str, ...] = ()
     json_log: bool = False
     watch: float = 1.0
     vocabulary: str | None = None
@@ -51,3 +92,24 @@ class Settings:
         if self.vocabulary is None:
             return None
         return read_vocabulary(self.vocabulary, self.language)
+
+    def names(self) -> frozenset[str] | None:
+        """Return the names that a Host header may have; None: any.
+
+        Any web page can have its own name resolved to a loopback address, and then read what the
+        browser receives from there. Nothing else protects a server without a token. Servers on
+        other addresses are known under names that they cannot know.
+        """
+        if not self.allow_hosts and (self.token is not None or not is_loopback(self.host)):
+            return None
+        return frozenset(map(str.lower, (self.host, *self.allow_hosts)))
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether a name or an address is this machine by definition."""
+    if host.lower() == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False

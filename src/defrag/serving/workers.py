@@ -4,44 +4,44 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import logging
 import os
 import signal
+import sys
 from typing import TYPE_CHECKING, Any
 
 import uvicorn
 
-from defrag.serving.connections import connection_class, expire
-from defrag.serving.processes import RETIRE, SIGNALS
+from defrag.serving.connections import connection_class
+from defrag.serving.requests import json_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from types import FrameType
 
     from starlette.applications import Starlette
+    from starlette.types import Message
 
-    from defrag.serving.service import Service
+    from defrag.serving.app import Service
+    from defrag.serving.models import ServedModel
 
-__all__ = ["Server", "server_config"]
+__all__ = ["RETIRE", "Worker", "rehearse", "worker_config"]
+
+RETIRE = signal.SIGUSR1
+"""Signal to exit after the clients have moved to other processes."""
 
 _KEEP_ALIVE = 5
 _SECONDS_TO_DRAIN = 10
 _TICKS = 10  # of 0.1 s
+_SWITCH_INTERVAL = 1e-3
+_ROUNDS = 4
+_AT_A_TIME = 8
 
 
-def server_config(app: Starlette, service: Service) -> uvicorn.Config:
-    """Return the configuration of workers, with all their modules imported.
-
-    Parameters
-    ----------
-    app : Starlette
-        The application.
-    service : Service
-        State shared by the routes.
-    """
+def worker_config(app: Starlette, service: Service) -> uvicorn.Config:
+    """Return the configuration of workers, with all their modules imported."""
     config = uvicorn.Config(
         app,
-        http=connection_class(service.limits),
+        http=connection_class(service.limits, service.metrics),
         ws="none",
         log_config=None,
         log_level="error",  # errors of clients have lower levels
@@ -57,7 +57,7 @@ def server_config(app: Starlette, service: Service) -> uvicorn.Config:
     return config
 
 
-class Server(uvicorn.Server):
+class Worker(uvicorn.Server):
     """A server that runs until a signal arrives or the parent process ends.
 
     SIGTERM stops the server after open requests are answered; a second SIGTERM does not wait.
@@ -67,9 +67,9 @@ class Server(uvicorn.Server):
     Parameters
     ----------
     config : uvicorn.Config
-        From :func:`server_config`.
+        From :func:`worker_config`.
     service : Service
-        State shared by the routes.
+        What the routes share.
     announce : callable
         Called when the server listens.
     """
@@ -82,10 +82,9 @@ class Server(uvicorn.Server):
         self._announce = announce
         self._parent = os.getppid()
         self._retired = False
-        for name in ("uvicorn.error", "asyncio"):
-            logger = logging.getLogger(name)
-            logger.handlers[:] = [service.log.handler()]
-            logger.propagate = False
+        service.log.take_all()
+        # The thread that explains lets the loop go on after this time.
+        sys.setswitchinterval(_SWITCH_INTERVAL)
 
     async def startup(self, sockets: list[Any] | None = None) -> None:
         """Listen."""
@@ -118,7 +117,7 @@ class Server(uvicorn.Server):
         """Handle the signals that stop the server; unlike uvicorn, do not raise them again."""
         signal.signal(signal.SIGTERM, self.handle_exit)
         signal.signal(RETIRE, self.handle_exit)
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, signal.valid_signals())
         yield
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002 - a handler's signature
@@ -132,6 +131,63 @@ class Server(uvicorn.Server):
         self.should_exit = True
 
     def _expire_connections(self) -> None:
-        connections = self.server_state.connections
-        expire(connections, asyncio.get_running_loop().time())
+        now = asyncio.get_running_loop().time()
+        connections: list[Any] = list(self.server_state.connections)
+        for one in connections:
+            one.expire(now)
         self._service.metrics.connected(len(connections))
+
+
+def rehearse(config: uvicorn.Config, service: Service) -> None:
+    """Send requests to every model, so that workers share what the first requests build.
+
+    Python specialises functions while they run, starlette builds its middleware on the first
+    request, and libraries are linked on first use.
+
+    Parameters
+    ----------
+    config : uvicorn.Config
+        The application, and the event loop of the workers.
+    service : Service
+        What the routes share. Nothing is counted or logged yet, and requests that small limits
+        reject do not matter.
+    """
+
+    async def ask_all() -> None:
+        for model in service.models.values():
+            for _ in range(_ROUNDS):
+                asked = (_ask(config.loaded_app, service, model) for _ in range(_AT_A_TIME))
+                await asyncio.gather(*asked)
+
+    loop = (config.get_loop_factory() or asyncio.new_event_loop)()
+    try:
+        loop.run_until_complete(ask_all())
+    finally:
+        loop.close()
+
+
+async def _ask(app: Any, service: Service, model: ServedModel) -> None:
+    kind = "text" if model.takes_texts else "row"
+    body = json_bytes({"model": model.name, kind: model.sample()})
+    scope: dict[str, Any] = {
+        "type": "http",
+        "asgi": {"version": "3.0"},
+        "http_version": "1.1",
+        "method": "POST",
+        "path": "/v1/suggest",
+        "root_path": "",
+        "query_string": b"",
+        "headers": [
+            (b"host", b"localhost"),
+            (b"content-type", b"application/json"),
+            (b"authorization", b"Bearer " + (service.token or "").encode()),
+        ],
+    }
+
+    async def receive() -> Message:
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    async def send(message: Message) -> None:
+        """Send nothing."""
+
+    await app(scope, receive, send)
