@@ -46,7 +46,7 @@ def deletion(model: Classifier, rows: list[sparse.csr_array]) -> tuple[int, floa
         found = model.explain(row)
         largest = found.features[np.argsort(-found.contributions)[:3]]
         for place, gone in enumerate((largest, draw.choice(row.indices, 3, replace=False))):
-            rest = model.explainer(row, np.array([found.label_id], np.int32), 5)
+            rest = model._explainer(row, np.array([found.label_id], np.int32), 5)
             losses[number, place] = found.score - rest.scores(without(row, gone))[0, 0]
         wins += losses[number, 0] > losses[number, 1]
     return wins, *losses.mean(axis=0)

@@ -55,7 +55,7 @@ class Estimator(BaseEstimator, ABC):
         Int(none=True), "Number of threads, as in scikit-learn; -1 for all.", default=None
     )
 
-    part_names: ClassVar[tuple[str, ...]] = ()
+    _part_names: ClassVar[tuple[str, ...]] = ()
     """Attributes that hold fitted estimators."""
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -64,9 +64,9 @@ class Estimator(BaseEstimator, ABC):
         if "parameter_rules" not in vars(cls):
             cls.parameter_rules = rules_of(cls)
 
-    def fitted_parts(self) -> list[BaseEstimator]:
+    def _fitted_parts(self) -> list[BaseEstimator]:
         """Return the fitted estimators that this one is composed of."""
-        return [getattr(self, name) for name in self.part_names if hasattr(self, name)]
+        return [getattr(self, name) for name in self._part_names if hasattr(self, name)]
 
     def set_params(self, **params: Any) -> Any:
         """Set parameters; ``n_jobs`` is also set in the fitted parts.
@@ -83,16 +83,16 @@ class Estimator(BaseEstimator, ABC):
         """
         super().set_params(**params)
         if "n_jobs" in params:
-            for part in self.fitted_parts():
+            for part in self._fitted_parts():
                 part.set_params(n_jobs=params["n_jobs"])
         return self
 
-    def check_parameters(self) -> None:
+    def _check_parameters(self) -> None:
         """Raise ValueError for the first parameter that violates its rule."""
         for name, rule in self.parameter_rules.items():
             check_value(type(self).__name__, name, rule, getattr(self, name))
 
-    def check_parameter(self, name: str) -> Any:
+    def _check_parameter(self, name: str) -> Any:
         """Return a parameter after checking its rule, since it may have changed after ``fit``."""
         value = getattr(self, name)
         check_value(type(self).__name__, name, self.parameter_rules[name], value)

@@ -166,15 +166,15 @@ class Focus(OneToOneFeatureMixin, TransformerMixin, Estimator):
         self : Focus
             The fitted transformer.
         """
-        self.check_parameters()
+        self._check_parameters()
         require_labels(self, Y)
         X = check_features(self, X, reset=True)
         return self._learn(X, check_labels(Y, n_rows=X.shape[0], names=True).matrix)
 
     @all_or_nothing
-    def fit_canonical(self, X: Csr, Y: Csr) -> Focus:
+    def _fit_canonical(self, X: Csr, Y: Csr) -> Focus:
         """Fit on validated matrices, as part of a composite."""
-        self.check_parameters()
+        self._check_parameters()
         self.n_features_in_: int = X.shape[1]
         return self._learn(X, Y)
 
@@ -213,12 +213,12 @@ class Focus(OneToOneFeatureMixin, TransformerMixin, Estimator):
             The transformed points, float32.
         """
         check_is_fitted(self)
-        result = self.select(check_features(self, X, reset=False))
+        result = self._select(check_features(self, X, reset=False))
         return result if sparse.issparse(X) else result.toarray()
 
-    def select(self, X: Csr) -> Csr:
+    def _select(self, X: Csr) -> Csr:
         """Transform a canonical matrix, or ``KernelRows``; the result has the same type."""
-        budget = self.check_parameter("budget")
+        budget = self._check_parameter("budget")
         if budget == "auto":
             budget = self.auto_budget_
         is_matrix = not isinstance(X, _native.KernelRows)
@@ -284,41 +284,41 @@ class Focused(Transforming):
 
     focus_: Focus = fitted("Focus", "The fitted reduction.")
 
-    part_names = ("base_", "focus_")
+    _part_names = ("base_", "focus_")
 
-    def fit_reduction(self, X: Csr, Y: Csr, seed: int) -> Focus:
+    def _fit_reduction(self, X: Csr, Y: Csr, seed: int) -> Focus:
         """Return the fitted focus."""
         focus = Focus() if self.focus is None else self.focus
         check_part(self, "focus", focus, Focus)
         own: Focus = clone(focus).set_params(random_state=seed, n_jobs=self.n_jobs)
-        return own.fit_canonical(X, Y)
+        return own._fit_canonical(X, Y)
 
-    def reduce(self, reduction: Focus, X: Csr) -> Csr:
+    def _reduce(self, reduction: Focus, X: Csr) -> Csr:
         """Return the important entries of points."""
-        return reduction.select(X)
+        return reduction._select(X)
 
-    def set_members(self, members: list[tuple[Focus, Classifier]]) -> None:
+    def _set_members(self, members: list[tuple[Focus, Classifier]]) -> None:
         """Set the fitted parts."""
         ((self.focus_, self.base_),) = members
 
-    def default_base(self) -> Classifier:
+    def _default_base(self) -> Classifier:
         """Return a ``LabelTree`` with one tree."""
         return LabelTree()
 
-    def training_cost(self, X: Csr, Y: Csr) -> Cost:
+    def _training_cost(self, X: Csr, Y: Csr) -> Cost:
         """Return the cost of the pilot and, as an upper bound, of the base on all entries."""
         pilot = Cost(X.nnz * _SECONDS_PER_NON_ZERO, 12.0 * X.nnz)
-        return self.unfitted_base().training_cost(X, Y) + pilot
+        return self._unfitted_base()._training_cost(X, Y) + pilot
 
     @property
-    def ranks_kernel_rows(self) -> bool:
+    def _ranks_kernel_rows(self) -> bool:
         """Whether the base accepts ``KernelRows``, as the focus does."""
-        return self.base_.ranks_kernel_rows
+        return self.base_._ranks_kernel_rows
 
-    def transformed(self, X: Csr) -> Csr:
+    def _transformed(self, X: Csr) -> Csr:
         """Return the important entries of rows."""
-        return self.focus_.select(X)
+        return self.focus_._select(X)
 
-    def shares(self, row: Csr, transformed: Csr) -> EntryShares:
+    def _shares(self, row: Csr, transformed: Csr) -> EntryShares:
         """Return the shares of entries: 1 if they are kept, otherwise 0."""
         return shares_of_kept(row, transformed)

@@ -365,14 +365,14 @@ class Fiat(OneToOneFeatureMixin, TransformerMixin, Estimator):
         self : Fiat
             The fitted transformer.
         """
-        self.check_parameters()
+        self._check_parameters()
         X = check_features(self, X, reset=True)
         return self._learn(X, Y)
 
     @all_or_nothing
-    def fit_canonical(self, X: Csr, Y: LabelsLike = None) -> Fiat:
+    def _fit_canonical(self, X: Csr, Y: LabelsLike = None) -> Fiat:
         """Fit on a validated matrix, as part of a composite."""
-        self.check_parameters()
+        self._check_parameters()
         self.n_features_in_: int = X.shape[1]
         return self._learn(X, Y)
 
@@ -394,14 +394,14 @@ class Fiat(OneToOneFeatureMixin, TransformerMixin, Estimator):
         self.rule_ = rule
         return self
 
-    def uses_companions(self) -> bool:
+    def _uses_companions(self) -> bool:
         """Return whether features have lists of companions instead of groups."""
         lists = self.mode == "blend" and self.companions is not None
         return lists and self.agglomeration is None and not self.prefit
 
     def _find_groups(self, rows: Csr, Y: LabelsLike, seed: int) -> list[Ids] | None:
         """Return the groups of the features, or None if lists of companions are used."""
-        if self.uses_companions():
+        if self._uses_companions():
             return None
         representation = "x" if Y is None else "xy"
         default = Defrag(representation, max_cluster_size=32, sample_points=1.0)
@@ -439,32 +439,32 @@ class Fiat(OneToOneFeatureMixin, TransformerMixin, Estimator):
             The imputed points, float32.
         """
         check_is_fitted(self)
-        result = self.impute(check_features(self, X, reset=False))
+        result = self._impute(check_features(self, X, reset=False))
         return result if sparse.issparse(X) else result.toarray()
 
-    def impute(self, X: Csr) -> Csr:
+    def _impute(self, X: Csr) -> Csr:
         """Return the imputed points of a validated matrix."""
         threads = _native.n_threads(self.n_jobs)
         rows = unit_rows(X, threads)
         betas = self._betas(rows)
-        max_growth = self.check_parameter("max_growth")
+        max_growth = self._check_parameter("max_growth")
         # No row can grow beyond the number of features.
         growth = 0 if max_growth is None else min(max_growth, X.shape[1])
         result = self.co_occurrence_.impute(
             rows, betas, max_growth=growth, usual_size=self.usual_size_, n_threads=threads
         )
-        if not self.check_parameter("row_norm"):
+        if not self._check_parameter("row_norm"):
             lengths = _native.row_norms(X, norm=_native.Norm.l2, n_threads=threads)
             result.data *= np.repeat(lengths, np.diff(result.indptr))
         return result
 
-    def shares(self, row: Csr, imputed: Csr) -> MatrixShares:
+    def _shares(self, row: Csr, imputed: Csr) -> MatrixShares:
         """Return the share of each feature of a row in each entry of the imputed row.
 
         Parameters
         ----------
         row, imputed : csr_array, shape (1, n_features)
-            The row and the result of :meth:`impute`.
+            The row and the result of :meth:`_impute`.
 
         Returns
         -------
@@ -490,12 +490,12 @@ class Fiat(OneToOneFeatureMixin, TransformerMixin, Estimator):
         """Return the weight of the imputed part of each row; None if it replaces the row."""
         if self.rule_ is not None:
             return self.rule_.betas(rows)
-        if self.check_parameter("mode") == "blend":
+        if self._check_parameter("mode") == "blend":
             return np.full(rows.shape[0], self._beta(), dtype=np.float32)
         return None
 
     def _beta(self) -> float:
-        beta = self.check_parameter("beta")
+        beta = self._check_parameter("beta")
         if beta == "auto":
             raise ValueError("beta of Fiat must be a number, got 'auto': fit again to learn it")
         return float(beta)
@@ -540,41 +540,41 @@ class Imputed(Transforming):
 
     imputation_: Fiat = fitted("Fiat", "The fitted imputation.")
 
-    part_names = ("base_", "imputation_")
+    _part_names = ("base_", "imputation_")
 
-    def fit_reduction(self, X: Csr, Y: Csr, seed: int) -> Fiat:
+    def _fit_reduction(self, X: Csr, Y: Csr, seed: int) -> Fiat:
         """Return the fitted imputation."""
         imputation = Fiat() if self.imputation is None else self.imputation
         check_part(self, "imputation", imputation, Fiat)
         own: Fiat = _copy(imputation).set_params(random_state=seed, n_jobs=self.n_jobs)
-        return own.fit_canonical(X, Y)
+        return own._fit_canonical(X, Y)
 
-    def reduce(self, reduction: Fiat, X: Csr) -> Csr:  # noqa: ARG002 - only predictions are imputed
+    def _reduce(self, reduction: Fiat, X: Csr) -> Csr:  # noqa: ARG002 - only predictions are imputed
         """Return the points unchanged: the base is not trained on imputed points."""
         return X
 
-    def set_members(self, members: list[tuple[Fiat, Classifier]]) -> None:
+    def _set_members(self, members: list[tuple[Fiat, Classifier]]) -> None:
         """Set the fitted parts."""
         ((self.imputation_, self.base_),) = members
 
-    def default_base(self) -> Classifier:
+    def _default_base(self) -> Classifier:
         """Return a ``LabelTree`` with three trees."""
         return LabelTree(3)
 
-    def training_cost(self, X: Csr, Y: Csr) -> Cost:
+    def _training_cost(self, X: Csr, Y: Csr) -> Cost:
         """Return the cost of the base and of the co-occurrence of features."""
         imputation = Fiat() if self.imputation is None else self.imputation
-        n_clusterings = 0 if imputation.uses_companions() else imputation.n_clusterings
+        n_clusterings = 0 if imputation._uses_companions() else imputation.n_clusterings
         clusterings = Cost(n_clusterings * X.nnz * _SECONDS_PER_CLUSTERED_NON_ZERO, 0.0)
-        return self.unfitted_base().training_cost(X, Y).times(1.1) + clusterings
+        return self._unfitted_base()._training_cost(X, Y).times(1.1) + clusterings
 
-    def transformed(self, X: Csr) -> Csr:
+    def _transformed(self, X: Csr) -> Csr:
         """Return the imputed rows."""
-        return self.imputation_.impute(X)
+        return self.imputation_._impute(X)
 
-    def shares(self, row: Csr, transformed: Csr) -> MatrixShares:
+    def _shares(self, row: Csr, transformed: Csr) -> MatrixShares:
         """Return the shares of entries in the values that were imputed from them."""
-        return self.imputation_.shares(row, transformed)
+        return self.imputation_._shares(row, transformed)
 
 
 def _copy(imputation: Fiat) -> Fiat:

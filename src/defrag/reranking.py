@@ -604,33 +604,33 @@ class Refrag(Wrapping):
         given = {"target": target, "guard": guard, "max_loss": max_loss}
         chosen = copy(self)  # an error leaves self unchanged
         chosen.set_params(**{name: value for name, value in given.items() if value is not None})
-        chosen.check_parameters()
+        chosen._check_parameters()
         chosen._choose_setting(self.trade_off_)  # noqa: SLF001 - of the same class
         self.__dict__ = chosen.__dict__
         return self
 
     def _train(self, X: Csr, Y: Csr, seed: int) -> None:
         trade_off = None
-        if not self.trains_once():
+        if not self._trains_once():
             trade_off = self._measure(X, Y, seed, self._settings())
         super()._train(X, Y, seed)
         self.trade_off_ = trade_off
         if trade_off is not None:
             self._choose_setting(trade_off)
 
-    def trains_once(self) -> bool:
+    def _trains_once(self) -> bool:
         """Return whether the base is trained once, without rounds on held-out points."""
         return len(self._settings()[0]) == 1
 
     def _settings(self) -> tuple[NDArray[np.float64], ...]:
         return settings_to_try(self.alpha, self.gamma, self.propensity_weight)
 
-    def learn_first(self, X: Csr, Y: Csr, seed: int) -> Arrays:
+    def _learn_first(self, X: Csr, Y: Csr, seed: int) -> Arrays:
         """Return the prototypes of the labels and their inverse propensities."""
         rows = unit_rows(X, _native.n_threads(self.n_jobs))
         return {**csr_arrays(self._find_prototypes(rows, Y, seed)), "bonus": self._find_bonus(Y)}
 
-    def learn_last(self, data: tuple[Csr, Csr] | None, seed: int, learnt: Arrays) -> None:  # noqa: ARG002 - everything is learnt first
+    def _learn_last(self, data: tuple[Csr, Csr] | None, seed: int, learnt: Arrays) -> None:  # noqa: ARG002 - everything is learnt first
         """Set prototypes, inverse propensities and the first setting."""
         self.prototypes_ = csr_from_arrays(learnt)
         self.bonus_ = learnt["bonus"]
@@ -639,7 +639,7 @@ class Refrag(Wrapping):
             float(one[0]) for one in self._settings()
         )
 
-    def default_base(self) -> Classifier:
+    def _default_base(self) -> Classifier:
         """Return a ``LabelTree`` with three trees."""
         return LabelTree(3)
 
@@ -675,7 +675,7 @@ class Refrag(Wrapping):
         for number, (held, rest) in enumerate(rounds):
             # The shape of a previous model is for the final model, not for those of the rounds.
             with progress_stage(f"round {number + 1} of {len(rounds)}"), following_nothing():
-                model = self.fit_base(X[rest], Y[rest], seed)
+                model = self._fit_base(X[rest], Y[rest], seed)
             prototypes = self._find_prototypes(rows[rest], Y[rest], seed)
             found = self._propose(
                 model, prototypes, self._find_bonus(Y[rest]), X[held], 5, exhaustive=False
@@ -746,11 +746,11 @@ class Refrag(Wrapping):
     ) -> Candidates:
         """Return the candidates of points; without ``compare``, all cosines are 0."""
         threads = _native.n_threads(self.n_jobs)
-        n = min(max(self.check_parameter("candidates"), k), prototypes.shape[0])
-        labels, scores = base.rank(X, n, exhaustive=exhaustive)
+        n = min(max(self._check_parameter("candidates"), k), prototypes.shape[0])
+        labels, scores = base._rank(X, n, exhaustive=exhaustive)
         logs = log_scores(scores)
         rows = unit_rows(X, threads)
-        width = min(self.check_parameter("widen"), prototypes.shape[0])
+        width = min(self._check_parameter("widen"), prototypes.shape[0])
         if width:
             nearest = _native.multiply(
                 rows, sparse.csr_array(prototypes.T), max_entries=width, n_threads=threads
@@ -761,7 +761,7 @@ class Refrag(Wrapping):
             cosines = _native.candidate_products(rows, labels, prototypes, n_threads=threads)
         return Candidates(labels, logs, cosines, bonus)
 
-    def training_cost(self, X: Csr, Y: Csr) -> Cost:
+    def _training_cost(self, X: Csr, Y: Csr) -> Cost:
         """Return the cost of training the base, of the rounds of "auto" and of prototypes."""
         trainings, n_ranked = 1.0, 0.0
         n_settings = len(settings_to_try(self.alpha, self.gamma, self.propensity_weight)[0])
@@ -772,15 +772,15 @@ class Refrag(Wrapping):
             n_ranked = n_rounds * self.held_out * X.shape[0] * n_settings * self.candidates
         n_clusterings = 0 if self.co_occurrence == "identity" else self.n_clusterings
         seconds = trainings * n_clusterings * X.nnz * _SECONDS_PER_CLUSTERED_NON_ZERO
-        base = self.unfitted_base().training_cost(X, Y).times(1.1 * trainings)
+        base = self._unfitted_base()._training_cost(X, Y).times(1.1 * trainings)
         return base + Cost(seconds + n_ranked * _SECONDS_PER_CANDIDATE, 0.0)
 
-    def rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:
-        """Return the best labels of each row; see :meth:`Classifier.rank`."""
+    def _rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:
+        """Return the best labels of each row; see :meth:`Classifier._rank`."""
         strengths, weights = self._factors()
         strength, weight = float(strengths[0]), float(weights[0])
         if strength == 0.0 and weight == 0.0:
-            return self.base_.rank(X, k, exhaustive=exhaustive)
+            return self.base_._rank(X, k, exhaustive=exhaustive)
         found = self._candidates(X, k, exhaustive=exhaustive, compare=strength != 0.0)
         threads = _native.n_threads(self.n_jobs)
         columns = found.best(strengths, weights, k, n_threads=threads)[:, 0]
@@ -803,13 +803,13 @@ class Refrag(Wrapping):
             compare=compare,
         )
 
-    def explainer(self, row: Csr | None, labels: Ids, k: int) -> Explainer:
+    def _explainer(self, row: Csr | None, labels: Ids, k: int) -> Explainer:
         """Return an explainer of scores relative to the best label, which is held fixed."""
         strength, weight = (float(one[0]) for one in self._factors())
         if strength == 0.0 and weight == 0.0:
-            return self.base_.explainer(row, labels, k)
-        n_ranked = min(max(self.check_parameter("candidates"), k), self.n_labels_)
-        base = self.base_.explainer(row, labels, n_ranked)
+            return self.base_._explainer(row, labels, k)
+        n_ranked = min(max(self._check_parameter("candidates"), k), self.n_labels_)
+        base = self.base_._explainer(row, labels, n_ranked)
         prototypes = self.prototypes_[labels]
         if row is None:
             return RerankedExplainer.of_any_row(base, prototypes, strength)
@@ -817,7 +817,7 @@ class Refrag(Wrapping):
         held = constants_of(found, strength, weight, labels, n_ranked=n_ranked)
         return RerankedExplainer(base, prototypes, strength, **held)
 
-    def max_ranked(self) -> int:
-        """Return the largest number of labels that :meth:`rank` can find for a point."""
-        widen: int = self.check_parameter("widen")
-        return min(self.n_labels_, self.base_.max_ranked() + widen)
+    def _max_ranked(self) -> int:
+        """Return the largest number of labels that :meth:`_rank` can find for a point."""
+        widen: int = self._check_parameter("widen")
+        return min(self.n_labels_, self.base_._max_ranked() + widen)

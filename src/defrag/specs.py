@@ -226,7 +226,7 @@ def compose(
 
 def checked(estimator: Any) -> Any:
     """Return an estimator after checking its parameters, before any data are read."""
-    estimator.check_parameters()
+    estimator._check_parameters()
     check_seed(getattr(estimator, "random_state", None))
     return estimator
 

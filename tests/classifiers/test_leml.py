@@ -72,9 +72,9 @@ def test_answers_are_the_products_of_the_factors():
 def test_all_labels_are_ranked_in_order():
     X, Y = make_data()
     model = LEML(10, random_state=0).fit(X, Y)
-    assert model.max_ranked() == np.count_nonzero(Y.sum(axis=0))
+    assert model._max_ranked() == np.count_nonzero(Y.sum(axis=0))
     labels, scores = model.predict_topk(X, k=1000)
-    n_found = model.max_ranked()
+    n_found = model._max_ranked()
     assert (labels[:, n_found:] == -1).all()
     assert (scores[:, n_found:] == 0).all()
     for ids, own in zip(labels[:, :n_found], scores[:, :n_found], strict=True):

@@ -32,7 +32,7 @@ def test_the_scorer_ranks_the_labels_of_the_cluster(base):
     X, Y = make_data()
     model = LPSR(base, **SMALL).fit(X, Y)
     home = route(X, model.router_, n_threads=1)
-    every, scores = model.base_.rank(X, Y.shape[1], exhaustive=True)
+    every, scores = model.base_._rank(X, Y.shape[1], exhaustive=True)
     labels, found = model.predict_topk(X, k=5)
     for i, c in enumerate(home):
         allowed = model.labels_[model.label_ptr_[c] : model.label_ptr_[c + 1]]
@@ -86,7 +86,7 @@ def test_the_optimised_assignment_raises_its_objective():
     assert best > objective(np.ones(20), candidates, Y, ranked)
     X, Y = make_data()
     model = LPSR(assignment="optimised", **SMALL).fit(X, Y)
-    assert np.diff(model.label_ptr_).max() == model.max_ranked() == 8
+    assert np.diff(model.label_ptr_).max() == model._max_ranked() == 8
     plain = LPSR(**SMALL).fit(X, Y)
     assert not np.array_equal(model.labels_, plain.labels_)
 
@@ -106,7 +106,7 @@ def test_threads_copies_and_files(tmp_path):
     others[2].save(tmp_path / "b")
     assert (tmp_path / "b").read_bytes() == (tmp_path / "a").read_bytes()
     model.set_params(n_jobs=2)
-    assert {part.n_jobs for part in model.fitted_parts()} == {2}
+    assert {part.n_jobs for part in model._fitted_parts()} == {2}
 
 
 def item(name, index, value):

@@ -188,6 +188,6 @@ def test_verbose_may_be_a_bool(entry):
     estimator = entry.estimator()()
     if "verbose" in estimator.get_params(deep=False):
         for value in (True, False, 0, 2):
-            estimator.set_params(verbose=value).check_parameters()
+            estimator.set_params(verbose=value)._check_parameters()
         with pytest.raises(ValueError, match=r"verbose of .* must be a bool or an int >= 0"):
-            estimator.set_params(verbose=-1).check_parameters()
+            estimator.set_params(verbose=-1)._check_parameters()

@@ -99,7 +99,7 @@ def test_predict_searches_a_beam_however_many_classes_there_are(n_classes, monke
 
     monkeypatch.setattr(_native, "beam_search", watch)
     assert len(model.predict(X[:50])) == 50
-    assert asked == [(model.labels_per_member, model.beam_size)] * 2
+    assert asked == [(model._labels_per_member, model.beam_size)] * 2
 
 
 def test_scores_of_all_labels_take_time_in_proportion():
@@ -108,9 +108,9 @@ def test_scores_of_all_labels_take_time_in_proportion():
         X, y = _classes(n_labels, n_features=50)
         Y = sparse.csr_array((np.ones(n_labels, np.float32), (np.arange(n_labels), y - 7)))
         model = LabelTree(random_state=0, preset="fast").fit(X, Y)
-        model.rank(X[:1], n_labels, exhaustive=True)
+        model._rank(X[:1], n_labels, exhaustive=True)
         begin = time.process_time()
-        model.rank(X[:20], n_labels, exhaustive=True)
+        model._rank(X[:20], n_labels, exhaustive=True)
         seconds[n_labels] = time.process_time() - begin
     assert seconds[16000] < 9 * seconds[4000]
 
@@ -118,8 +118,8 @@ def test_scores_of_all_labels_take_time_in_proportion():
 def test_scores_of_more_labels_than_are_kept_in_order_agree():
     X, y = _classes(900)
     model = LabelTree(random_state=0).fit(X, [[one - 7] for one in y])
-    whole, scores = model.rank(X[:30], 900, exhaustive=True)
-    few, few_scores = model.rank(X[:30], 100, exhaustive=True)
+    whole, scores = model._rank(X[:30], 900, exhaustive=True)
+    few, few_scores = model._rank(X[:30], 100, exhaustive=True)
     np.testing.assert_array_equal(whole[:, :100], few)
     np.testing.assert_array_equal(scores[:, :100], few_scores)
     np.testing.assert_array_equal(np.sort(whole, axis=1), np.tile(np.arange(900), (30, 1)))

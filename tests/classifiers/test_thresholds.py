@@ -24,7 +24,7 @@ class Fixed(Classifier):
     def _train(self, X, Y, seed):
         pass
 
-    def rank(self, X, k, *, exhaustive):  # noqa: ARG002 - the contract
+    def _rank(self, X, k, *, exhaustive):  # noqa: ARG002 - the contract
         labels = np.tile(np.arange(4, dtype=np.int32), (X.shape[0], 1))
         return labels[:, :k], np.tile(SCORES, (X.shape[0], 1))[:, :k]
 
@@ -40,20 +40,20 @@ def test_a_label_is_predicted_above_one_half_and_not_at_it(dense):
 def test_a_point_without_an_answer_is_wrong_whatever_its_labels(monkeypatch):
     model = Fixed().fit(np.eye(2), sparse.csr_array(np.ones((2, 4), dtype=np.float32)))
     nothing = np.full((2, 1), -1, dtype=np.int32), np.zeros((2, 1), dtype=np.float32)
-    monkeypatch.setattr(Fixed, "rank", lambda *_, **__: nothing)
+    monkeypatch.setattr(Fixed, "_rank", lambda *_, **__: nothing)
     assert model.score(np.eye(2), np.ones((2, 4))) == 0.0
 
 
 def asked_of_base(model, X, k, monkeypatch):
     """Return how many labels a re-ranking asks its base for."""
     seen = []
-    rank = type(model.base_).rank
+    rank = type(model.base_)._rank
 
     def watch(base, rows, n, *, exhaustive):
         seen.append(n)
         return rank(base, rows, n, exhaustive=exhaustive)
 
-    monkeypatch.setattr(type(model.base_), "rank", watch)
+    monkeypatch.setattr(type(model.base_), "_rank", watch)
     model.predict_topk(X, k=k)
     return seen
 

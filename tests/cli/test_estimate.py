@@ -65,10 +65,10 @@ def test_estimate_of_what_stands_over_each_other():
 
 def test_estimate_of_rounds_settings_and_clusterings():
     X, Y = points()
-    n, one = X.shape[0], LabelTree(3).training_cost(X, Y).seconds
+    n, one = X.shape[0], LabelTree(3)._training_cost(X, Y).seconds
 
     def cost(model):
-        return model.training_cost(X, Y).seconds
+        return model._training_cost(X, Y).seconds
 
     # Five rounds of four fifths; 8 x 41 settings of 50 candidates for every point.
     assert cost(Refrag()) == pytest.approx(1.1 * 5 * one + n * 328 * 50 * 1.2e-8)

@@ -149,7 +149,7 @@ def test_a_re_ranked_score_has_parts_of_base_and_prototype(widen):
 def test_the_members_of_a_group_share_what_it_contributes():
     model = Agglomerated(DiSMEC(), Defrag(max_cluster_size=4), random_state=0).fit(X, Y)
     groups, inner = model.members_[0]
-    outside, inside = model.explain(ROW), inner.explain(groups.pool(ROW))
+    outside, inside = model.explain(ROW), inner.explain(groups._pool(ROW))
     row = ROW.toarray()[0]
     for group, whole in zip(inside.features, inside.contributions, strict=True):
         own = np.flatnonzero(groups.labels_[outside.features] == group)
@@ -163,8 +163,8 @@ def test_the_members_of_a_group_share_what_it_contributes():
 def test_imputed_entries_belong_to_the_features_they_follow_from(mode):
     fiat = Fiat(mode, beta=0.7, companions=None, max_growth=None, random_state=0).fit(X)
     for number in ROWS:
-        imputed = fiat.impute(X[[number]])
-        shares = fiat.shares(X[[number]], imputed).matrix.toarray()
+        imputed = fiat._impute(X[[number]])
+        shares = fiat._shares(X[[number]], imputed).matrix.toarray()
         np.testing.assert_allclose(shares.sum(axis=1), 1.0, atol=1e-6)
         # A row of one feature imputes in proportion to the parts of that feature.
         unit = X[[number]].toarray()[0] / np.linalg.norm(X[[number]].toarray())
@@ -230,7 +230,7 @@ def test_three_largest_contributions_lower_the_score_more_than_three_random_ones
             kept = ~np.isin(row.indices, gone)
             rest = np.zeros((1, row.shape[1]), dtype=np.float32)
             rest[0, row.indices[kept]] = row.data[kept]
-            search = model.explainer(row, np.array([one.label_id], dtype=np.int32), 5)
+            search = model._explainer(row, np.array([one.label_id], dtype=np.int32), 5)
             scores.append(search.scores(sparse.csr_array(rest))[0, 0])
         wins.append(scores[0] < scores[1])
     assert np.mean(wins) >= 0.95

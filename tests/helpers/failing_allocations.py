@@ -100,7 +100,7 @@ def call_all(folder):
     write_xmc(path, X, Y)
     yield "TextParser", lambda: read_xmc(path)
     yield "FeatureIndex", lambda: bool(_native.FeatureIndex(weights))
-    yield "TextFeatures", model.vectorizer_.prepare
+    yield "TextFeatures", model.vectorizer_._prepare
     yield "TextFeatures.count", lambda: model.vectorizer_.transform(TEXTS)
 
 

@@ -65,9 +65,9 @@ def test_a_plan_has_every_method_and_seed():
 def seconds(monkeypatch):
     """Make DiSMEC take a second per training point, and everything else none."""
     cost = Cost(0.0, 0.0)
-    monkeypatch.setattr(LabelTree, "training_cost", lambda *_: cost)
+    monkeypatch.setattr(LabelTree, "_training_cost", lambda *_: cost)
     monkeypatch.setattr(
-        DiSMEC, "training_cost", lambda _, X, __: dataclasses.replace(cost, seconds=X.shape[0])
+        DiSMEC, "_training_cost", lambda _, X, __: dataclasses.replace(cost, seconds=X.shape[0])
     )
 
 

@@ -273,10 +273,10 @@ class Bag(Estimator):
     """An ensemble as the label trees will be: members, one of each or a list, and weights."""
 
     def __init__(self, n_members=2):
-        self.n_members = n_members
+        self._n_members = n_members
 
     def fit(self, X):
-        self.members_ = [small_hybrid(random_state=i) for i in range(self.n_members)]
+        self.members_ = [small_hybrid(random_state=i) for i in range(self._n_members)]
         self.pooling_ = small_defrag()
         self.label_names_ = ["eins", "zwölf"]
         self.weights_ = np.float16(X[0])

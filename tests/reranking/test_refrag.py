@@ -160,7 +160,7 @@ def test_scores_by_hand():
     X, Y = make_data()
     model = Refrag(BASE, alpha=0.5, gamma=4.0, propensity_weight=1.0, random_state=0).fit(X, Y)
     labels, scores = model.predict_topk(X, 5)
-    found, base_scores = model.base_.rank(X, 40, exhaustive=False)
+    found, base_scores = model.base_._rank(X, 40, exhaustive=False)
     propensity = np.log(metrics.inverse_propensity(Y))
     rows = np.stack([oracles.unit(row) for row in X.toarray()])
     for row in (1, 2, 50):
@@ -197,7 +197,7 @@ def test_widening_reaches_labels_that_the_base_does_not_give():
         known = row[row >= 0]
         assert len(set(known.tolist())) == len(known)
     assert np.isfinite(scores).all()
-    assert wide.max_ranked() == closed.max_ranked() + 10
+    assert wide._max_ranked() == closed._max_ranked() + 10
     everything = Refrag(narrow, widen=2**62, **settings_).fit(X, Y).predict_topk(X, 5)
     np.testing.assert_array_equal(
         everything[0], Refrag(narrow, widen=40, **settings_).fit(X, Y).predict_topk(X, 5)[0]

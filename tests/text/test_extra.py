@@ -47,7 +47,7 @@ def test_labels_are_learnt_from_extra_features():
 def test_rows_are_blocks_of_given_lengths():
     texts, labels = make_texts()
     model = new(extra_weight=0.25).fit(texts, labels)
-    rows = model.rows([*hinted_texts()[0][:7], "zz"]).toarray()
+    rows = model._rows([*hinted_texts()[0][:7], "zz"]).toarray()
     assert rows.shape == (8, 7)
     lengths = np.linalg.norm(rows[:, 2:], axis=1)
     np.testing.assert_allclose(lengths, [0.25] * 7 + [0.0], rtol=1e-6)

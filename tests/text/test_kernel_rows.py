@@ -27,21 +27,21 @@ LABELS = [["algebra"], ["algebra"], ["sorting"], ["sorting"], ["algebra", "sorti
 )
 def test_rows_of_a_kernel_rank_as_a_matrix(base, takes_rows):
     model = TextClassifier(base, TextVectorizer(min_df=1), random_state=0).fit(TEXTS, LABELS)
-    assert model.base_.ranks_kernel_rows is takes_rows
+    assert model.base_._ranks_kernel_rows is takes_rows
     asked = [*TEXTS, "a sparse vector of vectors", "sort"]
-    labels, scores = model.predict_ids(asked, k=2)
-    expected = model.base_.rank(model.rows(asked), 2, exhaustive=False)
+    labels, scores = model._predict_ids(asked, k=2)
+    expected = model.base_._rank(model._rows(asked), 2, exhaustive=False)
     np.testing.assert_array_equal(labels, expected[0])
     np.testing.assert_array_equal(scores, expected[1])
 
 
 def test_focus_keeps_the_kind_of_its_rows():
     model = TextClassifier(vectorizer=TextVectorizer(min_df=1), random_state=0).fit(TEXTS, LABELS)
-    rows = model.vectorizer_.weigh(TEXTS)
+    rows = model.vectorizer_._weigh(TEXTS)
     assert isinstance(rows, _native.KernelRows)
-    kept = model.base_.focus_.select(rows)
+    kept = model.base_.focus_._select(rows)
     assert isinstance(kept, _native.KernelRows)
-    expected = model.base_.focus_.select(model.vectorizer_.transform(TEXTS))
+    expected = model.base_.focus_._select(model.vectorizer_.transform(TEXTS))
     assert (_native.as_matrix(kept) != expected).nnz == 0
     assert expected.nnz > 0
 

@@ -144,7 +144,7 @@ def test_a_pair_whose_words_are_dropped_is_still_found():
     assert ours.get_feature_names_out().tolist() == ["aa", "cc", "cc cc"]
     ours.word_feature_ = np.full_like(ours.word_feature_, -1)
     ours.idf_ = ours.idf_[2:]
-    ours.prepare()
+    ours._prepare()
     assert ours.get_feature_names_out().tolist() == ["cc cc"]
     assert ours.transform(texts).toarray().astype(bool).ravel().tolist() == [
         False,

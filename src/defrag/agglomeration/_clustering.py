@@ -89,7 +89,7 @@ class FeaturePooling(TransformerMixin, Estimator):
             One column per group, float32.
         """
         check_is_fitted(self)
-        result = self.pool(check_features(self, X, reset=False))
+        result = self._pool(check_features(self, X, reset=False))
         return result if sparse.issparse(X) else result.toarray()
 
     @on_snapshot
@@ -220,13 +220,13 @@ class FeaturePooling(TransformerMixin, Estimator):
         """Return factors that give every group the energy of its features on unit rows."""
         threads = _native.n_threads(self.n_jobs)
         lengths = _native.row_norms(X, norm=_native.Norm.l2, n_threads=threads)
-        _, energy = _native.column_statistics(self.pool(X), row_lengths=lengths, n_threads=threads)
+        _, energy = _native.column_statistics(self._pool(X), row_lengths=lengths, n_threads=threads)
         kept = self.labels_ >= 0
         wanted = np.bincount(self.labels_[kept], self.energy_[kept], minlength=self.n_clusters_)
         ratio = np.divide(wanted, energy, out=np.ones(self.n_clusters_), where=energy > 0)
         return np.sqrt(ratio).astype(np.float32)
 
-    def pool(self, X: Csr) -> Csr:
+    def _pool(self, X: Csr) -> Csr:
         """Replace the features of a canonical matrix by groups."""
         return _native.agglomerate(
             X,
@@ -238,7 +238,7 @@ class FeaturePooling(TransformerMixin, Estimator):
         )
 
     def _pooling(self) -> str:
-        pooling: str = self.check_parameter("pooling")  # it may have been set after fit
+        pooling: str = self._check_parameter("pooling")  # it may have been set after fit
         return pooling
 
     def _factor(self) -> Floats | None:
@@ -313,14 +313,14 @@ class FeatureClustering(FeaturePooling):
         self : FeatureClustering
             The fitted transformer. It is unchanged if ``fit`` raises an exception.
         """
-        self.check_parameters()
+        self._check_parameters()
         X = check_features(self, X, reset=True)
         return self._learn(X, Y)
 
     @all_or_nothing
-    def fit_canonical(self, X: Csr, Y: LabelsLike = None) -> FeatureClustering:
+    def _fit_canonical(self, X: Csr, Y: LabelsLike = None) -> FeatureClustering:
         """Find the groups on a validated matrix, as part of a composite."""
-        self.check_parameters()
+        self._check_parameters()
         self.n_features_in_: int = X.shape[1]
         return self._learn(X, Y)
 

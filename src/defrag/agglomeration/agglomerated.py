@@ -73,48 +73,48 @@ class Agglomerated(Reducing):
         "list of (clustering, classifier)", "The fitted pairs."
     )
 
-    def unfitted_members(self, seed: int) -> list[Classifier]:
+    def _unfitted_members(self, seed: int) -> list[Classifier]:
         """Return the members of the base, or the base itself."""
-        base = self.unfitted_base()
-        base.check_parameters()  # n_members is derived from parameters
-        n_members = base.n_members if self.per_member else 1
+        base = self._unfitted_base()
+        base._check_parameters()  # n_members is derived from parameters
+        n_members = base._n_members if self.per_member else 1
         return [
-            (base.as_member() if n_members > 1 else clone(base)).set_params(
+            (base._as_member() if n_members > 1 else clone(base)).set_params(
                 random_state=own, n_jobs=self.n_jobs
             )
             for own in member_seeds(seed, n_members)
         ]
 
-    def fit_reduction(self, X: Csr, Y: Csr, seed: int) -> FeatureClustering:
+    def _fit_reduction(self, X: Csr, Y: Csr, seed: int) -> FeatureClustering:
         """Cluster the features."""
         agglomeration = Hybrid() if self.agglomeration is None else self.agglomeration
         check_part(self, "agglomeration", agglomeration, FeatureClustering)
         own: FeatureClustering = clone(agglomeration).set_params(
             random_state=seed, n_jobs=self.n_jobs
         )
-        return own.fit_canonical(X, Y)
+        return own._fit_canonical(X, Y)
 
-    def reduce(self, reduction: FeatureClustering, X: Csr) -> Csr:
+    def _reduce(self, reduction: FeatureClustering, X: Csr) -> Csr:
         """Pool the features of each group."""
-        return reduction.pool(X)
+        return reduction._pool(X)
 
-    def reduced_width(self, reduction: FeatureClustering, n_features: int) -> int:  # noqa: ARG002
+    def _reduced_width(self, reduction: FeatureClustering, n_features: int) -> int:  # noqa: ARG002
         """Return the number of groups."""
         return reduction.n_clusters_
 
-    def set_members(self, members: list[tuple[FeatureClustering, Classifier]]) -> None:
+    def _set_members(self, members: list[tuple[FeatureClustering, Classifier]]) -> None:
         """Set the fitted pairs."""
         self.members_ = members
 
-    def default_base(self) -> Classifier:
+    def _default_base(self) -> Classifier:
         """Return a ``LabelTree`` with one tree."""
         return LabelTree()
 
-    def rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:
-        """Return the best labels of each row; see :meth:`Classifier.rank`."""
+    def _rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:
+        """Return the best labels of each row; see :meth:`Classifier._rank`."""
         n_ranked = self._n_ranked(k)
         answers = [
-            model.rank(groups.pool(X), n_ranked, exhaustive=exhaustive)
+            model._rank(groups._pool(X), n_ranked, exhaustive=exhaustive)
             for groups, model in self.members_
         ]
         return self._average(answers, k)
@@ -123,43 +123,43 @@ class Agglomerated(Reducing):
         """Return the number of labels that each member ranks."""
         if len(self.members_) == 1:
             return k
-        return min(max(k, self.labels_per_member), self.n_labels_)
+        return min(max(k, self._labels_per_member), self.n_labels_)
 
     def _average(self, answers: list[tuple[Ids, Floats]], k: int) -> tuple[Ids, Floats]:
         if len(answers) == 1:
             return answers[0]
         return _native.average_trees(answers, k=k, n_threads=_native.n_threads(self.n_jobs))
 
-    def explainer(self, row: Csr | None, labels: Ids, k: int) -> Explainer:
+    def _explainer(self, row: Csr | None, labels: Ids, k: int) -> Explainer:
         """Return an explainer that divides contributions of groups among their features."""
         n_ranked = self._n_ranked(k)
         if row is None or len(self.members_) == 1:
-            rows = [None if row is None else groups.pool(row) for groups, _ in self.members_]
-            return self._explainer(row, rows, labels, n_ranked, [])
-        rows = [groups.pool(row) for groups, _ in self.members_]
-        return self._explainer(row, rows, labels, n_ranked, self._answers(rows, n_ranked))
+            rows = [None if row is None else groups._pool(row) for groups, _ in self.members_]
+            return self._explainer_of(row, rows, labels, n_ranked, [])
+        rows = [groups._pool(row) for groups, _ in self.members_]
+        return self._explainer_of(row, rows, labels, n_ranked, self._answers(rows, n_ranked))
 
-    def explain_best(self, row: Csr, n: int, k: int) -> tuple[Ids, Explainer]:
-        """Return the best labels and an explainer; see :meth:`Classifier.explain_best`."""
+    def _explain_best(self, row: Csr, n: int, k: int) -> tuple[Ids, Explainer]:
+        """Return the best labels and an explainer; see :meth:`Classifier._explain_best`."""
         if len(self.members_) == 1:
             ((groups, model),) = self.members_
-            pooled = groups.pool(row)
-            labels, inner = model.explain_best(pooled, n, k)
+            pooled = groups._pool(row)
+            labels, inner = model._explain_best(pooled, n, k)
             return labels, _of_groups(groups, inner, row, pooled)
-        rows = [groups.pool(row) for groups, _ in self.members_]
+        rows = [groups._pool(row) for groups, _ in self.members_]
         n_ranked = self._n_ranked(k)
         answers = self._answers(rows, n_ranked)
         labels = best_labels(self._average(answers, k)[0], n)
-        return labels, self._explainer(row, rows, labels, n_ranked, answers)
+        return labels, self._explainer_of(row, rows, labels, n_ranked, answers)
 
     def _answers(self, rows: Sequence[Any], k: int) -> list[tuple[Ids, Floats]]:
         """Return the best labels of each member's row."""
         return [
-            model.rank(pooled, k, exhaustive=False)
+            model._rank(pooled, k, exhaustive=False)
             for (_, model), pooled in zip(self.members_, rows, strict=True)
         ]
 
-    def _explainer(
+    def _explainer_of(
         self,
         row: Csr | None,
         rows: Sequence[Any],
@@ -169,7 +169,7 @@ class Agglomerated(Reducing):
     ) -> Explainer:
         """Return an explainer of the members that found each label, or of all members."""
         parts = [
-            _of_groups(groups, model.explainer(pooled, labels, k), row, pooled)
+            _of_groups(groups, model._explainer(pooled, labels, k), row, pooled)
             for (groups, model), pooled in zip(self.members_, rows, strict=True)
         ]
         if len(parts) == 1:
@@ -178,20 +178,20 @@ class Agglomerated(Reducing):
             return Averaged.of_all(parts, len(labels))
         return Averaged(parts, *members_that_found([ranked for ranked, _ in answers], labels))
 
-    def training_cost(self, X: Csr, Y: Csr) -> Cost:
+    def _training_cost(self, X: Csr, Y: Csr) -> Cost:
         """Return the cost of the base and of a clustering per member."""
-        base = self.unfitted_base()
-        n_members = base.n_members if self.per_member else 1
+        base = self._unfitted_base()
+        n_members = base._n_members if self.per_member else 1
         pooling = Cost(n_members * X.nnz * _SECONDS_PER_NON_ZERO, 0.0)
-        return base.training_cost(X, Y) + pooling
+        return base._training_cost(X, Y) + pooling
 
-    def fitted_parts(self) -> list[BaseEstimator]:
+    def _fitted_parts(self) -> list[BaseEstimator]:
         """Return the fitted clusterings and classifiers."""
         return [part for member in getattr(self, "members_", []) for part in member]
 
-    def max_ranked(self) -> int:
-        """Return the largest number of labels that :meth:`rank` can find for a point."""
-        return min(self.n_labels_, sum(model.max_ranked() for _, model in self.members_))
+    def _max_ranked(self) -> int:
+        """Return the largest number of labels that :meth:`_rank` can find for a point."""
+        return min(self.n_labels_, sum(model._max_ranked() for _, model in self.members_))
 
 
 def _of_groups(
@@ -199,4 +199,4 @@ def _of_groups(
 ) -> Explainer:
     known = None if row is None or pooled is None else (row, pooled)
     shares = partial(shares_of_groups, groups.labels_)
-    return Transformed(inner, groups.pool, shares, known=known)
+    return Transformed(inner, groups._pool, shares, known=known)

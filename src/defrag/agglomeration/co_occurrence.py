@@ -148,7 +148,7 @@ def find_groups(
     return [
         clone(agglomeration)
         .set_params(random_state=seed, n_jobs=n_jobs)
-        .fit_canonical(X, Y)
+        ._fit_canonical(X, Y)
         .labels_
         for seed in seeds
     ]

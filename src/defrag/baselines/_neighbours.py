@@ -492,14 +492,14 @@ class NeighbourEnsemble(Divisible):
         threads = _native.n_threads(self.n_jobs)
         return assign_points(X, router, min_size=self.n_neighbors, n_threads=threads)
 
-    def rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:  # noqa: ARG002 - always the neighbours
-        """Return the best labels of each row; see :meth:`Classifier.rank`."""
+    def _rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:  # noqa: ARG002 - always the neighbours
+        """Return the best labels of each row; see :meth:`Classifier._rank`."""
         threads = _native.n_threads(self.n_jobs)
-        n_best, n_learners = int(self.check_parameter("n_neighbors")), len(self.learners_)
-        search = self.check_parameter("search")
+        n_best, n_learners = int(self._check_parameter("n_neighbors")), len(self.learners_)
+        search = self._check_parameter("search")
         own = (
             np.ones(n_best)
-            if self.check_parameter("votes") == "count"
+            if self._check_parameter("votes") == "count"
             else 1.0 / np.arange(1, n_best + 1)
         )
         weights = np.tile(own / (own.sum() * n_learners), n_learners).astype(np.float32)
@@ -523,27 +523,27 @@ class NeighbourEnsemble(Divisible):
             )
         return labels, np.minimum(scores, np.float32(1.0))
 
-    def max_ranked(self) -> int:
-        """Return the largest number of labels that :meth:`rank` can find for a point."""
+    def _max_ranked(self) -> int:
+        """Return the largest number of labels that :meth:`_rank` can find for a point."""
         max_labels = int(np.diff(self.point_labels_.indptr).max())
-        n_neighbors = int(self.check_parameter("n_neighbors"))
+        n_neighbors = int(self._check_parameter("n_neighbors"))
         return min(self.n_labels_, max_labels * n_neighbors * len(self.learners_))
 
     @property
-    def n_members(self) -> int:
+    def _n_members(self) -> int:
         """Number of learners that are averaged."""
         return self.n_learners
 
-    def as_member(self) -> Classifier:
+    def _as_member(self) -> Classifier:
         """Return an unfitted copy with one learner."""
-        member: Classifier = super().as_member().set_params(n_learners=1)
+        member: Classifier = super()._as_member().set_params(n_learners=1)
         return member
 
-    def training_cost(self, X: Csr, Y: Csr) -> Cost:  # noqa: ARG002 - labels hardly matter
+    def _training_cost(self, X: Csr, Y: Csr) -> Cost:  # noqa: ARG002 - labels hardly matter
         """Return the cost, estimated from the products of the points with their maps."""
         n_products = X.nnz * self.n_components * self.n_learners
         kept = 4.0 * self.n_learners * self.n_components * (X.shape[0] + X.shape[1])
-        return Cost(n_products * self.seconds_per_step, kept)
+        return Cost(n_products * self._seconds_per_step, kept)
 
 
 def route(X: Csr, router: Csr, *, n_threads: int) -> Ids:

@@ -73,7 +73,7 @@ class AnnexML(NeighbourEnsemble):
     n_steps: int = param(Int(1), "Number of steps, each over all points of a cluster.", default=60)
 
     euclidean = False
-    seconds_per_step = 3e-8
+    _seconds_per_step = 3e-8
 
     def _partition(self, X: Csr, Y: Csr, n_clusters: int, seed: int) -> Csr:
         """Return linear scorers that predict the cluster of most label neighbours of a point."""

@@ -184,30 +184,30 @@ class ForestClassifier(Divisible):
         """Set the forest; see :meth:`Divisible.assemble`."""
         self.forest_ = join_forests([piece.arrays for piece in pieces], self._hash(outline))
 
-    def rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:  # noqa: ARG002 - always exhaustive
-        """Return the best labels of each row; see :meth:`Classifier.rank`."""
+    def _rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:  # noqa: ARG002 - always exhaustive
+        """Return the best labels of each row; see :meth:`Classifier._rank`."""
         threads = _native.n_threads(self.n_jobs)
         rows = _native.unit_rows(X, n_threads=threads)
         return _native.forest_search(self.forest_, rows, k=k, n_threads=threads)
 
-    def max_ranked(self) -> int:
-        """Return the largest number of labels that :meth:`rank` can find for a point."""
+    def _max_ranked(self) -> int:
+        """Return the largest number of labels that :meth:`_rank` can find for a point."""
         sizes = np.diff(self.forest_.leaf_ptr)
         largest = np.maximum.reduceat(sizes, self.forest_.tree_ptr[:-1])
         return min(len(self.forest_.labels), int(largest.sum()))
 
     @property
-    def n_members(self) -> int:
+    def _n_members(self) -> int:
         """Number of models that are averaged, each of about ten trees."""
         return math.ceil(self.n_trees / _TREES_PER_MEMBER)
 
-    def as_member(self) -> ForestClassifier:
+    def _as_member(self) -> ForestClassifier:
         """Return an unfitted copy that is one member of the ensemble."""
         member: ForestClassifier = clone(self)
-        member.n_trees = math.ceil(self.n_trees / self.n_members)
+        member.n_trees = math.ceil(self.n_trees / self._n_members)
         return member
 
-    def training_cost(self, X: Csr, Y: Csr) -> Cost:
+    def _training_cost(self, X: Csr, Y: Csr) -> Cost:
         """Return the cost, estimated from the levels of the trees, which all process every point.
 
         A step processes a non-zero of a point at one level.
@@ -215,7 +215,7 @@ class ForestClassifier(Divisible):
         levels = self._levels(max(1.0, X.shape[0] / self.max_leaf_size))
         n_entries = min(Y.nnz, X.shape[0] / self.max_leaf_size * self.leaf_labels)
         memory = self.n_trees * n_entries * _BYTES_PER_ENTRY
-        return Cost(self.n_trees * levels * X.nnz * self.seconds_per_step, memory)
+        return Cost(self.n_trees * levels * X.nnz * self._seconds_per_step, memory)
 
     @abstractmethod
     def _levels(self, n_leaves: float) -> float:
@@ -310,7 +310,7 @@ class FastXML(ForestClassifier):
         default=2.0,
     )
 
-    seconds_per_step: ClassVar[float] = 2.5e-8
+    _seconds_per_step: ClassVar[float] = 2.5e-8
     train_trees = staticmethod(_native.train_fastxml)
     normalized_gains: ClassVar[bool] = True
     """Whether the sides of a node maximise the nDCG of a point, or its DCG."""
@@ -427,16 +427,16 @@ class PfastreXML(FastXML):
             self.forest_, means, outline["label_weights"][rows]
         )
 
-    def rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:  # noqa: ARG002 - always exhaustive
-        """Return the best labels of each row; see :meth:`Classifier.rank`."""
+    def _rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:  # noqa: ARG002 - always exhaustive
+        """Return the best labels of each row; see :meth:`Classifier._rank`."""
         threads = _native.n_threads(self.n_jobs)
         return _native.forest_search(
             self.forest_,
             _native.unit_rows(X, n_threads=threads),
             k=k,
             prototypes=self.prototypes_,
-            alpha=self.check_parameter("alpha"),
-            gamma=self.check_parameter("gamma"),
+            alpha=self._check_parameter("alpha"),
+            gamma=self._check_parameter("gamma"),
             n_threads=threads,
         )
 
@@ -497,7 +497,7 @@ class CRAFTML(ForestClassifier):
     )
 
     # 1.6e-8 on EURLex-4K, 7.9e-8 on debian, whose points have fewer features and more labels.
-    seconds_per_step: ClassVar[float] = 3.5e-8
+    _seconds_per_step: ClassVar[float] = 3.5e-8
     train_trees = staticmethod(_native.train_craftml)
 
     def _options(self, X: Csr) -> CraftmlOptions:

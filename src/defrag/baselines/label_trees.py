@@ -69,7 +69,7 @@ class Parabel(PublishedTrees):
     n_trees: int = param(default=3)
     max_leaf_size: int = param(Int(1, 65536), "Maximum number of labels in a leaf.", default=100)
 
-    seconds_per_step = 1.4e-8
+    _seconds_per_step = 1.4e-8
 
     def _widths(self) -> tuple[int, int, int]:
         return 2, 2, self.max_leaf_size
@@ -301,7 +301,7 @@ class Bonsai(PublishedTrees):
         default="x",
     )
 
-    seconds_per_step = 2.7e-8
+    _seconds_per_step = 2.7e-8
 
     _discount: ClassVar[float] = 0.98
 
@@ -392,7 +392,7 @@ class PLT(PublishedTrees):
     )
     beam_size: int = param(doc='Number of nodes kept per level of ``search="beam"``.', default=10)
 
-    seconds_per_step = 3.5e-8
+    _seconds_per_step = 3.5e-8
 
     def _widths(self) -> tuple[int, int, int]:
         return self.arity, self.arity, self.max_leaf_size
@@ -407,7 +407,7 @@ class PLT(PublishedTrees):
     def _search(
         self, member: TrainedTree, rows: KernelRows, k: int, *, few: bool, exhaustive: bool
     ) -> tuple[Ids, Floats]:
-        if self.check_parameter("search") == "beam":
+        if self._check_parameter("search") == "beam":
             return super()._search(member, rows, k, few=few, exhaustive=exhaustive)
         return _native.best_first_search(
             member.tree,

@@ -89,7 +89,7 @@ class LEML(Classifier):
     label_factors_: RowPanels = fitted("RowPanels", "The rows of H, for the labels in ``labels_``.")
     labels_: Ids = fitted("ndarray of int32", "The labels that have points.")
 
-    seconds_per_step = 1.2e-10
+    _seconds_per_step = 1.2e-10
 
     def _train(self, X: Csr, Y: Csr, seed: int) -> None:
         threads = _native.n_threads(self.n_jobs)
@@ -148,8 +148,8 @@ class LEML(Classifier):
         scale = np.power(np.maximum(energy, 1e-12), -0.25)
         return multiply(H, basis * scale, n_threads=threads)
 
-    def rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:  # noqa: ARG002 - always exhaustive
-        """Return the best labels of each row; see :meth:`Classifier.rank`."""
+    def _rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:  # noqa: ARG002 - always exhaustive
+        """Return the best labels of each row; see :meth:`Classifier._rank`."""
         threads = _native.n_threads(self.n_jobs)
         labels = np.full((X.shape[0], k), -1, dtype=np.int32)
         scores = np.zeros((X.shape[0], k), dtype=np.float32)
@@ -169,8 +169,8 @@ class LEML(Classifier):
             scores[rows, :n_best] = np.take_along_axis(bent, order, 1)
         return labels, scores
 
-    def explainer(self, row: Csr | None, labels: Ids, k: int) -> Explainer:  # noqa: ARG002 - no search
-        """Return an explainer of linear scores; see :meth:`Classifier.explainer`."""
+    def _explainer(self, row: Csr | None, labels: Ids, k: int) -> Explainer:  # noqa: ARG002 - no search
+        """Return an explainer of linear scores; see :meth:`Classifier._explainer`."""
         outputs = np.minimum(np.searchsorted(self.labels_, labels), len(self.labels_) - 1)
         factors = self.label_factors_.rows(outputs).astype(np.float64)
         bias = np.zeros(len(labels))
@@ -184,7 +184,7 @@ class LEML(Classifier):
         known = self.labels_[outputs] == labels
         return SingleIndex(weights, link, known)
 
-    def restricted(self, labels: Ids) -> LEML:
+    def _restricted(self, labels: Ids) -> LEML:
         """Return a copy of the classifier with the factors of some labels only."""
         outputs = np.flatnonzero(np.isin(self.labels_, labels))
         restricted = copy(self)
@@ -192,17 +192,17 @@ class LEML(Classifier):
         restricted.label_factors_ = RowPanels.pack(self.label_factors_.unpack()[outputs])
         return restricted
 
-    def max_ranked(self) -> int:
-        """Return the largest number of labels that :meth:`rank` can find for a point."""
+    def _max_ranked(self) -> int:
+        """Return the largest number of labels that :meth:`_rank` can find for a point."""
         return len(self.labels_)
 
-    def training_cost(self, X: Csr, Y: Csr) -> Cost:
+    def _training_cost(self, X: Csr, Y: Csr) -> Cost:
         """Return the cost of the products with X, with Y and with small matrices."""
         rank = min(self.n_components, *X.shape, Y.shape[1])
         n_products = (2 * self.n_steps + 3) * X.nnz + 3 * Y.nnz
         n_steps = self.n_rounds * rank * (n_products + 3 * X.shape[0] * rank)
         numbers = rank * (2 * X.shape[0] + 6 * X.shape[1] + 2 * Y.shape[1])
-        return Cost(n_steps * self.seconds_per_step, 4.0 * numbers)
+        return Cost(n_steps * self._seconds_per_step, 4.0 * numbers)
 
 
 def bend(products: Floats) -> NDArray[np.float32]:

@@ -87,16 +87,16 @@ class LPSR(Wrapping):
     )
     labels_: Ids = fitted("ndarray of int32", "The labels of each cluster, in increasing order.")
 
-    needs_points = True
+    _needs_points = True
 
-    def learn_last(self, data: tuple[Csr, Csr] | None, seed: int, learnt: Arrays) -> None:  # noqa: ARG002 - nothing is learnt first
-        """Cluster the points that the base ranks well; see :meth:`Wrapping.learn_last`."""
+    def _learn_last(self, data: tuple[Csr, Csr] | None, seed: int, learnt: Arrays) -> None:  # noqa: ARG002 - nothing is learnt first
+        """Cluster the points that the base ranks well; see :meth:`Wrapping._learn_last`."""
         if data is None:
             raise ValueError("the clusters of LPSR are learnt from the points, got none")
         X, Y = data
         threads = _native.n_threads(self.n_jobs)
         n_ranked = min(_N_RANKED if self.assignment == "optimised" else 1, Y.shape[1])
-        ranked, _ = self.base_.rank(X, n_ranked, exhaustive=False)
+        ranked, _ = self.base_._rank(X, n_ranked, exhaustive=False)
         unit = unit_rows(X, threads)
         correct = np.flatnonzero(_is_label(ranked[:, 0], Y))
         n_clusters = max(1, round(X.shape[0] / self.cluster_size))
@@ -116,7 +116,7 @@ class LPSR(Wrapping):
         self.labels_ = np.concatenate(chosen)
         self.rankers_: dict[int, Ranker] = {}
 
-    def default_base(self) -> Classifier:
+    def _default_base(self) -> Classifier:
         """Return a ``DiSMEC``."""
         return DiSMEC()
 
@@ -135,28 +135,28 @@ class LPSR(Wrapping):
         """Return the scorer of the labels of a cluster, created on first use."""
         if c not in self.rankers_:
             labels = self.labels_[self.label_ptr_[c] : self.label_ptr_[c + 1]]
-            self.rankers_[c] = self.base_.restricted(labels)
+            self.rankers_[c] = self.base_._restricted(labels)
         return self.rankers_[c]
 
-    def rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:
-        """Return the best labels of each row; see :meth:`Classifier.rank`."""
+    def _rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:
+        """Return the best labels of each row; see :meth:`Classifier._rank`."""
         threads = _native.n_threads(self.n_jobs)
         labels = np.full((X.shape[0], k), -1, dtype=np.int32)
         scores = np.zeros((X.shape[0], k), dtype=np.float32)
         cluster_of = route(unit_rows(X, threads), self.router_, n_threads=threads)
         clusters = np.unique(cluster_of)
         if len(clusters) == 1:
-            return self._ranker(int(cluster_of[0])).rank(X, k, exhaustive=exhaustive)
+            return self._ranker(int(cluster_of[0]))._rank(X, k, exhaustive=exhaustive)
         for c in clusters:
             rows = np.flatnonzero(cluster_of == c)
-            labels[rows], scores[rows] = self._ranker(int(c)).rank(
+            labels[rows], scores[rows] = self._ranker(int(c))._rank(
                 X[rows], k, exhaustive=exhaustive
             )
         return labels, scores
 
-    def explainer(self, row: Csr | None, labels: Ids, k: int) -> Explainer:  # noqa: ARG002 - all labels of a cluster are scored
+    def _explainer(self, row: Csr | None, labels: Ids, k: int) -> Explainer:  # noqa: ARG002 - all labels of a cluster are scored
         """Return the explainer of the base, with the cluster of the point held fixed."""
-        base = self.base_.explainer(None, labels, self.n_labels_)
+        base = self.base_._explainer(None, labels, self.n_labels_)
         if row is None:
             return base
         unit = unit_rows(row, 1)
@@ -174,19 +174,19 @@ class LPSR(Wrapping):
             state["rankers_"] = {}
         return state
 
-    def max_ranked(self) -> int:
-        """Return the largest number of labels that :meth:`rank` can find for a point."""
+    def _max_ranked(self) -> int:
+        """Return the largest number of labels that :meth:`_rank` can find for a point."""
         return int(np.diff(self.label_ptr_).max())
 
-    def fitted_parts(self) -> list[BaseEstimator]:
+    def _fitted_parts(self) -> list[BaseEstimator]:
         """Return the base and the scorers of clusters that are classifiers."""
         rankers = getattr(self, "rankers_", {}).values()
         copies = [one for one in rankers if isinstance(one, Classifier)]
-        return super().fitted_parts() + copies
+        return super()._fitted_parts() + copies
 
-    def training_cost(self, X: Csr, Y: Csr) -> Cost:
+    def _training_cost(self, X: Csr, Y: Csr) -> Cost:
         """Return the cost of training the base and ranking the training points with it."""
-        return self.unfitted_base().training_cost(X, Y).times(1.2)
+        return self._unfitted_base()._training_cost(X, Y).times(1.2)
 
 
 def _is_label(best: Ids, Y: Csr) -> NDArray[np.bool_]:

@@ -60,7 +60,7 @@ class PPDSparse(OneVsRest):
         Float(0.0), "Weights up to this absolute value are dropped.", default=0.01
     )
 
-    seconds_per_step = 6.5e-9
+    _seconds_per_step = 6.5e-9
 
     def _solve(
         self, X: Csr, positives: Csr, *, first: int, seed: int, progress: Progress | None
@@ -129,7 +129,7 @@ class ProXML(OneVsRest):
     )
     batch_size: int = param(default=8192)
 
-    seconds_per_step = 1.1e-8
+    _seconds_per_step = 1.1e-8
 
     def _solve(
         self, X: Csr, positives: Csr, *, first: int, seed: int, progress: Progress | None

@@ -110,7 +110,7 @@ class SLEEC(NeighbourEnsemble):
         Int(1), "Number of steps of conjugate gradients of the regression.", default=15
     )
 
-    seconds_per_step = 1.1e-8
+    _seconds_per_step = 1.1e-8
 
     def _partition(self, X: Csr, Y: Csr, n_clusters: int, seed: int) -> Csr:  # noqa: ARG002 - by features only
         return centroids(X, n_clusters, seed, n_threads=_native.n_threads(self.n_jobs))

@@ -148,8 +148,8 @@ SCORES_AT_A_TIME = 1 << 23
 class Ranker(Protocol):
     """Interface of classifiers, and of classifiers restricted to some labels."""
 
-    def rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:
-        """Return the best labels of each row; see :meth:`Classifier.rank`."""
+    def _rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:
+        """Return the best labels of each row; see :meth:`Classifier._rank`."""
 
 
 @dataclass(frozen=True)
@@ -159,15 +159,15 @@ class FilteredRanker:
     base: Classifier
     labels: Ids
 
-    def rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:  # noqa: ARG002 - always exhaustive
-        """Return the best labels of each row; see :meth:`Classifier.rank`."""
+    def _rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:  # noqa: ARG002 - always exhaustive
+        """Return the best labels of each row; see :meth:`Classifier._rank`."""
         kept_labels = np.full((X.shape[0], k), -1, dtype=np.int32)
         kept_scores = np.zeros((X.shape[0], k), dtype=np.float32)
-        n_ranked = max(1, self.base.max_ranked())
+        n_ranked = max(1, self.base._max_ranked())
         step = 1 + SCORES_AT_A_TIME // n_ranked
         for first in range(0, X.shape[0], step):
             rows = slice(first, first + step)
-            labels, scores = self.base.rank(X[rows], n_ranked, exhaustive=True)
+            labels, scores = self.base._rank(X[rows], n_ranked, exhaustive=True)
             kept = np.isin(labels, self.labels)
             kept &= np.cumsum(kept, axis=1) <= k
             place = np.cumsum(kept, axis=1) - 1
@@ -212,20 +212,20 @@ def labels_with_points(Y: Csr) -> Ids:
 class Classifier(ClassifierMixin, Calibrated, Explainable):
     """Base class of classifiers.
 
-    A subclass trains in :meth:`_train` and ranks in :meth:`rank`, both on canonical matrices;
+    A subclass trains in :meth:`_train` and ranks in :meth:`_rank`, both on canonical matrices;
     scores are between 0 and 1, higher is better.
 
     ``fit`` sets ``label_names_`` and ``vocabulary_`` to None. They can be set afterwards or
     passed to :meth:`save`; a loaded model has those of its file.
     """
 
-    labels_per_member: ClassVar[int] = 50
+    _labels_per_member: ClassVar[int] = 50
     """Number of labels that each member of an ensemble contributes to the average."""
 
-    member_noun: ClassVar[str] = "member"
+    _member_noun: ClassVar[str] = "member"
     """Name of a member in progress bars."""
 
-    seconds_per_step: ClassVar[float] = 1e-8
+    _seconds_per_step: ClassVar[float] = 1e-8
     """Seconds per step of :meth:`training_cost` on one thread."""
 
     random_state: Seed = param(
@@ -240,7 +240,7 @@ class Classifier(ClassifierMixin, Calibrated, Explainable):
         """Train on validated points X and labels Y."""
 
     @abstractmethod
-    def rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:
+    def _rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:
         """Return the k best labels of each row of a canonical matrix, and their scores.
 
         Parameters
@@ -261,11 +261,11 @@ class Classifier(ClassifierMixin, Calibrated, Explainable):
         """
 
     @property
-    def ranks_kernel_rows(self) -> bool:
-        """Whether :meth:`rank` accepts ``KernelRows`` in addition to matrices."""
+    def _ranks_kernel_rows(self) -> bool:
+        """Whether :meth:`_rank` accepts ``KernelRows`` in addition to matrices."""
         return False
 
-    def restricted(self, labels: Ids) -> Ranker:
+    def _restricted(self, labels: Ids) -> Ranker:
         """Return a ranker of some labels with the scores of this classifier.
 
         By default, all labels are ranked and the others are dropped.
@@ -277,21 +277,21 @@ class Classifier(ClassifierMixin, Calibrated, Explainable):
         """
         return FilteredRanker(self, labels)
 
-    def max_ranked(self) -> int:
-        """Return the largest number of labels that :meth:`rank` can find for a point."""
+    def _max_ranked(self) -> int:
+        """Return the largest number of labels that :meth:`_rank` can find for a point."""
         return self.n_labels_
 
     @property
-    def n_members(self) -> int:
+    def _n_members(self) -> int:
         """Number of models that are averaged."""
         return 1
 
-    def as_member(self) -> Classifier:
+    def _as_member(self) -> Classifier:
         """Return an unfitted copy that is one member of the ensemble."""
         member: Classifier = clone(self)
         return member
 
-    def training_cost(self, X: Csr, Y: Csr) -> Cost:
+    def _training_cost(self, X: Csr, Y: Csr) -> Cost:
         """Return the estimated seconds on one thread and the memory of ``fit``.
 
         Parameters
@@ -300,7 +300,7 @@ class Classifier(ClassifierMixin, Calibrated, Explainable):
             Points and labels.
         """
         n_steps = X.nnz * math.ceil(Y.shape[1] / LANES)
-        return Cost(n_steps * self.seconds_per_step, 8.0 * X.nnz)
+        return Cost(n_steps * self._seconds_per_step, 8.0 * X.nnz)
 
     @all_or_nothing
     def fit(
@@ -338,7 +338,7 @@ class Classifier(ClassifierMixin, Calibrated, Explainable):
         for name in unsupported:
             hint = ": repeat points instead" if name == "sample_weight" else ""
             raise TypeError(f"{type(self).__name__}.fit takes no {name}{hint}")
-        self.check_parameters()
+        self._check_parameters()
         require_labels(self, Y)
         X = check_features(self, X, reset=True)
         try:
@@ -356,12 +356,12 @@ class Classifier(ClassifierMixin, Calibrated, Explainable):
             with following(previous, match_labels(*known, labels.classes, labels.matrix.shape[1])):
                 self._learn(X, labels.matrix)
         # scikit-learn requires dense predictions for dense labels.
-        self.set_labels(labels.matrix.shape[1], labels.classes, dense_answers=labels.dense,
+        self._set_labels(labels.matrix.shape[1], labels.classes, dense_answers=labels.dense,
                         multilabel=labels.multilabel)  # fmt: skip
         return self
 
     @all_or_nothing
-    def fit_canonical(self, X: Csr, Y: Csr) -> Classifier:
+    def _fit_canonical(self, X: Csr, Y: Csr) -> Classifier:
         """Train on validated matrices, as part of a composite.
 
         Parameters
@@ -369,10 +369,10 @@ class Classifier(ClassifierMixin, Calibrated, Explainable):
         X, Y : csr_array
             Validated points and 0/1 labels.
         """
-        self.check_parameters()
+        self._check_parameters()
         self.n_features_in_ = X.shape[1]
         self._learn(X, Y)
-        self.set_labels(Y.shape[1])
+        self._set_labels(Y.shape[1])
         return self
 
     def _learn(self, X: Csr, Y: Csr) -> None:
@@ -384,7 +384,7 @@ class Classifier(ClassifierMixin, Calibrated, Explainable):
         logger.info("%s: fitted %d points, %d features, %d labels in %.2f s", type(self).__name__,
                     *X.shape, Y.shape[1], time.perf_counter() - begin)  # fmt: skip
 
-    def set_labels(
+    def _set_labels(
         self,
         n_labels: int,
         classes: NDArray[Any] | None = None,
@@ -480,7 +480,7 @@ class Classifier(ClassifierMixin, Calibrated, Explainable):
             raise ValueError(f"empty must be {_EMPTY_RULE.describe()}, got {empty!r}")
         known = label_names(self) if names else None
         X = check_features(self, X, reset=False)
-        labels, scores = self.rank(X, min(int(k), self.n_labels_), exhaustive=False)
+        labels, scores = self._rank(X, min(int(k), self.n_labels_), exhaustive=False)
         without = X.indptr[1:] == X.indptr[:-1]
         if np.count_nonzero(without):  # faster than any() for a single row
             if empty == "nothing":
@@ -517,7 +517,7 @@ class Classifier(ClassifierMixin, Calibrated, Explainable):
         if not rule.accepts(k):
             raise ValueError(f"k must be {rule.describe()}, got {k!r}")
         X = check_features(self, X, reset=False)
-        scores = self.score_matrix(X, k)
+        scores = self._score_matrix(X, k)
         if not self.dense_answers_:
             return scores
         dense = scores.toarray()
@@ -553,10 +553,10 @@ class Classifier(ClassifierMixin, Calibrated, Explainable):
         X = check_features(self, X, reset=False)
         if not self.multilabel_:
             # Not exhaustive: scoring every class of a large tree would take minutes.
-            labels, _ = self.rank(X, 1, exhaustive=False)
+            labels, _ = self._rank(X, 1, exhaustive=False)
             return self.classes_[np.maximum(labels[:, 0], 0)]
         above = _DEFAULT_THRESHOLD if threshold is None else float(threshold)
-        scores = self.score_matrix(X, None, above=above)
+        scores = self._score_matrix(X, None, above=above)
         if self.class_names_ is not None:
             return names_by_score(scores, self.class_names_)
         scores.data = np.ones_like(scores.data)
@@ -593,15 +593,15 @@ class Classifier(ClassifierMixin, Calibrated, Explainable):
             hits[known] = np.asarray(truth[known, best[known]]).ravel() > 0
         return float(np.average(hits, weights=sample_weight))
 
-    def score_matrix(self, X: Csr, k: int | None, *, above: float = -1.0) -> Csr:
+    def _score_matrix(self, X: Csr, k: int | None, *, above: float = -1.0) -> Csr:
         """Return the scores above a threshold of the best k labels, or of all that are found."""
         k = self.n_labels_ if k is None else min(k, self.n_labels_)
-        k = min(k, self.max_ranked()) if not self.dense_answers_ else k
+        k = min(k, self._max_ranked()) if not self.dense_answers_ else k
         parts = []
         step = min(_ROWS_AT_A_TIME, 1 + SCORES_AT_A_TIME // k)
         for start in range(0, max(1, X.shape[0]), step):
             rows = X[start : start + step]
-            labels, scores = self.rank(rows, k, exhaustive=self.dense_answers_)
+            labels, scores = self._rank(rows, k, exhaustive=self.dense_answers_)
             found = (labels >= 0) & (scores > above)
             indptr = np.append(0, np.cumsum(found.sum(axis=1)))
             shape = (rows.shape[0], self.n_labels_)

@@ -48,7 +48,7 @@ class Calibration:
         Parameters
         ----------
         labels, scores : ndarray, shape (n_points, k)
-            The result of :meth:`Classifier.rank`.
+            The result of :meth:`Classifier._rank`.
         Y : csr_array, shape (n_points, n_labels)
             The true labels.
         """
@@ -94,7 +94,7 @@ class Calibrated(Estimator):
         """Return the best labels of each point."""
 
     @abstractmethod
-    def score_matrix(self, X: Csr, k: int | None, *, above: float = -1.0) -> Csr:
+    def _score_matrix(self, X: Csr, k: int | None, *, above: float = -1.0) -> Csr:
         """Return the scores of the labels that a search finds for canonical points."""
 
     def calibrate(self, X: MatrixLike, Y: LabelsLike, *, k: int = 50) -> Self:
@@ -145,7 +145,7 @@ class Calibrated(Estimator):
         """
         check_is_fitted(self)
         X = check_features(self, X, reset=False)
-        scores = self.score_matrix(X, None)
+        scores = self._score_matrix(X, None)
         calibration: Calibration = self.calibration_  # type: ignore[assignment] # see available_if
         scores.data = calibration(scores.data)
         if not self.dense_answers_:

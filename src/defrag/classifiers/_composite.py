@@ -36,7 +36,7 @@ class Composite(Classifier):
     the attributes of all of them.
     """
 
-    part_names: ClassVar[tuple[str, ...]] = ("base_",)
+    _part_names: ClassVar[tuple[str, ...]] = ("base_",)
 
     base: Classifier | None = param(
         doc="Any classifier of this library.",
@@ -52,10 +52,10 @@ class Composite(Classifier):
     base_: Classifier = fitted("classifier", "The base, trained.")
 
     @abstractmethod
-    def default_base(self) -> Classifier:
+    def _default_base(self) -> Classifier:
         """Return the base that is used if ``base`` is None."""
 
-    def unfitted_base(self) -> Classifier:
+    def _unfitted_base(self) -> Classifier:
         """Return the given or the default base.
 
         Raises
@@ -63,28 +63,28 @@ class Composite(Classifier):
         ValueError
             If it is not a classifier of this library.
         """
-        base = self.default_base() if self.base is None else self.base
+        base = self._default_base() if self.base is None else self.base
         check_part(self, "base", base, Classifier)
         return base
 
-    def check_parameters(self) -> None:
+    def _check_parameters(self) -> None:
         """Raise ValueError unless parameters obey their rules and the base is a classifier."""
-        super().check_parameters()
-        self.unfitted_base()
+        super()._check_parameters()
+        self._unfitted_base()
 
-    def fit_base(self, X: Csr, Y: Csr, seed: int) -> Classifier:
+    def _fit_base(self, X: Csr, Y: Csr, seed: int) -> Classifier:
         """Return a copy of the base, trained with the seed and the threads of the composite."""
-        return self.copy_of_base(seed).fit_canonical(X, Y)
+        return self._copy_of_base(seed)._fit_canonical(X, Y)
 
-    def copy_of_base(self, seed: int) -> Classifier:
+    def _copy_of_base(self, seed: int) -> Classifier:
         """Return an unfitted copy of the base with the seed and the threads of the composite."""
-        model: Classifier = clone(self.unfitted_base())
+        model: Classifier = clone(self._unfitted_base())
         model.set_params(random_state=seed, n_jobs=self.n_jobs)
         return model
 
-    def max_ranked(self) -> int:
-        """Return the largest number of labels that :meth:`rank` can find for a point."""
-        return self.base_.max_ranked()
+    def _max_ranked(self) -> int:
+        """Return the largest number of labels that :meth:`_rank` can find for a point."""
+        return self.base_._max_ranked()
 
 
 class Wrapping(Composite):
@@ -94,19 +94,19 @@ class Wrapping(Composite):
     afterwards with the trained base. The base can therefore be trained in another process.
     """
 
-    needs_points: ClassVar[bool] = False
+    _needs_points: ClassVar[bool] = False
     """Whether :meth:`learn_last` needs the points."""
 
-    def trains_once(self) -> bool:
+    def _trains_once(self) -> bool:
         """Return whether the base is trained once with these parameters."""
         return True
 
-    def learn_first(self, X: Csr, Y: Csr, seed: int) -> Arrays:  # noqa: ARG002 - of subclasses
+    def _learn_first(self, X: Csr, Y: Csr, seed: int) -> Arrays:  # noqa: ARG002 - of subclasses
         """Return the arrays that are learnt from the data without the base."""
         return {}
 
     @abstractmethod
-    def learn_last(self, data: tuple[Csr, Csr] | None, seed: int, learnt: Arrays) -> None:
+    def _learn_last(self, data: tuple[Csr, Csr] | None, seed: int, learnt: Arrays) -> None:
         """Set the fitted attributes, given ``base_`` and the result of :meth:`learn_first`.
 
         Parameters
@@ -120,9 +120,9 @@ class Wrapping(Composite):
         """
 
     def _train(self, X: Csr, Y: Csr, seed: int) -> None:
-        learnt = self.learn_first(X, Y, seed)
-        self.base_ = self.fit_base(X, Y, seed)
-        self.learn_last((X, Y), seed, learnt)
+        learnt = self._learn_first(X, Y, seed)
+        self.base_ = self._fit_base(X, Y, seed)
+        self._learn_last((X, Y), seed, learnt)
 
 
 # --- Base class of composites whose base works on transformed points.
@@ -135,64 +135,66 @@ class Reducing(Composite):
     """
 
     @abstractmethod
-    def fit_reduction(self, X: Csr, Y: Csr, seed: int) -> Any:
+    def _fit_reduction(self, X: Csr, Y: Csr, seed: int) -> Any:
         """Return the fitted reduction of a member."""
 
     @abstractmethod
-    def reduce(self, reduction: Any, X: Csr) -> Csr:
+    def _reduce(self, reduction: Any, X: Csr) -> Csr:
         """Return the points that the classifier of a member is trained on."""
 
-    def reduced_width(self, reduction: Any, n_features: int) -> int:  # noqa: ARG002 - of subclasses
+    def _reduced_width(self, reduction: Any, n_features: int) -> int:  # noqa: ARG002 - of subclasses
         """Return the number of features of the reduced points."""
         return n_features
 
     @abstractmethod
-    def set_members(self, members: list[tuple[Any, Classifier]]) -> None:
+    def _set_members(self, members: list[tuple[Any, Classifier]]) -> None:
         """Set the fitted attributes from reductions and classifiers."""
 
-    def unfitted_members(self, seed: int) -> list[Classifier]:
+    def _unfitted_members(self, seed: int) -> list[Classifier]:
         """Return the classifiers of the members, with their seeds as ``random_state``."""
-        base: Classifier = clone(self.unfitted_base())
+        base: Classifier = clone(self._unfitted_base())
         return [base.set_params(random_state=seed, n_jobs=self.n_jobs)]
 
     def _train(self, X: Csr, Y: Csr, seed: int) -> None:
         members = []
-        bases = self.unfitted_members(seed)
+        bases = self._unfitted_members(seed)
         for number, base in enumerate(bases):
-            stage = f"{base.member_noun} {number + 1} of {len(bases)}"
+            stage = f"{base._member_noun} {number + 1} of {len(bases)}"
             with progress_stage(stage) if len(bases) > 1 else nullcontext():
-                reduction = self.fit_reduction(X, Y, base.random_state)  # type: ignore[arg-type]
-                model = base.fit_canonical(self.reduce(reduction, X), Y)
+                reduction = self._fit_reduction(X, Y, base.random_state)  # type: ignore[arg-type]
+                model = base._fit_canonical(self._reduce(reduction, X), Y)
             members.append((reduction, model))
-        self.set_members(members)
+        self._set_members(members)
 
 
 class Transforming(Reducing):
     """Base class of composites with one member, whose base predicts on transformed rows."""
 
     @abstractmethod
-    def transformed(self, X: Csr) -> Csr:
+    def _transformed(self, X: Csr) -> Csr:
         """Return the rows that the base predicts on."""
 
     @abstractmethod
-    def shares(self, row: Csr, transformed: Csr) -> Shares:
+    def _shares(self, row: Csr, transformed: Csr) -> Shares:
         """Return the shares of the entries of a row in those of the transformed row."""
 
-    def rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:
-        """Return the best labels of each row; see :meth:`Classifier.rank`."""
-        return self.base_.rank(self.transformed(X), k, exhaustive=exhaustive)
+    def _rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:
+        """Return the best labels of each row; see :meth:`Classifier._rank`."""
+        return self.base_._rank(self._transformed(X), k, exhaustive=exhaustive)
 
-    def explainer(self, row: Csr | None, labels: Ids, k: int) -> Explainer:
+    def _explainer(self, row: Csr | None, labels: Ids, k: int) -> Explainer:
         """Return an explainer that divides contributions among the entries they come from."""
-        transformed = None if row is None else self.transformed(row)
-        return self._explainer(self.base_.explainer(transformed, labels, k), row, transformed)
+        transformed = None if row is None else self._transformed(row)
+        return self._explainer_of(self.base_._explainer(transformed, labels, k), row, transformed)
 
-    def explain_best(self, row: Csr, n: int, k: int) -> tuple[Ids, Explainer]:
-        """Return the best labels and an explainer; see :meth:`Classifier.explain_best`."""
-        transformed = self.transformed(row)
-        labels, inner = self.base_.explain_best(transformed, n, k)
-        return labels, self._explainer(inner, row, transformed)
+    def _explain_best(self, row: Csr, n: int, k: int) -> tuple[Ids, Explainer]:
+        """Return the best labels and an explainer; see :meth:`Classifier._explain_best`."""
+        transformed = self._transformed(row)
+        labels, inner = self.base_._explain_best(transformed, n, k)
+        return labels, self._explainer_of(inner, row, transformed)
 
-    def _explainer(self, inner: Explainer, row: Csr | None, transformed: Csr | None) -> Explainer:
+    def _explainer_of(
+        self, inner: Explainer, row: Csr | None, transformed: Csr | None
+    ) -> Explainer:
         known = None if row is None or transformed is None else (row, transformed)
-        return Transformed(inner, self.transformed, self.shares, known=known)
+        return Transformed(inner, self._transformed, self._shares, known=known)

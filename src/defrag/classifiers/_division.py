@@ -131,8 +131,8 @@ class Divisible(Classifier):
         n_features, n_labels : int
             Numbers of features and labels.
         """
-        self.check_parameters()
+        self._check_parameters()
         self.n_features_in_ = n_features
         self.assemble(outline, pieces)
-        self.set_labels(n_labels)
+        self._set_labels(n_labels)
         return self

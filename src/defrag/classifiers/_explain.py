@@ -33,7 +33,7 @@ _DEFAULT_K = 5
 class Explainable(Estimator):
     """Mixin of classifiers that explains scores.
 
-    A classifier whose scores can be decomposed overrides :meth:`explainer`.
+    A classifier whose scores can be decomposed overrides :meth:`_explainer`.
     """
 
     n_labels_: int = fitted()
@@ -43,14 +43,14 @@ class Explainable(Estimator):
     vocabulary_: Sequence[str] | None = fitted()
 
     @abstractmethod
-    def rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:
+    def _rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:
         """Return the k best labels of each row of a canonical matrix, and their scores."""
 
     @abstractmethod
-    def restricted(self, labels: Ids) -> Ranker:
+    def _restricted(self, labels: Ids) -> Ranker:
         """Return a ranker of some labels."""
 
-    def explainer(self, row: Csr | None, labels: Ids, k: int) -> Explainer:  # noqa: ARG002 - for searches
+    def _explainer(self, row: Csr | None, labels: Ids, k: int) -> Explainer:  # noqa: ARG002 - for searches
         """Return an explainer of the scores of some labels.
 
         By default, contributions are found by leaving features out.
@@ -66,10 +66,10 @@ class Explainable(Estimator):
         """
         return RankedExplainer(self, labels)
 
-    def explain_best(self, row: Csr, n: int, k: int) -> tuple[Ids, Explainer]:
+    def _explain_best(self, row: Csr, n: int, k: int) -> tuple[Ids, Explainer]:
         """Return the best n labels of a row, and their scores in a form that can be taken apart.
 
-        A method whose :meth:`explainer` searches overrides it, so that the row is searched once.
+        A method whose :meth:`_explainer` searches overrides it, so that the row is searched once.
 
         Parameters
         ----------
@@ -80,8 +80,8 @@ class Explainable(Estimator):
         k : int
             The number of labels that the search is asked for.
         """
-        labels = best_labels(self.rank(row, k, exhaustive=False)[0], n)
-        return labels, self.explainer(row, labels, k)
+        labels = best_labels(self._rank(row, k, exhaustive=False)[0], n)
+        return labels, self._explainer(row, labels, k)
 
     @overload
     def explain(self, X: MatrixLike, label: Any = None, *, k: None = None) -> Explanation: ...
@@ -113,7 +113,7 @@ class Explainable(Estimator):
         if not hasattr(self, "n_labels_"):  # check_is_fitted is slow for a single row
             check_is_fitted(self)
         row = self._check_row(X)
-        number = None if label is None else self.find_label(label)
+        number = None if label is None else self._find_label(label)
         return explain_point(self, row, number, k, label_of=self._label, names=self.vocabulary_)
 
     @on_snapshot
@@ -134,10 +134,10 @@ class Explainable(Estimator):
             of a point that has only this feature.
         """
         check_is_fitted(self)
-        number = self.find_label(label)
+        number = self._find_label(label)
         return features_of_label(self, (number, self._label(number)), self.vocabulary_, n)
 
-    def find_label(self, label: Any) -> int:
+    def _find_label(self, label: Any) -> int:
         """Return the id of a label, given its id, name or class.
 
         Raises
@@ -188,11 +188,11 @@ class RankedExplainer(Explainer):
 
     def __init__(self, model: Explainable, labels: Ids) -> None:
         self._wanted, self._columns = np.unique(labels, return_inverse=True)
-        self._ranker = model.restricted(self._wanted)
+        self._ranker = model._restricted(self._wanted)
 
     def scores(self, X: Csr) -> NDArray[np.float64]:
         """Return the scores of the labels for the rows of a canonical matrix."""
-        ranked, given = self._ranker.rank(X, len(self._wanted), exhaustive=True)
+        ranked, given = self._ranker._rank(X, len(self._wanted), exhaustive=True)
         rows, places = np.nonzero(ranked >= 0)
         scores = np.zeros((X.shape[0], len(self._wanted)))
         scores[rows, np.searchsorted(self._wanted, ranked[rows, places])] = given[rows, places]
@@ -230,9 +230,9 @@ def explain_point(
         raise ValueError(f"give label or k, got label={label_of(label)!r} and k={k!r}")
     if label is not None:
         labels = np.array([label], dtype=np.int32)
-        explainer = model.explainer(row, labels, n_ranked)
+        explainer = model._explainer(row, labels, n_ranked)
     else:
-        labels, explainer = model.explain_best(row, 1 if k is None else n_ranked, n_ranked)
+        labels, explainer = model._explain_best(row, 1 if k is None else n_ranked, n_ranked)
     if not len(labels) and k is None:
         raise ValueError("no label is predicted for X: give the label to explain")
     named = [(number, label_of(number)) for number in labels.tolist()]
@@ -251,7 +251,7 @@ def features_of_label(
 ) -> LabelFeatures:
     """Return the best features of a label, which is given as a pair of id and name."""
     n = check_count("n", n)
-    explainer = model.explainer(None, np.array([label[0]], dtype=np.int32), _DEFAULT_K)
+    explainer = model._explainer(None, np.array([label[0]], dtype=np.int32), _DEFAULT_K)
     return rank_features(explainer, model.n_features_in_, label=label, names=names, n=n)
 
 

@@ -134,7 +134,7 @@ def _label_trees(model: Any) -> Iterator[Any]:
     if hasattr(model, "trees_"):
         yield model
         return
-    for part in model.fitted_parts():
+    for part in model._fitted_parts():
         yield from _label_trees(part)
 
 

@@ -405,8 +405,8 @@ class TreeClassifier(Divisible):
 
     trees_: list[TrainedTree] = fitted("list of TrainedTree", "The trees.")
 
-    member_noun = "tree"
-    seconds_per_step = 2.5e-8
+    _member_noun = "tree"
+    _seconds_per_step = 2.5e-8
     _discount: ClassVar[float] = 1.0
     # Exponent of the hinge in scores; 2 as published.
     _power: ClassVar[int] = 2
@@ -502,12 +502,12 @@ class TreeClassifier(Divisible):
         ]
 
     @property
-    def ranks_kernel_rows(self) -> bool:
+    def _ranks_kernel_rows(self) -> bool:
         """True: label trees search ``KernelRows`` directly."""
         return True
 
-    def rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:
-        """Return the best labels of each row; see :meth:`Classifier.rank`."""
+    def _rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:
+        """Return the best labels of each row; see :meth:`Classifier._rank`."""
         return self._average(self._answers(X, k, exhaustive=exhaustive), k)
 
     def _average(self, answers: list[tuple[Ids, Floats]], k: int) -> tuple[Ids, Floats]:
@@ -519,25 +519,27 @@ class TreeClassifier(Divisible):
         """Return the best labels of each row in each tree."""
         rows = _native.unit_rows(X, n_threads=_native.n_threads(self.n_jobs))
         alone = len(self.trees_) == 1
-        n_ranked = k if alone or exhaustive else min(max(k, self.labels_per_member), self.n_labels_)
+        n_ranked = (
+            k if alone or exhaustive else min(max(k, self._labels_per_member), self.n_labels_)
+        )
         return [
             self._search(member, rows, n_ranked, few=X.shape[0] <= _FEW_ROWS, exhaustive=exhaustive)
             for member in self.trees_
         ]
 
-    def explainer(self, row: Csr | None, labels: Ids, k: int) -> Explainer:
-        """Return an explainer of the paths to labels; see :meth:`Classifier.explainer`."""
+    def _explainer(self, row: Csr | None, labels: Ids, k: int) -> Explainer:
+        """Return an explainer of the paths to labels; see :meth:`Classifier._explainer`."""
         if row is None or len(self.trees_) == 1:
-            return self._explainer(labels, [])
-        return self._explainer(labels, self._answers(row, k, exhaustive=False))
+            return self._explainer_of(labels, [])
+        return self._explainer_of(labels, self._answers(row, k, exhaustive=False))
 
-    def explain_best(self, row: Csr, n: int, k: int) -> tuple[Ids, Explainer]:
-        """Return the best labels and an explainer; see :meth:`Classifier.explain_best`."""
+    def _explain_best(self, row: Csr, n: int, k: int) -> tuple[Ids, Explainer]:
+        """Return the best labels and an explainer; see :meth:`Classifier._explain_best`."""
         answers = self._answers(row, k, exhaustive=False)
         labels = best_labels(self._average(answers, k)[0], n)
-        return labels, self._explainer(labels, answers)
+        return labels, self._explainer_of(labels, answers)
 
-    def _explainer(self, labels: Ids, answers: list[tuple[Ids, Floats]]) -> Explainer:
+    def _explainer_of(self, labels: Ids, answers: list[tuple[Ids, Floats]]) -> Explainer:
         """Return an explainer of the trees that found each label, or of all trees."""
         found = np.ones((len(labels), len(self.trees_)), dtype=np.bool_)
         missed = np.zeros(len(labels), dtype=np.bool_)
@@ -565,22 +567,22 @@ class TreeClassifier(Divisible):
         )
 
     def _beam(self) -> int:
-        beam: int = self.check_parameter("beam_size")  # it may have been set after fit
+        beam: int = self._check_parameter("beam_size")  # it may have been set after fit
         return beam
 
-    def max_ranked(self) -> int:
-        """Return the largest number of labels that :meth:`rank` can find for a point."""
+    def _max_ranked(self) -> int:
+        """Return the largest number of labels that :meth:`_rank` can find for a point."""
         largest = max(int((t.tree.end - t.tree.begin)[t.tree.n_children == 0].max())
                       for t in self.trees_)  # fmt: skip
         in_trees = sum(len(t.tree.order) for t in self.trees_)
         return min(self.n_labels_, in_trees, self._beam() * largest * len(self.trees_))
 
     @property
-    def n_members(self) -> int:
+    def _n_members(self) -> int:
         """Number of trees that are averaged."""
         return self.n_trees
 
-    def as_member(self) -> TreeClassifier:
+    def _as_member(self) -> TreeClassifier:
         """Return an unfitted copy with one tree."""
         member: TreeClassifier = clone(self).set_params(n_trees=1)
         return member
@@ -589,7 +591,7 @@ class TreeClassifier(Divisible):
     def _widths(self) -> tuple[int, int, int]:
         """Return the maximum children of the root, children of a node and labels of a leaf."""
 
-    def training_cost(self, X: Csr, Y: Csr) -> Cost:
+    def _training_cost(self, X: Csr, Y: Csr) -> Cost:
         """Return the cost, estimated from the nodes that contain each point.
 
         A node contains the points of its labels, so a point is in as many paths as it has
@@ -603,7 +605,7 @@ class TreeClassifier(Divisible):
         below = paths * (levels * math.ceil(arity / LANES) + math.ceil(leaf / LANES))
         vectors = min(paths, Y.shape[1] * (self.label_entries or X.shape[1]))
         memory = vectors * _BYTES_PER_PATH + paths * self.n_trees * _BYTES_PER_PATH_AND_TREE
-        return Cost(self.n_trees * (root + below) * self.seconds_per_step, memory)
+        return Cost(self.n_trees * (root + below) * self._seconds_per_step, memory)
 
 
 def _tree(outline: Arrays, number: int) -> LabelTreeArrays:
@@ -684,7 +686,7 @@ class LabelTree(TreeClassifier):
     # On splits of training data, 3 instead of 2 raises P@3 and P@5 by 0.1 at the same P@1.
     _power = 3
 
-    seconds_per_step = 2.2e-8
+    _seconds_per_step = 2.2e-8
 
     def _widths(self) -> tuple[int, int, int]:
         return self.root_arity, self.arity, self.max_leaf_size

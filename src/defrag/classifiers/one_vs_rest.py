@@ -164,26 +164,26 @@ class OneVsRest(Divisible):
         weights = [csr_from_arrays(piece.arrays) for piece in pieces]
         self.weights_ = join_weights(outline["labels"], weights, self.n_jobs)
 
-    seconds_per_step = 6.5e-9
+    _seconds_per_step = 6.5e-9
 
-    def training_cost(self, X: Csr, Y: Csr) -> Cost:
+    def _training_cost(self, X: Csr, Y: Csr) -> Cost:
         """Return the cost, estimated from one pass over the points per block of sixteen labels."""
         n_points = max(1, X.shape[0])
         n_steps = math.ceil(Y.shape[1] / LANES) * (X.nnz + _STEPS_PER_POINT * n_points)
         n_weights = Y.shape[1] * min(X.shape[1], _WEIGHTS_PER_NON_ZERO * X.nnz / n_points)
-        return Cost(n_steps * self.seconds_per_step, n_weights * _BYTES_PER_WEIGHT)
+        return Cost(n_steps * self._seconds_per_step, n_weights * _BYTES_PER_WEIGHT)
 
-    def rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:  # noqa: ARG002 - always exhaustive
-        """Return the best labels of each row; see :meth:`Classifier.rank`."""
+    def _rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:  # noqa: ARG002 - always exhaustive
+        """Return the best labels of each row; see :meth:`Classifier._rank`."""
         threads = _native.n_threads(self.n_jobs)
         rows = _native.unit_rows(X, n_threads=threads)
         return _native.flat_search(self.weights_, rows, k=k, n_threads=threads)
 
-    def explainer(self, row: Csr | None, labels: Ids, k: int) -> Explainer:  # noqa: ARG002 - no search
-        """Return an explainer of linear scores; see :meth:`Classifier.explainer`."""
+    def _explainer(self, row: Csr | None, labels: Ids, k: int) -> Explainer:  # noqa: ARG002 - no search
+        """Return an explainer of linear scores; see :meth:`Classifier._explainer`."""
         return flat_explainer(self.weights_, labels)
 
-    def restricted(self, labels: Ids) -> OneVsRest:
+    def _restricted(self, labels: Ids) -> OneVsRest:
         """Return a copy of the classifier with the weights of some labels only."""
         flat = self.weights_
         outputs = np.flatnonzero(np.isin(flat.labels, labels))
@@ -198,8 +198,8 @@ class OneVsRest(Divisible):
         )
         return restricted
 
-    def max_ranked(self) -> int:
-        """Return the largest number of labels that :meth:`rank` can find for a point."""
+    def _max_ranked(self) -> int:
+        """Return the largest number of labels that :meth:`_rank` can find for a point."""
         return len(self.weights_.labels)
 
 
@@ -289,7 +289,7 @@ class DiSMEC(OneVsRest):
         Float(0.0), "Weights up to this absolute value are dropped.", default=0.01
     )
 
-    seconds_per_step = 5.3e-9
+    _seconds_per_step = 5.3e-9
 
     def _solve(
         self, X: Csr, positives: Csr, *, first: int, seed: int, progress: Progress | None

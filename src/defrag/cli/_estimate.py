@@ -41,6 +41,6 @@ class Estimate:
 
 def estimate(classifier: Classifier, X: Csr, Y: Csr) -> Estimate:
     """Return the estimated time and memory of training a classifier."""
-    cost = classifier.training_cost(X, Y)
+    cost = classifier._training_cost(X, Y)
     memory = cost.bytes + _BASE_BYTES + X.nnz * _BYTES_PER_NON_ZERO
     return Estimate(cost.seconds / _native.n_threads(classifier.n_jobs), memory)

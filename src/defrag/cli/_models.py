@@ -236,12 +236,12 @@ def _build_agglomeration(preset: str, parameters: dict[str, Any]) -> FeatureClus
 def build_vectorizer(parameters: dict[str, Any]) -> TextVectorizer:
     """Return the default vectoriser with the parameters that the user has set."""
     vectorizer = default_vectorizer(**parameters, verbose=1)
-    vectorizer.check_parameters()
+    vectorizer._check_parameters()
     return vectorizer
 
 
 def _checked(estimator: Estimator) -> Estimator:
     """Return an estimator after checking its parameters, before any data are read."""
-    estimator.check_parameters()
+    estimator._check_parameters()
     check_seed(estimator.random_state)
     return estimator

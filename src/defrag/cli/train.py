@@ -266,7 +266,7 @@ def _train_on_texts(
         return
     begin = time.perf_counter()
     if task.ray is None:
-        estimator.fit_announced(texts, labels, _announce, shape=task.shape_of)
+        estimator._fit_announced(texts, labels, _announce, shape=task.shape_of)
     else:
         estimator = fit_ray(estimator, texts, labels, address=_address(task.ray), verbose=True)
     seconds = time.perf_counter() - begin

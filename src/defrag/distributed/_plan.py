@@ -65,7 +65,7 @@ def check_data(estimator: Trainable, X: Any, Y: Any, vectorizer: Arrays | None =
     texts = check_texts(X)
     named = check_label_names(Y, len(texts))
     if vectorizer is None:
-        fitted = estimator.unfitted_vectorizer()
+        fitted = estimator._unfitted_vectorizer()
         points = fitted.fit_transform(texts)
         vectorizer = pack(fitted)
     else:
@@ -77,7 +77,7 @@ def check_data(estimator: Trainable, X: Any, Y: Any, vectorizer: Arrays | None =
 def classifier_of(estimator: Trainable, seed: int) -> Classifier:
     """Return an unfitted copy of the classifier whose units are trained."""
     if isinstance(estimator, TextClassifier):
-        return estimator.unfitted_base(seed)
+        return estimator._unfitted_base(seed)
     model: Classifier = clone(estimator)
     return model
 
@@ -165,7 +165,7 @@ def job_of(model: Classifier) -> Job:
         return _Divisible(model)
     if isinstance(model, Reducing):
         return _Members(model)
-    if isinstance(model, Wrapping) and model.trains_once():
+    if isinstance(model, Wrapping) and model._trains_once():
         return _Wrapped(model)
     return _Indivisible(model)
 
@@ -199,10 +199,10 @@ class _Members:
     def divide(self, X: Csr, Y: Csr, seed: int) -> Division:
         outline: Arrays = {}
         costs = []
-        for number, base in enumerate(self.model.unfitted_members(seed)):
+        for number, base in enumerate(self.model._unfitted_members(seed)):
             own = _seed_of(base)
-            reduction = self.model.fit_reduction(X, Y, own)
-            division = job_of(base).divide(self.model.reduce(reduction, X), Y, own)
+            reduction = self.model._fit_reduction(X, Y, own)
+            division = job_of(base).divide(self.model._reduce(reduction, X), Y, own)
             outline |= _prefixed(f"{number}/reduction/", pack(reduction))
             outline |= _prefixed(f"{number}/base/", division.outline)
             costs.append(division.costs)
@@ -211,10 +211,10 @@ class _Members:
 
     def train(self, X: Csr, Y: Csr, seed: int, outline: Arrays, units: range) -> Arrays:
         arrays: Arrays = {}
-        bases = self.model.unfitted_members(seed)
+        bases = self.model._unfitted_members(seed)
         for number, own in _ranges(outline["n_units"], units):
             base = bases[number]
-            points = self.model.reduce(self._reduction(outline, number), X)
+            points = self.model._reduce(self._reduction(outline, number), X)
             inner = _without_prefix(outline, f"{number}/base/")
             found = job_of(base).train(points, Y, _seed_of(base), inner, own)
             arrays |= _prefixed(f"{number}/", found)
@@ -222,7 +222,7 @@ class _Members:
 
     def join(self, outline: Arrays, pieces: Sequence[Piece], whole: Whole) -> Classifier:
         members, sizes = [], whole.sizes
-        for number, base in enumerate(self.model.unfitted_members(whole.seed)):
+        for number, base in enumerate(self.model._unfitted_members(whole.seed)):
             reduction = self._reduction(outline, number)
             own = [
                 Piece(units.start, units.stop, _without_prefix(piece.arrays, f"{number}/"))
@@ -230,14 +230,14 @@ class _Members:
                 for found, units in _ranges(outline["n_units"], range(piece.first, piece.last))
                 if found == number
             ]
-            width = self.model.reduced_width(reduction, sizes.n_features)
+            width = self.model._reduced_width(reduction, sizes.n_features)
             data = whole.data
             if data is not None:
-                data = self.model.reduce(reduction, data[0]), data[1]
+                data = self.model._reduce(reduction, data[0]), data[1]
             inner = Whole(_seed_of(base), Sizes(sizes.n_points, width, sizes.n_labels), data)
             fitted = job_of(base).join(_without_prefix(outline, f"{number}/base/"), own, inner)
             members.append((reduction, fitted))
-        self.model.set_members(members)
+        self.model._set_members(members)
         self.model.n_features_in_ = sizes.n_features
         return _with_sizes(self.model, sizes)
 
@@ -253,26 +253,26 @@ class _Wrapped:
     model: Wrapping
 
     def divide(self, X: Csr, Y: Csr, seed: int) -> Division:
-        division = job_of(self.model.copy_of_base(seed)).divide(X, Y, seed)
-        outline = _prefixed("own/", self.model.learn_first(X, Y, seed))
+        division = job_of(self.model._copy_of_base(seed)).divide(X, Y, seed)
+        outline = _prefixed("own/", self.model._learn_first(X, Y, seed))
         return Division(outline | _prefixed("base/", division.outline), division.costs)
 
     def train(self, X: Csr, Y: Csr, seed: int, outline: Arrays, units: range) -> Arrays:
         inner = _without_prefix(outline, "base/")
-        return job_of(self.model.copy_of_base(seed)).train(X, Y, seed, inner, units)
+        return job_of(self.model._copy_of_base(seed)).train(X, Y, seed, inner, units)
 
     def join(self, outline: Arrays, pieces: Sequence[Piece], whole: Whole) -> Classifier:
-        if self.model.needs_points and whole.data is None:
+        if self.model._needs_points and whole.data is None:
             name = type(self.model).__name__
             raise ValueError(
                 f"{name} is fitted to its trained base and the data: join requires X and Y (--data)"
             )
         sizes = whole.sizes
         inner = replace(whole, sizes=sizes.unnamed())
-        base = job_of(self.model.copy_of_base(whole.seed))
+        base = job_of(self.model._copy_of_base(whole.seed))
         self.model.base_ = base.join(_without_prefix(outline, "base/"), pieces, inner)
         self.model.n_features_in_ = sizes.n_features
-        self.model.learn_last(whole.data, whole.seed, _without_prefix(outline, "own/"))
+        self.model._learn_last(whole.data, whole.seed, _without_prefix(outline, "own/"))
         return _with_sizes(self.model, sizes)
 
 
@@ -293,7 +293,7 @@ class _Indivisible:
         outline: Arrays,  # noqa: ARG002 - likewise
         units: range,  # noqa: ARG002 - likewise
     ) -> Arrays:
-        fitted = self.model.set_params(random_state=seed).fit_canonical(X, Y)
+        fitted = self.model.set_params(random_state=seed)._fit_canonical(X, Y)
         return pack(fitted)
 
     def join(
@@ -308,7 +308,7 @@ class _Indivisible:
 
 
 def _with_sizes(model: Classifier, sizes: Sizes) -> Classifier:
-    model.set_labels(
+    model._set_labels(
         sizes.n_labels, sizes.classes, dense_answers=sizes.dense, multilabel=sizes.multilabel
     )
     if sizes.feature_names is not None:

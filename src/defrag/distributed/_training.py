@@ -82,7 +82,7 @@ def plan_and_data(
             f"extra must be None in a plan, which cannot store functions, got {estimator!r}"
         )
     estimator = clone(estimator)
-    estimator.check_parameters()
+    estimator._check_parameters()
     seed = check_seed(estimator.random_state)
     job = job_of(classifier_of(estimator, seed))
     data = check_data(estimator, X, Y)

@@ -168,15 +168,15 @@ def _clock_of_groups(model: Any) -> Iterator[list[float]]:
         return
 
     def timed(*arguments: Any) -> Any:
-        took, found = _timed(type(model).fit_reduction, model, *arguments)
+        took, found = _timed(type(model)._fit_reduction, model, *arguments)
         seconds.append(took["cpu"])
         return found
 
-    model.fit_reduction = timed
+    model._fit_reduction = timed
     try:
         yield seconds
     finally:
-        del model.fit_reduction
+        del model._fit_reduction
 
 
 def _groups(model: Any, seconds: list[float]) -> dict[str, Any] | None:

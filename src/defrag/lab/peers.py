@@ -65,7 +65,7 @@ def missing_peer(name: str) -> str | None:
 
 def run_seconds(name: str, X: Csr, Y: Csr, n_test: int) -> float:
     """Return an estimate of the CPU seconds in which a program trains and predicts."""
-    training = _TIMES_PARABEL[name] * Parabel().training_cost(X, Y).seconds
+    training = _TIMES_PARABEL[name] * Parabel()._training_cost(X, Y).seconds
     return training + _PREDICTION_MS[name] * n_test / 1e3
 
 

@@ -245,7 +245,7 @@ def run_seconds(spec: Spec, corpus: Corpus) -> float:
     train = corpus.train
     if spec["kind"] in PEERS:
         return peers.run_seconds(spec["kind"], train.X, train.Y, corpus.facts.test_points)
-    seconds: float = build(spec).training_cost(train.X, train.Y).seconds
+    seconds: float = build(spec)._training_cost(train.X, train.Y).seconds
     return seconds
 
 

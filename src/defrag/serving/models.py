@@ -110,7 +110,7 @@ class ServedModel:
             return []
         k = min(k, self.n_labels)
         if isinstance(self.classifier, TextClassifier):
-            ids, scores = self.classifier.predict_ids(checked, k=k)
+            ids, scores = self.classifier._predict_ids(checked, k=k)
         else:
             X = self._matrix(checked)
             ids, scores = self.classifier.predict_topk(X, k=k, empty="nothing")

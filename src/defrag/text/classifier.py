@@ -96,7 +96,7 @@ class ExplainableTexts(Estimator):
     classes_: NDArray[Any] = fitted("ndarray of str", "The names of the labels, sorted.")
 
     @abstractmethod
-    def rows(self, texts: Sequence[str]) -> Csr:
+    def _rows(self, texts: Sequence[str]) -> Csr:
         """Return texts as the rows that the classifier ranks labels for."""
 
     @overload
@@ -129,7 +129,7 @@ class ExplainableTexts(Estimator):
         check_is_fitted(self)
         if not isinstance(text, str):
             raise ValueError(f"text must be one string, got {text!r:.60}")  # noqa: TRY004 - as every other bad value
-        row = self.rows([text])
+        row = self._rows([text])
         number = None if label is None else self._number(label)
         if not row.nnz and number is None:
             if k is None:
@@ -256,7 +256,7 @@ class TextClassifier(ExplainableTexts):
         "int", "The number of features of ``extra``, which follow those of the vectoriser."
     )
 
-    part_names = ("vectorizer_", "base_")
+    _part_names = ("vectorizer_", "base_")
 
     def fit(
         self, texts: Sequence[str], labels: Any, *, shape: TextClassifier | PathLike | None = None
@@ -280,10 +280,10 @@ class TextClassifier(ExplainableTexts):
         self : TextClassifier
             The fitted classifier.
         """
-        return self.fit_announced(texts, labels, lambda *_: None, shape=shape)
+        return self._fit_announced(texts, labels, lambda *_: None, shape=shape)
 
     @all_or_nothing
-    def fit_announced(
+    def _fit_announced(
         self,
         texts: Sequence[str],
         labels: Any,
@@ -305,14 +305,14 @@ class TextClassifier(ExplainableTexts):
             As in ``fit``.
         """
         previous = None if shape is None else previous_model(shape, TextClassifier)
-        self.check_parameters()
+        self._check_parameters()
         seed = check_seed(self.random_state)
-        blank = self.unfitted_base(seed)
-        self.vectorizer_ = self.unfitted_vectorizer()
+        blank = self._unfitted_base(seed)
+        self.vectorizer_ = self._unfitted_vectorizer()
         checked = check_texts(texts)
         named = check_label_names(labels, len(checked))
         words = None if previous is None else previous.vectorizer_
-        if words is not None and not self.vectorizer_.cuts_as(words):
+        if words is not None and not self.vectorizer_._cuts_as(words):
             words = None
         X = self.vectorizer_.fit_transform(checked, shape=words)
         self.n_extra_ = 0
@@ -323,20 +323,20 @@ class TextClassifier(ExplainableTexts):
         announce(blank, X, named.matrix)
         self.classes_: NDArray[Any] = np.array(named.names, dtype=object)
         if previous is None:
-            self.base_ = blank.fit_canonical(X, named.matrix)
+            self.base_ = blank._fit_canonical(X, named.matrix)
             return
         known = previous.classes_, len(previous.classes_)
         with following(previous.base_, match_labels(*known, self.classes_, len(named.names))):
-            self.base_ = blank.fit_canonical(X, named.matrix)
+            self.base_ = blank._fit_canonical(X, named.matrix)
 
-    def unfitted_base(self, seed: int) -> Classifier:
+    def _unfitted_base(self, seed: int) -> Classifier:
         """Return an unfitted copy of the base with this seed and the threads of this model."""
         base = default_base() if self.base is None else self.base
         check_part(self, "base", base, Classifier)
         blank: Classifier = clone(base).set_params(random_state=seed, n_jobs=self.n_jobs)
         return blank
 
-    def unfitted_vectorizer(self) -> TextVectorizer:
+    def _unfitted_vectorizer(self) -> TextVectorizer:
         """Return an unfitted copy of the vectoriser with the threads of this model."""
         vectorizer = default_vectorizer() if self.vectorizer is None else self.vectorizer
         check_part(self, "vectorizer", vectorizer, TextVectorizer)
@@ -359,7 +359,7 @@ class TextClassifier(ExplainableTexts):
             raise ValueError(f"weights must be {WEIGHTS_RULE.describe()}, got {weights!r}")
         save_model(self, path, weights=weights)
 
-    def rows(self, texts: Sequence[str]) -> Csr:
+    def _rows(self, texts: Sequence[str]) -> Csr:
         """Return texts as the rows that the classifier ranks labels for.
 
         Parameters
@@ -376,7 +376,7 @@ class TextClassifier(ExplainableTexts):
 
     def _points(self, texts: Sequence[str]) -> Csr | KernelRows:
         checked = check_texts(texts)
-        X = self.vectorizer_.weigh(checked)
+        X = self.vectorizer_._weigh(checked)
         if not self.n_extra_:
             return X
         if self.extra is None:
@@ -384,7 +384,7 @@ class TextClassifier(ExplainableTexts):
                 f"the model was trained with {self.n_extra_} features of extra, which is not "
                 "stored in model files: give it with set_params(extra=...)"
             )
-        weight = float(self.check_parameter("extra_weight"))
+        weight = float(self._check_parameter("extra_weight"))
         block = extra_rows(self.extra, checked, weight, self.n_extra_)
         return append_columns(_native.as_matrix(X), block)
 
@@ -407,7 +407,7 @@ class TextClassifier(ExplainableTexts):
         scores : ndarray of float32, of the same shape
             Their scores between 0 and 1.
         """
-        labels, scores = self.predict_ids(texts, k)
+        labels, scores = self._predict_ids(texts, k)
         names = self.classes_[labels]
         missing = labels < 0
         if np.count_nonzero(missing):  # for a single text faster than any()
@@ -415,7 +415,7 @@ class TextClassifier(ExplainableTexts):
         return names, scores
 
     @on_snapshot
-    def predict_ids(self, texts: Sequence[str], k: int = 5) -> tuple[Ids, Floats]:
+    def _predict_ids(self, texts: Sequence[str], k: int = 5) -> tuple[Ids, Floats]:
         """Return the best labels of each text as places in ``classes_``.
 
         Parameters
@@ -437,8 +437,8 @@ class TextClassifier(ExplainableTexts):
         if not _K_RULE.accepts(k):
             raise ValueError(f"k must be {_K_RULE.describe()}, got {k!r}")
         points = self._points(texts)
-        X = cast("Csr", points) if self.base_.ranks_kernel_rows else _native.as_matrix(points)
-        labels, scores = self.base_.rank(X, min(int(k), len(self.classes_)), exhaustive=False)
+        X = cast("Csr", points) if self.base_._ranks_kernel_rows else _native.as_matrix(points)
+        labels, scores = self.base_._rank(X, min(int(k), len(self.classes_)), exhaustive=False)
         nothing_known = X.indptr[1:] == X.indptr[:-1]
         if np.count_nonzero(nothing_known):
             labels[nothing_known], scores[nothing_known] = -1, 0.0

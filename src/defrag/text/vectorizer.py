@@ -348,15 +348,15 @@ class TextVectorizer(TransformerMixin, Estimator):
         self._fit(check_texts(texts), rows, shape)
         return rows[0]
 
-    def cuts_as(self, other: TextVectorizer) -> bool:
+    def _cuts_as(self, other: TextVectorizer) -> bool:
         """Return whether texts have the same words, or n-grams, in another vectoriser."""
         lengths = [Lengths.bounds(one.characters) for one in (self, other)]
         return lengths[0] == lengths[1] and self.stemmer == other.stemmer
 
     @all_or_nothing
     def _fit(self, texts: list[str], rows: list[Csr], shape: TextVectorizer | None) -> None:
-        self.check_parameters()
-        if shape is not None and not (hasattr(shape, "idf_") and self.cuts_as(shape)):
+        self._check_parameters()
+        if shape is not None and not (hasattr(shape, "idf_") and self._cuts_as(shape)):
             raise ValueError(
                 "shape must be a fitted TextVectorizer with the same characters and stemmer, got "
                 f"{shape!r}"
@@ -381,7 +381,7 @@ class TextVectorizer(TransformerMixin, Estimator):
                 f"{len(texts)} {noun} without one"
             )
         if shape is not None:
-            terms = follow_terms(shape.terms(), terms)
+            terms = follow_terms(shape._terms(), terms)
         features = _native.text_features(terms, Lengths.bounds(self.characters))
         rows.append(features.weigh_corpus(corpus, n_threads=threads))
         del corpus  # before Python's strings are made, so that not all is in memory at a time
@@ -399,7 +399,7 @@ class TextVectorizer(TransformerMixin, Estimator):
             corpus.replace_words(stems, n_threads=n_threads)
         return corpus
 
-    def terms(self) -> Terms:
+    def _terms(self) -> Terms:
         """Return the features as the kernels take them."""
         return Terms(
             list(self.words_),
@@ -408,10 +408,10 @@ class TextVectorizer(TransformerMixin, Estimator):
             np.ascontiguousarray(self.idf_),
         )
 
-    def prepare(self) -> None:
+    def _prepare(self) -> None:
         """Build what model files do not contain: the tables of the kernels, and the names."""
         lengths = Lengths.bounds(self.characters)
-        self._set_features(_native.text_features(self.terms(), lengths))
+        self._set_features(_native.text_features(self._terms(), lengths))
 
     def _set_features(self, features: TextFeatures) -> None:
         self.features_ = features
@@ -433,9 +433,9 @@ class TextVectorizer(TransformerMixin, Estimator):
         """
         if not hasattr(self, "idf_"):  # the general check is slow for a single text
             check_is_fitted(self)
-        return _native.as_matrix(self.weigh(check_texts(texts)))
+        return _native.as_matrix(self._weigh(check_texts(texts)))
 
-    def weigh(self, texts: list[str]) -> Csr | KernelRows:
+    def _weigh(self, texts: list[str]) -> Csr | KernelRows:
         """Return the rows of validated texts; see :meth:`transform`.
 
         Kernels take them as they are: building a scipy matrix takes longer than a short row.
@@ -511,7 +511,7 @@ class TextVectorizer(TransformerMixin, Estimator):
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
         if hasattr(self, "words_"):
-            self.prepare()
+            self._prepare()
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

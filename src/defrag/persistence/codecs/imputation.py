@@ -132,7 +132,7 @@ class FiatCodec(Codec):
         model: Fiat = self.rebuild(part.parameters)
         model.n_features_in_ = part.state["n_features"]
         model.usual_size_ = part.state["usual_size"]
-        listed = model.uses_companions()
+        listed = model._uses_companions()
         if listed != part.has("companions/indptr"):
             part.fail(f"{part.name('companions/indptr')} must be present if and only if a blend "
                       "has companions and no agglomeration")  # fmt: skip

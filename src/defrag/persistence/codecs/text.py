@@ -80,7 +80,7 @@ class VectorizerCodec(Codec):
         model.word_feature_, model.idf_ = feature, part.arrays["idf"]
         model.pairs_ = part.arrays["pairs"].reshape(-1, 2)
         try:
-            model.prepare()
+            model._prepare()
         except ValueError as error:
             part.fail(f"{part.name('words')}: {error}")
         return model
