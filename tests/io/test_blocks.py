@@ -12,19 +12,19 @@ from scipy import sparse
 
 from defrag.exceptions import FormatError
 from defrag.io import (
-    blocks,
     read_xmc,
     write_features,
     write_xmc,
 )
 from defrag.io.files import open_input
+from defrag.io.formats import RowBlocks
 from tests.helpers.cli_model_data import points
 
 
 def read_blocks(text, tmp_path, **options):
     (tmp_path / "blocks.txt").write_bytes(text)
     with open_input(tmp_path / "blocks.txt") as stream:
-        rows = blocks.RowBlocks(stream, **options)
+        rows = RowBlocks(stream, **options)
         return rows, sparse.vstack(list(rows), format="csr")
 
 
@@ -97,7 +97,7 @@ def test_rows_in_blocks_are_the_rows_at_once(
 
     def in_blocks():
         with open_input(path) as stream:
-            rows = list(blocks.RowBlocks(stream, allow_truncated=True))
+            rows = list(RowBlocks(stream, allow_truncated=True))
         return sparse.vstack([sparse.csr_array((0, 3), dtype=np.float32), *rows], format="csr")
 
     wanted = outcome(lambda: read_xmc(path, allow_truncated=True)[0])

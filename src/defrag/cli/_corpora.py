@@ -15,16 +15,14 @@ from defrag._progress import progress_pulse
 from defrag.cli._console import escaped, print_message
 from defrag.cli._data import Form, form_of_name, read_names
 from defrag.cli._flags import flag_name, refuse_flags
-from defrag.io.corpora import CORPUS_FORMS, corpus_form, open_corpus
+from defrag.io.corpora import CORPUS_FORMS, collect_texts, corpus_form, open_corpus
 from defrag.io.documents import CorpusOptions, counted
 from defrag.io.files import display_name
-from defrag.io.texts import collect_texts
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from defrag.io.corpora import CorpusForm
-    from defrag.io.texts import LabelledTexts
+    from defrag.io.corpora import CorpusForm, LabelledTexts
 
 __all__ = [
     "COLUMN_FLAGS",

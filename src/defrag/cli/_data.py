@@ -19,8 +19,7 @@ from defrag.io.corpora import CORPUS_FORMS, likely_forms
 from defrag.io.documents import shown
 from defrag.io.files import display_name, open_input, without_compression
 from defrag.io.formats import data_form, parse_data
-from defrag.io.svmlight import read_svmlight
-from defrag.io.xmc import check_rows
+from defrag.io.xmc import check_rows, read_svmlight
 
 if TYPE_CHECKING:
     from defrag.io.files import InputStream

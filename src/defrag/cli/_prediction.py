@@ -12,7 +12,7 @@ from defrag._progress import progress_bar, progress_pulse
 from defrag.classifiers._label_names import label_names
 from defrag.cli._console import escaped
 from defrag.exceptions import DataWarning
-from defrag.io.blocks import cut_rows
+from defrag.io.formats import cut_rows
 from defrag.io.parquet import table_bytes
 from defrag.io.predictions import format_ranking, json_lines, short_floats
 from defrag.text import TextClassifier
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from defrag.classifiers._base import Classifier
-    from defrag.io.blocks import RowBlocks
     from defrag.io.corpora import Corpus
+    from defrag.io.formats import RowBlocks
     from defrag.typing import Csr, Floats, Ids
 
 __all__ = [

@@ -18,7 +18,7 @@ from defrag.text._texts import check_label_names
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from defrag.io.texts import LabelledTexts
+    from defrag.io.corpora import LabelledTexts
     from defrag.text import TextVectorizer
     from defrag.typing import Csr
 

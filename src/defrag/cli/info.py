@@ -39,9 +39,8 @@ from defrag.persistence import describe as describe_model
 
 if TYPE_CHECKING:
     from defrag.cli._data import Data
-    from defrag.io.corpora import CorpusForm
+    from defrag.io.corpora import CorpusForm, LabelledTexts
     from defrag.io.files import InputStream
-    from defrag.io.texts import LabelledTexts
     from defrag.typing import Csr
 
 __all__ = ["HELP", "info"]

@@ -35,12 +35,12 @@ from defrag.cli._prediction import (
 )
 from defrag.distributed import predict_ray
 from defrag.exceptions import FormatError
-from defrag.io.blocks import RowBlocks
 from defrag.io.corpora import CORPUS_FORMS, open_corpus
 from defrag.io.documents import CorpusOptions  # noqa: TC001 - read by corpus_flags
 from defrag.io.files import atomic_writer, display_name, open_input
+from defrag.io.formats import RowBlocks
 from defrag.io.predictions import format_ranking, json_lines
-from defrag.io.svmlight import read_svmlight
+from defrag.io.xmc import read_svmlight
 from defrag.text import TextClassifier
 
 if TYPE_CHECKING:

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from defrag.io.corpora import LabelledTexts, read_texts
 from defrag.io.datasets import Dataset, Split, load_dataset
 from defrag.io.files import ReadLimits
 from defrag.io.formats import read_data
 from defrag.io.groups import read_groups, write_groups
 from defrag.io.npz import read_npz, write_npz
 from defrag.io.predictions import read_predictions, write_predictions
-from defrag.io.svmlight import read_svmlight, write_svmlight
-from defrag.io.texts import LabelledTexts, read_texts
 from defrag.io.word_vectors import WordVectors, read_word_vectors
-from defrag.io.xmc import read_features, read_labels, read_xmc, write_features, write_xmc
+from defrag.io.xmc import (
+    read_features,
+    read_labels,
+    read_svmlight,
+    read_xmc,
+    write_features,
+    write_svmlight,
+    write_xmc,
+)
 
 __all__ = [
     "Dataset",

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
     from defrag.typing import Csr
 
-__all__ = ["Dataset", "Split", "load_dataset", "read_bundle", "tf_idf"]
-
 _BUNDLED = Path(__file__).parent / "data" / "debian.xz"
 _FOLDERS = ("debian-deps", "eurlex-4k", "tibkat-core", "yso-finna-en")
 _DESCRIPTIONS = {

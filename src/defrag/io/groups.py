@@ -9,7 +9,9 @@ end of the line. Three groups of five features::
     2 1 4
     1 2
 
-Every feature belongs to exactly one group.
+Every feature belongs to exactly one group. ``defrag cluster`` writes such files and ``agglomerate``
+reads them, so that groups can be compared with those of that program; parsing is by numpy arrays,
+since a file has as many groups as a model has features.
 """
 
 from __future__ import annotations
@@ -30,8 +32,6 @@ if TYPE_CHECKING:
 
     from defrag.io.files import InputStream, PathLike, ReadLimits
     from defrag.typing import Ids, Offsets
-
-__all__ = ["parse_groups", "read_groups", "write_groups"]
 
 _NO_NUMBER = re.compile(rb"[^0-9 \t\n]")
 _MAX_DIGITS = 18

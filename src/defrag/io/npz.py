@@ -2,7 +2,8 @@
 
 An archive contains ``X_indptr``, ``X_indices``, ``X_data`` and ``X_shape``, and the same four
 arrays with ``Y`` if there are labels. Archives of ``scipy.sparse.save_npz`` are read as
-features without labels.
+features without labels. Text is slow to read and large; this is what the commands write for data
+that are read often. An archive comes from anywhere: its sizes are checked before they cost memory.
 """
 
 from __future__ import annotations
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
 
     from defrag.io.files import PathLike, ReadLimits
     from defrag.typing import Csr, LabelsLike, MatrixLike
-
-__all__ = ["parse_npz", "read_npz", "write_npz"]
 
 _PARTS = ("indptr", "indices", "data", "shape")
 _NAMES = {*_PARTS, "format", *(f"{matrix}_{part}" for matrix in "XY" for part in _PARTS)}

@@ -1,4 +1,7 @@
-"""Tables of texts and of predictions as Parquet; needs pyarrow, an optional extra."""
+"""Tables of texts and of predictions as Parquet: the only module that imports pyarrow, an extra.
+
+``documents.py`` reads corpora with it; ``defrag predict`` and training on Ray write predictions.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +19,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from defrag.typing import Floats
-
-__all__ = ["SUFFIX", "is_parquet", "load_pyarrow", "read_batches", "table_bytes"]
 
 SUFFIX = ".parquet"
 """Suffixes of Parquet files."""

@@ -1,4 +1,10 @@
-"""Predictions as text: header ``n L``, one line ``label:score label:score ...`` per point."""
+"""Predictions as text: with ids, with names, or as JSON lines.
+
+With ids, a file has a header ``n L`` and a line ``label:score label:score ...`` per point. With
+names, the pairs ``name:score`` are separated by tabs, and there is no header. A JSON line is
+``{"labels": ["libc6"], "scores": [0.9]}``; its labels may also be ids. ``defrag predict`` writes
+all three, ``defrag evaluate`` reads them.
+"""
 
 from __future__ import annotations
 
@@ -24,17 +30,6 @@ if TYPE_CHECKING:
 
     from defrag.io.files import InputStream, PathLike, ReadLimits
     from defrag.typing import Csr, Floats, Ids, MatrixLike
-
-__all__ = [
-    "format_ranking",
-    "json_lines",
-    "parse_named_predictions",
-    "parse_predictions",
-    "prediction_form",
-    "read_predictions",
-    "short_floats",
-    "write_predictions",
-]
 
 
 def read_predictions(
@@ -200,10 +195,7 @@ def _check_scores(scores: MatrixLike) -> Csr:
     return checked
 
 
-# --- Predictions with names: pairs ``name:score`` separated by tabs, or JSON lines.
-#
-# A JSON line is ``{"labels": ["libc6"], "scores": [0.9]}``; its labels may also be ids. The
-# format with ids and a header is in ``predictions``.
+# --- Predictions with names, and JSON lines.
 
 PredictionForm: TypeAlias = Literal["ids", "names", "json"]
 """Format of a file of predictions."""

@@ -3,7 +3,8 @@
 Each line is a word and the numbers of its vector, separated by single blanks. The format of
 word2vec has a header with the numbers of words and dimensions; a first line of exactly two
 whole numbers is taken to be this header. A word may contain blanks (some in GloVe do): the
-last ``p`` parts of a line are the vector.
+last ``p`` parts of a line are the vector. Only the words of a vocabulary are kept, by whose vectors
+``defrag cluster`` groups features.
 """
 
 from __future__ import annotations
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
 
     from defrag.io.files import InputStream, PathLike, ReadLimits
     from defrag.typing import Floats
-
-__all__ = ["WordVectors", "read_word_vectors"]
 
 _FREE_BYTES = 1 << 30
 _MAX_WORDS_PER_FOUND = 1024

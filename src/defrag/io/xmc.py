@@ -1,6 +1,8 @@
-"""The text format of the Extreme Classification Repository, combined or split.
+"""Points and labels as text: the format of the Extreme Classification Repository, and svmlight.
 
-The format is specified in ``cpp/core/xmc_parser.hpp``, beside the parser.
+Both are specified in ``cpp/core/formats/xmc_parser.hpp``, beside the parser; this module turns what
+it returns into matrices, warnings and errors that name file and line. Predictions have the same
+grammar (``predictions.py``); ``formats.py`` finds out which format a file has.
 """
 
 from __future__ import annotations
@@ -21,116 +23,6 @@ if TYPE_CHECKING:
     from defrag._native import ParsedText
     from defrag.io.files import InputStream, PathLike, ReadLimits
     from defrag.typing import Csr, LabelsLike, MatrixLike
-
-__all__ = [
-    "FileWarnings",
-    "check_declared",
-    "check_limit",
-    "parse_text",
-    "parser_warnings",
-    "read_features",
-    "read_labels",
-    "read_xmc",
-    "write_features",
-    "write_xmc",
-]
-
-# --- Parsing of text formats, with errors and warnings that name file and line.
-
-_REPEATED_FEATURES = "features are repeated in a line, here first; their values were summed"
-_REPEATED_LABELS = "labels are repeated in a line, here first; they count once"
-_NON_FINITE = "values are not finite, here first; they were dropped"
-_SKIPPED_LINES = (
-    "empty lines were skipped, here first; a point without labels and features is a line with "
-    "one space"
-)
-
-
-class FileWarnings:
-    """Warnings about a file, which are errors if ``strict``.
-
-    Parameters
-    ----------
-    name : str
-        Name of the file.
-    strict : bool
-        Whether to raise FormatError instead of warning.
-    """
-
-    def __init__(self, name: str, *, strict: bool) -> None:
-        self.name = name
-        self.strict = strict
-
-    def add(self, message: str, line: int | None = None, stacklevel: int = 4) -> None:
-        """Warn, or raise FormatError if ``strict``."""
-        if self.strict:
-            raise FormatError(self.name, message, line)
-        place = self.name if line is None else f"{self.name}:{line}"
-        warnings.warn(f"{place}: {message}", FormatWarning, stacklevel=stacklevel)
-
-
-def parse_text(
-    stream: InputStream,
-    layout: str,
-    *,
-    strict: bool,
-    allow_truncated: bool = False,
-    **options: Any,
-) -> ParsedText:
-    """Parse a stream in one of the layouts of the parser and issue its warnings."""
-    parser = _native.TextParser(layout, **options)
-    try:
-        for text in stream.lines():
-            parser.feed(text)
-        parsed = parser.finish()
-    except _native.ParseError as error:
-        line, message = error.args
-        raise FormatError(stream.name, message, line or None) from None
-    for noun, matrix in (
-        ("label" if layout == "scores" else "feature", parsed.pairs),
-        ("label", parsed.labels),
-    ):
-        if options.get(f"n_{noun}s") is None:
-            stream.limits.check_columns(stream.name, noun, matrix.shape[1], matrix.nnz)
-    file_warnings = FileWarnings(stream.name, strict=strict)
-    n_rows = (parsed.labels if layout == "labels" else parsed.pairs).shape[0]
-    if parsed.declared_rows is not None:
-        check_declared(file_warnings, parsed.declared_rows, n_rows, allow_truncated=allow_truncated)
-    for message, line in parser_warnings(parsed):
-        file_warnings.add(message, line)
-    return parsed
-
-
-def check_declared(
-    file_warnings: FileWarnings, declared: int, n_rows: int, *, allow_truncated: bool
-) -> None:
-    """Compare the declared number of points: warn if there are more, raise if there are fewer."""
-    if declared == n_rows:
-        return
-    message = f"the header declares {declared} points, the file has {n_rows}"
-    if declared > n_rows and not allow_truncated:
-        message += "; a truncated file is read only with allow_truncated"
-        raise FormatError(file_warnings.name, message)
-    file_warnings.add(message, stacklevel=5)
-
-
-def parser_warnings(parsed: ParsedText) -> Iterator[tuple[str, int]]:
-    """Yield the warnings of the parser, each with the first line it concerns."""
-    for tally, message in (
-        (parsed.repeated_features, _REPEATED_FEATURES),
-        (parsed.repeated_labels, _REPEATED_LABELS),
-        (parsed.non_finite, _NON_FINITE),
-        (parsed.skipped_lines, _SKIPPED_LINES),
-    ):
-        if tally.count:
-            yield f"{tally.count} {message}", tally.first_line
-
-
-def check_limit(name: str, value: int | None) -> int | None:
-    """Return a number of columns, or raise ValueError if it is out of range."""
-    if value is not None and not 0 <= value < 2**31:
-        raise ValueError(f"{name} must be in [0, 2**31), got {value!r}")
-    return None if value is None else int(value)
 
 
 def read_xmc(
@@ -409,6 +301,220 @@ def write_features(path: PathLike, X: MatrixLike) -> None:
     with atomic_writer(path) as file:
         file.write(b"%d %d\n" % X.shape)
         file.writelines(_native.format_rows(X, no_labels, layout="features"))
+
+
+# --- svmlight text: no header, lines ``label,label feature:value ...``.
+
+
+def read_svmlight(
+    path: PathLike,
+    *,
+    zero_based: bool,
+    zero_based_labels: bool = True,
+    n_features: int | None = None,
+    n_labels: int | None = None,
+    drop_non_finite: bool = False,
+    strict: bool = False,
+    limits: ReadLimits | None = None,
+) -> tuple[Csr, Csr]:
+    r"""Read points and their labels from svmlight text.
+
+    Parameters
+    ----------
+    path : path
+        The file; may be compressed, ``-`` is standard input.
+    zero_based : bool
+        Whether feature ids count from 0 or from 1, which the file does not show. The files
+        on the LIBSVM page count from 1, those of scikit-learn from 0.
+    zero_based_labels : bool, default=True
+        The same for labels.
+    n_features, n_labels : int, optional
+        Numbers of columns; default: the largest id plus one.
+    drop_non_finite : bool, default=False
+        Whether values such as ``nan`` are dropped with a warning instead of being an error.
+    strict : bool, default=False
+        Whether warnings (empty lines, repeated features or labels in a line) are errors.
+    limits : ReadLimits, optional
+        Limits on the expansion of compressed files and on columns without entries.
+
+    Returns
+    -------
+    X : csr_array of shape (n, d), float32
+        The features.
+    Y : csr_array of shape (n, L), float32
+        The labels, 0 or 1.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from defrag.io import read_svmlight
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "train.svm"
+    >>> _ = path.write_text("0,2 1:0.5 3:1 # a comment\n1 2:4\n")
+    >>> X, Y = read_svmlight(path, zero_based=False)
+    >>> X.toarray()
+    array([[0.5, 0. , 1. ],
+           [0. , 4. , 0. ]], dtype=float32)
+    """
+    with open_input(path, limits) as stream:
+        parsed = parse_text(
+            stream,
+            "svmlight",
+            strict=strict,
+            n_features=check_limit("n_features", n_features),
+            n_labels=check_limit("n_labels", n_labels),
+            first_feature=0 if zero_based else 1,
+            first_label=0 if zero_based_labels else 1,
+            drop_non_finite=drop_non_finite,
+        )
+    return parsed.pairs, parsed.labels
+
+
+def write_svmlight(
+    path: PathLike,
+    X: MatrixLike,
+    Y: LabelsLike,
+    *,
+    zero_based: bool,
+    zero_based_labels: bool = True,
+) -> None:
+    """Write points and their labels as svmlight text.
+
+    ``read_svmlight`` restores the same bits if it is given the numbers of columns, which the
+    file does not contain.
+
+    Parameters
+    ----------
+    path : path
+        The file, as for ``write_xmc``.
+    X : matrix of shape (n, d)
+        Finite features.
+    Y : labels of n points
+        An indicator matrix, label lists, or one class per point.
+    zero_based : bool
+        Whether feature ids count from 0 or from 1.
+    zero_based_labels : bool, default=True
+        The same for labels.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from defrag.io import write_svmlight
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "train.svm"
+    >>> write_svmlight(path, [[0.5, 1], [0, 2]], [[0, 2], [1]], zero_based=False)
+    >>> print(path.read_text(), end="")
+    0,2 1:0.5 2:1
+    1 2:2
+    """
+    X = check_matrix(X, name="X")
+    Y = check_labels(Y, n_rows=X.shape[0]).matrix
+    with atomic_writer(path) as file:
+        file.writelines(
+            _native.format_rows(
+                X,
+                Y,
+                layout="svmlight",
+                first_feature=0 if zero_based else 1,
+                first_label=0 if zero_based_labels else 1,
+            )
+        )
+
+
+# --- Parsing, with errors and warnings that name file and line.
+
+_REPEATED_FEATURES = "features are repeated in a line, here first; their values were summed"
+_REPEATED_LABELS = "labels are repeated in a line, here first; they count once"
+_NON_FINITE = "values are not finite, here first; they were dropped"
+_SKIPPED_LINES = (
+    "empty lines were skipped, here first; a point without labels and features is a line with "
+    "one space"
+)
+
+
+class FileWarnings:
+    """Warnings about a file, which are errors if ``strict``.
+
+    Parameters
+    ----------
+    name : str
+        Name of the file.
+    strict : bool
+        Whether to raise FormatError instead of warning.
+    """
+
+    def __init__(self, name: str, *, strict: bool) -> None:
+        self.name = name
+        self.strict = strict
+
+    def add(self, message: str, line: int | None = None, stacklevel: int = 4) -> None:
+        """Warn, or raise FormatError if ``strict``."""
+        if self.strict:
+            raise FormatError(self.name, message, line)
+        place = self.name if line is None else f"{self.name}:{line}"
+        warnings.warn(f"{place}: {message}", FormatWarning, stacklevel=stacklevel)
+
+
+def parse_text(
+    stream: InputStream,
+    layout: str,
+    *,
+    strict: bool,
+    allow_truncated: bool = False,
+    **options: Any,
+) -> ParsedText:
+    """Parse a stream in one of the layouts of the parser and issue its warnings."""
+    parser = _native.TextParser(layout, **options)
+    try:
+        for text in stream.lines():
+            parser.feed(text)
+        parsed = parser.finish()
+    except _native.ParseError as error:
+        line, message = error.args
+        raise FormatError(stream.name, message, line or None) from None
+    for noun, matrix in (
+        ("label" if layout == "scores" else "feature", parsed.pairs),
+        ("label", parsed.labels),
+    ):
+        if options.get(f"n_{noun}s") is None:
+            stream.limits.check_columns(stream.name, noun, matrix.shape[1], matrix.nnz)
+    file_warnings = FileWarnings(stream.name, strict=strict)
+    n_rows = (parsed.labels if layout == "labels" else parsed.pairs).shape[0]
+    if parsed.declared_rows is not None:
+        check_declared(file_warnings, parsed.declared_rows, n_rows, allow_truncated=allow_truncated)
+    for message, line in parser_warnings(parsed):
+        file_warnings.add(message, line)
+    return parsed
+
+
+def check_declared(
+    file_warnings: FileWarnings, declared: int, n_rows: int, *, allow_truncated: bool
+) -> None:
+    """Compare the declared number of points: warn if there are more, raise if there are fewer."""
+    if declared == n_rows:
+        return
+    message = f"the header declares {declared} points, the file has {n_rows}"
+    if declared > n_rows and not allow_truncated:
+        message += "; a truncated file is read only with allow_truncated"
+        raise FormatError(file_warnings.name, message)
+    file_warnings.add(message, stacklevel=5)
+
+
+def parser_warnings(parsed: ParsedText) -> Iterator[tuple[str, int]]:
+    """Yield the warnings of the parser, each with the first line it concerns."""
+    for tally, message in (
+        (parsed.repeated_features, _REPEATED_FEATURES),
+        (parsed.repeated_labels, _REPEATED_LABELS),
+        (parsed.non_finite, _NON_FINITE),
+        (parsed.skipped_lines, _SKIPPED_LINES),
+    ):
+        if tally.count:
+            yield f"{tally.count} {message}", tally.first_line
+
+
+def check_limit(name: str, value: int | None) -> int | None:
+    """Return a number of columns, or raise ValueError if it is out of range."""
+    if value is not None and not 0 <= value < 2**31:
+        raise ValueError(f"{name} must be in [0, 2**31), got {value!r}")
+    return None if value is None else int(value)
 
 
 def check_rows(name: str, X: Csr, Y: Csr) -> None:

@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from defrag.exceptions import FormatError
-from defrag.io.corpora import csv_records
-from defrag.io.documents import numbered_lines, shown
+from defrag.io.documents import csv_records, numbered_lines, shown
 from defrag.io.files import display_name, open_input, without_compression
 
 if TYPE_CHECKING:
