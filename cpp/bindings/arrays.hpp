@@ -8,10 +8,8 @@
 #include <nanobind/stl/tuple.h>
 
 #include <algorithm>
-#include <memory>
 #include <optional>
 #include <tuple>
-#include <utility>
 #include <vector>
 
 #include "core/base/arrays.hpp"

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <cstddef>
 #include <exception>
 #include <tuple>
 #include <type_traits>
-#include <utility>
 
 #include "bindings/arrays.hpp"
+#include "core/label_tree/stored_weights.hpp"
 
 namespace defrag {
 
@@ -20,6 +19,19 @@ namespace defrag {
 struct Attributes {
     bool load_more(nb::handle, nb::detail::cleanup_list*) { return true; }
 };
+
+/// Returns a view of weights as they are stored; the caller checks that bytes have their scales.
+inline StoredWeights stored_weights(const AnyArray& weights,
+                                    const std::optional<Array<float>>& scales) {
+    const StoredWeights view{{items_as<float>(weights)},
+                             {items_as<std::uint16_t>(weights)},
+                             {items_as<std::int8_t>(weights)},
+                             pointer(scales)};
+    require(view.floats.values != nullptr || view.halves.values != nullptr ||
+                view.bytes.values != nullptr,
+            "weights must be of float32, int8 or uint16, the bits of float16");
+    return view;
+}
 
 }  // namespace defrag
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "bindings/csr_caster.hpp"
 #include "bindings/run.hpp"
-#include "core/base/join_columns.hpp"
+#include "core/base/blocks.hpp"
 
 using namespace nanobind::literals;
 using namespace defrag;

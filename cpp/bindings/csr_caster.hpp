@@ -5,11 +5,9 @@
 // copied.
 #pragma once
 
-#include <cstdint>
 #include <exception>
 #include <limits>
 #include <new>
-#include <utility>
 
 #include "bindings/arrays.hpp"
 #include "core/base/csr.hpp"

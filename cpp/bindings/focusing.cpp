@@ -4,8 +4,7 @@
 
 #include "bindings/csr_caster.hpp"
 #include "bindings/run.hpp"
-#include "core/focusing/focus.hpp"
-#include "core/focusing/pilot.hpp"
+#include "core/focusing/focusing.hpp"
 
 using namespace nanobind::literals;
 using namespace defrag;

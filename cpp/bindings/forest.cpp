@@ -10,8 +10,6 @@
 #include "bindings/run.hpp"
 #include "core/forest/craftml.hpp"
 #include "core/forest/fastxml.hpp"
-#include "core/forest/label_clusters.hpp"
-#include "core/forest/label_sides.hpp"
 #include "core/forest/search.hpp"
 #include "core/forest/sparse_logistic.hpp"
 
@@ -125,30 +123,27 @@ struct ForestArrays : Attributes {
         check_length("bias", n_items(bias), is_hashed ? 0 : n_nodes);
         check_length("weights", n_items(weights), n_items(slots));
         check_length("values", n_items(values), n_items(outputs));
-        ForestView<Slot, Output> view;
-        view.n_trees = n_items(tree_ptr) - 1;
-        view.n_features = n_items(features);
-        view.n_labels = n_items(labels);
-        view.tree_ptr = tree_ptr.data();
-        view.first_child = first_child.data();
-        view.n_children = n_children.data();
-        view.entry_ptr = entry_ptr.data();
-        view.features = features.data();
-        view.slots = slots.data();
-        view.children = children.data();
-        view.weights = weights.data();
-        view.bias = bias.data();
-        view.leaf_ptr = leaf_ptr.data();
-        view.labels = labels.data();
-        view.outputs = outputs.data();
-        view.values = values.data();
-        if (is_hashed) {
-            check_length("hash_keys", n_items(hash_keys), view.n_trees);
-            view.hash_keys = hash_keys.data();
-            view.n_buckets = n_buckets;
-            view.n_kept = n_kept;
-        }
-        return view;
+        const std::int64_t n_trees = n_items(tree_ptr) - 1;
+        if (is_hashed) check_length("hash_keys", n_items(hash_keys), n_trees);
+        return {n_trees,
+                n_items(features),
+                n_items(labels),
+                tree_ptr.data(),
+                first_child.data(),
+                n_children.data(),
+                entry_ptr.data(),
+                features.data(),
+                slots.data(),
+                children.data(),
+                weights.data(),
+                bias.data(),
+                leaf_ptr.data(),
+                labels.data(),
+                outputs.data(),
+                values.data(),
+                is_hashed ? hash_keys.data() : nullptr,
+                n_buckets,
+                n_kept};
     }
 };
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "core/imputation/imputation.hpp"
 #include "bindings/attributes.hpp"
 #include "bindings/csr_caster.hpp"
 #include "bindings/run.hpp"
-#include "core/imputation/companions.hpp"
-#include "core/imputation/impute.hpp"
 
 using namespace nanobind::literals;
 using namespace defrag;

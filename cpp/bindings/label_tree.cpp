@@ -53,7 +53,7 @@ void bind_inspect_entries(nb::module_& m) {
 void bind_label_tree_kernels(nb::module_& m) {
     m.def(
         "train_label_tree",
-        [](const CsrView& X, const CsrView& positives, const TreeArrays& tree,
+        [](const CsrView& X, const CsrView& positives, const LabelTreeArrays& tree,
            const SolverOptions& solver, const std::optional<BlockArray>& blocks,
            bool /*scale_cost, which nothing uses*/, unsigned n_threads,
            const nb::object& progress) {
@@ -74,10 +74,10 @@ void bind_label_tree_kernels(nb::module_& m) {
 void bind_label_paths(nb::module_& m) {
     m.def(
         "label_paths",
-        [](const TreeArrays& tree, const TreeWeightArrays& weights,
+        [](const LabelTreeArrays& tree, const LabelTreeWeightArrays& weights,
            const Array<std::int32_t>& places, const Array<std::int32_t>& features) {
             constexpr std::int64_t any_width = std::numeric_limits<std::int32_t>::max();
-            const LabelTreeModel model = make_model(tree, weights, any_width, nullptr);
+            const LabelTreeModel model = label_tree_model(tree, weights, any_width, nullptr);
             LabelPaths paths = run(1, nb::none(), [&](const Context&) {
                 return label_paths(model, places.data(), n_items(places), features.data(),
                                    n_items(features));

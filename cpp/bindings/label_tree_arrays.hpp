@@ -7,7 +7,7 @@
 namespace defrag {
 
 /// The arrays of a label tree.
-struct TreeArrays : Attributes {
+struct LabelTreeArrays : Attributes {
     static constexpr auto kType = nb::detail::const_name("defrag._native.LabelTreeArrays");
     static constexpr const char* kNames[] = {"first_child", "n_children", "begin", "end", "order"};
     std::tuple<Array<std::int32_t>, Array<std::int32_t>, Array<std::int32_t>, Array<std::int32_t>,
@@ -26,7 +26,7 @@ struct TreeArrays : Attributes {
 
 /// The weights of the nodes: `LabelTreeWeights`, as returned by training, or `StoredTreeWeights`,
 /// the narrower types of a model file.
-struct TreeWeightArrays : Attributes {
+struct LabelTreeWeightArrays : Attributes {
     static constexpr auto kType = nb::detail::const_name(
         "defrag._native.LabelTreeWeights | defrag._native.StoredTreeWeights");
     static constexpr const char* kNames[] = {"feature_ptr", "features", "bias_ptr", "bias"};
@@ -55,14 +55,9 @@ struct TreeWeightArrays : Attributes {
         view.n_features = n_features;
         view.outputs = items_as<std::uint16_t>(outputs);
         view.narrow_outputs = items_as<std::uint8_t>(outputs);
-        view.floats.values = items_as<float>(weights);
-        view.halves.values = items_as<std::uint16_t>(weights);
-        view.bytes.values = items_as<std::int8_t>(weights);
         require(view.outputs != nullptr || view.narrow_outputs != nullptr,
                 "outputs must be of uint8 or uint16");
-        require(view.floats.values != nullptr || view.halves.values != nullptr ||
-                    view.bytes.values != nullptr,
-                "weights must be of float32, int8 or uint16, the bits of float16");
+        view.weights = stored_weights(weights, scales);
         bool fit = outputs.size() == weights.size();
         if (entry_ptr) {
             fit = fit && n_items(*entry_ptr) == n_features + 1;
@@ -76,9 +71,8 @@ struct TreeWeightArrays : Attributes {
                   n_items(starts) == n_features / TreeEntries::kSizesPerStart + 1;
             view.starts = starts.data();
         }
-        if (view.bytes.values != nullptr) {
+        if (view.weights.bytes.values != nullptr) {
             fit = fit && scales && n_items(*scales) == n_nodes;
-            view.scales = pointer(scales);
         }
         require(fit && view.begin(n_features) == n_items(outputs),
                 "the arrays of a tree's weights must fit each other and the tree");
@@ -86,28 +80,28 @@ struct TreeWeightArrays : Attributes {
     }
 };
 
-inline LabelTreeModel make_model(const TreeArrays& tree, const TreeWeightArrays& weights,
-                                 std::int64_t n_features, const FeatureIndex* index) {
+inline LabelTreeModel label_tree_model(const LabelTreeArrays& tree,
+                                       const LabelTreeWeightArrays& weights,
+                                       std::int64_t n_features, const FeatureIndex* index) {
     const auto& [feature_ptr, features, bias_ptr, bias] = weights.arrays;
-    LabelTreeModel model;
-    model.tree = tree.view();
+    const LabelTreeShape shape = tree.view();
     const auto fit = [](const Array<std::int64_t>& pointers, std::int64_t n, std::int64_t n_all) {
         return n_items(pointers) == n + 1 && pointers.data()[n] == n_all;
     };
-    const std::int64_t n_nodes = model.tree.n_nodes;
+    const std::int64_t n_nodes = shape.n_nodes;
     require(fit(feature_ptr, n_nodes, n_items(features)) && fit(bias_ptr, n_nodes, n_items(bias)),
             "the arrays of a tree's weights must fit each other and the tree");
     require(index == nullptr ||
                 (index->n_nodes() == n_nodes && index->n_features() == n_items(features)),
             "the index must be that of the weights");
-    model.n_features = n_features;
-    model.feature_ptr = feature_ptr.data();
-    model.features = features.data();
-    model.entries = weights.entries(n_nodes, n_items(features));
-    model.bias_ptr = bias_ptr.data();
-    model.bias = bias.data();
-    model.index = index;
-    return model;
+    return {shape,
+            n_features,
+            feature_ptr.data(),
+            features.data(),
+            weights.entries(n_nodes, n_items(features)),
+            bias_ptr.data(),
+            bias.data(),
+            index};
 }
 
 }  // namespace defrag

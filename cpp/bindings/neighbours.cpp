@@ -3,8 +3,8 @@
 
 #include "bindings/csr_caster.hpp"
 #include "bindings/run.hpp"
+#include "core/neighbours/dense.hpp"
 #include "core/neighbours/nearest_rows.hpp"
-#include "core/neighbours/sparse_dense.hpp"
 
 using namespace nanobind::literals;
 using namespace defrag;

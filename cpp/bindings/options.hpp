@@ -3,7 +3,6 @@
 
 #include <functional>
 #include <type_traits>
-#include <utility>
 
 #include "bindings/arrays.hpp"
 

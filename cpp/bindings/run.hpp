@@ -6,7 +6,6 @@
 #include <atomic>
 #include <chrono>
 #include <thread>
-#include <utility>
 
 #include "core/base/parallel.hpp"
 

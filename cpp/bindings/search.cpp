@@ -43,7 +43,7 @@ void bind_feature_index(nb::module_& m) {
     nb::class_<FeatureIndex>(m, "FeatureIndex")
         .def(
             "__init__",
-            [](FeatureIndex* self, const TreeWeightArrays& weights) {
+            [](FeatureIndex* self, const LabelTreeWeightArrays& weights) {
                 const auto& feature_ptr = std::get<0>(weights.arrays);
                 const auto& features = std::get<1>(weights.arrays);
                 const std::int64_t n_nodes = n_items(feature_ptr) - 1;
@@ -60,11 +60,11 @@ void bind_beam_search(nb::module_& m) {
     const BeamOptions defaults;
     m.def(
         "beam_search",
-        [](const TreeArrays& tree, const TreeWeightArrays& weights, const CsrView& X, Loss loss,
-           std::int64_t beam_size, std::int64_t k, float discount, int power,
+        [](const LabelTreeArrays& tree, const LabelTreeWeightArrays& weights, const CsrView& X,
+           Loss loss, std::int64_t beam_size, std::int64_t k, float discount, int power,
            Instructions instructions, const FeatureIndex* index, unsigned n_threads,
            const nb::object& progress) {
-            const LabelTreeModel model = make_model(tree, weights, X.n_cols, index);
+            const LabelTreeModel model = label_tree_model(tree, weights, X.n_cols, index);
             const BeamOptions options{{loss, double{discount}, power}, beam_size, k, instructions};
             return to_numpy(run(n_threads, progress, beam_search, model, X, options), X.n_rows);
         },
@@ -79,14 +79,14 @@ void bind_path_parts(nb::module_& m) {
     const EdgeScore defaults;
     m.def(
         "path_parts",
-        [](const TreeArrays& tree, const TreeWeightArrays& weights,
+        [](const LabelTreeArrays& tree, const LabelTreeWeightArrays& weights,
            const Array<std::int32_t>& places, const Array<std::int32_t>& features,
            const Array<float>& values, const Array<float>& units, Loss loss, double discount,
            int power) {
             constexpr std::int64_t any_width = std::numeric_limits<std::int32_t>::max();
             require(values.size() == features.size() && units.size() == features.size(),
                     "values and units must have one entry per feature");
-            const LabelTreeModel model = make_model(tree, weights, any_width, nullptr);
+            const LabelTreeModel model = label_tree_model(tree, weights, any_width, nullptr);
             const PathRow row{features.data(), values.data(), units.data(), n_items(features)};
             PathParts parts = run(1, nb::none(), [&](const Context&) {
                 return explain_paths(model, places.data(), n_items(places), row,
@@ -109,10 +109,10 @@ void bind_best_first(nb::module_& m) {
     const BestFirstOptions defaults;
     m.def(
         "best_first_search",
-        [](const TreeArrays& tree, const TreeWeightArrays& weights, const CsrView& X, Loss loss,
-           std::int64_t k, Instructions instructions, const FeatureIndex* index, unsigned n_threads,
-           const nb::object& progress) {
-            const LabelTreeModel model = make_model(tree, weights, X.n_cols, index);
+        [](const LabelTreeArrays& tree, const LabelTreeWeightArrays& weights, const CsrView& X,
+           Loss loss, std::int64_t k, Instructions instructions, const FeatureIndex* index,
+           unsigned n_threads, const nb::object& progress) {
+            const LabelTreeModel model = label_tree_model(tree, weights, X.n_cols, index);
             const BestFirstOptions options{loss, k, instructions};
             return to_numpy(run(n_threads, progress, best_first_search, model, X, options),
                             X.n_rows);
@@ -151,15 +151,10 @@ struct FlatArrays : Attributes {
                 "labels, bias and by_bias must have one entry per output");
         model.feature_ptr = feature_ptr.data();
         model.outputs = outputs.data();
-        model.floats.values = items_as<float>(weights);
-        model.halves.values = items_as<std::uint16_t>(weights);
-        model.bytes.values = items_as<std::int8_t>(weights);
-        require(model.floats.values != nullptr || model.halves.values != nullptr ||
-                    model.bytes.values != nullptr,
-                "weights must be of float32, int8 or uint16, the bits of float16");
-        require(model.bytes.values == nullptr || (scales && n_items(*scales) == model.n_features),
+        model.weights = stored_weights(weights, scales);
+        require(model.weights.bytes.values == nullptr ||
+                    (scales && n_items(*scales) == model.n_features),
                 "weights of int8 must have a scale per feature");
-        model.scales = pointer(scales);
         model.bias = bias.data();
         model.labels = labels.data();
         model.by_bias = by_bias.data();

@@ -25,7 +25,7 @@ TEST_CASE("touched and untouched outputs are ranked together") {
     model.n_outputs = 8;
     model.feature_ptr = feature_ptr.data();
     model.outputs = outputs.data();
-    model.floats.values = weights.data();
+    model.weights.floats.values = weights.data();
     model.bias = bias.data();
     model.labels = labels.data();
     model.by_bias = by_bias.data();

@@ -86,7 +86,7 @@ TEST_CASE("training and search give the same with any number of threads") {
         model.features = w.features.data();
         model.entries.entry_ptr = w.entry_ptr.data();
         model.entries.outputs = w.outputs.data();
-        model.entries.floats.values = w.weights.data();
+        model.entries.weights.floats.values = w.weights.data();
         model.bias_ptr = w.bias_ptr.data();
         model.bias = w.bias.data();
         model.index = n_threads == 1 ? nullptr : &index;

@@ -3,9 +3,7 @@
 
 #include <cstdint>
 
-#include "core/agglomeration/co_occurrence.hpp"
-#include "core/imputation/companions.hpp"
-#include "core/imputation/impute.hpp"
+#include "core/imputation/imputation.hpp"
 #include "core/search/rerank.hpp"
 
 using namespace defrag;

@@ -35,22 +35,6 @@ void over_columns(const Context& context, std::int64_t n_cols,
                  [&](std::int64_t low, std::int64_t high, unsigned) { body(low, high); });
 }
 
-struct Entry {
-    std::int32_t column;
-    float value;
-};
-
-void keep_largest(Vector<Entry>& row, std::int64_t n) {
-    if (row.size() <= n) return;
-    top_n(row, n, [](const Entry& a, const Entry& b) {
-        const float left = std::fabs(a.value);
-        const float right = std::fabs(b.value);
-        return left != right ? left > right : a.column < b.column;
-    });
-    std::sort(row.begin(), row.end(),
-              [](const Entry& a, const Entry& b) { return a.column < b.column; });
-}
-
 // With more columns than this, and than this many per entry, unused columns cost too much.
 constexpr std::int64_t kFewColumns = std::int64_t{1} << 22;
 constexpr std::int64_t kColumnsPerEntry = 16;
@@ -89,15 +73,11 @@ double ideal_dcg(const CsrView& matrix, std::int64_t row, Vector<float>& sorted)
 ColumnStatistics column_statistics(const Context& context, const CsrView& matrix,
                                    const float* row_lengths) {
     Vector<double> weight(matrix.n_rows);
-    parallel_for(context, matrix.n_rows, kRowsPerBlock,
-                 [&](std::int64_t begin, std::int64_t end, unsigned) {
-                     for (std::int64_t row = begin; row < end; ++row) {
-                         const double given = row_lengths == nullptr ? 0.0 : row_lengths[row];
-                         const double squared =
-                             row_lengths == nullptr ? squared_length(matrix, row) : given * given;
-                         weight[row] = squared > 0.0 ? 1.0 / squared : 0.0;
-                     }
-                 });
+    for_each(context, matrix.n_rows, kRowsPerBlock, [&](std::int64_t row, unsigned) {
+        const double given = row_lengths == nullptr ? 0.0 : row_lengths[row];
+        const double squared = row_lengths == nullptr ? squared_length(matrix, row) : given * given;
+        weight[row] = squared > 0.0 ? 1.0 / squared : 0.0;
+    });
     ColumnStatistics statistics;
     statistics.counts.resize(matrix.n_cols);
     statistics.energy.resize(matrix.n_cols);
@@ -117,20 +97,17 @@ ColumnStatistics column_statistics(const Context& context, const CsrView& matrix
 
 Vector<float> row_norms(const Context& context, const CsrView& matrix, Norm norm) {
     Vector<float> norms(matrix.n_rows);
-    parallel_for(context, matrix.n_rows, kRowsPerBlock,
-                 [&](std::int64_t begin, std::int64_t end, unsigned) {
-                     for (std::int64_t row = begin; row < end; ++row) {
-                         double sum = 0.0;
-                         if (norm == Norm::kL2) {
-                             sum = std::sqrt(squared_length(matrix, row));
-                         } else {
-                             for (auto p = matrix.begin(row); p < matrix.end(row); ++p) {
-                                 sum += std::fabs(static_cast<double>(matrix.data[p]));
-                             }
-                         }
-                         norms[row] = static_cast<float>(sum);
-                     }
-                 });
+    for_each(context, matrix.n_rows, kRowsPerBlock, [&](std::int64_t row, unsigned) {
+        double sum = 0.0;
+        if (norm == Norm::kL2) {
+            sum = std::sqrt(squared_length(matrix, row));
+        } else {
+            for (auto p = matrix.begin(row); p < matrix.end(row); ++p) {
+                sum += std::fabs(static_cast<double>(matrix.data[p]));
+            }
+        }
+        norms[row] = static_cast<float>(sum);
+    });
     return norms;
 }
 
@@ -181,7 +158,7 @@ Csr multiply(const Context& context, const CsrView& left, const CsrView& right,
         explicit Scratch(std::int64_t n) : sums(n), present(n) {}
         Vector<float> sums;
         OrderedSet present;
-        Vector<Entry> row;
+        Vector<RowEntry> row;
     };
     context.expect(left.n_rows);
     PerWorker<Scratch> scratches(context, [&] { return Scratch(right.n_cols); });
@@ -200,7 +177,7 @@ Csr multiply(const Context& context, const CsrView& left, const CsrView& right,
             scratch.sums[column] = 0.0F;
         });
         if (max_entries > 0) keep_largest(scratch.row, max_entries);
-        for (const Entry& entry : scratch.row) block.push(entry.column, entry.value);
+        for (const RowEntry& entry : scratch.row) block.push(entry.column, entry.value);
     };
     return build_rows(context, left.n_rows, right.n_cols, 64, fill);
 }
@@ -211,16 +188,10 @@ Csr scale_rows(const Context& context, const CsrView& matrix, RowScale rule, flo
     Csr result;
     result.n_cols = matrix.n_cols;
     result.indptr.resize(matrix.n_rows + 1);
-    const auto over_rows = [&](auto body) {
-        parallel_for(context, matrix.n_rows, kRowsPerBlock,
-                     [&](std::int64_t begin, std::int64_t end, unsigned worker) {
-                         for (std::int64_t row = begin; row < end; ++row) body(row, worker);
-                     });
-    };
     const auto scaled = [&](std::int64_t row, std::int64_t p) {
         return static_cast<float>(static_cast<double>(matrix.data[p]) / scale[row]);
     };
-    over_rows([&](std::int64_t row, unsigned worker) {
+    for_each(context, matrix.n_rows, kRowsPerBlock, [&](std::int64_t row, unsigned worker) {
         scale[row] = rule == RowScale::kUnit ? std::sqrt(squared_length(matrix, row))
                                              : ideal_dcg(matrix, row, scratches[worker]);
         if (scale[row] <= 0.0) return;
@@ -233,7 +204,7 @@ Csr scale_rows(const Context& context, const CsrView& matrix, RowScale rule, flo
     std::partial_sum(result.indptr.begin(), result.indptr.end(), result.indptr.begin());
     result.indices.resize_for_overwrite(result.indptr.back());
     result.data.resize_for_overwrite(result.indptr.back());
-    over_rows([&](std::int64_t row, unsigned) {
+    for_each(context, matrix.n_rows, kRowsPerBlock, [&](std::int64_t row, unsigned) {
         std::int64_t to = result.indptr[row];
         if (to == result.indptr[row + 1]) return;
         for (std::int64_t p = matrix.begin(row); p < matrix.end(row); ++p) {

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <cstdint>
-
 #include "core/agglomeration/tree.hpp"
 #include "core/base/csr.hpp"
 #include "core/base/gather_dot.hpp"

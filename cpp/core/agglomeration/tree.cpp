@@ -2,17 +2,15 @@
 #include "core/agglomeration/tree.hpp"
 
 #include <algorithm>
-#include <memory>
 #include <numeric>
 #include <stdexcept>
 #include <string>
-#include <utility>
 
 #include "core/agglomeration/split.hpp"
 #include "core/base/aligned.hpp"
-#include "core/base/frequency.hpp"
 #include "core/base/random.hpp"
 #include "core/base/schedule.hpp"
+#include "core/base/sums.hpp"
 
 namespace defrag {
 namespace {
@@ -338,14 +336,8 @@ Vector<std::int32_t> min_hash_order(const Context& context, const CsrView& items
                                     std::uint64_t seed) {
     constexpr std::uint64_t kNone = ~std::uint64_t{0};
     using Hashes = Vector<std::uint64_t>;
-    const auto over_rows = [&](auto body) {
-        parallel_for(context, items.n_rows, kRowsPerBlock,
-                     [&](std::int64_t begin, std::int64_t end, unsigned worker) {
-                         for (std::int64_t row = begin; row < end; ++row) body(row, worker);
-                     });
-    };
     Vector<Hashes> found(context.n_threads());
-    over_rows([&](std::int64_t row, unsigned worker) {
+    for_each(context, items.n_rows, kRowsPerBlock, [&](std::int64_t row, unsigned worker) {
         Hashes& own = found[worker];
         if (own.empty()) own.assign(items.n_cols, kNone);
         std::uint64_t state = seed ^ static_cast<std::uint64_t>(row);
@@ -360,7 +352,7 @@ Vector<std::int32_t> min_hash_order(const Context& context, const CsrView& items
         for (std::int64_t c = 0; c < own.size(); ++c) smallest[c] = std::min(smallest[c], own[c]);
     }
     Vector<std::pair<std::uint64_t, std::int32_t>> nearest(items.n_rows);  // hash and item
-    over_rows([&](std::int64_t row, unsigned) {
+    for_each(context, items.n_rows, kRowsPerBlock, [&](std::int64_t row, unsigned) {
         std::uint64_t hash = kNone;
         for (std::int64_t p = items.begin(row); p < items.end(row); ++p) {
             hash = std::min(hash, smallest[items.indices[p]]);

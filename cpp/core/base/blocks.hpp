@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cstdint>
 
 #include "core/base/csr.hpp"
 #include "core/base/parallel.hpp"
@@ -20,6 +19,16 @@ struct RowBlock {
         data.push_back(value);
     }
 };
+
+/// An entry of a row.
+struct RowEntry {
+    std::int32_t column;
+    float value;
+};
+
+/// Keeps the n entries of largest magnitude, ties going to the smaller column, in ascending order
+/// of columns.
+void keep_largest(Vector<RowEntry>& row, std::int64_t n);
 
 /// Builds a sparse matrix whose row lengths are not known in advance: fill(row, block, worker)
 /// appends the entries of one row. Blocks of `grain` rows are filled in parallel and then copied to
@@ -60,5 +69,10 @@ Csr build_rows(const Context& context, std::int64_t n_rows, std::int64_t n_cols,
     });
     return result;
 }
+
+/// Returns the columns of several matrices with the same number of rows side by side. Throws
+/// std::invalid_argument if the numbers of rows differ, or if there are more columns than an index
+/// can hold. O(entries + rows * matrices), divided among all threads.
+Csr join_columns(const Context& context, const Vector<CsrView>& matrices);
 
 }  // namespace defrag

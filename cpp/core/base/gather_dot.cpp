@@ -2,7 +2,6 @@
 #include "core/base/gather_dot.hpp"
 
 #include "core/base/instructions.hpp"
-#include "core/base/x86.hpp"
 
 #if DEFRAG_X86
 #include <immintrin.h>

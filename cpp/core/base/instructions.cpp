@@ -3,8 +3,6 @@
 
 #include <stdexcept>
 
-#include "core/base/x86.hpp"
-
 namespace defrag {
 
 bool can_run(Instructions instructions) {

@@ -27,13 +27,10 @@ InvertedIndex::InvertedIndex(const Context& context, const CsrView& X)
             postings_[next[X.indices[p]]++] = {static_cast<std::int32_t>(row), X.data[p]};
         }
     }
-    parallel_for(context, X.n_cols, kFeatureGrain,
-                 [&](std::int64_t first, std::int64_t last, unsigned) {
-                     for (std::int64_t f = first; f < last; ++f) {
-                         std::sort(postings_.begin() + pointers_[f],
-                                   postings_.begin() + pointers_[f + 1], comes_first);
-                     }
-                 });
+    for_each(context, X.n_cols, kFeatureGrain, [&](std::int64_t f, unsigned) {
+        std::sort(postings_.begin() + pointers_[f], postings_.begin() + pointers_[f + 1],
+                  comes_first);
+    });
 }
 
 }  // namespace defrag

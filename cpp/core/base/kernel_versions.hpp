@@ -9,7 +9,6 @@
 #include <cstddef>
 
 #include "core/base/instructions.hpp"
-#include "core/base/x86.hpp"
 #if DEFRAG_X86
 #include <immintrin.h>
 #endif

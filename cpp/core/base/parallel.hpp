@@ -3,10 +3,8 @@
 
 #include <atomic>
 #include <chrono>
-#include <cstdint>
 #include <exception>
 #include <functional>
-#include <memory>
 #include <thread>
 
 #include "core/base/arrays.hpp"
@@ -87,6 +85,16 @@ class Context {
 /// work, and a thread that is slow to wake up leaves its share to the others.
 void parallel_for(const Context& context, std::int64_t n, std::int64_t grain,
                   const std::function<void(std::int64_t, std::int64_t, unsigned)>& body);
+
+/// Calls body(item, worker) for the items of [0, n), in blocks of `grain`, and reports them as
+/// done.
+template <class Body>
+void for_each(const Context& context, std::int64_t n, std::int64_t grain, Body body) {
+    parallel_for(context, n, grain, [&](std::int64_t begin, std::int64_t end, unsigned worker) {
+        for (std::int64_t item = begin; item < end; ++item) body(item, worker);
+        context.advance(end - begin);
+    });
+}
 
 /// Scratch memory of the workers of parallel_for. Each is created on first use, so that threads
 /// without work cost nothing.

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cstdint>
 #include <limits>
 #include <stdexcept>
 #include <string>
@@ -56,6 +55,9 @@ struct TopLabels {
         throw std::invalid_argument("k must be at least 1, got " + std::to_string(n_labels));
     }
 };
+
+/// Replaces the scores of each id by their sum, added in their order; ids are then ascending.
+void add_up(Vector<Scored>& items);
 
 /// Averages the scores of several trees for the same rows; a label missing from the result of a
 /// tree counts as 0 there.

@@ -14,11 +14,9 @@
 #include <chrono>
 #include <condition_variable>
 #include <future>
-#include <memory>
 #include <mutex>
 #include <numeric>
 #include <optional>
-#include <utility>
 
 #include "core/base/parallel.hpp"
 

@@ -188,4 +188,17 @@ Forest grow_forest(const Context& context, const CsrView& Y, const float* label_
     return Growth(context, Y, label_weights, make_splitter, options).run();
 }
 
+Vector<std::int32_t> renumber(Vector<std::int32_t>& ids, std::int64_t range) {
+    Vector<std::int32_t> numbers(range, -1);
+    for (const std::int32_t id : ids) numbers[id] = 0;
+    Vector<std::int32_t> used;
+    for (std::int32_t id = 0; id < range; ++id) {
+        if (numbers[id] < 0) continue;
+        numbers[id] = static_cast<std::int32_t>(used.size());
+        used.push_back(id);
+    }
+    for (std::int32_t& id : ids) id = numbers[id];
+    return used;
+}
+
 }  // namespace defrag

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <cstdint>
 #include <functional>
-#include <memory>
 #include "core/base/arrays.hpp"
 
 #include "core/base/csr.hpp"

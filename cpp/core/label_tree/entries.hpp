@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <cstdint>
 #include <type_traits>
 
 #include "core/base/arrays.hpp"
@@ -26,11 +25,7 @@ class TreeEntries {
     /// Exactly one of the two is set.
     const std::uint16_t* outputs = nullptr;
     const std::uint8_t* narrow_outputs = nullptr;
-    /// Exactly one of the three is set. Bytes have a scale per node.
-    FloatWeights floats;
-    HalfWeights halves;
-    ByteWeights bytes;
-    const float* scales = nullptr;
+    StoredWeights weights;
 
     /// Returns the offset of the entries of a feature. O(1).
     std::int64_t begin(std::int64_t feature) const {
@@ -55,19 +50,21 @@ class TreeEntries {
     /// the types are examined once.
     template <class Run>
     void with_types(std::int64_t node, Run run) const {
-        if (outputs != nullptr) {
-            with_weights(node, outputs, run);
-        } else {
-            with_weights(node, narrow_outputs, run);
-        }
+        weights.of_run(node, [&](const auto& own_weights, float scale) {
+            if (outputs != nullptr) {
+                run(outputs, own_weights, scale);
+            } else {
+                run(narrow_outputs, own_weights, scale);
+            }
+        });
     }
 
     /// Calls visit(output, weight) for the entries [first, last) of a node, in order.
     template <class Visit>
     void for_each(std::int64_t node, std::int64_t first, std::int64_t last, Visit visit) const {
-        with_types(node, [&](const auto* own_outputs, const auto& weights, float scale) {
+        with_types(node, [&](const auto* own_outputs, const auto& own_weights, float scale) {
             for (std::int64_t e = first; e < last; ++e) {
-                visit(static_cast<std::int64_t>(own_outputs[e]), weights.get(e, scale));
+                visit(static_cast<std::int64_t>(own_outputs[e]), own_weights.get(e, scale));
             }
         });
     }
@@ -79,13 +76,7 @@ class TreeEntries {
         } else {
             __builtin_prefetch(narrow_outputs + entry);
         }
-        if (floats.values != nullptr) {
-            __builtin_prefetch(floats.values + entry);
-        } else if (halves.values != nullptr) {
-            __builtin_prefetch(halves.values + entry);
-        } else {
-            __builtin_prefetch(bytes.values + entry);
-        }
+        weights.prefetch(entry);
     }
 
     /// Prefetches the data that `begin` reads for a feature.
@@ -123,17 +114,6 @@ class TreeEntries {
     std::int64_t stored_size(std::int64_t feature) const {
         return short_sizes != nullptr ? short_sizes[feature]
                                       : static_cast<std::int64_t>(long_sizes[feature]);
-    }
-
-    template <class Output, class Run>
-    void with_weights(std::int64_t node, const Output* own_outputs, Run& run) const {
-        if (floats.values != nullptr) {
-            run(own_outputs, floats, 1.0F);
-        } else if (halves.values != nullptr) {
-            run(own_outputs, halves, 1.0F);
-        } else {
-            run(own_outputs, bytes, scales[node]);
-        }
     }
 };
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <cstdint>
-
 #include "core/label_tree/entries.hpp"
 #include "core/label_tree/feature_index.hpp"
 #include "core/label_tree/shape.hpp"

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <cstdint>
-
 #include "core/base/arrays.hpp"
 #include "core/solver/compact_rows.hpp"
 

@@ -35,4 +35,32 @@ struct ByteWeights {
     float get(std::int64_t i, float scale) const { return static_cast<float>(values[i]) * scale; }
 };
 
+/// The weights of runs of entries, in one of the three types: exactly one is set. Bytes have a
+/// scale per run, which is a node of a tree or a feature of a one-vs-rest model.
+struct StoredWeights {
+    FloatWeights floats;
+    HalfWeights halves;
+    ByteWeights bytes;
+    const float* scales = nullptr;
+
+    /// Returns use(weights, scale) of a run, where weights.get(e, scale) is the weight of entry e.
+    /// Loops belong inside `use`, so that the type is examined once.
+    template <class Use>
+    auto of_run(std::int64_t run, Use use) const {
+        if (floats.values != nullptr) return use(floats, 1.0F);
+        if (halves.values != nullptr) return use(halves, 1.0F);
+        return use(bytes, scales[run]);
+    }
+
+    void prefetch(std::int64_t entry) const {
+        if (floats.values != nullptr) {
+            __builtin_prefetch(floats.values + entry);
+        } else if (halves.values != nullptr) {
+            __builtin_prefetch(halves.values + entry);
+        } else {
+            __builtin_prefetch(bytes.values + entry);
+        }
+    }
+};
+
 }  // namespace defrag

@@ -2,7 +2,6 @@
 #include "core/label_tree/weights.hpp"
 
 #include <algorithm>
-#include <utility>
 
 namespace defrag {
 

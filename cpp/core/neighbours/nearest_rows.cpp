@@ -66,21 +66,6 @@ void write_line(const Vector<Scored>& found, std::int64_t width, std::int32_t* i
     }
 }
 
-/// Replaces the votes of each label by their sum, added in the order of the votes.
-void add_up_votes(Vector<Scored>& votes) {
-    std::stable_sort(votes.begin(), votes.end(),
-                     [](const Scored& a, const Scored& b) { return a.id < b.id; });
-    std::int64_t n_labels = 0;
-    for (const Scored& vote : votes) {
-        if (n_labels > 0 && votes[n_labels - 1].id == vote.id) {
-            votes[n_labels - 1].score += vote.score;
-        } else {
-            votes[n_labels++] = vote;
-        }
-    }
-    votes.resize(n_labels);
-}
-
 /// Compares queries with all rows.
 class Comparison {
  public:
@@ -191,7 +176,7 @@ void rank_votes(const Context& context, std::int64_t n_rows, std::int64_t n_neig
                     found.push_back({weights[i], Y.indices[e]});
                 }
             }
-            add_up_votes(found);
+            add_up(found);
             top_n(found, top_k, better);
             std::sort(found.begin(), found.end(), better);
             write_line(found, top_k, labels + row * top_k, scores + row * top_k);

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <cstdint>
-
 #include "core/base/csr.hpp"
 #include "core/base/parallel.hpp"
-#include "core/neighbours/dense_rows.hpp"
+#include "core/neighbours/dense.hpp"
 
 namespace defrag {
 

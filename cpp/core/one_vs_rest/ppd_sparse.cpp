@@ -10,7 +10,6 @@
 #include "core/base/blocks.hpp"
 #include "core/base/random.hpp"
 #include "core/solver/compact_rows.hpp"
-#include "core/solver/lane_memory.hpp"
 #include "core/solver/pass.hpp"
 
 namespace defrag {

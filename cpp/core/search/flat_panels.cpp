@@ -2,7 +2,6 @@
 #include "core/search/flat_panels.hpp"
 
 #include <algorithm>
-#include <cstdint>
 
 #include "core/solver/compact_rows.hpp"
 #include "core/solver/pass.hpp"

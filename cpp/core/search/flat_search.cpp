@@ -117,13 +117,8 @@ TopLabels flat_search(const Context& context, const FlatModel<Output>& model, co
     }
     context.expect(X.n_rows);
     PerWorker<RowRanker<Output>> rankers(context, [&] { return RowRanker<Output>(model, k); });
-    parallel_for(context, X.n_rows, kGrain,
-                 [&](std::int64_t begin, std::int64_t end, unsigned worker) {
-                     for (std::int64_t row = begin; row < end; ++row) {
-                         rankers[worker].rank(X, row, result);
-                     }
-                     context.advance(end - begin);
-                 });
+    for_each(context, X.n_rows, kGrain,
+             [&](std::int64_t row, unsigned worker) { rankers[worker].rank(X, row, result); });
     return result;
 }
 

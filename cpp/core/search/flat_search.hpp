@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <cstdint>
-
 #include "core/base/csr.hpp"
 #include "core/base/parallel.hpp"
 #include "core/base/ranking.hpp"
@@ -20,11 +18,7 @@ struct FlatModel {
     std::int64_t n_outputs = 0;
     const std::int64_t* feature_ptr = nullptr;
     const Output* outputs = nullptr;
-    /// Exactly one of the three is set. Bytes have a scale per feature.
-    FloatWeights floats;
-    HalfWeights halves;
-    ByteWeights bytes;
-    const float* scales = nullptr;
+    StoredWeights weights;
     const float* bias = nullptr;
     const std::int32_t* labels = nullptr;
     const std::int32_t* by_bias = nullptr;  // all outputs by descending bias, then ascending
@@ -34,9 +28,12 @@ struct FlatModel {
     template <class Visit>
     std::int64_t for_each_while(std::int64_t feature, std::int64_t first, std::int64_t last,
                                 Visit visit) const {
-        if (floats.values != nullptr) return loop(first, last, floats, 1.0F, visit);
-        if (halves.values != nullptr) return loop(first, last, halves, 1.0F, visit);
-        return loop(first, last, bytes, scales[feature], visit);
+        return weights.of_run(feature, [&](const auto& own, float scale) {
+            while (first < last && visit(std::int64_t{outputs[first]}, own.get(first, scale))) {
+                ++first;
+            }
+            return first;
+        });
     }
 
     /// Calls visit(output, weight) for all entries of a feature, in order.
@@ -47,16 +44,6 @@ struct FlatModel {
                            visit(output, weight);
                            return true;
                        });
-    }
-
- private:
-    template <class Weights, class Visit>
-    std::int64_t loop(std::int64_t first, std::int64_t last, const Weights& weights, float scale,
-                      Visit& visit) const {
-        for (; first < last; ++first) {
-            if (!visit(static_cast<std::int64_t>(outputs[first]), weights.get(first, scale))) break;
-        }
-        return first;
     }
 };
 

@@ -32,6 +32,7 @@ NodePanels::NodePanels(PanelMemory& memory, const Group& group)
     : memory_(memory), group_(group), n_entries_(count_entries(memory.X_, group)) {
     const LabelTreeModel& model = memory.model_;
     memory.slots_.resize(model.n_features);  // allocated lazily: single rows rarely need it
+    slots_ = memory.slots_.data();
     const std::int64_t first = model.feature_ptr[group.node];
     // Features that are not below model.n_features come last; rows have none of them.
     const std::int32_t* features = model.features + first;
@@ -45,24 +46,24 @@ NodePanels::NodePanels(PanelMemory& memory, const Group& group)
     if (memory.chosen_.size() <= n_features) memory.chosen_.resize(n_features + 1);
     marked_ = n_entries_ < n_features * Panels::all(model.tree.n_outputs(group.node)).count();
     if (marked_) mark_rows(kWanted);
+    PanelMemory::Chosen* chosen = memory.chosen_.data();
     std::int64_t entry = model.entries.begin(first);
     for (std::int64_t f = 0; f < n_features; ++f) {
-        memory.chosen_[n_chosen_] = {first + f, entry};
-        n_chosen_ += !marked_ || memory.slots_[features[f]] != 0 ? 1 : 0;
+        chosen[n_chosen_] = {first + f, entry};
+        n_chosen_ += !marked_ || slots_[features[f]] != 0 ? 1 : 0;
         entry += model.entries.size(first + f);
     }
 }
 
 NodePanels::~NodePanels() {
-    Vector<std::int32_t>& slots = memory_.slots_;
     if (!marked_) {
         for (std::int64_t slot = 0; slot < n_chosen_; ++slot) {
-            slots[memory_.model_.features[memory_.chosen_[slot].feature]] = 0;
+            slots_[memory_.model_.features[memory_.chosen_[slot].feature]] = 0;
         }
-    } else if (n_entries_ < slots.size() / kLanes) {
+    } else if (n_entries_ < memory_.slots_.size() / kLanes) {
         mark_rows(0);
     } else {
-        std::fill(slots.begin(), slots.end(), 0);  // sixteen at a time
+        std::fill(memory_.slots_.begin(), memory_.slots_.end(), 0);  // sixteen at a time
     }
 }
 
@@ -78,12 +79,14 @@ void NodePanels::unpack(const Panels& panels, const Context* context) {
 
 void NodePanels::unpack_lines(std::int64_t first_slot, std::int64_t last_slot) {
     const TreeEntries& entries = memory_.model_.entries;
+    const std::int32_t* features = memory_.model_.features;
+    const PanelMemory::Chosen* chosen = memory_.chosen_.data();
     const std::int64_t size = panel_size();
     entries.with_types(group_.node, [&](const auto* outputs, const auto& weights, float scale) {
         float* line = memory_.lines_.data() + first_slot * kLanes;
         for (std::int64_t slot = first_slot; slot < last_slot; ++slot, line += kLanes) {
-            const auto [feature, entry] = memory_.chosen_[slot];
-            memory_.slots_[memory_.model_.features[feature]] = static_cast<std::int32_t>(slot + 1);
+            const auto [feature, entry] = chosen[slot];
+            slots_[features[feature]] = static_cast<std::int32_t>(slot + 1);
             for (std::int64_t p = 0; p < panels_.count(); ++p) {
                 std::fill(line + p * size, line + p * size + kLanes, 0.0F);
             }
@@ -101,7 +104,7 @@ void NodePanels::mark_rows(std::int32_t slot) {
     const CsrView& X = memory_.X_;
     for (std::int64_t i = 0; i < group_.n_rows; ++i) {
         for (std::int64_t p = X.begin(group_.rows[i]); p < X.end(group_.rows[i]); ++p) {
-            memory_.slots_[X.indices[p]] = slot;
+            slots_[X.indices[p]] = slot;
         }
     }
 }

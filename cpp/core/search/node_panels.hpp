@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <cstdint>
-
 #include "core/base/aligned.hpp"
 #include "core/base/parallel.hpp"
 #include "core/label_tree/model.hpp"
@@ -80,13 +78,14 @@ class NodePanels {
     /// Number of weights of a panel.
     std::int64_t panel_size() const { return n_chosen_ * kLanes; }
     /// Returns the number of the line of a feature plus one; 0 or less if it has none.
-    std::int32_t slot(std::int32_t feature) const { return memory_.slots_[feature]; }
+    std::int32_t slot(std::int32_t feature) const { return slots_[feature]; }
 
  private:
     void unpack_lines(std::int64_t first_slot, std::int64_t last_slot);
     void mark_rows(std::int32_t slot);
 
     PanelMemory& memory_;
+    std::int32_t* slots_ = nullptr;  // those of the memory
     Group group_;
     std::int64_t n_entries_;  // of the rows
     bool marked_ = false;     // whether slots contain marks of rows

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cstdint>
 
 #include "core/base/aligned.hpp"
 #include "core/label_tree/model.hpp"

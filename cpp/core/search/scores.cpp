@@ -3,7 +3,6 @@
 
 #include <cmath>
 #include <limits>
-#include <utility>
 
 namespace defrag {
 namespace {

@@ -2,8 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cstdint>
-#include <utility>
 
 #include "core/base/aligned.hpp"
 #include "core/base/ranking.hpp"

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <cstdint>
-
 #include "core/label_tree/model.hpp"
 #include "core/search/node_scorer.hpp"
 #include "core/search/rank_kernels.hpp"

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <cstdint>
-#include <utility>
-
 #include "core/base/ranking.hpp"
 #include "core/base/schedule.hpp"
 

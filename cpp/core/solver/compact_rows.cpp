@@ -7,7 +7,6 @@
 #include <stdexcept>
 #include <string>
 
-#include "core/base/frequency.hpp"
 #include "core/base/sums.hpp"
 
 namespace defrag {

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <cstdint>
-
 #include "core/base/csr.hpp"
 #include "core/base/parallel.hpp"
 #include "core/base/random.hpp"
 #include "core/solver/compact_rows.hpp"
-#include "core/solver/lane_memory.hpp"
 #include "core/solver/losses.hpp"
 #include "core/solver/pass.hpp"
 

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <numeric>
 #include <stdexcept>
-#include <utility>
 
 namespace defrag {
 namespace {

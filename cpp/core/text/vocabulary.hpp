@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
 #include <string>
 #include <string_view>
-#include <utility>
 
 #include "core/base/arrays.hpp"
 #include "core/text/string_key.hpp"

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "core/base/join_columns.hpp"
+#include "core/base/blocks.hpp"
+
+#include <cmath>
 
 #include <algorithm>
 #include <limits>
 #include <stdexcept>
+
+#include "core/base/ranking.hpp"
 
 namespace defrag {
 namespace {
@@ -11,6 +15,17 @@ namespace {
 constexpr std::int64_t kRowsPerBlock = 1024;
 
 }  // namespace
+
+void keep_largest(Vector<RowEntry>& row, std::int64_t n) {
+    if (row.size() <= n) return;
+    top_n(row, n, [](const RowEntry& a, const RowEntry& b) {
+        const float left = std::fabs(a.value);
+        const float right = std::fabs(b.value);
+        return left != right ? left > right : a.column < b.column;
+    });
+    std::sort(row.begin(), row.end(),
+              [](const RowEntry& a, const RowEntry& b) { return a.column < b.column; });
+}
 
 Csr join_columns(const Context& context, const Vector<CsrView>& matrices) {
     Csr result;

@@ -1,16 +1,46 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "core/focusing/focus.hpp"
+#include "core/focusing/focusing.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdint>
 #include <cstring>
 #include <functional>
 #include <stdexcept>
 #include <string>
 
+#include "core/focusing/focusing.hpp"
+
 namespace defrag {
+
+Vector<float> feature_importance(const Context& context, const CsrView& X, const CsrView& Y,
+                                 const std::int32_t* groups, const std::int64_t* points,
+                                 std::int64_t n_points, const SolverOptions& options) {
+    CompactRows rows;
+    rows.assign_unit_rows(context, X, points, n_points, options.bias);
+    BlockSolver solver;
+    solver.start(rows, kLanes);
+    for (std::int64_t i = 0; i < n_points; ++i) {
+        const std::int64_t point = points == nullptr ? i : points[i];
+        for (std::int64_t p = Y.begin(point); p < Y.end(point); ++p) {
+            solver.mark(groups[Y.indices[p]], i);
+        }
+    }
+    solver.solve(context, options, 0);
+    BlockWeights found;
+    solver.collect(options, found);
+    Vector<double> squares(rows.n_slots());
+    for (std::int64_t i = 0; i < found.slots.size(); ++i) {
+        const auto weight = static_cast<double>(found.weights[i]);
+        squares[found.slots[i]] += weight * weight;
+    }
+    Vector<float> importance(X.n_cols);
+    for (std::int64_t slot = 1; slot < rows.n_slots(); ++slot) {
+        importance[rows.feature(slot)] = static_cast<float>(std::sqrt(squares[slot]));
+    }
+    return importance;
+}
+
 namespace {
 
 constexpr std::int64_t kRowsPerBlock = 256;
@@ -121,13 +151,8 @@ Csr focus_rows(const Context& context, const CsrView& matrix, const float* impor
             keep(row, begin + p, to++);
         }
     };
-    parallel_for(context, matrix.n_rows, kRowsPerBlock,
-                 [&](std::int64_t begin, std::int64_t end, unsigned worker) {
-                     for (std::int64_t row = begin; row < end; ++row) {
-                         focus(row, selectors[worker]);
-                     }
-                     context.advance(end - begin);
-                 });
+    for_each(context, matrix.n_rows, kRowsPerBlock,
+             [&](std::int64_t row, unsigned worker) { focus(row, selectors[worker]); });
     return result;
 }
 
