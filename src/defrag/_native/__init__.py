@@ -1,8 +1,8 @@
 """Interface to the compiled module; no other package imports it.
 
 Kernels take and return scipy matrices. They are exported directly if the binding has the right
-types; otherwise a module with the name of the header in ``cpp/core`` wraps them. Callers must
-validate their input (``_validation``); kernels check only sizes and indices.
+types; otherwise a function of this package wraps them. Callers must validate their input
+(``_validation``); kernels check only sizes and indices.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ FULL_HASH = 65536
 
 @dataclass(frozen=True)
 class FeatureHash:
-    """Hash functions from features to buckets, one per tree; see ``cpp/core/feature_hash.hpp``.
+    """Hash functions from features to buckets, one per tree; see ``cpp/core/forest/forest.hpp``.
 
     Tree ``t`` has the key ``keys[t]``; about ``n_kept`` of every ``FULL_HASH`` features are kept.
     """
@@ -44,7 +44,7 @@ class FeatureHash:
 
 @dataclass(frozen=True)
 class Forest:
-    """Trees over points as flat arrays; see ``cpp/core/forest.hpp``.
+    """Trees over points as flat arrays; see ``cpp/core/forest/forest.hpp``.
 
     Tree ``t`` has the nodes ``tree_ptr[t]`` to ``tree_ptr[t + 1] - 1``, breadth first; the
     ``n_children[v]`` children of an inner node begin at ``first_child[v]``. An inner node has the
@@ -77,7 +77,7 @@ class Forest:
 
 @dataclass(frozen=True)
 class Prototypes:
-    """Prototypes of the labels of a forest; see ``cpp/core/forest_search.hpp``.
+    """Prototypes of the labels of a forest; see ``cpp/core/forest/search.hpp``.
 
     The prototype of output ``o`` has the entries ``prototype_ptr[o]`` to ``prototype_ptr[o + 1] -
     1`` of ``slots``, which are positions in the ``features`` of the forest, and of ``values``;

@@ -1,4 +1,4 @@
-"""Contributions to the scores of labels in a tree; see ``cpp/core/path_parts.hpp``."""
+"""Contributions to the scores of labels in a tree; see ``cpp/core/search/scores.hpp``."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ __all__ = [
     "train_label_tree",
 ]
 
-# --- Label trees as arrays, and their training; see ``cpp/core/label_tree.hpp``.
+# --- Label trees as arrays, and their training; see ``cpp/core/label_tree/train.hpp``.
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ def train_label_tree(
     return LabelTreeWeights(*arrays)
 
 
-# --- The classifiers on the paths to the labels of a tree; see ``cpp/core/label_paths.hpp``.
+# --- The classifiers on the paths to the labels of a tree; see ``cpp/core/label_tree/paths.hpp``.
 
 
 class LabelPaths(NamedTuple):

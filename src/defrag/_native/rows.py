@@ -1,4 +1,4 @@
-"""Training of ProXML; see ``cpp/core/proxml.hpp``."""
+"""Training of ProXML; see ``cpp/core/one_vs_rest/proxml.hpp``."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def n_threads(n_jobs: int | None) -> int:
     return max(1, processors + 1 + int(n_jobs))
 
 
-# --- Layout of groups of features for ``cpp/core/co_occurrence.hpp``.
+# --- Layout of groups of features for ``cpp/core/imputation/imputation.hpp``.
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ class GroupLayout:
         return cls(groups, slots, member_ptr, members, entry_ptr)
 
 
-# --- Nearest neighbours among dense rows; see ``cpp/core/nearest_rows.hpp``.
+# --- Nearest neighbours among dense rows; see ``cpp/core/neighbours/nearest_rows.hpp``.
 
 
 @dataclass(frozen=True)
@@ -171,7 +171,7 @@ def nearest_rows(
     )
 
 
-# --- Weights of one-vs-rest models; see ``cpp/core/flat_search.hpp``.
+# --- Weights of one-vs-rest models; see ``cpp/core/search/flat_search.hpp``.
 
 
 @dataclass(frozen=True)
@@ -231,7 +231,7 @@ def _floats(weights: NDArray[Any]) -> Floats:
     return halves.astype(np.float32, copy=False)
 
 
-# --- One-vs-rest training; see ``cpp/core/solver.hpp``.
+# --- One-vs-rest training; see ``cpp/core/solver/solver.hpp``.
 
 
 @dataclass(frozen=True)

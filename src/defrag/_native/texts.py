@@ -1,4 +1,4 @@
-"""Writer of text formats; see ``cpp/core/xmc_writer.hpp``."""
+"""Writer of text formats; see ``cpp/core/formats/xmc_writer.hpp``."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = [
     "text_features",
 ]
 
-# --- Words and features of texts; see ``cpp/core/text_corpus.hpp`` and related headers.
+# --- Words and features of texts; see ``cpp/core/text/corpus.hpp`` and related headers.
 
 
 class Terms(NamedTuple):
@@ -135,7 +135,7 @@ def find_features(features: TextFeatures, words: list[str]) -> Occurrences:
     return Occurrences(*features.find(words))
 
 
-# --- Parser of text formats; see ``cpp/core/xmc_parser.hpp``.
+# --- Parser of text formats; see ``cpp/core/formats/xmc_parser.hpp``.
 
 
 @dataclass(frozen=True)

@@ -119,7 +119,7 @@ def cut_rows(X: Csr, groups: Ids, n_clusters: int) -> CutRows:
 
 # --- Assignment of features to groups: singletons and random buckets.
 
-_BUCKETS = 2  # stage of the random stream, as in cpp/core/random.hpp
+_BUCKETS = 2  # stage of the random stream, as in cpp/core/base/random.hpp
 
 
 def pick_singletons(energy: NDArray[np.float64], n_clusters: int, share: float) -> Ids:
