@@ -51,7 +51,7 @@ def test_forked_children_fit_and_predict():
         assert answer_bits(LabelTree(2, random_state=0, n_jobs=3).fit(X, Y)) == wanted
 
     for _ in range(20):
-        run_in_child(child, seconds=60)
+        run_in_child(child, seconds=300)
 
 
 @pytest.mark.slow

@@ -48,7 +48,7 @@ def test_every_block_runs(warm_python):
             run = subprocess.run(
                 [warm_python, "-m", "defrag", *line.split()],
                 cwd=names["folder"], env=environment, capture_output=True, text=True,
-                timeout=120, check=False,
+                timeout=600, check=False,
             )  # fmt: skip
             assert run.returncode == 0, run.stderr
             outputs[line.split()[0], line] = run.stdout

@@ -204,7 +204,7 @@ def served(annif, python):
         yield
     finally:
         process.terminate()
-        process.communicate(timeout=60)
+        process.communicate(timeout=300)
 
 
 def check_the_http_backend(annif):

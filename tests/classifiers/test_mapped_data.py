@@ -97,7 +97,7 @@ def test_preparing_mapped_points_takes_little_memory(tmp_path):
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
         capture_output=True,
         text=True,
-        timeout=100,
+        timeout=600,
         check=False,
     )
     assert done.returncode == 0, done.stderr

@@ -205,7 +205,7 @@ def test_suggest_marks_words_on_a_terminal(monkeypatch):
 def test_suggest_reads_standard_input(warm_python):
     def piped(given, *args):
         command = [warm_python, "-m", "defrag", "suggest", "texts.safetensors", *args]
-        return subprocess.run(command, input=given, capture_output=True, timeout=120, check=False)
+        return subprocess.run(command, input=given, capture_output=True, timeout=600, check=False)
 
     for args in (["-"], []):
         done = piped(TEXT.encode(), *args, "--json")

@@ -23,7 +23,7 @@ LEARNT = [None, 0, 1, -1, 1_000_000, np.array([1, 2])] if SANITIZED else VALUES
 
 def hostile_parameters_are_refused_or_harmless(subject, folder):
     """Check that a fitted estimator with any parameter answers rightly or raises ValueError."""
-    assert len(run_in_child(_try_parameters, subject, folder, seconds=60)) > 100
+    assert len(run_in_child(_try_parameters, subject, folder, seconds=300)) > 100
 
 
 def _try_parameters(step, subject, folder):
@@ -49,7 +49,7 @@ def learnt_names(model):
 
 def hostile_attributes_never_crash(subject, folder):
     """Check that whatever is done to what was learnt, Python survives."""
-    assert len(run_in_child(_try_attributes, subject, folder, seconds=60)) > 30
+    assert len(run_in_child(_try_attributes, subject, folder, seconds=300)) > 30
 
 
 def _try_attributes(step, subject, folder):

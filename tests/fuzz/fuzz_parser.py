@@ -19,7 +19,7 @@ def fuzz(n_inputs, seed=0, *, oracle=True):
     """Parse n broken texts; return how many of them were refused."""
     n_refused = 0
     for layout, text in inputs(n_inputs, seed):
-        start = time.perf_counter()
+        start = time.process_time()  # the machine may be busy
         try:
             native(text, layout)
         except FormatError as error:
@@ -27,7 +27,7 @@ def fuzz(n_inputs, seed=0, *, oracle=True):
             message = str(error)
             assert "\n" not in message, text
             assert message.isprintable(), text
-        assert time.perf_counter() - start < 1.0, text
+        assert time.process_time() - start < 1.0, text
         if oracle:
             assert_same(text, layout, first_feature=len(text) % 2, drop_non_finite=bool(seed % 2))
     return n_refused

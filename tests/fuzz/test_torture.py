@@ -42,7 +42,9 @@ def test_every_kind_gets_its_files(tmp_path):
     [("good", (0, 0, 0)), ("crash", (1, 0, 0)), ("hang", (0, 1, 0)), ("wrong", (0, 0, 1))],
 )
 def test_crashes_hangs_and_wrong_answers_are_counted(name, counts):
-    found = bad(name, hang_seconds=5.0).run(1)[name]
+    # Only what hangs waits for the limit: on a busy machine, the start of a process may.
+    options = {"hang_seconds": 15.0} if name == "hang" else {}
+    found = bad(name, **options).run(1)[name]
     assert (found.n_crashes, found.n_hangs, found.n_wrong) == counts
     # The batch that failed counts for nothing, and those after it are run.
     assert (found.n_inputs, found.n_refused) == (100, 40)
@@ -89,7 +91,7 @@ def test_it_ends_when_all_volumes_are_reached(tmp_path):
     output = tmp_path / "torture.txt"
     command = [sys.executable, "-m", "tests.fuzz.torture", "--jobs", "2", "--table", BAD,
                "--only", "good", "wrong", "--output", str(output)]  # fmt: skip
-    ended = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=900, check=False)
     assert ended.returncode == 1, ended.stderr  # of "wrong"
     assert ended.stdout.endswith(output.read_text())
     progress = ended.stdout.removesuffix(output.read_text()).splitlines()

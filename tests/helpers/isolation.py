@@ -14,7 +14,7 @@ from pathlib import Path
 SANITIZED = "ASAN_OPTIONS" in os.environ
 
 
-def run_in_child(function, *arguments, seconds=120, gigabytes=2.0):
+def run_in_child(function, *arguments, seconds=600, gigabytes=2.0):
     """Run a function in a forked process; raise an AssertionError if it fails there.
 
     The function takes ``step``, which it calls with a word before whatever may crash, and its

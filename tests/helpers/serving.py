@@ -16,7 +16,7 @@ from defrag import LabelTree, TextClassifier
 from tests.helpers.processes import environment
 from tests.helpers.warm_python import forked_process
 
-SECONDS = 60
+SECONDS = 300
 
 
 def save_model(path, labels="ffss"):

@@ -129,4 +129,4 @@ def test_a_program_ends_with_its_caller(tmp_path, monkeypatch):
     ) as running:
         time.sleep(0.5)
         running.stdin.close()
-        assert running.wait(30) == 1
+        assert running.wait(300) == 1

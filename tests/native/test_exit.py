@@ -32,5 +32,5 @@ time.sleep({pause})
 @pytest.mark.parametrize("pause", [0.0, 0.1])
 def test_daemon_threads_do_not_abort_the_process(n_threads, pause):
     command = [sys.executable, "-c", PROGRAM.format(n_threads=n_threads, pause=pause)]
-    found = subprocess.run(command, capture_output=True, timeout=120, check=False)
+    found = subprocess.run(command, capture_output=True, timeout=600, check=False)
     assert (found.returncode, found.stderr) == (0, b"")

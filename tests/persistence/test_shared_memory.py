@@ -126,7 +126,7 @@ def test_a_mapped_model_needs_little_memory_of_its_own(weights, kind, files):
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
         capture_output=True,
         text=True,
-        timeout=100,
+        timeout=600,
         check=False,
     )
     assert done.returncode == 0, done.stderr
