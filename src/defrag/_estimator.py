@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from sklearn.base import BaseEstimator
 
+from defrag import persistence
 from defrag._parameters import (
     Int,
     check_value,
@@ -115,16 +116,11 @@ declare(Estimator)  # __init_subclass__ is called for all others
 
 def save_model(estimator: Estimator, path: PathLike, **options: Any) -> None:
     """Write a fitted estimator with the options of :func:`defrag.persistence.save`."""
-    # A circular import: persistence imports all estimators, which import this module.
-    from defrag import persistence  # noqa: PLC0415
-
     persistence.save(snapshot(estimator), path, **options)
 
 
 def load_model(path: PathLike) -> Any:
     """Read an estimator from a model file; see :func:`defrag.load`."""
-    from defrag import persistence  # noqa: PLC0415 - as above
-
     return persistence.load(path)
 
 

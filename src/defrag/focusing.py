@@ -12,12 +12,14 @@ from sklearn.utils.validation import check_is_fitted
 from defrag import _native
 from defrag._estimator import Estimator, all_or_nothing, on_snapshot
 from defrag._native import SolverOptions
-from defrag._parameters import SEED_KIND, Float, OrAuto, fitted, param
+from defrag._parameters import SEED_KIND, Float, Int, OrAuto, fitted, param
 from defrag._validation import check_features, check_labels, check_seed, require_labels
 from defrag.classifiers import LabelTree
 from defrag.classifiers._base import Cost
-from defrag.classifiers._composite import Transforming, check_part
+from defrag.classifiers._composite import BASE, Transforming, check_part
 from defrag.explain.parts import EntryShares, shares_of_kept
+from defrag.persistence.fields import COUNT, LARGEST, Array, Number, State, feature_names
+from defrag.persistence.kinds import Child, Unfitted
 
 if TYPE_CHECKING:
     from sklearn.utils import Tags
@@ -148,6 +150,15 @@ class Focus(OneToOneFeatureMixin, TransformerMixin, Estimator):
         "int",
         'The budget "auto": the number of binary digits of the mean number of entries of a '
         "feature, minus 2, clipped to [4, 8].",
+    )
+
+    _state = State(
+        Number("n_features_in_", COUNT, name="n_features"),
+        Number("auto_budget_", Int(LEAST_AUTO, MOST_AUTO)),
+        Array("importance_", length="n_features", low=0, most=LARGEST),
+        Array("factor_", length="n_features", low=0, most=LARGEST),
+        feature_names("n_features"),
+        sizes={"features": "n_features"},
     )
 
     @all_or_nothing
@@ -283,6 +294,12 @@ class Focused(Transforming):
     )
 
     focus_: Focus = fitted("Focus", "The fitted reduction.")
+
+    _state = State(
+        BASE,
+        Child("focus_", ("focus",), features="n_features"),
+        parameters={"focus": Unfitted(("focus",))},
+    )
 
     _part_names = ("base_", "focus_")
 

@@ -19,15 +19,30 @@ from sklearn.utils.validation import check_is_fitted
 
 from defrag import _native
 from defrag._estimator import Estimator, all_or_nothing, on_snapshot
+from defrag._native import GroupLayout
 from defrag._parameters import SEED_KIND, Choice, Float, Int, OrAuto, fitted, param
 from defrag._validation import check_features, check_seed
 from defrag.agglomeration import Defrag
 from defrag.agglomeration.co_occurrence import RIDGE, CoOccurrence, find_groups
 from defrag.classifiers import LabelTree
 from defrag.classifiers._base import Cost, unit_rows
-from defrag.classifiers._composite import Transforming, check_part
+from defrag.classifiers._composite import BASE, Transforming, check_part
 from defrag.explain.parts import MatrixShares, normalised_shares
 from defrag.metrics.erasure import erase_features
+from defrag.persistence._checks import check_ints, check_length, check_size
+from defrag.persistence.fields import (
+    COUNT,
+    LARGEST,
+    MAX_COUNT,
+    Array,
+    Number,
+    Object,
+    Part,
+    Sparse,
+    State,
+    feature_names,
+)
+from defrag.persistence.kinds import Child, Unfitted, kind_of
 from defrag.trees import member_seeds
 
 if TYPE_CHECKING:
@@ -271,6 +286,71 @@ class Companions:
         return _native.impute(X, self.lists, betas, **limits)
 
 
+def _without_given(model: Fiat) -> Fiat:
+    """Return the imputation without groups that were passed, which are data."""
+    if not model.prefit:
+        return model
+    given = {"agglomeration": None, "prefit": False, "companions": None}
+    return Fiat(**{**model.get_params(deep=False), **given})
+
+
+def _block_of(part: Part, values: dict[str, Any]) -> tuple[GroupLayout, Floats]:
+    groups, entries = values.values()
+    # Group ids are below the number of features, which bounds the allocation.
+    check_ints(part, "groups", -1, max(1, len(groups)))
+    layout = GroupLayout.of(groups, int(groups.max(initial=-1)) + 1)
+    check_length(part, "entries", int(layout.entry_ptr[-1]))
+    check_size(part, "entries")
+    return layout, entries
+
+
+class _Block:
+    """The blocks of one clustering in a file, whose layout follows from the groups."""
+
+    _state = State(
+        Array("groups", "int32", get=lambda one: one[0].groups),
+        Array("entries", get=lambda one: one[1]),
+        kind="blocks",
+        build=_block_of,
+    )
+
+
+def _check_fiat(part: Part) -> None:
+    """Check that a file has what the parameters say."""
+    model = kind_of(Fiat).rebuild(part.parameters)
+    listed, blocks = model._uses_companions(), part.children["blocks"]
+    if listed != part.has("companions/indptr"):
+        part.fail(f"{part.name('companions/indptr')} must be present if and only if a blend "
+                  "has companions and no agglomeration")  # fmt: skip
+    if listed == bool(blocks):
+        rule = "empty if there are companions" if listed else "at least one, got none"
+        part.fail(f"children '{part.prefix}blocks' must be {rule}")
+    for number, (layout, _) in enumerate(blocks):
+        wanted, got = part.state["n_features"], len(layout.groups)
+        if got != wanted:
+            part.fail(f"{part.name(f'blocks/{number}/groups')} must have {wanted} items, got {got}")
+    if (model.mode == "blend" and model.beta == "auto") != part.has("rule/coefficients"):
+        part.fail(f"{part.name('rule/coefficients')} must be present if and only if beta is "
+                  "'auto' in a blend")  # fmt: skip
+
+
+def _set_blocks(part: Part, model: Fiat) -> None:
+    if model.co_occurrence_ is None:
+        model.co_occurrence_ = CoOccurrence(part.children["blocks"])
+
+
+def _lists(model: Fiat) -> Companions | None:
+    return model.co_occurrence_ if isinstance(model.co_occurrence_, Companions) else None
+
+
+_RULE = State(
+    Array("coefficients", "float64", length=3, most=LARGEST),
+    Array("log_sizes", length="n_features", most=LARGEST),
+    make=MissingRule,
+)
+_COMPANIONS = State(Sparse("lists", name="companions"), make=Companions)
+
+
 class Fiat(OneToOneFeatureMixin, TransformerMixin, Estimator):
     """Impute missing features of points.
 
@@ -348,6 +428,26 @@ class Fiat(OneToOneFeatureMixin, TransformerMixin, Estimator):
     )
     usual_size_: int = fitted("int", "Mean number of features of a training point.")
     rule_: MissingRule | None = fitted("MissingRule or None", 'Estimator of beta for "auto".')
+
+    _state = State(
+        Number("n_features_in_", COUNT, name="n_features"),
+        Number("usual_size_", Int(0, MAX_COUNT)),
+        Object("rule_", _RULE, prefix="rule/", optional=True),
+        Object("co_occurrence_", _COMPANIONS, optional=True, get=_lists),
+        Child(
+            of=_Block,
+            many=True,
+            optional=True,
+            name="blocks",
+            get=lambda model: [] if _lists(model) else model.co_occurrence_.blocks,
+        ),
+        feature_names("n_features"),
+        check=_check_fiat,
+        finish=_set_blocks,
+        parameters={"agglomeration": Unfitted(("clustering",))},
+        stored=_without_given,
+        sizes={"features": "n_features"},
+    )
 
     @all_or_nothing
     def fit(self, X: MatrixLike, Y: LabelsLike = None) -> Fiat:
@@ -539,6 +639,12 @@ class Imputed(Transforming):
     )
 
     imputation_: Fiat = fitted("Fiat", "The fitted imputation.")
+
+    _state = State(
+        BASE,
+        Child("imputation_", ("imputation",), features="n_features"),
+        parameters={"imputation": Unfitted(("imputation",))},
+    )
 
     _part_names = ("base_", "imputation_")
 

@@ -40,16 +40,12 @@ class Entry:
         Name on the command line.
     role : Role
         Kind of estimator.
-    codec : str
-        The class that writes and reads model files, as ``module:class`` inside
-        ``defrag.persistence.codecs``.
     """
 
     name: str
     room: str
     word: str
     role: Role
-    codec: str
 
     @property
     def kind(self) -> str:
@@ -63,42 +59,39 @@ class Entry:
 
 
 _CLASSIFIERS, _BASELINES = "defrag.classifiers", "defrag.baselines"
-_TREES_CODEC, _OVR_CODEC = "label_trees:TreesCodec", "one_vs_rest:OneVsRestCodec"
-_NEIGHBOURS_CODEC, _GROUPS_CODEC = "embeddings:NeighboursCodec", "agglomeration:PoolingCodec"
 
 _ESTIMATORS: list[Entry] = [
-    Entry("LabelTree", _CLASSIFIERS, "label-tree", "classifier", _TREES_CODEC),
-    Entry("DiSMEC", _CLASSIFIERS, "dismec", "classifier", _OVR_CODEC),
-    Entry("Parabel", _BASELINES, "parabel", "classifier", _TREES_CODEC),
-    Entry("Bonsai", _BASELINES, "bonsai", "classifier", _TREES_CODEC),
-    Entry("PLT", _BASELINES, "plt", "classifier", _TREES_CODEC),
-    Entry("PPDSparse", _BASELINES, "ppd-sparse", "classifier", _OVR_CODEC),
-    Entry("ProXML", _BASELINES, "proxml", "classifier", _OVR_CODEC),
-    Entry("SLEEC", _BASELINES, "sleec", "classifier", _NEIGHBOURS_CODEC),
-    Entry("AnnexML", _BASELINES, "annexml", "classifier", _NEIGHBOURS_CODEC),
-    Entry("LEML", _BASELINES, "leml", "classifier", "embeddings:LEMLCodec"),
-    Entry("LPSR", _BASELINES, "lpsr", "classifier", "lpsr:LPSRCodec"),
-    Entry("FastXML", _BASELINES, "fastxml", "classifier", "forests:FastXMLCodec"),
-    Entry("PfastreXML", _BASELINES, "pfastrexml", "classifier", "forests:PfastreXMLCodec"),
-    Entry("CRAFTML", _BASELINES, "craftml", "classifier", "forests:CRAFTMLCodec"),
-    Entry("Agglomerated", "defrag.agglomeration", "agglomerated", "composite",
-          "agglomerated:AgglomeratedCodec"),
-    Entry("Refrag", "defrag.reranking", "refrag", "composite", "reranking:RefragCodec"),
-    Entry("Imputed", "defrag.imputation", "imputed", "composite", "imputation:ImputedCodec"),
-    Entry("Focused", "defrag.focusing", "focused", "composite", "focusing:FocusedCodec"),
-    Entry("Focus", "defrag.focusing", "focus", "focus", "focusing:FocusCodec"),
-    Entry("Fiat", "defrag.imputation", "fiat", "imputation", "imputation:FiatCodec"),
-    Entry("TextVectorizer", "defrag.text", "text-vectorizer", "vectorizer", "text:VectorizerCodec"),
-    Entry("TextClassifier", "defrag.text", "text-classifier", "text", "text:TextClassifierCodec"),
-    Entry("Defrag", "defrag.agglomeration", "defrag", "clustering", _GROUPS_CODEC),
-    Entry("Hybrid", "defrag.agglomeration", "hybrid", "clustering", _GROUPS_CODEC),
-    Entry("ITDC", _BASELINES, "itdc", "clustering", _GROUPS_CODEC),
-    Entry("SCBC", _BASELINES, "scbc", "clustering", _GROUPS_CODEC),
-    Entry("LSC", _BASELINES, "lsc", "clustering", _GROUPS_CODEC),
-    Entry("BCLS", _BASELINES, "bcls", "clustering", _GROUPS_CODEC),
-    Entry("RandomGroups", _BASELINES, "random-groups", "clustering", _GROUPS_CODEC),
-    Entry("HashGroups", _BASELINES, "hash-groups", "clustering", _GROUPS_CODEC),
-    Entry("TopFeatures", _BASELINES, "top-features", "clustering", _GROUPS_CODEC),
+    Entry("LabelTree", _CLASSIFIERS, "label-tree", "classifier"),
+    Entry("DiSMEC", _CLASSIFIERS, "dismec", "classifier"),
+    Entry("Parabel", _BASELINES, "parabel", "classifier"),
+    Entry("Bonsai", _BASELINES, "bonsai", "classifier"),
+    Entry("PLT", _BASELINES, "plt", "classifier"),
+    Entry("PPDSparse", _BASELINES, "ppd-sparse", "classifier"),
+    Entry("ProXML", _BASELINES, "proxml", "classifier"),
+    Entry("SLEEC", _BASELINES, "sleec", "classifier"),
+    Entry("AnnexML", _BASELINES, "annexml", "classifier"),
+    Entry("LEML", _BASELINES, "leml", "classifier"),
+    Entry("LPSR", _BASELINES, "lpsr", "classifier"),
+    Entry("FastXML", _BASELINES, "fastxml", "classifier"),
+    Entry("PfastreXML", _BASELINES, "pfastrexml", "classifier"),
+    Entry("CRAFTML", _BASELINES, "craftml", "classifier"),
+    Entry("Agglomerated", "defrag.agglomeration", "agglomerated", "composite"),
+    Entry("Refrag", "defrag.reranking", "refrag", "composite"),
+    Entry("Imputed", "defrag.imputation", "imputed", "composite"),
+    Entry("Focused", "defrag.focusing", "focused", "composite"),
+    Entry("Focus", "defrag.focusing", "focus", "focus"),
+    Entry("Fiat", "defrag.imputation", "fiat", "imputation"),
+    Entry("TextVectorizer", "defrag.text", "text-vectorizer", "vectorizer"),
+    Entry("TextClassifier", "defrag.text", "text-classifier", "text"),
+    Entry("Defrag", "defrag.agglomeration", "defrag", "clustering"),
+    Entry("Hybrid", "defrag.agglomeration", "hybrid", "clustering"),
+    Entry("ITDC", _BASELINES, "itdc", "clustering"),
+    Entry("SCBC", _BASELINES, "scbc", "clustering"),
+    Entry("LSC", _BASELINES, "lsc", "clustering"),
+    Entry("BCLS", _BASELINES, "bcls", "clustering"),
+    Entry("RandomGroups", _BASELINES, "random-groups", "clustering"),
+    Entry("HashGroups", _BASELINES, "hash-groups", "clustering"),
+    Entry("TopFeatures", _BASELINES, "top-features", "clustering"),
 ]  # fmt: skip
 
 

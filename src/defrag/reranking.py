@@ -24,7 +24,7 @@ from defrag._propensity import inverse_propensity
 from defrag.agglomeration import Defrag
 from defrag.agglomeration.co_occurrence import CoOccurrence, find_groups
 from defrag.classifiers._base import Classifier, Cost, unit_rows
-from defrag.classifiers._composite import Wrapping
+from defrag.classifiers._composite import BASE, Wrapping
 from defrag.classifiers._division import csr_arrays, csr_from_arrays
 from defrag.classifiers._following import following_nothing
 from defrag.classifiers.label_tree import LabelTree
@@ -32,6 +32,9 @@ from defrag.exceptions import DataWarning
 from defrag.explain.explainers import Explainer, logarithmic_mean, secant
 from defrag.explain.parts import Attribution
 from defrag.metrics._ranked import ideal_ranking, rank
+from defrag.persistence._checks import check_finite, check_length
+from defrag.persistence.fields import LARGEST, Array, Number, Object, Part, Sparse, State
+from defrag.persistence.kinds import Unfitted
 from defrag.trees import member_seeds
 
 if TYPE_CHECKING:
@@ -463,6 +466,46 @@ _SECONDS_PER_CANDIDATE = 1.2e-8
 _SECONDS_PER_CLUSTERED_NON_ZERO = 6e-7
 
 
+# The trade-off in a file: each setting with its metrics and the standard errors of its losses.
+_SETTINGS = ("alpha", "gamma", "propensity_weight")
+_ERRORS = {name: f"error of {name}" for name in GUARDS}
+
+
+def _key(column: str) -> str:
+    return column.replace("@", "_at_").replace(" ", "_").lower()
+
+
+def _columns_of(table: TradeOff) -> dict[str, NDArray[np.float64]]:
+    columns = {name: getattr(table, name) for name in _SETTINGS} | table.measures
+    columns |= {_ERRORS[name]: table.errors[name] for name in GUARDS}
+    return {_key(name): column for name, column in columns.items()}
+
+
+def _table_of(part: Part, _: dict[str, Any]) -> TradeOff:
+    arrays = part.arrays
+    length = len(arrays["alpha"])
+    if not length:
+        part.fail(f"{part.name('alpha')} must have at least one item, got none")
+    for name in arrays:
+        check_length(part, name, length)
+        check_finite(part, name, low=0)
+    alpha = arrays["alpha"]
+    if alpha.min() <= 0.0 or alpha.max() > 1.0:
+        part.fail(f"{part.name('alpha')} must be in (0, 1], got {alpha.min()} to {alpha.max()}")
+    measures = {name: arrays[_key(name)] for name in MEASURES}
+    errors = {name: arrays[_key(_ERRORS[name])] for name in GUARDS}
+    settings = {name: arrays[name] for name in _SETTINGS}
+    n_rows = part.state["measured_rows"]
+    return TradeOff(**settings, measures=measures, errors=errors, n_rows=n_rows)
+
+
+_TRADE_OFF = State(
+    *(Array(_key(name), "float64") for name in (*_SETTINGS, *MEASURES, *_ERRORS.values())),
+    take=_columns_of,
+    build=_table_of,
+)
+
+
 class Refrag(Wrapping):
     """Re-rank the best labels of a classifier, so that rare labels are found more often.
 
@@ -576,6 +619,22 @@ class Refrag(Wrapping):
     bonus_: Floats = fitted(
         "ndarray of float32, shape (n_labels,)",
         "Logarithms of the inverse propensities, 0 for labels without points.",
+    )
+
+    _state = State(
+        BASE,
+        Sparse("prototypes_", "n_labels", "n_features"),
+        Array("bonus_", length="n_labels", low=0, most=LARGEST),
+        Number("alpha_", Float(0.001, 1.0)),
+        Number("gamma_", Float(0.0, 1e6)),
+        Number("propensity_weight_", Float(0.0, 1e6)),
+        Number(
+            rule=Int(0, 2**53),
+            name="measured_rows",
+            get=lambda model: 0 if model.trade_off_ is None else model.trade_off_.n_rows,
+        ),
+        Object("trade_off_", _TRADE_OFF, prefix="trade_off/", optional=True),
+        parameters={"agglomeration": Unfitted(("clustering",))},
     )
 
     def choose(

@@ -13,6 +13,8 @@ from scipy import sparse
 from defrag import _native
 from defrag._native import LabelTreeArrays
 from defrag._validation import check_matrix
+from defrag.persistence.fields import Array, State
+from defrag.persistence.trees import check_balanced_tree
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -289,6 +291,18 @@ class BalancedTree:
         result = np.empty(len(self.order), dtype=np.int32)
         result[self.order] = np.repeat(np.arange(len(leaves), dtype=np.int32), sizes)
         return result
+
+
+BALANCED_TREE = State(
+    Array("first_child", "int32"),
+    Array("begin", "int64"),
+    Array("end", "int64"),
+    Array("order", "int32"),
+    Array("objective", "float64"),
+    Array("n_rounds", "int32"),
+    make=BalancedTree,
+    check=check_balanced_tree,
+)
 
 
 @dataclass(frozen=True)

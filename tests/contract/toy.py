@@ -61,9 +61,7 @@ class MeanPoint(OneVsRest):
         return sparse.csr_array(sparse.vstack([means.T, bias]).astype(np.float32))
 
 
-TOY = Entry(
-    "MeanPoint", "tests.contract.toy", "mean-point", "classifier", "one_vs_rest:OneVsRestCodec"
-)
+TOY = Entry("MeanPoint", "tests.contract.toy", "mean-point", "classifier")
 
 if __name__ == "__main__":
     with registered(TOY):

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from defrag._native import FlatWeights, flat_search
-from defrag.persistence.codecs._weight_values import pack_values, unpack_values
+from defrag.persistence._weights import pack_values, unpack_values
 from tests.oracles.flat_search import rank_all_labels
 
 

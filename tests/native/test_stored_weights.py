@@ -7,20 +7,19 @@ import pytest
 
 from defrag import _native
 from defrag._native import StoredTreeWeights
-from defrag.persistence.codecs._tree_weights import pack_weights, unpack_weights, widened
+from defrag.classifiers.label_tree import TrainedTree
+from defrag.persistence.kinds import kind_of
+from defrag.persistence.trees import widened
 from tests.data import trained_tree
 from tests.oracles.label_trees import inspect_entries
 
 
 def stored(tree, weights, weight_type, sizes=np.uint16, outputs=np.uint8):
-    arrays = pack_weights(tree, weights, weight_type)
-    arrays["sizes"] = arrays["sizes"].astype(sizes)
-    arrays["outputs"] = arrays["outputs"].astype(outputs)
-    widths = np.diff(weights.bias_ptr)
-    starts, *_ = _native.inspect_entries(
-        arrays["feature_ptr"], widths, arrays["sizes"], arrays["outputs"]
-    )
-    return unpack_weights(arrays, widths, starts)
+    kind = kind_of(TrainedTree)
+    part = kind.write(TrainedTree(tree, weights), weight_type)
+    part.arrays["sizes"] = part.arrays["sizes"].astype(sizes)
+    part.arrays["outputs"] = part.arrays["outputs"].astype(outputs)
+    return kind.read(part).weights
 
 
 @pytest.mark.parametrize("weight_type", ["float32", "float16", "int8"])

@@ -7,8 +7,8 @@ import pytest
 
 from defrag import LabelTree, load
 from defrag.exceptions import ModelFormatError
-from defrag.persistence._label_tree_checks import check_label_tree, check_label_tree_weights
-from defrag.persistence._schema import Part
+from defrag.persistence.fields import Part
+from defrag.persistence.trees import check_label_tree, check_label_tree_weights
 from tests.helpers.model_drafts import Draft, X, small_agglomerated, small_dismec, small_label_tree
 
 

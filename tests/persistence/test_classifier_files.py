@@ -17,12 +17,12 @@ from defrag import Agglomerated, Defrag, DiSMEC, LabelTree, load
 from defrag._native import LabelTreeArrays, LabelTreeWeights
 from defrag.agglomeration import Hybrid
 from defrag.baselines import Parabel
+from defrag.classifiers.label_tree import TrainedTree
 from defrag.persistence import describe
-from defrag.persistence._label_tree_checks import n_outputs, offsets
-from defrag.persistence._schema import Part
-from defrag.persistence.codecs import _tree_weights as tree_weights
-from defrag.persistence.codecs._classes import pack_classes, unpack_classes
-from defrag.persistence.codecs._tree_weights import pack_weights, unpack_weights, widened
+from defrag.persistence._weights import WEIGHT_TYPES
+from defrag.persistence.fields import Classes, Part
+from defrag.persistence.kinds import kind_of
+from defrag.persistence.trees import offsets, stored_weights, widened
 from tests.helpers.model_drafts import (
     Draft,
     X,
@@ -147,10 +147,9 @@ def packed(weights, weight_type):
         bias_ptr=np.int64([0, 2, 3, 5]),
         bias=np.zeros(5, np.float32),
     )
-    arrays = pack_weights(tree, full, weight_type)
-    widths = n_outputs(tree.n_children, tree.begin, tree.end)
-    starts = offsets(arrays["sizes"])[::8]
-    return arrays, widened(unpack_weights(arrays, widths, starts))
+    part = kind_of(TrainedTree).write(TrainedTree(tree, full), weight_type)
+    starts = offsets(part.arrays["sizes"])[::8]
+    return part.arrays, widened(stored_weights(part, starts))
 
 
 def test_int8_by_hand(monkeypatch):
@@ -193,8 +192,8 @@ def test_biases_must_be_those_of_the_nodes():
     tree = model.trees_[0]
     tree.weights.bias_ptr[1] = 2
     with pytest.raises(ValueError, match="must give each node a bias per output"):
-        pack_weights(tree.tree, tree.weights, "float32")
-    assert tree_weights.WEIGHT_TYPES == ("float32", "float16", "int8")
+        kind_of(TrainedTree).write(tree, "float32")
+    assert WEIGHT_TYPES == ("float32", "float16", "int8")
 
 
 CLASSES = {
@@ -242,8 +241,9 @@ def test_other_classes_are_refused(tmp_path, classes):
 
 
 def test_classes_of_other_byte_order():
-    kind, arrays = pack_classes(np.array(["a", "ä"], dtype=">U3"))
-    found = unpack_classes(Part(state={"classes": kind}, arrays=arrays), 2)
+    part = Part(state={"n_labels": 2})
+    Classes().write((np.array(["a", "ä"], dtype=">U3"), False), part, "float32")
+    found = Classes().read(part)["class_names_"]
     assert found.tolist() == ["a", "ä"]
     assert found.dtype == "<U3"
 

@@ -12,7 +12,7 @@ import pytest
 
 from defrag import TextClassifier, load
 from defrag.exceptions import ModelFormatError
-from defrag.persistence import _container, _mapped
+from defrag.persistence import _container, _model
 from tests.helpers.model_drafts import X, small_defrag, small_label_tree
 
 CHANGED = r"model\.safetensors: was modified in place after it was mapped"
@@ -72,8 +72,8 @@ def test_every_public_method_notices(path, tmp_path):
 def test_a_file_is_looked_at_once_in_a_millisecond(path, monkeypatch):
     model = load(path)
     looks = []
-    monkeypatch.setattr(_mapped, "_state", lambda _: looks.append(1) or ((0, 0), (0, 0)))
-    monkeypatch.setattr(_mapped.time, "monotonic", lambda: 1e9)
+    monkeypatch.setattr(_model, "_file_state", lambda _: looks.append(1) or ((0, 0), (0, 0)))
+    monkeypatch.setattr(_model.time, "monotonic", lambda: 1e9)
     for _ in range(5):
         model.mapped_file_.check()
     assert len(looks) == 1

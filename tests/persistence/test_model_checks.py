@@ -9,18 +9,13 @@ import pytest
 
 from defrag import load, registry
 from defrag._estimator import Estimator
-from defrag._parameters import Int
+from defrag._names import Names
+from defrag._parameters import Int, param
 from defrag.exceptions import ModelFormatError
-from defrag.persistence._checks import (
-    check_csr,
-    check_ints,
-    check_offsets,
-    check_permutation,
-    check_tree,
-)
-from defrag.persistence._schema import Array, Child, Part, Schema
-from defrag.persistence._strings import Strings, pack_strings, string_arrays, unpack_strings
-from defrag.persistence.codecs._base import Codec, plain_parameters
+from defrag.persistence._checks import check_csr, check_ints, check_offsets, check_permutation
+from defrag.persistence.fields import Array, Number, Part, State, Strings, read_strings
+from defrag.persistence.kinds import Child
+from defrag.persistence.trees import check_balanced_tree
 from tests.helpers.model_drafts import Draft, X, small_defrag, small_hybrid
 
 
@@ -223,31 +218,36 @@ def test_blocks_have_no_blind_spot(monkeypatch):
 
 def tree(first_child, begin, end, n_items):
     n_nodes = len(first_child)
-    return part(**{
-        "t/first_child": np.int32(first_child), "t/begin": np.int64(begin), "t/end": np.int64(end),
-        "t/order": np.arange(n_items, dtype=np.int32), "t/objective": np.zeros(n_nodes),
-        "t/n_rounds": np.zeros(n_nodes, np.int32),
-    })  # fmt: skip
+    return part(
+        first_child=np.int32(first_child),
+        begin=np.int64(begin),
+        end=np.int64(end),
+        order=np.arange(n_items, dtype=np.int32),
+        objective=np.zeros(n_nodes),
+        n_rounds=np.zeros(n_nodes, np.int32),
+    )
 
 
 def test_trees_of_other_arity():
     wide = tree([1, 4, -1, -1, -1], [0, 0, 2, 3, 0], [5, 2, 3, 5, 2], 5)
-    check_tree(wide, "t", arity=None)
+    check_balanced_tree(wide, arity=None)
     with pytest.raises(ModelFormatError, match="its own 2 children"):
-        check_tree(wide, "t")
-    wide.arrays["t/first_child"][1] = 3
+        check_balanced_tree(wide)
+    wide.arrays["first_child"][1] = 3
     with pytest.raises(ModelFormatError, match="must cut each node into its children"):
-        check_tree(wide, "t", arity=None)
-    check_tree(tree([-1], [0], [0], 0), "t")
+        check_balanced_tree(wide, arity=None)
+    check_balanced_tree(tree([-1], [0], [0], 0))
     with pytest.raises(ModelFormatError, match="at least one node, got none"):
-        check_tree(tree([], [], [], 0), "t")
+        check_balanced_tree(tree([], [], [], 0))
 
 
 @pytest.mark.parametrize("strings", [[], [""], ["", "", "a"], ["ä", "日本", "", "\n", "🙂"]])
 def test_strings_come_back(monkeypatch, strings):
-    monkeypatch.setattr("defrag.persistence._strings.BLOCK_ITEMS", 2)  # less than a letter
-    found = unpack_strings(Part(arrays=pack_strings("names", strings)), "names", len(strings))
-    assert isinstance(found, Strings)
+    monkeypatch.setattr("defrag.persistence._checks.BLOCK_ITEMS", 2)  # less than a letter
+    part = Part()
+    Strings("names").write(strings, part, "float32")
+    found = read_strings(part, "names", len(strings))
+    assert isinstance(found, Names)
     assert list(found) == strings == found
     assert found == pickle.loads(pickle.dumps(found))  # noqa: S301 - its own bytes
     assert found != [*strings, ""]
@@ -257,64 +257,43 @@ def test_strings_come_back(monkeypatch, strings):
     assert repr(found) == f"<{len(strings)} strings>"
     with pytest.raises(IndexError, match="out of range"):
         found[len(strings)]
-    again = pack_strings("names", found)
-    assert again["names/offsets"] is found.offsets
+    again = Part()
+    Strings("names").write(found, again, "float32")
+    assert again.arrays["names/offsets"] is found.offsets
 
 
 @pytest.mark.parametrize("data", [b"\xe6\x97", b"a\x80", b"\xed\xa0\x80", b"\xc0\x80", b"ab\xff"])
 def test_strings_that_are_not_utf8(monkeypatch, data):
-    monkeypatch.setattr("defrag.persistence._strings.BLOCK_ITEMS", 2)
+    monkeypatch.setattr("defrag.persistence._checks.BLOCK_ITEMS", 2)
     arrays = {"n/bytes": np.frombuffer(data, np.uint8), "n/offsets": np.int64([0, len(data)])}
     with pytest.raises(ModelFormatError, match="array 'n/bytes' must be UTF-8, got b"):
-        unpack_strings(Part(arrays=arrays), "n", 1)
+        read_strings(Part(arrays=arrays), "n", 1)
 
 
 class Bag(Estimator):
     """An ensemble as the label trees will be: members, one of each or a list, and weights."""
 
-    def __init__(self, n_members=2):
-        self._n_members = n_members
+    n_members: int = param(Int(1), "Number of members.", default=2, kw_only=False)
+
+    _state = State(
+        Number(name="n_labels", rule=Int(0), get=lambda model: len(model.label_names_)),
+        Array("weights_", ("float16", "float32")),
+        Strings("label_names_", "n_labels"),
+        Child("members_", ("clustering",), many=True, optional=True),
+        Child("pooling_", ("clustering",), optional=True),
+    )
 
     def fit(self, X):
-        self.members_ = [small_hybrid(random_state=i) for i in range(self._n_members)]
+        self.members_ = [small_hybrid(random_state=i) for i in range(self.n_members)]
         self.pooling_ = small_defrag()
         self.label_names_ = ["eins", "zwölf"]
         self.weights_ = np.float16(X[0])
         return self
 
 
-class BagCodec(Codec):
-    def __init__(self, estimator):
-        schema = Schema(
-            parameters={"n_members": Int(1)},
-            state={"n_labels": Int(0)},
-            arrays={"weights": Array(("float16", "float32")), **string_arrays("label_names")},
-            children={
-                "members": Child(("clustering",), many=True),
-                "pooling": Child(("clustering",), optional=True),
-            },
-        )
-        super().__init__(estimator, schema)
-
-    def encode(self, model, options):  # noqa: ARG002 - as every codec
-        return Part(
-            plain_parameters(model, self.schema.parameters),
-            {"n_labels": len(model.label_names_)},
-            {"weights": model.weights_, **pack_strings("label_names", model.label_names_)},
-            {"members": model.members_, "pooling": model.pooling_},
-        )
-
-    def decode(self, part):
-        model = Bag(**part.parameters)
-        model.members_, model.pooling_ = part.children["members"], part.children.get("pooling")
-        model.label_names_ = unpack_strings(part, "label_names", part.state["n_labels"])
-        model.weights_ = part.arrays["weights"]
-        return model
-
-
 @pytest.fixture
 def bag(tmp_path):
-    entry = registry.Entry("Bag", __name__, "bag", "clustering", f"{__name__}:BagCodec")
+    entry = registry.Entry("Bag", __name__, "bag", "clustering")
     with registry.registered(entry):
         model = Bag(2).fit(X)
         model.save(tmp_path / "a")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
@@ -22,13 +22,14 @@ from defrag._validation import (
     require_labels,
 )
 from defrag.agglomeration.certificate import certificate, tie_weights
+from defrag.persistence.fields import LARGEST, MAX_COUNT, Array, Number, Part, State, feature_names
+from defrag.persistence.kinds import Rewritten
 from defrag.trees import FeatureVectors, count_leaves, given_vectors
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
     from sklearn.utils import Tags
 
-    from defrag._parameters import Rule
     from defrag.agglomeration.certificate import Certificate, Level, Method
     from defrag.typing import Csr, Floats, Ids, LabelsLike, MatrixLike, Seed
 
@@ -267,6 +268,24 @@ def _inverse(values: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.divide(1.0, values, out=np.zeros_like(values), where=values > 0)
 
 
+# Vectors that the user passed are not stored, but a word in their place.
+_GIVEN = "given"
+_STORED_VECTORS = Rewritten(
+    Choice(("x", "xy", _GIVEN)), pack=lambda value: value if isinstance(value, str) else _GIVEN
+)
+
+
+def _check_groups(part: Part) -> None:
+    n_features, n_clusters = part.size("labels"), part.size("n_clusters")
+    if not 1 <= n_features <= MAX_COUNT:
+        part.fail(f"{part.name('labels')} must have at least 1 and fewer than 2**31 features, "
+                  f"got {n_features}")  # fmt: skip
+    # Also bounds the memory that ``transform`` allocates for a hostile file.
+    if n_clusters > n_features:
+        part.fail(f"n_clusters must be at most the number of features ({n_features}), "
+                  f"got {n_clusters}")  # fmt: skip
+
+
 class FeatureClustering(FeaturePooling):
     """Base class of clusterings with a given number of groups."""
 
@@ -293,9 +312,18 @@ class FeatureClustering(FeaturePooling):
 
     n_iter_: int = fitted("int", "Number of iterations.")
 
-    learnt_numbers: ClassVar[dict[str, Rule]] = {}
-    """Rules of additional fitted numbers that model files store; ``objective`` is the rule of
-    the attribute ``objective_``."""
+    _state = State(
+        Array("labels_", "int32", low=-1, below="n_clusters"),
+        Number("n_clusters_", Int(0, MAX_COUNT)),
+        Number("n_iter_", Int(1, 2**31 - 1)),
+        Array("energy_", "float64", length="labels", low=0),
+        Array("scale_", length="n_clusters", low=0, most=LARGEST, optional=True),
+        feature_names("labels"),
+        check=_check_groups,
+        finish=lambda part, model: setattr(model, "n_features_in_", len(part.arrays["labels"])),
+        parameters={"representation": _STORED_VECTORS},
+        sizes={"features": "labels", "groups": "n_clusters"},
+    )
 
     @all_or_nothing
     def fit(self, X: MatrixLike, Y: LabelsLike = None) -> FeatureClustering:

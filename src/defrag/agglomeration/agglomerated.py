@@ -17,6 +17,8 @@ from defrag.classifiers._explain import best_labels
 from defrag.classifiers.label_tree import LabelTree
 from defrag.explain.explainers import Averaged, Transformed, members_that_found
 from defrag.explain.parts import shares_of_groups
+from defrag.persistence.fields import Part, State
+from defrag.persistence.kinds import Child, Unfitted
 from defrag.trees import member_seeds
 
 if TYPE_CHECKING:
@@ -32,6 +34,24 @@ __all__ = ["Agglomerated"]
 
 # For clustering and pooling.
 _SECONDS_PER_NON_ZERO = 8e-8
+
+
+def _match_members(part: Part, model: Agglomerated) -> None:
+    """Check that the members in a file match, and set them."""
+    poolings, bases = part.children["agglomerations"], part.children["bases"]
+    if len(poolings) != len(bases) or not bases:
+        part.fail(f"children '{part.prefix}agglomerations' and 'bases' must be equally many, "
+                  f"at least one, got {len(poolings)} and {len(bases)}")  # fmt: skip
+    model.members_ = list(zip(poolings, bases, strict=True))
+    for number, (groups, base) in enumerate(model.members_):
+        for what, got, wanted in (
+            (f"agglomerations/{number}' must have the features", groups.n_features_in_,
+             model.n_features_in_),
+            (f"bases/{number}' must have the groups", base.n_features_in_, groups.n_clusters_),
+            (f"bases/{number}' must have the labels", base.n_labels_, model.n_labels_),
+        ):  # fmt: skip
+            if got != wanted:
+                part.fail(f"model '{part.prefix}{what} of its ensemble ({wanted}), got {got}")
 
 
 class Agglomerated(Reducing):
@@ -71,6 +91,24 @@ class Agglomerated(Reducing):
 
     members_: list[tuple[FeatureClustering, Classifier]] = fitted(
         "list of (clustering, classifier)", "The fitted pairs."
+    )
+
+    _state = State(
+        Child(
+            of=("clustering",),
+            many=True,
+            optional=True,
+            name="agglomerations",
+            get=lambda model: [groups for groups, _ in model.members_],
+        ),
+        Child(
+            many=True,
+            optional=True,
+            name="bases",
+            get=lambda model: [base for _, base in model.members_],
+        ),
+        finish=_match_members,
+        parameters={"agglomeration": Unfitted(("clustering",))},
     )
 
     def _unfitted_members(self, seed: int) -> list[Classifier]:

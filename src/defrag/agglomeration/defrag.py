@@ -12,7 +12,8 @@ from defrag._parameters import Choice, Float, Int, fitted, param
 from defrag._progress import progress_bar
 from defrag.agglomeration._clustering import FeatureClustering, VectorClustering
 from defrag.agglomeration._groups import fill_groups, pick_singletons, random_buckets
-from defrag.trees import build_tree, scale_vectors
+from defrag.persistence.fields import Object, Part, State
+from defrag.trees import BALANCED_TREE, build_tree, scale_vectors
 
 if TYPE_CHECKING:
     from sklearn.utils import Tags
@@ -62,6 +63,13 @@ class SingletonClustering(FeatureClustering):
                 f"other {len(features)} features; lower it or set rest='drop'"
             )
         return min(n_clusters, len(features))
+
+
+def _check_size(part: Part, model: Defrag) -> None:
+    tree, n_features, n_clusters = model.tree_, part.size("labels"), part.size("n_clusters")
+    if tree is not None and (len(tree.order) > n_features or tree.n_leaves > n_clusters):
+        part.fail(f"the tree must have at most {n_features} items and {n_clusters} leaves, got "
+                  f"{len(tree.order)} and {tree.n_leaves}")  # fmt: skip
 
 
 class Defrag(SingletonClustering, VectorClustering):
@@ -166,6 +174,10 @@ class Defrag(SingletonClustering, VectorClustering):
         "BalancedTree or None", "The tree over the clustered features, if any."
     )
     n_iter_: int = fitted("int", "Number of iterations of the longest split.")
+
+    _state = State(
+        Object("tree_", BALANCED_TREE, prefix="tree/", optional=True), finish=_check_size
+    )
 
     def _find_groups(self, X: Csr, Y: LabelsLike, seed: int) -> None:
         self._check_representation()

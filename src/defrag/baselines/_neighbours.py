@@ -18,6 +18,16 @@ from defrag._parameters import Choice, Int, fitted, param
 from defrag._progress import progress_bar
 from defrag.classifiers._base import Cost, unit_rows
 from defrag.classifiers._division import Divisible, Division, csr_arrays, csr_from_arrays
+from defrag.persistence._checks import check_csr, check_ints, check_length, check_offsets
+from defrag.persistence._weights import (
+    LANES,
+    check_weight_values,
+    panel_bounds,
+    panel_runs,
+    unpack_values,
+)
+from defrag.persistence.fields import MAX_COUNT, Array, Number, Part, Sparse, State, Weights
+from defrag.persistence.kinds import Child
 from defrag.trees import member_seeds
 
 if TYPE_CHECKING:
@@ -269,6 +279,35 @@ class LocalMap(NamedTuple):
     vectors: Floats
 
 
+COMPONENTS = Int(1, 1 << 16)
+
+
+def unpack_panels(part: Part, n_rows: int, n_panels: int, rank: int) -> tuple[Floats, Floats]:
+    """Check the real numbers in a file; return rows of features, and panels of sixteen rows.
+
+    All are one array, so that they become float16 or int8 together.
+    """
+    check_length(part, "weights", (n_rows + n_panels * LANES) * rank)
+    check_weight_values(part, n_rows + n_panels)
+    weights = unpack_values(part.arrays, panel_bounds(n_rows, n_panels, rank))
+    panels = weights[n_rows * rank :].reshape(n_panels, rank, LANES)
+    return weights[: n_rows * rank].reshape(n_rows, rank), panels
+
+
+def _n_clusters(part: Part) -> int:
+    return len(part.arrays["point_ptr"]) - 1
+
+
+def _check_learner(part: Part) -> None:
+    arrays, n_clusters = part.arrays, _n_clusters(part)
+    if n_clusters < 1:
+        part.fail(f"{part.name('point_ptr')} must have at least one cluster, got none")
+    n_features = max(1, len(arrays["router/indptr"]) - 1)
+    check_csr(part, "feature_ptr", "features", n_rows=n_clusters, n_cols=n_features)
+    check_offsets(part, "point_ptr", len(arrays["points"]))
+    check_ints(part, "points", 0, MAX_COUNT)
+
+
 @dataclass(frozen=True)
 class Learner:
     """One partition of the points with a linear map and embedded points per cluster.
@@ -301,6 +340,29 @@ class Learner:
     points: Ids
     panels: Floats
     bias: Floats | None
+
+    _state = State(
+        Number(rule=COMPONENTS, name="rank", get=lambda one: one.weights.shape[1]),
+        Number(name="euclidean", get=lambda one: one.bias is not None),
+        Array("feature_ptr", "int64"),
+        Array("features", "int32"),
+        Array("point_ptr", "int64"),
+        Array("points", "int32"),
+        Sparse("router", lambda part: len(part.arrays["router/indptr"]) - 1, _n_clusters),
+        Weights("", get=lambda one: panel_runs(one.weights, one.panels)),
+        kind="learner",
+        check=_check_learner,
+        build=lambda part, values: Learner.of_part(part, **values),
+    )
+
+    @classmethod
+    def of_part(cls, part: Part, **values: Any) -> Learner:
+        """Return the learner of a model file; the ensemble checks its features and points."""
+        rank, n_rows = part.state["rank"], len(values["features"])
+        n_panels = int(panel_ptr(values["point_ptr"])[-1])
+        weights, panels = unpack_panels(part, n_rows, n_panels, rank)
+        bias = panel_bias(panels, values["point_ptr"]) if part.state["euclidean"] else None
+        return cls(weights=weights, panels=panels, bias=bias, **values)
 
     @classmethod
     def join(
@@ -372,6 +434,18 @@ class Learner:
         return found
 
 
+def _check_learners(part: Part) -> None:
+    n_points, n_features = len(part.arrays["point_labels/indptr"]) - 1, part.state["n_features"]
+    for number, one in enumerate(part.children["learners"] if n_points > 0 else ()):
+        place = f"learners/{number}"
+        largest = int(one.points.max(initial=0))
+        if largest >= n_points:
+            part.fail(f"{part.name(f'{place}/points')} must be in [0, {n_points}), got {largest}")
+        if one.router.shape[0] != n_features:
+            part.fail(f"model '{part.prefix}{place}' must have the features of its ensemble "
+                      f"({n_features}), got {one.router.shape[0]}")  # fmt: skip
+
+
 class NeighbourEnsemble(Divisible):
     """Base class of ensembles of local embeddings.
 
@@ -408,6 +482,18 @@ class NeighbourEnsemble(Divisible):
     point_labels_: Csr = fitted("csr_array", "Labels of the training points that have labels.")
 
     euclidean: ClassVar[bool] = True
+
+    _state = State(
+        Child("learners_", Learner, many=True),
+        Sparse(
+            "point_labels_",
+            lambda part: len(part.arrays["point_labels/indptr"]) - 1,
+            "n_labels",
+            pattern=True,
+            noun="point",
+        ),
+        check=_check_learners,
+    )
 
     @abstractmethod
     def _partition(self, X: Csr, Y: Csr, n_clusters: int, seed: int) -> Csr:

@@ -19,12 +19,29 @@ from defrag._native import (
     FeatureHash,
     Forest,
     Prototypes,
+    narrow,
 )
 from defrag._parameters import Float, Int, OrAuto, fitted, param
 from defrag._progress import progress_bar
 from defrag._propensity import inverse_propensity
 from defrag.classifiers._base import Cost, labels_with_points, unit_rows
 from defrag.classifiers._division import Divisible, Division
+from defrag.persistence._checks import (
+    check_finite,
+    check_increasing,
+    check_length,
+)
+from defrag.persistence._weights import unpack_values
+from defrag.persistence.fields import Array, Number, Object, Part, State, Weights
+from defrag.persistence.trees import (
+    check_centroids,
+    check_forest_shape,
+    check_leaves,
+    check_rows,
+    check_shares,
+    narrow_sizes,
+    offsets,
+)
 from defrag.trees import member_seeds
 
 if TYPE_CHECKING:
@@ -111,6 +128,61 @@ class ForestData:
     X: Csr
     Y: Csr
     label_weights: Floats
+
+
+# --- Forests in a file: pointers are stored as sizes; int8 weights have a scale per inner node.
+
+_SIZES, _IDS = ("uint16", "uint32"), ("uint16", "int32")
+_FOREST = (
+    Array("tree_ptr", "int64"),
+    Array("n_children", "uint8"),
+    Array("sizes", _SIZES),
+    Array("slots", _IDS),
+    Weights(""),
+    Array("labels", "int32"),
+    Array("leaf_sizes", _SIZES),
+    Array("outputs", _IDS),
+    Array("values"),
+)
+
+
+def _forest_values(forest: Forest) -> dict[str, Any]:
+    """Return what a file holds of a forest in another form than the kernels."""
+    inner = forest.n_children > 0
+    entry_ptr = np.append(forest.entry_ptr[:-1][inner], forest.entry_ptr[-1])
+    leaf_ptr = np.append(forest.leaf_ptr[:-1][~inner], forest.leaf_ptr[-1])
+    return {
+        "n_children": forest.n_children.astype(np.uint8),
+        "sizes": narrow_sizes(entry_ptr),
+        "leaf_sizes": narrow_sizes(leaf_ptr),
+        "weights": (forest.weights, entry_ptr),
+        "bias": forest.bias[inner] if forest.hash is None else forest.bias,
+    }
+
+
+def _forest_of(
+    part: Part, n_slots: int, routing: Callable[[Part, NDArray[np.bool_], Offsets], dict[str, Any]]
+) -> Forest:
+    """Check a forest and return it; ``routing`` returns the fields of its kind of inner nodes."""
+    arrays = part.arrays
+    first_child = check_forest_shape(part, binary="features" in arrays)
+    inner = np.asarray(arrays["n_children"] > 0)
+    n_inner = int(np.count_nonzero(inner))
+    entry_ptr = check_rows(part, n_inner, n_slots)
+    leaf_ptr = check_leaves(part, len(inner) - n_inner, part.state["n_labels"])
+    return Forest(
+        tree_ptr=arrays["tree_ptr"],
+        first_child=first_child,
+        n_children=arrays["n_children"].astype(np.int32),
+        entry_ptr=entry_ptr[offsets(inner.astype(np.uint8))],
+        slots=arrays["slots"],
+        weights=unpack_values(arrays, entry_ptr),
+        leaf_ptr=leaf_ptr[offsets((~inner).astype(np.uint8))],
+        labels=arrays["labels"],
+        outputs=arrays["outputs"],
+        values=arrays["values"],
+        **routing(part, inner, entry_ptr),
+    )
 
 
 class ForestClassifier(Divisible):
@@ -274,6 +346,26 @@ def with_prototypes(forest: Forest, means: Csr, label_weights: Floats) -> tuple[
 # --- FastXML: trees whose splits optimise the nDCG of label rankings.
 
 
+def _separators(part: Part, inner: NDArray[np.bool_], entry_ptr: Offsets) -> dict[str, Any]:
+    """Check the separators of inner nodes and return them."""
+    check_increasing(part, "slots", entry_ptr)
+    check_length(part, "bias", len(entry_ptr) - 1)
+    check_finite(part, "bias")
+    bias = np.zeros(len(inner), dtype=np.float32)
+    bias[inner] = part.arrays["bias"]
+    children = np.zeros(0, dtype=np.uint8)
+    return {"features": part.arrays["features"], "children": children, "bias": bias}
+
+
+_SEPARATING = State(
+    *_FOREST,
+    Array("features", "int32", below="n_features", increasing=True),
+    Array("bias"),
+    take=_forest_values,
+    build=lambda part, _: _forest_of(part, len(part.arrays["features"]), _separators),
+)
+
+
 class FastXML(ForestClassifier):
     """A forest that splits points by their labels (Prabhu and Varma, 2014).
 
@@ -315,6 +407,8 @@ class FastXML(ForestClassifier):
     normalized_gains: ClassVar[bool] = True
     """Whether the sides of a node maximise the nDCG of a point, or its DCG."""
 
+    _state = State(Object("forest_", _SEPARATING))
+
     def _options(self, X: Csr) -> FastxmlOptions:  # noqa: ARG002 - the same for all data
         return FastxmlOptions(
             max_leaf_size=self.max_leaf_size,
@@ -328,6 +422,29 @@ class FastXML(ForestClassifier):
 
 
 # --- PfastreXML: FastXML for rare labels, by propensities and prototypes.
+
+
+def _prototypes_of(part: Part, values: dict[str, Any]) -> Prototypes:
+    """Check the prototypes of a file, whose slots are those of the trees, and return them."""
+    owner = part.owner or part
+    trees, label_weights = owner.arrays, owner.arrays["label_weights"]
+    check_length(owner, "label_weights", len(trees["labels"]))
+    check_shares(owner, "label_weights")
+    bounds = check_rows(part, len(trees["labels"]), len(trees["features"]))
+    check_increasing(part, "slots", bounds)
+    wanted, slots = trees["slots"].dtype, values["slots"]
+    if slots.dtype != wanted:
+        part.fail(f"{part.name('slots')} must be {wanted.name} like those of the trees, got "
+                  f"{slots.dtype.name}")  # fmt: skip
+    return Prototypes.of(bounds, slots, unpack_values(part.arrays, bounds), label_weights)
+
+
+_PROTOTYPES = State(
+    Array("", _SIZES, name="sizes", get=lambda found: narrow_sizes(found.prototype_ptr)),
+    Array("slots", _IDS),
+    Weights("", get=lambda found: (found.values, found.prototype_ptr)),  # int8: a scale each
+    build=_prototypes_of,
+)
 
 
 class PfastreXML(FastXML):
@@ -390,6 +507,11 @@ class PfastreXML(FastXML):
 
     normalized_gains: ClassVar[bool] = False
 
+    _state = State(
+        Array("", name="label_weights", get=lambda model: model.prototypes_.label_weights),
+        Object("prototypes_", _PROTOTYPES, prefix="prototypes/"),
+    )
+
     def _label_weights(self, Y: Csr) -> Floats:
         # The formula gives values below 1 for fewer than three points.
         weights = np.maximum(inverse_propensity(Y, self.A, self.B), 1.0)
@@ -451,6 +573,41 @@ _ENTRIES_PER_TREE = 40
 _MIN_SHARE = 0.25
 
 
+def _hashed_values(forest: Forest) -> dict[str, Any]:
+    if forest.hash is None:
+        raise ValueError("the features of CRAFTML must be hashed")
+    return {**_forest_values(forest), "hash_keys": forest.hash.keys,
+            "n_buckets": forest.hash.n_buckets, "n_kept": forest.hash.n_kept}  # fmt: skip
+
+
+def _centroids(part: Part, inner: NDArray[np.bool_], entry_ptr: Offsets) -> dict[str, Any]:
+    """Check the buckets and the centroids of inner nodes and return them."""
+    n_buckets, slots = part.state["n_buckets"], part.arrays["slots"]
+    wanted = narrow(slots[:0], n_buckets).dtype
+    if slots.dtype != wanted:
+        part.fail(f"{part.name('slots')} must be {wanted.name} for {n_buckets} buckets, got "
+                  f"{slots.dtype.name}")  # fmt: skip
+    check_length(part, "hash_keys", len(part.arrays["tree_ptr"]) - 1)
+    check_centroids(part, entry_ptr, part.arrays["n_children"][inner])
+    return {
+        "features": np.zeros(0, dtype=np.int32),
+        "children": part.arrays["children"],
+        "bias": np.zeros(0, dtype=np.float32),
+        "hash": FeatureHash(part.arrays["hash_keys"], n_buckets, part.state["n_kept"]),
+    }
+
+
+_HASHED = State(
+    *_FOREST,
+    Array("children", "uint8"),
+    Array("hash_keys", "uint64"),
+    Number("n_buckets", Int(1, 2**20)),
+    Number("n_kept", Int(1, FULL_HASH)),
+    take=_hashed_values,
+    build=lambda part, _: _forest_of(part, part.state["n_buckets"], _centroids),
+)
+
+
 class CRAFTML(ForestClassifier):
     """A forest of shallow trees over hashed features (Siblini, Kuntz and Meyer, 2018).
 
@@ -499,6 +656,8 @@ class CRAFTML(ForestClassifier):
     # 1.6e-8 on EURLex-4K, 7.9e-8 on debian, whose points have fewer features and more labels.
     _seconds_per_step: ClassVar[float] = 3.5e-8
     train_trees = staticmethod(_native.train_craftml)
+
+    _state = State(Object("forest_", _HASHED))
 
     def _options(self, X: Csr) -> CraftmlOptions:
         return CraftmlOptions(

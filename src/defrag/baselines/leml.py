@@ -13,15 +13,19 @@ from defrag._native import RowPanels
 from defrag._parameters import VERBOSE, Float, Int, fitted, param
 from defrag._progress import progress_bar
 from defrag.baselines._neighbours import (
+    COMPONENTS,
     conjugate_gradients,
     gram,
     multiply,
     one_blas_thread,
     orthonormal_basis,
     symmetric_eigenpairs,
+    unpack_panels,
 )
 from defrag.classifiers._base import Classifier, Cost, labels_with_points, unit_rows
 from defrag.explain.explainers import SingleIndex
+from defrag.persistence._weights import LANES, check_label_ids, panel_runs
+from defrag.persistence.fields import Array, Number, Part, State, Weights
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -39,6 +43,15 @@ _ROWS_AT_A_TIME = 8192
 
 _MARGIN = 0.125
 """Products within this distance of 0 or 1, or beyond, are mapped to stay between 0 and 1."""
+
+
+def _set_factors(part: Part, model: LEML) -> None:
+    """Check the factors of a file and set them; those of float32 stay mapped."""
+    n_labels = len(model.labels_)
+    model.feature_factors_, lines = unpack_panels(
+        part, model.n_features_in_, -(-n_labels // LANES), part.state["rank"]
+    )
+    model.label_factors_ = RowPanels(lines, n_labels)
 
 
 class LEML(Classifier):
@@ -90,6 +103,16 @@ class LEML(Classifier):
     labels_: Ids = fitted("ndarray of int32", "The labels that have points.")
 
     _seconds_per_step = 1.2e-10
+
+    _state = State(
+        Number(rule=COMPONENTS, name="rank", get=lambda model: model.feature_factors_.shape[1]),
+        Array("labels_", "int32"),
+        Weights(
+            "", get=lambda model: panel_runs(model.feature_factors_, model.label_factors_.lines)
+        ),
+        check=check_label_ids,
+        finish=_set_factors,
+    )
 
     def _train(self, X: Csr, Y: Csr, seed: int) -> None:
         threads = _native.n_threads(self.n_jobs)

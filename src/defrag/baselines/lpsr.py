@@ -13,9 +13,11 @@ from defrag._progress import progress_bar
 from defrag.baselines._neighbours import assign_points, route
 from defrag.baselines.sleec import centroids
 from defrag.classifiers._base import Classifier, unit_rows
-from defrag.classifiers._composite import Wrapping
+from defrag.classifiers._composite import BASE, Wrapping
 from defrag.classifiers.one_vs_rest import DiSMEC
 from defrag.explain.explainers import Noted
+from defrag.persistence._checks import check_csr
+from defrag.persistence.fields import Array, Part, Sparse, State
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -37,6 +39,18 @@ _TOP_K = 5
 _ASCENT_STEPS = 30
 _N_RANKED = 1000
 """Number of labels of the scorer that the optimised assignment considers."""
+
+
+def _n_clusters(part: Part) -> int:
+    return len(part.arrays["label_ptr"]) - 1
+
+
+def _check_clusters(part: Part) -> None:
+    n_clusters = _n_clusters(part)
+    if n_clusters < 1:
+        part.fail(f"{part.name('label_ptr')} must have at least one cluster, got none")
+    n_labels = part.state["n_labels"]
+    check_csr(part, "label_ptr", "labels", n_rows=n_clusters, n_cols=n_labels)
 
 
 class LPSR(Wrapping):
@@ -86,6 +100,15 @@ class LPSR(Wrapping):
         "ndarray of int64, shape (n_clusters + 1,)", "Offsets of the clusters in ``labels_``."
     )
     labels_: Ids = fitted("ndarray of int32", "The labels of each cluster, in increasing order.")
+
+    _state = State(
+        BASE,
+        Array("label_ptr_", "int64"),
+        Array("labels_", "int32"),
+        Sparse("router_", "n_features", _n_clusters),
+        check=_check_clusters,
+        finish=lambda part, model: setattr(model, "rankers_", {}),  # noqa: ARG005 - of the part
+    )
 
     _needs_points = True
 

@@ -20,10 +20,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from defrag import _native
 from defrag._estimator import all_or_nothing, on_snapshot, save_model
+from defrag._names import Names
 from defrag._parameters import SEED_KIND, Choice, Float, Int, fitted, param
 from defrag._progress import logger
 from defrag._validation import (
-    Names,
     check_features,
     check_labels,
     check_seed,
@@ -35,6 +35,8 @@ from defrag.classifiers._explain import Explainable
 from defrag.classifiers._following import following, match_labels, previous_model
 from defrag.classifiers._label_names import label_names, labels_of_model, names_by_score
 from defrag.exceptions import DataWarning
+from defrag.persistence.fields import COUNT, Classes, Number, Part, State, Strings
+from defrag.persistence.fields import feature_names as names_of_features
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -209,6 +211,19 @@ def labels_with_points(Y: Csr) -> Ids:
     return np.flatnonzero(np.bincount(Y.indices, minlength=Y.shape[1])).astype(np.int32)
 
 
+def _given_names(model: Classifier) -> Sequence[str] | None:
+    """Return the label names, unless they came with the training labels, as its classes."""
+    given, classes = model.label_names_, model.class_names_
+    if classes is None or not model.multilabel_ or not isinstance(given, Names):
+        return given
+    return None if given == Names.of(classes) else given
+
+
+def _name_labels(part: Part, model: Classifier) -> None:  # noqa: ARG001 - of a declaration
+    if model.label_names_ is None and model.multilabel_ and model.class_names_ is not None:
+        model.label_names_ = Names.of(model.class_names_)
+
+
 class Classifier(ClassifierMixin, Calibrated, Explainable):
     """Base class of classifiers.
 
@@ -234,6 +249,18 @@ class Classifier(ClassifierMixin, Calibrated, Explainable):
 
     n_labels_: int = fitted("int", "Number of labels.")
     n_features_in_: int = fitted("int", "Number of features.")
+
+    _state = State(
+        Number("n_labels_", COUNT),
+        Number("n_features_in_", COUNT, name="n_features"),
+        Number("dense_answers_"),
+        Classes(),
+        Strings("label_names_", "n_labels", optional=True, get=_given_names),
+        Strings("vocabulary_", "n_features", optional=True),
+        names_of_features("n_features"),
+        finish=_name_labels,
+        sizes={"features": "n_features", "labels": "n_labels"},
+    )
 
     @abstractmethod
     def _train(self, X: Csr, Y: Csr, seed: int) -> None:
@@ -397,7 +424,7 @@ class Classifier(ClassifierMixin, Calibrated, Explainable):
         self.dense_answers_ = dense_answers
         self.multilabel_ = multilabel
         self.class_names_ = classes
-        self.label_names_ = Names(classes) if multilabel and classes is not None else None
+        self.label_names_ = Names.of(classes) if multilabel and classes is not None else None
         self.vocabulary_ = None
         self.calibration_ = None
 

@@ -16,6 +16,8 @@ from defrag._estimator import Estimator, on_snapshot
 from defrag._parameters import fitted
 from defrag._validation import check_features, check_labels
 from defrag.classifiers._label_names import labels_of_model
+from defrag.persistence._checks import check_finite, check_length
+from defrag.persistence.fields import Array, Object, Part, State
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -74,6 +76,24 @@ def _is_calibrated(model: Calibrated) -> bool:
     return True
 
 
+def _check_calibration(part: Part) -> None:
+    check_length(part, "probabilities", len(part.arrays["scores"]))
+    for name, values in part.arrays.items():
+        if not len(values):
+            part.fail(f"{part.name(name)} must have at least one item, got none")
+        check_finite(part, name)
+        if values.min() < 0 or values.max() > 1 or (np.diff(values) < 0).any():
+            part.fail(f"{part.name(name)} must increase within [0, 1]")
+
+
+_CALIBRATION = State(
+    Array("scores", "float64"),
+    Array("probabilities", "float64"),
+    make=Calibration,
+    check=_check_calibration,
+)
+
+
 class Calibrated(Estimator):
     """Mixin of classifiers that turns scores into probabilities."""
 
@@ -81,6 +101,8 @@ class Calibrated(Estimator):
     multilabel_: bool = fitted()
     dense_answers_: bool = fitted()
     calibration_: Calibration | None = fitted()
+
+    _state = State(Object("calibration_", _CALIBRATION, prefix="calibration/", optional=True))
 
     @property
     @abstractmethod

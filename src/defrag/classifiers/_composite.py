@@ -12,6 +12,8 @@ from defrag._parameters import fitted, param
 from defrag._progress import progress_stage
 from defrag.classifiers._base import Classifier
 from defrag.explain.explainers import Transformed
+from defrag.persistence.fields import State
+from defrag.persistence.kinds import Child, Unfitted
 
 if TYPE_CHECKING:
     from defrag._estimator import Estimator
@@ -51,6 +53,8 @@ class Composite(Classifier):
 
     base_: Classifier = fitted("classifier", "The base, trained.")
 
+    _state = State(parameters={"base": Unfitted()})
+
     @abstractmethod
     def _default_base(self) -> Classifier:
         """Return the base that is used if ``base`` is None."""
@@ -85,6 +89,10 @@ class Composite(Classifier):
     def _max_ranked(self) -> int:
         """Return the largest number of labels that :meth:`_rank` can find for a point."""
         return self.base_._max_ranked()
+
+
+BASE = Child("base_", features="n_features", labels="n_labels")
+"""The declaration of a fitted base with the features and labels of its owner."""
 
 
 class Wrapping(Composite):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from defrag._validation import Names, NamesByArray
+from defrag._names import Names
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,7 +28,7 @@ class _Named(Protocol):
     label_names_: Sequence[str] | None
 
 
-def label_names(model: _Named) -> NamesByArray:
+def label_names(model: _Named) -> Names:
     """Return the names of the labels of a model, or its classes if they are strings.
 
     Raises
@@ -37,14 +37,14 @@ def label_names(model: _Named) -> NamesByArray:
         If it has none.
     """
     names: Any = model.label_names_ if model.label_names_ is not None else model.class_names_
-    if isinstance(names, NamesByArray):
+    if isinstance(names, Names):
         return names
     if names is None or not all(isinstance(name, str) for name in names):
         raise ValueError(
             f"this {type(model).__name__} has no label names: fit it with lists of names, or set "
             "label_names_"
         )
-    return Names(np.array([*map(str, names), None], dtype=object)[:-1])
+    return Names.of(names)
 
 
 def labels_of_model(model: _Named, labels: Labels) -> Csr:

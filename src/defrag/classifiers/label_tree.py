@@ -24,6 +24,9 @@ from defrag.classifiers._explain import best_labels
 from defrag.classifiers._following import follow_tree, take_followed
 from defrag.explain.explainers import Explainer, members_that_found, own_features, search_notes
 from defrag.explain.parts import FROM_WEIGHTS, Attribution, Parts, Step
+from defrag.persistence.fields import Array, Part, State, Weights
+from defrag.persistence.kinds import Child
+from defrag.persistence.trees import check_tree_and_weights, stored_weights, tree_values
 from defrag.trees import build_tree, label_vectors, member_seeds, widen_tree
 
 if TYPE_CHECKING:
@@ -343,9 +346,32 @@ _BYTES_PER_PATH, _BYTES_PER_PATH_AND_TREE = 8, 5
 _FEW_ROWS = 64
 
 
+_MAX_FEATURES = 2**26 - 1
+"""Limit of training. Prediction allocates memory for each feature, even if no tree uses it."""
+
+
+def _tree_of(part: Part, _: dict[str, Any]) -> TrainedTree:
+    weights = stored_weights(part, check_tree_and_weights(part))
+    shape = {field.name: part.arrays[field.name] for field in fields(LabelTreeArrays)}
+    return TrainedTree(LabelTreeArrays(**shape), weights)
+
+
 @dataclass(frozen=True)
 class TrainedTree:
     """A tree of an ensemble and the classifiers of its nodes."""
+
+    _state = State(
+        *(Array(field.name, "int32") for field in fields(LabelTreeArrays)),
+        Array("feature_ptr", "int64"),
+        Array("features", "int32"),
+        Array("sizes", ("uint16", "uint32")),
+        Array("outputs", ("uint8", "uint16")),
+        Weights(),  # int8: a scale per node
+        Array("bias"),
+        kind="tree",
+        take=lambda one: tree_values(one.tree, one.weights),
+        build=_tree_of,
+    )
 
     tree: LabelTreeArrays
     weights: LabelTreeWeights | StoredTreeWeights
@@ -386,6 +412,21 @@ class TreeData:
     positives: Csr
 
 
+def _check_trees(part: Part) -> None:
+    n_features, trees = part.state["n_features"], part.children["trees"]
+    if n_features > _MAX_FEATURES:
+        part.fail(f"n_features of a label tree must be at most {_MAX_FEATURES}, got {n_features}")
+    for number, one in enumerate(trees):
+        for name, ids, bound in (
+            ("order", one.tree.order, part.state["n_labels"]),
+            ("features", one.weights.features, n_features),
+        ):
+            largest = int(ids.max(initial=0))
+            if largest >= bound:
+                part.fail(f"{part.name(f'trees/{number}/{name}')} must be in [0, {bound}), got "
+                          f"{largest}")  # fmt: skip
+
+
 class TreeClassifier(Divisible):
     """Base class of ensembles of label trees."""
 
@@ -404,6 +445,8 @@ class TreeClassifier(Divisible):
     beam_size: int = param(Int(1), "Number of nodes kept per level of the search.", default=10)
 
     trees_: list[TrainedTree] = fitted("list of TrainedTree", "The trees.")
+
+    _state = State(Child("trees_", TrainedTree, many=True), check=_check_trees)
 
     _member_noun = "tree"
     _seconds_per_step = 2.5e-8

@@ -19,6 +19,8 @@ from defrag._progress import progress_bar
 from defrag.classifiers._base import LANES, Cost, labels_with_points, unit_rows
 from defrag.classifiers._division import Divisible, Division, csr_arrays, csr_from_arrays
 from defrag.explain.explainers import Explainer, SingleIndex
+from defrag.persistence._weights import check_flat_weights
+from defrag.persistence.fields import Array, Object, State, Weights
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -79,6 +81,17 @@ class OneVsRestData:
     positives: Csr
 
 
+_FLAT_WEIGHTS = State(
+    Array("labels", "int32"),
+    Array("feature_ptr", "int64"),
+    Array("outputs", ("uint16", "int32")),
+    Weights(get=lambda flat: (flat.widened(), flat.feature_ptr)),  # int8: a scale per feature
+    Array("bias"),
+    make=FlatWeights,
+    check=check_flat_weights,
+)
+
+
 class OneVsRest(Divisible):
     """Base class of one-vs-rest classifiers; a subclass trains a batch in :meth:`_solve`.
 
@@ -97,6 +110,8 @@ class OneVsRest(Divisible):
     )
 
     weights_: FlatWeights = fitted("FlatWeights", "The classifiers of the labels with points.")
+
+    _state = State(Object("weights_", _FLAT_WEIGHTS))
 
     @abstractmethod
     def _solve(

@@ -13,10 +13,9 @@ from defrag.distributed._plan import DESCRIBED, PartResult, Plan, Sizes
 from defrag.exceptions import ModelFormatError
 from defrag.io.files import display_name
 from defrag.persistence._container import read_model_file, show, write_model_file
-from defrag.persistence._schema import Part as FilePart
-from defrag.persistence._strings import pack_strings, unpack_strings
-from defrag.persistence.codecs._base import MAX_COUNT, SEED
-from defrag.persistence.codecs._classes import CLASS_KIND, pack_classes, unpack_classes
+from defrag.persistence.fields import CLASS_KIND, MAX_COUNT, Classes, Strings, read_strings
+from defrag.persistence.fields import Part as FilePart
+from defrag.persistence.kinds import SEED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -53,9 +52,10 @@ def save_plan(plan: Plan, path: PathLike) -> None:
         The file, usually ``*.plan``. Equal plans give equal bytes.
     """
     sizes = plan.sizes
-    kind, arrays = pack_classes(sizes.classes)
-    if sizes.feature_names is not None:
-        arrays |= pack_strings("feature_names", sizes.feature_names.tolist())
+    part = FilePart()
+    Classes().write((sizes.classes, False), part, "float32")
+    Strings("feature_names").write(sizes.feature_names, part, "float32")
+    arrays, kind = part.arrays, part.state["classes"]
     arrays |= {"bounds": plan.bounds, "shares": plan.shares}
     arrays |= {f"outline/{name}": array for name, array in plan.outline.items()}
     description = {
@@ -89,17 +89,17 @@ def load_plan(path: PathLike) -> Plan:
     for needed in ("bounds", "shares"):
         if needed not in arrays:
             raise ModelFormatError(name, f"array '{needed}' of the plan is missing")
-    file_part = FilePart(state={"classes": found["classes"]}, arrays=dict(arrays), path=name)
+    file_part = FilePart(state=found, arrays=dict(arrays), path=name)
     names = None
     if file_part.has("feature_names/bytes"):
         names = np.array(
-            list(unpack_strings(file_part, "feature_names", found["n_features"])), dtype=object
+            list(read_strings(file_part, "feature_names", found["n_features"])), dtype=object
         )
     sizes = Sizes(
         found["n_points"],
         found["n_features"],
         found["n_labels"],
-        unpack_classes(file_part, found["n_labels"]),
+        Classes().read(file_part)["class_names_"],
         found["dense"],
         found["multilabel"],
         names,

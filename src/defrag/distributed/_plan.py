@@ -16,7 +16,7 @@ from defrag.classifiers._base import Classifier
 from defrag.classifiers._composite import Reducing, Wrapping
 from defrag.classifiers._division import Divisible, Division, Piece
 from defrag.persistence import pack, unpack
-from defrag.persistence.codecs._base import Unfitted
+from defrag.persistence.kinds import Unfitted
 from defrag.text import TextClassifier
 from defrag.text._texts import check_label_names, check_texts
 

@@ -1,6 +1,6 @@
 """Validation of the arrays of a model file before any kernel uses them.
 
-Each check takes a :class:`~defrag.persistence._schema.Part` and the names of arrays, and raises
+Each check takes a :class:`~defrag.persistence.fields.Part` and the names of arrays, and raises
 ``ModelFormatError`` with the first value that violates the rule. Long arrays are checked in
 blocks, so that a check needs little memory and reads each page of a mapped file once.
 """
@@ -12,45 +12,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from defrag import _native
-from defrag.persistence._schema import Array
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
 
-    from defrag.persistence._schema import Part
+    from defrag.persistence.fields import Part
     from defrag.typing import Offsets
-
-__all__ = [
-    "check_csr",
-    "check_finite",
-    "check_increasing",
-    "check_increasing_ids",
-    "check_ints",
-    "check_length",
-    "check_offsets",
-    "check_permutation",
-    "check_size",
-    "check_tree",
-    "find_decrease",
-    "tree_arrays",
-]
 
 BLOCK_ITEMS = 1 << 18
 """Small enough that the temporary arrays of a check stay in the cache."""
 
 LARGEST = 1e12
 """Bound of numbers that are summed over unit rows, so that sums and squares stay finite."""
-
-_TREE_ARRAYS = {
-    "first_child": "int32",
-    "begin": "int64",
-    "end": "int64",
-    "order": "int32",
-    "objective": "float64",
-    "n_rounds": "int32",
-}
 
 
 def check_length(part: Part, name: str, length: int) -> None:
@@ -173,88 +148,6 @@ def check_permutation(part: Part, name: str) -> None:
     if not seen.all():
         part.fail(f"{part.name(name)} must have every item once, but {int(np.argmin(seen))} is "
                   "missing")  # fmt: skip
-
-
-def tree_arrays(prefix: str, *, optional: bool = False) -> dict[str, Array]:
-    """Return the schema of a ``BalancedTree`` whose arrays start with ``prefix``."""
-    group = prefix if optional else None
-    return {f"{prefix}/{name}": Array(dtype, 1, group) for name, dtype in _TREE_ARRAYS.items()}
-
-
-def check_tree(part: Part, prefix: str, *, arity: int | None = 2) -> dict[str, NDArray[Any]]:
-    """Check a tree of flat arrays and return them by their short names.
-
-    Nodes are numbered breadth first: the children of the inner nodes are all nodes but the
-    root, in order, and a child follows its parent, which excludes cycles. The items of the children
-    are those of the parent, split in place; items increase within a leaf.
-
-    Parameters
-    ----------
-    part : Part
-        The model.
-    prefix : str
-        Prefix of the names of the arrays.
-    arity : int or None, default=2
-        Number of children of an inner node; None for any.
-    """
-    tree = {name: part.arrays[f"{prefix}/{name}"] for name in _TREE_ARRAYS}
-    first, order = tree["first_child"], tree["order"]
-    if not len(first):
-        part.fail(f"{part.name(f'{prefix}/first_child')} must have at least one node, got none")
-    for name in _TREE_ARRAYS:
-        if name != "order":
-            check_length(part, f"{prefix}/{name}", len(first))
-    _check_nodes(part, f"{prefix}/first_child", arity)
-    _check_ranges(part, prefix, tree)
-    check_permutation(part, f"{prefix}/order")
-    falls = np.flatnonzero(order[1:] < order[:-1]) + 1
-    wrong = np.setdiff1d(falls, tree["begin"][first < 0])
-    if len(wrong):
-        where = int(wrong[0])
-        part.fail(f"{part.name(f'{prefix}/order')} must increase within a leaf, got {order[where]} "
-                  f"after {order[where - 1]} at {where}")  # fmt: skip
-    check_finite(part, f"{prefix}/objective")
-    check_ints(part, f"{prefix}/n_rounds", 0, 2**31)
-    return tree
-
-
-def _check_nodes(part: Part, name: str, arity: int | None) -> None:
-    first = part.arrays[name]
-    check_ints(part, name, -1, len(first))
-    inner = np.flatnonzero(first >= 0)
-    late = first[inner] <= inner
-    if late.any():
-        node = int(inner[np.argmax(late)])
-        part.fail(f"{part.name(name)} must have children after their parent, got {first[node]} at "
-                  f"{node}")  # fmt: skip
-    counts = np.diff(first[inner].astype(np.int64), append=len(first))
-    start = int(first[inner[0]]) if len(inner) else len(first)
-    if start != 1 or (counts < 1).any() or (arity is not None and (counts != arity).any()):
-        wanted = "children" if arity is None else f"{arity} children"
-        part.fail(f"{part.name(name)} must give each inner node its own {wanted}, breadth first")
-
-
-def _check_ranges(part: Part, prefix: str, tree: dict[str, NDArray[Any]]) -> None:
-    first, begin, end = tree["first_child"], tree["begin"], tree["end"]
-    n_items = len(tree["order"])
-    what = f"{part.name(f'{prefix}/begin')} and end"
-    if begin[0] != 0 or end[0] != n_items:
-        part.fail(f"{what} must give the root [0, {n_items}), got [{begin[0]}, {end[0]})")
-    if (begin > end).any():
-        node = int(np.argmax(begin > end))
-        part.fail(f"{what} must not cross, got [{begin[node]}, {end[node]}) at {node}")
-    inner = np.flatnonzero(first >= 0)
-    if not len(inner):
-        return
-    heads = first[inner].astype(np.int64)
-    lasts = np.append(heads[1:], len(first)) - 1
-    follows = np.append(True, begin[1:] == end[:-1])
-    follows[heads] = begin[heads] == begin[inner]
-    follows[lasts] &= end[lasts] == end[inner]
-    if not follows.all():
-        node = int(np.argmin(follows))
-        part.fail(f"{what} must cut each node into its children, got [{begin[node]}, {end[node]}) "
-                  f"at {node}")  # fmt: skip
 
 
 def _blocks(array: NDArray[Any], overlap: int = 0) -> Iterator[tuple[int, NDArray[Any]]]:

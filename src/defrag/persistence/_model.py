@@ -8,32 +8,28 @@ arrays have all been checked, or raises ``ModelFormatError``.
 from __future__ import annotations
 
 import json
+import os
 import re
+import time
 from collections import Counter
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from defrag.exceptions import ModelFormatError
 from defrag.io.files import display_name
 from defrag.persistence._container import read_model_file, read_versioned, write_model_file
-from defrag.persistence._mapped import MappedFile
-from defrag.persistence._schema import pack_part, unpack_part
-from defrag.persistence.codecs._base import SaveOptions, all_codecs, codec_of, entry_of, find_codec
+from defrag.persistence.kinds import find_kind, pack_part, unpack_part, write_part
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
     from numpy.typing import NDArray
     from sklearn.base import BaseEstimator
 
     from defrag.io.files import PathLike
-    from defrag.persistence._schema import Part, Schema
-
-__all__ = ["describe", "load", "pack", "save", "unpack"]
+    from defrag.persistence.fields import Part
 
 
 def save(estimator: BaseEstimator, path: PathLike, *, weights: str = "float32") -> None:
@@ -73,7 +69,7 @@ def save(estimator: BaseEstimator, path: PathLike, *, weights: str = "float32") 
     >>> load(path).labels_.tolist() == model.labels_.tolist()
     True
     """
-    description, arrays = pack_part(_encode(estimator, SaveOptions(weights)))
+    description, arrays = pack_part(write_part(estimator, weights))
     # Runs the reader's checks before a byte is written, so that every written file loads.
     _build(display_name(path), description, arrays)
     write_model_file(path, description, arrays)
@@ -133,7 +129,7 @@ def pack(estimator: BaseEstimator) -> dict[str, NDArray[Any]]:
     >>> unpack(pack(model)).labels_.tolist() == model.labels_.tolist()
     True
     """
-    description, arrays = pack_part(_encode(estimator, SaveOptions()))
+    description, arrays = pack_part(write_part(estimator))
     text = json.dumps(description, sort_keys=True).encode()
     return {"description": np.frombuffer(text, dtype=np.uint8), **arrays}
 
@@ -189,8 +185,8 @@ def describe(path: PathLike) -> dict[str, Any]:
     ('label_tree', 3, 4, 'float32')
     """
     version, description, arrays = read_versioned(path)
-    part = unpack_part(display_name(path), description, arrays, _schemas())
-    found = find_codec(part.kind).summary(part)
+    part = unpack_part(display_name(path), description, arrays)
+    found = find_kind(part.kind).sizes(part)
     trees = [one.arrays["first_child"] for one in _walk(part) if one.kind == "tree"]
     forests = [one.arrays for one in _walk(part) if one.has("tree_ptr")]
     nodes = trees + [one["n_children"] for one in forests]
@@ -227,36 +223,64 @@ def _walk(part: Part) -> Iterator[Part]:
             yield from _walk(one)
 
 
-def _schemas() -> dict[str, Schema]:
-    return {kind: codec.schema for kind, codec in all_codecs().items()}
-
-
 def _build(path: str, description: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Any:
-    return _decode(unpack_part(path, description, arrays, _schemas()))
+    part = unpack_part(path, description, arrays)
+    return find_kind(part.kind).read(part)
 
 
-def _encode(model: Any, options: SaveOptions, kind: str | None = None) -> Part:
-    """Return the part of an estimator or an inner part, with its children encoded."""
-    if kind is None:
-        entry = entry_of(model)
-        check_is_fitted(model)
-        kind, codec = entry.kind, codec_of(entry)
-    else:
-        codec = find_codec(kind)
-    part = codec.encode(model, options)
-    part.kind = kind
-    children = codec.schema.children
-    part.children = {
-        name: _each(partial(_encode, options=options, kind=children[name].part), inner)
-        for name, inner in part.children.items()
-    }
-    return part
+# --- Detection of mapped files that were modified in place.
+
+_QUIET_SECONDS = 0.001
+"""How long a file that was unchanged is not checked again.
+
+A system call can take a tenth of the time of predicting one row.
+"""
 
 
-def _decode(part: Part) -> Any:
-    part.children = {name: _each(_decode, inner) for name, inner in part.children.items()}
-    return find_codec(part.kind).decode(part)
+class MappedFile:
+    """State of a mapped file at the time it was loaded.
+
+    A file that is replaced, as :func:`defrag.save` does, has another inode, and the map keeps
+    the old content. A file that is overwritten keeps its inode: the map then has unchecked
+    bytes, or ends too early, which kills the process on the next access. Size and modification
+    time reveal this, unless the file is modified within the same millisecond or during the
+    call that uses it.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+    """
+
+    def __init__(self, path: PathLike) -> None:
+        self._name = os.fspath(path)
+        self._path = os.path.realpath(path)
+        self._file, self._content = _file_state(self._path)
+        self._quiet_until = 0.0
+
+    def check(self) -> None:
+        """Raise ModelFormatError if the file was modified in place."""
+        now = time.monotonic()
+        if now < self._quiet_until:
+            return
+        try:
+            file, content = _file_state(self._path)
+        except OSError:  # removed or inaccessible: the map is unchanged
+            return
+        if file == self._file and content != self._content:
+            raise ModelFormatError(
+                self._name,
+                "was modified in place after it was mapped; load it again, and replace models by "
+                "renaming, or load them with mmap=False",
+            )
+        self._quiet_until = now + _QUIET_SECONDS
+
+    def __reduce__(self) -> tuple[type[None], tuple[()]]:
+        """Reduce to None in a copy, whose arrays are not mapped."""
+        return type(None), ()
 
 
-def _each(function: Callable[[Any], Any], inner: Any) -> Any:
-    return [function(one) for one in inner] if isinstance(inner, list) else function(inner)
+def _file_state(path: str) -> tuple[tuple[int, int], tuple[int, int]]:
+    """Return the identity of the file, its size and its modification time."""
+    status = os.stat(path)  # noqa: PTH116 - in the path of every prediction
+    return (status.st_dev, status.st_ino), (status.st_size, status.st_mtime_ns)

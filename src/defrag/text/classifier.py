@@ -23,6 +23,8 @@ from defrag.classifiers._following import following, match_labels, previous_mode
 from defrag.explain import Explanations
 from defrag.explain.explanation import Span
 from defrag.focusing import Focused
+from defrag.persistence.fields import COUNT, MAX_COUNT, Number, State, Strings
+from defrag.persistence.kinds import Child, Unfitted
 from defrag.text._texts import check_label_names, check_texts
 from defrag.text.vectorizer import TextVectorizer
 
@@ -257,6 +259,26 @@ class TextClassifier(ExplainableTexts):
     )
 
     _part_names = ("vectorizer_", "base_")
+
+    _state = State(
+        Number(rule=COUNT, name="n_labels", get=lambda model: len(model.classes_)),
+        Number("n_extra_", Int(0, MAX_COUNT)),
+        Child("vectorizer_", ("vectorizer",)),
+        Child(
+            "base_",
+            features=lambda part: len(part.children["vectorizer"].idf_) + part.state["n_extra"],
+            labels="n_labels",
+        ),
+        Strings("classes_", "n_labels", as_array=True, name="label_names"),
+        # ``extra`` is a function, which cannot be stored.
+        parameters={"base": Unfitted(), "vectorizer": Unfitted(("vectorizer",)), "extra": None},
+        sizes={
+            "features": lambda part: (
+                part.children["vectorizer"].size("idf") + part.state["n_extra"]
+            ),
+            "labels": "n_labels",
+        },
+    )
 
     def fit(
         self, texts: Sequence[str], labels: Any, *, shape: TextClassifier | PathLike | None = None

@@ -16,6 +16,9 @@ from defrag._estimator import Estimator, all_or_nothing, on_snapshot
 from defrag._native import Terms
 from defrag._parameters import VERBOSE, Int, fitted, param
 from defrag._progress import progress_bar
+from defrag.persistence._checks import check_length
+from defrag.persistence.fields import COUNT, LARGEST, Array, Number, Part, State, Strings
+from defrag.persistence.kinds import Rewritten
 from defrag.text._texts import Lengths, StemmerName, check_texts, stem_words
 
 if TYPE_CHECKING:
@@ -227,6 +230,17 @@ def _find(keys: NDArray[np.int64], among: NDArray[np.int64]) -> Ids:
     return np.where(found, places, -1).astype(np.int32)
 
 
+def _finish_vectorizer(part: Part, model: TextVectorizer) -> None:
+    """Check that words, pairs and features of a file match, and build what it does not contain."""
+    n_single = int(np.count_nonzero(model.word_feature_ >= 0))
+    check_length(part, "pairs", 2 * (len(model.idf_) - n_single))
+    model.pairs_ = model.pairs_.reshape(-1, 2)
+    try:
+        model._prepare()
+    except ValueError as error:
+        part.fail(f"{part.name('words')}: {error}")
+
+
 class TextVectorizer(TransformerMixin, Estimator):
     r"""Turn texts into sparse, L2-normalised rows of tf-idf values.
 
@@ -296,6 +310,21 @@ class TextVectorizer(TransformerMixin, Estimator):
         "ndarray of float32, shape (n_features,)",
         "The inverse document frequency of each feature; 0 for one of ``shape`` alone.",
     )
+
+    _state = State(
+        Number(rule=COUNT, name="n_words", get=lambda model: len(model.words_)),
+        Strings("words_", "n_words"),
+        Array("word_feature_", "int32", length="n_words", low=-1,
+              below=lambda part: max(1, part.size("idf"))),
+        Array("pairs_", "int32", below="n_words", get=lambda model: model.pairs_.ravel()),
+        Array("idf_", low=0, most=LARGEST),
+        finish=_finish_vectorizer,
+        # JSON has no tuples.
+        parameters={"characters": Rewritten(
+            Lengths(1, 64), unpack=lambda value: tuple(value) if isinstance(value, list) else value
+        )},
+        sizes={"features": "idf"},
+    )  # fmt: skip
 
     def fit(
         self, texts: Sequence[str], y: Any = None, *, shape: TextVectorizer | None = None

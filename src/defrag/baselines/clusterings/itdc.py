@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
@@ -13,6 +13,7 @@ from defrag._parameters import Choice, Float, Int, fitted, param
 from defrag._progress import progress_bar
 from defrag.agglomeration._groups import random_buckets
 from defrag.baselines.clusterings._base import FoundGroups, Rival, sum_clusters
+from defrag.persistence.fields import Number, State
 from defrag.trees import largest_ids
 
 if TYPE_CHECKING:
@@ -127,7 +128,7 @@ class ITDC(Rival):
         "float", "Lost mutual information in nats, I(Y; features) - I(Y; groups)."
     )
 
-    learnt_numbers: ClassVar[dict[str, Any]] = {"objective": Float(0.0)}
+    _state = State(Number("objective_", Float(0.0)))
 
     def _find(
         self,

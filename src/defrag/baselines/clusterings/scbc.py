@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections import defaultdict, deque
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from defrag.baselines.clusterings._base import (
     start_clusters,
     sum_clusters,
 )
+from defrag.persistence.fields import Number, State
 from defrag.trees import scale_vectors
 
 if TYPE_CHECKING:
@@ -257,7 +258,7 @@ class SCBC(VectorRival):
 
     objective_: float = fitted("float", "Mean cosine of a feature and the mean of its group.")
 
-    learnt_numbers: ClassVar[dict[str, Any]] = {"objective": Float()}
+    _state = State(Number("objective_", Float()))
 
     def _find(
         self,

@@ -1,0 +1,109 @@
+"""The one class for lists of strings: names of labels, features and words.
+
+Strings are kept as UTF-8 bytes and offsets, which model files map and forked processes share:
+Python stores the reference count of a string in the string, so that a process that only reads
+strings copies their pages. Classifiers keep their label names in this form, model files have it
+(``persistence.state``), and the server looks names up in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, overload
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from defrag.typing import Offsets
+
+# A lone surrogate is a legal character of a Python string. Files refuse it (persistence.state).
+_ANY_STRING = "surrogatepass"
+
+
+class Names(Sequence[str]):
+    """Strings that can be indexed by an array of label ids, decoded on access.
+
+    Padding, -1 in an array of ids, has the name ``""``.
+
+    Parameters
+    ----------
+    data : ndarray of uint8
+        The strings in UTF-8, concatenated.
+    offsets : ndarray of int64, shape (n_strings + 1,)
+        Offsets of the strings, including the end of the last.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from defrag._names import Names
+    >>> names = Names.of(["ant", "bee", "cat"])
+    >>> names[1], names[-1], len(names), names[:2]
+    ('bee', 'cat', 3, ['ant', 'bee'])
+    >>> names[np.array([[1, 0], [0, -1]])].tolist()
+    [['bee', 'ant'], ['ant', '']]
+    """
+
+    def __init__(self, data: NDArray[np.uint8], offsets: Offsets) -> None:
+        self.data = data
+        self.offsets = offsets
+
+    @classmethod
+    def of(cls, strings: Iterable[str]) -> Names:
+        """Return strings in this form, without a copy if they have it."""
+        if isinstance(strings, Names):
+            return strings
+        pieces = [str(text).encode("utf-8", _ANY_STRING) for text in strings]
+        offsets = np.zeros(len(pieces) + 1, dtype=np.int64)
+        np.cumsum([len(piece) for piece in pieces], out=offsets[1:])
+        return cls(np.frombuffer(b"".join(pieces), dtype=np.uint8), offsets)
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @overload
+    def __getitem__(self, index: int, /) -> str: ...
+    @overload
+    def __getitem__(self, index: slice, /) -> list[str]: ...
+    @overload
+    def __getitem__(self, index: NDArray[Any] | list[int], /) -> NDArray[np.object_]: ...
+    def __getitem__(self, index: Any, /) -> Any:
+        if isinstance(index, (np.ndarray, list)):
+            return self._names_of_ids(index)
+        places = range(len(self))[index]
+        if isinstance(places, range):
+            return [self._name(place) for place in places]
+        return self._name(places)
+
+    def _name(self, index: int) -> str:
+        """Return the name at a non-negative index."""
+        content = self.data[self.offsets[index] : self.offsets[index + 1]]
+        return content.tobytes().decode("utf-8", _ANY_STRING)
+
+    def _names_of_ids(self, ids: ArrayLike) -> NDArray[np.object_]:
+        checked = np.asarray(ids)
+        if checked.size and checked.dtype.kind not in "iu":
+            raise IndexError(f"names are indexed by label ids, got {checked.dtype}")
+        if checked.size and not -1 <= checked.min() <= checked.max() < len(self):
+            bad = checked.min() if checked.min() < -1 else checked.max()
+            raise IndexError(f"label ids must be in [-1, {len(self)}), got {bad}")
+        found = np.full(checked.shape, "", dtype=object)
+        for place in zip(*np.nonzero(checked >= 0), strict=True):
+            found[place] = self._name(int(checked[place]))
+        return found
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Names):
+            same = np.array_equal(self.offsets, other.offsets)
+            return same and np.array_equal(self.data, other.data)
+        if not isinstance(other, Sequence):
+            return NotImplemented
+        return len(self) == len(other) and all(a == b for a, b in zip(self, other, strict=True))
+
+    __hash__ = None  # type: ignore[assignment] # like a list
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} strings>"

@@ -1,0 +1,400 @@
+"""Trees in a model file: checks across their arrays, before any kernel uses them.
+
+Three kinds: balanced trees of clusterings, label trees with the classifiers of their nodes, and
+forests over points. The classes that have them declare the arrays and call these functions
+(``defrag.trees``, ``classifiers.label_tree``, ``baselines.forests``). All number their nodes
+breadth first, so that the numbers of children determine a tree and exclude cycles.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from defrag import _native
+from defrag._native import LabelTreeWeights, StoredTreeWeights
+from defrag.persistence._checks import (
+    check_csr,
+    check_finite,
+    check_increasing,
+    check_increasing_ids,
+    check_ints,
+    check_length,
+    check_offsets,
+    check_permutation,
+    check_size,
+    find_decrease,
+)
+from defrag.persistence._weights import check_weight_values, unpack_values
+from defrag.persistence.fields import MAX_COUNT
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from defrag._native import LabelTreeArrays
+    from defrag.persistence.fields import Part
+    from defrag.typing import Ids, Offsets
+
+_MAX_OUTPUTS = 65536
+"""The kernels store an output as uint16."""
+
+
+def offsets(sizes: NDArray[np.integer]) -> Offsets:
+    """Return the offsets of consecutive runs, including the end of the last.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from defrag.persistence.trees import offsets
+    >>> offsets(np.array([2, 0, 3], dtype=np.uint16))
+    array([0, 2, 2, 5])
+    """
+    result = np.zeros(len(sizes) + 1, dtype=np.int64)
+    np.cumsum(sizes, dtype=np.int64, out=result[1:])
+    return result
+
+
+def narrow_sizes(bounds: Offsets) -> NDArray[Any]:
+    """Return the sizes of consecutive runs, as uint16 if all of them fit."""
+    sizes = np.diff(bounds)
+    return sizes.astype(np.uint16 if int(sizes.max(initial=0)) < 2**16 else np.uint32)
+
+
+def _check_ranges(part: Part, inner: NDArray[np.intp], *, empty: bool = True) -> None:
+    """Check that the items of the inner nodes are cut into those of their children."""
+    first, begin, end = (part.arrays[name] for name in ("first_child", "begin", "end"))
+    n_items = len(part.arrays["order"])
+    what = f"{part.name('begin')} and end"
+    if begin[0] != 0 or end[0] != n_items:
+        part.fail(f"{what} must give the root [0, {n_items}), got [{begin[0]}, {end[0]})")
+    wrong = begin > end if empty else begin >= end
+    if wrong.any():
+        node = int(np.argmax(wrong))
+        rule = "not cross" if empty else "hold at least one label"
+        part.fail(f"{what} must {rule}, got [{begin[node]}, {end[node]}) at {node}")
+    if not len(inner):
+        return
+    heads = first[inner].astype(np.int64)
+    lasts = np.append(heads[1:], len(first)) - 1
+    follows = np.append(True, begin[1:] == end[:-1])
+    follows[heads] = begin[heads] == begin[inner]
+    follows[lasts] &= end[lasts] == end[inner]
+    if not follows.all():
+        node = int(np.argmin(follows))
+        part.fail(f"{what} must cut each node into its children, got [{begin[node]}, {end[node]}) "
+                  f"at {node}")  # fmt: skip
+
+
+# --- Balanced trees.
+
+
+def check_balanced_tree(part: Part, *, arity: int | None = 2) -> None:
+    """Check a tree of flat arrays.
+
+    Nodes are numbered breadth first: the children of the inner nodes are all nodes but the
+    root, in order, and a child follows its parent, which excludes cycles. The items of the children
+    are those of the parent, split in place; items increase within a leaf.
+
+    Parameters
+    ----------
+    part : Part
+        The model.
+    arity : int or None, default=2
+        Number of children of an inner node; None for any.
+    """
+    first, order = part.arrays["first_child"], part.arrays["order"]
+    if not len(first):
+        part.fail(f"{part.name('first_child')} must have at least one node, got none")
+    for name in ("begin", "end", "objective", "n_rounds"):
+        check_length(part, name, len(first))
+    _check_nodes(part, "first_child", arity)
+    _check_ranges(part, np.flatnonzero(first >= 0))
+    check_permutation(part, "order")
+    falls = np.flatnonzero(order[1:] < order[:-1]) + 1
+    wrong = np.setdiff1d(falls, part.arrays["begin"][first < 0])
+    if len(wrong):
+        where = int(wrong[0])
+        part.fail(f"{part.name('order')} must increase within a leaf, got {order[where]} "
+                  f"after {order[where - 1]} at {where}")  # fmt: skip
+    check_finite(part, "objective")
+    check_ints(part, "n_rounds", 0, 2**31)
+
+
+def _check_nodes(part: Part, name: str, arity: int | None) -> None:
+    first = part.arrays[name]
+    check_ints(part, name, -1, len(first))
+    inner = np.flatnonzero(first >= 0)
+    late = first[inner] <= inner
+    if late.any():
+        node = int(inner[np.argmax(late)])
+        part.fail(f"{part.name(name)} must have children after their parent, got {first[node]} at "
+                  f"{node}")  # fmt: skip
+    counts = np.diff(first[inner].astype(np.int64), append=len(first))
+    start = int(first[inner[0]]) if len(inner) else len(first)
+    if start != 1 or (counts < 1).any() or (arity is not None and (counts != arity).any()):
+        wanted = "children" if arity is None else f"{arity} children"
+        part.fail(f"{part.name(name)} must give each inner node its own {wanted}, breadth first")
+
+
+# --- Label trees.
+
+
+def n_outputs(n_children: Ids, begin: Ids, end: Ids) -> NDArray[np.int64]:
+    """Return the number of classifiers of each node: one per child, or per label of a leaf."""
+    return np.where(n_children > 0, n_children, end.astype(np.int64) - begin)
+
+
+def check_label_tree(part: Part, n_labels: int) -> None:
+    """Check the shape of a tree over some of the labels.
+
+    Nodes are numbered breadth first: the children of the inner nodes are all nodes but the
+    root, in order, and a child follows its parent, which excludes cycles. The labels of the
+    children are those of the parent, split in place, at least one each; no label occurs twice.
+    ``first_child`` of a leaf is not used, but is -1 or a node.
+    """
+    n_nodes = len(part.arrays["first_child"])
+    if not n_nodes:
+        part.fail(f"{part.name('first_child')} must have at least one node, got none")
+    for name in ("n_children", "begin", "end"):
+        check_length(part, name, n_nodes)
+    check_ints(part, "first_child", -1, n_nodes)
+    check_ints(part, "n_children", 0, _MAX_OUTPUTS + 1)
+    _check_children(part)
+    _check_ranges(part, np.flatnonzero(part.arrays["n_children"]), empty=False)
+    check_ints(part, "order", 0, n_labels)
+    # Sorted, not marked in an array of n_labels items: a hostile file chooses n_labels.
+    ordered = np.sort(part.arrays["order"])
+    twice = ordered[1:] == ordered[:-1]
+    if twice.any():
+        label = ordered[np.argmax(twice)]
+        part.fail(f"{part.name('order')} must have no label twice, got {label}")
+
+
+def _check_children(part: Part) -> None:
+    first, counts = part.arrays["first_child"], part.arrays["n_children"]
+    if (counts == 1).any():
+        node = int(np.argmax(counts == 1))
+        part.fail(f"{part.name('n_children')} must be 0 or at least 2, got 1 at {node}")
+    inner = np.flatnonzero(counts)
+    n_children = int(counts.sum(dtype=np.int64))
+    if n_children != len(first) - 1:
+        part.fail(f"{part.name('n_children')} must add up to all nodes but the root "
+                  f"({len(first) - 1}), got {n_children}")  # fmt: skip
+    wanted = 1 + offsets(counts[inner])[:-1]
+    wrong = (first[inner] != wanted) | (wanted <= inner)
+    if wrong.any():
+        where = int(np.argmax(wrong))
+        node = int(inner[where])
+        part.fail(f"{part.name('first_child')} must number the children breadth first, after "
+                  f"their parents, got {first[node]} at {node}")  # fmt: skip
+
+
+def check_label_tree_weights(part: Part, n_features: int) -> Offsets:
+    """Check the classifiers of the nodes of a checked tree.
+
+    Features increase within a node and outputs within a feature, which has at least one;
+    every output has a bias, and all numbers are finite.
+
+    Returns
+    -------
+    starts : ndarray of int64
+        Offsets of the entries of every eighth feature, and the end of the last.
+    """
+    arrays = part.arrays
+    widths = n_outputs(arrays["n_children"], arrays["begin"], arrays["end"])
+    if int(widths.max()) > _MAX_OUTPUTS:
+        node = int(np.argmax(widths))
+        part.fail(f"a node must have at most {_MAX_OUTPUTS} outputs, got {widths[node]} at {node}")
+    check_csr(part, "feature_ptr", "features", n_rows=len(widths), n_cols=n_features)
+    check_length(part, "sizes", len(arrays["features"]))
+    check_ints(part, "sizes", 1, _MAX_OUTPUTS + 1)
+    n_entries = int(arrays["sizes"].sum(dtype=np.int64))
+    if n_entries != len(arrays["outputs"]):
+        part.fail(f"{part.name('sizes')} must add up to the number of outputs "
+                  f"({len(arrays['outputs'])}), got {n_entries}")  # fmt: skip
+    starts = _check_outputs(part, widths)
+    check_length(part, "bias", int(widths.sum()))
+    check_size(part, "bias")
+    check_length(part, "weights", n_entries)
+    check_weight_values(part, len(widths))
+    return starts
+
+
+def _check_outputs(part: Part, widths: NDArray[np.int64]) -> Offsets:
+    """Check that outputs increase within a feature and exist in their nodes; return the starts."""
+    outputs, feature_ptr = part.arrays["outputs"], part.arrays["feature_ptr"]
+    starts, where, too_large = _native.inspect_entries(
+        feature_ptr, widths, part.arrays["sizes"], outputs
+    )
+    if where >= 0:
+        part.fail(f"{part.name('outputs')} must increase within a feature, got "
+                  f"{outputs[where]} after {outputs[where - 1]} at {where}")  # fmt: skip
+    if too_large >= 0:
+        feature = np.searchsorted(offsets(part.arrays["sizes"]), too_large, side="right") - 1
+        width = widths[np.searchsorted(feature_ptr, feature, side="right") - 1]
+        part.fail(f"{part.name('outputs')} must be in [0, {width}) of its node, got "
+                  f"{outputs[too_large]} at {too_large}")  # fmt: skip
+    return starts
+
+
+def tree_values(
+    tree: LabelTreeArrays, weights: LabelTreeWeights | StoredTreeWeights
+) -> dict[str, Any]:
+    """Return what a file holds of a label tree, by name.
+
+    Pointers are stored as sizes, and outputs as one byte if no node has more than 256 of them.
+
+    Raises
+    ------
+    ValueError
+        If the number of biases is not that of the outputs; the reader checks the rest.
+    """
+    if isinstance(weights, StoredTreeWeights):
+        weights = widened(weights)
+    widths = n_outputs(tree.n_children, tree.begin, tree.end)
+    if not np.array_equal(weights.bias_ptr, offsets(widths)):
+        raise ValueError("bias_ptr of the weights of a tree must give each node a bias per output")
+    narrow = int(widths.max(initial=0)) <= 256
+    return {
+        **vars(tree),
+        "feature_ptr": weights.feature_ptr,
+        "features": weights.features,
+        "sizes": narrow_sizes(weights.entry_ptr),
+        "outputs": weights.outputs.astype(np.uint8) if narrow else weights.outputs,
+        "bias": weights.bias,
+        "weights": (weights.weights, weights.entry_ptr[weights.feature_ptr]),
+    }
+
+
+def check_tree_and_weights(part: Part) -> Offsets:
+    """Check a label tree and its classifiers; the ensemble checks its labels and features."""
+    check_label_tree(part, MAX_COUNT)
+    return check_label_tree_weights(part, MAX_COUNT)
+
+
+def stored_weights(part: Part, starts: Offsets) -> StoredTreeWeights:
+    """Return the checked classifiers of a label tree for the kernels, without a copy."""
+    arrays = part.arrays
+    weights = arrays["weights"]
+    return StoredTreeWeights(
+        feature_ptr=arrays["feature_ptr"],
+        features=arrays["features"],
+        sizes=arrays["sizes"],
+        starts=starts,
+        outputs=arrays["outputs"],
+        weights=weights.view(np.uint16) if weights.dtype == np.float16 else weights,
+        scales=arrays.get("scales"),
+        bias_ptr=offsets(n_outputs(arrays["n_children"], arrays["begin"], arrays["end"])),
+        bias=arrays["bias"],
+    )
+
+
+def widened(stored: StoredTreeWeights) -> LabelTreeWeights:
+    """Return the weights in the types that training uses."""
+    entry_ptr = offsets(stored.sizes)
+    weights = stored.weights
+    arrays: dict[str, Any] = {
+        "weights": weights.view(np.float16) if weights.dtype == np.uint16 else weights,
+        "scales": stored.scales,
+    }
+    return LabelTreeWeights(
+        feature_ptr=stored.feature_ptr,
+        features=stored.features,
+        entry_ptr=entry_ptr,
+        outputs=stored.outputs.astype(np.uint16, copy=False),
+        weights=unpack_values(arrays, entry_ptr[stored.feature_ptr]),
+        bias_ptr=stored.bias_ptr,
+        bias=stored.bias,
+    )
+
+
+# --- Forests.
+
+
+def check_forest_shape(part: Part, *, binary: bool) -> Ids:
+    """Check the shape of the trees and return the first child of each node, 0 for a leaf.
+
+    The nodes of a tree are numbered breadth first: the children of its inner nodes are all its
+    nodes but the root, in order. The first child of a node follows from the number of children
+    of those before it; it must follow the node itself, which excludes cycles.
+    """
+    counts = part.arrays["n_children"]
+    tree_ptr = part.arrays["tree_ptr"]
+    check_offsets(part, "tree_ptr", len(counts))
+    sizes = np.diff(tree_ptr)
+    if not len(sizes) or not sizes.all():
+        got = "no tree" if not len(sizes) else f"none at {int(np.argmin(sizes))}"
+        part.fail(f"{part.name('tree_ptr')} must give each tree a node, got {got}")
+    check_ints(part, "n_children", 0, 3 if binary else 256)
+    if (counts == 1).any():
+        node = int(np.argmax(counts == 1))
+        part.fail(f"{part.name('n_children')} must be 0 or at least 2, got 1 at {node}")
+    before = offsets(counts)
+    n_children = before[tree_ptr[1:]] - before[tree_ptr[:-1]]
+    wrong = n_children != sizes - 1
+    if wrong.any():
+        tree = int(np.argmax(wrong))
+        part.fail(f"{part.name('n_children')} must add up to all nodes of tree {tree} but the root "
+                  f"({sizes[tree] - 1}), got {n_children[tree]}")  # fmt: skip
+    tree_of = np.repeat(np.arange(len(sizes)), sizes)
+    # Within a tree: 1 + the children of the nodes before. Each tree before it adds one root.
+    first = before[:-1] + 1 + tree_of
+    inner = np.asarray(counts > 0)
+    early = inner & (first <= np.arange(len(counts)))
+    if early.any():
+        node = int(np.argmax(early))
+        part.fail(f"{part.name('n_children')} must have children after their parent, got "
+                  f"{first[node]} at {node}")  # fmt: skip
+    return np.where(inner, first, 0).astype(np.int32)
+
+
+def check_rows(part: Part, n_rows: int, n_slots: int) -> Offsets:
+    """Check sparse rows of weights, except for their order; return the offsets of their entries."""
+    check_length(part, "sizes", n_rows)
+    entry_ptr = offsets(part.arrays["sizes"])
+    check_length(part, "slots", int(entry_ptr[-1]))
+    check_length(part, "weights", int(entry_ptr[-1]))
+    check_ints(part, "slots", 0, n_slots)
+    check_weight_values(part, n_rows)
+    return entry_ptr
+
+
+def check_centroids(part: Part, entry_ptr: Offsets, n_children: NDArray[np.uint8]) -> None:
+    """Check that entries name children of their node, and increase by slot and child."""
+    children, slots = part.arrays["children"], part.arrays["slots"]
+    check_length(part, "children", len(slots))
+    beyond = children >= np.repeat(n_children, np.diff(entry_ptr))
+    if beyond.any():
+        where = int(np.argmax(beyond))
+        part.fail(f"{part.name('children')} must be children of their node, got {children[where]} "
+                  f"at {where}")  # fmt: skip
+
+    def keys(block: slice) -> NDArray[np.int64]:
+        return np.asarray(slots[block] * np.int64(256) + children[block])
+
+    unordered = find_decrease(keys, len(slots), entry_ptr)
+    if unordered is not None:
+        part.fail(f"{part.name('slots')} and children must increase within a node, got slot "
+                  f"{slots[unordered]} of child {children[unordered]} at {unordered}")  # fmt: skip
+
+
+def check_leaves(part: Part, n_leaves: int, n_labels: int) -> Offsets:
+    """Check the distributions of the leaves and return their offsets, by leaf."""
+    check_increasing_ids(part, "labels", n_labels)
+    check_length(part, "leaf_sizes", n_leaves)
+    leaf_ptr = offsets(part.arrays["leaf_sizes"])
+    check_length(part, "outputs", int(leaf_ptr[-1]))
+    check_length(part, "values", int(leaf_ptr[-1]))
+    check_ints(part, "outputs", 0, len(part.arrays["labels"]))
+    check_increasing(part, "outputs", leaf_ptr)
+    check_shares(part, "values")
+    return leaf_ptr
+
+
+def check_shares(part: Part, name: str) -> None:
+    """Check that all numbers are between 0 and 1."""
+    check_finite(part, name, low=0)
+    largest = float(part.arrays[name].max(initial=0.0))
+    if largest > 1.0:
+        part.fail(f"{part.name(name)} must be at most 1, got {largest:g}")
