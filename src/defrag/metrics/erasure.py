@@ -1,4 +1,8 @@
-"""Erasure of features, and the metrics of a classifier on erased points."""
+"""Erasure of features, and the metrics of a classifier on erased points.
+
+Shows how robust a classifier is to missing features, which is what ``Fiat`` is for: it learns its
+odds from points erased by `erase_features`.
+"""
 
 from __future__ import annotations
 
@@ -18,9 +22,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from defrag.typing import Csr, LabelsLike, MatrixLike, Seed
-
-__all__ = ["ErasureCurve", "erase_features", "erasure_curve"]
-
 
 _SHARE = Float(0.0, 1.0)
 
