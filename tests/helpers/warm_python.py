@@ -1,10 +1,10 @@
 """Python processes that begin with the package imported, for tests that start many of them.
 
 Importing numpy, scipy, scikit-learn and typer takes more than a second of the processor, which is
-most of what a short command costs. A server imports them once and forks for each process. The
-program that ``program`` writes takes the place of ``sys.executable``: it passes its arguments,
-folder, environment, and standard streams to the server, passes on signals, and ends as the forked
-process does. Whatever it does not know, it leaves to Python itself.
+most of what a short command costs: `make test` would take two minutes longer. A server imports them
+once and forks for each process. The program that `warm_program` writes takes the place of
+``sys.executable``: it passes its arguments, folder, environment and standard streams to the server,
+passes on signals, and ends as the forked process does.
 
 Tests of what happens while an interpreter starts, or of processes as the children of their parent,
 start Python itself.
@@ -19,7 +19,7 @@ import io
 import json
 import os
 import runpy
-import selectors
+import select
 import signal
 import socket
 import subprocess
@@ -33,7 +33,7 @@ STREAMS = (0, 1, 2)
 FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 LAUNCHER = """#!{python} -IS
-import json, os, select, signal, socket, sys
+import json, os, signal, socket, sys
 option, *arguments = sys.argv[1:] or [""]
 try:
     streams_are_open = all(os.fstat(stream) for stream in {streams})
@@ -42,29 +42,27 @@ except OSError:
 if option not in ("-c", "-m") or not arguments or not streams_are_open:
     os.execv({python!r}, [{python!r}, *sys.argv[1:]])
 signal.pthread_sigmask(signal.SIG_BLOCK, {forwarded})
-passed_on = [one for one in {forwarded} if signal.getsignal(one) != signal.SIG_IGN]
-request = {{
-    "program": sys.argv[0], "option": option, "arguments": arguments, "folder": os.getcwd(),
-    "environment": dict(os.environ), "ignored": sorted({{*{forwarded}}} - {{*passed_on}}),
-}}
 server = socket.socket(socket.AF_UNIX)
 server.connect({address!r})
 socket.send_fds(server, [b"s"], {streams})
+request = (sys.argv[0], option, arguments, os.getcwd(), dict(os.environ))
 server.sendall(json.dumps(request).encode() + b"\\n")
-answers = server.makefile()
-process = int(answers.readline())
+# A signal that comes just before a blocking call does not interrupt it.
+server.settimeout(0.1)
+def answer():
+    line = b""
+    while not line.endswith(b"\\n"):
+        try:
+            line += server.recv(1) or sys.exit("the server of processes has ended")
+        except TimeoutError:
+            pass
+    return int(line)
+process = answer()
 open("/proc/self/comm", "w").write(str(process))
-# A signal that comes just before a blocking call does not interrupt it, but is written to the pipe.
-woken, wake = os.pipe()
-os.set_blocking(wake, False)
-signal.set_wakeup_fd(wake)
-for number in passed_on:
-    signal.signal(number, lambda number, _: None)
+for number in {forwarded}:
+    signal.signal(number, lambda number, _: os.kill(process, number))
 signal.pthread_sigmask(signal.SIG_UNBLOCK, {forwarded})
-while server not in select.select([server, woken], [], [])[0]:
-    for number in os.read(woken, 64):
-        os.kill(process, number)
-code = int(answers.readline())
+code = answer()
 if code < 0:
     if -code != signal.SIGKILL:
         signal.signal(-code, signal.SIG_DFL)
@@ -105,85 +103,61 @@ def forked_process(launched):
     return int(Path(f"/proc/{launched}/comm").read_text(encoding="ascii"))
 
 
-class Server:
-    """Forks a process for each connection, and tells what has become of it."""
-
-    def __init__(self, listener):
-        self.selector = selectors.DefaultSelector()
-        self.selector.register(0, selectors.EVENT_READ, sys.exit)
-        self.selector.register(listener, selectors.EVENT_READ, self.start)
-        self.listener = listener
-        self.request = None
-
-    def run(self):
-        """Serve until standard input ends; return in forked processes, with their requests."""
-        while self.request is None:
-            for key, _ in self.selector.select():
-                key.data()
-                if self.request is not None:
-                    break
-        self.selector.close()
-        self.listener.close()
-        return self.request
-
-    def start(self):
-        connection = self.listener.accept()[0]
-        streams, line = [], b""
-        with contextlib.suppress(ConnectionResetError):
-            _, streams, _, _ = socket.recv_fds(connection, 1, len(STREAMS))
-            with connection.makefile("rb") as file:
-                line = file.readline()
-        if len(streams) < len(STREAMS) or not line.endswith(b"\n"):  # the program was killed
-            for stream in streams:
-                os.close(stream)
+def next_request(listener):
+    """Fork for each connection until standard input ends; return in the processes to run."""
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # forked processes leave nothing behind
+    while True:
+        if 0 in select.select([0, listener], [], [])[0]:
+            sys.exit()
+        connection = listener.accept()[0]
+        if os.fork():
             connection.close()
-            return
+            continue
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        listener.close()
+        try:
+            streams = socket.recv_fds(connection, 1, len(STREAMS))[1]
+            with connection.makefile("rb") as file:
+                request = json.loads(file.readline())
+        except (OSError, ValueError):  # the program was killed
+            os._exit(1)
         process = os.fork()
         if not process:
             connection.close()
-            self.request = json.loads(line), streams
-            return
+            return request, streams
         for stream in streams:
             os.close(stream)
-        with contextlib.suppress(BrokenPipeError):  # killed by now, which is seen below
-            connection.sendall(b"%d\n" % process)
-        ended = os.pidfd_open(process)
-        self.selector.register(
-            ended, selectors.EVENT_READ, lambda: self.finish(process, ended, connection)
-        )
-        # Only its end can come: the program was killed.
-        self.selector.register(
-            connection, selectors.EVENT_READ, lambda: os.kill(process, signal.SIGKILL)
-        )
+        watch(process, connection)
 
-    def finish(self, process, ended, connection):
+
+def watch(process, connection):
+    """Tell the program how its process ends; kill the process if the program is killed."""
+    with contextlib.suppress(BrokenPipeError):
+        connection.sendall(b"%d\n" % process)
+        ended = os.pidfd_open(process)
+        if ended not in select.select([ended, connection], [], [])[0]:
+            os.kill(process, signal.SIGKILL)
         code = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
-        self.selector.unregister(ended)
-        self.selector.unregister(connection)
-        os.close(ended)
-        with contextlib.suppress(BrokenPipeError):
-            connection.sendall(b"%d\n" % code)
-        connection.close()
+        connection.sendall(b"%d\n" % code)
+    os._exit(0)
 
 
 def become(request, streams):
     """Make this process what Python would be with these arguments, and run the program."""
+    program, option, (what, *arguments), folder, variables = request
     for number in FORWARDED:
         signal.signal(number, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    for number in request["ignored"]:
-        signal.signal(number, signal.SIG_IGN)
     for number, stream in zip(STREAMS, streams, strict=True):
         os.dup2(stream, number)
         os.close(stream)
-    os.chdir(request["folder"])
+    os.chdir(folder)
     os.environ.clear()
-    os.environ.update(request["environment"])
+    os.environ.update(variables)
     open_streams()
-    sys.executable = request["program"]
-    what, *arguments = request["arguments"]
-    if request["option"] == "-m":
-        sys.path[0] = request["folder"]
+    sys.executable = program
+    if option == "-m":
+        sys.path[0] = folder
         sys.argv = [what, *arguments]
         runpy.run_module(what, run_name="__main__", alter_sys=True)
     else:
@@ -220,7 +194,7 @@ def main():
             importlib.import_module(module)
     gc.collect()
     gc.freeze()  # so that forked processes need not copy what is here
-    become(*Server(socket.socket(fileno=int(sys.argv[1]))).run())
+    become(*next_request(socket.socket(fileno=int(sys.argv[1]))))
 
 
 if __name__ == "__main__":
