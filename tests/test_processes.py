@@ -1,4 +1,4 @@
-"""Properties of whole processes: equal bits, forks, memory, and forks in place of Python."""
+"""Properties of whole processes: equal bits, forks and memory."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 
 from defrag import LabelTree, load
 from tests.contract.subject import answer_bits, small_data
-from tests.helpers.isolation import SANITIZED, run_in_child
+from tests.helpers.processes import SANITIZED, run_in_child
 
 DIGEST = """
 import hashlib, pathlib, sys, warnings

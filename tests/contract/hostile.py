@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from tests.contract.subject import answers, check_answers, small_data
-from tests.helpers.isolation import SANITIZED, run_in_child
+from tests.helpers.processes import SANITIZED, run_in_child
 
 VALUES = [
     None, True, False, 0, 1, 2, -1, 3.5, -0.5, 2**31 - 1, 2**31, 2**32, 2**63, -(2**63), 10**30,

@@ -20,7 +20,7 @@ from scipy import sparse
 import defrag
 from tests.contract.subject import answer_bits, file_bytes, small_data
 from tests.helpers.bits import bits
-from tests.helpers.isolation import run_in_child
+from tests.helpers.processes import run_in_child
 
 SOURCES = str(Path(defrag.__file__).parent)
 

@@ -27,7 +27,7 @@ from tests.contract.text_subject import (
     text_subjects,
 )
 from tests.helpers.bits import bits
-from tests.helpers.isolation import run_in_child
+from tests.helpers.processes import run_in_child
 
 EVERY = pytest.mark.parametrize("subject", text_subjects(), ids=str)
 

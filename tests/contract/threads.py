@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from tests.contract.subject import small_data
 from tests.helpers.bits import bits
-from tests.helpers.isolation import run_in_child
+from tests.helpers.processes import run_in_child
 
 SECONDS = 0.5
 N_THREADS = 4

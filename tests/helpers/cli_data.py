@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import functools
+import tempfile
+from pathlib import Path
+
 import numpy as np
 from scipy import sparse
 
@@ -11,7 +15,6 @@ from defrag.io import (
     write_svmlight,
     write_xmc,
 )
-from tests.helpers.folders import copy_filled
 
 N_FEATURES = 24
 
@@ -65,3 +68,26 @@ def fill_folder(tmp_path, monkeypatch):
 
 def same(a, b):
     return a.shape == b.shape and (a != b).nnz == 0
+
+
+# --- Folders with the same files, made once in a process and copied.
+
+
+@functools.cache
+def _written(fill):
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        fill(folder)
+        return {
+            path.relative_to(folder): path.read_bytes() if path.is_file() else None
+            for path in sorted(folder.rglob("*"))  # a folder before what it contains
+        }
+
+
+def copy_filled(fill, folder):
+    """Write into an empty folder what a function writes into one."""
+    for path, content in _written(fill).items():
+        if content is None:
+            (folder / path).mkdir()
+        else:
+            (folder / path).write_bytes(content)

@@ -15,7 +15,7 @@ from defrag.io import (
     write_svmlight,
     write_xmc,
 )
-from tests.helpers.folders import copy_filled
+from tests.helpers.cli_data import copy_filled
 
 N_POINTS, N_FEATURES, N_LABELS = 40, 24, 8
 

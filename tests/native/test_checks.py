@@ -10,7 +10,7 @@ from scipy import sparse
 
 from defrag import LabelTree, _native
 from defrag._native import SolverOptions
-from tests.helpers.isolation import run_in_child
+from tests.helpers.processes import run_in_child
 
 
 def matrix(n_rows=6, n_cols=5):

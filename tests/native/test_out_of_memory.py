@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from defrag import _core
-from tests.helpers.isolation import SANITIZED
+from tests.helpers.processes import SANITIZED
 
 SHIM = Path(__file__).parents[1] / "cpp" / "preload" / "failing_new.cpp"
 NO_MEMORY_NEEDED = {"can_run", "inspect_csr", "pack_panels"}

@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 
 from defrag import _native
-from tests.helpers.isolation import run_in_child
+from tests.helpers.processes import run_in_child
 
 WIDE = 2**31 - 1
 
