@@ -57,14 +57,18 @@ def measure(
     todo = plan(model, X, Y, n_parts=n_parts)
     planned = time.process_time() - start
     job = job_of(model)
-    data = model.prepare(X, Y)
+    training = model._units()
+    data = training.prepare(X, Y)
+    outline = training.unpack_outline(todo.outline)
     order = np.random.default_rng(0).permutation(len(todo.shares))
     ratios, trained = {}, {}
     start = time.process_time()
     for index in order.tolist():
         begin = time.process_time()
         units = range(int(todo.bounds[index]), int(todo.bounds[index + 1]))
-        trained[index] = model.train_units(data, todo.seed, todo.outline, units.start, units.stop)
+        trained[index] = training.pack(
+            training.train(data, todo.seed, outline, units.start, units.stop)
+        )
         ratios[index] = (time.process_time() - begin) / todo.shares[index]
         if time.process_time() - start > seconds:
             break

@@ -185,15 +185,15 @@ def run_flat(
     """Train one-vs-rest classifiers of a random slice of the labels, in blocks of sixteen."""
     model = DiSMEC(random_state=0, n_jobs=options.jobs)
     cpu = time.process_time()
-    data, peak = with_peak(lambda: model.prepare(X, Y))
-    division = model.divide(data, 0)
+    data, peak = with_peak(lambda: model._units().prepare(X, Y))
+    division = model._units().divide(data, 0)
     n_blocks = len(division.costs)
     prepared = time.process_time() - cpu
     chosen = np.random.default_rng(0).permutation(n_blocks)[: max(1, int(options.slice * n_blocks))]
 
     def train() -> int:
         return sum(
-            len(model.train_units(data, 0, division.outline, block, block + 1)["data"])
+            model._units().train(data, 0, division.outline, block, block + 1).nnz
             for block in sorted(chosen.tolist())
         )
 

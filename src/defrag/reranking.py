@@ -26,7 +26,6 @@ from defrag.agglomeration.co_occurrence import CoOccurrence, find_groups
 from defrag.classifiers._base import Classifier, Cost, unit_rows
 from defrag.classifiers._composite import BASE, Wrapping
 from defrag.classifiers._division import csr_arrays, csr_from_arrays
-from defrag.classifiers._following import following_nothing
 from defrag.classifiers.label_tree import LabelTree
 from defrag.exceptions import DataWarning
 from defrag.explain.explainers import Explainer, logarithmic_mean, secant
@@ -43,6 +42,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from defrag.classifiers._division import Arrays
+    from defrag.classifiers._following import Shapes
     from defrag.typing import Csr, Floats, Ids
 
     Values = NDArray[np.float64]
@@ -668,11 +668,11 @@ class Refrag(Wrapping):
         self.__dict__ = chosen.__dict__
         return self
 
-    def _train(self, X: Csr, Y: Csr, seed: int) -> None:
+    def _train(self, X: Csr, Y: Csr, seed: int, shapes: Shapes | None = None) -> None:
         trade_off = None
         if not self._trains_once():
             trade_off = self._measure(X, Y, seed, self._settings())
-        super()._train(X, Y, seed)
+        super()._train(X, Y, seed, shapes)
         self.trade_off_ = trade_off
         if trade_off is not None:
             self._choose_setting(trade_off)
@@ -732,8 +732,8 @@ class Refrag(Wrapping):
         rows = unit_rows(X, _native.n_threads(self.n_jobs))
         rounds = list(self._rounds(Y, seed))
         for number, (held, rest) in enumerate(rounds):
-            # The shape of a previous model is for the final model, not for those of the rounds.
-            with progress_stage(f"round {number + 1} of {len(rounds)}"), following_nothing():
+            # Without the shapes of a previous model, which are for the final one.
+            with progress_stage(f"round {number + 1} of {len(rounds)}"):
                 model = self._fit_base(X[rest], Y[rest], seed)
             prototypes = self._find_prototypes(rows[rest], Y[rest], seed)
             found = self._propose(

@@ -66,7 +66,7 @@ X = sparse.csr_array(tuple(np.load(f"{name}.npy", mmap_mode="r") for name in nam
 Y = sparse.csr_array((np.ones(8, np.float32), np.zeros(8, np.int32),
                       np.minimum(np.arange(200_001), 8)), shape=(200_000, 1))
 model = DiSMEC(random_state=0)
-model.prepare(check_features(model, X[:9], reset=True), Y[:9])
+model._units().prepare(check_features(model, X[:9], reset=True), Y[:9])
 before, peak, done = anonymous(), 0, threading.Event()
 
 def sample():
@@ -77,7 +77,7 @@ def sample():
 
 watcher = threading.Thread(target=sample)
 watcher.start()
-data = model.prepare(check_features(model, X, reset=True), Y)
+data = model._units().prepare(check_features(model, X, reset=True), Y)
 done.set()
 watcher.join()
 print(peak - before)

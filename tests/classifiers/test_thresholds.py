@@ -21,7 +21,7 @@ class Fixed(Classifier):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def _train(self, X, Y, seed):
+    def _train(self, X, Y, seed, shapes=None):
         pass
 
     def _rank(self, X, k, *, exhaustive):  # noqa: ARG002 - the contract

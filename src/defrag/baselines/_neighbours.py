@@ -1,4 +1,10 @@
-"""Ensembles of local embeddings: a linear map per cluster of points, and voting neighbours."""
+"""Ensembles of local embeddings: a linear map per cluster of points, and voting neighbours.
+
+The base of SLEEC and AnnexML, which differ in how points are partitioned and embedded; LPSR and
+LEML use the routing of points and the linear algebra, whose results do not depend on threads.
+"""
+
+# ruff: noqa: SLF001 - the units of a training are a part of its classifier
 
 from __future__ import annotations
 
@@ -17,7 +23,14 @@ from defrag._native import RowPanels
 from defrag._parameters import Choice, Int, fitted, param
 from defrag._progress import progress_bar
 from defrag.classifiers._base import Cost, unit_rows
-from defrag.classifiers._division import Divisible, Division, csr_arrays, csr_from_arrays
+from defrag.classifiers._division import (
+    Divisible,
+    Division,
+    Units,
+    by_number,
+    csr_arrays,
+    csr_from_arrays,
+)
 from defrag.persistence._checks import check_csr, check_ints, check_length, check_offsets
 from defrag.persistence._weights import (
     LANES,
@@ -38,6 +51,7 @@ if TYPE_CHECKING:
 
     from defrag.classifiers._base import Classifier
     from defrag.classifiers._division import Arrays, Piece
+    from defrag.classifiers._following import Shapes
     from defrag.typing import Csr, Floats, Ids, Offsets
 
 # --- Approximate nearest neighbours by HNSW graphs of usearch, an optional dependency.
@@ -503,71 +517,9 @@ class NeighbourEnsemble(Divisible):
     def _embed(self, X: Csr, Y: Csr, seed: int) -> tuple[Floats, Floats]:
         """Return the linear map and the vectors of a cluster with points X and labels Y."""
 
-    def prepare(self, X: Csr, Y: Csr) -> tuple[Csr, Csr]:
-        """Return the unit rows of the points with labels, and their labels."""
-        if self.search == "hnsw":
-            import_usearch()  # fail now, not after hours of training
-        labelled = np.flatnonzero(np.diff(Y.indptr))
-        X, Y = unit_rows(X, _native.n_threads(self.n_jobs)), sparse.csr_array(Y)
-        return (X[labelled], Y[labelled]) if len(labelled) < X.shape[0] else (X, Y)
-
-    def divide(self, data: tuple[Csr, Csr], seed: int) -> Division:  # noqa: ARG002 - units derive seeds
+    def _units(self) -> LearnerUnits:
         """Return one unit per learner."""
-        return Division(csr_arrays(data[1], "labels/"), np.ones(self.n_learners))
-
-    def train_units(
-        self,
-        data: tuple[Csr, Csr],
-        seed: int,
-        outline: Arrays,  # noqa: ARG002 - data has the labels
-        first: int,
-        last: int,
-    ) -> Arrays:
-        """Train a range of learners; see :meth:`Divisible.train_units`."""
-        X, Y = data
-        n_clusters = max(1, round(X.shape[0] / self.cluster_size))
-        seeds = member_seeds(seed, self.n_learners)[first:last]
-        with one_blas_thread(), progress_bar("embedding", enabled=self.verbose > 0) as progress:
-            partitions = [self._divide_points(X, Y, n_clusters, own) for own in seeds]
-            tasks = [
-                (number, c) for number, (_, members) in enumerate(partitions)
-                for c in range(len(members))
-            ]  # fmt: skip
-
-            def embed(task: tuple[int, int]) -> LocalMap:
-                number, c = task
-                points = partitions[number][1][c]
-                inside = X[points]
-                features = np.unique(inside.indices).astype(np.int32)
-                own = np.random.SeedSequence((seeds[number], c)).generate_state(1, np.uint64)
-                weights, vectors = self._embed(
-                    select_columns(inside, features), sparse.csr_array(Y[points]), int(own[0] >> 1)
-                )
-                return LocalMap(features, weights, vectors)
-
-            maps: list[list[LocalMap]] = [[] for _ in seeds]
-            threads = _native.n_threads(self.n_jobs)
-            for done, (task, one) in enumerate(zip(tasks, map_in_order(embed, tasks, threads),
-                                                   strict=True)):  # fmt: skip
-                maps[task[0]].append(one)
-                if progress is not None:
-                    progress((done + 1) / len(tasks))
-        arrays: Arrays = {}
-        for number, ((router, members), own) in enumerate(
-            zip(partitions, maps, strict=True), first
-        ):
-            learner = Learner.join(router, members, own, euclidean=self.euclidean)
-            arrays |= learner.to_arrays(f"{number}/")
-        return arrays
-
-    def assemble(self, outline: Arrays, pieces: Sequence[Piece]) -> None:
-        """Set the learners; see :meth:`Divisible.assemble`."""
-        self.learners_ = [
-            Learner.from_arrays(piece.arrays, f"{number}/")
-            for piece in pieces
-            for number in range(piece.first, piece.last)
-        ]
-        self.point_labels_ = csr_from_arrays(outline, "labels/")
+        return LearnerUnits(self)
 
     def _divide_points(self, X: Csr, Y: Csr, n_clusters: int, seed: int) -> tuple[Csr, list[Ids]]:
         """Return a router and the points of each cluster."""
@@ -630,6 +582,103 @@ class NeighbourEnsemble(Divisible):
         n_products = X.nnz * self.n_components * self.n_learners
         kept = 4.0 * self.n_learners * self.n_components * (X.shape[0] + X.shape[1])
         return Cost(n_products * self._seconds_per_step, kept)
+
+
+class LearnerUnits(Units):
+    """Training of an ensemble of local embeddings, one unit per learner.
+
+    The outline is the labels of the points that have some, the result of some units the learners
+    by their numbers.
+    """
+
+    def __init__(self, model: NeighbourEnsemble) -> None:
+        self.model = model
+
+    def prepare(self, X: Csr, Y: Csr) -> tuple[Csr, Csr]:
+        """Return the unit rows of the points with labels, and their labels."""
+        if self.model.search == "hnsw":
+            import_usearch()  # fail now, not after hours of training
+        labelled = np.flatnonzero(np.diff(Y.indptr))
+        X, Y = unit_rows(X, _native.n_threads(self.model.n_jobs)), sparse.csr_array(Y)
+        return (X[labelled], Y[labelled]) if len(labelled) < X.shape[0] else (X, Y)
+
+    def divide(
+        self,
+        data: tuple[Csr, Csr],
+        seed: int,  # noqa: ARG002 - units derive seeds
+        shapes: Shapes | None = None,  # noqa: ARG002 - of label trees
+    ) -> Division:
+        """Return one unit per learner."""
+        return Division(data[1], np.ones(self.model.n_learners))
+
+    def train(
+        self,
+        data: tuple[Csr, Csr],
+        seed: int,
+        outline: Csr,  # noqa: ARG002 - data has the labels
+        first: int,
+        last: int,
+    ) -> dict[int, Learner]:
+        """Train a range of learners; their clusters are shared among the threads."""
+        (X, Y), model = data, self.model
+        n_clusters = max(1, round(X.shape[0] / model.cluster_size))
+        seeds = member_seeds(seed, model.n_learners)[first:last]
+        with one_blas_thread(), progress_bar("embedding", enabled=model.verbose > 0) as progress:
+            partitions = [model._divide_points(X, Y, n_clusters, own) for own in seeds]
+            tasks = [
+                (number, c) for number, (_, members) in enumerate(partitions)
+                for c in range(len(members))
+            ]  # fmt: skip
+
+            def embed(task: tuple[int, int]) -> LocalMap:
+                number, c = task
+                points = partitions[number][1][c]
+                inside = X[points]
+                features = np.unique(inside.indices).astype(np.int32)
+                own = np.random.SeedSequence((seeds[number], c)).generate_state(1, np.uint64)
+                weights, vectors = model._embed(
+                    select_columns(inside, features), sparse.csr_array(Y[points]), int(own[0] >> 1)
+                )
+                return LocalMap(features, weights, vectors)
+
+            maps: list[list[LocalMap]] = [[] for _ in seeds]
+            threads = _native.n_threads(model.n_jobs)
+            for done, (task, one) in enumerate(zip(tasks, map_in_order(embed, tasks, threads),
+                                                   strict=True)):  # fmt: skip
+                maps[task[0]].append(one)
+                if progress is not None:
+                    progress((done + 1) / len(tasks))
+        both = zip(partitions, maps, strict=True)
+        return {
+            number: Learner.join(router, members, own, euclidean=model.euclidean)
+            for number, ((router, members), own) in enumerate(both, first)
+        }
+
+    def join(self, outline: Csr, pieces: Sequence[Piece]) -> None:
+        """Set the learners."""
+        self.model.learners_ = [
+            piece.result[number] for piece in pieces for number in range(piece.first, piece.last)
+        ]
+        self.model.point_labels_ = outline
+
+    def pack_outline(self, outline: Csr) -> Arrays:
+        """Return the labels as named arrays."""
+        return csr_arrays(outline, "labels/")
+
+    def unpack_outline(self, arrays: Arrays) -> Csr:
+        """Return the labels."""
+        return csr_from_arrays(arrays, "labels/")
+
+    def pack(self, result: dict[int, Learner]) -> Arrays:
+        """Return learners as named arrays."""
+        arrays: Arrays = {}
+        for number, learner in result.items():
+            arrays |= learner.to_arrays(f"{number}/")
+        return arrays
+
+    def unpack(self, arrays: Mapping[str, NDArray[Any]]) -> dict[int, Learner]:
+        """Return learners from named arrays."""
+        return {number: Learner.from_arrays(one, "") for number, one in by_number(arrays).items()}
 
 
 def route(X: Csr, router: Csr, *, n_threads: int) -> Ids:

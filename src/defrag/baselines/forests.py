@@ -1,4 +1,10 @@
-"""Base class of forests over points: trees grown in parallel, and averaged leaves."""
+"""Forests over points: FastXML, PfastreXML and CRAFTML, published methods to compare with.
+
+A forest partitions the points, not the labels; a leaf keeps the mean labels of its points, and the
+means of the leaves that a point reaches are averaged. The three differ in how a node splits.
+"""
+
+# ruff: noqa: SLF001 - the units of a training are a part of its classifier
 
 from __future__ import annotations
 
@@ -25,7 +31,7 @@ from defrag._parameters import Float, Int, OrAuto, fitted, param
 from defrag._progress import progress_bar
 from defrag._propensity import inverse_propensity
 from defrag.classifiers._base import Cost, labels_with_points, unit_rows
-from defrag.classifiers._division import Divisible, Division
+from defrag.classifiers._division import Divisible, Division, Units, csr_arrays, csr_from_arrays
 from defrag.persistence._checks import (
     check_finite,
     check_increasing,
@@ -50,34 +56,29 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from defrag.classifiers._division import Arrays, Piece
+    from defrag.classifiers._following import Shapes
     from defrag.typing import Csr, Floats, Ids, Offsets
 
 __all__ = ["CRAFTML", "FastXML", "ForestClassifier", "PfastreXML"]
 
-# --- Conversion of forests to named arrays, and joining of forests.
+# --- Joining of forests.
 
 _NAMES = [field.name for field in fields(Forest) if field.name != "hash"]
 
 
-def forest_arrays(forest: Forest) -> Arrays:
-    """Return the arrays of a forest without its hash."""
-    return {name: getattr(forest, name) for name in _NAMES}
-
-
-def join_forests(
-    parts: Sequence[Mapping[str, NDArray[Any]]], feature_hash: FeatureHash | None
-) -> Forest:
+def join_forests(forests: Sequence[Forest], feature_hash: FeatureHash | None) -> Forest:
     """Return one forest with the trees of several, as if they had been grown together.
 
     Parameters
     ----------
-    parts : sequence of mappings from name to ndarray
-        Results of :func:`forest_arrays`, in the order of the trees.
+    forests : sequence of Forest
+        Forests without a hash, in the order of the trees.
     feature_hash : FeatureHash or None
         The hash of all trees, if their entries refer to buckets.
     """
-    if len(parts) == 1:
-        return Forest(**{name: parts[0][name] for name in _NAMES}, hash=feature_hash)
+    if len(forests) == 1:
+        return replace(forests[0], hash=feature_hash)
+    parts = [vars(one) for one in forests]
     joined: dict[str, Any] = {
         name: np.concatenate([part[name] for part in parts])
         for name in ("n_children", "children", "weights", "bias", "values")
@@ -185,6 +186,29 @@ def _forest_of(
     )
 
 
+@dataclass(frozen=True)
+class LabelMeans:
+    """Labels with points, their weights, and the means of their points."""
+
+    labels: Ids
+    weights: Floats
+    means: Csr
+
+
+@dataclass(frozen=True)
+class ForestOutline:
+    """What all trees share: their seeds, the hash of the features, the means of the labels."""
+
+    keys: NDArray[np.uint64]
+    hash_sizes: tuple[int, int] | None
+    label_means: LabelMeans | None
+
+    @property
+    def hash(self) -> FeatureHash | None:
+        """The hash of the features, if there is one."""
+        return None if self.hash_sizes is None else FeatureHash(self.keys, *self.hash_sizes)
+
+
 class ForestClassifier(Divisible):
     """Base class of forests whose trees partition the points."""
 
@@ -207,54 +231,21 @@ class ForestClassifier(Divisible):
         """Return the weights of the labels in rankings."""
         return np.ones(Y.shape[1], dtype=np.float32)
 
-    def prepare(self, X: Csr, Y: Csr) -> ForestData:
-        """Return the unit rows of the points with labels, and the weights of the labels."""
-        X = unit_rows(X, _native.n_threads(self.n_jobs))
-        label_weights = self._label_weights(Y)
-        labelled = np.diff(Y.indptr) > 0
-        if not labelled.all():
-            # Points without labels have no preferred side of a split and would dilute leaves.
-            X, Y = X[labelled], Y[labelled]
-        return ForestData(X, Y, label_weights)
-
-    def divide(self, data: ForestData, seed: int) -> Division:
+    def _units(self) -> ForestUnits:
         """Return one unit per tree."""
-        keys = np.array(member_seeds(seed, self.n_trees), dtype=np.uint64)
-        outline = {"keys": keys, **self._hash_arrays(data.X)}
-        return Division(outline, np.ones(self.n_trees))
+        return ForestUnits(self)
 
-    def _hash_arrays(self, X: Csr) -> Arrays:  # noqa: ARG002 - of subclasses
-        """Return the arrays that define the hash of the features, if there is one."""
-        return {}
-
-    def _hash(self, outline: Arrays) -> FeatureHash | None:  # noqa: ARG002 - of subclasses
-        """Return the hash of the features, or None."""
+    def _label_means(self, data: ForestData) -> LabelMeans | None:  # noqa: ARG002 - of subclasses
+        """Return the means of the labels, if predictions need them."""
         return None
 
-    def train_units(
-        self,
-        data: ForestData,
-        seed: int,  # noqa: ARG002 - the outline has the keys
-        outline: Arrays,
-        first: int,
-        last: int,
-    ) -> Arrays:
-        """Grow a range of trees; see :meth:`Divisible.train_units`."""
-        with progress_bar("growing trees", enabled=self.verbose > 0) as progress:
-            forest = type(self).train_trees(
-                data.X,
-                data.Y,
-                data.label_weights,
-                np.ascontiguousarray(outline["keys"][first:last]),
-                self._options(data.X),
-                n_threads=_native.n_threads(self.n_jobs),
-                progress=progress,
-            )
-        return forest_arrays(forest)
+    def _hash_sizes(self, X: Csr) -> tuple[int, int] | None:  # noqa: ARG002 - of subclasses
+        """Return the numbers of buckets and of kept features of the hash, if there is one."""
+        return None
 
-    def assemble(self, outline: Arrays, pieces: Sequence[Piece]) -> None:
-        """Set the forest; see :meth:`Divisible.assemble`."""
-        self.forest_ = join_forests([piece.arrays for piece in pieces], self._hash(outline))
+    def _set_forest(self, forest: Forest, outline: ForestOutline) -> None:  # noqa: ARG002 - likewise
+        """Set the fitted attributes."""
+        self.forest_ = forest
 
     def _rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:  # noqa: ARG002 - always exhaustive
         """Return the best labels of each row; see :meth:`Classifier._rank`."""
@@ -292,6 +283,86 @@ class ForestClassifier(Divisible):
     @abstractmethod
     def _levels(self, n_leaves: float) -> float:
         """Return the depth of a tree with ``n_leaves`` leaves."""
+
+
+class ForestUnits(Units):
+    """Training of a forest, one unit per tree."""
+
+    def __init__(self, model: ForestClassifier) -> None:
+        self.model = model
+
+    def prepare(self, X: Csr, Y: Csr) -> ForestData:
+        """Return the unit rows of the points with labels, and the weights of the labels."""
+        X = unit_rows(X, _native.n_threads(self.model.n_jobs))
+        label_weights = self.model._label_weights(Y)
+        labelled = np.diff(Y.indptr) > 0
+        if not labelled.all():
+            # Points without labels have no preferred side of a split and would dilute leaves.
+            X, Y = X[labelled], Y[labelled]
+        return ForestData(X, Y, label_weights)
+
+    def divide(self, data: ForestData, seed: int, shapes: Shapes | None = None) -> Division:  # noqa: ARG002 - of label trees
+        """Return one unit per tree."""
+        n_trees = self.model.n_trees
+        outline = ForestOutline(
+            np.array(member_seeds(seed, n_trees), dtype=np.uint64),
+            self.model._hash_sizes(data.X),
+            self.model._label_means(data),
+        )
+        return Division(outline, np.ones(n_trees))
+
+    def train(
+        self,
+        data: ForestData,
+        seed: int,  # noqa: ARG002 - the outline has the keys
+        outline: ForestOutline,
+        first: int,
+        last: int,
+    ) -> Forest:
+        """Grow a range of trees."""
+        with progress_bar("growing trees", enabled=self.model.verbose > 0) as progress:
+            return type(self.model).train_trees(
+                data.X,
+                data.Y,
+                data.label_weights,
+                np.ascontiguousarray(outline.keys[first:last]),
+                self.model._options(data.X),
+                n_threads=_native.n_threads(self.model.n_jobs),
+                progress=progress,
+            )
+
+    def join(self, outline: ForestOutline, pieces: Sequence[Piece]) -> None:
+        """Set the forest."""
+        forest = join_forests([piece.result for piece in pieces], outline.hash)
+        self.model._set_forest(forest, outline)
+
+    def pack_outline(self, outline: ForestOutline) -> Arrays:
+        """Return an outline as named arrays."""
+        arrays: Arrays = {"keys": outline.keys}
+        if outline.hash_sizes is not None:
+            arrays["hash"] = np.array(outline.hash_sizes, dtype=np.int64)
+        if outline.label_means is not None:
+            found = outline.label_means
+            arrays |= {"labels": found.labels, "label_weights": found.weights}
+            arrays |= csr_arrays(found.means, "means/")
+        return arrays
+
+    def unpack_outline(self, arrays: Arrays) -> ForestOutline:
+        """Return the outline of named arrays."""
+        sizes = tuple(arrays["hash"].tolist()) if "hash" in arrays else None
+        found = None
+        if "labels" in arrays:
+            means = csr_from_arrays(arrays, "means/")
+            found = LabelMeans(arrays["labels"], arrays["label_weights"], means)
+        return ForestOutline(arrays["keys"], sizes, found)
+
+    def pack(self, result: Forest) -> Arrays:
+        """Return a forest as named arrays."""
+        return {name: getattr(result, name) for name in _NAMES}
+
+    def unpack(self, arrays: Mapping[str, NDArray[Any]]) -> Forest:
+        """Return a forest, still without its hash, from named arrays."""
+        return Forest(**{name: arrays[name] for name in _NAMES}, hash=None)
 
 
 # --- Prototypes of labels, the means of their points, on the features of a forest.
@@ -517,9 +588,7 @@ class PfastreXML(FastXML):
         weights = np.maximum(inverse_propensity(Y, self.A, self.B), 1.0)
         return np.asarray(weights / weights.max(), dtype=np.float32)
 
-    def divide(self, data: ForestData, seed: int) -> Division:
-        """Return one unit per tree; the outline contains the means of all labels."""
-        division = super().divide(data, seed)
+    def _label_means(self, data: ForestData) -> LabelMeans:
         labels = labels_with_points(data.Y)
         means = label_means(
             data.X,
@@ -528,25 +597,15 @@ class PfastreXML(FastXML):
             max_entries=self.prototype_entries,
             n_threads=_native.n_threads(self.n_jobs),
         )
-        outline = {
-            **division.outline,
-            "labels": labels,
-            "label_weights": data.label_weights[labels],
-            "means/indptr": means.indptr,
-            "means/indices": means.indices,
-            "means/data": means.data,
-        }
-        return Division(outline, division.costs)
+        return LabelMeans(labels, data.label_weights[labels], means)
 
-    def assemble(self, outline: Arrays, pieces: Sequence[Piece]) -> None:
-        """Set the forest and the prototypes of its labels."""
-        super().assemble(outline, pieces)
-        arrays = tuple(outline[f"means/{name}"] for name in ("data", "indices", "indptr"))
-        shape = (len(outline["labels"]), self.n_features_in_)
-        rows = np.searchsorted(outline["labels"], self.forest_.labels)
-        means = sparse.csr_array(arrays, shape=shape)[rows]
+    def _set_forest(self, forest: Forest, outline: ForestOutline) -> None:
+        found = outline.label_means
+        if found is None:
+            raise ValueError("a plan of PfastreXML must have the means of the labels, got none")
+        rows = np.searchsorted(found.labels, forest.labels)
         self.forest_, self.prototypes_ = with_prototypes(
-            self.forest_, means, outline["label_weights"][rows]
+            forest, found.means[rows], found.weights[rows]
         )
 
     def _rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:  # noqa: ARG002 - always exhaustive
@@ -671,13 +730,9 @@ class CRAFTML(ForestClassifier):
             kept_share=self.centroid_share,
         )
 
-    def _hash_arrays(self, X: Csr) -> Arrays:
+    def _hash_sizes(self, X: Csr) -> tuple[int, int]:
         options = self._options(X)
-        return {"hash": np.array([options.n_buckets, options.n_kept], dtype=np.int64)}
-
-    def _hash(self, outline: Arrays) -> FeatureHash:
-        n_buckets, n_kept = outline["hash"].tolist()
-        return FeatureHash(outline["keys"], n_buckets, n_kept)
+        return options.n_buckets, options.n_kept
 
     def _share(self, X: Csr) -> float:
         if self.feature_share != "auto":

@@ -30,6 +30,7 @@ from defrag.persistence.fields import Array, Number, Part, State, Weights
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from defrag.classifiers._following import Shapes
     from defrag.explain.explainers import Explainer
     from defrag.typing import Csr, Floats, Ids, Progress
 
@@ -114,7 +115,7 @@ class LEML(Classifier):
         finish=_set_factors,
     )
 
-    def _train(self, X: Csr, Y: Csr, seed: int) -> None:
+    def _train(self, X: Csr, Y: Csr, seed: int, shapes: Shapes | None = None) -> None:  # noqa: ARG002 - of label trees
         threads = _native.n_threads(self.n_jobs)
         X = unit_rows(X, threads)
         self.labels_ = labels_with_points(Y)

@@ -32,7 +32,7 @@ from defrag._validation import (
 )
 from defrag.classifiers._calibrated import Calibrated
 from defrag.classifiers._explain import Explainable
-from defrag.classifiers._following import following, match_labels, previous_model
+from defrag.classifiers._following import Shapes, match_labels, previous_model
 from defrag.classifiers._label_names import label_names, labels_of_model, names_by_score
 from defrag.exceptions import DataWarning
 from defrag.persistence.fields import COUNT, Classes, Number, Part, State, Strings
@@ -263,8 +263,8 @@ class Classifier(ClassifierMixin, Calibrated, Explainable):
     )
 
     @abstractmethod
-    def _train(self, X: Csr, Y: Csr, seed: int) -> None:
-        """Train on validated points X and labels Y."""
+    def _train(self, X: Csr, Y: Csr, seed: int, shapes: Shapes | None = None) -> None:
+        """Train on validated points X and labels Y; label trees take the given shapes."""
 
     @abstractmethod
     def _rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:
@@ -375,39 +375,43 @@ class Classifier(ClassifierMixin, Calibrated, Explainable):
                 raise ValueError(f"{error}: are X and Y swapped?") from None
             raise
         warn_about_data(X, labels)
-        if shape is None:
-            self._learn(X, labels.matrix)
-        else:
+        shapes = None
+        if shape is not None:
             previous = previous_model(shape, type(self))
             known = previous.class_names_, previous.n_labels_
-            with following(previous, match_labels(*known, labels.classes, labels.matrix.shape[1])):
-                self._learn(X, labels.matrix)
+            found = match_labels(*known, labels.classes, labels.matrix.shape[1])
+            shapes = Shapes(previous, found)
+        self._learn(X, labels.matrix, shapes)
+        if shapes is not None:
+            shapes.check_all_taken()
         # scikit-learn requires dense predictions for dense labels.
         self._set_labels(labels.matrix.shape[1], labels.classes, dense_answers=labels.dense,
                         multilabel=labels.multilabel)  # fmt: skip
         return self
 
     @all_or_nothing
-    def _fit_canonical(self, X: Csr, Y: Csr) -> Classifier:
+    def _fit_canonical(self, X: Csr, Y: Csr, shapes: Shapes | None = None) -> Classifier:
         """Train on validated matrices, as part of a composite.
 
         Parameters
         ----------
         X, Y : csr_array
             Validated points and 0/1 labels.
+        shapes : Shapes, optional
+            The label trees of a previous model.
         """
         self._check_parameters()
         self.n_features_in_ = X.shape[1]
-        self._learn(X, Y)
+        self._learn(X, Y, shapes)
         self._set_labels(Y.shape[1])
         return self
 
-    def _learn(self, X: Csr, Y: Csr) -> None:
+    def _learn(self, X: Csr, Y: Csr, shapes: Shapes | None) -> None:
         seed = check_seed(self.random_state)
         if Y.nnz == 0:
             raise ValueError("Y must have at least one label, got none for any point")
         begin = time.perf_counter()
-        self._train(X, Y, seed)
+        self._train(X, Y, seed, shapes)
         logger.info("%s: fitted %d points, %d features, %d labels in %.2f s", type(self).__name__,
                     *X.shape, Y.shape[1], time.perf_counter() - begin)  # fmt: skip
 

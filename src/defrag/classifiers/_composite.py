@@ -18,6 +18,7 @@ from defrag.persistence.kinds import Child, Unfitted
 if TYPE_CHECKING:
     from defrag._estimator import Estimator
     from defrag.classifiers._division import Arrays
+    from defrag.classifiers._following import Shapes
     from defrag.explain.explainers import Explainer
     from defrag.explain.parts import Shares
     from defrag.typing import Csr, Floats, Ids, Seed
@@ -76,9 +77,9 @@ class Composite(Classifier):
         super()._check_parameters()
         self._unfitted_base()
 
-    def _fit_base(self, X: Csr, Y: Csr, seed: int) -> Classifier:
+    def _fit_base(self, X: Csr, Y: Csr, seed: int, shapes: Shapes | None = None) -> Classifier:
         """Return a copy of the base, trained with the seed and the threads of the composite."""
-        return self._copy_of_base(seed)._fit_canonical(X, Y)
+        return self._copy_of_base(seed)._fit_canonical(X, Y, shapes)
 
     def _copy_of_base(self, seed: int) -> Classifier:
         """Return an unfitted copy of the base with the seed and the threads of the composite."""
@@ -127,9 +128,9 @@ class Wrapping(Composite):
             The result of :meth:`learn_first`.
         """
 
-    def _train(self, X: Csr, Y: Csr, seed: int) -> None:
+    def _train(self, X: Csr, Y: Csr, seed: int, shapes: Shapes | None = None) -> None:
         learnt = self._learn_first(X, Y, seed)
-        self.base_ = self._fit_base(X, Y, seed)
+        self.base_ = self._fit_base(X, Y, seed, shapes)
         self._learn_last((X, Y), seed, learnt)
 
 
@@ -163,14 +164,14 @@ class Reducing(Composite):
         base: Classifier = clone(self._unfitted_base())
         return [base.set_params(random_state=seed, n_jobs=self.n_jobs)]
 
-    def _train(self, X: Csr, Y: Csr, seed: int) -> None:
+    def _train(self, X: Csr, Y: Csr, seed: int, shapes: Shapes | None = None) -> None:
         members = []
         bases = self._unfitted_members(seed)
         for number, base in enumerate(bases):
             stage = f"{base._member_noun} {number + 1} of {len(bases)}"
             with progress_stage(stage) if len(bases) > 1 else nullcontext():
                 reduction = self._fit_reduction(X, Y, base.random_state)  # type: ignore[arg-type]
-                model = base._fit_canonical(self._reduce(reduction, X), Y)
+                model = base._fit_canonical(self._reduce(reduction, X), Y, shapes)
             members.append((reduction, model))
         self._set_members(members)
 

@@ -1,8 +1,13 @@
-"""Training divided into independent units, for threads, processes or machines."""
+"""Training divided into independent units, which any process may train in any order.
+
+A classifier of this kind gives its :class:`Units`. ``fit`` trains all units at once and passes
+objects on; ``defrag.distributed`` trains them in processes and on machines, and turns what passes
+between these into arrays. Both give the same bits.
+"""
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -19,9 +24,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from typing_extensions import Self
 
+    from defrag.classifiers._following import Shapes
     from defrag.typing import Csr
 
-__all__ = ["Arrays", "Divisible", "Division", "Piece", "csr_arrays", "csr_from_arrays"]
+__all__ = ["Arrays", "Divisible", "Division", "Piece", "Units", "csr_arrays", "csr_from_arrays"]
 
 Arrays: TypeAlias = "dict[str, NDArray[Any]]"
 """Named arrays, which can be stored in a file."""
@@ -42,19 +48,34 @@ def csr_from_arrays(arrays: Mapping[str, NDArray[Any]], prefix: str = "") -> Csr
     return matrix
 
 
+def by_number(arrays: Mapping[str, NDArray[Any]]) -> dict[int, Arrays]:
+    """Return arrays with names such as ``3/order`` by their numbers."""
+    found: dict[int, Arrays] = {}
+    for name, array in arrays.items():
+        number, _, rest = name.partition("/")
+        found.setdefault(int(number), {})[rest] = array
+    return found
+
+
+def numbered(objects: Mapping[int, Any]) -> Arrays:
+    """Return the arrays of some objects with names such as ``3/order``."""
+    return {f"{number}/{name}": array for number, one in objects.items()
+            for name, array in vars(one).items()}  # fmt: skip
+
+
 @dataclass(frozen=True)
 class Division:
     """The units of a training.
 
     Attributes
     ----------
-    outline : dict of arrays
-        Arrays that all units share and that no unit can compute alone, such as tree shapes.
+    outline : object
+        What all units share and no unit can compute alone, such as the shapes of trees.
     costs : ndarray of float64, shape (n_units,)
         Expected costs of the units, relative to each other.
     """
 
-    outline: Arrays
+    outline: Any
     costs: NDArray[np.float64]
 
 
@@ -64,75 +85,73 @@ class Piece:
 
     first: int
     last: int
-    arrays: Mapping[str, NDArray[Any]]
+    result: Any
+
+
+class Units(ABC):
+    """The training of one classifier in units.
+
+    A unit is a function of the data, the seed and the outline, so that the result is
+    bit-identical for any division of the work. The last four methods are the border of a process.
+    """
+
+    @abstractmethod
+    def prepare(self, X: Csr, Y: Csr) -> Any:
+        """Return the data in the form that :meth:`train` takes."""
+
+    @abstractmethod
+    def divide(self, data: Any, seed: int, shapes: Shapes | None = None) -> Division:
+        """Return the units of the training on prepared data."""
+
+    @abstractmethod
+    def train(self, data: Any, seed: int, outline: Any, first: int, last: int) -> Any:
+        """Train the units ``first`` to ``last - 1`` and return the result, for :meth:`join`."""
+
+    @abstractmethod
+    def join(self, outline: Any, pieces: Sequence[Piece]) -> None:
+        """Set the fitted attributes from pieces that contain every unit once, in order."""
+
+    @abstractmethod
+    def pack_outline(self, outline: Any) -> Arrays:
+        """Return an outline as named arrays."""
+
+    @abstractmethod
+    def unpack_outline(self, arrays: Arrays) -> Any:
+        """Return the outline of :meth:`pack_outline`."""
+
+    @abstractmethod
+    def pack(self, result: Any) -> Arrays:
+        """Return the result of some units as named arrays."""
+
+    @abstractmethod
+    def unpack(self, arrays: Mapping[str, NDArray[Any]]) -> Any:
+        """Return the result of :meth:`pack`."""
 
 
 class Divisible(Classifier):
-    """Base class of classifiers whose training consists of independent units.
-
-    A unit is a function of the data, the seed and the outline. Units can therefore be trained in
-    any order and in any process, and the result is bit-identical.
-    """
+    """Base class of classifiers whose training consists of independent units."""
 
     verbose: int = param(VERBOSE, "Whether to show progress bars on a terminal.", default=0)
 
     @abstractmethod
-    def prepare(self, X: Csr, Y: Csr) -> Any:
-        """Return the data in the form that :meth:`train_units` takes."""
+    def _units(self) -> Units:
+        """Return the units of the training of this classifier."""
 
-    @abstractmethod
-    def divide(self, data: Any, seed: int) -> Division:
-        """Return the units of the training on prepared data."""
-
-    @abstractmethod
-    def train_units(self, data: Any, seed: int, outline: Arrays, first: int, last: int) -> Arrays:
-        """Train the units ``first`` to ``last - 1``.
-
-        Parameters
-        ----------
-        data : object
-            The result of :meth:`prepare`.
-        seed : int
-            Seed of the training.
-        outline : dict of arrays
-            The outline that :meth:`divide` returned.
-        first, last : int
-            A range of units.
-
-        Returns
-        -------
-        arrays : dict of arrays
-            The result, for :meth:`assemble`.
-        """
-
-    @abstractmethod
-    def assemble(self, outline: Arrays, pieces: Sequence[Piece]) -> None:
-        """Set the fitted attributes from pieces that contain every unit once, in order."""
-
-    def _train(self, X: Csr, Y: Csr, seed: int) -> None:
-        data = self.prepare(X, Y)
-        division = self.divide(data, seed)
+    def _train(self, X: Csr, Y: Csr, seed: int, shapes: Shapes | None = None) -> None:
+        units = self._units()
+        data = units.prepare(X, Y)
+        division = units.divide(data, seed, shapes)
         n_units = len(division.costs)
-        arrays = self.train_units(data, seed, division.outline, 0, n_units)
-        self.assemble(division.outline, [Piece(0, n_units, arrays)])
+        result = units.train(data, seed, division.outline, 0, n_units)
+        units.join(division.outline, [Piece(0, n_units, result)])
 
     @all_or_nothing
-    def fit_pieces(
-        self, outline: Arrays, pieces: Sequence[Piece], *, n_features: int, n_labels: int
+    def _fit_pieces(
+        self, outline: Any, pieces: Sequence[Piece], *, n_features: int, n_labels: int
     ) -> Self:
-        """Set the attributes that ``fit_canonical`` sets, from pieces trained elsewhere.
-
-        Parameters
-        ----------
-        outline : dict of arrays
-            The outline of the training.
-        pieces : sequence of Piece
-            All pieces, in order.
-        n_features, n_labels : int
-            Numbers of features and labels.
-        """
+        """Set the attributes that ``_fit_canonical`` sets, from all pieces in order."""
         self._check_parameters()
         self.n_features_in_ = n_features
-        self.assemble(outline, pieces)
+        self._units().join(outline, pieces)
         self._set_labels(n_labels)
         return self

@@ -1,10 +1,12 @@
-"""Training with the label trees of a previous model, at any depth inside a composite."""
+"""Training with the label trees of a previous model: ``fit(X, Y, shape=previous)``.
+
+:class:`Shapes` holds the previous trees, wherever in a composite they are, and is passed down to
+the label trees of the new model, which :func:`follow_tree` lets keep their leaves.
+"""
 
 from __future__ import annotations
 
 import os
-from contextlib import contextmanager
-from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -24,15 +26,48 @@ if TYPE_CHECKING:
     from defrag.typing import Csr, Ids
 
 
-@dataclass(frozen=True)
-class Followed:
-    """A previous classifier whose trees are kept, and the new ids of its labels or -1."""
+class Shapes:
+    """The label trees of a previous model, which those of a new one take in their order.
 
-    model: Any
-    numbers: Ids
+    Parameters
+    ----------
+    model : classifier
+        Fitted label trees, or a fitted composite that contains them.
+    numbers : ndarray of int32
+        The new id of each of its labels, or -1.
 
+    Raises
+    ------
+    ValueError
+        If the model has no label trees.
+    """
 
-_followed: ContextVar[list[Followed] | None] = ContextVar("followed", default=None)
+    def __init__(self, model: Any, numbers: Ids) -> None:
+        self.numbers = numbers
+        self._left = list(_label_trees(model))
+        if not self._left:
+            raise ValueError(f"shape must be a model with label trees, got {type(model).__name__}")
+
+    def take(self, kind: type[Any], n_trees: int) -> list[LabelTreeArrays]:
+        """Return the trees of the next ensemble of label trees, for one of the same kind.
+
+        Raises
+        ------
+        ValueError
+            If it has another type or another number of trees.
+        """
+        if not self._left:
+            raise ValueError("shape must have as many label trees as the classifier, got fewer")
+        found = self._left.pop(0)
+        if type(found) is not kind or len(found.trees_) != n_trees:
+            got = f"{type(found).__name__} with {len(found.trees_)}"
+            raise ValueError(f"shape must be a {kind.__name__} with {n_trees} trees, got {got}")
+        return [one.tree for one in found.trees_]
+
+    def check_all_taken(self) -> None:
+        """Raise ValueError if the previous model has more label trees than the new one."""
+        if self._left:
+            raise ValueError("shape must have as many label trees as the classifier, got more")
 
 
 def previous_model(shape: Any, kind: type[Any]) -> Any:
@@ -69,64 +104,6 @@ def match_labels(
         return np.where(numbers < n_labels, numbers, -1).astype(np.int32)
     places = {name: place for place, name in enumerate(own.tolist())}
     return np.array([places.get(name, -1) for name in previous.tolist()], dtype=np.int32)
-
-
-@contextmanager
-def following(model: Any, numbers: Ids) -> Iterator[None]:
-    """Train label trees inside the ``with`` statement with the shapes of those of a model.
-
-    Parameters
-    ----------
-    model : classifier
-        Fitted label trees, or a fitted composite that contains them.
-    numbers : ndarray of int32
-        The new id of each of its labels, or -1.
-
-    Raises
-    ------
-    ValueError
-        If the model has no label trees, or more than are trained.
-    """
-    parts = [Followed(part, numbers) for part in _label_trees(model)]
-    if not parts:
-        raise ValueError(f"shape must be a model with label trees, got {type(model).__name__}")
-    token = _followed.set(parts)
-    try:
-        yield
-        if parts:
-            raise ValueError("shape must have as many label trees as the classifier, got more")
-    finally:
-        _followed.reset(token)
-
-
-@contextmanager
-def following_nothing() -> Iterator[None]:
-    """Train label trees inside the ``with`` statement with shapes of their own."""
-    token = _followed.set(None)
-    try:
-        yield
-    finally:
-        _followed.reset(token)
-
-
-def take_followed(kind: type[Any], n_trees: int) -> Followed | None:
-    """Return the previous model for the next label trees to be trained, or None.
-
-    Raises
-    ------
-    ValueError
-        If it has another type or another number of trees.
-    """
-    parts = _followed.get()
-    if parts is None:
-        return None
-    if not parts:
-        raise ValueError("shape must have as many label trees as the classifier, got fewer")
-    found = parts.pop(0)
-    if type(found.model) is not kind or len(found.model.trees_) != n_trees:
-        got = f"{type(found.model).__name__} with {len(found.model.trees_)}"
-        raise ValueError(f"shape must be a {kind.__name__} with {n_trees} trees, got {got}")
-    return found
 
 
 def _label_trees(model: Any) -> Iterator[Any]:

@@ -1,4 +1,12 @@
-"""LabelTree: wide label trees, the recommended classifier."""
+"""LabelTree: wide label trees, the recommended classifier.
+
+Top down: the model, its training and its search (:class:`TreeClassifier`, on which the label trees
+of ``baselines`` are built too); the recommended settings (:class:`LabelTree`); how training is
+divided into blocks, which ``fit`` and ``defrag.distributed`` call; and how a score is taken apart,
+which ``explain`` calls.
+"""
+
+# ruff: noqa: SLF001 - the units of a training are a part of its classifier
 
 from __future__ import annotations
 
@@ -19,9 +27,9 @@ from defrag._native import LabelTreeArrays, LabelTreeWeights, Loss, SolverOption
 from defrag._parameters import Choice, Float, Int, fitted, param
 from defrag._progress import progress_bar
 from defrag.classifiers._base import LANES, Cost, labels_with_points, unit_rows
-from defrag.classifiers._division import Divisible, Division
+from defrag.classifiers._division import Divisible, Division, Units, by_number, numbered
 from defrag.classifiers._explain import best_labels
-from defrag.classifiers._following import follow_tree, take_followed
+from defrag.classifiers._following import follow_tree
 from defrag.explain.explainers import Explainer, members_that_found, own_features, search_notes
 from defrag.explain.parts import FROM_WEIGHTS, Attribution, Parts, Step
 from defrag.persistence.fields import Array, Part, State, Weights
@@ -30,12 +38,13 @@ from defrag.persistence.trees import check_tree_and_weights, stored_weights, tre
 from defrag.trees import build_tree, label_vectors, member_seeds, widen_tree
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from defrag._native import FeatureIndex, KernelRows, StoredTreeWeights
     from defrag.classifiers._division import Arrays, Piece
+    from defrag.classifiers._following import Shapes
     from defrag.trees import BalancedTree
     from defrag.typing import Csr, Floats, Ids, Offsets
 
@@ -43,7 +52,443 @@ if TYPE_CHECKING:
 
 __all__ = ["LabelTree", "TrainedTree", "TreeClassifier", "cluster_labels"]
 
-# --- Division of label trees into blocks of sixteen classifiers, and joining of trained blocks.
+# Memory per non-zero of a point and label of that point: of label vectors, and of weights.
+_BYTES_PER_PATH, _BYTES_PER_PATH_AND_TREE = 8, 5
+# An index of the features is used for at most this many rows.
+_FEW_ROWS = 64
+
+
+_MAX_FEATURES = 2**26 - 1
+"""Limit of training. Prediction allocates memory for each feature, even if no tree uses it."""
+
+
+def _tree_of(part: Part, _: dict[str, Any]) -> TrainedTree:
+    weights = stored_weights(part, check_tree_and_weights(part))
+    shape = {field.name: part.arrays[field.name] for field in fields(LabelTreeArrays)}
+    return TrainedTree(LabelTreeArrays(**shape), weights)
+
+
+@dataclass(frozen=True)
+class TrainedTree:
+    """A tree of an ensemble and the classifiers of its nodes."""
+
+    _state = State(
+        *(Array(field.name, "int32") for field in fields(LabelTreeArrays)),
+        Array("feature_ptr", "int64"),
+        Array("features", "int32"),
+        Array("sizes", ("uint16", "uint32")),
+        Array("outputs", ("uint8", "uint16")),
+        Weights(),  # int8: a scale per node
+        Array("bias"),
+        kind="tree",
+        take=lambda one: tree_values(one.tree, one.weights),
+        build=_tree_of,
+    )
+
+    tree: LabelTreeArrays
+    weights: LabelTreeWeights | StoredTreeWeights
+
+    @cached_property
+    def index(self) -> FeatureIndex:
+        """The feature index for searching few rows, built on first use.
+
+        Concurrent threads may each build one; all are equal, and one is kept.
+        """
+        return _native.FeatureIndex(self.weights)
+
+    @cached_property
+    def _place_of_label(self) -> Ids:
+        """The position of each label in the order of the tree, or -1."""
+        order = self.tree.order
+        place = np.full(int(order.max(initial=-1)) + 1, -1, dtype=np.int32)
+        place[order] = np.arange(len(order), dtype=np.int32)
+        return place
+
+    def places(self, labels: Ids) -> Ids:
+        """Return the positions of labels in the order of the tree, or -1."""
+        found = self._place_of_label.take(labels, mode="clip")
+        found[labels >= len(self._place_of_label)] = -1
+        return found
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Without cached properties, which are not part of the model.
+        return {"tree": self.tree, "weights": self.weights}
+
+
+@dataclass(frozen=True)
+class TreeData:
+    """Unit rows, their labels, and the points of each label."""
+
+    X: Csr
+    Y: Csr
+    positives: Csr
+
+
+def _check_trees(part: Part) -> None:
+    n_features, trees = part.state["n_features"], part.children["trees"]
+    if n_features > _MAX_FEATURES:
+        part.fail(f"n_features of a label tree must be at most {_MAX_FEATURES}, got {n_features}")
+    for number, one in enumerate(trees):
+        for name, ids, bound in (
+            ("order", one.tree.order, part.state["n_labels"]),
+            ("features", one.weights.features, n_features),
+        ):
+            largest = int(ids.max(initial=0))
+            if largest >= bound:
+                part.fail(f"{part.name(f'trees/{number}/{name}')} must be in [0, {bound}), got "
+                          f"{largest}")  # fmt: skip
+
+
+class TreeClassifier(Divisible):
+    """Base class of ensembles of label trees."""
+
+    n_trees: int = param(Int(1), "Number of trees that are averaged.", default=1, kw_only=False)
+    C: float = param(
+        Float(0.0, open_low=True), "Weight of the loss relative to the regulariser.", default=1.0
+    )
+    weight_threshold: float = param(
+        Float(0.0), "Weights up to this absolute value are dropped.", default=0.1
+    )
+    label_entries: int = param(
+        Int(0),
+        "Number of largest entries kept in label vectors for clustering, 0 for all.",
+        default=0,
+    )
+    beam_size: int = param(Int(1), "Number of nodes kept per level of the search.", default=10)
+
+    trees_: list[TrainedTree] = fitted("list of TrainedTree", "The trees.")
+
+    _state = State(Child("trees_", TrainedTree, many=True), check=_check_trees)
+
+    _member_noun = "tree"
+    _seconds_per_step = 2.5e-8
+    _discount: ClassVar[float] = 1.0
+    # Exponent of the hinge in scores; 2 as published.
+    _power: ClassVar[int] = 2
+
+    def _label_vectors(self, data: TreeData, seen: Ids) -> Csr:
+        """Return the vectors of the labels ``seen`` for clustering, which all trees share."""
+        positives = data.positives
+        # The rows of other labels are empty, so that leaving them out copies no entries.
+        indptr = np.append(positives.indptr[seen], positives.indptr[-1])
+        shape = len(seen), positives.shape[1]
+        return label_vectors(
+            data.X,
+            sparse.csr_array((positives.data, positives.indices, indptr), shape=shape),
+            max_entries=self.label_entries,
+            n_threads=_native.n_threads(self.n_jobs),
+        )
+
+    @abstractmethod
+    def _shape(self, vectors: Csr, seen: Ids, seed: int) -> LabelTreeArrays:
+        """Return a tree over the labels with points, ``seen``."""
+
+    @abstractmethod
+    def _solver(self, seed: int) -> SolverOptions:
+        """Return the options of the solver."""
+
+    def _loss(self) -> Loss:
+        return Loss.squared_hinge
+
+    def _units(self) -> TreeUnits:
+        """Return units of sixteen classifiers of a node; the trees are the outline."""
+        return TreeUnits(self)
+
+    @property
+    def _ranks_kernel_rows(self) -> bool:
+        """True: label trees search ``KernelRows`` directly."""
+        return True
+
+    def _rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:
+        """Return the best labels of each row; see :meth:`Classifier._rank`."""
+        return self._average(self._answers(X, k, exhaustive=exhaustive), k)
+
+    def _average(self, answers: list[tuple[Ids, Floats]], k: int) -> tuple[Ids, Floats]:
+        if len(answers) == 1:
+            return answers[0]
+        return _native.average_trees(answers, k=k, n_threads=_native.n_threads(self.n_jobs))
+
+    def _answers(self, X: Csr, k: int, *, exhaustive: bool) -> list[tuple[Ids, Floats]]:
+        """Return the best labels of each row in each tree."""
+        rows = _native.unit_rows(X, n_threads=_native.n_threads(self.n_jobs))
+        alone = len(self.trees_) == 1
+        n_ranked = (
+            k if alone or exhaustive else min(max(k, self._labels_per_member), self.n_labels_)
+        )
+        return [
+            self._search(member, rows, n_ranked, few=X.shape[0] <= _FEW_ROWS, exhaustive=exhaustive)
+            for member in self.trees_
+        ]
+
+    def _explainer(self, row: Csr | None, labels: Ids, k: int) -> Explainer:
+        """Return an explainer of the paths to labels; see :meth:`Classifier._explainer`."""
+        if row is None or len(self.trees_) == 1:
+            return self._explainer_of(labels, [])
+        return self._explainer_of(labels, self._answers(row, k, exhaustive=False))
+
+    def _explain_best(self, row: Csr, n: int, k: int) -> tuple[Ids, Explainer]:
+        """Return the best labels and an explainer; see :meth:`Classifier._explain_best`."""
+        answers = self._answers(row, k, exhaustive=False)
+        labels = best_labels(self._average(answers, k)[0], n)
+        return labels, self._explainer_of(labels, answers)
+
+    def _explainer_of(self, labels: Ids, answers: list[tuple[Ids, Floats]]) -> Explainer:
+        """Return an explainer of the trees that found each label, or of all trees."""
+        found = np.ones((len(labels), len(self.trees_)), dtype=np.bool_)
+        missed = np.zeros(len(labels), dtype=np.bool_)
+        if len(answers) > 1:
+            found, missed = members_that_found([ranked for ranked, _ in answers], labels)
+        rule = TreeScore(self._loss(), self._discount, self._power)
+        return TreesExplainer(self.trees_, labels, rule, found=found, missed=missed)
+
+    def _search(
+        self, member: TrainedTree, rows: KernelRows, k: int, *, few: bool, exhaustive: bool
+    ) -> tuple[Ids, Floats]:
+        """Return the best labels of one tree; ``few`` rows are searched with an index."""
+        n_nodes = len(member.tree.begin)
+        return _native.beam_search(
+            member.tree,
+            member.weights,
+            rows,
+            loss=self._loss(),
+            beam_size=n_nodes if exhaustive else min(self._beam(), n_nodes),
+            k=k,
+            discount=self._discount,
+            power=self._power,
+            index=member.index if few else None,
+            n_threads=_native.n_threads(self.n_jobs),
+        )
+
+    def _beam(self) -> int:
+        beam: int = self._check_parameter("beam_size")  # it may have been set after fit
+        return beam
+
+    def _max_ranked(self) -> int:
+        """Return the largest number of labels that :meth:`_rank` can find for a point."""
+        largest = max(int((t.tree.end - t.tree.begin)[t.tree.n_children == 0].max())
+                      for t in self.trees_)  # fmt: skip
+        in_trees = sum(len(t.tree.order) for t in self.trees_)
+        return min(self.n_labels_, in_trees, self._beam() * largest * len(self.trees_))
+
+    @property
+    def _n_members(self) -> int:
+        """Number of trees that are averaged."""
+        return self.n_trees
+
+    def _as_member(self) -> TreeClassifier:
+        """Return an unfitted copy with one tree."""
+        member: TreeClassifier = clone(self).set_params(n_trees=1)
+        return member
+
+    @abstractmethod
+    def _widths(self) -> tuple[int, int, int]:
+        """Return the maximum children of the root, children of a node and labels of a leaf."""
+
+    def _training_cost(self, X: Csr, Y: Csr) -> Cost:
+        """Return the cost, estimated from the nodes that contain each point.
+
+        A node contains the points of its labels, so a point is in as many paths as it has
+        labels, and in the root. A step processes a non-zero for sixteen children or labels.
+        """
+        paths = float(np.diff(X.indptr).astype(np.float64) @ np.diff(Y.indptr))
+        root_arity, arity, leaf = self._widths()
+        n_leaves = max(1, Y.shape[1] / leaf)
+        levels = max(0, math.ceil(math.log(max(1.0, n_leaves / root_arity), arity)))
+        root = X.nnz * math.ceil(min(root_arity, n_leaves) / LANES)
+        below = paths * (levels * math.ceil(arity / LANES) + math.ceil(leaf / LANES))
+        vectors = min(paths, Y.shape[1] * (self.label_entries or X.shape[1]))
+        memory = vectors * _BYTES_PER_PATH + paths * self.n_trees * _BYTES_PER_PATH_AND_TREE
+        return Cost(self.n_trees * (root + below) * self._seconds_per_step, memory)
+
+
+def cluster_labels(model: Any, vectors: Csr, seed: int, *, n_leaves: int | None) -> BalancedTree:
+    """Return a balanced binary tree of the labels, clustered by their vectors."""
+    with progress_bar("clustering labels", enabled=model.verbose > 0) as progress:
+        tree, _ = build_tree(
+            vectors,
+            max_leaf_size=model.max_leaf_size,
+            n_leaves=n_leaves,
+            seed=seed,
+            n_jobs=model.n_jobs,
+            progress=progress,
+        )
+    return tree
+
+
+class LabelTree(TreeClassifier):
+    """Wide label trees, the recommended classifier.
+
+    The root has up to 128 children, other nodes up to 16, and leaves at most 64 labels. Every
+    node solves its one-vs-rest problems sixteen at a time, which is several times faster than
+    binary trees and at least as accurate.
+
+    See Also
+    --------
+    Parabel : Balanced binary trees, as published.
+    Agglomerated : Classifiers on agglomerated features.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from defrag import LabelTree
+    >>> X = np.kron(np.eye(3), np.ones((4, 2)))
+    >>> Y = [[0], [0], [0], [0], [1, 2], [1, 2], [1], [1], [3], [3], [3], [3]]
+    >>> labels, scores = LabelTree(random_state=0).fit(X, Y).predict_topk(X[:5], k=2)
+    >>> labels[:, 0]
+    array([0, 0, 0, 0, 1], dtype=int32)
+    """
+
+    n_trees: int = param(
+        doc="Number of trees that are averaged; three are more accurate.", default=1
+    )
+    preset: str = param(
+        Choice(("fast", "default", "exact")),
+        "Number of passes of the solver over the points of a node: 5, 8, or up to 20 until the "
+        'projected gradients differ by at most 0.1. Except with "exact", points that no longer '
+        "change the weights are left out from the fourth pass on.",
+        default="default",
+    )
+    max_leaf_size: int = param(
+        Int(1, 65536),
+        "Maximum number of labels in a leaf; multiples of 16 are fastest.",
+        default=64,
+    )
+    arity: int = param(Int(2, 65536), "Maximum number of children of a node.", default=16)
+    root_arity: int = param(Int(2, 65536), "Maximum number of children of the root.", default=128)
+    label_entries: int = param(default=200)
+
+    # On splits of training data, 3 instead of 2 raises P@3 and P@5 by 0.1 at the same P@1.
+    _power = 3
+
+    _seconds_per_step = 2.2e-8
+
+    def _widths(self) -> tuple[int, int, int]:
+        return self.root_arity, self.arity, self.max_leaf_size
+
+    def _shape(self, vectors: Csr, seen: Ids, seed: int) -> LabelTreeArrays:
+        n_leaves = -(-len(seen) // self.max_leaf_size)
+        binary = cluster_labels(self, vectors, seed, n_leaves=n_leaves)
+        return widen_tree(binary, seen, arity=self.arity, root_arity=self.root_arity)
+
+    def _solver(self, seed: int) -> SolverOptions:
+        passes = {"fast": 5, "default": 8, "exact": 20}[self.preset]
+        return SolverOptions(
+            cost=self.C,
+            max_passes=passes,
+            tolerance=0.1 if self.preset == "exact" else 0.0,
+            threshold=self.weight_threshold,
+            shrink=0.0 if self.preset == "exact" else 0.05,
+            skip=0.01 if self.preset == "exact" else 0.03,
+            settle=0 if self.preset == "exact" else 3,
+            seed=seed,
+        )
+
+
+# --- Training in parts: blocks of sixteen classifiers of a node, and their joining.
+
+
+class TreeUnits(Units):
+    """Training of an ensemble in blocks of sixteen classifiers of a node.
+
+    The outline is the list of the trees, the result of some blocks the weights of these blocks by
+    the number of their tree.
+    """
+
+    def __init__(self, model: TreeClassifier) -> None:
+        self.model = model
+
+    def prepare(self, X: Csr, Y: Csr) -> TreeData:
+        """Return unit rows and the points of each label."""
+        X = unit_rows(X, _native.n_threads(self.model.n_jobs))
+        return TreeData(X, Y, sparse.csr_array(Y.T))  # one transposition for all trees
+
+    def divide(self, data: TreeData, seed: int, shapes: Shapes | None = None) -> Division:
+        """Cluster the labels into trees, or let the trees of a previous model keep their leaves."""
+        model = self.model
+        seen = labels_with_points(data.Y)
+        vectors = model._label_vectors(data, seen)
+        seeds = member_seeds(seed, model.n_trees)
+        if shapes is None:
+            trees = [model._shape(vectors, seen, own) for own in seeds]
+        else:
+            leaf = model._widths()[2]
+            trees = [
+                follow_tree(
+                    previous,
+                    shapes.numbers,
+                    vectors,
+                    seen,
+                    max_leaf_size=leaf,
+                    seed=own,
+                    n_jobs=model.n_jobs,
+                )
+                for previous, own in zip(
+                    shapes.take(type(model), model.n_trees), seeds, strict=True
+                )
+            ]
+        points = np.diff(data.positives.indptr).astype(np.int64)
+        return Division(trees, np.concatenate([block_costs(tree, points) for tree in trees]))
+
+    def train(
+        self, data: TreeData, seed: int, outline: list[LabelTreeArrays], first: int, last: int
+    ) -> dict[int, LabelTreeWeights]:
+        """Train a range of blocks; a range may begin and end inside a tree."""
+        model, n_trees = self.model, len(outline)
+        seeds = member_seeds(seed, n_trees)
+        found = {}
+        for number, blocks in _blocks_by_tree(outline, first, last):
+            which = f" tree {number + 1} of {n_trees}" if n_trees > 1 else ""
+            with progress_bar(f"training{which}", enabled=model.verbose > 0) as progress:
+                found[number] = _native.train_label_tree(
+                    data.X,
+                    data.positives,
+                    outline[number],
+                    model._solver(seeds[number]),
+                    blocks=blocks,
+                    n_threads=_native.n_threads(model.n_jobs),
+                    progress=progress,
+                )
+        return found
+
+    def join(self, outline: list[LabelTreeArrays], pieces: Sequence[Piece]) -> None:
+        """Set the trees with their weights."""
+        own: list[list[tuple[Offsets, LabelTreeWeights]]] = [[] for _ in outline]
+        for piece in pieces:
+            for number, blocks in _blocks_by_tree(outline, piece.first, piece.last):
+                own[number].append((blocks, piece.result[number]))
+        self.model.trees_ = [
+            TrainedTree(tree, join_blocks(tree, found))
+            for tree, found in zip(outline, own, strict=True)
+        ]
+
+    def pack_outline(self, outline: list[LabelTreeArrays]) -> Arrays:
+        """Return trees as named arrays."""
+        return numbered(dict(enumerate(outline)))
+
+    def unpack_outline(self, arrays: Arrays) -> list[LabelTreeArrays]:
+        """Return trees from named arrays."""
+        trees = by_number(arrays)
+        return [LabelTreeArrays(**trees[number]) for number in range(self.model.n_trees)]  # type: ignore[arg-type]
+
+    def pack(self, result: dict[int, LabelTreeWeights]) -> Arrays:
+        """Return weights as named arrays."""
+        return numbered(result)
+
+    def unpack(self, arrays: Mapping[str, NDArray[Any]]) -> dict[int, LabelTreeWeights]:
+        """Return weights from named arrays."""
+        return {number: LabelTreeWeights(**one) for number, one in by_number(arrays).items()}  # type: ignore[arg-type]
+
+
+def _blocks_by_tree(
+    trees: Sequence[LabelTreeArrays], first: int, last: int
+) -> Iterator[tuple[int, Offsets]]:
+    """Yield the numbers of the trees in a range of blocks, with their blocks in that range."""
+    begin = 0
+    for number, tree in enumerate(trees):
+        end = begin + int(blocks_of_nodes(tree).sum())
+        if begin < last and end > first:
+            yield number, node_blocks(tree, max(first, begin) - begin, min(last, end) - begin)
+        begin = end
 
 
 def n_outputs(tree: LabelTreeArrays) -> NDArray[np.int64]:
@@ -336,418 +781,3 @@ class TreesExplainer(Explainer):
                 steps[label] += [Step(number, *step) for step in rows[own]]
         notes = search_notes(self._found, self._missed)
         return Parts(scores, bases, without, Attribution(contributions, steps, notes, FROM_WEIGHTS))
-
-
-# --- Base class of ensembles of label trees: training by node, and beam search.
-
-# Memory per non-zero of a point and label of that point: of label vectors, and of weights.
-_BYTES_PER_PATH, _BYTES_PER_PATH_AND_TREE = 8, 5
-# An index of the features is used for at most this many rows.
-_FEW_ROWS = 64
-
-
-_MAX_FEATURES = 2**26 - 1
-"""Limit of training. Prediction allocates memory for each feature, even if no tree uses it."""
-
-
-def _tree_of(part: Part, _: dict[str, Any]) -> TrainedTree:
-    weights = stored_weights(part, check_tree_and_weights(part))
-    shape = {field.name: part.arrays[field.name] for field in fields(LabelTreeArrays)}
-    return TrainedTree(LabelTreeArrays(**shape), weights)
-
-
-@dataclass(frozen=True)
-class TrainedTree:
-    """A tree of an ensemble and the classifiers of its nodes."""
-
-    _state = State(
-        *(Array(field.name, "int32") for field in fields(LabelTreeArrays)),
-        Array("feature_ptr", "int64"),
-        Array("features", "int32"),
-        Array("sizes", ("uint16", "uint32")),
-        Array("outputs", ("uint8", "uint16")),
-        Weights(),  # int8: a scale per node
-        Array("bias"),
-        kind="tree",
-        take=lambda one: tree_values(one.tree, one.weights),
-        build=_tree_of,
-    )
-
-    tree: LabelTreeArrays
-    weights: LabelTreeWeights | StoredTreeWeights
-
-    @cached_property
-    def index(self) -> FeatureIndex:
-        """The feature index for searching few rows, built on first use.
-
-        Concurrent threads may each build one; all are equal, and one is kept.
-        """
-        return _native.FeatureIndex(self.weights)
-
-    @cached_property
-    def _place_of_label(self) -> Ids:
-        """The position of each label in the order of the tree, or -1."""
-        order = self.tree.order
-        place = np.full(int(order.max(initial=-1)) + 1, -1, dtype=np.int32)
-        place[order] = np.arange(len(order), dtype=np.int32)
-        return place
-
-    def places(self, labels: Ids) -> Ids:
-        """Return the positions of labels in the order of the tree, or -1."""
-        found = self._place_of_label.take(labels, mode="clip")
-        found[labels >= len(self._place_of_label)] = -1
-        return found
-
-    def __getstate__(self) -> dict[str, Any]:
-        # Without cached properties, which are not part of the model.
-        return {"tree": self.tree, "weights": self.weights}
-
-
-@dataclass(frozen=True)
-class TreeData:
-    """Unit rows, their labels, and the points of each label."""
-
-    X: Csr
-    Y: Csr
-    positives: Csr
-
-
-def _check_trees(part: Part) -> None:
-    n_features, trees = part.state["n_features"], part.children["trees"]
-    if n_features > _MAX_FEATURES:
-        part.fail(f"n_features of a label tree must be at most {_MAX_FEATURES}, got {n_features}")
-    for number, one in enumerate(trees):
-        for name, ids, bound in (
-            ("order", one.tree.order, part.state["n_labels"]),
-            ("features", one.weights.features, n_features),
-        ):
-            largest = int(ids.max(initial=0))
-            if largest >= bound:
-                part.fail(f"{part.name(f'trees/{number}/{name}')} must be in [0, {bound}), got "
-                          f"{largest}")  # fmt: skip
-
-
-class TreeClassifier(Divisible):
-    """Base class of ensembles of label trees."""
-
-    n_trees: int = param(Int(1), "Number of trees that are averaged.", default=1, kw_only=False)
-    C: float = param(
-        Float(0.0, open_low=True), "Weight of the loss relative to the regulariser.", default=1.0
-    )
-    weight_threshold: float = param(
-        Float(0.0), "Weights up to this absolute value are dropped.", default=0.1
-    )
-    label_entries: int = param(
-        Int(0),
-        "Number of largest entries kept in label vectors for clustering, 0 for all.",
-        default=0,
-    )
-    beam_size: int = param(Int(1), "Number of nodes kept per level of the search.", default=10)
-
-    trees_: list[TrainedTree] = fitted("list of TrainedTree", "The trees.")
-
-    _state = State(Child("trees_", TrainedTree, many=True), check=_check_trees)
-
-    _member_noun = "tree"
-    _seconds_per_step = 2.5e-8
-    _discount: ClassVar[float] = 1.0
-    # Exponent of the hinge in scores; 2 as published.
-    _power: ClassVar[int] = 2
-
-    def _label_vectors(self, data: TreeData, seen: Ids) -> Csr:
-        """Return the vectors of the labels ``seen`` for clustering, which all trees share."""
-        positives = data.positives
-        # The rows of other labels are empty, so that leaving them out copies no entries.
-        indptr = np.append(positives.indptr[seen], positives.indptr[-1])
-        shape = len(seen), positives.shape[1]
-        return label_vectors(
-            data.X,
-            sparse.csr_array((positives.data, positives.indices, indptr), shape=shape),
-            max_entries=self.label_entries,
-            n_threads=_native.n_threads(self.n_jobs),
-        )
-
-    @abstractmethod
-    def _shape(self, vectors: Csr, seen: Ids, seed: int) -> LabelTreeArrays:
-        """Return a tree over the labels with points, ``seen``."""
-
-    @abstractmethod
-    def _solver(self, seed: int) -> SolverOptions:
-        """Return the options of the solver."""
-
-    def _loss(self) -> Loss:
-        return Loss.squared_hinge
-
-    def prepare(self, X: Csr, Y: Csr) -> TreeData:
-        """Return unit rows and the points of each label."""
-        X = unit_rows(X, _native.n_threads(self.n_jobs))
-        return TreeData(X, Y, sparse.csr_array(Y.T))  # one transposition for all trees
-
-    def divide(self, data: TreeData, seed: int) -> Division:
-        """Return units of sixteen classifiers of a node; the trees are the outline."""
-        seen = labels_with_points(data.Y)
-        vectors = self._label_vectors(data, seen)
-        followed = take_followed(type(self), self.n_trees)
-        outline: Arrays = {}
-        costs = []
-        points = np.diff(data.positives.indptr).astype(np.int64)
-        for number, tree_seed in enumerate(member_seeds(seed, self.n_trees)):
-            if followed is None:
-                tree = self._shape(vectors, seen, tree_seed)
-            else:
-                tree = follow_tree(
-                    followed.model.trees_[number].tree,
-                    followed.numbers,
-                    vectors,
-                    seen,
-                    max_leaf_size=self._widths()[2],
-                    seed=tree_seed,
-                    n_jobs=self.n_jobs,
-                )
-            outline |= {f"{number}/{name}": array for name, array in vars(tree).items()}
-            costs.append(block_costs(tree, points))
-        return Division(outline, np.concatenate(costs))
-
-    def train_units(
-        self, data: TreeData, seed: int, outline: Arrays, first: int, last: int
-    ) -> Arrays:
-        """Train a range of blocks; see :meth:`Divisible.train_units`."""
-        arrays: Arrays = {}
-        seeds = member_seeds(seed, self.n_trees)
-        for number, tree, blocks in _blocks_by_tree(self.n_trees, outline, first, last):
-            which = f" tree {number + 1} of {self.n_trees}" if self.n_trees > 1 else ""
-            with progress_bar(f"training{which}", enabled=self.verbose > 0) as progress:
-                weights = _native.train_label_tree(
-                    data.X,
-                    data.positives,
-                    tree,
-                    self._solver(seeds[number]),
-                    blocks=blocks,
-                    n_threads=_native.n_threads(self.n_jobs),
-                    progress=progress,
-                )
-            arrays |= {f"{number}/{name}": array for name, array in vars(weights).items()}
-        return arrays
-
-    def assemble(self, outline: Arrays, pieces: Sequence[Piece]) -> None:
-        """Set the trees; see :meth:`Divisible.assemble`."""
-        parts: list[list[tuple[Offsets, LabelTreeWeights]]] = [[] for _ in range(self.n_trees)]
-        for piece in pieces:
-            ranges = _blocks_by_tree(self.n_trees, outline, piece.first, piece.last)
-            for number, _, blocks in ranges:
-                names = [field.name for field in fields(LabelTreeWeights)]
-                found = LabelTreeWeights(*(piece.arrays[f"{number}/{name}"] for name in names))
-                parts[number].append((blocks, found))
-        trees = [_tree(outline, number) for number in range(self.n_trees)]
-        self.trees_ = [
-            TrainedTree(tree, join_blocks(tree, own))
-            for tree, own in zip(trees, parts, strict=True)
-        ]
-
-    @property
-    def _ranks_kernel_rows(self) -> bool:
-        """True: label trees search ``KernelRows`` directly."""
-        return True
-
-    def _rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:
-        """Return the best labels of each row; see :meth:`Classifier._rank`."""
-        return self._average(self._answers(X, k, exhaustive=exhaustive), k)
-
-    def _average(self, answers: list[tuple[Ids, Floats]], k: int) -> tuple[Ids, Floats]:
-        if len(answers) == 1:
-            return answers[0]
-        return _native.average_trees(answers, k=k, n_threads=_native.n_threads(self.n_jobs))
-
-    def _answers(self, X: Csr, k: int, *, exhaustive: bool) -> list[tuple[Ids, Floats]]:
-        """Return the best labels of each row in each tree."""
-        rows = _native.unit_rows(X, n_threads=_native.n_threads(self.n_jobs))
-        alone = len(self.trees_) == 1
-        n_ranked = (
-            k if alone or exhaustive else min(max(k, self._labels_per_member), self.n_labels_)
-        )
-        return [
-            self._search(member, rows, n_ranked, few=X.shape[0] <= _FEW_ROWS, exhaustive=exhaustive)
-            for member in self.trees_
-        ]
-
-    def _explainer(self, row: Csr | None, labels: Ids, k: int) -> Explainer:
-        """Return an explainer of the paths to labels; see :meth:`Classifier._explainer`."""
-        if row is None or len(self.trees_) == 1:
-            return self._explainer_of(labels, [])
-        return self._explainer_of(labels, self._answers(row, k, exhaustive=False))
-
-    def _explain_best(self, row: Csr, n: int, k: int) -> tuple[Ids, Explainer]:
-        """Return the best labels and an explainer; see :meth:`Classifier._explain_best`."""
-        answers = self._answers(row, k, exhaustive=False)
-        labels = best_labels(self._average(answers, k)[0], n)
-        return labels, self._explainer_of(labels, answers)
-
-    def _explainer_of(self, labels: Ids, answers: list[tuple[Ids, Floats]]) -> Explainer:
-        """Return an explainer of the trees that found each label, or of all trees."""
-        found = np.ones((len(labels), len(self.trees_)), dtype=np.bool_)
-        missed = np.zeros(len(labels), dtype=np.bool_)
-        if len(answers) > 1:
-            found, missed = members_that_found([ranked for ranked, _ in answers], labels)
-        rule = TreeScore(self._loss(), self._discount, self._power)
-        return TreesExplainer(self.trees_, labels, rule, found=found, missed=missed)
-
-    def _search(
-        self, member: TrainedTree, rows: KernelRows, k: int, *, few: bool, exhaustive: bool
-    ) -> tuple[Ids, Floats]:
-        """Return the best labels of one tree; ``few`` rows are searched with an index."""
-        n_nodes = len(member.tree.begin)
-        return _native.beam_search(
-            member.tree,
-            member.weights,
-            rows,
-            loss=self._loss(),
-            beam_size=n_nodes if exhaustive else min(self._beam(), n_nodes),
-            k=k,
-            discount=self._discount,
-            power=self._power,
-            index=member.index if few else None,
-            n_threads=_native.n_threads(self.n_jobs),
-        )
-
-    def _beam(self) -> int:
-        beam: int = self._check_parameter("beam_size")  # it may have been set after fit
-        return beam
-
-    def _max_ranked(self) -> int:
-        """Return the largest number of labels that :meth:`_rank` can find for a point."""
-        largest = max(int((t.tree.end - t.tree.begin)[t.tree.n_children == 0].max())
-                      for t in self.trees_)  # fmt: skip
-        in_trees = sum(len(t.tree.order) for t in self.trees_)
-        return min(self.n_labels_, in_trees, self._beam() * largest * len(self.trees_))
-
-    @property
-    def _n_members(self) -> int:
-        """Number of trees that are averaged."""
-        return self.n_trees
-
-    def _as_member(self) -> TreeClassifier:
-        """Return an unfitted copy with one tree."""
-        member: TreeClassifier = clone(self).set_params(n_trees=1)
-        return member
-
-    @abstractmethod
-    def _widths(self) -> tuple[int, int, int]:
-        """Return the maximum children of the root, children of a node and labels of a leaf."""
-
-    def _training_cost(self, X: Csr, Y: Csr) -> Cost:
-        """Return the cost, estimated from the nodes that contain each point.
-
-        A node contains the points of its labels, so a point is in as many paths as it has
-        labels, and in the root. A step processes a non-zero for sixteen children or labels.
-        """
-        paths = float(np.diff(X.indptr).astype(np.float64) @ np.diff(Y.indptr))
-        root_arity, arity, leaf = self._widths()
-        n_leaves = max(1, Y.shape[1] / leaf)
-        levels = max(0, math.ceil(math.log(max(1.0, n_leaves / root_arity), arity)))
-        root = X.nnz * math.ceil(min(root_arity, n_leaves) / LANES)
-        below = paths * (levels * math.ceil(arity / LANES) + math.ceil(leaf / LANES))
-        vectors = min(paths, Y.shape[1] * (self.label_entries or X.shape[1]))
-        memory = vectors * _BYTES_PER_PATH + paths * self.n_trees * _BYTES_PER_PATH_AND_TREE
-        return Cost(self.n_trees * (root + below) * self._seconds_per_step, memory)
-
-
-def _tree(outline: Arrays, number: int) -> LabelTreeArrays:
-    names = [field.name for field in fields(LabelTreeArrays)]
-    return LabelTreeArrays(*(outline[f"{number}/{name}"] for name in names))
-
-
-def _blocks_by_tree(
-    n_trees: int, outline: Arrays, first: int, last: int
-) -> Iterator[tuple[int, LabelTreeArrays, Offsets]]:
-    """Yield, for each tree in a range of blocks, its number, the tree and its blocks."""
-    begin = 0
-    for number in range(n_trees):
-        tree = _tree(outline, number)
-        end = begin + int(blocks_of_nodes(tree).sum())
-        if begin < last and end > first:
-            low, high = max(first, begin) - begin, min(last, end) - begin
-            yield number, tree, node_blocks(tree, low, high)
-        begin = end
-
-
-def cluster_labels(model: Any, vectors: Csr, seed: int, *, n_leaves: int | None) -> BalancedTree:
-    """Return a balanced binary tree of the labels, clustered by their vectors."""
-    with progress_bar("clustering labels", enabled=model.verbose > 0) as progress:
-        tree, _ = build_tree(
-            vectors,
-            max_leaf_size=model.max_leaf_size,
-            n_leaves=n_leaves,
-            seed=seed,
-            n_jobs=model.n_jobs,
-            progress=progress,
-        )
-    return tree
-
-
-class LabelTree(TreeClassifier):
-    """Wide label trees, the recommended classifier.
-
-    The root has up to 128 children, other nodes up to 16, and leaves at most 64 labels. Every
-    node solves its one-vs-rest problems sixteen at a time, which is several times faster than
-    binary trees and at least as accurate.
-
-    See Also
-    --------
-    Parabel : Balanced binary trees, as published.
-    Agglomerated : Classifiers on agglomerated features.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from defrag import LabelTree
-    >>> X = np.kron(np.eye(3), np.ones((4, 2)))
-    >>> Y = [[0], [0], [0], [0], [1, 2], [1, 2], [1], [1], [3], [3], [3], [3]]
-    >>> labels, scores = LabelTree(random_state=0).fit(X, Y).predict_topk(X[:5], k=2)
-    >>> labels[:, 0]
-    array([0, 0, 0, 0, 1], dtype=int32)
-    """
-
-    n_trees: int = param(
-        doc="Number of trees that are averaged; three are more accurate.", default=1
-    )
-    preset: str = param(
-        Choice(("fast", "default", "exact")),
-        "Number of passes of the solver over the points of a node: 5, 8, or up to 20 until the "
-        'projected gradients differ by at most 0.1. Except with "exact", points that no longer '
-        "change the weights are left out from the fourth pass on.",
-        default="default",
-    )
-    max_leaf_size: int = param(
-        Int(1, 65536),
-        "Maximum number of labels in a leaf; multiples of 16 are fastest.",
-        default=64,
-    )
-    arity: int = param(Int(2, 65536), "Maximum number of children of a node.", default=16)
-    root_arity: int = param(Int(2, 65536), "Maximum number of children of the root.", default=128)
-    label_entries: int = param(default=200)
-
-    # On splits of training data, 3 instead of 2 raises P@3 and P@5 by 0.1 at the same P@1.
-    _power = 3
-
-    _seconds_per_step = 2.2e-8
-
-    def _widths(self) -> tuple[int, int, int]:
-        return self.root_arity, self.arity, self.max_leaf_size
-
-    def _shape(self, vectors: Csr, seen: Ids, seed: int) -> LabelTreeArrays:
-        n_leaves = -(-len(seen) // self.max_leaf_size)
-        binary = cluster_labels(self, vectors, seed, n_leaves=n_leaves)
-        return widen_tree(binary, seen, arity=self.arity, root_arity=self.root_arity)
-
-    def _solver(self, seed: int) -> SolverOptions:
-        passes = {"fast": 5, "default": 8, "exact": 20}[self.preset]
-        return SolverOptions(
-            cost=self.C,
-            max_passes=passes,
-            tolerance=0.1 if self.preset == "exact" else 0.0,
-            threshold=self.weight_threshold,
-            shrink=0.0 if self.preset == "exact" else 0.05,
-            skip=0.01 if self.preset == "exact" else 0.03,
-            settle=0 if self.preset == "exact" else 3,
-            seed=seed,
-        )

@@ -1,4 +1,10 @@
-"""Base class of one-vs-rest classifiers, trained in batches of labels."""
+"""One-vs-rest: a linear classifier per label, trained on all points, and DiSMEC.
+
+:class:`OneVsRest` trains labels in batches and ranks with all weights at once; DiSMEC, PPDSparse
+and ProXML differ only in how a batch is solved. Sixteen labels share every pass over the points.
+"""
+
+# ruff: noqa: SLF001 - the units of a training are a part of its classifier
 
 from __future__ import annotations
 
@@ -6,7 +12,7 @@ import math
 from abc import abstractmethod
 from copy import copy
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
@@ -17,17 +23,18 @@ from defrag._native import FlatWeights, SolverOptions
 from defrag._parameters import Choice, Float, Int, fitted, param
 from defrag._progress import progress_bar
 from defrag.classifiers._base import LANES, Cost, labels_with_points, unit_rows
-from defrag.classifiers._division import Divisible, Division, csr_arrays, csr_from_arrays
+from defrag.classifiers._division import Divisible, Division, Units, csr_arrays, csr_from_arrays
 from defrag.explain.explainers import Explainer, SingleIndex
 from defrag.persistence._weights import check_flat_weights
 from defrag.persistence.fields import Array, Object, State, Weights
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from defrag.classifiers._division import Arrays, Piece
+    from defrag.classifiers._following import Shapes
     from defrag.typing import Csr, Floats, Ids, Progress
 
 __all__ = ["DiSMEC", "OneVsRest", "join_weights"]
@@ -140,44 +147,9 @@ class OneVsRest(Divisible):
             One column per label; the last row contains the biases.
         """
 
-    def prepare(self, X: Csr, Y: Csr) -> OneVsRestData:
-        """Return unit rows and the points of each label that has any."""
-        labels = labels_with_points(Y)
-        positives = sparse.csr_array(Y.T)
-        if len(labels) < Y.shape[1]:
-            positives = positives[labels]
-        return OneVsRestData(unit_rows(X, _native.n_threads(self.n_jobs)), labels, positives)
-
-    def divide(self, data: OneVsRestData, seed: int) -> Division:  # noqa: ARG002 - nothing random
+    def _units(self) -> LabelUnits:
         """Return blocks of sixteen labels, each of which is trained on all points."""
-        return Division({"labels": data.labels}, np.ones(-(-len(data.labels) // LANES)))
-
-    def train_units(
-        self,
-        data: OneVsRestData,
-        seed: int,
-        outline: Arrays,  # noqa: ARG002 - data has the labels
-        first: int,
-        last: int,
-    ) -> Arrays:
-        """Train a range of blocks; see :meth:`Divisible.train_units`."""
-        begin, end = first * LANES, min(last * LANES, len(data.labels))
-        step = -(-self.batch_size // LANES) * LANES
-        batches = []
-        with progress_bar("training labels", enabled=self.verbose > 0) as progress:
-            for low in range(begin, end, step):
-                high = min(low + step, end)
-                inner = None
-                if progress is not None:
-                    inner = _batch_progress(progress, low - begin, high - begin, end - begin)
-                positives = data.positives[low:high]
-                batches.append(self._solve(data.X, positives, first=low, seed=seed, progress=inner))
-        return csr_arrays(_join(batches, self.n_jobs))
-
-    def assemble(self, outline: Arrays, pieces: Sequence[Piece]) -> None:
-        """Set the weights; see :meth:`Divisible.assemble`."""
-        weights = [csr_from_arrays(piece.arrays) for piece in pieces]
-        self.weights_ = join_weights(outline["labels"], weights, self.n_jobs)
+        return LabelUnits(self)
 
     _seconds_per_step = 6.5e-9
 
@@ -216,6 +188,78 @@ class OneVsRest(Divisible):
     def _max_ranked(self) -> int:
         """Return the largest number of labels that :meth:`_rank` can find for a point."""
         return len(self.weights_.labels)
+
+
+class LabelUnits(Units):
+    """Training of one-vs-rest classifiers in blocks of sixteen labels.
+
+    The outline is the labels with points, the result of some blocks their weights as a matrix.
+    """
+
+    def __init__(self, model: OneVsRest) -> None:
+        self.model = model
+
+    def prepare(self, X: Csr, Y: Csr) -> OneVsRestData:
+        """Return unit rows and the points of each label that has any."""
+        labels = labels_with_points(Y)
+        positives = sparse.csr_array(Y.T)
+        if len(labels) < Y.shape[1]:
+            positives = positives[labels]
+        rows = unit_rows(X, _native.n_threads(self.model.n_jobs))
+        return OneVsRestData(rows, labels, positives)
+
+    def divide(
+        self,
+        data: OneVsRestData,
+        seed: int,  # noqa: ARG002 - nothing is random
+        shapes: Shapes | None = None,  # noqa: ARG002 - of label trees
+    ) -> Division:
+        """Return equally expensive blocks."""
+        return Division(data.labels, np.ones(-(-len(data.labels) // LANES)))
+
+    def train(
+        self,
+        data: OneVsRestData,
+        seed: int,
+        outline: Ids,  # noqa: ARG002 - data has the labels
+        first: int,
+        last: int,
+    ) -> Csr:
+        """Train a range of blocks, in batches."""
+        model = self.model
+        begin, end = first * LANES, min(last * LANES, len(data.labels))
+        step = -(-model.batch_size // LANES) * LANES
+        batches = []
+        with progress_bar("training labels", enabled=model.verbose > 0) as progress:
+            for low in range(begin, end, step):
+                high = min(low + step, end)
+                inner = None
+                if progress is not None:
+                    inner = _batch_progress(progress, low - begin, high - begin, end - begin)
+                own = data.positives[low:high]
+                batches.append(model._solve(data.X, own, first=low, seed=seed, progress=inner))
+        return _join(batches, model.n_jobs)
+
+    def join(self, outline: Ids, pieces: Sequence[Piece]) -> None:
+        """Set the weights."""
+        found = [piece.result for piece in pieces]
+        self.model.weights_ = join_weights(outline, found, self.model.n_jobs)
+
+    def pack_outline(self, outline: Ids) -> Arrays:
+        """Return the labels as a named array."""
+        return {"labels": outline}
+
+    def unpack_outline(self, arrays: Arrays) -> Ids:
+        """Return the labels."""
+        return arrays["labels"]
+
+    def pack(self, result: Csr) -> Arrays:
+        """Return weights as named arrays."""
+        return csr_arrays(result)
+
+    def unpack(self, arrays: Mapping[str, NDArray[Any]]) -> Csr:
+        """Return weights from named arrays."""
+        return csr_from_arrays(arrays)
 
 
 def _join(batches: list[Csr], n_jobs: int | None) -> Csr:

@@ -177,17 +177,26 @@ class _Divisible:
     model: Divisible
 
     def divide(self, X: Csr, Y: Csr, seed: int) -> Division:
-        return self.model.divide(self.model.prepare(X, Y), seed)
+        units = self.model._units()
+        division = units.divide(units.prepare(X, Y), seed)
+        return Division(units.pack_outline(division.outline), division.costs)
 
     def train(self, X: Csr, Y: Csr, seed: int, outline: Arrays, units: range) -> Arrays:
-        return self.model.train_units(
-            self.model.prepare(X, Y), seed, outline, units.start, units.stop
-        )
+        own = self.model._units()
+        shared = own.unpack_outline(outline)
+        return own.pack(own.train(own.prepare(X, Y), seed, shared, units.start, units.stop))
 
     def join(self, outline: Arrays, pieces: Sequence[Piece], whole: Whole) -> Classifier:
-        n_features, n_labels = whole.sizes.n_features, whole.sizes.n_labels
-        self.model.fit_pieces(outline, pieces, n_features=n_features, n_labels=n_labels)
-        return _with_sizes(self.model, whole.sizes)
+        units = self.model._units()
+        found = [Piece(one.first, one.last, units.unpack(one.result)) for one in pieces]
+        sizes = whole.sizes
+        self.model._fit_pieces(
+            units.unpack_outline(outline),
+            found,
+            n_features=sizes.n_features,
+            n_labels=sizes.n_labels,
+        )
+        return _with_sizes(self.model, sizes)
 
 
 @dataclass(frozen=True)
@@ -225,7 +234,7 @@ class _Members:
         for number, base in enumerate(self.model._unfitted_members(whole.seed)):
             reduction = self._reduction(outline, number)
             own = [
-                Piece(units.start, units.stop, _without_prefix(piece.arrays, f"{number}/"))
+                Piece(units.start, units.stop, _without_prefix(piece.result, f"{number}/"))
                 for piece in pieces
                 for found, units in _ranges(outline["n_units"], range(piece.first, piece.last))
                 if found == number
@@ -302,7 +311,7 @@ class _Indivisible:
         pieces: Sequence[Piece],
         whole: Whole,
     ) -> Classifier:
-        fitted: Classifier = unpack(pieces[0].arrays, "part 0")
+        fitted: Classifier = unpack(pieces[0].result, "part 0")
         fitted.set_params(**self.model.get_params(deep=False))
         return _with_sizes(fitted, whole.sizes)
 

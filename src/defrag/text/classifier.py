@@ -19,7 +19,7 @@ from defrag.classifiers import LabelTree
 from defrag.classifiers._base import WEIGHTS_RULE, Classifier
 from defrag.classifiers._composite import check_part
 from defrag.classifiers._explain import check_count, explain_point, features_of_label
-from defrag.classifiers._following import following, match_labels, previous_model
+from defrag.classifiers._following import Shapes, match_labels, previous_model
 from defrag.explain import Explanations
 from defrag.explain.explanation import Span
 from defrag.focusing import Focused
@@ -344,12 +344,14 @@ class TextClassifier(ExplainableTexts):
             X = append_columns(X, block)
         announce(blank, X, named.matrix)
         self.classes_: NDArray[Any] = np.array(named.names, dtype=object)
-        if previous is None:
-            self.base_ = blank._fit_canonical(X, named.matrix)
-            return
-        known = previous.classes_, len(previous.classes_)
-        with following(previous.base_, match_labels(*known, self.classes_, len(named.names))):
-            self.base_ = blank._fit_canonical(X, named.matrix)
+        shapes = None
+        if previous is not None:
+            known = previous.classes_, len(previous.classes_)
+            found = match_labels(*known, self.classes_, len(named.names))
+            shapes = Shapes(previous.base_, found)
+        self.base_ = blank._fit_canonical(X, named.matrix, shapes)
+        if shapes is not None:
+            shapes.check_all_taken()
 
     def _unfitted_base(self, seed: int) -> Classifier:
         """Return an unfitted copy of the base with this seed and the threads of this model."""
