@@ -273,7 +273,7 @@ def test_strings_that_are_not_utf8(monkeypatch, data):
 class Bag(Estimator):
     """An ensemble as the label trees will be: members, one of each or a list, and weights."""
 
-    _n_members: int = param(Int(1), "Number of members.", default=2, kw_only=False)
+    n_members: int = param(Int(1), "Number of members.", default=2, kw_only=False)
 
     _state = State(
         Number(name="n_labels", rule=Int(0), get=lambda model: len(model.label_names_)),
@@ -284,7 +284,7 @@ class Bag(Estimator):
     )
 
     def fit(self, X):
-        self.members_ = [small_hybrid(random_state=i) for i in range(self._n_members)]
+        self.members_ = [small_hybrid(random_state=i) for i in range(self.n_members)]
         self.pooling_ = small_defrag()
         self.label_names_ = ["eins", "zwölf"]
         self.weights_ = np.float16(X[0])

@@ -49,11 +49,15 @@ def csr_from_arrays(arrays: Mapping[str, NDArray[Any]], prefix: str = "") -> Csr
 
 
 def by_number(arrays: Mapping[str, NDArray[Any]]) -> dict[int, Arrays]:
-    """Return arrays with names such as ``3/order`` by their numbers."""
+    """Return arrays with names such as ``3/order`` by their numbers.
+
+    Other arrays belong to somebody else, such as the vectoriser in a plan of texts.
+    """
     found: dict[int, Arrays] = {}
     for name, array in arrays.items():
         number, _, rest = name.partition("/")
-        found.setdefault(int(number), {})[rest] = array
+        if number.isdigit():
+            found.setdefault(int(number), {})[rest] = array
     return found
 
 
