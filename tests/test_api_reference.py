@@ -14,7 +14,7 @@ TEXT = "".join(page.read_text(encoding="utf-8") for page in PAGES)
 MODULES = re.findall(r"^\.\. automodule:: (\S+)$", TEXT, re.MULTILINE)
 
 
-def test_every_public_name_is_described_once():
+def test_public_names_are_described_once():
     named = re.findall(r"^\.\. auto(?:class|function):: defrag\.(\w+)$", TEXT, re.MULTILINE)
     inside = [name for module in MODULES for name in importlib.import_module(module).__all__]
     rooms = [name for name in defrag.__all__ if f"defrag.{name}" in MODULES]
@@ -24,13 +24,13 @@ def test_every_public_name_is_described_once():
     assert len(set(named)) == len(named)
 
 
-def test_no_page_is_only_a_list():
+def test_pages_are_more_than_lists():
     for page in PAGES:
         words = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL).split()
         assert len(words) > 30, page.name
 
 
-def test_no_page_loads_a_renderer_of_formulas_from_the_network():
+def test_pages_load_no_formula_renderer():
     described = [getattr(defrag, name) for name in defrag.__all__]
     for module in map(importlib.import_module, MODULES):
         described += [module, *(getattr(module, name) for name in module.__all__)]

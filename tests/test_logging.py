@@ -14,7 +14,7 @@ from defrag import Agglomerated, Defrag, LabelTree, Refrag, _progress
 from tests.data import make_data
 
 
-def test_fits_are_logged_and_nothing_is_printed(caplog, capfd):
+def test_fits_are_logged_not_printed(caplog, capfd):
     X, Y = make_data()
     with caplog.at_level(logging.INFO, logger="defrag"):
         model = Refrag(LabelTree(verbose=True), random_state=0).fit(X, Y)
@@ -27,13 +27,13 @@ def test_fits_are_logged_and_nothing_is_printed(caplog, capfd):
     assert capfd.readouterr() == ("", "")
 
 
-def test_the_logger_is_silent_unless_configured(capfd):
+def test_logger_is_silent_unless_configured(capfd):
     logging.getLogger("defrag").warning("for a program that configures logging")
     assert "NullHandler" in str(logging.getLogger("defrag").handlers)
     assert capfd.readouterr().out == ""
 
 
-def test_no_module_prints():
+def test_modules_do_not_print():
     folder = Path(defrag.__file__).parent
     for path in folder.rglob("*.py"):
         if "cli" not in path.parts:
@@ -67,7 +67,7 @@ def bars(monkeypatch):
     return Bar.shown
 
 
-def test_bars_of_composites_say_which_tree(bars):
+def test_progress_bars_name_tree(bars):
     X, Y = make_data()
     base = LabelTree(2, verbose=True)
     Agglomerated(base, Defrag(max_cluster_size=4), random_state=0).fit(X, Y)
@@ -82,7 +82,7 @@ def test_bars_of_composites_say_which_tree(bars):
     assert trained[-1] == "training tree 2 of 2"
 
 
-def test_a_stage_ends_with_its_block():
+def test_stage_ends_with_block():
     with pytest.raises(RuntimeError, match="x"), _progress.progress_stage("part"):
         raise RuntimeError("x")
     assert _progress._stage.get() == ""

@@ -26,7 +26,7 @@ def bibtex(data_folder):
 
 
 @pytest.mark.parametrize("part", ["train", "test"])
-def test_agglomeration_equals_the_official_output(bibtex, part):
+def test_agglomeration_equals_official_output(bibtex, part):
     X = read_features(bibtex["folder"] / f"bibtex_{part}X.txt")
     expected = read_features(bibtex["folder"] / f"bibtex_{part}X_defrag.txt")
     result = _native.agglomerate(X, bibtex["groups"], n_groups=256, n_threads=2)
@@ -62,7 +62,7 @@ def test_agglomeration_equals_the_official_output(bibtex, part):
     ],
     ids=str,
 )
-def test_information_lost_is_that_of_the_reference_runs(bibtex, parameters, expected):
+def test_information_loss_equals_reference_runs(bibtex, parameters, expected):
     X, Y = bibtex["X"], bibtex["Y"]
     lost = [
         loss_of_mutual_information(X, Y, Defrag(**parameters, random_state=seed).fit(X, Y).labels_)
@@ -110,7 +110,7 @@ def has_tie_at_the_cut(Z, n_left, first, second):
         left_sum, right_sum = Z[left].sum(axis=0), Z[~left].sum(axis=0)
 
 
-def test_the_official_groups_are_reproduced_up_to_ties(bibtex):
+def test_official_groups_are_reproduced_up_to_ties(bibtex):
     """Node by node: each official split is ours, or departs at scores that are equal.
 
     The program sorts by score alone, so what it does with equal scores is left to its

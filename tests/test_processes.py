@@ -26,7 +26,7 @@ print(whole.hexdigest())
 
 
 @pytest.mark.slow
-def test_models_have_the_same_bits_in_every_process(tmp_path):
+def test_models_have_same_bits_in_every_process(tmp_path):
     digests = set()
     for hash_seed in ("0", "1", "random"):
         done = subprocess.run(

@@ -49,7 +49,7 @@ def folder(tmp_path):
 
 
 @pytest.mark.parametrize(("page", "least"), [("README.md", 5), ("docs/command_line.md", 10)])
-def test_pages_have_commands(page, least):
+def test_manual_pages_have_commands(page, least):
     commands = commands_of(page)
     assert len(commands) >= least
     assert len(set(commands)) == len(commands)

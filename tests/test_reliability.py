@@ -13,11 +13,11 @@ ROWS = [
 NAMED = re.compile(r"`((?:tests|tools|benchmarks|docs)/[\w/.]+|Makefile|\.ci/run)`")
 
 
-def test_there_is_a_row_for_every_check():
+def test_every_check_has_row():
     assert [row.split("|")[1].strip() for row in ROWS] == [f"R{i}" for i in range(1, 31)]
 
 
-def test_every_row_names_files_that_exist():
+def test_rows_name_existing_files():
     for row in ROWS:
         names = NAMED.findall(row)
         assert names, row

@@ -25,7 +25,7 @@ def commands(block):
     return re.findall(r"^\$ defrag (.*)$", block, re.MULTILINE)
 
 
-def test_the_page_trains_evaluates_and_explains():
+def test_page_trains_evaluates_and_explains():
     verbs = [line.split()[0] for kind, block in blocks() if kind == "console"
              for line in commands(block)]  # fmt: skip
     assert verbs[:4] == ["info", "train", "predict", "evaluate"]
@@ -33,7 +33,7 @@ def test_the_page_trains_evaluates_and_explains():
 
 
 @pytest.mark.slow
-def test_every_block_runs(warm_python):
+def test_every_block_of_page_runs(warm_python):
     names, outputs = {}, {}
     environment = os.environ | {"COLUMNS": "100"}
     for kind, block in blocks():

@@ -65,7 +65,7 @@ def served(folder, warm_python):
 
 
 @pytest.mark.slow
-def test_programs_get_what_the_terminal_shows(served):
+def test_programs_get_what_terminal_shows(served):
     shown, address = served
     kind, body, shown_address = re.search(
         r"^curl -H '(.*?)' -d '(.*?)' (\S+)$", TEXT, re.MULTILINE
@@ -79,7 +79,7 @@ def test_programs_get_what_the_terminal_shows(served):
 
 
 @pytest.mark.slow
-def test_the_page_shows_labels_and_why(served, browser):
+def test_page_shows_labels_and_why(served, browser):
     shown, address = served
     page = browser.new_page()
     page.goto(address)

@@ -12,7 +12,7 @@ from defrag.metrics import evaluate
 from defrag.metrics.scorers import scorer
 
 
-def test_canonical_csr_sorts_sums_and_drops_zeros_without_touching_the_input():
+def test_canonical_csr_sorts_sums_and_copies():
     X = sparse.csr_array(
         (np.array([1.0, 2.0, 3.0, 0.0]), np.array([2, 0, 2, 1]), np.array([0, 4])), shape=(1, 3)
     )
@@ -23,7 +23,7 @@ def test_canonical_csr_sorts_sums_and_drops_zeros_without_touching_the_input():
     np.testing.assert_array_equal(X.indices, [2, 0, 2, 1])
 
 
-def test_a_lying_sorted_flag_is_not_believed():
+def test_wrong_sorted_flag_is_ignored():
     X = sparse.csr_array((np.array([1.0, 2.0]), np.array([2, 0]), np.array([0, 2])), shape=(1, 3))
     X.has_sorted_indices = True
     X.has_canonical_format = True
@@ -114,7 +114,7 @@ def test_labels_in_every_form_agree():
     np.testing.assert_array_equal(one_d.matrix.toarray(), [[0, 1], [1, 0], [0, 1]])
 
 
-def test_lists_that_repeat_a_value_are_rows_of_an_indicator():
+def test_lists_with_repeated_values_are_indicator_rows():
     rows = [[0, 1, 1], [1, 0, 0]]
     np.testing.assert_array_equal(check_labels(rows, n_rows=2).matrix.toarray(), rows)
     ids = check_labels([[0, 1], [1, 0]], n_rows=2).matrix.toarray()
@@ -132,7 +132,7 @@ def test_lists_that_repeat_a_value_are_rows_of_an_indicator():
         ([[0], [1], [2]], "X has 2 points, Y has 3"),
     ],
 )
-def test_bad_labels_name_the_rule_and_the_value(labels, message):
+def test_bad_labels_are_refused(labels, message):
     with pytest.raises(ValueError, match=message):
         check_labels(labels, n_rows=2, n_labels=3)
 
@@ -156,17 +156,17 @@ def test_single_huge_label_id_is_refused():
         (np.array([["2020-01-01"], ["2020-01-02"]], "M8[D]"), r"got datetime64\[D\]"),
     ],
 )
-def test_arrays_that_would_become_other_numbers_are_refused(X, message):
+def test_masked_arrays_and_dates_are_refused(X, message):
     with pytest.raises(ValueError, match=message):
         check_features(LabelTree(), X, reset=True)
 
 
-def test_a_masked_array_without_masked_values_is_a_matrix():
+def test_unmasked_array_is_matrix():
     X = check_features(LabelTree(), np.ma.masked_array(np.eye(2)), reset=True)
     np.testing.assert_array_equal(X.toarray(), np.eye(2))
 
 
-def test_rules_say_what_they_accept():
+def test_rules_describe_what_they_accept():
     assert Int(1).describe() == "an int >= 1"
     assert Float(0.0, 1.0, open_low=True).describe() == "a finite number in (0.0, 1.0]"
     assert Choice(("x", None)).describe() == "one of 'x', None"
@@ -192,12 +192,12 @@ def test_rules_say_what_they_accept():
     ],
     ids=str,
 )
-def test_rules_accept_what_they_say(rule, good, bad):
+def test_rules_accept_described_values(rule, good, bad):
     assert [value for value in good if not rule.accepts(value)] == []
     assert [value for value in bad if rule.accepts(value)] == []
 
 
-def test_seeds():
+def test_seeds_are_ints_or_drawn():
     assert check_seed(7) == 7
     assert check_seed(np.random.default_rng(0)) == check_seed(np.random.default_rng(0))
     assert check_seed(np.random.RandomState(0)) == check_seed(np.random.RandomState(0))

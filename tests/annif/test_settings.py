@@ -9,7 +9,7 @@ from defrag.annif.settings import build_classifier, unknown_settings
 from defrag.baselines import Parabel
 
 
-def test_settings_reach_the_parts_that_have_them():
+def test_settings_reach_their_parts():
     section = {
         "name": "A project", "language": "fi", "backend": "defrag", "vocab": "ykl", "limit": "100",
         "classifier": "parabel", "n_trees": "2", "C": "0.5", "characters": "3,5",
@@ -26,7 +26,7 @@ def test_settings_reach_the_parts_that_have_them():
     assert isinstance(build_classifier({**section, "focus": "no"}, n_jobs=1).base, Parabel)
 
 
-def test_the_defaults_are_those_of_defrag_train():
+def test_defaults_equal_defrag_train():
     model = build_classifier({}, n_jobs=1)
     assert model.base.get_params()["base__n_trees"] == 1
     assert model.vectorizer.ngrams == 2
@@ -49,7 +49,7 @@ def test_wrong_settings_are_refused(section, message):
         build_classifier(section, n_jobs=1)
 
 
-def test_names_that_mean_nothing_are_found():
+def test_unknown_settings_are_named():
     assert unknown_settings({"n_tree": "3", "analyzer": "simple", "max_depth": "2"}) == [
         "max_depth",
         "n_tree",

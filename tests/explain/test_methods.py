@@ -43,7 +43,7 @@ WIDE = {"beam_size": 1000}
     ],
     ids=["label-tree", "parabel", "bonsai", "plt"],
 )
-def test_contributions_are_integrated_gradients_of_the_log_score(model, rule):
+def test_contributions_are_integrated_gradients(model, rule):
     model.set_params(random_state=0).fit(X, Y)
     loss, discount, power = rule
     tree = model.trees_[0]
@@ -79,7 +79,7 @@ def test_contributions_are_integrated_gradients_of_the_log_score(model, rule):
     ],
     ids=lambda model: str(model).split("(")[0],
 )
-def test_without_is_the_prediction_without_the_feature(model):
+def test_without_is_prediction_without_feature(model):
     model.set_params(random_state=0).fit(X, Y)
     checked = 0
     for number in ROWS:
@@ -100,7 +100,7 @@ def test_without_is_the_prediction_without_the_feature(model):
 
 @settings(max_examples=30, deadline=None, derandomize=True)
 @given(seed=st.integers(0, 10**6), trees=st.integers(1, 3), beam_size=st.integers(1, 4))
-def test_the_score_is_that_of_the_search_however_narrow(seed, trees, beam_size):
+def test_score_is_that_of_search(seed, trees, beam_size):
     points, labels = make_data(n=80, d=25, n_labels=15, seed=seed)
     model = LabelTree(trees, max_leaf_size=2, root_arity=2, arity=2, beam_size=beam_size,
                       random_state=0).fit(points, labels)  # fmt: skip
@@ -116,7 +116,7 @@ def test_the_score_is_that_of_the_search_however_narrow(seed, trees, beam_size):
             assert bool(one.notes) == (len(members) < trees)
 
 
-def test_a_label_that_no_search_finds_is_explained_by_its_paths():
+def test_label_missed_by_search_is_explained():
     model = LabelTree(2, max_leaf_size=2, root_arity=2, arity=2, beam_size=1, random_state=0)
     model.fit(X, Y)
     found = {*model.predict_topk(ROW, k=24)[0][0].tolist()}
@@ -128,7 +128,7 @@ def test_a_label_that_no_search_finds_is_explained_by_its_paths():
 
 
 @pytest.mark.parametrize("widen", [0, 5])
-def test_a_re_ranked_score_has_parts_of_base_and_prototype(widen):
+def test_re_ranked_score_has_parts_of_base_and_prototype(widen):
     base = LabelTree(max_leaf_size=3, root_arity=3, beam_size=1, random_state=0)
     model = Refrag(base, gamma=8, propensity_weight=0.3, widen=widen, candidates=3, random_state=0)
     model.fit(X, Y)
@@ -146,7 +146,7 @@ def test_a_re_ranked_score_has_parts_of_base_and_prototype(widen):
     )
 
 
-def test_the_members_of_a_group_share_what_it_contributes():
+def test_members_of_group_share_contribution():
     model = Agglomerated(DiSMEC(), Defrag(max_cluster_size=4), random_state=0).fit(X, Y)
     groups, inner = model.members_[0]
     outside, inside = model.explain(ROW), inner.explain(groups._pool(ROW))
@@ -160,7 +160,7 @@ def test_the_members_of_a_group_share_what_it_contributes():
 
 
 @pytest.mark.parametrize("mode", ["blend", "cosine", "paper"])
-def test_imputed_entries_belong_to_the_features_they_follow_from(mode):
+def test_imputed_entries_belong_to_source_features(mode):
     fiat = Fiat(mode, beta=0.7, companions=None, max_growth=None, random_state=0).fit(X)
     for number in ROWS:
         imputed = fiat._impute(X[[number]])
@@ -177,7 +177,7 @@ def test_imputed_entries_belong_to_the_features_they_follow_from(mode):
         )
 
 
-def test_a_label_outside_of_the_cluster_is_noted():
+def test_label_outside_cluster_is_noted():
     model = LPSR(DiSMEC(), cluster_size=20, labels_per_cluster=3, random_state=0).fit(X, Y)
     labels = model.predict_topk(ROW, k=24)[0][0]
     other = next(label for label in range(20) if label not in labels)
@@ -188,7 +188,7 @@ def test_a_label_outside_of_the_cluster_is_noted():
     assert one.score == pytest.approx(model.base_.explain(ROW, label=other).score)
 
 
-def test_removing_the_largest_contributions_lowers_the_score_most():
+def test_removing_largest_contributions_lowers_score_most():
     model = FastXML(10, random_state=0).fit(X, Y)  # a method without a decomposition
     draw = np.random.default_rng(0)
     wins = total = 0
@@ -215,7 +215,7 @@ def test_removing_the_largest_contributions_lowers_the_score_most():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("model", [LabelTree(), Focused(LabelTree(2))], ids=repr)
-def test_three_largest_contributions_lower_the_score_more_than_three_random_ones(model):
+def test_largest_contributions_lower_score_more_than_random_ones(model):
     data = load_dataset("debian")
     model = clone(model).set_params(random_state=0).fit(data.train.X[:4000], data.train.Y[:4000])
     draw = np.random.default_rng(0)
@@ -267,7 +267,7 @@ def test_score_without_feature_that_dwarfs_all_others():
         assert without == pytest.approx(scores[0, labels[0] == one.label_id][0], abs=1e-6)
 
 
-def test_means_and_slopes_have_their_limits():
+def test_means_and_slopes_have_limits():
     at, start = np.array([2.0, 1.0, 1.0]), np.array([0.0, 1.0, 1.0 + 1e-9])
     np.testing.assert_allclose(secant(np.square, at, start), [2.0, 2.0, 2.0], rtol=1e-6)
     logs = np.log([4.0, 3.0, 3.0])
@@ -276,7 +276,7 @@ def test_means_and_slopes_have_their_limits():
     assert logarithmic_mean(np.array(-1.0), np.array(-5000.0)) == pytest.approx(np.exp(-1) / 4999)
 
 
-def test_the_score_without_is_computed_for_the_largest_of_many_features(monkeypatch):
+def test_without_is_computed_for_largest_of_many_features(monkeypatch):
     monkeypatch.setattr("defrag.explain.explainers._MAX_ENTRIES", 3 * ROW.nnz)
     one = FastXML(3, random_state=0).fit(X, Y).explain(ROW)
     assert np.isnan(one.without).tolist() == [False] * 3 + [True] * (ROW.nnz - 3)

@@ -63,7 +63,7 @@ class Page(HTMLParser):
             self.text += data
 
 
-def test_a_table_has_the_sum_in_its_parts():
+def test_parts_of_table_add_up():
     lines = str(sample()).splitlines()
     assert lines[0] == "festival  0.5500"
     rows = [line.split() for line in lines[2:6]]
@@ -75,7 +75,7 @@ def test_a_table_has_the_sum_in_its_parts():
     assert lines[-1] == "from the weights of the model"
 
 
-def test_what_is_not_shown_is_added_up():
+def test_hidden_contributions_are_summed():
     model = LabelTree(random_state=0).fit(X, Y)
     one = model.explain(ROW)
     assert len(one.features) > 3
@@ -84,7 +84,7 @@ def test_what_is_not_shown_is_added_up():
     assert one.top(1)[0].feature == one.features[0]
 
 
-def test_control_characters_do_not_reach_the_terminal():
+def test_control_characters_are_replaced():
     shown = str(sample(names=["\x1b[31mred", "[bold]x[/]", "tab\there"], label="\x07bell"))
     assert "\x1b" not in shown
     assert "\x07" not in shown
@@ -103,7 +103,7 @@ def test_html_shows_hostile_names_as_text(n):
     assert {"table", "mark", "strong"} <= {*page.tags}
 
 
-def test_every_form_of_result_has_html():
+def test_every_result_has_html():
     model = DiSMEC(random_state=0).fit(X, Y)
     several = model.explain(ROW, k=3)
     assert Page(several._repr_html_()).tags.count("table") == 3
@@ -115,7 +115,7 @@ def test_every_form_of_result_has_html():
     assert repr(several[0]).startswith(f"Explanation(label={several[0].label!r}, score=0.")
 
 
-def test_data_are_json():
+def test_dictionaries_are_json():
     one = in_text()
     data = json.loads(json.dumps(one.as_dict()))
     assert data["features"][0] == {
@@ -128,7 +128,7 @@ def test_data_are_json():
     assert json.dumps(model.explain(ROW, label=3).as_dict())
 
 
-def test_segments_are_the_text_and_weigh_what_features_contribute():
+def test_segments_join_to_text_and_weights_add_up():
     one = in_text()
     pieces = one.segments()
     assert [piece.text for piece in pieces] == [
@@ -139,7 +139,7 @@ def test_segments_are_the_text_and_weigh_what_features_contribute():
         sample().segments()
 
 
-def test_overlapping_and_repeated_places_share_a_contribution():
+def test_overlapping_places_share_contribution():
     features = np.array([0, 1], dtype=np.int32)
     spans = [Span(0, 0, 4), Span(1, 2, 6), Span(0, 8, 12), Span(5, 0, 3), Span(1, 9, 99)]
     pieces = highlight("abcdefgh0123", spans, features, np.array([0.8, -0.4]))
@@ -149,7 +149,7 @@ def test_overlapping_and_repeated_places_share_a_contribution():
     assert highlight("", [], features, np.array([0.8, -0.4])) == []
 
 
-def test_a_long_text_is_shown_around_its_heaviest_words():
+def test_long_text_is_shown_around_heaviest_words():
     text = f"speech {'a ' * 50}voice {'b ' * 50}games {'c ' * 50}speech\a"
     places = [(7, "speech"), (2, "voice"), (9, "games")]
     spans = [Span(7, len(text) - 7, len(text) - 1)]

@@ -53,7 +53,7 @@ def outcome(read, *arguments, **options):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("block_bytes", [1, 7, 1 << 20])
-def test_group_files_agree_with_their_slow_twin(monkeypatch, block_bytes):
+def test_group_files_agree_with_oracle(monkeypatch, block_bytes):
     monkeypatch.setattr(groups, "_BLOCK_BYTES", block_bytes)
     n_refused = 0
     for text in broken(GROUPS, 3000, block_bytes):
@@ -79,7 +79,7 @@ def test_group_files_agree_with_their_slow_twin(monkeypatch, block_bytes):
 
 
 @pytest.mark.slow
-def test_broken_word_vectors(tmp_path):
+def test_broken_word_vectors_give_result_or_error(tmp_path):
     n_refused = 0
     for text in broken(VECTORS, 2000, 1):
         (tmp_path / "v").write_bytes(text)
@@ -94,7 +94,7 @@ def test_broken_word_vectors(tmp_path):
 
 
 @pytest.mark.slow
-def test_broken_archives(tmp_path):
+def test_broken_archives_give_result_or_error(tmp_path):
     path = tmp_path / "a.npz"
     write_npz(path, np.eye(5), [[0], [1], [2], [0, 3], []])
     whole = path.read_bytes()

@@ -13,7 +13,7 @@ N_FILES = 150
 
 @pytest.mark.sanitize
 @pytest.mark.parametrize("subject", text_subjects(), ids=str)
-def test_broken_files_give_a_model_or_one_error(subject, tmp_path):
+def test_broken_files_give_model_or_one_error(subject, tmp_path):
     data = good(subject, tmp_path)
     path = tmp_path / "x"
     assert is_model(path, data)

@@ -20,13 +20,13 @@ def bad(*names, seconds=120.0, slice_seconds=60.0, say=lambda _line: None, **opt
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SCENARIOS)
-def test_a_batch_of_each_scenario(name, tmp_path):
+def test_batch_of_each_scenario_runs(name, tmp_path):
     tried = SCENARIOS[name].run(7, tmp_path)
     assert 0 <= tried.n_refused <= tried.n_inputs
     assert tried.n_inputs > 0
 
 
-def test_every_kind_gets_its_files(tmp_path):
+def test_kinds_of_files_take_turns(tmp_path):
     scenario = SCENARIOS["files of every kind"]
     assert scenario.volume == 5_000 * len(KINDS)
     names = [str(subject) for _, subject in KINDS]
@@ -62,7 +62,7 @@ def test_batches_are_numbered_by_the_seed():
     assert bad("wrong", seed=1).run(1)["wrong"].n_faults == 0
 
 
-def test_who_is_furthest_behind_is_taken_first():
+def test_scenario_furthest_behind_runs_first():
     run = bad("good", "crash", "hang", "wrong")
     done = {"good": 90, "crash": 100, "hang": 20, "wrong": 50}
     for name, n_inputs in done.items():
@@ -76,7 +76,7 @@ def test_who_is_furthest_behind_is_taken_first():
     assert bad("good", seconds=0.0).take() is None
 
 
-def test_slices_go_on_where_the_last_one_ended():
+def test_slices_continue():
     said = []
     found = bad("good", "wrong", slice_seconds=0.0, say=said.append).run(1)
     # A slice lasts for one batch at least, and the two take turns.
@@ -87,7 +87,7 @@ def test_slices_go_on_where_the_last_one_ended():
     assert found["good"].of_kind == {"even": 50, "odd": 50}
 
 
-def test_it_ends_when_all_volumes_are_reached(tmp_path):
+def test_torture_ends_when_volumes_are_reached(tmp_path):
     output = tmp_path / "torture.txt"
     command = [sys.executable, "-m", "tests.fuzz.torture", "--jobs", "2", "--table", BAD,
                "--only", "good", "wrong", "--output", str(output)]  # fmt: skip

@@ -90,14 +90,14 @@ def timer():
 
 @pytest.mark.usefixtures("timer")
 @pytest.mark.parametrize(("text", "message"), BAD_FILES.values(), ids=BAD_FILES)
-def test_a_broken_rule_is_named(tmp_path, text, message):
+def test_broken_rule_is_named(tmp_path, text, message):
     path = tmp_path / "train.txt"
     path.write_bytes(text)
     with pytest.raises(FormatError, match="^" + re.escape(f"{path}{message}")):
         read_xmc(path)
 
 
-def test_the_message_is_one_line_that_names_all(tmp_path, monkeypatch):
+def test_message_names_file_line_and_rule(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "train.txt").write_text("16 900 9\n" + " 1:1\n" * 15 + "0 905:1\n")
     with pytest.raises(FormatError, match=r"train\.txt") as caught:
@@ -116,14 +116,14 @@ def test_the_message_is_one_line_that_names_all(tmp_path, monkeypatch):
         (read_labels, b"1 3\n2,1\n", ":2: a label index must be a whole number >= 0, got '2,1'"),
     ],
 )
-def test_split_files(tmp_path, reader, text, message):
+def test_errors_of_split_files_name_file(tmp_path, reader, text, message):
     path = tmp_path / "a.txt"
     path.write_bytes(text)
     with pytest.raises(FormatError, match=re.escape(message)):
         reader(path)
 
 
-def test_a_header_that_promises_terabytes_costs_nothing(tmp_path):
+def test_huge_header_costs_no_memory(tmp_path):
     path = tmp_path / "train.txt"
     path.write_bytes(b"99999999999999999 2147483647 2147483647\n0 1:1\n")
     limits = ReadLimits(max_columns=2**31)
@@ -136,7 +136,7 @@ def test_a_header_that_promises_terabytes_costs_nothing(tmp_path):
 @pytest.mark.parametrize(
     "line", [b"0 " + b"1:1 " * 2_500_000, b"9" * 10_000_000, b" " * 10_000_000]
 )
-def test_a_line_of_ten_megabytes(tmp_path, line):
+def test_line_of_ten_megabytes_is_read(tmp_path, line):
     path = tmp_path / "train.txt"
     path.write_bytes(b"1 9 9\n" + line)
     if line.startswith(b"9"):
@@ -153,7 +153,7 @@ def test_a_line_of_ten_megabytes(tmp_path, line):
 
 @pytest.mark.usefixtures("timer")
 @pytest.mark.parametrize("compress", [gzip.compress, lzma.compress])
-def test_damaged_compressed_files(tmp_path, compress):
+def test_damaged_compressed_files_are_refused(tmp_path, compress):
     whole = compress(b"3 9 9\n" + b"0,1 1:0.123 2:1\n" * 3)
     path = tmp_path / "train.txt.z"
     for size in range(1, len(whole)):
@@ -171,7 +171,7 @@ def test_damaged_compressed_files(tmp_path, compress):
 
 
 @pytest.mark.usefixtures("timer")
-def test_what_is_no_file(tmp_path):
+def test_folders_and_devices_are_refused(tmp_path):
     with pytest.raises(FormatError, match="is a directory, not a file"):
         read_xmc(tmp_path)
     with pytest.raises(FormatError, match="/dev/zero: is a device, not a file"):
@@ -181,7 +181,7 @@ def test_what_is_no_file(tmp_path):
 
 
 @pytest.mark.usefixtures("timer")
-def test_a_fifo_is_read_if_somebody_writes_to_it(tmp_path):
+def test_fifo_with_writer_is_read(tmp_path):
     fifo = tmp_path / "fifo"
     os.mkfifo(fifo)
     writer = threading.Thread(target=lambda: fifo.write_bytes(b"1 2 2\n1 0:1\n"))
@@ -191,7 +191,7 @@ def test_a_fifo_is_read_if_somebody_writes_to_it(tmp_path):
     assert X.nnz == 1
 
 
-def test_a_fifo_with_a_slow_writer_is_waited_for(tmp_path):
+def test_slow_writer_of_fifo_is_awaited(tmp_path):
     fifo = tmp_path / "fifo"
     os.mkfifo(fifo)
 
@@ -208,14 +208,14 @@ def test_a_fifo_with_a_slow_writer_is_waited_for(tmp_path):
 
 
 @pytest.mark.usefixtures("timer")
-def test_a_fifo_that_nobody_writes_to_does_not_hang(tmp_path):
+def test_fifo_without_writer_is_refused(tmp_path):
     fifo = tmp_path / "fifo"
     os.mkfifo(fifo)
     with pytest.raises(FormatError, match="is a FIFO without a writer"):
         read_xmc(fifo)
 
 
-def test_a_file_that_shrinks_while_it_is_read(tmp_path, monkeypatch):
+def test_file_that_shrinks_while_read_is_refused(tmp_path, monkeypatch):
     path = tmp_path / "train.txt"
     path.write_bytes(b"1000 9 9\n" + b"1 1:1\n" * 1000)
     monkeypatch.setattr("defrag.io.files.BLOCK_BYTES", 64)
@@ -245,7 +245,7 @@ def test_a_file_that_shrinks_while_it_is_read(tmp_path, monkeypatch):
         (b"7 1:1\n", {"zero_based": True, "n_labels": 5}, ":1: label index 7, but n_labels is 5"),
     ],
 )  # fmt: skip
-def test_bad_svmlight(tmp_path, text, options, message):
+def test_bad_svmlight_is_refused(tmp_path, text, options, message):
     path = tmp_path / "a.svm"
     path.write_bytes(text)
     with pytest.raises(FormatError, match=re.escape(message)):

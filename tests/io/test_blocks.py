@@ -30,7 +30,7 @@ def read_blocks(text, tmp_path, **options):
 
 @pytest.mark.parametrize("size", [1, 7, 40, 1 << 20])
 @pytest.mark.parametrize("kind", ["combined", "features", "comments"])
-def test_blocks_are_the_file(tmp_path, size, kind, monkeypatch):
+def test_blocks_join_to_whole_file(tmp_path, size, kind, monkeypatch):
     monkeypatch.setattr("defrag.io.files.BLOCK_BYTES", size)
     X, Y = points()
     write_xmc(tmp_path / "a", X, Y) if kind != "features" else write_features(tmp_path / "a", X)
@@ -43,7 +43,7 @@ def test_blocks_are_the_file(tmp_path, size, kind, monkeypatch):
 
 
 @pytest.mark.parametrize("size", [1, 9, 1 << 20])
-def test_blocks_name_the_line(tmp_path, size, monkeypatch):
+def test_errors_in_blocks_name_line(tmp_path, size, monkeypatch):
     monkeypatch.setattr("defrag.io.files.BLOCK_BYTES", size)
     text = b"#\n3 3 2\n0 0:1\n# a note\n1 1:1\n0 2:1 2:1\n"
     with pytest.warns(match=r"blocks.txt:6: 1 features are repeated"):
@@ -88,7 +88,7 @@ def outcome(read):
     notes=st.integers(0, 2),
     size=st.sampled_from([1, 5, 12, 30]),
 )
-def test_rows_in_blocks_are_the_rows_at_once(
+def test_blocks_equal_rows_read_at_once(
     tmp_path, monkeypatch, *, lines, last, declared, notes, size
 ):
     text = b"\n".join([b"# first"] * notes + [b"%d 3 2" % declared] + lines + last)
@@ -106,7 +106,7 @@ def test_rows_in_blocks_are_the_rows_at_once(
         assert outcome(in_blocks) == wanted
 
 
-def test_the_outcomes_of_random_texts_are_of_all_kinds(tmp_path):
+def test_random_texts_have_all_outcomes(tmp_path):
     kinds = set()
     for last in ROWS:
         path = tmp_path / "a.txt"

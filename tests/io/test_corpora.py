@@ -65,18 +65,18 @@ ARCHIVE = gzip.compress(b"body,tags\nquick sort,sorting files\nsparse matrix,alg
          {"label_separator": ","}),
     ],
 )  # fmt: skip
-def test_formats(tmp_path, name, content, options):
+def test_every_format_is_read(tmp_path, name, content, options):
     found = read_texts(write(tmp_path / name, content), **options)
     assert found.texts == TEXTS
     assert found.labels == LABELS
 
 
-def test_numbers_are_names_without_names(tmp_path):
+def test_label_numbers_are_names_by_default(tmp_path):
     path = write(tmp_path / "a.tsv", "3,007\tone\n\ttwo\n")
     assert read_texts(path, form="pecos").labels == [["3", "7"], []]
 
 
-def test_two_files(tmp_path):
+def test_texts_and_labels_in_two_files(tmp_path):
     texts = write(tmp_path / "X.txt", "quick sort\nsparse matrix\n")
     labels = write(tmp_path / "Y.txt", "sorting files\nalgebra\n")
     assert read_texts(texts, form="lines", labels_path=labels) == (TEXTS, LABELS)
@@ -89,7 +89,7 @@ def test_two_files(tmp_path):
         read_texts(texts, form="lines", labels_path=labels)
 
 
-def test_folders(tmp_path):
+def test_folders_of_annif_are_read(tmp_path):
     write(tmp_path / "b.txt", "sparse\nmatrix")
     write(tmp_path / "b.key", "algebra\n\n")
     write(tmp_path / "a.txt", "\ufeffquick sort")
@@ -149,18 +149,18 @@ def test_folders(tmp_path):
         ("a", b"\xff\n", {"form": "lines"}, r"a:1: invalid UTF-8 at byte 0 of the line"),
     ],
 )  # fmt: skip
-def test_broken_files(tmp_path, name, content, options, message):
+def test_broken_files_are_refused(tmp_path, name, content, options, message):
     with pytest.raises(FormatError, match=message) as error:
         read_texts(write(tmp_path / name, content), **options)
     assert "\n" not in str(error.value)
 
 
-def test_one_name_may_have_separators(tmp_path):
+def test_separator_none_keeps_whole_name(tmp_path):
     path = write(tmp_path / "a.csv", 'text,labels\nx,"b;c"\ny,\n')
     assert read_texts(path, label_separator="none").labels == [["b;c"], []]
 
 
-def test_names_with_spaces(tmp_path):
+def test_names_with_spaces_need_separator(tmp_path):
     content = "text,labels\nx,machine learning;c\n"
     path = write(tmp_path / "a.csv", content)
     assert read_texts(path, label_separator=";").labels == [["machine learning", "c"]]
@@ -172,7 +172,7 @@ def test_names_with_spaces(tmp_path):
         read_texts(path, label_separator="")
 
 
-def test_a_name_with_the_separator_of_another_format_is_a_warning(tmp_path):
+def test_name_with_unused_separator_warns(tmp_path):
     texts = write(tmp_path / "X.txt", "one\ntwo\nthree\n")
     labels = write(tmp_path / "Y.txt", "http://a/b,c\na,b c\nd;e\n")
     with pytest.warns(FormatWarning) as found:
@@ -206,7 +206,7 @@ def test_a_name_with_the_separator_of_another_format_is_a_warning(tmp_path):
         ("lines", "quick sort\nsparse matrix\n"),
     ],
 )
-def test_labels_that_are_ignored_are_not_checked(tmp_path, form, content):
+def test_ignored_labels_are_not_checked(tmp_path, form, content):
     path = write(tmp_path / "file", content)
     with open_corpus(path, form, CorpusOptions(labels="ignored")) as corpus:
         documents = list(corpus.documents)
@@ -225,7 +225,7 @@ def test_labels_that_are_ignored_are_not_checked(tmp_path, form, content):
         ("a.jsonl", '{"text": "x", "tags": []}', "key 'labels', .* among text, tags"),
     ],
 )
-def test_columns_without_labels(tmp_path, name, content, message):
+def test_missing_label_column_is_refused(tmp_path, name, content, message):
     expected = rf"{name}: has no labels: no {message}: give --labels-column"
     with (
         open_corpus(
@@ -252,12 +252,12 @@ def test_columns_without_labels(tmp_path, name, content, message):
         ("", []),
     ],
 )
-def test_likely_forms(tmp_path, content, forms):
+def test_likely_forms_of_first_lines(tmp_path, content, forms):
     with open_input(write(tmp_path / "a", content)) as stream:
         assert likely_forms(stream) == forms
 
 
-def test_documents_are_read_as_they_are_asked_for(tmp_path):
+def test_documents_are_read_lazily(tmp_path):
     path = write(tmp_path / "a.csv", "text\n" + "x\n" * 10 + '"\n')
     with open_corpus(path) as corpus:
         documents = [next(corpus.documents) for _ in range(10)]
@@ -274,7 +274,7 @@ FIELDS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r
 
 @settings(deadline=None, derandomize=True)
 @given(st.lists(st.tuples(FIELDS, FIELDS), min_size=1, max_size=6), st.booleans())
-def test_csv_is_that_of_python(tmp_path_factory, rows, quoted):
+def test_csv_agrees_with_python(tmp_path_factory, rows, quoted):
     written = io.StringIO()
     quoting = csv.QUOTE_ALL if quoted else csv.QUOTE_MINIMAL
     writer = csv.writer(written, lineterminator="\n", quoting=quoting)
@@ -291,7 +291,7 @@ WORDS = st.text(st.characters(codec="utf-8", categories=["L", "N"]), min_size=1,
 @pytest.mark.slow
 @settings(deadline=None, derandomize=True)
 @given(st.lists(st.tuples(st.lists(WORDS, min_size=1), st.lists(WORDS, min_size=1)), min_size=1))
-def test_every_format_says_the_same(tmp_path_factory, documents):
+def test_all_formats_give_same_documents(tmp_path_factory, documents):
     texts = [" ".join(words) for words, _ in documents]
     labels = [names for _, names in documents]
     pairs = list(zip(texts, labels, strict=True))
@@ -326,7 +326,7 @@ PIECES = [
     st.sampled_from([form for form in CORPUS_FORMS if form != "parquet"]),
     st.lists(st.sampled_from(PIECES) | st.binary(max_size=4), max_size=8),
 )
-def test_any_bytes_are_read_or_refused_in_one_line(tmp_path_factory, form, pieces):
+def test_any_bytes_are_read_or_refused(tmp_path_factory, form, pieces):
     path = write(tmp_path_factory.mktemp("any") / "file", b"".join(pieces))
     try:
         texts, labels = read_texts(path, form=form)

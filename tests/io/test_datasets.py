@@ -73,7 +73,7 @@ def test_debian_every_label_and_word_is_in_training(debian):
     assert np.bincount(debian.train.X.indices, minlength=41315).min() >= 2
 
 
-def test_debian_arrays_have_not_changed(debian):
+def test_debian_arrays_are_unchanged(debian):
     structure = {
         part: digest(split.X.indptr, split.X.indices, split.Y.indptr, split.Y.indices)
         for part, split in (("train", debian.train), ("test", debian.test))
@@ -81,7 +81,7 @@ def test_debian_arrays_have_not_changed(debian):
     assert structure == STRUCTURE
 
 
-def test_debian_can_be_read_by_a_human(debian):
+def test_debian_names_are_readable(debian):
     # The first package is the game alex4, the second test package libalicevision3.
     words = set(debian.feature_names[debian.train.X[[0]].indices])
     assert {"alex", "retro", "platform", "game", "jungle"} <= words
@@ -107,7 +107,7 @@ def test_debian_is_small():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("part", ["train", "test"])
-def test_debian_is_the_published_text_file(debian, data_folder, part):
+def test_debian_equals_published_text_file(debian, data_folder, part):
     path = data_folder / "debian-deps" / f"{part}.txt.xz"
     if not path.is_file():
         pytest.skip(f"no {path}")
@@ -128,7 +128,7 @@ def test_debian_is_the_published_text_file(debian, data_folder, part):
     np.testing.assert_allclose(split.X.data, np.array(values, dtype=np.float64), rtol=1e-5)
 
 
-def test_tf_idf_is_that_of_scikit_learn():
+def test_tf_idf_agrees_with_scikit_learn():
     texts = ["red red blue", "blue green", "red green green green", "blue"]
     vectorizer = TfidfVectorizer(sublinear_tf=True)
     expected = vectorizer.fit_transform(texts).toarray()
@@ -143,7 +143,7 @@ def test_unknown_names_are_refused():
         load_dataset("wiki")
 
 
-def test_a_set_of_the_folder_says_what_it_needs(tmp_path, monkeypatch):
+def test_missing_folder_is_named(tmp_path, monkeypatch):
     monkeypatch.delenv("DEFRAG_DATA", raising=False)
     with pytest.raises(FileNotFoundError, match="set DEFRAG_DATA to the folder"):
         load_dataset("eurlex-4k")
@@ -153,7 +153,7 @@ def test_a_set_of_the_folder_says_what_it_needs(tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
-def test_eurlex_from_the_folder(data_folder, monkeypatch):
+def test_eurlex_is_read_from_folder(data_folder, monkeypatch):
     pytest.importorskip("defrag.io.xmc")
     monkeypatch.setenv("DEFRAG_DATA", str(data_folder))
     data = load_dataset("eurlex-4k")
@@ -219,7 +219,7 @@ def releases(tmp_path):
     return [newer, older]
 
 
-def test_packages_of_a_release(build_debian, releases):
+def test_packages_of_release_are_parsed(build_debian, releases):
     name, text, labels = next(build_debian.release_packages(releases[0]))
     assert name == "tiny-editor"
     assert text == "tiny-editor. small editor Edits text in a small window. Small it is."
@@ -291,7 +291,7 @@ def test_texts_become_a_bundle(build_debian, tmp_path):
         (1, 3, "test has 3 rows and 1 texts"),
     ],
 )
-def test_a_source_that_ends_early_is_refused(build_debian, tmp_path, texts, declared, message):
+def test_truncated_source_is_refused(build_debian, tmp_path, texts, declared, message):
     write_folder(tmp_path, test_rows=texts, declared=declared)
     output = tmp_path / "debian.xz"
     with pytest.raises(SystemExit, match=message):

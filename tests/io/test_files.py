@@ -21,7 +21,7 @@ X = [[0.0, 0.1], [2.0, 0.0]]
 Y = [[0, 2], []]
 
 
-def test_a_failing_writer_leaves_the_old_file_and_nothing_else(tmp_path):
+def test_failing_writer_keeps_old_file(tmp_path):
     path = tmp_path / "a.txt"
     path.write_bytes(b"old")
 
@@ -37,7 +37,7 @@ def test_a_failing_writer_leaves_the_old_file_and_nothing_else(tmp_path):
 
 
 @pytest.mark.parametrize("suffix", ["", ".gz", ".xz"])
-def test_the_same_data_give_the_same_bytes(tmp_path, suffix):
+def test_equal_data_give_equal_bytes(tmp_path, suffix):
     first, second = tmp_path / f"a{suffix}", tmp_path / f"b{suffix}"
     write_xmc(first, X, Y)
     write_xmc(second, X, Y)
@@ -46,7 +46,7 @@ def test_the_same_data_give_the_same_bytes(tmp_path, suffix):
 
 
 @pytest.mark.slow
-def test_what_a_killed_process_left_is_removed_by_the_next(tmp_path, warm_python):
+def test_leftover_of_killed_process_is_removed(tmp_path, warm_python):
     path = tmp_path / "a.txt"
     script = (
         "import os, sys; from defrag.io.files import atomic_writer\n"
@@ -61,7 +61,7 @@ def test_what_a_killed_process_left_is_removed_by_the_next(tmp_path, warm_python
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_a_full_disk_names_the_target(tmp_path):
+def test_full_disk_error_names_target(tmp_path):
     path = tmp_path / "a.txt"
     path.write_bytes(b"old")
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
@@ -75,7 +75,7 @@ def test_a_full_disk_names_the_target(tmp_path):
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_targets_that_are_no_files(tmp_path):
+def test_devices_and_folders_as_targets(tmp_path):
     with pytest.raises(IsADirectoryError, match=str(tmp_path)):
         write_xmc(tmp_path, X, Y)
     with pytest.raises(FileNotFoundError, match="missing/a"):
@@ -86,7 +86,7 @@ def test_targets_that_are_no_files(tmp_path):
     assert os.path.exists("/dev/null")  # noqa: PTH110 - not replaced by a file
 
 
-def test_a_link_keeps_pointing_and_the_mode_follows_the_umask(tmp_path):
+def test_link_is_kept_and_mode_follows_umask(tmp_path):
     link = tmp_path / "link"
     link.symlink_to(tmp_path / "target")
     write_xmc(link, X, Y)
@@ -96,14 +96,14 @@ def test_a_link_keeps_pointing_and_the_mode_follows_the_umask(tmp_path):
     assert (tmp_path / "target").stat().st_mode & 0o777 == 0o666 & ~mask
 
 
-def test_names_of_any_kind(tmp_path):
+def test_file_names_of_any_kind(tmp_path):
     for name in ("with space", "käse", "new\nline", "x" * 255):
         write_xmc(tmp_path / name, X, Y)
         assert read_xmc(tmp_path / name)[0].nnz == 2
 
 
 @pytest.mark.slow
-def test_standard_input_and_output(tmp_path, warm_python):
+def test_dash_is_standard_input_and_output(tmp_path, warm_python):
     script = "from defrag.io import *; write_xmc('-', *read_data('-', strict=True))"
     write_xmc(tmp_path / "a.xz", X, Y)
     done = subprocess.run(
@@ -132,7 +132,7 @@ def leftover_name(path):
 
 
 @pytest.mark.parametrize("mode", [0o600, 0o640, 0o664])
-def test_a_replaced_file_keeps_its_mode(tmp_path, mode):
+def test_replaced_file_keeps_mode(tmp_path, mode):
     path = tmp_path / "a.txt"
     path.write_bytes(b"old")
     path.chmod(mode)
@@ -144,7 +144,7 @@ def test_a_replaced_file_keeps_its_mode(tmp_path, mode):
     assert path.stat().st_mode & 0o777 == mode
 
 
-def test_a_folder_or_link_with_the_name_of_a_leftover_does_no_harm(tmp_path):
+def test_folder_named_like_leftover_is_kept(tmp_path):
     path = tmp_path / "a.txt"
     kept = tmp_path / "kept"
     kept.write_bytes(b"kept")
@@ -159,7 +159,7 @@ def test_a_folder_or_link_with_the_name_of_a_leftover_does_no_harm(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_living_writer_keeps_its_file_whatever_its_process_number(tmp_path, warm_python):
+def test_file_of_living_writer_is_kept(tmp_path, warm_python):
     """Two containers that share a folder do not see each other's processes."""
     path = tmp_path / "a.txt"
     with atomic_writer(path) as file:
@@ -185,7 +185,7 @@ def leftover_of(path):
     return leftover
 
 
-def test_leftovers_of_other_targets_are_left_alone(tmp_path):
+def test_leftovers_of_other_targets_are_kept(tmp_path):
     path = tmp_path / "a.txt"
     own = leftover_of(path)
     others = [leftover_of(tmp_path / "b.txt"), tmp_path / "notes.tmp", tmp_path / f"x{own.name}"]
@@ -196,7 +196,7 @@ def test_leftovers_of_other_targets_are_left_alone(tmp_path):
     assert all(other.exists() for other in others)
 
 
-def test_without_locks_the_files_of_others_are_left_alone(tmp_path, monkeypatch):
+def test_files_are_kept_without_locks(tmp_path, monkeypatch):
     def refuse(_descriptor, _operation):
         raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
 
@@ -208,7 +208,7 @@ def test_without_locks_the_files_of_others_are_left_alone(tmp_path, monkeypatch)
     assert read_xmc(path)[0].nnz == 2
 
 
-def test_a_file_that_is_taken_for_a_leftover_before_it_is_locked(tmp_path, monkeypatch):
+def test_file_removed_before_lock_is_made_again(tmp_path, monkeypatch):
     path = tmp_path / "a.txt"
     lock = atomic._lock
     taken = []
@@ -226,7 +226,7 @@ def test_a_file_that_is_taken_for_a_leftover_before_it_is_locked(tmp_path, monke
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_the_folder_is_synced_after_the_file(tmp_path, monkeypatch):
+def test_folder_is_synced_after_file(tmp_path, monkeypatch):
     synced = []
     fsync = os.fsync
 

@@ -67,7 +67,7 @@ def test_svmlight_agrees_with_scikit_learn(tmp_path):
     assert [list(map(int, row)) for row in lists] == [row.indices.tolist() for row in labels]
 
 
-def test_svmlight_skips_empty_lines_aloud(tmp_path):
+def test_svmlight_warns_about_skipped_lines(tmp_path):
     (tmp_path / "a").write_bytes(b"# head\n1 0:1\n\n \n\r\n2 1:1\n")
     with pytest.warns(FormatWarning, match="a:3: 2 empty lines were skipped, here first"):
         points, labels = read_svmlight(tmp_path / "a", zero_based=True)
@@ -94,7 +94,7 @@ def test_npz_round_trip(tmp_path):
 
 
 @pytest.mark.parametrize("compressed", [True, False])
-def test_npz_of_scipy(tmp_path, compressed):
+def test_npz_of_scipy_is_read(tmp_path, compressed):
     sparse.save_npz(tmp_path / "a.npz", sparse.csr_matrix(X.astype(np.float64)), compressed)
     assert_equal(read_npz(tmp_path / "a.npz")[0], X)
     sparse.save_npz(tmp_path / "a.npz", sparse.csc_matrix(X))
@@ -143,12 +143,12 @@ def archive(path, **arrays):
         ({"other": np.array([1])}, "expected the arrays of X and Y, got "),
     ],
 )
-def test_bad_archives(tmp_path, arrays, message):
+def test_bad_archives_are_refused(tmp_path, arrays, message):
     with pytest.raises(FormatError, match=message):
         read_npz(archive(tmp_path / "a.npz", **arrays))
 
 
-def test_archives_never_run_code_and_never_trust_sizes(tmp_path):
+def test_archives_run_no_code_and_trust_no_sizes(tmp_path):
     path = tmp_path / "a.npz"
     np.savez(path, X_data=np.array([{}], dtype=object))
     with pytest.raises(FormatError, match="has object"):
@@ -167,7 +167,7 @@ def test_archives_never_run_code_and_never_trust_sizes(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_damaged_archive_gives_one_error_or_the_same_data(tmp_path):
+def test_damaged_archive_is_refused_or_equal(tmp_path):
     path = tmp_path / "a.npz"
     write_npz(path, X, Y)
     whole = path.read_bytes()
@@ -198,7 +198,7 @@ def test_groups_round_trip(tmp_path):
     assert (tmp_path / "n").read_text() == "3\n2 0 1 \n0 \n0 \n"
 
 
-def test_groups_of_the_official_program(data_folder):
+def test_groups_of_official_program_are_read(data_folder):
     folder = data_folder / "fixtures"
     labels = read_groups(folder / "bibtex_group_official.txt", 1836)
     assert labels.max() == 255
@@ -233,13 +233,13 @@ def test_groups_of_the_official_program(data_folder):
         (b"100000000000000000\n1 0\n", "g:1: 100000000000000000 groups declared"),
     ],
 )
-def test_bad_groups(tmp_path, text, message):
+def test_bad_groups_are_refused(tmp_path, text, message):
     (tmp_path / "g").write_bytes(text)
     with pytest.raises(FormatError, match=re.escape(message)):
         read_groups(tmp_path / "g")
 
 
-def test_groups_of_another_number_of_features(tmp_path):
+def test_groups_of_other_width_are_refused(tmp_path):
     write_groups(tmp_path / "g", [0, 1, 0])
     with pytest.raises(FormatError, match="g:2: feature index 2, but there are 2 features"):
         read_groups(tmp_path / "g", 2)
@@ -275,7 +275,7 @@ def test_predictions_round_trip(tmp_path):
         (b"1\n", "p:1: the header must be 'points labels', got 1 numbers"),
     ],
 )
-def test_bad_predictions(tmp_path, text, message):
+def test_bad_predictions_are_refused(tmp_path, text, message):
     (tmp_path / "p").write_bytes(text)
     with pytest.raises(FormatError, match=re.escape(message)):
         read_predictions(tmp_path / "p")
@@ -288,7 +288,7 @@ def test_bad_predictions(tmp_path, text, message):
         (([np.inf], [0], [0, 1]), "scores must be finite, got inf"),
     ],
 )
-def test_scores_that_cannot_be_written(tmp_path, parts, message):
+def test_unwritable_scores_are_refused(tmp_path, parts, message):
     data, indices, indptr = map(np.array, parts)
     with pytest.raises(ValueError, match=message):
         write_predictions(tmp_path / "p", sparse.csr_array((data, indices, indptr), shape=(1, 2)))
@@ -298,7 +298,7 @@ VECTORS = "cat 1 0.5\n. . 3 4\ndog 0 -2e0\nkäse 7 8 \ncat 9 9\n"
 
 
 @pytest.mark.parametrize("text", [VECTORS, "5 2\n" + VECTORS, VECTORS.replace("\n", "\r\n")])
-def test_word_vectors(tmp_path, text):
+def test_word_vectors_are_read(tmp_path, text):
     path = tmp_path / "v"
     path.write_text(text, encoding="utf-8", newline="")
     vectors, found = read_word_vectors(path, ["dog", "emu", "käse", ". .", "dog"])
@@ -328,7 +328,7 @@ def test_word_vectors(tmp_path, text):
         (b"cat 1 #\n", "v:1: expected 2 numbers, got 1"),
     ],
 )
-def test_bad_word_vectors(tmp_path, text, message):
+def test_bad_word_vectors_are_refused(tmp_path, text, message):
     (tmp_path / "v").write_bytes(text)
     with pytest.raises(FormatError, match=re.escape(message)):
         read_word_vectors(tmp_path / "v", ["cat", "cat 1"])

@@ -40,7 +40,7 @@ def write_bomb(path, n_bytes, opener):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("opener", [gzip.open, lzma.open])
-def test_a_compressed_bomb_is_refused_by_its_ratio(tmp_path, opener):
+def test_compressed_bomb_is_refused(tmp_path, opener):
     path = tmp_path / "bomb"
     write_bomb(path, 100 << 20, opener)
     assert path.stat().st_size < 200_000
@@ -50,7 +50,7 @@ def test_a_compressed_bomb_is_refused_by_its_ratio(tmp_path, opener):
     assert X.shape == (1, 3)
 
 
-def test_a_compressed_file_is_bounded_in_bytes(tmp_path):
+def test_compressed_file_is_bounded_in_bytes(tmp_path):
     path = tmp_path / "a.txt.gz"
     write_bomb(path, 5 << 20, gzip.open)
     assert read_xmc(path)[0].shape == (1, 3)
@@ -68,7 +68,7 @@ def test_a_compressed_file_is_bounded_in_bytes(tmp_path):
         (10**9, 10**9, "1000000000 bytes"),
     ],
 )
-def test_an_expansion_is_accepted_up_to_its_bound(packed, largest, rule):
+def test_expansion_is_accepted_up_to_bound(packed, largest, rule):
     limits = ReadLimits(max_ratio=10, max_bytes=10**9)
     limits.check_expansion("a.gz", packed, largest)
     with pytest.raises(FormatError, match=f"a.gz: expands to more than {rule}"):
@@ -76,7 +76,7 @@ def test_an_expansion_is_accepted_up_to_its_bound(packed, largest, rule):
 
 
 @pytest.mark.parametrize(("n_entries", "most"), [(0, 5000), (4, 5000), (5, 5120), (9, 9216)])
-def test_columns_are_accepted_up_to_their_bound(n_entries, most):
+def test_columns_are_accepted_up_to_bound(n_entries, most):
     limits = ReadLimits(max_columns=5000)
     limits.check_columns("a.txt", "label", most, n_entries)
     with pytest.raises(FormatError, match=f"a.txt: {most + 1} labels, but only {n_entries} ent"):
@@ -93,7 +93,7 @@ def test_columns_are_accepted_up_to_their_bound(n_entries, most):
         (1009, 0, 63, "1009 lines in 63 compressed bytes"),
     ],
 )
-def test_lines_are_accepted_up_to_their_bound(n_lines, n_empty, packed, rule):
+def test_lines_are_accepted_up_to_bound(n_lines, n_empty, packed, rule):
     limits = ReadLimits(max_lines=1000)
     if rule is None:
         limits.check_lines("a.gz", n_lines, n_empty, packed)
@@ -158,7 +158,7 @@ def test_columns_without_entries_are_refused(tmp_path, name):
         reader(path)
 
 
-def test_columns_that_the_caller_asks_for_are_given(tmp_path):
+def test_requested_columns_are_given(tmp_path):
     path = tmp_path / "wide"
     path.write_text(f"1 3 {HUGE}\n0 1:1\n")
     assert read_xmc(path, n_labels=HUGE)[1].shape == (1, HUGE)
@@ -203,7 +203,7 @@ def test_millions_of_empty_groups_cost_little(tmp_path):
 
 
 @pytest.mark.slow
-def test_one_long_vector_does_not_make_a_large_matrix(tmp_path):
+def test_long_vector_makes_no_large_matrix(tmp_path):
     (tmp_path / "v").write_bytes(b"w7 " + b"1 " * 100_000 + b"\n")
     megabytes, _ = map(float, run_python("-c", MEMORY, "vectors", tmp_path / "v").split())
     assert megabytes < 400
@@ -245,7 +245,7 @@ def write_npz_to(target, X):
     np.savez_compressed(target, **arrays)
 
 
-def test_an_archive_that_expands_beyond_reason_is_refused(tmp_path):
+def test_archive_bomb_is_refused(tmp_path):
     path = tmp_path / "a.npz"
     n_entries = 20_000_000
     np.savez_compressed(
@@ -260,7 +260,7 @@ def test_an_archive_that_expands_beyond_reason_is_refused(tmp_path):
         read_npz(path)
 
 
-def test_the_members_of_an_archive_are_bounded_together(tmp_path):
+def test_members_of_archive_are_bounded_together(tmp_path):
     path = tmp_path / "a.npz"
     write_npz(path, np.ones((10, 50)))  # two arrays of 2,000 and 2,000 bytes, and small ones
     assert read_npz(path, limits=ReadLimits(max_bytes=6000))[0].nnz == 500
@@ -268,7 +268,7 @@ def test_the_members_of_an_archive_are_bounded_together(tmp_path):
         read_npz(path, limits=ReadLimits(max_bytes=3000))
 
 
-def test_a_name_that_is_listed_twice_is_refused(tmp_path):
+def test_member_listed_twice_is_refused(tmp_path):
     whole = npz_bytes()
     end = whole.rindex(b"PK\x05\x06")
     start = int.from_bytes(whole[end + 16 : end + 20], "little")
@@ -282,7 +282,7 @@ def test_a_name_that_is_listed_twice_is_refused(tmp_path):
         read_npz(tmp_path / "a.npz")
 
 
-def test_a_member_is_read_once(tmp_path):
+def test_member_with_many_entries_is_refused(tmp_path):
     """A directory may list one member under many names, or one name many times."""
     whole = npz_bytes()
     end = whole.rindex(b"PK\x05\x06")

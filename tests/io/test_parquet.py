@@ -21,7 +21,7 @@ def write(path, rows, **columns):
     return path
 
 
-def test_texts_and_labels_of_a_file(tmp_path):
+def test_texts_and_labels_are_read(tmp_path):
     path = write(
         tmp_path / "a.parquet",
         2,
@@ -32,7 +32,7 @@ def test_texts_and_labels_of_a_file(tmp_path):
     assert read_texts(path) == (["a red fox", "", "three"], [["fox", "red"], [], ["hen"]])
 
 
-def test_a_folder_is_read_by_the_names_of_its_files(tmp_path):
+def test_folder_is_read_in_order_of_names(tmp_path):
     write(tmp_path / "b.parquet", 9, title=["c"], content=["d"], topic=["y"])
     write(tmp_path / "a.parquet", 9, title=["a", "e"], content=["b", "f"], topic=["x", "z"])
     (tmp_path / "_state.json").write_text("not read")
@@ -41,7 +41,7 @@ def test_a_folder_is_read_by_the_names_of_its_files(tmp_path):
     assert read_texts(tmp_path, text_column="content").texts == ["b", "f", "d"]
 
 
-def test_more_rows_than_are_read_at_once(tmp_path):
+def test_rows_of_many_batches_are_read(tmp_path):
     texts = [f"text {i}" for i in range(25_001)]
     path = write(tmp_path / "many.parquet", 7_000, text=texts)
     assert read_texts(path).texts == texts
@@ -64,7 +64,7 @@ def test_other_tables_are_refused(columns, options, message, tmp_path):
         read_texts(path, **options)
 
 
-def test_damaged_files_are_refused_in_one_line(tmp_path):
+def test_damaged_files_are_refused(tmp_path):
     path = write(tmp_path / "a.parquet", 9, text=["some words"] * 100)
     whole = path.read_bytes()
     rng = np.random.default_rng(0)
@@ -85,7 +85,7 @@ def test_damaged_files_are_refused_in_one_line(tmp_path):
     assert not any("\n" in one for one in refusals)
 
 
-def test_a_table_of_predictions():
+def test_table_of_predictions_is_written():
     scores = np.float32([[0.9, 0.1], [0.5, 0]])
     for labels, kind in (
         (np.int32([[3, 1], [2, -1]]), pyarrow.int32()),
@@ -100,7 +100,7 @@ def test_a_table_of_predictions():
         assert none.schema == found.schema
 
 
-def test_without_pyarrow_the_error_says_what_to_install(tmp_path, monkeypatch):
+def test_missing_pyarrow_is_named(tmp_path, monkeypatch):
     path = write(tmp_path / "a.parquet", 9, text=["a"])
     monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
     with pytest.raises(

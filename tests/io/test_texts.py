@@ -19,7 +19,7 @@ def write(path, text):
     return path
 
 
-def test_texts_and_labels(tmp_path):
+def test_texts_and_labels_are_read(tmp_path):
     path = write(
         tmp_path / "a.jsonl",
         '\ufeff{"text": "eins zwei", "labels": ["a", "é"]}\r\n\n'
@@ -28,7 +28,7 @@ def test_texts_and_labels(tmp_path):
     assert read_texts(path) == (["eins zwei", "T\nC", ""], [["a", "é"], [], ["b"]])
 
 
-def test_texts_alone_and_compressed(tmp_path):
+def test_compressed_texts_without_labels_are_read(tmp_path):
     path = write(tmp_path / "a.jsonl.xz", lzma.compress(b'{"text": "one"}\n{"title": "two"}\n'))
     assert read_texts(path) == (["one", "two"], None)
 
@@ -51,14 +51,14 @@ def test_texts_alone_and_compressed(tmp_path):
         ("[" * 100_000, "a.jsonl:2: invalid JSON"),
     ],
 )
-def test_broken_lines(tmp_path, line, message):
+def test_broken_lines_are_refused(tmp_path, line, message):
     first = b'{"text": "fine", "labels": ["a"]}\n'
     path = write(tmp_path / "a.jsonl", first + (line if isinstance(line, bytes) else line.encode()))
     with pytest.raises(FormatError, match=message):
         read_texts(path)
 
 
-def test_labels_that_come_later_and_no_texts(tmp_path):
+def test_partial_labels_and_empty_files_are_refused(tmp_path):
     path = write(tmp_path / "a.jsonl", '{"text": "x"}\n{"text": "y", "labels": ["a"]}\n')
     with pytest.raises(FormatError, match=r"a\.jsonl:2: a text without labels"):
         read_texts(path)
@@ -66,7 +66,7 @@ def test_labels_that_come_later_and_no_texts(tmp_path):
         read_texts(write(tmp_path / "b.jsonl", "\n\n"))
 
 
-def test_labels_of_other_programs(tmp_path):
+def test_labels_of_other_programs_are_read(tmp_path):
     path = write(
         tmp_path / "a.json",
         '{"text": "x", "subjects": [{"uri": "http://a/1", "label": "one"}]}\n'
@@ -84,7 +84,7 @@ def test_labels_of_other_programs(tmp_path):
             read_texts(write(tmp_path / "a.json", line))
 
 
-def test_a_format_that_is_not_known(tmp_path):
+def test_unknown_format_is_refused(tmp_path):
     path = write(tmp_path / "a", '{"text": "x"}\n')
     with pytest.raises(ValueError, match=r"a: the format must be one of .*: its name does not"):
         read_texts(path)
@@ -98,7 +98,7 @@ ZSTD = load_zstd()
 
 @pytest.mark.slow
 @pytest.mark.parametrize("pack", [bz2.compress, gzip.compress, lzma.compress, ZSTD.compress])
-def test_compressed_by_content(tmp_path, pack):
+def test_compression_is_recognised_by_content(tmp_path, pack):
     line = b'{"text": "one", "labels": ["a"]}\n'
     content = pack(line * 50_000)
     assert len(read_texts(write(tmp_path / "a.jsonl", content)).texts) == 50_000
@@ -112,7 +112,7 @@ def test_compressed_by_content(tmp_path, pack):
         read_texts(write(tmp_path / "a.jsonl", content), limits=ReadLimits(max_bytes=1000))
 
 
-def test_zstd_that_is_not_installed(tmp_path, monkeypatch):
+def test_missing_zstd_is_named(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "compression", None)
     monkeypatch.setitem(sys.modules, "backports", None)
     path = write(tmp_path / "a.jsonl", ZSTD.compress(b'{"text": "one"}'))
@@ -126,7 +126,7 @@ def test_zstd_that_is_not_installed(tmp_path, monkeypatch):
     assert not (tmp_path / "b.txt.zst").exists()
 
 
-def test_a_suffix_of_zstd(tmp_path):
+def test_zstd_suffix_compresses(tmp_path):
     with atomic_writer(tmp_path / "docs.jsonl.zst") as file:
         file.write(b'{"text": "one", "labels": ["a"]}\n' * 2)
     content = (tmp_path / "docs.jsonl.zst").read_bytes()
@@ -135,7 +135,7 @@ def test_a_suffix_of_zstd(tmp_path):
     assert read_texts(twice).texts == ["one"] * 4
 
 
-def test_a_text_that_begins_as_bzip2(tmp_path):
+def test_text_that_begins_like_bzip2_is_text(tmp_path):
     with pytest.raises(FormatError, match=r"a\.jsonl:1: invalid JSON"):
         read_texts(write(tmp_path / "a.jsonl", b"BZh and so on"))
     assert read_texts(write(tmp_path / "a.jsonl", bz2.compress(b'{"text": ""}'))).texts == [""]

@@ -66,17 +66,17 @@ def check_example(found):
     ],
     ids=range(17),
 )
-def test_harmless_variations_of_one_file_read_alike(file, text):
+def test_harmless_variations_read_alike(file, text):
     check_example(read_xmc(file(text)))
 
 
 @pytest.mark.parametrize("compress", [gzip.compress, lzma.compress])
-def test_compressed_files_are_recognised_by_content(file, compress):
+def test_compression_is_recognised_by_content(file, compress):
     check_example(read_xmc(file(compress(EXAMPLE), "no_extension")))
     check_example(read_xmc(file(compress(EXAMPLE[:7]) + compress(EXAMPLE[7:]))))
 
 
-def test_split_form(file):
+def test_split_form_equals_combined(file):
     X = file(b"3 5\n1:0.5 4:1e-3\n0:2\n\n", "X.txt")
     Y = file(b"3 4\n0:1 2:0.5\n\n3 1:0 0:-1\n", "Y.txt")
     check_example(read_xmc(X, labels_path=Y))
@@ -87,25 +87,25 @@ def test_split_form(file):
     assert Y is None
 
 
-def test_an_empty_line_is_a_point(file):
+def test_empty_line_is_point(file):
     X, Y = read_xmc(file(b"3 2 2\n\n1 0:1\n\n"))
     np.testing.assert_array_equal(X.toarray(), [[0, 0], [1, 0], [0, 0]])
     np.testing.assert_array_equal(Y.toarray(), [[0, 0], [0, 1], [0, 0]])
 
 
-def test_the_header_decides_about_columns_that_never_occur(file):
+def test_header_sets_number_of_columns(file):
     X, Y = read_xmc(file(b"1 1000000 2000000\n1 1:1\n"))
     assert X.shape == (1, 1_000_000)
     assert Y.shape == (1, 2_000_000)
 
 
-def test_no_points(file):
+def test_file_without_points_is_read(file):
     X, Y = read_xmc(file(b"0 5 4\n"))
     assert X.shape == (0, 5)
     assert Y.shape == (0, 4)
 
 
-def test_the_caller_overrules_the_header(file):
+def test_arguments_override_header(file):
     path = file(b"1 2 2\n3 5:1\n")
     X, Y = read_xmc(path, n_features=6, n_labels=4)
     assert X.shape == (1, 6)
@@ -116,7 +116,7 @@ def test_the_caller_overrules_the_header(file):
         read_xmc(path, n_labels=-1)
 
 
-def test_ids_count_from_one_only_where_the_caller_says_so(file):
+def test_ids_count_from_one_on_request_only(file):
     path = file(b"1 2 2\n2 1:5 2:6\n")
     X, Y = read_xmc(path, zero_based=False)
     np.testing.assert_array_equal(X.toarray(), [[5, 6]])
@@ -135,7 +135,7 @@ def test_ids_count_from_one_only_where_the_caller_says_so(file):
         (b"2 2 2\n\n1,0,1\n", "txt:3: 1 labels are repeated in a line"),
     ],
 )
-def test_what_is_not_taken_literally_is_said(file, text, message):
+def test_corrections_are_warnings(file, text, message):
     with pytest.warns(FormatWarning, match=message) as caught:
         X, Y = read_xmc(file(text))
     assert len(caught) == 1
@@ -147,13 +147,13 @@ def test_what_is_not_taken_literally_is_said(file, text, message):
         np.testing.assert_array_equal(Y.toarray(), [[1, 0]])
 
 
-def test_repeated_features_that_cancel_leave_nothing(file):
+def test_repeated_features_that_cancel_are_not_stored(file):
     with pytest.warns(FormatWarning, match="1 features are repeated"):
         X, _ = read_xmc(file(b"1 2 2\n0 1:1.5 1:-1.5\n"))
     assert X.nnz == 0
 
 
-def test_values_that_are_not_finite_are_dropped_on_demand(file):
+def test_non_finite_values_are_dropped_on_request(file):
     path = file(b"2 4 1\n 0:nan 1:-INF 2:1e39 3:3\n 0:1\n")
     with pytest.raises(FormatError, match="txt:2: the value of feature 0 must be a finite float"):
         read_xmc(path)
@@ -162,7 +162,7 @@ def test_values_that_are_not_finite_are_dropped_on_demand(file):
     np.testing.assert_array_equal(X.toarray(), [[0, 0, 0, 3], [1, 0, 0, 0]])
 
 
-def test_both_files_of_the_split_form_must_have_as_many_points(file):
+def test_split_files_need_equal_number_of_points(file):
     X, Y = file(b"1 2\n0:1\n", "X.txt"), file(b"2 2\n0:1\n1:1\n", "Y.txt")
     with pytest.raises(FormatError, match=r"Y.txt: 2 points, but the feature file has 1"):
         read_xmc(X, labels_path=Y)
@@ -170,7 +170,7 @@ def test_both_files_of_the_split_form_must_have_as_many_points(file):
         read_data(file(EXAMPLE), labels_path=Y)
 
 
-def test_read_data_tells_the_forms_apart(file):
+def test_read_data_detects_format(file):
     check_example(read_data(file(EXAMPLE)))
     check_example(read_data(file(b"# 1 2\n" + EXAMPLE)))
     check_example(read_data(file(gzip.compress(EXAMPLE, mtime=0))))
@@ -200,7 +200,7 @@ LAYOUTS = st.sampled_from(["combined", "features", "labels", "svmlight", "scores
     st.sampled_from([b"\n", b"\r\n"]),
     st.tuples(st.booleans(), st.integers(0, 1)),
 )
-def test_the_parser_agrees_with_its_slow_twin(header, lines, layout, end, flags):
+def test_parser_agrees_with_oracle(header, lines, layout, end, flags):
     drop, first = flags
     lines = lines if layout == "svmlight" else [header, *lines]
     options = {"first_feature": first, "first_label": first, "drop_non_finite": drop}
@@ -224,7 +224,7 @@ NUMBERS = st.one_of(
 @pytest.mark.slow
 @settings(max_examples=500, derandomize=True, deadline=None)
 @given(NUMBERS)
-def test_values_are_the_nearest_floats(number):
+def test_values_are_nearest_floats(number):
     expected = nearest_float(number)
     if expected is None:
         with pytest.raises(_native.ParseError, match="expected a finite number"):
@@ -277,7 +277,7 @@ def assert_equal(found, expected):
 @pytest.mark.slow
 @settings(max_examples=50, derandomize=True, deadline=None)
 @given(data())
-def test_what_is_written_is_read_back_bit_by_bit(tmp_path_factory, data):
+def test_write_then_read_restores_bits(tmp_path_factory, data):
     X, Y = data
     folder = tmp_path_factory.mktemp("round", numbered=True)
     for name in ("a.txt", "a.gz"):
@@ -294,7 +294,7 @@ def test_what_is_written_is_read_back_bit_by_bit(tmp_path_factory, data):
 
 
 @pytest.mark.slow
-def test_a_file_of_many_blocks(file, monkeypatch):
+def test_file_of_many_blocks_is_read(file, monkeypatch):
     rng = np.random.default_rng(0)
     X = sparse.random_array((500, 300), density=0.1, rng=rng, dtype=np.float32, format="csr")
     Y = sparse.csr_array(rng.random((500, 40)) < 0.1, dtype=np.float32)
@@ -314,7 +314,7 @@ def test_a_file_of_many_blocks(file, monkeypatch):
         ([[1.0]], np.array([[0, 2]]), "Y must contain only 0 and 1, got 2"),
     ],
 )
-def test_what_cannot_be_written_is_refused(tmp_path, X, Y, message):
+def test_unwritable_matrices_are_refused(tmp_path, X, Y, message):
     with pytest.raises(ValueError, match=message):
         write_xmc(tmp_path / "a.txt", X, Y)
     assert list(tmp_path.iterdir()) == []
@@ -325,7 +325,7 @@ def test_what_cannot_be_written_is_refused(tmp_path, X, Y, message):
     ("part", "shape", "n_unlabelled"),
     [("train", (15539, 5000, 3993), 28), ("test", (3809, 5000, 3993), 6)],
 )
-def test_eurlex(data_folder, part, shape, n_unlabelled):
+def test_eurlex_is_read_as_published(data_folder, part, shape, n_unlabelled):
     X, Y = read_xmc(data_folder / "eurlex-4k" / f"{part}.txt.xz", strict=True)
     assert (*X.shape, Y.shape[1]) == shape
     assert int((np.diff(Y.indptr) == 0).sum()) == n_unlabelled
@@ -340,7 +340,7 @@ def test_eurlex(data_folder, part, shape, n_unlabelled):
 
 
 @pytest.mark.parametrize(("part", "n"), [("train", 4880), ("test", 2515)])
-def test_bibtex(data_folder, part, n):
+def test_bibtex_is_read_as_published(data_folder, part, n):
     folder = data_folder / "fixtures"
     X, Y = read_xmc(
         folder / f"bibtex_{part}X.txt", labels_path=folder / f"bibtex_{part}Y.txt", strict=True

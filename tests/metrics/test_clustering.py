@@ -39,7 +39,7 @@ def problems(dropped):
 
 @check
 @given(problems(dropped=True), st.sampled_from(MARGINALS), st.sampled_from([1, 7, 2**22]))
-def test_information_equals_the_slow_twin_for_any_block_size(problem, marginals, products):
+def test_information_equals_oracle_for_any_block_size(problem, marginals, products):
     X, Y, labels = problem
     n_clusters = max(0, labels.max() + 1)
     before = oracle.information(X, Y, marginals)
@@ -55,7 +55,7 @@ def test_information_equals_the_slow_twin_for_any_block_size(problem, marginals,
 
 @check
 @given(problems(dropped=False), st.sampled_from(MARGINALS))
-def test_merging_groups_never_lowers_the_loss(problem, marginals):
+def test_merging_groups_never_lowers_loss(problem, marginals):
     X, Y, labels = problem
     if oracle.information(X, Y, marginals) < 1e-6:
         return
@@ -68,7 +68,7 @@ def test_merging_groups_never_lowers_the_loss(problem, marginals):
 
 @check
 @given(problems(dropped=False))
-def test_the_two_extremes_of_the_loss(problem):
+def test_loss_is_zero_for_single_features_and_one_for_one_group(problem):
     X, Y, labels = problem
     for marginals in MARGINALS:
         alone = np.arange(len(labels))
@@ -78,12 +78,12 @@ def test_the_two_extremes_of_the_loss(problem):
         assert metrics.loss_of_mutual_information(X, Y, together) == pytest.approx(1.0, abs=1e-9)
 
 
-def test_nothing_to_lose_is_no_loss():
+def test_no_information_is_no_loss():
     assert metrics.loss_of_mutual_information(np.zeros((3, 2)), np.eye(3), [0, 0]) == 0.0
     assert metrics.mutual_information(np.zeros((3, 2)), np.eye(3)) == 0.0
 
 
-def test_negative_features_have_no_information():
+def test_negative_features_are_refused():
     with pytest.raises(ValueError, match="X must be non-negative for mutual information, got -1"):
         metrics.mutual_information([[-1.0, 1.0]], [[0]])
     with pytest.raises(ValueError, match="marginals must be 'joint' or 'paper', got 'x'"):
@@ -113,7 +113,7 @@ def test_entropy():
 
 @check
 @given(problems(dropped=True))
-def test_clustering_error_equals_the_slow_twin(problem):
+def test_clustering_error_equals_oracle(problem):
     X, _, labels = problem
     result = metrics.clustering_error(X, labels, n_clusters=6)
     expected = oracle.clustering_errors(X, labels, 6)
@@ -145,7 +145,7 @@ def bibtex(data_folder):
     return X, Y, labels
 
 
-def test_the_official_groups_of_bibtex(bibtex):
+def test_official_groups_of_bibtex_have_published_values(bibtex):
     X, Y, labels = bibtex
     values = metrics.evaluate_clustering(X, Y, labels)
     assert values["n_clusters"] == 256

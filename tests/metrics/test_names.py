@@ -29,7 +29,7 @@ def by_id(k):
 
 
 @pytest.mark.parametrize("kind", ["objects", "strings", "with scores"])
-def test_names_in_an_array_count_as_their_ids(kind):
+def test_arrays_of_names_equal_ids(kind):
     names = np.array(RANKED, dtype=None if kind == "strings" else object)
     scores = np.tile(np.float32([0.9, 0.5, 0.1]), (4, 1))
     given = (names, scores) if kind == "with scores" else names
@@ -42,7 +42,7 @@ def test_names_in_an_array_count_as_their_ids(kind):
     assert found.precision[0] == pytest.approx(100 / 5)
 
 
-def test_lists_of_names_are_ranked_as_they_are():
+def test_lists_of_names_keep_order():
     lists = [[name for name in row if name] for row in RANKED]
     assert metrics.evaluate(TRUTH, lists, TRAIN, k=(1, 2, 3)) == by_id((1, 2, 3))
     backwards = [row[::-1] for row in lists]
@@ -51,18 +51,18 @@ def test_lists_of_names_are_ranked_as_they_are():
         assert metrics.precision(TRUTH, [["ant"], ["cat"], [], []], k=2) == 25.0
 
 
-def test_ids_with_scores_count_as_ids():
+def test_pairs_with_scores_equal_ids():
     truth, scores = np.eye(5, dtype=int)[:4], np.ones((4, 3), dtype=np.float32)
     assert metrics.recall(truth, (IDS, scores), 3) == metrics.recall(truth, IDS, 3) == 50.0
 
 
-def test_one_name_per_point():
+def test_one_name_per_point_is_truth():
     ranked = np.array([["ant", "bee"], ["bee", "ant"]])
     assert metrics.precision(["ant", "ant"], ranked) == 50.0
     assert metrics.recall(np.array(["ant", "ant"]), ranked, 2) == 100.0
 
 
-def test_what_models_of_names_return():
+def test_predictions_of_named_models_are_taken():
     texts, labels = make_texts()
     model = TextClassifier(random_state=0).fit(texts, labels)
     found = metrics.evaluate(labels, model.predict_topk(texts, k=3), k=(1, 3))
@@ -96,7 +96,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("case", BAD)
-def test_refusals(case):
+def test_bad_names_are_refused(case):
     truth, predictions, message = BAD[case]
     given = predictions
     if predictions is RANKED:
@@ -105,7 +105,7 @@ def test_refusals(case):
         metrics.precision(truth, given, 1)
 
 
-def test_weights_by_id_need_ids():
+def test_propensities_by_id_need_ids():
     names = np.array(RANKED, dtype=object)
     for metric in (metrics.psp, metrics.psndcg):
         with pytest.raises(ValueError, match="inverse_propensity is by label id"):

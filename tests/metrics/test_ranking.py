@@ -42,7 +42,7 @@ def as_ids(tops, k):
     return np.array([top + [-1] * (k - len(top)) for top in tops]).reshape(len(tops), k)
 
 
-def test_predictions_that_do_not_reach_k():
+def test_too_few_predictions_are_refused_or_warned():
     Y = sparse.csr_array(np.eye(6))
     scores = np.tile(np.arange(6.0), (6, 1))
     top = np.argsort(-scores, axis=1)[:, :3]
@@ -63,7 +63,7 @@ def test_predictions_that_do_not_reach_k():
     assert metrics.precision(np.eye(2), as_matrix(np.ones((2, 2)), np.ones((2, 2))), 5) > 0
 
 
-def test_two_points_by_hand():
+def test_two_points_computed_by_hand():
     Y = np.array([[1, 0, 1, 0], [0, 1, 0, 0]])
     predictions = np.array([[0, 1, 2], [3, 1, -1]])
     values = metrics.evaluate(Y, predictions, k=(1, 3))
@@ -82,7 +82,7 @@ def test_two_points_by_hand():
 @pytest.mark.slow
 @check
 @given(problems, st.integers(1, 6))
-def test_every_metric_equals_its_slow_twin(problem, k):
+def test_metrics_equal_oracles(problem, k):
     Y, train, scores, stored = problem
     tops = [oracle.ranking(*row, k) for row in zip(scores, stored, strict=True)]
     q = oracle.inverse_propensity(train.toarray(), 0.55, 1.5)
@@ -109,7 +109,7 @@ def test_every_metric_equals_its_slow_twin(problem, k):
 
 @check
 @given(problems, st.integers(1, 6))
-def test_a_depth_does_not_depend_on_the_others(problem, k):
+def test_depths_are_independent(problem, k):
     Y, train, scores, stored = problem
     predictions = as_matrix(scores, stored)
     alone = metrics.evaluate(Y, predictions, train, k=(k,))
@@ -120,7 +120,7 @@ def test_a_depth_does_not_depend_on_the_others(problem, k):
 
 @check
 @given(problems, st.integers(1, 6))
-def test_the_truth_is_the_best_ranking(problem, k):
+def test_truth_is_best_ranking(problem, k):
     Y, train, _, _ = problem
     weights = metrics.inverse_propensity(train)
     perfect = sparse.csr_array(Y.multiply(weights))
@@ -141,7 +141,7 @@ def test_the_truth_is_the_best_ranking(problem, k):
 
 @check
 @given(problems, st.integers(1, 6))
-def test_equal_weights_make_psp_the_share_of_the_best_precision(problem, k):
+def test_psp_with_equal_weights_is_share_of_best_precision(problem, k):
     Y, _, scores, stored = problem
     predictions = as_matrix(scores, stored)
     ceiling = np.minimum(Y.sum(axis=1), k).mean() / k
@@ -152,7 +152,7 @@ def test_equal_weights_make_psp_the_share_of_the_best_precision(problem, k):
 
 @check
 @given(problems)
-def test_macro_precision_equals_its_slow_twin(problem):
+def test_macro_precision_equals_oracle(problem):
     Y, train, scores, stored = problem
     tops = [oracle.ranking(*row, 2) for row in zip(scores, stored, strict=True)]
     edges = (0, 20, 50, 100)
@@ -168,7 +168,7 @@ def test_macro_precision_equals_its_slow_twin(problem):
             )
 
 
-def test_ties_go_to_the_smaller_id_and_stored_zeros_are_scores():
+def test_ties_go_to_smaller_id_and_zeros_are_scores():
     Y = np.array([[0, 0, 1, 0]])
     scores = sparse.csr_array(
         (np.array([0.0, 0.0, -1.0]), np.array([3, 2, 0]), np.array([0, 3])), shape=(1, 4)
@@ -179,7 +179,7 @@ def test_ties_go_to_the_smaller_id_and_stored_zeros_are_scores():
     assert metrics.recall(np.array([[0, 1, 0, 0]]), scores, 4) == 0.0
 
 
-def test_label_lists_and_classes_are_truths_too():
+def test_label_lists_and_classes_are_truths():
     predictions = sparse.csr_array([[0.5, 0.2, 0.0], [0.0, 0.9, 0.1]])
     assert metrics.precision([[0, 2], [1]], predictions, 1) == 100.0
     assert metrics.precision(["a", "b"], np.array([[0], [0]]), 1) == 50.0
@@ -269,7 +269,7 @@ def eurlex(data_folder):
     return train, read_labels(folder / "eurlex_tst_X_Y.txt"), folder / "eurlex_inv_prop.txt"
 
 
-def test_propensities_of_eurlex(eurlex):
+def test_propensities_of_eurlex_are_published(eurlex):
     train, _, path = eurlex
     weights = metrics.inverse_propensity(train)
     assert train.shape[0] == 15539
@@ -279,7 +279,7 @@ def test_propensities_of_eurlex(eurlex):
     np.testing.assert_allclose(weights, shipped, atol=6e-4)
 
 
-def test_metrics_of_the_most_frequent_labels_of_eurlex(eurlex):
+def test_metrics_of_frequent_labels_of_eurlex(eurlex):
     train, test, _ = eurlex
     frequency = np.bincount(train.indices, minlength=train.shape[1])
     most = np.argsort(-frequency, kind="stable")[:5]
@@ -298,7 +298,7 @@ def test_metrics_of_the_most_frequent_labels_of_eurlex(eurlex):
     assert other["PSnDCG@5"] == pytest.approx(2.2867, abs=6e-5)
 
 
-def test_ceiling_of_eurlex(eurlex):
+def test_best_possible_metrics_of_eurlex(eurlex):
     _, test, _ = eurlex
     values = metrics.evaluate(test, test)
     ceiling = [values[f"P@{k}"] for k in (1, 3, 5)]

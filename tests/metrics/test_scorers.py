@@ -36,7 +36,7 @@ def folds(X, Y, name, train_labels=None):
 
 
 @pytest.mark.parametrize("name", ["P@1", "P@3", "nDCG@5", "R@3", "coverage@1"])
-def test_cross_validation_in_one_line(name):
+def test_cross_validation_ranks_labels(name):
     X, Y = make_data()
     found = cross_val_score(LabelTree(random_state=0), X, label_lists(Y), cv=3,
                             scoring=scorer(name), error_score="raise")  # fmt: skip
@@ -45,14 +45,14 @@ def test_cross_validation_in_one_line(name):
     assert found.tolist() == pytest.approx(list(folds(X, Y, name)))
 
 
-def test_names_of_metrics_are_none_of_scikit_learn():
+def test_names_of_metrics_differ_from_scikit_learn():
     # The day it lets others register names, the manual should say so.
     X, Y = make_data()
     with pytest.raises(ValueError, match="'P@3'"):
         cross_val_score(LabelTree(), X, label_lists(Y), cv=3, scoring="P@3")
 
 
-def test_many_metrics_at_once_and_propensities():
+def test_many_metrics_at_once_equal_evaluate():
     X, Y = make_data()
     lists = label_lists(Y)
     found = cross_validate(LabelTree(random_state=0), X, lists, cv=3, error_score="raise",
@@ -63,7 +63,7 @@ def test_many_metrics_at_once_and_propensities():
     np.testing.assert_allclose(100 * default, found["test_P@1"])
 
 
-def test_curves_and_searches():
+def test_curves_and_searches_accept_scorers():
     X, Y = make_data()
     lists = label_lists(Y)
     sizes, _, tested = learning_curve(LabelTree(random_state=0), X, lists, cv=3,
@@ -77,14 +77,14 @@ def test_curves_and_searches():
     assert search.predict(X).shape == (240, 37)
 
 
-def test_label_lists_of_every_form():
+def test_label_lists_accept_every_form():
     Y = make_data()[1]
     expected = [Y.indices[a:b].tolist() for a, b in zip(Y.indptr, Y.indptr[1:], strict=False)]
     for form in (Y, Y.toarray(), sparse.coo_matrix(Y), expected, label_lists(Y)):
         assert [ids.tolist() for ids in label_lists(form)] == expected
 
 
-def test_a_pipeline_ranks_labels():
+def test_pipeline_ranks_labels():
     texts = ["red apple", "green apple", "red car", "green car"] * 5
     labels = [[0, 2], [0, 3], [1, 2], [1, 3]] * 5
     steps = [("words", TfidfVectorizer()), ("same", "passthrough"),
