@@ -19,7 +19,8 @@ DATA = Path(os.environ["DEFRAG_DATA"])
 SLOW_PAGES = {
     "README.md",
     "docs/agglomeration.md",
-    "docs/classifiers.md",
+    "docs/baselines.md",
+    "docs/clusterings.md",
     "docs/embeddings.md",
     "docs/experiments.md",
     "docs/explain.md",

@@ -1,8 +1,9 @@
 """Published methods to compare with: evidence, not a menu.
 
-In every table of our own, :class:`~defrag.LabelTree`, :class:`~defrag.DiSMEC` or
-:class:`PPDSparse` is better in every column than the others of this package. They are complete and
-reach their published accuracy, so that a comparison with them means something.
+In the table of all classifiers, the best value of every column belongs to
+:class:`~defrag.LabelTree`, :class:`~defrag.DiSMEC`, :class:`PPDSparse` or :class:`ProXML`. The
+others are complete and reach their published accuracy, so that a comparison with them means
+something.
 """
 
 from __future__ import annotations
