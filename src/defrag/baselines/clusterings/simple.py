@@ -55,25 +55,6 @@ class HashGroups(RandomGroups):
 
     This is feature hashing without signs. Groups have different sizes, and some may be empty.
 
-    Parameters
-    ----------
-    max_cluster_size : int, default=8
-        Determines the number of groups, as in :class:`Defrag`; groups may be larger.
-    n_clusters : int, optional
-        Number of groups; overrides ``max_cluster_size``.
-    stop : {"leaf<=d0", "leaf<2*d0"}, default="leaf<=d0"
-        The rule that determines the number of groups.
-    pooling : {"sum", "mean", "mean_nonzero"}, default="sum"
-        The value of a group for a point; see :class:`Defrag`.
-    scale : {None, "energy"}, default=None
-        Scale each group to the energy of its features.
-    random_state : int, RandomState, Generator or None, default=None
-        Seed of the hash.
-    n_jobs : int, optional
-        Number of threads.
-    verbose : bool or int, default=0
-        Ignored.
-
     See Also
     --------
     RandomGroups : Random groups of equal size; lists the attributes.
