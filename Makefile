@@ -7,14 +7,14 @@ WORKERS ?= auto
 WERROR ?= ON
 TORTURE_MINUTES ?= 60
 TORTURE_SEED ?= 0
-# Tests are compiled once: images of containers often forbid Python to keep that.
+# Containers often disable bytecode files, without which every process compiles the tests again.
 unexport PYTHONDONTWRITEBYTECODE
 BIN := $(abspath $(VENV))/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 PYTEST := $(BIN)/python -m pytest
-# Whole files stay together, and a worker that is done takes tests from another.
+# Tests of a file run on one worker; a worker that is done takes tests from another.
 SPREAD := -n $(WORKERS) --dist worksteal
-# Ninja knows how many jobs to run, and cannot share those of make.
+# Ninja chooses its own number of jobs; it cannot share those of make.
 CMAKE := MAKEFLAGS= PATH="$(BIN):$$PATH" $(BIN)/cmake
 SOURCES := $(shell find src cpp -type f -not -name '*.pyc' -not -name '_core*') \
   CMakeLists.txt pyproject.toml
@@ -26,14 +26,14 @@ CPP_FILES := $(shell find cpp tests/cpp -name '*.[ch]pp')
 wheel = rm -rf build/$(1)/dist && PATH="$(BIN):$$PATH" $(BIN)/python -m build --wheel \
   --no-isolation --outdir build/$(1)/dist -C build-dir=build/$(1) $(2)
 
-# An instrumented build stands in a folder of its own, found before the one in .venv.
+# An instrumented build is installed into a folder of its own, which precedes .venv in the path.
 instrumented = $(call wheel,$(1),-C cmake.build-type=RelWithDebInfo \
   -C cmake.define.DEFRAG_BUILD_TESTS=ON $(2)) && rm -rf build/$(1)/site && \
   $(PIP) --no-deps --target build/$(1)/site build/$(1)/dist/*.whl
 with = PYTHONPATH="$(abspath build/$(1)/site)"
 
 .PHONY: help demo test check lint check-cpp check-python bench results docs format tidy wheel oldest \
-  sanitize sanitize-quick tsan coverage torture clean
+  sanitize sanitize-quick tsan coverage torture mutants clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' Makefile | expand -t 16
@@ -41,18 +41,18 @@ help: ## list the targets
 demo: $(VENV)/.demo ## build, install into .venv and run `defrag demo` on the bundled data
 	$(BIN)/defrag demo --report build/demo.html
 
-# Linters and compilers of a few files leave a core idle when they take turns.
-test: $(VENV)/.test ## everything that must pass before a change lands
+# Linters and the compiler run at the same time, since each uses one core.
+test: $(VENV)/.test ## everything that must pass before a change is merged
 	$(MAKE) --no-print-directory --jobs 2 --output-sync lint check-cpp
 	$(MAKE) --no-print-directory check-python
 
-check: lint ## linters and the tests not marked slow, for every few minutes
+check: lint ## linters and the tests not marked slow
 	$(PYTEST) $(SPREAD) -m "not slow" --pyargs defrag tests docs README.md
 
 check-python: $(VENV)/.test ## all Python tests and doctests
 	$(PYTEST) $(SPREAD) --pyargs defrag tests docs README.md
 
-lint: $(VENV)/.test ## ruff, mypy, import-linter, clang-format and the house rules
+lint: $(VENV)/.test ## ruff, mypy, import-linter, clang-format and the rules of tools/check_house_rules.py
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
@@ -60,14 +60,14 @@ lint: $(VENV)/.test ## ruff, mypy, import-linter, clang-format and the house rul
 	$(BIN)/clang-format --dry-run --Werror $(CPP_FILES)
 	$(BIN)/python tools/check_house_rules.py
 
-check-cpp: $(VENV)/.test $(CPP_TESTS) ## the C++ tests, on the objects of the installed extension
+check-cpp: $(VENV)/.test $(CPP_TESTS) ## the C++ tests, linked to the objects of the installed extension
 	$(CMAKE) --build build/dev --target defrag_tests
 	build/dev/defrag_tests
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
-# One stamp per set of packages, so that `make demo` does not wait for the test tools.
+# One stamp per set of packages, so that `make demo` does not install the test tools.
 $(VENV)/.build: $(VENV)/bin/python pyproject.toml
 	$(PIP) --upgrade pip
 	@echo "Installing the build tools into $(VENV)"
@@ -87,7 +87,7 @@ $(VENV)/.installed: $(VENV)/.build $(SOURCES)
 	$(PIP) --force-reinstall --no-deps build/dev/dist/*.whl
 	@touch $@
 
-# A compiler never seen here may warn about more: no reason to refuse a demonstration.
+# Other compilers may warn about more, which is no reason to refuse a demonstration.
 $(VENV)/.demo: $(VENV)/.build $(SOURCES)
 	$(MAKE) --no-print-directory $(VENV)/.installed || \
 	  $(MAKE) --no-print-directory WERROR=OFF $(VENV)/.installed
@@ -97,30 +97,30 @@ $(VENV)/.demo: $(VENV)/.build $(SOURCES)
 $(VENV)/.test: $(VENV)/.installed $(VENV)/.dev
 	@touch $@
 
-bench: $(VENV)/.test ## the benchmarks behind the README's numbers
+bench: $(VENV)/.test ## run the benchmarks that the README cites
 	for script in benchmarks/bench_*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
 
-results: $(VENV)/.test ## tables and picture of README and manual, from docs/results/records
+results: $(VENV)/.test ## write the tables and pictures of README and manual from docs/results/records
 	$(BIN)/python tools/build_results.py
 
-docs: $(VENV)/.installed ## the manual, into docs/build
+docs: $(VENV)/.installed ## build the manual in docs/build
 	$(PIP) --group docs
 	$(BIN)/sphinx-build -q -W --keep-going docs docs/build
 
-format: $(VENV)/.dev ## mend what a machine can mend
+format: $(VENV)/.dev ## fix what can be fixed automatically
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 	$(BIN)/clang-format -i $(CPP_FILES)
 
-tidy: $(VENV)/.installed ## clang-tidy over the core
+tidy: $(VENV)/.installed ## run clang-tidy on the core
 	$(PIP) --group tidy
 	$(BIN)/run-clang-tidy.py -clang-tidy-binary $(BIN)/clang-tidy -quiet -p build/dev '/cpp/core/'
 
-wheel: $(VENV)/.test ## a wheel in dist/, tried in an environment without a compiler
+wheel: $(VENV)/.test ## build a wheel in dist/ and test it in an environment without a compiler
 	$(BIN)/python -m build --outdir dist
 	$(BIN)/python tools/check_wheel.py dist/*.whl
 
-oldest: $(VENV)/.build ## the tests with the oldest dependencies that pyproject.toml admits
+oldest: $(VENV)/.build ## run the tests with the oldest dependencies that pyproject.toml allows
 	$(PYTHON) -m venv $(VENV)-oldest
 	mkdir -p build && $(BIN)/python tools/oldest.py > build/oldest.txt
 	$(VENV)-oldest/bin/python -m pip install --quiet --upgrade pip
@@ -129,8 +129,8 @@ oldest: $(VENV)/.build ## the tests with the oldest dependencies that pyproject.
 	  --no-deps --force-reinstall -C build-dir=build/oldest .
 	$(VENV)-oldest/bin/python -m pytest -n $(WORKERS) --pyargs defrag tests docs README.md
 
-# Sanitizers. `setarch -R`: gcc's ThreadSanitizer does not know every layout of memory.
-# One thread for OpenBLAS: it is not instrumented, and its threads wait in ways that are not seen.
+# Sanitizers. `setarch -R`: ThreadSanitizer of gcc fails with some random memory layouts.
+# One thread for OpenBLAS: it is not instrumented, so that its locks would be reported as races.
 ASAN := LD_PRELOAD="$$(gcc -print-file-name=libasan.so) $$(gcc -print-file-name=libstdc++.so)" \
   ASAN_OPTIONS=detect_leaks=0:halt_on_error=1 PYTHONMALLOC=malloc \
   UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
@@ -151,7 +151,7 @@ sanitize: build/asan/.built ## all tests under AddressSanitizer and UndefinedBeh
 	build/asan/defrag_tests
 	$(call with,asan) $(ASAN) $(PYTEST) $(SPREAD) tests --timeout 3000
 
-sanitize-quick: build/asan/.built ## the same, for the tests marked `sanitize`
+sanitize-quick: build/asan/.built ## the same for the tests marked `sanitize`
 	build/asan/defrag_tests
 	$(call with,asan) $(ASAN) $(PYTEST) $(SPREAD) tests -m sanitize --timeout 600
 
@@ -160,7 +160,7 @@ tsan: build/tsan/.built ## C++ tests and tests of threads under ThreadSanitizer
 	setarch -R build/tsan/defrag_tests
 	$(call with,tsan) $(TSAN) setarch -R $(PYTEST) tests -k threads --timeout 3000
 
-coverage: $(VENV)/.test ## lines of Python and C++ that the tests execute, into build/coverage
+coverage: $(VENV)/.test ## lines of Python and C++ that the tests execute, reported in build/coverage
 	$(PIP) --group coverage
 	$(call instrumented,coverage,-C cmake.define.DEFRAG_COVERAGE=ON)
 	$(CMAKE) --build build/coverage --target defrag_tests
@@ -171,9 +171,12 @@ coverage: $(VENV)/.test ## lines of Python and C++ that the tests execute, into 
 	$(BIN)/gcovr --root . --filter cpp/core build/coverage --html-details build/coverage/cpp.html \
 	  --txt --print-summary
 
-torture: $(VENV)/.test ## all scenarios, TORTURE_MINUTES at most, counted in build/torture.txt
+torture: $(VENV)/.test ## fuzz all inputs for TORTURE_MINUTES at most; report in build/torture.txt
 	$(BIN)/python -m tests.fuzz.torture --minutes $(TORTURE_MINUTES) --jobs 2 \
 	  --seed $(TORTURE_SEED) --output build/torture.txt
 
-clean: ## remove what make has made
+mutants: $(VENV)/.test ## check that the tests notice the changes of tests/mutation/table.toml
+	PATH="$(BIN):$$PATH" $(BIN)/python tools/mutate.py --jobs 2
+
+clean: ## remove everything that make has built
 	rm -rf $(VENV) build dist docs/build docs/generated
