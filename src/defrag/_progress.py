@@ -17,13 +17,18 @@ if TYPE_CHECKING:
 
     from defrag.typing import Progress
 
-__all__ = ["logger", "progress_bar", "progress_pulse", "progress_stage"]
+__all__ = ["escaped", "logger", "progress_bar", "progress_pulse", "progress_stage"]
 
 logger = logging.getLogger("defrag")
 logger.addHandler(logging.NullHandler())
 
 # Prefix of the descriptions of bars inside a part of a composite.
 _stage: ContextVar[str] = ContextVar("stage", default="")
+
+
+def escaped(message: str) -> str:
+    """Return a message with non-printable characters escaped, for a terminal."""
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in message)
 
 
 @contextmanager

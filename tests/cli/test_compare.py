@@ -7,10 +7,9 @@ import re
 
 import pytest
 
-from defrag.cli._train_test import read_train_test
-from defrag.cli.compare import _words
+from defrag.cli._data import Reading
+from defrag.cli.compare import _words, read_corpus
 from defrag.io import write_xmc
-from defrag.io.documents import CorpusOptions
 from tests.data import make_data
 from tests.helpers import cli_data
 from tests.helpers.cli_running import check_refusal, run, run_well
@@ -110,9 +109,8 @@ def test_compare_reads_texts(folder):
     lines = [json.dumps({"text": f"{text} {place}", "labels": [name]}) + "\n"
              for place in range(9) for name, text in words.items()]  # fmt: skip
     (folder / "train.jsonl").write_text("".join(lines[:18]))
-    halves = read_train_test("train.jsonl", "train.jsonl", train_labels=None, test_labels=None,
-                         label_names=None, form=None, options=CorpusOptions())  # fmt: skip
-    assert halves.label_names == ["a", "b", "c"]
+    _, names = read_corpus(("train.jsonl", "train.jsonl"), (None, None), None, Reading())
+    assert names == ["a", "b", "c"]
     extra = json.dumps({"text": "blue sea", "labels": ["b", "new"]}) + "\n"
     (folder / "test.jsonl").write_text("".join([*lines[18:], extra]))
     said = json.loads(run_well("compare", "train.jsonl", "test.jsonl", "--agglomerate", "none",

@@ -36,13 +36,13 @@ def tiny(monkeypatch):
     names = np.array([f"[label{j}]" for j in range(N_LABELS)], dtype=object)
     words = np.array([f"word{j}" for j in range(N_FEATURES)], dtype=object)
     data = Dataset("tiny", split, split, names, words, "Forty points.")
-    monkeypatch.setattr("defrag.cli.demo.load_dataset", lambda _: data)
+    monkeypatch.setattr("defrag.lab.demo.load_dataset", lambda _: data)
 
 
 def test_demo_shows_a_table(folder, monkeypatch):
     split = Split(*cli_data.points())
     tiny = Dataset("tiny", split, split, None, None, "Twelve points.")
-    monkeypatch.setattr("defrag.cli.demo.load_dataset", lambda _: tiny)
+    monkeypatch.setattr("defrag.lab.demo.load_dataset", lambda _: tiny)
     said = run_well("demo", "--max-cluster-size", "4", "--report", "none")
     assert "12 Debian packages, 24 words, 6 labels" in said
     for name in ("DEFRAG-X ", "DEFRAG-XY", "DEFRAG-N", "Hybrid", "LMI", "balance"):

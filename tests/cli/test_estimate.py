@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from scipy import sparse
 
-from defrag import Agglomerated, DiSMEC, Fiat, Imputed, LabelTree, Refrag
+from defrag import Agglomerated, DiSMEC, Fiat, Imputed, LabelTree, Refrag, registry
 from defrag.agglomeration import Hybrid
 from defrag.baselines import ProXML
 from defrag.baselines.forests import ForestClassifier
-from defrag.cli import _estimate, _models
+from defrag.classifiers import estimate as _estimate
 from tests.helpers.cli_model_data import points
 
 
@@ -28,7 +28,7 @@ def test_estimate_grows_with_the_work():
     assert _estimate.estimate(LabelTree(n_jobs=2), X, Y).seconds == one.seconds / 2
 
 
-@pytest.mark.parametrize("kind", _models.classifiers())
+@pytest.mark.parametrize("kind", [one.estimator() for one in registry.entries("classifier")])
 def test_every_classifier_has_an_estimate(kind):
     X, Y = points()
     one = _estimate.estimate(kind(n_jobs=1), X, Y)

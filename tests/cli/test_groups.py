@@ -12,13 +12,14 @@ from scipy import sparse
 
 from defrag import Defrag, registry
 from defrag.agglomeration import Hybrid
-from defrag.cli import _flags, _models
+from defrag.cli import _flags
 from defrag.io import (
     read_data,
     read_groups,
     read_svmlight,
     write_features,
 )
+from defrag.specs import VARIANTS
 from tests.helpers.cli_data import N_FEATURES, fill_folder, points, same
 from tests.helpers.cli_running import run_well
 
@@ -115,8 +116,7 @@ def test_preset_is_library(folder, preset, expected, data):
 
 
 def test_presets_are_all_tested():
-    assert {preset.value for preset in _models.Preset} == {"x", "xy", "n", "hybrid"}
-    assert set(_models.PRESETS) == set(_models.Preset)
+    assert set(VARIANTS) == {"x", "xy", "n", "hybrid"}
 
 
 @pytest.mark.parametrize("method", [one.word for one in registry.entries("clustering")])

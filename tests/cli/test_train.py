@@ -36,7 +36,8 @@ from defrag.baselines import (
     PPDSparse,
     ProXML,
 )
-from defrag.cli import _flags, _models
+from defrag.cli import _flags
+from defrag.specs import NONE, VARIANTS
 from tests.helpers.cli_model_data import N_FEATURES, N_LABELS, N_POINTS, fill_folder, points
 from tests.helpers.cli_running import run, run_well
 
@@ -118,7 +119,7 @@ def test_train_recommends(folder):
 
 def test_choices_are_all_tested():
     assert set(BASES) | set(FLAT) == {entry.word for entry in registry.entries("classifier")}
-    assert {one.value for one in _models.Agglomeration} == set(GROUPS)
+    assert {NONE, *VARIANTS} == set(GROUPS)
 
 
 # A flag of `train` that is a parameter, with a value that is not its default: the

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from defrag.lab.comparison import comparison_page
-from defrag.lab.demo import Example, demo_page
+from defrag.lab.demo import Example, Trials, demo_page
 from defrag.lab.records import Result
 from defrag.lab.results import Findings, study_page
 from defrag.lab.studies import STUDIES
@@ -53,7 +53,7 @@ def a_study():
 def a_demo():
     word = "libboost-serialization1.92.0-of-a-package-with-a-long-name"
     example = Example(["alpha", word], [word, "b", "c"], [True, False, True], [word], 3)
-    return demo_page(results(), [["red", word]], [example] * 3, shown_method="m", command="c")
+    return demo_page(Trials(results(), [["red", word]], [example] * 3), command="c")
 
 
 PAGES = {

@@ -15,11 +15,7 @@ import pytest
 from defrag import Agglomerated, Defrag, LabelTree, registry
 from defrag.baselines import Parabel
 from defrag.io import Split
-from defrag.lab import Corpus, Store, machine, run_jobs, summarise
-from defrag.lab import records as job_module
-from defrag.lab import records as store_module
-from defrag.lab import runs as attempt_module
-from defrag.lab import runs as runner_module
+from defrag.lab import Corpus, Store, records, run_jobs, runs, summarise
 from defrag.lab.corpus import read_shared
 from defrag.lab.measures import run as measure
 from defrag.metrics import evaluate
@@ -47,7 +43,7 @@ def test_a_record_says_what_was_run_and_what_came_out(corpus, tmp_path):
     assert record["estimator"]["parameters"]["n_trees"] == 2
     assert record["data"]["points"] == 200
     assert record["versions"]["defrag"]
-    assert record["versions"]["code"] == machine.code()
+    assert record["versions"]["code"] == records.code()
     assert record["machine"]["cores"] >= 1
     assert 0 < record["training"]["cpu"] < 60
     assert record["peak_memory"] > 2e7
@@ -64,13 +60,13 @@ def test_only_what_is_missing_is_run(corpus, tmp_path, monkeypatch):
     lines = path.read_text().splitlines()
     path.write_text("\n".join([lines[0], lines[2]]) + "\n")
     started = []
-    real = runner_module._start
+    real = runs._start
 
     def start(job, *rest, **options):
         started.append(job.seed)
         return real(job, *rest, **options)
 
-    monkeypatch.setattr(runner_module, "_start", start)
+    monkeypatch.setattr(runs, "_start", start)
     again = run(jobs, corpus, Store(tmp_path))
     assert started == [1]
     assert [one["metrics"] for one in again] == [one["metrics"] for one in first]
@@ -94,7 +90,7 @@ def test_no_run_is_started_when_the_time_is_over(corpus, tmp_path):
     (first,) = run(jobs[:1], corpus, Store(tmp_path))
     kept, late = run(jobs, corpus, Store(tmp_path), until=time.monotonic())
     assert kept == first
-    assert late["status"] == runner_module.NOT_RUN
+    assert late["status"] == runs.NOT_RUN
     assert late["key"] == jobs[1].key
     assert len(Store(tmp_path)) == 1
 
@@ -108,8 +104,8 @@ def test_a_failed_run_is_recorded_and_the_rest_goes_on(corpus, tmp_path):
     assert failed["error"] == "n_trees of Parabel must be an int >= 1, got -1"
     assert done["status"] == "done"
     store = Store(tmp_path)
-    assert runner_module.is_stored(jobs[0], store)
-    assert not runner_module.is_stored(jobs[0], store, retry=True)
+    assert runs.is_stored(jobs[0], store)
+    assert not runs.is_stored(jobs[0], store, retry=True)
 
 
 @pytest.mark.slow
@@ -118,8 +114,8 @@ def test_a_run_that_takes_too_long_is_ended_and_may_be_tried_for_longer(corpus, 
     job, store = job_of(corpus, LabelTree()), Store(tmp_path)
     (record,) = run([job], corpus, store, limit=0.01)
     assert record["error"] == "took longer than 0.01 s"
-    assert runner_module.is_stored(job, store, limit=0.01)
-    assert not runner_module.is_stored(job, store, limit=60.0)
+    assert runs.is_stored(job, store, limit=0.01)
+    assert not runs.is_stored(job, store, limit=60.0)
     assert run([job], corpus, store)[0]["status"] == "done"
 
 
@@ -133,7 +129,7 @@ def test_a_run_that_takes_too_long_is_ended_and_may_be_tried_for_longer(corpus, 
     ],
 )
 def test_a_process_that_dies_is_told(code, err, expected):
-    result = runner_module._result(code, "", err)
+    result = runs._result(code, "", err)
     assert result["status"] == "failed"
     with pytest.raises(ValueError, match=expected):
         raise ValueError(result["error"])
@@ -141,7 +137,7 @@ def test_a_process_that_dies_is_told(code, err, expected):
 
 def test_ctrl_c_is_not_a_result():
     with pytest.raises(KeyboardInterrupt):
-        runner_module._result(130, "", "")
+        runs._result(130, "", "")
 
 
 @pytest.mark.slow
@@ -159,10 +155,8 @@ def test_several_runs_at_a_time_give_the_same_records(corpus, tmp_path):
 @pytest.mark.slow
 def test_stopping_ends_the_processes_and_records_nothing_of_them(corpus, tmp_path, monkeypatch):
     made = []
-    real = runner_module._start
-    monkeypatch.setattr(
-        runner_module, "_start", lambda *a, **o: made.append(real(*a, **o)) or made[-1]
-    )
+    real = runs._start
+    monkeypatch.setattr(runs, "_start", lambda *a, **o: made.append(real(*a, **o)) or made[-1])
     jobs = [job_of(corpus, LabelTree(), seed) for seed in range(20)]
     running = run_jobs(jobs, corpus, Store(tmp_path), workers=2)
     next(running)
@@ -246,13 +240,12 @@ def test_the_key_is_about_content(corpus):
 
 def test_other_code_is_another_run(corpus, tmp_path, monkeypatch):
     job, store = job_of(corpus, LabelTree()), Store(tmp_path)
-    for status, made_by in (("done", machine.code()), ("failed", "other code"), ("failed", None)):
+    for status, made_by in (("done", records.code()), ("failed", "other code"), ("failed", None)):
         versions = {} if made_by is None else {"versions": {"code": made_by}}
         store.append({**job.to_json(), "key": str(made_by), "status": status, **versions})
     assert store.n_outdated() == 2
     old = job.key
-    for module in (job_module, store_module):
-        monkeypatch.setattr(module, "code", lambda: "changed")
+    monkeypatch.setattr(records, "code", lambda: "changed")
     assert job.key != old
     assert store.n_outdated() == 3
 
@@ -264,11 +257,11 @@ def test_the_code_is_what_trains_predicts_and_measures(tmp_path, monkeypatch):
     for name in files:
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text("old")
-    monkeypatch.setattr(machine.defrag, "__file__", str(root / "__init__.py"))
-    before, changes = machine.code.__wrapped__(), []
+    monkeypatch.setattr(records.defrag, "__file__", str(root / "__init__.py"))
+    before, changes = records.code.__wrapped__(), []
     for name in files:
         (root / name).write_text("new")
-        after = machine.code.__wrapped__()
+        after = records.code.__wrapped__()
         changes.append(after != before)
         before = after
     assert changes == [True, True, True, False, False, False]
@@ -333,9 +326,9 @@ def test_a_record_that_the_disk_has_no_room_for_is_shown_and_not_kept(
     monkeypatch.setattr(store, "append", append)
     first, second = run([job_of(corpus, LabelTree(), seed) for seed in (0, 1)], corpus, store)
     assert first["status"] == second["status"] == "done"
-    assert "No space left on device" in first[runner_module.UNKEPT]
-    assert str(tmp_path) in first[runner_module.UNKEPT]
-    assert runner_module.UNKEPT not in second
+    assert "No space left on device" in first[runs.UNKEPT]
+    assert str(tmp_path) in first[runs.UNKEPT]
+    assert runs.UNKEPT not in second
     assert len(Store(tmp_path)) == 1
 
 
@@ -359,13 +352,13 @@ def test_a_run_that_ends_at_a_full_disk_is_not_kept(corpus, tmp_path, monkeypatc
     def fail(*_):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "model")
 
-    monkeypatch.setattr(attempt_module, "run", fail)
-    result, model, found = attempt_module.attempt({}, corpus.train, corpus.test)
+    monkeypatch.setattr(runs, "run", fail)
+    result, model, found = runs.attempt({}, corpus.train, corpus.test)
     assert (result["status"], model, found) == ("failed", None, None)
     assert result["error"] == "OSError: [Errno 28] No space left on device: 'model'"
     assert result["passing"]
     text = json.dumps(result)
-    monkeypatch.setattr(runner_module, "_wait", lambda process, *_: _ended(process, text))
+    monkeypatch.setattr(runs, "_wait", lambda process, *_: _ended(process, text))
     (record,) = run([job_of(corpus, LabelTree())], corpus, Store(tmp_path))
     assert record["error"] == result["error"]
     assert len(Store(tmp_path)) == 0

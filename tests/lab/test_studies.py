@@ -11,9 +11,8 @@ from defrag.lab import COLUMNS, Store
 from defrag.lab.comparison import FIGURES
 from defrag.lab.peers import PEERS, run_seconds
 from defrag.lab.planning import Plan, cut, plan, schedule
-from defrag.lab.published import PUBLISHED
 from defrag.lab.records import MEASURES
-from defrag.lab.studies import STUDIES, Line
+from defrag.lab.studies import PUBLISHED, STUDIES, Line
 from defrag.specs import describe
 from tests.lab.small import small_corpus
 

@@ -5,5 +5,6 @@ from __future__ import annotations
 from defrag.agglomeration._clustering import FeatureClustering
 from defrag.agglomeration.agglomerated import Agglomerated
 from defrag.agglomeration.defrag import Defrag, Hybrid
+from defrag.agglomeration.given import GivenGroups
 
-__all__ = ["Agglomerated", "Defrag", "FeatureClustering", "Hybrid"]
+__all__ = ["Agglomerated", "Defrag", "FeatureClustering", "GivenGroups", "Hybrid"]

@@ -1,18 +1,31 @@
-"""Output of the verbs: results on stdout, messages on stderr if it is a terminal."""
+"""Output of commands: results on stdout, messages on stderr if it is a terminal, errors.
+
+An error is one line on stderr and an exit code: 0 for success, 2 for bad input or usage, 130 for
+Ctrl-C, 1 for all other errors. Every command prints by these functions; ``app`` runs inside
+:class:`ErrorGroup`.
+"""
 
 from __future__ import annotations
 
 import json
 import math
+import os
 import re
 import sys
-from typing import Annotated, Any
+import traceback
+import warnings
+from typing import Annotated, Any, NamedTuple
 
 import typer
+from typer.core import TyperGroup
+
+from defrag._progress import escaped
+from defrag.exceptions import DataWarning, DefragError, FormatWarning
 
 __all__ = [
+    "CommandError",
+    "ErrorGroup",
     "JsonFlag",
-    "escaped",
     "examples",
     "print_json",
     "print_message",
@@ -29,11 +42,6 @@ def examples(*lines: str) -> str:
     """Return the examples at the end of a help text."""
     # A backspace character makes typer keep the line breaks.
     return "\n\n\b\nExamples:\n" + "".join(f"  {line}\n" for line in lines)
-
-
-def escaped(message: str) -> str:
-    """Return a message with non-printable characters escaped."""
-    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in message)
 
 
 def terminal() -> Any:
@@ -93,3 +101,101 @@ def _format(value: Any) -> str:
     if isinstance(value, int):
         return f"{value:,}"
     return escaped(str(value))
+
+
+# --- Errors.
+
+BAD_INPUT, UNEXPECTED, INTERRUPTED = 2, 1, 130
+
+# Depending on its version, typer bundles click or uses the installed one; the base class of
+# click's errors is reachable in both only through this subclass.
+CommandError: type[Exception] = typer.BadParameter.mro()[2]
+
+_USER_ERRORS = (
+    DefragError,
+    ValueError,
+    FileNotFoundError,
+    PermissionError,
+    IsADirectoryError,
+    NotADirectoryError,
+)
+
+
+class _Outcome(NamedTuple):
+    """Error message, if any, and exit code of a command."""
+
+    message: str
+    code: int
+
+
+_INTERRUPT = _Outcome("interrupted", INTERRUPTED)
+
+
+class ErrorGroup(TyperGroup):
+    """A group of commands that turns exceptions into one line on stderr and an exit code."""
+
+    def main(self, *args: Any, **options: Any) -> Any:
+        """Run a command line and exit."""
+        options["standalone_mode"] = False
+        with warnings.catch_warnings():
+            warnings.simplefilter("always", FormatWarning)
+            warnings.simplefilter("always", DataWarning)
+            warnings.showwarning = _show_warning
+            try:
+                outcome = super().main(*args, **options)
+            except CommandError as error:
+                outcome = _Outcome(_usage_message(error), BAD_INPUT)
+            except typer.Abort:  # Ctrl-C before or after the command, in older versions of typer
+                outcome = _INTERRUPT
+        if outcome == INTERRUPTED:  # the same, in newer versions
+            outcome = _INTERRUPT
+        message, code = outcome if isinstance(outcome, _Outcome) else _Outcome("", outcome or 0)
+        if message:
+            typer.echo(f"defrag: error: {escaped(message)}", err=True)
+        sys.exit(code)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command."""
+        try:
+            super().invoke(ctx)
+            sys.stdout.flush()
+        except (CommandError, typer.Exit):
+            raise
+        except BrokenPipeError:
+            # The reader has closed the pipe: Python must not flush to it at exit.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            outcome = _Outcome("", UNEXPECTED)
+        except KeyboardInterrupt:
+            outcome = _INTERRUPT
+        except Exception as error:  # noqa: BLE001 - the outermost handler
+            if ctx.params.get("debug"):
+                traceback.print_exc()
+            outcome = _describe(error)
+        else:
+            outcome = _Outcome("", 0)
+        return outcome
+
+
+def _describe(error: Exception) -> _Outcome:
+    code = BAD_INPUT if isinstance(error, _USER_ERRORS) else UNEXPECTED
+    if isinstance(error, OSError) and error.strerror:
+        name = error.filename
+        text = error.strerror if name is None else f"{os.fsdecode(name)}: {error.strerror}"
+    elif isinstance(error, ModuleNotFoundError) and str(error.name).startswith("defrag."):
+        code, text = BAD_INPUT, f"{error.name} is not part of this installation"
+    elif isinstance(error, MemoryError):
+        text = str(error) or "not enough memory"
+    elif code == UNEXPECTED:
+        text = f"unexpected {type(error).__name__}: {error} (--debug shows where)"
+    else:
+        text = str(error)
+    return _Outcome(text, code)
+
+
+def _usage_message(error: Exception) -> str:
+    form: Any = getattr(error, "format_message", error.__str__)
+    return str(form()).rstrip(".")
+
+
+def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+    typer.echo(f"warning: {escaped(str(message))}", err=True)

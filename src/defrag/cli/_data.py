@@ -1,48 +1,46 @@
-"""Data files of the verbs: XMC text, svmlight text or numpy archives."""
+"""Files of commands: the flags that say how data are read, and checks of paths before any work.
+
+:class:`Reading` is the flags of a command that takes texts or matrices, :class:`MatrixReading` of
+one that takes matrices only; a parameter of such a type declares them all (``_flags``).
+"""
 
 from __future__ import annotations
 
+import errno
 import os
-import re
 from dataclasses import dataclass, replace
-from enum import Enum
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from scipy import sparse
 
-from defrag._progress import progress_pulse
-from defrag.cli._console import escaped
-from defrag.exceptions import FormatError
-from defrag.io import read_labels, write_features, write_npz, write_svmlight, write_xmc
-from defrag.io.corpora import CORPUS_FORMS, likely_forms
-from defrag.io.documents import shown
-from defrag.io.files import display_name, open_input, without_compression
-from defrag.io.formats import data_form, parse_data
-from defrag.io.xmc import check_rows, read_svmlight
+from defrag._progress import escaped, progress_pulse
+from defrag.cli._console import print_message
+from defrag.cli._flags import Words, refuse_flags
+from defrag.io import read_points, write_points
+from defrag.io.corpora import CORPUS_FORMS, collect_texts, open_corpus
+from defrag.io.documents import CorpusOptions, counted
+from defrag.io.files import display_name, without_compression
+from defrag.io.points import POINT_FORMS, read_names, text_form
 
 if TYPE_CHECKING:
-    from defrag.io.files import InputStream
+    from defrag.io import Points
+    from defrag.io.corpora import CorpusForm, LabelledTexts
     from defrag.typing import Csr
 
 __all__ = [
-    "BaseFlag",
-    "Data",
-    "Form",
-    "FromFlag",
+    "COLUMN_FLAGS",
     "LabelNamesFlag",
     "LabelsFlag",
-    "StrictFlag",
-    "TruncatedFlag",
+    "MatrixReading",
+    "Reading",
     "VocabularyFlag",
-    "check_base",
-    "form_of_name",
-    "form_of_output",
-    "parse",
-    "read",
+    "WeightsFlag",
+    "check_model_path",
+    "check_report_path",
+    "check_stdout",
+    "check_targets",
     "read_all_names",
-    "read_names",
-    "refuse_texts",
     "write",
 ]
 
@@ -58,173 +56,178 @@ VocabularyFlag = Annotated[
     str | None,
     typer.Option(metavar="FILE", help="Names of the features, one per line, stored in the model."),
 ]
-StrictFlag = Annotated[bool, typer.Option("--strict", help="Treat warnings as errors.")]
-
-TruncatedFlag = Annotated[
-    bool,
-    typer.Option("--allow-truncated", help="Accept fewer points than a header declares."),
+WeightsFlag = Annotated[
+    str,
+    Words(("float32", "float16", "int8")),
+    typer.Option(help="Type of stored weights; smaller types round them."),
 ]
 
-# A header may have wrong numbers, but no words: these are of texts.
-_NUMBERS = re.compile(rb"[\s\d.,:eE+-]*(#|\Z)")
-_HEADER_BYTES = 1 << 16
-_TEXT_SUFFIXES = ("", ".txt", ".xmc")
-_FORM_BY_SUFFIX = {
-    ".npz": "npz",
-    ".svm": "svmlight",
-    ".svmlight": "svmlight",
-    ".libsvm": "svmlight",
-}
+# Formats without columns, and those of them that separate labels by spaces.
+_WITHOUT_COLUMNS = ("annif", "fasttext", "pecos", "libmultilabel", "lines")
+_AT_SPACES = ("libmultilabel", "lines")
 
+# Formats whose labels are in another file, and whose labels may be numbers.
+_WITH_LABEL_FILE = ("lines",)
+_WITH_NUMBERS = ("jsonl", "pecos", "tsv")
 
-class Form(str, Enum):
-    """Formats of data files."""
-
-    xmc = "xmc"
-    svmlight = "svmlight"
-    npz = "npz"
-
-
-FromFlag = Annotated[
-    Form | None,
-    typer.Option("--from", help="Format of the input; default: by name and content."),
-]
-BaseFlag = Annotated[
-    bool | None,
-    typer.Option("--zero-based/--one-based", help="First feature id of an svmlight file, 0 or 1."),
-]
+COLUMN_FLAGS = ("text_column", "labels_column", "label_separator")
+"""Flags for reading tables of texts."""
 
 
 @dataclass(frozen=True)
-class Data:
-    """Points, their labels if any, and the format of the file."""
+class MatrixReading:
+    """How matrices are read."""
 
-    X: Csr
-    Y: Csr | None
-    form: Form
-    zero_based: bool | None = None
+    form: Annotated[
+        str | None,
+        Words(POINT_FORMS),
+        typer.Option("--from", help="Format of the input; default: by name and content."),
+    ] = None
+    zero_based: Annotated[
+        bool | None,
+        typer.Option(
+            "--zero-based/--one-based", help="First feature id of an svmlight file, 0 or 1."
+        ),
+    ] = None
+    strict: Annotated[bool, typer.Option("--strict", help="Treat warnings as errors.")] = False
+    allow_truncated: Annotated[
+        bool,
+        typer.Option("--allow-truncated", help="Accept fewer points than a header declares."),
+    ] = False
 
-    def with_features(self, X: Csr) -> Data:
-        """Return the same points and labels with other features."""
-        return replace(self, X=X)
+    @property
+    def checks(self) -> dict[str, Any]:
+        """How strictly files are read."""
+        return {"strict": self.strict, "allow_truncated": self.allow_truncated}
+
+    def points(self, path: str, labels: str | None = None, **sizes: Any) -> Points:
+        """Read points; ``sizes`` override the numbers of columns of the file."""
+        with progress_pulse(f"reading {escaped(display_name(path))}"):
+            return read_points(
+                path,
+                labels=labels,
+                form=self.form,
+                zero_based=self.zero_based,
+                **sizes,
+                **self.checks,
+            )
+
+    def labelled_points(self, path: str, labels: str | None = None) -> tuple[Csr, Csr]:
+        """Read points that must have labels."""
+        found = self.points(path, labels)
+        if found.Y is None:
+            raise ValueError(f"{display_name(path)}: has no labels: give --labels")
+        return found.X, found.Y
 
 
-def form_of_name(path: str) -> Form | None:
-    """Return the format of a file by the suffix of its name, or None."""
-    found = _FORM_BY_SUFFIX.get(_suffix(path))
-    return None if found is None else Form(found)
+@dataclass(frozen=True)
+class Reading(MatrixReading):
+    """How texts or matrices are read."""
 
+    form: Annotated[
+        str | None,
+        Words((*POINT_FORMS, *CORPUS_FORMS)),
+        typer.Option(
+            "--from",
+            "--format",
+            help="Format of the data; default: by name, or by content for matrices.",
+        ),
+    ] = None
+    text_column: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TEXT",
+            help="Column or key of the texts; default: text, or title and content.",
+            rich_help_panel="Texts",
+        ),
+    ] = None
+    labels_column: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TEXT",
+            help="Column or key of the labels; default: labels, or subject_uris.",
+            rich_help_panel="Texts",
+        ),
+    ] = None
+    label_separator: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TEXT",
+            help="Separator of labels written as one string; also: space, none.",
+            rich_help_panel="Texts",
+        ),
+    ] = None
 
-def form_of_output(path: str) -> Form:
-    """Return the format of an output by its name; raise ValueError for unknown suffixes."""
-    form = form_of_name(path)
-    if form is None and _suffix(path) not in _TEXT_SUFFIXES:
-        known = ", ".join((*_TEXT_SUFFIXES[1:], *_FORM_BY_SUFFIX))
-        raise ValueError(
-            f"{path}: unknown suffix {_suffix(path)!r}: use one of {known}, or give --to"
+    @property
+    def options(self) -> CorpusOptions:
+        """How tables of texts are read."""
+        return CorpusOptions(self.text_column, self.labels_column, self.label_separator)
+
+    def texts_form(self, path: str) -> CorpusForm | None:
+        """Return the format of a file of texts by the flag or the file name; None for matrices.
+
+        Raises
+        ------
+        ValueError
+            If a flag is given that the format does not use, or if a folder is not a corpus.
+        """
+        found = text_form(path, self.form)
+        if found is None:
+            self.refuse_columns("without texts")
+        elif found in _WITHOUT_COLUMNS:
+            ignored = ("label_separator",) if found in _AT_SPACES else ()
+            self.refuse_columns(f"with texts in the format {found}", ignored)
+        return found
+
+    def refuse_columns(self, where: str, but: tuple[str, ...] = ()) -> None:
+        """Raise ValueError if a flag for reading tables is given where it changes nothing."""
+        names = [name for name in COLUMN_FLAGS if name not in but]
+        refuse_flags(where, {f"--{name.replace('_', '-')}": getattr(self, name) for name in names})
+
+    def texts(
+        self,
+        path: str,
+        form: CorpusForm,
+        labels: str | None = None,
+        label_names: str | None = None,
+        *,
+        required: bool = False,
+    ) -> LabelledTexts:
+        """Read all texts of a file and the names of their labels, and print their number.
+
+        Raises
+        ------
+        ValueError
+            If the format does not use a file of labels or of label names, or if labels are
+            ``required`` and there are none.
+        """
+        where = f"with texts in the format {form}"
+        if form not in _WITH_LABEL_FILE:
+            refuse_flags(where, {"--labels": labels})
+        if form not in _WITH_NUMBERS:
+            refuse_flags(where, {"--label-names": label_names})
+        names = None if label_names is None else read_names(label_names, None, "name", "label")
+        options = replace(
+            self.options,
+            labels_path=labels,
+            label_names=names,
+            labels="required" if required else "optional",
         )
-    return form or Form.xmc
-
-
-def _suffix(path: str) -> str:
-    """Return the suffix of a name, without that of a compression."""
-    return os.path.splitext(without_compression(path))[1].lower()  # noqa: PTH122 - may be "-"
-
-
-def read(
-    path: str,
-    *,
-    labels: str | None = None,
-    form: Form | None = None,
-    zero_based: bool | None = None,
-    n_features: int | None = None,
-    n_labels: int | None = None,
-    strict: bool = False,
-    allow_truncated: bool = False,
-) -> Data:
-    """Read a data file of any format; ``-`` is standard input.
-
-    Parameters
-    ----------
-    path : str
-        The file. svmlight text needs ``form`` or a suffix; the others are detected by content.
-    labels : str, optional
-        The label file of the split form.
-    form : Form, optional
-        The format.
-    zero_based : bool, optional
-        First feature id of an svmlight file, for which it is required.
-    n_features, n_labels : int, optional
-        Numbers of columns that override those of the file.
-    strict : bool
-        Whether warnings are errors.
-    allow_truncated : bool
-        Whether fewer points than declared are a warning instead of an error.
-    """
-    form = form or form_of_name(path)
-    limits: dict[str, Any] = {"n_features": n_features, "n_labels": n_labels}
-    with progress_pulse(f"reading {escaped(display_name(path))}"):
-        if form is Form.svmlight:
-            base = check_base(path, zero_based)
-            X, Y = read_svmlight(path, zero_based=base, strict=strict, **limits)
-            data = Data(X, Y, form, zero_based)
-        else:
-            with open_input(path) as stream:
-                data = parse(stream, form, strict=strict, allow_truncated=allow_truncated, **limits)
-        if labels is None:
-            return data
-        if data.Y is not None:
-            raise ValueError(f"{display_name(path)}: has labels already, besides those of {labels}")
-        Y = read_labels(labels, n_labels=n_labels, strict=strict, allow_truncated=allow_truncated)
-        check_rows(display_name(labels), data.X, Y)
-    return replace(data, Y=Y)
-
-
-def parse(stream: InputStream, form: Form | None = None, **options: Any) -> Data:
-    """Read XMC text or an archive from an open stream; see ``read``."""
-    refuse_texts(stream)
-    found = Form.npz if data_form(stream) == "npz" else Form.xmc
-    if form is not None and form is not found:
-        raise ValueError(f"{stream.name}: expected {form.value}, found {found.value}")
-    return Data(*parse_data(stream, **options), found)
-
-
-def refuse_texts(stream: InputStream) -> None:
-    """Raise FormatError if a stream has neither an archive nor a line of numbers as a header.
-
-    A header of wrong numbers is left to the reader of matrices, which knows the rules.
-    """
-    if data_form(stream) == "npz":
-        return
-    header = _first_line(stream)
-    if _NUMBERS.match(header):
-        return
-    forms = likely_forms(stream)
-    if forms:
-        flags = " or ".join(f"--from {form}" for form in forms)
-        message = (
-            "looks like texts: commands that take texts read them with "
-            f"{flags}; a matrix begins with a line of the numbers of points, features and labels"
-        )
-        raise FormatError(stream.name, message)
-    got = shown(header.decode("utf-8", "replace").strip())
-    message = (
-        f"the header must be the numbers of points, features and labels, got {got!r}: texts need "
-        f"--from FORMAT, one of {', '.join(CORPUS_FORMS)}"
-    )
-    raise FormatError(stream.name, message, 1)
-
-
-def _first_line(stream: InputStream) -> bytes:
-    """Return the first line of a stream that is not a comment; it is not advanced."""
-    start = 0
-    while (line := stream.peek_line(start, _HEADER_BYTES)).startswith(b"#"):
-        start += len(line)
-    return line
+        with (
+            progress_pulse(f"reading {escaped(display_name(path))}"),
+            open_corpus(path, form, options) as corpus,
+        ):
+            found = collect_texts(corpus)
+        n_texts = counted(len(found.texts), "text")
+        print_message(f"{escaped(corpus.name)}: {n_texts} ({corpus.form})")
+        if required and found.labels is None:
+            hint = ": give --labels" if form in _WITH_LABEL_FILE else ""
+            raise ValueError(f"{display_name(path)}: has no labels{hint}")
+        return found
 
 
 def read_all_names(
-    label_names: str | None, vocabulary: str | None, *, n_labels: int, n_features: int
+    label_names: str | None, vocabulary: str | None, n_labels: int, n_features: int
 ) -> dict[str, list[str]]:
     """Read the given files of names and return the arguments of ``save``."""
     names = {}
@@ -235,53 +238,76 @@ def read_all_names(
     return names
 
 
-def read_names(path: str, expected: int | None, noun: str, column: str) -> list[str]:
-    """Read the names of the columns of a matrix, one per line.
+def write(path: str, points: Points, labels: str | None = None) -> None:
+    """Write points in their format; ``-`` is standard output."""
+    with progress_pulse(f"writing {escaped(path)}"):
+        write_points(path, points, labels=labels)
+
+
+# --- Checks of paths before any work is done.
+
+
+def check_stdout(path: str, *, as_json: bool) -> None:
+    """Raise ValueError if a file and the result would both go to stdout."""
+    if as_json and path == "-":
+        raise ValueError("--json and an output of - would both write to standard output")
+
+
+def check_targets(outputs: dict[str, str | None], inputs: dict[str, str | None]) -> None:
+    """Raise ValueError if an output is one of the inputs or another output.
+
+    Files are compared by device and inode, so that links and other spellings of a path are
+    found. Devices, FIFOs and standard streams may be read and written by one command.
 
     Parameters
     ----------
-    path : str
-        The file.
-    expected : int or None
-        Number of columns, if it is known.
-    noun, column : str
-        Nouns for a name and a column in error messages.
+    outputs, inputs : dict of str to str or None
+        Paths by the name of their argument or flag; None if not given.
     """
-    with open_input(path) as stream:
-        text = stream.read_all().decode("utf-8", "surrogateescape")
-    names = [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")]
-    if expected is not None and len(names) != expected:
-        raise ValueError(
-            f"{display_name(path)}: {len(names)} {noun}s, but the data have {expected} {column}s"
-        )
-    return names
+    written: list[tuple[str, str]] = []
+    for name, path in outputs.items():
+        if path is None or path == "-":
+            continue
+        for other, source in (*inputs.items(), *written):
+            if source is not None and _are_same(path, source):
+                raise ValueError(f"{path}: {name} is the same file as {other}")
+        written.append((name, path))
 
 
-def check_base(path: str, zero_based: bool | None) -> bool:
-    """Return ``zero_based``, or raise ValueError if it is None."""
-    if zero_based is None:
-        raise ValueError(
-            f"{display_name(path)}: the first feature id of svmlight is unknown: "
-            "give --zero-based or --one-based"
-        )
-    return zero_based
+def check_model_path(model: str) -> None:
+    """Raise an error if a model file cannot be written."""
+    if model == "-":
+        return
+    if model != without_compression(model):
+        raise ValueError(f"{model}: a model file is memory-mapped and cannot be compressed")
+    path = Path(os.path.realpath(model))
+    code = 0
+    if path.is_dir():
+        code = errno.EISDIR
+    elif not path.parent.is_dir():
+        code = errno.ENOENT
+    elif not path.exists() and not os.access(path.parent, os.W_OK):
+        code = errno.EACCES
+    if code:
+        raise OSError(code, os.strerror(code), model)
 
 
-def write(path: str, data: Data, *, labels: str | None = None) -> None:
-    """Write a data file in the format of the data; ``-`` is standard output."""
-    with progress_pulse(f"writing {escaped(path)}"):
-        if data.form is Form.npz:
-            write_npz(path, data.X, data.Y)
-        elif data.form is Form.svmlight:
-            base = check_base(path, data.zero_based)
-            labelled = data.Y if data.Y is not None else no_labels(data.X)
-            write_svmlight(path, data.X, labelled, zero_based=base)
-        elif data.Y is None:
-            write_features(path, data.X)
-        else:
-            write_xmc(path, data.X, data.Y, labels_path=labels)
+def check_report_path(path: Path) -> None:
+    """Raise an OSError if a report cannot be written."""
+    if path.is_dir():
+        raise IsADirectoryError(f"{path}: is a folder")
+    folder = path.resolve().parent
+    if not folder.is_dir():
+        raise FileNotFoundError(f"{path}: there is no folder {folder}")
+    if not os.access(path if path.exists() else folder, os.W_OK):
+        raise PermissionError(f"{path}: cannot be written; --report names another file, or none")
 
 
-def no_labels(X: Csr) -> Csr:
-    """Return a label matrix without labels for the points of X."""
-    return sparse.csr_array((X.shape[0], 0), dtype=X.dtype)
+def _are_same(path: str, other: str) -> bool:
+    if other == "-":
+        return False
+    if Path(path).is_file() and Path(other).is_file():
+        return Path(path).samefile(other)
+    if Path(path).exists() or Path(other).exists():
+        return False
+    return os.path.realpath(path) == os.path.realpath(other)

@@ -1,32 +1,42 @@
-"""Command-line flags derived from the parameters of estimators.
+"""Flags of commands, each declared once: in the annotation of a parameter, or in an estimator.
 
-Defaults come from the signature, types and choices from the parameter rules, help texts from
-the docstring. A verb takes them as ``**parameters``.
+A command is a function with keyword arguments. :func:`with_flags` makes of it what typer takes:
+
+- a parameter whose type is a dataclass stands for the flags that are the fields of the class;
+- :class:`Words` in an annotation are the values that a flag may have; the function gets a str;
+- ``**parameters`` stands for the parameters of estimators (:func:`estimator_flags`), whose types,
+  defaults and help come from their declarations; it has only those that the user has set.
+
+Called by ``app`` for every command.
 """
 
 from __future__ import annotations
 
-import functools
 import inspect
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
-from defrag._parameters import Choice, Float, OrAuto
+from defrag._parameters import Choice, Float, OrAuto, parameters_of, rules_of
+from defrag.specs import NONE
 from defrag.text._texts import Lengths, StemmerName
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
 
-__all__ = ["NONE", "estimator_flags", "flag_name", "refuse_flags"]
+__all__ = ["Words", "estimator_flags", "flag_name", "own_flags", "refuse_flags", "with_flags"]
 
-NONE = "none"
-"""The word for None on the command line."""
-
+_RUN = frozenset({"n_jobs", "verbose", "random_state"})
 _ALIASES = {"random_state": ("--seed",)}
+
+
+class Words(tuple[str, ...]):
+    """The values that a flag may have."""
+
+    __slots__ = ()
 
 
 def flag_name(parameter: str) -> str:
@@ -41,22 +51,95 @@ def refuse_flags(where: str, flags: dict[str, Any]) -> None:
             raise ValueError(f"{flag} changes nothing {where}")
 
 
-def estimator_flags(
-    *estimators: type,
-    without: Collection[str] = (),
-    also: Iterable[type] = (),
-    hidden: Collection[str] = (),
-) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Decorate a verb with one flag for each parameter of some estimators.
+def with_flags(
+    verb: Callable[..., None], of_estimators: list[inspect.Parameter]
+) -> Callable[..., None]:
+    """Return a function with one parameter per flag, which calls that of a command.
 
-    The verb must take the typer context as ``context`` and ``**parameters``, which contains
-    only the parameters that the user has set.
+    Parameters
+    ----------
+    verb : function
+        The command.
+    of_estimators : list of Parameter
+        What its ``**parameters`` stand for; see :func:`estimator_flags`.
+    """
+    groups: dict[str, type[Any]] = {}
+    flags = [inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)]
+    for one in inspect.signature(verb, eval_str=True).parameters.values():
+        if one.kind is one.VAR_KEYWORD:
+            flags += of_estimators
+        elif is_dataclass(one.annotation):
+            groups[one.name] = one.annotation  # type: ignore[assignment] # it is a class
+            types = get_type_hints(one.annotation, include_extras=True)
+            flags += [
+                _flag(field.name, types[field.name], field.default)
+                for field in fields(one.annotation)
+            ]
+        else:
+            flags.append(_flag(one.name, one.annotation, one.default))
+    names = {flag.name for flag in of_estimators}
+
+    def run(context: typer.Context, **arguments: Any) -> None:
+        given: dict[str, Any] = {}
+        for name, value in arguments.items():
+            plain = value.value if isinstance(value, Enum) else value
+            if name not in names:
+                given[name] = plain
+            elif (source := context.get_parameter_source(name)) and source.name == "COMMANDLINE":
+                given[name] = None if plain == NONE else plain
+        for name, group in groups.items():
+            given[name] = group(**{field.name: given.pop(field.name) for field in fields(group)})
+        verb(**given)
+
+    run.__signature__ = inspect.Signature(flags)  # type: ignore[attr-defined]
+    run.__doc__ = verb.__doc__
+    return run
+
+
+def _flag(name: str, annotation: Any, default: Any) -> inspect.Parameter:
+    """Return the parameter of a flag; that of words has an enumeration, as typer wants it."""
+    metadata = getattr(annotation, "__metadata__", ())
+    words = next((one for one in metadata if isinstance(one, Words)), None)
+    if words is not None:
+        kind: Any = Enum(name, {word: word for word in words}, type=str)  # type: ignore[misc] # words name the members
+        rest = [one for one in metadata if one is not words]
+        annotation = Annotated[(kind | None if default is None else kind, *rest)]
+        default = None if default is None else kind(default)
+    return inspect.Parameter(
+        name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation
+    )
+
+
+# --- Flags of the parameters of estimators.
+
+
+@dataclass
+class _Meaning:
+    """Rules, defaults and help text of a parameter, from all estimators that have it."""
+
+    help: str
+    rules: list[Any]
+    defaults: list[Any]
+    owners: list[str]
+
+
+def own_flags(estimator: type[Any], *without: str) -> tuple[str, ...]:
+    """Return the parameters of an estimator that are flags, except seed and threads."""
+    return tuple(name for name in rules_of(estimator) if name not in {*_RUN, *without})
+
+
+def estimator_flags(
+    *estimators: type[Any],
+    without: Collection[str] = (),
+    also: Iterable[type[Any]] = (),
+    hidden: Collection[str] = (),
+) -> list[inspect.Parameter]:
+    """Return one flag for each parameter of some estimators.
 
     Parameters
     ----------
     *estimators : classes
-        Estimators with ``parameter_rules``. A parameter of several estimators is one flag,
-        which has a default only if they agree.
+        Estimators. A parameter of several is one flag, which has a default only if they agree.
     without : names
         Parameters without flags.
     also : classes
@@ -64,111 +147,57 @@ def estimator_flags(
     hidden : names
         See ``also``.
     """
-    meanings = _meanings(estimators)
-    for name, other in _meanings(also).items():
-        if name not in hidden:
-            found = meanings.setdefault(name, _Meaning([], [], [], other.help))
-            found.rules += other.rules
-            found.defaults += other.defaults
-            found.owners += other.owners
-    flags = _flags({name: found for name, found in meanings.items() if name not in without})
-
-    def decorate(verb: Callable[..., None]) -> Callable[..., None]:
-        signature = inspect.signature(verb, eval_str=True)
-        own = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
-
-        @functools.wraps(verb)
-        def run(*, context: typer.Context, **arguments: Any) -> None:
-            for flag in flags:
-                value = arguments.pop(flag.name)
-                source = context.get_parameter_source(flag.name)
-                if source is not None and source.name == "COMMANDLINE":
-                    arguments[flag.name] = _plain(value)
-            verb(context=context, **arguments)
-
-        run.__signature__ = signature.replace(parameters=[*own, *flags])  # type: ignore[attr-defined]
-        return run
-
-    return decorate
-
-
-@dataclass
-class _Meaning:
-    """Rules, defaults and help text of a parameter, from all estimators that have it."""
-
-    rules: list[Any]
-    defaults: list[Any]
-    owners: list[str]
-    help: str | None
-
-
-def _flags(meanings: dict[str, _Meaning]) -> list[inspect.Parameter]:
-    result = []
-    for name, meaning in meanings.items():
-        kind, default = _type_of(name, meaning)
-        flag = flag_name(name)
-        parser, metavar = _custom_parser(meaning)
-        option = typer.Option(
-            f"{flag}/--no-{flag[2:]}" if kind is bool else flag,
-            *_ALIASES.get(name, ()),
-            help=meaning.help,
-            rich_help_panel=f"Parameters of {', '.join(meaning.owners)}",
-            parser=parser,
-            metavar=metavar,
-        )
-        result.append(
-            inspect.Parameter(
-                name,
-                inspect.Parameter.KEYWORD_ONLY,
-                default=default,
-                annotation=Annotated[kind, option],
-            )
-        )
-    return result
-
-
-def _meanings(estimators: Iterable[type]) -> dict[str, _Meaning]:
-    result: dict[str, _Meaning] = {}
-    for estimator in estimators:
-        rules: dict[str, Any] = estimator.parameter_rules  # type: ignore[attr-defined]
-        rules = {**rules, "random_state": None}
-        described = _descriptions(estimator)
-        for name, parameter in inspect.signature(estimator).parameters.items():
-            if name in rules:
-                found = result.setdefault(name, _Meaning([], [], [], described.get(name)))
-                found.rules.append(rules[name])
-                found.defaults.append(parameter.default)
+    meanings: dict[str, _Meaning] = {}
+    for estimator, left_out in [
+        *((one, without) for one in estimators),
+        *((one, {*without, *hidden}) for one in also),
+    ]:
+        for name, field in parameters_of(estimator).items():
+            if name not in left_out and (field.rule is not None or name == "random_state"):
+                found = meanings.setdefault(name, _Meaning(_first_sentence(field.doc), [], [], []))
+                found.rules.append(field.rule)
+                found.defaults.append(field.default)
                 found.owners.append(estimator.__name__)
-    return result
+    return [_flag_of(name, meaning) for name, meaning in meanings.items()]
 
 
-def _type_of(name: str, meaning: _Meaning) -> tuple[Any, Any]:
-    """Return the type of a flag for typer, and its default in that type."""
+def _flag_of(name: str, meaning: _Meaning) -> inspect.Parameter:
+    """Return the flag of a parameter."""
     default = meaning.defaults[0]
     agreed = all(other == default for other in meaning.defaults)
     values = [v for rule in meaning.rules if isinstance(rule, Choice) for v in rule.values]
+    parser, metavar = _custom_parser(meaning.rules)
     kind: Any = float if any(isinstance(rule, Float) for rule in meaning.rules) else int
-    if _custom_parser(meaning)[1] is not None:
-        kind = str
+    words = []
     if set(values) == {True, False}:
         kind = bool
     elif values:
-        words = {_word(value): _word(value) for value in values}
-        choices = Enum(name, words, type=str)  # type: ignore[misc] # the rules name the members
-        kind, default = choices, choices(_word(default))
-    if not agreed:
-        default = None
-    return (kind | None if default is None else kind), default
+        kind, default = str, _word(default)
+        words = [Words(dict.fromkeys(map(_word, values)))]
+    elif metavar is not None:
+        kind = str
+    flag = flag_name(name)
+    option = typer.Option(
+        f"{flag}/--no-{flag[2:]}" if kind is bool else flag,
+        *_ALIASES.get(name, ()),
+        help=meaning.help,
+        rich_help_panel=f"Parameters of {', '.join(meaning.owners)}",
+        parser=parser,
+        metavar=metavar,
+    )
+    default = default if agreed else None
+    kind = kind | None if default is None else kind
+    return _flag(name, Annotated[(kind, *words, option)], default)
 
 
-def _custom_parser(meaning: _Meaning) -> tuple[Callable[[Any], Any] | None, str | None]:
+def _custom_parser(rules: list[Any]) -> tuple[Callable[[Any], Any] | None, str | None]:
     """Return the parser and the metavar of a parameter that is not a plain number or choice."""
     for kind, parser, metavar in (
         (OrAuto, _number_or_auto, "NUMBER|auto"),
         (Lengths, _lengths, "N|N-M"),
         (StemmerName, None, "NAME"),
     ):
-        if any(isinstance(rule, kind) for rule in meaning.rules):
+        if any(isinstance(rule, kind) for rule in rules):
             return parser, metavar
     return None, None
 
@@ -194,21 +223,8 @@ def _word(value: Any) -> str:
     return NONE if value is None else str(value)
 
 
-def _plain(value: Any) -> Any:
-    if isinstance(value, Enum):
-        value = value.value
-    return None if value == NONE else value
-
-
-def _descriptions(estimator: type) -> dict[str, str]:
-    """Return the first sentence about each parameter in a numpydoc docstring."""
-    section = (inspect.getdoc(estimator) or "").partition("\nParameters\n")[2]
-    section = re.split(r"\n\w+\n---", section)[0]
-    entries = re.findall(r"^([\w, ]+) :.*\n((?:    .*\n?)+)", section, flags=re.MULTILINE)
-    result: dict[str, str] = {}
-    for names, text in entries:
-        words = " ".join(text.split()).replace("``", "")
-        sentence = re.split(r"(?<=\.) (?=[A-Z])", words)[0]
-        # Without a backslash, rich would read "defrag[stem]" as markup.
-        result |= dict.fromkeys(names.split(", "), re.sub(r"\[(?=[a-z])", r"\\[", sentence))
-    return result
+def _first_sentence(text: str) -> str:
+    words = " ".join(text.split()).replace("``", "")
+    sentence = re.split(r"(?<=\.) (?=[A-Z])", words)[0]
+    # Without a backslash, rich would read "defrag[stem]" as markup.
+    return re.sub(r"\[(?=[a-z])", r"\\[", sentence)

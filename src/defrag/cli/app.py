@@ -1,4 +1,4 @@
-"""The ``defrag`` command: its verbs and its global flags."""
+"""The ``defrag`` command: its table of commands and its global flags."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-from defrag.cli._errors import ErrorGroup
-from defrag.cli._help import VerbCommand
+from defrag.cli._console import ErrorGroup
 
 __all__ = ["VERBS", "app", "import_verb"]
 
@@ -30,34 +29,70 @@ VERBS = {
     "reproduce": "Reproduce tables and figures of the paper.",
     "info": "Describe a data file or a model file.",
 }
-"""Verbs in the order of the help, each a module of this package."""
+"""Commands in the order of the help, each a module of this package."""
 
 
 class LazyGroup(ErrorGroup):
-    """A group that imports a verb only when it runs: importing scikit-learn takes a second."""
+    """A group that imports a command only when it runs: importing scikit-learn takes a second."""
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - click's signature
-        """Return the names of the verbs."""
+        """Return the names of the commands."""
         return list(VERBS)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002 - click's signature
-        """Return a stand-in for a verb, for the help of the group."""
+        """Return a stand-in for a command, for the help of the group."""
         return TyperCommand(cmd_name, help=VERBS[cmd_name]) if cmd_name in VERBS else None
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Return the verb to run, imported."""
+        """Return the command to run, imported."""
         name, _, rest = super().resolve_command(ctx, args)
-        return name, None if name is None else import_verb(name), rest
+        return name, None if name is None else import_verb(name, rest), rest
 
 
-def import_verb(name: str) -> Any:
-    """Import a verb and return its command."""
+def import_verb(name: str, args: list[str] | None = None) -> Any:
+    """Import a command and return it.
+
+    Parameters
+    ----------
+    name : str
+        A key of ``VERBS``.
+    args : list of str, optional
+        Its words on the command line; flags of estimators that they do not need may be left out.
+    """
     function = name.replace("-", "_")
     module = importlib.import_module(f"defrag.cli.{function}")
+    command = _command(name, module, getattr(module, function), args)
+    known = {opt for param in command.params for opt in (*param.opts, *param.secondary_opts)}
+    given = {arg.partition("=")[0] for arg in args or () if arg.startswith("--")}
+    if given - known - {"--", "--help"}:
+        return _command(name, module, getattr(module, function), None)
+    return command
+
+
+def _command(name: str, module: Any, function: Any, args: list[str] | None) -> Any:
+    from defrag.cli._flags import with_flags  # noqa: PLC0415 - imports numpy
+
+    of_estimators = module.parameter_flags(args) if hasattr(module, "parameter_flags") else []
     single = typer.Typer(context_settings=_SETTINGS, add_completion=False)
-    command = getattr(module, "COMMAND", VerbCommand)
-    single.command(name, help=module.HELP, cls=command)(getattr(module, function))
+    kind = getattr(module, "COMMAND", VerbCommand)
+    single.command(name, help=module.HELP, cls=kind)(with_flags(function, of_estimators))
     return typer.main.get_command(single)
+
+
+class VerbCommand(TyperCommand):
+    """A command that lists choices in the help text of a flag, where lines break at spaces."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        params: list[Any] = self.params  # typed as parameters, which lack the attributes of options
+        for param in params:
+            # type_descriptor in newer versions of typer, type in older ones.
+            kind = getattr(param, "type_descriptor", None) or getattr(param, "type", None)
+            choices = getattr(kind, "choices", None)
+            if choices and param.metavar is None:
+                words = ", ".join(str(getattr(one, "value", one)) for one in choices)
+                param.metavar = "WORD"
+                param.help = f"{(param.help or '').rstrip('. ')} ({words})."
 
 
 _SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
@@ -97,7 +132,7 @@ def _options(
         typer.Option("--debug", envvar="DEFRAG_DEBUG", help="Show the traceback of an error."),
     ] = False,
 ) -> None:
-    del version, debug  # read by the callback and by the group of verbs
+    del version, debug  # read by the callback and by the group of commands
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
         raise typer.Exit(2)

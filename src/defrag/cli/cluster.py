@@ -2,36 +2,28 @@
 
 from __future__ import annotations
 
-from enum import Enum
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from defrag import registry
-from defrag._progress import progress_pulse
+from defrag._progress import escaped, progress_pulse
 from defrag.agglomeration import Defrag
-from defrag.cli._console import JsonFlag, escaped, examples, print_json, print_message
-from defrag.cli._data import (
-    BaseFlag,
-    FromFlag,
-    LabelsFlag,
-    StrictFlag,
-    TruncatedFlag,
-    read,
-    read_names,
-    write,
-)
-from defrag.cli._flags import estimator_flags, flag_name
-from defrag.cli._models import PRESETS, Preset
-from defrag.cli._outputs import check_stdout, check_targets
+from defrag.cli._console import JsonFlag, examples, print_json, print_message
+from defrag.cli._data import LabelsFlag, MatrixReading, check_stdout, check_targets, write
+from defrag.cli._flags import Words, estimator_flags, flag_name
 from defrag.io import read_word_vectors, write_groups
+from defrag.io.points import read_names
 from defrag.metrics import balance
+from defrag.specs import VARIANTS
 
 if TYPE_CHECKING:
-    from defrag.agglomeration import FeatureClustering
-    from defrag.cli._data import Data
+    import inspect
 
-__all__ = ["HELP", "Method", "cluster"]
+    from defrag.agglomeration import FeatureClustering
+    from defrag.io import Points
+
+__all__ = ["HELP", "cluster"]
 
 HELP = (
     "Find groups of features and write them as a group file.\n\n"
@@ -46,31 +38,31 @@ HELP = (
     "defrag cluster train.txt groups.txt --method itdc --n-clusters 1000",
 )
 
-Method = Enum("Method", {e.word: e.word for e in registry.entries("clustering")}, type=str)  # type: ignore[misc] # the registry names the members
-_DEFRAG = Method("defrag")
-
 # They set the values of groups, which a group file does not contain.
 _VALUE_PARAMETERS = ("pooling", "scale")
 
 
-@estimator_flags(
-    *(e.estimator() for e in registry.entries("clustering")),
-    without=("representation", "verbose"),
-)
+def parameter_flags(_: list[str] | None) -> list[inspect.Parameter]:
+    """Return the flags of all clusterings."""
+    clusterings = (entry.estimator() for entry in registry.entries("clustering"))
+    return estimator_flags(*clusterings, without=("representation", "verbose"))
+
+
 def cluster(
     *,
-    context: typer.Context,  # noqa: ARG001 - the flags are read from it
     data: Annotated[str, typer.Argument(metavar="DATA", help="Training data; - is stdin.")],
     groups: Annotated[str, typer.Argument(metavar="GROUPS", help="The group file; - is stdout.")],
     method: Annotated[
-        Method,
+        str,
+        Words(entry.word for entry in registry.entries("clustering")),
         typer.Option(
             help="DEFRAG, another clustering, or a baseline: random groups of equal size, groups "
             "by a hash, or only the features with the most energy."
         ),
-    ] = _DEFRAG,
+    ] = "defrag",
     preset: Annotated[
-        Preset | None,
+        str | None,
+        Words(VARIANTS),
         typer.Option(
             help="Variant of DEFRAG: DEFRAG-X, -XY or -N of the paper, or Hybrid (half of the "
             "groups are the features with the most energy, the others random buckets).",
@@ -89,15 +81,12 @@ def cluster(
         str | None,
         typer.Option(metavar="FILE", help="Names of the features, one per line."),
     ] = None,
-    form: FromFlag = None,
-    zero_based: BaseFlag = None,
+    reading: MatrixReading,
     labels: LabelsFlag = None,
     agglomerated: Annotated[
         str | None,
         typer.Option(metavar="FILE", help="Also write DATA with features replaced by groups."),
     ] = None,
-    strict: StrictFlag = False,
-    allow_truncated: TruncatedFlag = False,
     as_json: JsonFlag = False,
     **parameters: Any,
 ) -> None:
@@ -120,17 +109,10 @@ def cluster(
         raise ValueError("--agglomerated - would share standard output")
     if representation is not None:
         parameters["representation"] = representation
-    estimator = _estimator(method.value, preset, parameters)
-    points = read(
-        data,
-        labels=labels,
-        form=form,
-        zero_based=zero_based,
-        strict=strict,
-        allow_truncated=allow_truncated,
-    )
+    estimator = _estimator(method, preset, parameters)
+    points = reading.points(data, labels)
     _set_word_vectors(estimator, vocabulary, points)
-    with progress_pulse("pooling features", enabled=preset is Preset.hybrid):
+    with progress_pulse("pooling features", enabled=preset == "hybrid"):
         estimator.fit(points.X, points.Y)
     write_groups(groups, estimator.labels_, estimator.n_clusters_)
     if agglomerated is not None:
@@ -138,14 +120,14 @@ def cluster(
     _report(estimator, as_json=as_json)
 
 
-def _estimator(method: str, preset: Preset | None, parameters: dict[str, Any]) -> FeatureClustering:
+def _estimator(method: str, preset: str | None, parameters: dict[str, Any]) -> FeatureClustering:
     kind: type[FeatureClustering] = registry.find(method).estimator()
     fixed: dict[str, Any] = {}
     flag = f"--method {method}"
     if kind is Defrag:
-        preset = preset or Preset.x
-        kind, fixed = PRESETS[preset]
-        flag = f"--preset {preset.value}"
+        preset = preset or "x"
+        _, kind, fixed = VARIANTS[preset]
+        flag = f"--preset {preset}"
     elif preset is not None:
         raise ValueError(f"--preset cannot be combined with --method {method}")
     known = kind().get_params()
@@ -155,7 +137,7 @@ def _estimator(method: str, preset: Preset | None, parameters: dict[str, Any]) -
     return kind(**fixed, **parameters, verbose=1)
 
 
-def _set_word_vectors(estimator: FeatureClustering, vocabulary: str | None, points: Data) -> None:
+def _set_word_vectors(estimator: FeatureClustering, vocabulary: str | None, points: Points) -> None:
     """Replace a representation that names a file by the word vectors in it."""
     given = estimator.get_params().get("representation", "x")
     if given in {"x", "xy"}:

@@ -1,38 +1,39 @@
-"""``defrag compare``: train, evaluate and compare methods on a user's data."""
+"""``defrag compare``: train, evaluate and compare methods on a user's data.
+
+The flags about runs and reports are shared by ``reproduce``.
+"""
 
 from __future__ import annotations
 
+import shlex
+import sys
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 
-from defrag.cli._console import JsonFlag, escaped, examples, print_json
-from defrag.cli._corpora import AnyFromFlag, corpus_flags
-from defrag.cli._data import BaseFlag, StrictFlag, TruncatedFlag  # noqa: TC001 - read by typer
-from defrag.cli._experiments import (
-    DEFAULT_RECORDS,
-    MarkdownFlag,
-    RecordsFlag,
-    ReportFlag,
-    RetryFlag,
-    WorkersFlag,
-    command_line,
-    run_with_messages,
-    write_report,
-)
-from defrag.cli._outputs import check_targets
-from defrag.cli._train_test import read_train_test
-from defrag.io.documents import CorpusOptions  # noqa: TC001 - read by corpus_flags
+from defrag._progress import escaped
+from defrag.cli._console import JsonFlag, examples, print_json, print_message
+from defrag.cli._data import Reading, check_targets
+from defrag.io import Split
+from defrag.io.files import atomic_writer, display_name
+from defrag.io.points import read_names
 from defrag.lab.comparison import ACCURACY, comparison_page
-from defrag.lab.corpus import Corpus
+from defrag.lab.corpus import Corpus, corpus_of_texts
+from defrag.lab.page import table_of
 from defrag.lab.records import Job, Store, collect
+from defrag.lab.runs import Messages, run_all
 from defrag.lab.studies import combine
-from defrag.lab.tables import table_of
 from defrag.specs import NONE
 
-__all__ = ["HELP", "compare"]
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from defrag.lab.page import Page
+
+__all__ = ["HELP", "Reports", "command_line", "compare", "write_text"]
 
 HELP = (
     "Train, evaluate and compare methods on your data: matrices, or texts with label names.\n\n"
@@ -51,7 +52,40 @@ HELP = (
 _COLUMNS = ("P@1", "P@3", "P@5", "PSP@5", "train_cpu", "predict_ms", "model_bytes")
 
 
-@corpus_flags
+RecordsFlag = Annotated[str, typer.Option(metavar="FOLDER", help="Folder for the records of runs.")]
+RetryFlag = Annotated[bool, typer.Option("--retry", help="Repeat failed runs.")]
+WorkersFlag = Annotated[int, typer.Option(min=1, help="Number of concurrent runs.")]
+
+DEFAULT_RECORDS = "defrag-records"
+"""Default of :data:`RecordsFlag`."""
+
+MESSAGES = Messages(print_message, lambda text: typer.echo(f"warning: {escaped(text)}", err=True))
+
+
+@dataclass(frozen=True)
+class Reports:
+    """Where reports are written."""
+
+    report: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Write the report as one HTML page.")
+    ] = None
+    markdown: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Write the report as Markdown.")
+    ] = None
+
+    def write(self, page: Callable[[], Page]) -> None:
+        """Write a page as HTML, as Markdown or both, where a path is given."""
+        if self.report is not None or self.markdown is not None:
+            made = page()
+            write_text(self.report, made.to_html)
+            write_text(self.markdown, made.to_markdown)
+
+    def tell(self) -> None:
+        """Print where the report is."""
+        if self.report is not None:
+            typer.echo(f"report: {escaped(str(Path(self.report).resolve()))}")
+
+
 def compare(
     *,
     train: Annotated[str, typer.Argument(metavar="TRAIN", help="Training data.")],
@@ -77,8 +111,7 @@ def compare(
         str, typer.Option(help="Imputations, separated by commas: none, blend, ...")
     ] = NONE,
     seeds: Annotated[int, typer.Option(min=1, help="Number of seeds: 0, 1, ...")] = 1,
-    report: ReportFlag = None,
-    markdown: MarkdownFlag = None,
+    reports: Reports,
     records: RecordsFlag = DEFAULT_RECORDS,
     limit: Annotated[
         float | None, typer.Option(min=0.0, help="Time limit of a run, in seconds.")
@@ -96,16 +129,12 @@ def compare(
         str | None,
         typer.Option(metavar="FILE", help="Names of labels for the report, one per line."),
     ] = None,
-    options: CorpusOptions,
-    form: AnyFromFlag = None,
-    zero_based: BaseFlag = None,
-    strict: StrictFlag = False,
-    allow_truncated: TruncatedFlag = False,
+    reading: Reading,
     as_json: JsonFlag = False,
 ) -> None:
     """Train, evaluate and compare methods."""
     check_targets(
-        {"--report": report, "--markdown": markdown},
+        {"--report": reports.report, "--markdown": reports.markdown},
         {
             "TRAIN": train,
             "TEST": test,
@@ -118,39 +147,59 @@ def compare(
         classifier or ["label-tree"], _words(agglomerate), _words(rerank), _words(impute)
     )
     store = Store(records)
-    halves = read_train_test(
-        train,
-        test,
-        train_labels=train_labels,
-        test_labels=test_labels,
-        label_names=label_names,
-        form=form,
-        options=options,
-        zero_based=zero_based,
-        strict=strict,
-        allow_truncated=allow_truncated,
-    )
-    corpus = Corpus(Path(train).name, halves.train, halves.test)
+    labels = (train_labels, test_labels)
+    corpus, names = read_corpus((train, test), labels, label_names, reading)
     jobs = [
         Job(method.name, corpus.facts, method.spec, seed, n_jobs, ("ranking", "rare", "labels"))
         for method in methods
         for seed in range(seeds)
     ]
-    pairs = run_with_messages(jobs, corpus, store, limit=limit, retry=retry, workers=workers)
+    pairs = run_all(
+        jobs, corpus, store, messages=MESSAGES, limit=limit, retry=retry, workers=workers
+    )
     results = collect(pairs)
     title = f"Methods compared on {corpus.facts.name}"
-    write_report(
-        report,
-        markdown,
-        lambda: comparison_page(title, results, command_line(), halves.label_names),
-    )
+    reports.write(lambda: comparison_page(title, results, command_line(), names))
     if as_json:
         table = table_of("", results, ACCURACY)
         print_json({"data": corpus.facts.to_json(), "methods": table.to_json()})
         return
     Console().print(table_of(corpus.facts.name, results, _COLUMNS).to_rich())
-    if report is not None:
-        typer.echo(f"report: {escaped(str(Path(report).resolve()))}")
+    reports.tell()
+
+
+def read_corpus(
+    paths: tuple[str, str],
+    labels: tuple[str | None, str | None],
+    label_names: str | None,
+    reading: Reading,
+) -> tuple[Corpus, list[str] | None]:
+    """Return the training and test points of two files, and the names of their labels, if any."""
+    train, test = paths
+    forms = [reading.texts_form(path) for path in paths]
+    if (forms[0] is None) != (forms[1] is None):
+        texts, matrix = (train, test) if forms[0] is not None else (test, train)
+        raise ValueError(f"{display_name(texts)} has texts, but {display_name(matrix)} a matrix")
+    name = Path(train).name
+    if forms[0] is not None and forms[1] is not None:
+        halves = [
+            reading.texts(path, form, of_labels, label_names, required=True)
+            for path, form, of_labels in zip(paths, (forms[0], forms[1]), labels, strict=True)
+        ]
+        return corpus_of_texts(name, *halves)
+    first = _read_matrix(train, labels[0], reading)
+    sizes = {"n_features": first.X.shape[1], "n_labels": first.Y.shape[1]}
+    corpus = Corpus(name, first, _read_matrix(test, labels[1], reading, **sizes))
+    if label_names is None:
+        return corpus, None
+    return corpus, read_names(label_names, first.Y.shape[1], "name", "label")
+
+
+def _read_matrix(path: str, labels: str | None, reading: Reading, **sizes: int) -> Split:
+    found = reading.points(path, labels, **sizes)
+    if found.Y is None:
+        raise ValueError(f"{display_name(path)}: has no labels")
+    return Split(found.X, found.Y)
 
 
 def _words(text: str) -> list[str]:
@@ -164,3 +213,15 @@ def _words(text: str) -> list[str]:
     if not words:
         raise ValueError(f"expected words separated by commas, got {text!r}")
     return words
+
+
+def command_line() -> str:
+    """Return the current command line."""
+    return shlex.join(["defrag", *sys.argv[1:]])
+
+
+def write_text(path: str | None, content: Callable[[], str]) -> None:
+    """Write a text file atomically, if a path is given."""
+    if path is not None:
+        with atomic_writer(path) as file:
+            file.write(content().encode())

@@ -2,39 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from defrag.cli._console import escaped, examples, print_next, print_written
-from defrag.cli._corpora import (
-    AnyFromFlag,
-    corpus_flags,
-    form_of_corpus,
-    form_of_matrix,
-    read_corpus,
-    text_options,
-)
-from defrag.cli._data import (
-    BaseFlag,
-    Data,
-    Form,
-    LabelsFlag,
-    StrictFlag,
-    TruncatedFlag,
-    check_base,
-    form_of_name,
-    form_of_output,
-    read,
-    write,
-)
-from defrag.cli._flags import estimator_flags, flag_name, refuse_flags
-from defrag.cli._outputs import check_targets
-from defrag.cli._text_conversion import find_columns, write_names
-from defrag.io.documents import CorpusOptions  # noqa: TC001 - read by corpus_flags
+from defrag._progress import escaped
+from defrag.cli._console import examples, print_next, print_written
+from defrag.cli._data import LabelsFlag, Reading, check_targets, write
+from defrag.cli._flags import Words, estimator_flags, flag_name, refuse_flags
+from defrag.io import Points
 from defrag.io.files import display_name
-from defrag.text import TextVectorizer
+from defrag.io.points import POINT_FORMS, check_base, form_of_name, form_of_output, write_names
+from defrag.persistence import load
+from defrag.specs import checked
+from defrag.text import TextClassifier, TextVectorizer, text_matrices
+from defrag.text.classifier import default_vectorizer
+
+if TYPE_CHECKING:
+    import inspect
+
+    from defrag.text.conversion import Vectorized
 
 __all__ = ["HELP", "convert"]
 
@@ -58,19 +45,21 @@ HELP = (
 )
 
 
-@estimator_flags(TextVectorizer, without=("n_jobs", "verbose"))
-@corpus_flags
+def parameter_flags(_: list[str] | None) -> list[inspect.Parameter]:
+    """Return the flags of the vectoriser of texts."""
+    return estimator_flags(TextVectorizer, without=("n_jobs", "verbose"))
+
+
 def convert(
     *,
-    options: CorpusOptions,
-    context: typer.Context,  # noqa: ARG001 - the flags are read from it
     source: Annotated[str, typer.Argument(metavar="IN", help="The input; - is stdin.")],
     out: Annotated[str, typer.Argument(metavar="OUT", help="The output; - is stdout.")],
-    form: AnyFromFlag = None,
+    reading: Reading,
     to: Annotated[
-        Form | None, typer.Option("--to", help="Format of the output; default: by name.")
+        str | None,
+        Words(POINT_FORMS),
+        typer.Option("--to", help="Format of the output; default: by name."),
     ] = None,
-    zero_based: BaseFlag = None,
     labels: LabelsFlag = None,
     labels_out: Annotated[
         str | None, typer.Option(metavar="FILE", help="Write the labels to a separate file.")
@@ -97,12 +86,10 @@ def convert(
         str | None,
         typer.Option(metavar="MODEL", help="Take features and labels from a model of texts."),
     ] = None,
-    strict: StrictFlag = False,
-    allow_truncated: TruncatedFlag = False,
     **parameters: Any,
 ) -> None:
     """Convert a data file to another format."""
-    target = to or form_of_output(out)
+    target: Any = to or form_of_output(out)
     check_targets(
         {
             "OUT": out,
@@ -112,48 +99,54 @@ def convert(
         },
         {"IN": source, "--labels": labels, "--like": like, "--label-names": label_names},
     )
-    if labels_out is not None:
-        _check_split(target, labels_out)
-    if target is Form.svmlight:
-        check_base(out, zero_based)
-    corpus = form_of_corpus(source, form, options)
+    if labels_out is not None and target != "xmc":
+        raise ValueError(f"--labels-out requires an output in the format xmc, got {target}")
+    if labels_out is not None and form_of_name(labels_out) is not None:
+        raise ValueError(f"--labels-out writes text, got the name {labels_out}")
+    if target == "svmlight":
+        check_base(out, reading.zero_based)
+    corpus = reading.texts_form(source)
     of_texts = {"--like": like, "--vocabulary-out": words_out, "--label-names-out": names_out}
+    given = {flag_name(name): value for name, value in parameters.items()}
     named = None
     if corpus is not None:
         refuse_flags("on texts", {"--n-features": n_features, "--n-labels": n_labels})
-        columns = find_columns(like, parameters)
-        found = text_options(options, corpus, labels, label_names)
-        named = columns.vectorize(display_name(source), read_corpus(source, corpus, found))
-        data = Data(named.X, named.Y, target)
+        if like is not None:
+            refuse_flags("with --like", given)
+        columns = _columns(like, parameters)
+        found = reading.texts(source, corpus, labels, label_names)
+        named = text_matrices(*found, name=display_name(source), **columns)
+        X, Y = named.X, named.Y
     else:
-        of_texts |= {flag_name(name): parameters[name] for name in parameters}
-        refuse_flags("without texts", of_texts | {"--label-names": label_names})
-        data = read(
-            source,
-            labels=labels,
-            form=form_of_matrix(form),
-            zero_based=zero_based,
-            n_features=n_features,
-            n_labels=n_labels,
-            strict=strict,
-            allow_truncated=allow_truncated,
-        )
+        refuse_flags("without texts", {**of_texts, **given, "--label-names": label_names})
+        points = reading.points(source, labels, n_features=n_features, n_labels=n_labels)
+        X, Y = points.X, points.Y
     for flag, path in (("--labels-out", labels_out), ("--label-names-out", names_out)):
-        if path is not None and data.Y is None:
+        if path is not None and Y is None:
             raise ValueError(f"{flag} {path}: the input has no labels")
-    write(out, replace(data, form=target, zero_based=zero_based), labels=labels_out)
-    print_written(out, target.value, data.X, data.Y)
+    write(out, Points(X, Y, target, reading.zero_based), labels_out)
+    print_written(out, target, X, Y)
     if named is not None:
-        write_names(words_out, named.vocabulary)
-        write_names(names_out, named.label_names)
-    if data.Y is not None and out != "-":
+        _write_columns(named, words_out, names_out)
+    if Y is not None and out != "-":
         files = {"labels": labels_out, "vocabulary": words_out, "label-names": names_out}
         also = [f" --{flag} {escaped(path)}" for flag, path in files.items() if path is not None]
         print_next(f"defrag train {escaped(out)} model.safetensors{''.join(also)}")
 
 
-def _check_split(target: Form, labels_out: str) -> None:
-    if target is not Form.xmc:
-        raise ValueError(f"--labels-out requires an output in the format xmc, got {target.value}")
-    if form_of_name(labels_out) is not None:
-        raise ValueError(f"--labels-out writes text, got the name {labels_out}")
+def _columns(like: str | None, parameters: dict[str, Any]) -> dict[str, Any]:
+    """Return what makes the columns: a new vectoriser, or the model of a file."""
+    if like is None:
+        return {"vectorizer": checked(default_vectorizer(**parameters, n_jobs=-1, verbose=1))}
+    model = load(like)
+    if not isinstance(model, TextClassifier):
+        raise ValueError(  # noqa: TRY004 - the file is wrong, not the type of an argument
+            f"{like}: is a {type(model).__name__}, not a model of texts"
+        )
+    return {"like": model}
+
+
+def _write_columns(named: Vectorized, words_out: str | None, names_out: str | None) -> None:
+    for path, names in ((words_out, named.vocabulary), (names_out, named.label_names)):
+        if path is not None:
+            write_names(path, names)

@@ -12,31 +12,13 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from defrag.cli._alignment import Truth, align, read_any_predictions
 from defrag.cli._console import JsonFlag, examples, print_json
-from defrag.cli._corpora import (
-    AnyFromFlag,
-    corpus_flags,
-    form_of_corpus,
-    form_of_matrix,
-    read_labelled,
-    text_options,
-)
-from defrag.cli._data import (
-    BaseFlag,
-    Form,
-    LabelsFlag,
-    StrictFlag,
-    TruncatedFlag,
-    form_of_name,
-    read,
-    read_names,
-)
+from defrag.cli._data import LabelsFlag, Reading
 from defrag.exceptions import FormatWarning
-from defrag.io.documents import CorpusOptions  # noqa: TC001 - read by corpus_flags
 from defrag.io.files import display_name
+from defrag.io.points import form_of_name, read_names
+from defrag.metrics import Truth, align, macro_precision, read_any_predictions
 from defrag.metrics import evaluate as evaluate_ranking
-from defrag.metrics import macro_precision
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -67,10 +49,8 @@ _BAR = 24
 _METRICS = ("P", "nDCG", "R", "PSP", "PSnDCG", "coverage")
 
 
-@corpus_flags
 def evaluate(
     *,
-    options: CorpusOptions,
     data: Annotated[str, typer.Argument(metavar="DATA", help="The points with their labels.")],
     predictions: Annotated[
         str, typer.Argument(metavar="PREDICTIONS", help="Output of 'defrag predict'; - is stdin.")
@@ -98,11 +78,8 @@ def evaluate(
             metavar="FILE", help="Names of the labels of a matrix, for predictions with names."
         ),
     ] = None,
-    form: AnyFromFlag = None,
-    zero_based: BaseFlag = None,
+    reading: Reading,
     labels: LabelsFlag = None,
-    strict: StrictFlag = False,
-    allow_truncated: TruncatedFlag = False,
     as_json: JsonFlag = False,
 ) -> None:
     """Evaluate predictions against true labels."""
@@ -115,25 +92,20 @@ def evaluate(
         raise ValueError(f"{flag} changes nothing without --train")
     if [data, predictions, train].count("-") > 1:
         raise ValueError("only one of DATA, PREDICTIONS and --train can be standard input")
-    reading = {"strict": strict, "allow_truncated": allow_truncated}
-    found = read_any_predictions(predictions, **reading)
+    found = read_any_predictions(predictions, **reading.checks)
 
     def labels_of(path: str, label_file: str | None) -> Truth:
-        labels: Any
-        corpus = form_of_corpus(path, form, options)
+        known: Any
+        corpus = reading.texts_form(path)
         if corpus is not None:
-            of_texts = text_options(options, corpus, label_file, label_names)
-            _, labels = read_labelled(path, corpus, of_texts)
+            known = reading.texts(path, corpus, label_file, label_names, required=True).labels
         else:
-            matrix = form_of_matrix(form)
             # svmlight text has no number of labels; the header of predictions does.
-            unsaid = (matrix or form_of_name(path)) is Form.svmlight
-            n_labels = found.n_labels if unsaid else None
-            how: dict[str, Any] = {"zero_based": zero_based, "n_labels": n_labels, **reading}
-            labels = read(path, labels=label_file, form=matrix, **how).Y
-        if labels is None:
+            unsaid = (reading.form or form_of_name(path)) == "svmlight"
+            known = reading.points(path, label_file, n_labels=found.n_labels if unsaid else None).Y
+        if known is None:
             raise ValueError(f"{display_name(path)}: has no labels to compare with")
-        return Truth(display_name(path), labels)
+        return Truth(display_name(path), known)
 
     named = labels_of(data, labels)
     names = None

@@ -2,30 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from defrag.cli._console import JsonFlag, escaped, examples, print_json, terminal
-from defrag.cli._corpora import (
-    AnyFromFlag,
-    corpus_flags,
-    form_of_corpus,
-    form_of_matrix,
-    refuse_columns,
-)
-from defrag.cli._data import BaseFlag, StrictFlag, TruncatedFlag, read
-from defrag.cli._loading import label_of_word, load_classifier
+from defrag.cli._console import JsonFlag, examples, print_json, terminal
+from defrag.cli._data import Reading
 from defrag.explain import Explanations
-from defrag.io.corpora import CORPUS_FORMS, open_corpus
-from defrag.io.documents import CorpusOptions  # noqa: TC001 - read by corpus_flags
-from defrag.io.files import display_name
+from defrag.prediction import load_classifier, open_blocks
 from defrag.text import TextClassifier
 
 if TYPE_CHECKING:
-    from defrag.cli._corpora import AnyForm
-    from defrag.typing import Csr
+    from defrag.io.formats import RowBlocks
+    from defrag.prediction import Blocks, Model
 
 __all__ = ["HELP", "explain"]
 
@@ -42,10 +31,8 @@ HELP = (
 )
 
 
-@corpus_flags
 def explain(
     *,
-    options: CorpusOptions,
     model: Annotated[str, typer.Argument(metavar="MODEL", help="The model file.")],
     data: Annotated[
         str | None, typer.Argument(metavar="DATA", help="Texts or points; --row selects one.")
@@ -60,10 +47,7 @@ def explain(
         int | None, typer.Option(min=1, help="Number of best labels to explain.")
     ] = None,
     features: Annotated[int, typer.Option(min=1, help="Number of features to show.")] = 10,
-    form: AnyFromFlag = None,
-    zero_based: BaseFlag = None,
-    strict: StrictFlag = False,
-    allow_truncated: TruncatedFlag = False,
+    reading: Reading,
     as_json: JsonFlag = False,
 ) -> None:
     """Explain the score of a label for a point or a text."""
@@ -74,36 +58,55 @@ def explain(
     if data is None and text is None and label is None:
         raise ValueError("give DATA with --row, --text or --label")
     if data is None:
-        refuse_columns("without DATA", options)
-    classifier = load_classifier(model)
-    word: Any = None if label is None else label_of_word(classifier, label)
+        reading.refuse_columns("without DATA")
+    classifier = load_classifier(model, None)
+    word: Any = None if label is None else _label_of(classifier, label)
     if data is None and text is None:
         found: Any = classifier.label_features(word, n=features)
         _print(found, found.as_dict() if as_json else None, features)
         return
-    if isinstance(classifier, TextClassifier):
-        given: Any = text if data is None else _text_of(data, form, row, model, options)
-    elif data is None:
-        raise ValueError(f"{model}: was trained on matrices: give DATA instead of --text")
-    else:
-        kind = form_of_corpus(data, form, options)
-        if kind is not None:
-            raise ValueError(
-                f"{display_name(data)}: are texts ({kind}), but {escaped(model)} was trained on "
-                "matrices"
-            )
-        points = read(
+    given: Any = text
+    if data is not None:
+        reading.texts_form(data)
+        with open_blocks(
+            classifier,
             data,
-            form=form_of_matrix(form),
-            zero_based=zero_based,
-            strict=strict,
-            allow_truncated=allow_truncated,
-        )
-        given = _row_of(points.X, row, classifier.n_features_in_, display_name(data), model)
+            model_name=model,
+            form=reading.form,
+            options=reading.options,
+            zero_based=reading.zero_based,
+            **reading.checks,
+        ) as blocks:
+            given = _point_of(blocks, row)
+    elif not isinstance(classifier, TextClassifier):
+        raise ValueError(f"{model}: was trained on matrices: give DATA instead of --text")
     found = classifier.explain(given, k=top_k) if word is None else classifier.explain(given, word)
     several = found if isinstance(found, Explanations) else [found]
     for one in several:
         _print(one, one.as_dict(features) if as_json else None, features)
+
+
+def _label_of(model: Model, word: str) -> Any:
+    """Return the label that a word denotes: a name, a class, or otherwise an id."""
+    if isinstance(model, TextClassifier):
+        return word
+    if model.class_names_ is not None:
+        return next((one for one in model.class_names_ if str(one) == word), word)
+    if model.label_names_ is not None and word in model.label_names_:
+        return word
+    return int(word) if word.isdecimal() else word
+
+
+def _point_of(blocks: Blocks | RowBlocks, row: int) -> Any:
+    """Return a text, or a matrix of one point."""
+    n_points = 0
+    for block in blocks:
+        is_texts = isinstance(block, list)
+        size = len(block) if is_texts else block.shape[0]
+        if row < n_points + size:
+            return block[row - n_points] if is_texts else block[[row - n_points]]
+        n_points += size
+    raise ValueError(f"{blocks.name}: --row must be below {n_points}, got {row}")
 
 
 def _print(found: Any, values: dict[str, Any] | None, n: int) -> None:
@@ -111,28 +114,3 @@ def _print(found: Any, values: dict[str, Any] | None, n: int) -> None:
         print_json(values)
     else:
         terminal().print(found.table(n))
-
-
-def _text_of(data: str, form: AnyForm | None, row: int, model: str, options: CorpusOptions) -> str:
-    kind = form_of_corpus(data, form, options)
-    if kind is None:
-        raise ValueError(
-            f"{display_name(data)}: {escaped(model)} was trained on texts: give --from FORMAT, "
-            f"one of {', '.join(CORPUS_FORMS)}"
-        )
-    n_texts = 0
-    with open_corpus(data, kind, replace(options, labels="ignored")) as corpus:
-        for n_texts, document in enumerate(corpus.documents, 1):
-            if n_texts == row + 1:
-                return document.text
-    raise ValueError(f"{display_name(data)}: --row must be below {n_texts}, got {row}")
-
-
-def _row_of(X: Csr, row: int, n_features: int, name: str, model: str) -> Csr:
-    if X.shape[1] != n_features:
-        raise ValueError(
-            f"{name}: {X.shape[1]} features, but {escaped(model)} was trained on {n_features}"
-        )
-    if row >= X.shape[0]:
-        raise ValueError(f"{name}: --row must be below {X.shape[0]}, got {row}")
-    return X[[row]]

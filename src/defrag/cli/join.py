@@ -7,22 +7,21 @@ from typing import Annotated
 
 import typer
 
-from defrag.cli._console import escaped, examples, print_next
-from defrag.cli._corpora import AnyFromFlag, corpus_flags
+from defrag._progress import escaped
+from defrag.cli._console import examples, print_next
 from defrag.cli._data import (
-    BaseFlag,
     LabelNamesFlag,
     LabelsFlag,
+    Reading,
     VocabularyFlag,
+    WeightsFlag,
+    check_targets,
     read_all_names,
 )
 from defrag.cli._flags import refuse_flags
-from defrag.cli._models import Weights
-from defrag.cli._outputs import check_targets
-from defrag.cli._plans import read_data
+from defrag.cli.train_part import read_data
 from defrag.distributed import join as join_parts
 from defrag.distributed import load_part, load_plan, part_path
-from defrag.io.documents import CorpusOptions  # noqa: TC001 - the flags are made from it
 from defrag.io.files import display_name
 from defrag.text import TextClassifier
 
@@ -39,25 +38,20 @@ HELP = (
 )
 
 
-@corpus_flags
 def join(
     *,
-    options: CorpusOptions,
     plan: Annotated[str, typer.Argument(metavar="PLAN", help="The plan.")],
     model: Annotated[
         str, typer.Argument(metavar="MODEL", help="The model file, usually *.safetensors.")
     ],
-    weights: Annotated[
-        Weights, typer.Option(help="Type of stored weights; smaller types round them.")
-    ] = Weights.float32,
+    weights: WeightsFlag = "float32",
     label_names: LabelNamesFlag = None,
     vocabulary: VocabularyFlag = None,
     data: Annotated[
         str | None,
         typer.Option(metavar="DATA", help="The training data; required by lpsr only."),
     ] = None,
-    form: AnyFromFlag = None,
-    zero_based: BaseFlag = None,
+    reading: Reading,
     labels: LabelsFlag = None,
 ) -> None:
     """Join the parts of a plan into a model."""
@@ -76,17 +70,13 @@ def join(
     if isinstance(todo.estimator, TextClassifier):
         given = {"--label-names": label_names, "--vocabulary": vocabulary}
         refuse_flags("of texts, which have names", given)
-    names = read_all_names(
-        label_names, vocabulary, n_labels=todo.sizes.n_labels, n_features=todo.sizes.n_features
-    )
+    sizes = todo.sizes
+    names = read_all_names(label_names, vocabulary, sizes.n_labels, sizes.n_features)
     results = (load_part(path) for path in paths)
     if data is None:
         fitted = join_parts(todo, results)
     else:
-        X, Y = read_data(
-            todo, data, form=form, options=options, labels=labels, zero_based=zero_based
-        )
-        fitted = join_parts(todo, results, X, Y)
-    fitted.save(model, weights=weights.value, **names)
+        fitted = join_parts(todo, results, *read_data(todo, data, reading, labels))
+    fitted.save(model, weights=weights, **names)
     typer.echo(f"{len(paths)} parts, {Path(model).stat().st_size / 1e6:.1f} MB in {escaped(model)}")
     print_next(f"defrag predict {escaped(model)} TEST_DATA --output predictions.txt")

@@ -11,20 +11,19 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from defrag.cli._console import JsonFlag, escaped, examples, print_json
-from defrag.cli._experiments import (
+from defrag._progress import escaped
+from defrag.cli._console import JsonFlag, examples, print_json
+from defrag.cli.compare import (
     DEFAULT_RECORDS,
-    MarkdownFlag,
+    MESSAGES,
     RecordsFlag,
-    ReportFlag,
+    Reports,
     RetryFlag,
     WorkersFlag,
     command_line,
-    write_report,
 )
-from defrag.cli._flags import NONE
-from defrag.cli._study_runs import Settings, plan_studies, run_studies
 from defrag.lab.peers import PEERS_PYTHON
+from defrag.lab.planning import Settings, plan_studies, run_studies
 from defrag.lab.records import Store
 from defrag.lab.results import (
     Findings,
@@ -35,6 +34,7 @@ from defrag.lab.results import (
     write_records,
 )
 from defrag.lab.studies import STUDIES
+from defrag.specs import NONE
 
 if TYPE_CHECKING:
     from defrag.lab.studies import Study
@@ -96,8 +96,7 @@ def reproduce(
         ),
     ] = None,
     records: RecordsFlag = DEFAULT_RECORDS,
-    report: ReportFlag = None,
-    markdown: MarkdownFlag = None,
+    reports: Reports,
     results: Annotated[
         str | None,
         typer.Option(
@@ -124,22 +123,20 @@ def reproduce(
         os.environ["DEFRAG_DATA"] = data
     if peers_python is not None:
         os.environ[PEERS_PYTHON] = peers_python
-    settings = Settings(Store(records), seconds, seeds, until, retry=retry, workers=workers)
+    store = Store(records)
+    settings = Settings(store, seconds, seeds, until, retry, workers, MESSAGES)
     if plan:
         _show_plan(plan_studies(studies, wanted, settings), as_json=as_json)
         return
     findings = run_studies(studies, wanted, settings)
-    write_report(
-        report, markdown, lambda: study_page(f"Reproduced: {name}", command_line(), findings)
-    )
+    reports.write(lambda: study_page(f"Reproduced: {name}", command_line(), findings))
     if results is not None:
         _write_results(Path(results), findings)
     if as_json:
         print_json({one.study.name: _to_json(one) for one in findings})
         return
     _show(findings)
-    if report is not None:
-        typer.echo(f"report: {escaped(str(Path(report).resolve()))}")
+    reports.tell()
 
 
 def _show_plan(planned: dict[str, Any], *, as_json: bool) -> None:

@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from defrag.cli._console import escaped, examples
+from defrag._progress import escaped
+from defrag.cli._console import examples
 
 __all__ = ["HELP", "serve"]
 

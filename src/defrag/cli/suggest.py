@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from defrag.cli._console import JsonFlag, escaped, examples, print_json, print_message, terminal
-from defrag.cli._loading import load_classifier
+from defrag._progress import escaped
+from defrag.cli._console import JsonFlag, examples, print_json, print_message, terminal
 from defrag.io.files import open_input
+from defrag.prediction import load_classifier
 from defrag.text import TextClassifier
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def suggest(
     as_json: JsonFlag = False,
 ) -> None:
     """Suggest the labels of one text."""
-    classifier = load_classifier(model)
+    classifier = load_classifier(model, None)
     if not isinstance(classifier, TextClassifier):
         raise ValueError(  # noqa: TRY004 - the file is wrong, not the type of an argument
             f"{model}: was trained on matrices, which have no texts: use 'defrag predict'"

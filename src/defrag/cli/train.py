@@ -1,74 +1,56 @@
-"""``defrag train``: train a classifier and write it to a model file."""
+"""``defrag train``: train a classifier and write it to a model file.
+
+The flags are those of the command and of all estimators that it can combine; which part takes a
+flag is decided in :func:`build_classifier`.
+"""
 
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from defrag._progress import progress_pulse
-from defrag.agglomeration import Agglomerated, Defrag, Hybrid
-from defrag.cli._console import (
-    JsonFlag,
-    escaped,
-    examples,
-    print_json,
-    print_message,
-    print_next,
-)
-from defrag.cli._corpora import (
-    AnyFromFlag,
-    corpus_flags,
-    form_of_corpus,
-    form_of_matrix,
-    read_labelled,
-    text_options,
-)
+from defrag import registry
+from defrag._parameters import rules_of
+from defrag._progress import escaped, progress_pulse
+from defrag.agglomeration import Agglomerated
+from defrag.classifiers.estimate import estimate
+from defrag.cli._console import JsonFlag, examples, print_json, print_message, print_next
 from defrag.cli._data import (
-    BaseFlag,
+    COLUMN_FLAGS,
     LabelNamesFlag,
     LabelsFlag,
-    StrictFlag,
-    TruncatedFlag,
+    Reading,
     VocabularyFlag,
-    read,
+    WeightsFlag,
+    check_model_path,
+    check_stdout,
+    check_targets,
     read_all_names,
 )
-from defrag.cli._estimate import estimate
-from defrag.cli._flags import estimator_flags, flag_name, refuse_flags
-from defrag.cli._help import TrainCommand
-from defrag.cli._models import (
-    VECTORIZER_FLAGS,
-    Agglomeration,
-    Base,
-    Impute,
-    Rerank,
-    Weights,
-    build_composed,
-    build_vectorizer,
-    classifiers,
-    focuses,
-)
-from defrag.cli._outputs import check_model_path, check_stdout, check_targets
-from defrag.cli._plans import write_plan
-from defrag.distributed import fit_ray
+from defrag.cli._flags import Words, estimator_flags, flag_name, own_flags, refuse_flags
+from defrag.cli.app import VerbCommand
+from defrag.distributed import fit_ray, plan, save_plan
 from defrag.focusing import Focus
 from defrag.imputation import Fiat
-from defrag.io.documents import CorpusOptions  # noqa: TC001 - read by corpus_flags
-from defrag.io.files import display_name
+from defrag.io.corpora import CORPUS_FORMS
 from defrag.reranking import Refrag
+from defrag.specs import NONE, VARIANTS, checked, compose
 from defrag.text import TextClassifier, TextVectorizer
+from defrag.text.classifier import default_vectorizer
 
 if TYPE_CHECKING:
+    import inspect
+
     from defrag.classifiers._base import Classifier
-    from defrag.cli._data import Data
+    from defrag.distributed import Plan
+    from defrag.io.corpora import CorpusForm
     from defrag.typing import Csr
 
 __all__ = ["COMMAND", "HELP", "train"]
-
-COMMAND = TrainCommand
 
 HELP = (
     "Train a classifier and write it to a model file.\n\n"
@@ -91,32 +73,26 @@ HELP = (
     "defrag train trainX.txt model.safetensors --labels trainY.txt --no-focus",
 )
 
+_DEFAULT = "label-tree"
+_CLASSIFIERS = Words(entry.word for entry in registry.entries("classifier"))
+_OF_PARTS = {
+    "focus": own_flags(Focus),
+    "rerank": own_flags(Refrag, "co_occurrence"),
+    "impute": own_flags(Fiat, "mode", "prefit", "row_norm"),
+}
+_OF_VECTORIZER = own_flags(TextVectorizer)
 
-@estimator_flags(
-    *classifiers(),
-    Defrag,
-    Hybrid,
-    Agglomerated,
-    without=("representation", "random_state", "n_jobs", "verbose"),
-    also=(Refrag, Fiat, TextVectorizer, Focus),
-    hidden=("co_occurrence", "mode", "prefit", "row_norm"),
-)
-@corpus_flags
-def train(
-    *,
-    context: typer.Context,  # noqa: ARG001 - the flags are read from it
-    options: CorpusOptions,
-    data: Annotated[
-        str, typer.Argument(metavar="DATA", help="Texts or points with labels; - is stdin.")
-    ],
-    model: Annotated[
-        str, typer.Argument(metavar="MODEL", help="The model file, usually *.safetensors.")
-    ],
-    classifier: Annotated[Base, typer.Option(help="The classifier.")] = Base("label-tree"),
+
+@dataclass(frozen=True)
+class Parts:
+    """What is trained: a classifier, and what stands around it."""
+
+    classifier: Annotated[str, _CLASSIFIERS, typer.Option(help="The classifier.")] = _DEFAULT
     agglomerate: Annotated[
-        Agglomeration,
+        str,
+        Words((NONE, *VARIANTS)),
         typer.Option(help="Grouping of features: none, a variant of the paper, or Hybrid."),
-    ] = Agglomeration("none"),
+    ] = NONE
     focus: Annotated[
         bool | None,
         typer.Option(
@@ -124,20 +100,39 @@ def train(
             help="Keep only the entries of a row that matter; default: for texts and for "
             "label-tree, unless features are grouped.",
         ),
-    ] = None,
+    ] = None
     rerank: Annotated[
-        Rerank, typer.Option(help="Re-rank labels in favour of rare ones, with these prototypes.")
-    ] = Rerank.none,
+        str,
+        Words((NONE, "identity", "cosine", "block")),
+        typer.Option(help="Re-rank labels in favour of rare ones, with these prototypes."),
+    ] = NONE
     impute: Annotated[
-        Impute, typer.Option(help="Impute missing features before prediction.")
-    ] = Impute.none,
-    weights: Annotated[
-        Weights, typer.Option(help="Type of stored weights; smaller types round them.")
-    ] = Weights.float32,
+        str,
+        Words((NONE, "blend", "cosine", "paper")),
+        typer.Option(help="Impute missing features before prediction."),
+    ] = NONE
+
+    def used(self, corpus: CorpusForm | None) -> dict[str, bool]:
+        """Return which parts stand around the classifier."""
+        focus = self.focus
+        if focus is None:  # where it costs no precision
+            focus = (corpus is not None or self.classifier == _DEFAULT) and self.agglomerate == NONE
+        return {"focus": focus, "rerank": self.rerank != NONE, "impute": self.impute != NONE}
+
+
+def train(
+    *,
+    data: Annotated[
+        str, typer.Argument(metavar="DATA", help="Texts or points with labels; - is stdin.")
+    ],
+    model: Annotated[
+        str, typer.Argument(metavar="MODEL", help="The model file, usually *.safetensors.")
+    ],
+    parts: Parts,
+    weights: WeightsFlag = "float32",
     label_names: LabelNamesFlag = None,
     vocabulary: VocabularyFlag = None,
-    form: AnyFromFlag = None,
-    zero_based: BaseFlag = None,
+    reading: Reading,
     labels: LabelsFlag = None,
     random_state: Annotated[int, typer.Option("--random-state", "--seed", help="Seed.")] = 0,
     n_jobs: Annotated[int, typer.Option(help="Number of threads; -1 for all.")] = -1,
@@ -149,11 +144,10 @@ def train(
             "change.",
         ),
     ] = None,
-    strict: StrictFlag = False,
-    allow_truncated: TruncatedFlag = False,
-    parts: Annotated[
+    n_parts: Annotated[
         int | None,
         typer.Option(
+            "--parts",
             min=1,
             metavar="N",
             help="Write a plan of N parts to MODEL instead of training; see train-part and join.",
@@ -171,161 +165,240 @@ def train(
     **parameters: Any,
 ) -> None:
     """Train a classifier and write it to a model file."""
-    task = _Task(data, model, parts, ray, shape_of, weights.value, as_json)
-    _check_files(task, labels, label_names, vocabulary)
-    _check_division(task)
-    corpus = form_of_corpus(data, form, options)
-    of_texts = _take_vectorizer_flags(parameters, texts=corpus is not None)
-    words = classifier.value, agglomerate.value
+    names = {"--label-names": label_names, "--vocabulary": vocabulary}
+    check_stdout(model, as_json=as_json)
+    check_model_path(model)
+    inputs = {"DATA": data, "--labels": labels, **names, "--shape-of": shape_of}
+    check_targets({"MODEL": model}, inputs)
+    if n_parts is not None:
+        refuse_flags("with --parts", {"--shape-of": shape_of, "--ray": ray})
+    elif ray is not None:
+        refuse_flags("with --ray", {"--shape-of": shape_of})
+    corpus = reading.texts_form(data)
+    of_texts = {name: parameters.pop(name) for name in _OF_VECTORIZER if name in parameters}
+    if corpus is None:
+        refuse_flags("without texts", {flag_name(name): of_texts[name] for name in of_texts})
     run: dict[str, Any] = {"random_state": random_state, "n_jobs": n_jobs}
-    estimator = build_composed(
-        *words,
-        parameters,
-        focus=focuses(*words, texts=corpus is not None) if focus is None else focus,
-        rerank=rerank,
-        impute=impute,
-        run=run,
-    )
+    estimator = build_classifier(parts, parts.used(corpus), parameters, run)
+    stored: dict[str, list[str]] = {}
+    X: Any
+    Y: Any
     if corpus is not None:
         refuse_flags("on texts", {"--vocabulary": vocabulary})
-        found = text_options(options, corpus, labels, label_names)
-        text_classifier = TextClassifier(estimator, build_vectorizer(of_texts), **run)
-        _train_on_texts(task, text_classifier, *read_labelled(data, corpus, found))
+        vectorizer = checked(default_vectorizer(**of_texts, verbose=1))
+        estimator = TextClassifier(estimator, vectorizer, **run)
+        X, Y = reading.texts(data, corpus, labels, label_names, required=True)
+    else:
+        X, Y = reading.labelled_points(data, labels)
+        if n_parts is not None:
+            refuse_flags("with --parts: join takes it", names)
+        stored = read_all_names(label_names, vocabulary, Y.shape[1], X.shape[1])
+    if n_parts is not None:
+        with progress_pulse("planning"):
+            found = plan(estimator, X, Y, n_parts=n_parts)
+        _write_plan(found, model, data)
         return
-    points = read(
-        data,
-        labels=labels,
-        form=form_of_matrix(form),
-        zero_based=zero_based,
-        strict=strict,
-        allow_truncated=allow_truncated,
-    )
-    _train_on_points(task, estimator, points, label_names, vocabulary)
+    begin = time.perf_counter()
+    fitted = _fit(estimator, X, Y, shape_of, ray)
+    seconds = time.perf_counter() - begin
+    with progress_pulse(f"writing {escaped(model)}"):
+        fitted.save(model, weights=weights, **stored)
+    if isinstance(fitted, TextClassifier):
+        sizes = (len(X), len(fitted.vectorizer_.idf_), len(fitted.classes_))
+    else:
+        sizes = (*X.shape, Y.shape[1])
+    if model != "-":
+        _report(model, sizes, seconds, "points" if corpus is None else "texts", as_json=as_json)
 
 
-class _Task(NamedTuple):
-    """Where the data are, how the classifier is trained, and how the model is written."""
-
-    data: str
-    model: str
-    parts: int | None
-    ray: str | None
-    shape_of: str | None
-    weights: str
-    as_json: bool
-
-
-class _Trained(NamedTuple):
-    """Numbers of points, features and labels, and the training time in seconds."""
-
-    points: int
-    features: int
-    labels: int
-    seconds: float
-
-
-def _check_files(
-    task: _Task, labels: str | None, label_names: str | None, vocabulary: str | None
-) -> None:
-    """Refuse a model that cannot be written, or that would replace a file that is read."""
-    check_stdout(task.model, as_json=task.as_json)
-    check_model_path(task.model)
-    check_targets(
-        {"MODEL": task.model},
-        {
-            "DATA": task.data,
-            "--labels": labels,
-            "--label-names": label_names,
-            "--vocabulary": vocabulary,
-            "--shape-of": task.shape_of,
-        },
-    )
-
-
-def _check_division(task: _Task) -> None:
-    """Refuse flags that a plan of parts or a cluster ignores."""
-    if task.parts is not None:
-        refuse_flags("with --parts", {"--shape-of": task.shape_of, "--ray": task.ray})
-    elif task.ray is not None:
-        refuse_flags("with --ray", {"--shape-of": task.shape_of})
-
-
-def _take_vectorizer_flags(parameters: dict[str, Any], *, texts: bool) -> dict[str, Any]:
-    """Remove the parameters of the vectoriser and return them; refuse them without texts."""
-    taken = {name: parameters.pop(name) for name in VECTORIZER_FLAGS if name in parameters}
+def _fit(estimator: Any, X: Any, Y: Any, shape: str | None, ray: str | None) -> Any:
+    """Return the estimator trained here or on a cluster, after announcing what it costs."""
+    texts = isinstance(estimator, TextClassifier)
     if not texts:
-        refuse_flags("without texts", {flag_name(name): value for name, value in taken.items()})
-    return taken
+        _announce(estimator, X, Y)
+    if ray is not None:
+        address = None if ray == "local" else ray
+        return fit_ray(estimator, X, Y, address=address, verbose=True)
+    if texts:
+        return estimator._fit_announced(X, Y, _announce, shape=shape)
+    return estimator.fit(X, Y, shape=shape)
 
 
-def _train_on_texts(
-    task: _Task, estimator: TextClassifier, texts: list[str], labels: list[list[str]]
-) -> None:
-    if task.parts is not None:
-        write_plan(estimator, texts, labels, task.parts, task.model, task.data)
-        return
-    begin = time.perf_counter()
-    if task.ray is None:
-        estimator._fit_announced(texts, labels, _announce, shape=task.shape_of)
-    else:
-        estimator = fit_ray(estimator, texts, labels, address=_address(task.ray), verbose=True)
-    seconds = time.perf_counter() - begin
-    n_features = len(estimator.vectorizer_.idf_)
-    _save(task, estimator)
-    _report(task, _Trained(len(texts), n_features, len(estimator.classes_), seconds), "texts")
+def build_classifier(
+    parts: Parts, used: dict[str, bool], parameters: dict[str, Any], run: dict[str, Any]
+) -> Any:
+    """Return the classifier of some parts and of the parameters that the user has set.
+
+    A parameter goes to every used part that has it (two parts may share a name), otherwise to the
+    classifier, otherwise to the groups of features; one that nothing takes is refused.
+    """
+    word, agglomerate = parts.classifier, parts.agglomerate
+    kind = registry.find(word).estimator()
+    of_parts: dict[str, dict[str, Any]] = {part: {} for part in _OF_PARTS}
+    own: dict[str, Any] = {}
+    others: dict[str, Any] = {}
+    for name, value in parameters.items():
+        owners = [part for part, names in _OF_PARTS.items() if name in names]
+        taking = [part for part in owners if used[part]]
+        for part in taking:
+            of_parts[part][name] = value
+        if taking:
+            continue
+        if name in rules_of(kind):
+            own[name] = value
+        elif owners:
+            words = " or ".join(f"--{part}" for part in owners)
+            raise ValueError(f"{flag_name(name)} changes nothing without {words}")
+        elif any(name in rules_of(one) for one in _classifiers()):
+            raise ValueError(f"{flag_name(name)} is not a parameter of --classifier {word}")
+        else:
+            others[name] = value
+    of_whole = {name: others.pop(name) for name in ("per_member",) if name in others}
+    return compose(
+        kind(**own, **({} if agglomerate != NONE else run), verbose=1),
+        groups=_build_groups(agglomerate, others, of_whole),
+        # An explicit Focus instead of None, so that the model file lists its parameters.
+        focus=Focus(**of_parts["focus"]) if used["focus"] else None,
+        rerank={"co_occurrence": parts.rerank, **of_parts["rerank"]} if used["rerank"] else None,
+        impute=Fiat(parts.impute, **of_parts["impute"]) if used["impute"] else None,
+        run=run,
+        **of_whole,
+    )
 
 
-def _train_on_points(
-    task: _Task,
-    estimator: Classifier,
-    points: Data,
-    label_names: str | None,
-    vocabulary: str | None,
-) -> None:
-    X, Y = points.X, points.Y
-    if Y is None:
-        raise ValueError(f"{display_name(task.data)}: has no labels: give --labels")
-    if task.parts is not None:
-        given = {"--label-names": label_names, "--vocabulary": vocabulary}
-        refuse_flags("with --parts: join takes it", given)
-        write_plan(estimator, X, Y, task.parts, task.model, task.data)
-        return
-    names = read_all_names(label_names, vocabulary, n_labels=Y.shape[1], n_features=X.shape[1])
-    _announce(estimator, X, Y)
-    begin = time.perf_counter()
-    if task.ray is None:
-        estimator.fit(X, Y, shape=task.shape_of)
-    else:
-        estimator = fit_ray(estimator, X, Y, address=_address(task.ray), verbose=True)
-    seconds = time.perf_counter() - begin
-    _save(task, estimator, **names)
-    _report(task, _Trained(*X.shape, Y.shape[1], seconds), "points")
+def _build_groups(word: str, parameters: dict[str, Any], of_whole: dict[str, Any]) -> Any:
+    """Return the grouping of a word, or None; refuse parameters that it does not let set."""
+    if word == NONE:
+        for name in parameters | of_whole:
+            raise ValueError(f"{flag_name(name)} changes nothing with --agglomerate none")
+        return None
+    _, kind, fixed = VARIANTS[word]
+    known = kind().get_params()
+    for name in parameters:
+        if name in fixed or name not in known:
+            raise ValueError(f"{flag_name(name)} cannot be combined with --agglomerate {word}")
+    return kind(**fixed, **parameters, verbose=1)
 
 
-def _address(ray: str) -> str | None:
-    """Return the address of a cluster, or None for processes on this machine."""
-    return None if ray == "local" else ray
-
-
-def _save(task: _Task, estimator: Classifier | TextClassifier, **names: list[str]) -> None:
-    with progress_pulse(f"writing {escaped(task.model)}"):
-        estimator.save(task.model, weights=task.weights, **names)
+def _write_plan(found: Plan, path: str, data: str) -> None:
+    """Write a training plan and print the next command."""
+    save_plan(found, path)
+    largest = found.parts[0]
+    typer.echo(
+        f"{len(found.parts)} parts in {escaped(path)}, the largest with "
+        f"{largest.share:.1%} of the work"
+    )
+    print_next(f"defrag train-part {escaped(path)} {escaped(data)} --part {largest.index}")
 
 
 def _announce(estimator: Classifier, X: Csr, Y: Csr) -> None:
     print_message(f"training takes {estimate(estimator, X, Y).shown()}")
 
 
-def _report(task: _Task, trained: _Trained, noun: str) -> None:
-    model = task.model
-    if model == "-":
-        return
+def _report(
+    model: str, sizes: tuple[int, int, int], seconds: float, noun: str, *, as_json: bool
+) -> None:
     size = Path(model).stat().st_size
-    if task.as_json:
-        print_json({"model": model, **trained._asdict(), "bytes": size})
-    else:
-        typer.echo(
-            f"{trained.points:,} {noun}, {trained.features:,} features, {trained.labels:,} labels: "
-            f"{trained.seconds:.1f} s, {size / 1e6:.1f} MB in {escaped(model)}"
-        )
-        print_next(f"defrag predict {escaped(model)} TEST_DATA --output predictions.txt")
+    points, features, labels = sizes
+    if as_json:
+        print_json({"model": model, "points": points, "features": features, "labels": labels,
+                    "seconds": seconds, "bytes": size})  # fmt: skip
+        return
+    typer.echo(
+        f"{points:,} {noun}, {features:,} features, {labels:,} labels: "
+        f"{seconds:.1f} s, {size / 1e6:.1f} MB in {escaped(model)}"
+    )
+    print_next(f"defrag predict {escaped(model)} TEST_DATA --output predictions.txt")
+
+
+# --- Flags of the parts, and the help about them.
+
+
+def _classifiers() -> list[type[Any]]:
+    return [entry.estimator() for entry in registry.entries("classifier")]
+
+
+def parameter_flags(args: list[str] | None) -> list[inspect.Parameter]:
+    """Return the flags of the estimators that a command line names, or of all of them."""
+    classifiers, groups = _classifiers, {one.kind for one in VARIANTS.values()}
+    if args is not None and not _HELP.intersection(args):
+        word = _value(args, "--classifier") or _DEFAULT
+        if word in _CLASSIFIERS:
+            classifiers = lambda: [registry.find(word).estimator()]  # noqa: E731 - imports only it
+        if _value(args, "--agglomerate") is None:
+            groups = set()
+    return estimator_flags(
+        *classifiers(),
+        *sorted(groups, key=lambda one: one.__name__),
+        Agglomerated,
+        without=("representation", "random_state", "n_jobs", "verbose"),
+        also=(Refrag, Fiat, TextVectorizer, Focus),
+        hidden=("co_occurrence", "mode", "prefit", "row_norm"),
+    )
+
+
+_HELP = frozenset({"--help", "-h"})
+_SHORT = frozenset({
+    "classifier", "agglomerate", "focus", "rerank", "impute", "n_trees", "labels", "label_names",
+    "random_state", "n_jobs", "weights", "help",
+})  # fmt: skip
+"""Flags that ``defrag train --help`` shows: the eleven most important ones, and --help."""
+
+
+class TrainCommand(VerbCommand):
+    """The command ``train``, whose help shows important flags, or all flags of the named parts."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Hide the flags that the help does not cover, then parse."""
+        if _HELP.intersection(args):
+            self._hide_flags(_named_parts(args))
+        rest: list[str] = super().parse_args(ctx, args)
+        return rest
+
+    def _hide_flags(self, panels: dict[str, str]) -> None:
+        """Show the flags in ``panels`` and those of the command; without panels, the short list."""
+        params: list[Any] = self.params
+        for param in params:
+            if param.param_type_name != "option":
+                continue
+            own = getattr(param, "rich_help_panel", None) is None
+            if param.name in panels:
+                param.rich_help_panel = panels[param.name]
+            elif param.name == "n_trees" and not panels:
+                param.rich_help_panel = None
+            param.hidden = not (own or param.name in panels if panels else param.name in _SHORT)
+
+
+COMMAND = TrainCommand
+
+
+def _named_parts(args: list[str]) -> dict[str, str]:
+    """Return the panels of the flags of all parts that a command line names."""
+    words = {flag: _value(args, f"--{flag}") for flag in ("classifier", "agglomerate", *_OF_PARTS)}
+    texts = {_value(args, "--from"), _value(args, "--format")}.intersection(CORPUS_FORMS)
+    panels = dict.fromkeys((*_OF_VECTORIZER, *COLUMN_FLAGS) if texts else (), "Texts")
+    for flag, word in words.items():
+        names: tuple[str, ...] = ()
+        panel = f"Parameters of --{flag}"
+        if flag in _OF_PARTS and word not in {None, NONE}:
+            names = _OF_PARTS[flag]
+        elif flag == "classifier" and word in _CLASSIFIERS:
+            names, panel = own_flags(registry.find(str(word)).estimator()), f"{panel} {word}"
+        elif flag == "agglomerate" and word in VARIANTS:
+            _, kind, fixed = VARIANTS[word]
+            names, panel = (*own_flags(kind, *fixed), "per_member"), f"{panel} {word}"
+        panels |= dict.fromkeys(names, panel)
+    return panels
+
+
+def _value(args: list[str], flag: str) -> str | None:
+    """Return the value of a flag, given as ``--flag value`` or ``--flag=value``.
+
+    For a flag without a value, it is the next word or empty: only its presence matters.
+    """
+    for place, word in enumerate(args):
+        if word == flag:
+            return args[place + 1] if place + 1 < len(args) else ""
+        if word.startswith(f"{flag}="):
+            return word.split("=", 1)[1]
+    return None

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from defrag.cli._console import escaped, examples, print_next
-from defrag.cli._corpora import AnyFromFlag, corpus_flags
-from defrag.cli._data import (  # noqa: TC001 - the flags are made from them
-    BaseFlag,
-    LabelNamesFlag,
-    LabelsFlag,
-    StrictFlag,
-    TruncatedFlag,
-)
-from defrag.cli._plans import read_data
+from defrag._progress import escaped
+from defrag.cli._console import examples, print_next
+from defrag.cli._data import LabelNamesFlag, LabelsFlag, Reading
+from defrag.cli._flags import refuse_flags
 from defrag.distributed import fit_part, load_part, load_plan, part_path, save_part
 from defrag.exceptions import ModelFormatError
-from defrag.io.documents import CorpusOptions  # noqa: TC001 - the flags are made from it
 from defrag.io.files import display_name
+from defrag.text import TextClassifier
+
+if TYPE_CHECKING:
+    from defrag.distributed import Plan
 
 __all__ = ["HELP", "train_part"]
 
@@ -37,10 +34,8 @@ HELP = (
 )
 
 
-@corpus_flags
 def train_part(
     *,
-    options: CorpusOptions,
     plan: Annotated[str, typer.Argument(metavar="PLAN", help="The plan.")],
     data: Annotated[str, typer.Argument(metavar="DATA", help="The training data; - is stdin.")],
     part: Annotated[
@@ -50,13 +45,10 @@ def train_part(
     force: Annotated[
         bool, typer.Option("--force", help="Retrain parts whose files are complete.")
     ] = False,
-    form: AnyFromFlag = None,
-    zero_based: BaseFlag = None,
+    reading: Reading,
     labels: LabelsFlag = None,
     label_names: LabelNamesFlag = None,
     n_jobs: Annotated[int, typer.Option(help="Number of threads; -1 for all.")] = -1,
-    strict: StrictFlag = False,
-    allow_truncated: TruncatedFlag = False,
 ) -> None:
     """Train parts of a plan."""
     todo = load_plan(plan)
@@ -71,17 +63,7 @@ def train_part(
         if done:
             typer.echo(f"{len(done)} of {n_parts} parts are trained already")
     if chosen:
-        X, Y = read_data(
-            todo,
-            data,
-            form=form,
-            options=options,
-            labels=labels,
-            label_names=label_names,
-            zero_based=zero_based,
-            strict=strict,
-            allow_truncated=allow_truncated,
-        )
+        X, Y = read_data(todo, data, reading, labels, label_names)
         todo.estimator.set_params(n_jobs=n_jobs)
         for index in chosen:
             target = part_path(plan, index)
@@ -99,3 +81,20 @@ def _is_done(plan: str, index: int, identity: int) -> bool:
         return load_part(path).identity == identity
     except ModelFormatError:
         return False  # incomplete or not a part: written again
+
+
+def read_data(
+    todo: Plan, data: str, reading: Reading, labels: str | None, label_names: str | None = None
+) -> tuple[Any, Any]:
+    """Return the points or texts of a plan, and their labels."""
+    corpus = reading.texts_form(data)
+    if (corpus is not None) != isinstance(todo.estimator, TextClassifier):
+        kinds = ("matrices", "texts") if corpus is not None else ("texts", "matrices")
+        raise ValueError(
+            f"{display_name(data)}: has {kinds[1]}, but the plan was made from {kinds[0]}"
+        )
+    if corpus is not None:
+        found = reading.texts(data, corpus, labels, label_names, required=True)
+        return found.texts, found.labels
+    refuse_flags("without texts", {"--label-names": label_names})
+    return reading.labelled_points(data, labels)

@@ -8,6 +8,7 @@ from defrag.io.files import ReadLimits
 from defrag.io.formats import read_data
 from defrag.io.groups import read_groups, write_groups
 from defrag.io.npz import read_npz, write_npz
+from defrag.io.points import Points, read_points, write_points
 from defrag.io.predictions import read_predictions, write_predictions
 from defrag.io.word_vectors import WordVectors, read_word_vectors
 from defrag.io.xmc import (
@@ -23,6 +24,7 @@ from defrag.io.xmc import (
 __all__ = [
     "Dataset",
     "LabelledTexts",
+    "Points",
     "ReadLimits",
     "Split",
     "WordVectors",
@@ -32,6 +34,7 @@ __all__ = [
     "read_groups",
     "read_labels",
     "read_npz",
+    "read_points",
     "read_predictions",
     "read_svmlight",
     "read_texts",
@@ -40,6 +43,7 @@ __all__ = [
     "write_features",
     "write_groups",
     "write_npz",
+    "write_points",
     "write_predictions",
     "write_svmlight",
     "write_xmc",

@@ -52,7 +52,7 @@ def read_data(
 
     The format is detected from the content, not from the name: a numpy archive by its first
     bytes, XMC text by the number of words in its header (three: combined; two: features
-    only). svmlight text has no header; use ``read_svmlight``.
+    only). For svmlight text, which has no header, there is ``read_points``.
 
     Parameters
     ----------
@@ -115,7 +115,8 @@ def data_form(stream: InputStream) -> DataForm:
     """Return the format of a data file; the stream is not advanced."""
     if stream.peek(len(_ZIP_MAGIC)) == _ZIP_MAGIC:
         return "npz"
-    return "features" if _header_size(stream) == 2 else "combined"
+    words = first_line(stream).partition(b"#")[0].split()
+    return "features" if len(words) == 2 else "combined"
 
 
 def parse_data(
@@ -141,14 +142,12 @@ def parse_data(
     return parsed.pairs, parsed.labels if form == "combined" else None
 
 
-def _header_size(stream: InputStream) -> int:
-    """Return the number of words in the first line that is not a comment."""
+def first_line(stream: InputStream) -> bytes:
+    """Return the first line of a stream that is not a comment; it is not advanced."""
     start = 0
-    while line := stream.peek_line(start, _LONGEST_HEADER_BYTES):
-        if not line.startswith(b"#"):
-            return len(line.partition(b"#")[0].split())
+    while (line := stream.peek_line(start, _LONGEST_HEADER_BYTES)).startswith(b"#"):
         start += len(line)
-    return 0
+    return line
 
 
 def _widen(name: str, noun: str, matrix: Csr, width: int | None) -> Csr:

@@ -7,10 +7,9 @@ product is complete.
 from __future__ import annotations
 
 from defrag.lab.corpus import Corpus
-from defrag.lab.page import Page, Section
+from defrag.lab.page import COLUMNS, Column, Page, Row, Section, Table, table_of
 from defrag.lab.records import Job, Statistic, Store, summarise
 from defrag.lab.runs import run_jobs
-from defrag.lab.tables import COLUMNS, Column, Row, Table, table_of
 
 __all__ = [
     "COLUMNS",

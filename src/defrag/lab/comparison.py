@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from defrag.lab.page import Facts, Page, Section
+from defrag.lab.page import COLUMNS, Column, Facts, Page, Row, Section, Table, table_of
 from defrag.lab.plots import NO_PLOTS, Series, bars, can_plot, lines
 from defrag.lab.records import Statistic
-from defrag.lab.tables import COLUMNS, Column, Row, Table, table_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -1,4 +1,7 @@
-"""The data of an experiment: a name, a fingerprint, and files that processes share."""
+"""The data of an experiment: a name, a fingerprint, and files that processes share.
+
+``compare``, ``planning`` and ``demo`` make a corpus; the process of a run maps its files.
+"""
 
 from __future__ import annotations
 
@@ -8,21 +11,25 @@ import shutil
 import tempfile
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
 
+from defrag._progress import progress_pulse
 from defrag._validation import check_matrix
 from defrag.io import Split
+from defrag.text.classifier import default_vectorizer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
 
+    from defrag.io import LabelledTexts
     from defrag.typing import Csr
 
-__all__ = ["Corpus", "Facts", "read_shared"]
+__all__ = ["Corpus", "Facts", "corpus_of_texts", "read_shared"]
 
 _PARTS = ("train.X", "train.Y", "test.X", "test.Y")
 _ARRAYS = ("indptr", "indices", "data")
@@ -172,6 +179,47 @@ class Corpus:
                 for array in _ARRAYS:
                     np.save(folder / f"{part}.{array}.npy", getattr(matrix, array))
             yield folder
+
+
+def corpus_of_texts(
+    name: str, train: LabelledTexts, test: LabelledTexts
+) -> tuple[Corpus, list[str]]:
+    """Return a corpus of texts, and the names of its labels.
+
+    The default vectoriser is fitted to the training texts. Labels that only the test texts have
+    cannot be predicted, and count as missed.
+
+    Parameters
+    ----------
+    name : str
+        Name of the corpus.
+    train, test : LabelledTexts
+        The texts and the names of their labels.
+
+    Examples
+    --------
+    >>> from defrag.io import LabelledTexts
+    >>> texts = LabelledTexts(["sort"] * 2 + ["hash"] * 2, [["sorting"]] * 2 + [["hashing"]] * 2)
+    >>> corpus_of_texts("toy", texts, texts)[1]
+    ['hashing', 'sorting']
+    """
+    vectorizer = default_vectorizer(verbose=1)
+    X = vectorizer.fit_transform(train.texts)
+    with progress_pulse("vectorising the test texts"):
+        X_test = vectorizer.transform(test.texts)
+    names = sorted(set(chain(*train.labels or (), *test.labels or ())))
+    columns = {label: place for place, label in enumerate(names)}
+    halves = (Split(X, _indicators(train.labels or [], columns)),
+              Split(X_test, _indicators(test.labels or [], columns)))  # fmt: skip
+    return Corpus(name, *halves), names
+
+
+def _indicators(labels: Sequence[Sequence[str]], columns: Mapping[str, int]) -> Csr:
+    rows = [sorted({columns[name] for name in names}) for names in labels]
+    indptr = np.cumsum([0, *map(len, rows)])
+    indices = np.fromiter(chain.from_iterable(rows), dtype=np.int32, count=int(indptr[-1]))
+    ones = np.ones(len(indices), dtype=np.float32)
+    return sparse.csr_array((ones, indices, indptr), shape=(len(rows), len(columns)))
 
 
 def read_shared(folder: Path) -> tuple[Split, Split]:

@@ -13,8 +13,8 @@ import numpy as np
 
 from defrag import registry
 from defrag.agglomeration import FeatureClustering
-from defrag.lab.machine import peak_memory
 from defrag.lab.peers import PEERS, run_peer
+from defrag.lab.records import peak_memory
 from defrag.metrics import erasure_curve, evaluate, evaluate_clustering, macro_precision
 from defrag.specs import build
 
@@ -163,7 +163,7 @@ def _clusterings(model: Any) -> list[Any]:
 def _clock_of_groups(model: Any) -> Iterator[list[float]]:
     """Collect the CPU seconds of each clustering of features while a model is trained."""
     seconds: list[float] = []
-    if not hasattr(model, "fit_reduction"):
+    if not hasattr(model, "_fit_reduction"):
         yield seconds
         return
 

@@ -1,20 +1,291 @@
-"""Self-contained HTML pages: text, tables and figures, without external resources."""
+"""Reports: tables and pages, without external resources.
+
+A table is shown as Markdown, HTML, JSON or on a terminal; a page has text, tables and figures.
+``comparison``, ``results`` and ``demo`` make them from records.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from html import escape
 from importlib.resources import files
-from typing import TYPE_CHECKING
-
-from defrag.lab.tables import Table
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from rich.table import Table as RichTable
 
     from defrag.lab.plots import Plot
+    from defrag.lab.records import Result, Statistic
 
-__all__ = ["Facts", "Html", "Page", "Section"]
+__all__ = ["COLUMNS", "Column", "Facts", "Html", "Page", "Row", "Section", "Table", "table_of"]
+
+# --- Columns of tables: title, number format, and whether larger or smaller is better.
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table.
+
+    Parameters
+    ----------
+    key : str
+        Name of the number in :func:`defrag.lab.records.values_of`.
+    title : str
+        Heading.
+    digits : int
+        Number of decimals.
+    best : {"most", "least"}, optional
+        Whether larger or smaller values are better, if either.
+    scale : float, default=1
+        Factor applied to a number before it is formatted.
+    meaning : str
+        One sentence for the legend.
+    short : str
+        Heading on a terminal, if the title is too wide for it.
+    """
+
+    key: str
+    title: str
+    digits: int
+    best: Literal["most", "least"] | None
+    scale: float = 1.0
+    meaning: str = ""
+    short: str = ""
+
+    def write(self, value: float) -> str:
+        """Format a number for the column."""
+        return f"{value * self.scale:,.{self.digits}f}"
+
+
+def _metric(name: str, meaning: str) -> list[Column]:
+    return [Column(f"{name}@{k}", f"{name}@{k}", 2, "most", 1.0, meaning) for k in (1, 3, 5)]
+
+
+_ALL = [
+    *_metric("P", "P: precision of the best 1, 3, 5 labels, in percent."),
+    *_metric("nDCG", "nDCG: normalised discounted cumulative gain, in percent."),
+    *_metric("PSP", "PSP: propensity-scored precision, which weights rare labels more."),
+    *_metric("PSnDCG", "PSnDCG: propensity-scored nDCG."),
+    *_metric("R", "R: recall, in percent."),
+    *_metric("coverage", "Coverage: labels found for at least one test point, in percent."),
+    Column("train_cpu", "training, s", 2, "least", 1.0, "Times are CPU seconds of one thread.",
+           short="train s"),
+    Column("learn_cpu", "classifier, s", 2, "least", 1.0, "Classifier: without the clustering.",
+           short="learn s"),
+    Column("cluster_cpu", "clustering, s", 2, "least", short="cluster s"),
+    Column("train_wall", "training, wall s", 2, "least", short="wall s"),
+    Column("predict_ms", "prediction, ms/point", 3, "least", short="predict ms"),
+    Column("model_bytes", "model, MB", 1, "least", 1e-6, "Model: size of the file.", short="MB"),
+    Column("peak_memory", "peak memory, MB", 0, "least", 1e-6,
+           "Peak memory: of the whole process, the data included.", short="peak MB"),
+    Column("dimension", "features", 0, None, 1.0, "Features: number that the classifier sees."),
+    Column("n_clusters", "groups", 0, None),
+    Column("LMI", "LMI", 3, "least", 1.0,
+           "LMI: fraction of the mutual information of features and labels that is lost."),
+    Column("LMI_paper", "LMI, paper", 3, "least", short="LMI paper"),
+    Column("balance", "balance", 1, "least", 1.0,
+           "Balance: size of the largest group divided by that of the smallest."),
+    Column("entropy", "entropy", 3, "most", 1.0, "Entropy: of the sizes, divided by its maximum."),
+]  # fmt: skip
+
+COLUMNS = {column.key: column for column in _ALL}
+"""All columns by key."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A method and its numbers.
+
+    Parameters
+    ----------
+    name : str
+        The method.
+    values : mapping from column key to Statistic
+        Its numbers; missing columns stay empty.
+    note : str, optional
+        Reason why there are no numbers, shown in their place.
+    published : bool, default=False
+        Whether the numbers are published ones, which are not compared with ours.
+    """
+
+    name: str
+    values: Mapping[str, Statistic] = field(default_factory=dict)
+    note: str | None = None
+    published: bool = False
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of methods by columns; the best of our own numbers in a column is marked.
+
+    Parameters
+    ----------
+    title : str
+        Heading.
+    columns : sequence of Column
+        Numbers to show.
+    rows : sequence of Row
+        Methods, in order.
+    noun : str, default="method"
+        Heading of the first column.
+    """
+
+    title: str
+    columns: Sequence[Column]
+    rows: Sequence[Row]
+    noun: str = "method"
+
+    def cell(self, row: Row, column: Column) -> str:
+        """Return a number and its deviation as text; empty if there is none."""
+        value = row.values.get(column.key)
+        if value is None:
+            return ""
+        text = column.write(value.mean)
+        return text if value.deviation is None else f"{text} ± {column.write(value.deviation)}"
+
+    def best(self, column: Column) -> set[int]:
+        """Return the rows with the best of our numbers, compared as formatted."""
+        shown = {
+            place: round(row.values[column.key].mean * column.scale, column.digits)
+            for place, row in enumerate(self.rows)
+            if column.key in row.values and not row.published
+        }
+        if column.best is None or len(shown) < 2:
+            return set()
+        wanted = max(shown.values()) if column.best == "most" else min(shown.values())
+        return {place for place, value in shown.items() if value == wanted}
+
+    @property
+    def has_best(self) -> bool:
+        """Whether any number is marked as best."""
+        return any(self.best(column) for column in self.columns)
+
+    @property
+    def legend(self) -> list[str]:
+        """The distinct meanings of the columns."""
+        meanings = [column.meaning for column in self.columns if column.meaning]
+        return list(dict.fromkeys(meanings))
+
+    def to_markdown(self) -> str:
+        """Return the table as Markdown; the best numbers are bold."""
+        best = {column.key: self.best(column) for column in self.columns}
+        lines = [
+            "| " + " | ".join(["", *(column.title for column in self.columns)]) + " |",
+            "|---|" + "---:|" * len(self.columns),
+        ]
+        for place, row in enumerate(self.rows):
+            cells = [f"**{text}**" if place in best[column.key] else text
+                     for column in self.columns for text in [self.cell(row, column)]]  # fmt: skip
+            if row.note is not None:
+                cells[0] = row.note
+            name = f"*{row.name}*" if row.published else row.name
+            lines.append("| " + " | ".join(_cells([name, *cells])) + " |")
+        return "\n".join(lines) + "\n"
+
+    def to_html(self) -> str:
+        """Return the table as HTML, sortable by its headings."""
+        best = {column.key: self.best(column) for column in self.columns}
+        heads = "".join(f'<th scope="col">{escape(column.title)}</th>' for column in self.columns)
+        rows = []
+        for place, row in enumerate(self.rows):
+            kind = ' class="published"' if row.published else ""
+            cells = [f'<th scope="row">{escape(row.name)}</th>']
+            if row.note is not None:
+                span = len(self.columns)
+                cells.append(f'<td class="note" colspan="{span}">{escape(row.note)}</td>')
+            else:
+                cells += [self._html_cell(row, column, place in best[column.key])
+                          for column in self.columns]  # fmt: skip
+            rows.append(f"<tr{kind}>{''.join(cells)}</tr>")
+        return (
+            f'<div class="scroll" tabindex="0" role="region" aria-label="{escape(self.title)}">'
+            f'<table class="sortable"><caption>{escape(self.title)}</caption>'
+            f'<thead><tr><th scope="col">{escape(self.noun)}</th>{heads}</tr></thead>'
+            f"<tbody>{''.join(rows)}</tbody></table></div>"
+        )
+
+    def _html_cell(self, row: Row, column: Column, is_best: bool) -> str:
+        value = row.values.get(column.key)
+        if value is None:
+            return "<td></td>"
+        text = escape(column.write(value.mean))
+        if is_best:
+            text = f'<strong>{text}<span class="mark" title="best">★</span></strong>'
+        if value.deviation is not None:
+            text += f'<span class="deviation"> ± {escape(column.write(value.deviation))}</span>'
+        return f'<td data-value="{value.mean * column.scale!r}">{text}</td>'
+
+    def to_rich(self) -> RichTable:
+        """Return the table for a terminal; the best numbers are bold and have a star."""
+        from rich import box  # noqa: PLC0415 - slow to import
+        from rich.table import Table as RichTable  # noqa: PLC0415
+        from rich.text import Text  # noqa: PLC0415
+
+        table = RichTable(
+            title=self.title,
+            caption="\n".join([*(["* best of a column"] if self.has_best else []), *self.legend]),
+            box=box.SIMPLE_HEAD,
+            padding=(0, 0, 0, 1),
+        )
+        table.add_column(self.noun, overflow="fold")
+        for column in self.columns:
+            table.add_column(
+                (column.short or column.title).replace(" ", "\n"), justify="right", no_wrap=True
+            )
+        best = {column.key: self.best(column) for column in self.columns}
+        for place, row in enumerate(self.rows):
+            cells = []
+            for column in self.columns:
+                value = row.values.get(column.key)
+                shown = "" if value is None else column.write(value.mean)
+                is_best = place in best[column.key]
+                cells.append(Text(f"{shown}{'*' if is_best else ' '}", "bold" if is_best else ""))
+            name = row.name if row.note is None else f"{row.name}: {row.note}"
+            table.add_row(Text(name, style="italic" if row.published else ""), *cells)
+        return table
+
+    def to_json(self) -> list[dict[str, Any]]:
+        """Return the rows with all their numbers, shown or not."""
+        return [
+            {
+                "method": row.name,
+                "published": row.published,
+                **({} if row.note is None else {"note": row.note}),
+                "runs": max((value.n for value in row.values.values()), default=0),
+                "mean": {key: value.mean for key, value in row.values.items()},
+                "deviation": {key: value.deviation for key, value in row.values.items()},
+            }
+            for row in self.rows
+        ]
+
+
+def table_of(title: str, results: Iterable[Result], columns: Sequence[str]) -> Table:
+    """Return the table of some results.
+
+    Parameters
+    ----------
+    title : str
+        Heading.
+    results : iterable of Result
+        Methods, in order.
+    columns : sequence of str
+        Keys of ``COLUMNS``.
+    """
+    rows = []
+    for result in results:
+        numbers = result.statistics
+        note = None if numbers else "failed: " + "; ".join(result.errors)
+        rows.append(Row(result.method, numbers, note))
+    return Table(title, [COLUMNS[key] for key in columns], rows)
+
+
+def _cells(texts: list[str]) -> list[str]:
+    return [text.replace("|", "\\|") for text in texts]
+
+
+# --- Pages.
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
 

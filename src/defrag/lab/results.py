@@ -12,22 +12,19 @@ from typing import TYPE_CHECKING, Any
 
 from defrag.io import load_dataset
 from defrag.lab.comparison import FIGURES, label_plots, label_tables, run_facts
-from defrag.lab.page import Facts, Html, Page, Section
+from defrag.lab.page import COLUMNS, Column, Facts, Html, Page, Row, Section, Table, table_of
 from defrag.lab.peers import PEERS
 from defrag.lab.plots import NO_PLOTS, Series, can_plot, lines
-from defrag.lab.published import PUBLISHED
 from defrag.lab.records import Result, Statistic, read_records
-from defrag.lab.studies import STUDIES
-from defrag.lab.tables import COLUMNS, Column, Row, Table, table_of
+from defrag.lab.studies import PUBLISHED, STUDIES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from defrag.lab.comparison import Names
-    from defrag.lab.published import Published
     from defrag.lab.records import Record
-    from defrag.lab.studies import Study
+    from defrag.lab.studies import Published, Study
 
 __all__ = [
     "PICTURES",

@@ -1,4 +1,9 @@
-"""Running jobs: each in a process, and only what the store does not have."""
+"""Running jobs: each in a process, and only what the store does not have.
+
+A process of its own makes the peak memory that of the run, and a run that fails, or that the
+system kills, ends nothing else. :func:`work` is that process. Called by ``planning`` for studies,
+and by ``defrag compare``; ``defrag demo`` runs its jobs in its own process (:func:`attempt`).
+"""
 
 from __future__ import annotations
 
@@ -13,22 +18,35 @@ import time
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
+from dataclasses import dataclass
 from datetime import datetime, timezone
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from defrag.lab.corpus import Corpus
-from defrag.lab.machine import machine, versions
+from defrag._progress import logger, progress_pulse
+from defrag.lab.corpus import Corpus, read_shared
 from defrag.lab.measures import run
+from defrag.lab.records import machine, versions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from concurrent.futures import Future
-    from pathlib import Path
 
     from defrag.io import Split
     from defrag.lab.records import Job, Record, Store
 
-__all__ = ["NOT_RUN", "UNKEPT", "Attempt", "attempt", "is_stored", "now", "run_jobs"]
+__all__ = [
+    "NOT_RUN",
+    "UNKEPT",
+    "Attempt",
+    "Messages",
+    "attempt",
+    "is_stored",
+    "now",
+    "run_all",
+    "run_jobs",
+    "work",
+]
 
 # --- An attempt at a run: its result, or the error that ended it, as part of a record.
 
@@ -85,6 +103,7 @@ NOT_RUN = "not run"
 UNKEPT = "unkept"
 """Field of a record that could not be written to the store: why."""
 
+_WORK = "from defrag.lab.runs import work; work()"
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
@@ -147,6 +166,56 @@ def run_jobs(
         }
         for job in wanted:
             yield job, running[job.key].result() if job.key in running else _of(store, job)
+
+
+@dataclass(frozen=True)
+class Messages:
+    """Where messages about runs go: functions of a text. The default is the logger ``defrag``."""
+
+    say: Callable[[str], None] = logger.info
+    warn: Callable[[str], None] = logger.warning
+
+
+def run_all(
+    jobs: Sequence[Job],
+    corpus: Corpus | Sequence[Corpus],
+    store: Store,
+    *,
+    messages: Messages | None = None,
+    limit: float | None = None,
+    retry: bool = False,
+    workers: int = 1,
+    until: float | None = None,
+) -> list[tuple[Job, Record]]:
+    """Run jobs with messages about progress, known records and failures; see :func:`run_jobs`."""
+    said = messages or Messages()
+    pairs = []
+    known = sum(is_stored(job, store, limit=limit, retry=retry) for job in jobs)
+    said.say(f"{len(jobs)} runs, {known} of them in {store.folder} already")
+    outdated = store.n_outdated()
+    if outdated:
+        said.warn(
+            f"{outdated} records in {store.folder} were made by other code of defrag: they are not "
+            "used, and their runs are run again"
+        )
+    running = run_jobs(jobs, corpus, store, limit=limit, retry=retry, workers=workers, until=until)
+    for place, job in enumerate(jobs, 1):
+        name = f"{job.method} on {job.data.name}, seed {job.seed}"
+        with progress_pulse(f"[{place}/{len(jobs)}] {name}"):
+            pair = next(running)
+        pairs.append(pair)
+        record = pair[1]
+        if UNKEPT in record:
+            said.warn(f"the record of {name} could not be written: {record[UNKEPT]}")
+        if record["status"] == "done":
+            said.say(
+                f"[{place}/{len(jobs)}] {name}: "
+                f"P@1 {record['metrics'].get('P@1', float('nan')):.2f}, "
+                f"training {record['training']['cpu']:.1f} s"
+            )
+        elif record["status"] != NOT_RUN:
+            said.warn(f"{name} failed: {record['error']}")
+    return pairs
 
 
 def is_stored(job: Job, store: Store, *, limit: float | None = None, retry: bool = False) -> bool:
@@ -234,7 +303,7 @@ def _start(job: Job, folder: Path, *, shown: bool) -> subprocess.Popen[str]:
     """Start the process of a job."""
     environment = {**os.environ, **dict.fromkeys(_THREADS, str(max(1, job.n_jobs)))}
     return subprocess.Popen(  # noqa: S603 - this program itself
-        [sys.executable, "-m", "defrag.lab.worker", os.fspath(folder)],
+        [sys.executable, "-c", _WORK, os.fspath(folder)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=None if shown else subprocess.PIPE,
@@ -266,3 +335,20 @@ def _result(code: int, out: str, err: str | None) -> dict[str, Any]:
         return {"status": "failed", "error": f"the process was ended by {name}{hint}"}
     last = (err or "").strip().splitlines()[-1:] or ["no message"]
     return {"status": "failed", "error": f"the process ended with code {code}: {last[0]}"}
+
+
+def work() -> None:
+    """Run the job on standard input and write its result to standard output, both as JSON.
+
+    The first argument is the folder of the data.
+    """
+    # Results have standard output for themselves; whatever libraries print goes to stderr.
+    results = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+    job = json.load(sys.stdin)
+    try:
+        result, _, _ = attempt(job, *read_shared(Path(sys.argv[1])))
+    except KeyboardInterrupt:
+        sys.exit(130)
+    with results:
+        json.dump(result, results)

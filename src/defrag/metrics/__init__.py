@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from defrag._propensity import inverse_propensity
+from defrag.metrics.alignment import Predictions, Truth, align, read_any_predictions
 from defrag.metrics.clustering import (
     ClusteringError,
     balance,
@@ -12,6 +13,7 @@ from defrag.metrics.clustering import (
     mutual_information,
     normalised_entropy,
 )
+from defrag.metrics.description import describe_groups, describe_points, describe_texts
 from defrag.metrics.erasure import ErasureCurve, erase_features, erasure_curve
 from defrag.metrics.ranking import (
     MacroPrecision,
@@ -29,9 +31,15 @@ __all__ = [
     "ClusteringError",
     "ErasureCurve",
     "MacroPrecision",
+    "Predictions",
+    "Truth",
+    "align",
     "balance",
     "clustering_error",
     "coverage",
+    "describe_groups",
+    "describe_points",
+    "describe_texts",
     "erase_features",
     "erasure_curve",
     "evaluate",
@@ -45,5 +53,6 @@ __all__ = [
     "precision",
     "psndcg",
     "psp",
+    "read_any_predictions",
     "recall",
 ]

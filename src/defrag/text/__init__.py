@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from defrag.text.classifier import TextClassifier
+from defrag.text.conversion import text_matrices
 from defrag.text.vectorizer import TextVectorizer
 
-__all__ = ["TextClassifier", "TextVectorizer"]
+__all__ = ["TextClassifier", "TextVectorizer", "text_matrices"]

@@ -1,4 +1,4 @@
-"""Estimated time and memory of training."""
+"""Estimated time and memory of training, which ``defrag train`` announces before it starts."""
 
 from __future__ import annotations
 
@@ -40,7 +40,25 @@ class Estimate:
 
 
 def estimate(classifier: Classifier, X: Csr, Y: Csr) -> Estimate:
-    """Return the estimated time and memory of training a classifier."""
+    """Return the estimated time and memory of training a classifier.
+
+    Parameters
+    ----------
+    classifier : classifier
+        Not fitted; its ``n_jobs`` count.
+    X, Y : csr_array
+        The points and their labels.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy import sparse
+    >>> from defrag import LabelTree
+    >>> from defrag.classifiers.estimate import estimate
+    >>> data = sparse.csr_array(np.eye(4, dtype=np.float32))
+    >>> estimate(LabelTree(), data, data).shown()
+    'about 1 s, 150 MB'
+    """
     cost = classifier._training_cost(X, Y)
     memory = cost.bytes + _BASE_BYTES + X.nnz * _BYTES_PER_NON_ZERO
     return Estimate(cost.seconds / _native.n_threads(classifier.n_jobs), memory)

@@ -1,4 +1,8 @@
-"""Alignment of predicted and true labels of any format as matrices with the same columns."""
+"""Alignment of predicted and true labels of any format as matrices with the same columns.
+
+A file of predictions has label ids, label names or JSON lines, true labels are a matrix or names:
+:func:`defrag.metrics.evaluate` needs two matrices. Called by ``defrag evaluate``.
+"""
 
 from __future__ import annotations
 
@@ -9,14 +13,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from defrag._progress import progress_pulse
-from defrag.cli._console import escaped
+from defrag._progress import escaped, progress_pulse
 from defrag.exceptions import FormatError, FormatWarning
 from defrag.io.files import display_name, open_input
 from defrag.io.predictions import parse_named_predictions, parse_predictions, prediction_form
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from defrag.typing import Csr
 
@@ -58,7 +61,15 @@ class Predictions:
 
 @dataclass(frozen=True)
 class Truth:
-    """True labels of a file: a matrix, or the names of each point."""
+    """True labels of a file.
+
+    Parameters
+    ----------
+    name : str
+        Name of the file.
+    labels : csr_array or list of lists of str
+        A matrix, or the names of the labels of each point.
+    """
 
     name: str
     labels: Any
@@ -77,8 +88,20 @@ class Aligned(NamedTuple):
     seen: Csr | None
 
 
-def read_any_predictions(path: str, *, strict: bool, allow_truncated: bool) -> Predictions:
-    """Read predictions with ids, with names or as JSON lines."""
+def read_any_predictions(
+    path: str, *, strict: bool = False, allow_truncated: bool = False
+) -> Predictions:
+    """Read predictions with ids, with names or as JSON lines, as ``defrag predict`` writes them.
+
+    Parameters
+    ----------
+    path : str
+        The file; ``-`` is standard input.
+    strict : bool, default=False
+        Whether warnings are errors.
+    allow_truncated : bool, default=False
+        Whether fewer points than the header declares are a warning instead of an error.
+    """
     name = display_name(path)
     with progress_pulse(f"reading {escaped(name)}"), open_input(path) as stream:
         form = prediction_form(stream)
@@ -90,7 +113,10 @@ def read_any_predictions(path: str, *, strict: bool, allow_truncated: bool) -> P
 
 
 def align(
-    predictions: Predictions, truth: Truth, train: Truth | None, names: Sequence[str] | None
+    predictions: Predictions,
+    truth: Truth,
+    train: Truth | None = None,
+    names: Sequence[str] | None = None,
 ) -> Aligned:
     """Return predictions and true labels as matrices with the same columns.
 
@@ -100,13 +126,21 @@ def align(
         Predicted labels.
     truth, train : Truth
         True labels, and those of the training data.
-    names : sequence of str or None
+    names : sequence of str, optional
         Names of the columns of a matrix of true labels.
 
     Raises
     ------
     ValueError
         If the points or labels differ.
+
+    Examples
+    --------
+    >>> from defrag.metrics import Predictions, Truth, align, precision
+    >>> found = Predictions("found.txt", [["cat", "dog"], ["dog"]], [[0.9, 0.2], [0.7]])
+    >>> truth, scores, _ = align(found, Truth("docs.jsonl", [["cat"], ["cat"]]))
+    >>> precision(truth, scores, k=1)
+    50.0
     """
     others = [truth] if train is None else [truth, train]
     if truth.have_names:
@@ -131,8 +165,7 @@ def align(
 
 
 def _align_names(predictions: Predictions, others: list[Truth]) -> Aligned:
-    shown = _as_shown if predictions.escaped else list
-    rows = [[shown(row) for row in other.labels] for other in others]
+    rows = [[_as_written(row, predictions) for row in other.labels] for other in others]
     known = sorted({name for lists in (predictions.labels, *rows) for row in lists for name in row})
     numbers = {name: number for number, name in enumerate(known)}
     truth, *seen = [_matrix(lists, numbers, None) for lists in rows]
@@ -155,8 +188,7 @@ def _by_id(predictions: Predictions, truth: Truth, names: Sequence[str] | None) 
             f"{predictions.name}: has label names, but {truth.name} is a matrix: give --label-names"
         )
     else:
-        shown = _as_shown(names) if predictions.escaped else list(names)
-        numbers = {name: number for number, name in enumerate(shown)}
+        numbers = {name: at for at, name in enumerate(_as_written(names, predictions))}
         if len(numbers) < n_labels:
             raise ValueError("the names of --label-names must differ from each other")
     for line, row in enumerate(predictions.labels, 1):
@@ -181,8 +213,9 @@ def _matrix(
     return matrix
 
 
-def _as_shown(names: Iterable[str]) -> list[str]:
-    return [escaped(name) for name in names]
+def _as_written(names: Sequence[str], predictions: Predictions) -> list[str]:
+    """Return names as the file of predictions writes them."""
+    return [escaped(name) for name in names] if predictions.escaped else list(names)
 
 
 def _check_same(

@@ -1,0 +1,323 @@
+"""Files of points of any format: XMC text, svmlight text and numpy archives.
+
+The format is known by the suffix of a name or by the content; svmlight text has no header, so its
+suffix or the caller must tell it. The commands read and write all their data by these functions.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+
+from scipy import sparse
+
+from defrag.exceptions import FormatError
+from defrag.io.corpora import CORPUS_FORMS, corpus_form, likely_forms
+from defrag.io.documents import shown
+from defrag.io.files import atomic_writer, display_name, open_input, without_compression
+from defrag.io.formats import data_form, first_line, parse_data
+from defrag.io.npz import write_npz
+from defrag.io.xmc import (
+    check_rows,
+    read_labels,
+    read_svmlight,
+    write_features,
+    write_svmlight,
+    write_xmc,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from defrag.io.corpora import CorpusForm
+    from defrag.io.files import InputStream
+    from defrag.typing import Csr
+
+PointForm: TypeAlias = Literal["xmc", "svmlight", "npz"]
+"""Format of a file of points."""
+
+POINT_FORMS: tuple[PointForm, ...] = get_args(PointForm)
+
+# Parts of the names of two files, of the texts or features and of the labels.
+_PAIRS = (("X", "Y"), ("texts", "labels"))
+# A header may have wrong numbers, but no words: these are of texts.
+_NUMBERS = re.compile(rb"[\s\d.,:eE+-]*(#|\Z)")
+_TEXT_SUFFIXES = ("", ".txt", ".xmc")
+_FORM_BY_SUFFIX: dict[str, PointForm] = {
+    ".npz": "npz",
+    ".svm": "svmlight",
+    ".svmlight": "svmlight",
+    ".libsvm": "svmlight",
+}
+
+
+@dataclass(frozen=True)
+class Points:
+    """Points of a file.
+
+    Attributes
+    ----------
+    X : csr_array of shape (n, d), float32
+        The features.
+    Y : csr_array of shape (n, L), float32, or None
+        The labels, 0 or 1; None if the file contains features only.
+    form : {"xmc", "svmlight", "npz"}
+        The format of the file.
+    zero_based : bool or None
+        First feature id of an svmlight file.
+    """
+
+    X: Csr
+    Y: Csr | None
+    form: PointForm = "xmc"
+    zero_based: bool | None = None
+
+    def with_features(self, X: Csr) -> Points:
+        """Return the same points and labels with other features."""
+        return replace(self, X=X)
+
+
+def form_of_name(path: str) -> PointForm | None:
+    """Return the format of a file by the suffix of its name; None if its content decides.
+
+    Examples
+    --------
+    >>> form_of_name("train.svm.xz"), form_of_name("train.txt")
+    ('svmlight', None)
+    """
+    return _FORM_BY_SUFFIX.get(_suffix(path))
+
+
+def form_of_output(path: str) -> PointForm:
+    """Return the format of an output by its name; raise ValueError for unknown suffixes."""
+    form = form_of_name(path)
+    if form is None and _suffix(path) not in _TEXT_SUFFIXES:
+        known = ", ".join((*_TEXT_SUFFIXES[1:], *_FORM_BY_SUFFIX))
+        raise ValueError(
+            f"{path}: unknown suffix {_suffix(path)!r}: use one of {known}, or give --to"
+        )
+    return form or "xmc"
+
+
+def _suffix(path: str) -> str:
+    """Return the suffix of a name, without that of a compression."""
+    return os.path.splitext(without_compression(path))[1].lower()  # noqa: PTH122 - may be "-"
+
+
+def text_form(path: str, form: str | None = None) -> CorpusForm | None:
+    """Return the format of a file of texts, by a word or by its name; None for points.
+
+    Raises
+    ------
+    ValueError
+        If the path is a folder without texts; names the files in it that can be read.
+
+    Examples
+    --------
+    >>> text_form("docs.jsonl"), text_form("docs", "lines"), text_form("train.txt")
+    ('jsonl', 'lines', None)
+    """
+    if form is not None:
+        return next((word for word in CORPUS_FORMS if word == form), None)
+    found = None if form_of_name(path) is not None else corpus_form(path)
+    if found is None and path != "-" and Path(path).is_dir():
+        _refuse_folder(Path(path))
+    return found
+
+
+def _refuse_folder(folder: Path) -> None:
+    """Raise ValueError for a folder that is no corpus, with the flags that read its files."""
+    names = {file.name for file in folder.iterdir()}
+    for name in sorted(names):
+        for texts, labels in _PAIRS:
+            other = name.replace(texts, labels)
+            if other != name and other in names:
+                raise ValueError(
+                    f"{folder}: is a directory: give the file {folder / name} and --labels "
+                    f"{folder / other}, with --from lines if they have texts and label names"
+                )
+    raise ValueError(
+        f"{folder}: is a directory, not a file; a folder of texts has x.txt with x.tsv or x.key "
+        "for each text (annif), or Parquet files"
+    )
+
+
+def read_points(
+    path: str,
+    *,
+    labels: str | None = None,
+    form: str | None = None,
+    zero_based: bool | None = None,
+    n_features: int | None = None,
+    n_labels: int | None = None,
+    strict: bool = False,
+    allow_truncated: bool = False,
+) -> Points:
+    r"""Read points, their labels if there are any, and the format of their file.
+
+    Parameters
+    ----------
+    path : str
+        The file; text may be compressed, ``-`` is standard input.
+    labels : str, optional
+        The label file, if ``path`` contains features only.
+    form : {"xmc", "svmlight", "npz"}, optional
+        The format; default: by the suffix of the name, then by the content.
+    zero_based : bool, optional
+        First feature id of an svmlight file, for which it is required.
+    n_features, n_labels : int, optional
+        Numbers of columns that override those of the file.
+    strict : bool, default=False
+        Whether warnings are errors.
+    allow_truncated : bool, default=False
+        Whether a file with fewer points than its header declares is read with a warning
+        instead of being an error.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from defrag.io import read_points
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "test.svm"
+    >>> _ = path.write_text("0,2 1:0.5\n1 2:4\n")
+    >>> points = read_points(str(path), zero_based=False)
+    >>> points.X.shape, points.Y.shape, points.form
+    ((2, 2), (2, 3), 'svmlight')
+    """
+    form = form or form_of_name(path)
+    widths: dict[str, Any] = {"n_features": n_features, "n_labels": n_labels}
+    if form == "svmlight":
+        base = check_base(path, zero_based)
+        X, Y = read_svmlight(path, zero_based=base, strict=strict, **widths)
+        points = Points(X, Y, "svmlight", zero_based)
+    else:
+        with open_input(path) as stream:
+            points = parse_points(
+                stream, form, strict=strict, allow_truncated=allow_truncated, **widths
+            )
+    if labels is None:
+        return points
+    if points.Y is not None:
+        raise FormatError(display_name(path), f"has labels already, besides those of {labels}")
+    Y = read_labels(labels, n_labels=n_labels, strict=strict, allow_truncated=allow_truncated)
+    check_rows(display_name(labels), points.X, Y)
+    return replace(points, Y=Y)
+
+
+def parse_points(stream: InputStream, form: str | None = None, **options: Any) -> Points:
+    """Read XMC text or an archive from an open stream; see :func:`read_points`."""
+    refuse_texts(stream)
+    found: PointForm = "npz" if data_form(stream) == "npz" else "xmc"
+    if form not in {None, found}:
+        raise ValueError(f"{stream.name}: expected {form}, found {found}")
+    return Points(*parse_data(stream, **options), found)
+
+
+def refuse_texts(stream: InputStream) -> None:
+    """Raise FormatError if a stream has neither an archive nor a line of numbers as a header.
+
+    A header of wrong numbers is left to the reader of matrices, which knows the rules.
+    """
+    if data_form(stream) == "npz":
+        return
+    header = first_line(stream)
+    if _NUMBERS.match(header):
+        return
+    forms = likely_forms(stream)
+    if forms:
+        flags = " or ".join(f"--from {form}" for form in forms)
+        message = (
+            "looks like texts: commands that take texts read them with "
+            f"{flags}; a matrix begins with a line of the numbers of points, features and labels"
+        )
+        raise FormatError(stream.name, message)
+    got = shown(header.decode("utf-8", "replace").strip())
+    message = (
+        f"the header must be the numbers of points, features and labels, got {got!r}: texts need "
+        f"--from FORMAT, one of {', '.join(CORPUS_FORMS)}"
+    )
+    raise FormatError(stream.name, message, 1)
+
+
+def check_base(path: str, zero_based: bool | None) -> bool:
+    """Return ``zero_based``, or raise ValueError if it is None."""
+    if zero_based is None:
+        raise ValueError(
+            f"{display_name(path)}: the first feature id of svmlight is unknown: "
+            "give --zero-based or --one-based"
+        )
+    return zero_based
+
+
+def write_points(path: str, points: Points, *, labels: str | None = None) -> None:
+    """Write points in their format; ``-`` is standard output.
+
+    Parameters
+    ----------
+    path : str
+        The file.
+    points : Points
+        The points.
+    labels : str, optional
+        The label file, if the labels of XMC text are to be written separately.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from scipy import sparse
+    >>> from defrag.io import Points, read_points, write_points
+    >>> path = str(pathlib.Path(tempfile.mkdtemp()) / "train.npz")
+    >>> write_points(path, Points(sparse.csr_array([[0.5, 0], [2, 0]]), None, "npz"))
+    >>> read_points(path).X.shape
+    (2, 2)
+    """
+    X, Y = points.X, points.Y
+    if points.form == "npz":
+        write_npz(path, X, Y)
+    elif points.form == "svmlight":
+        base = check_base(path, points.zero_based)
+        labelled = sparse.csr_array((X.shape[0], 0), dtype=X.dtype) if Y is None else Y
+        write_svmlight(path, X, labelled, zero_based=base)
+    elif Y is None:
+        write_features(path, X)
+    else:
+        write_xmc(path, X, Y, labels_path=labels)
+
+
+def read_names(path: str, expected: int | None, noun: str, column: str) -> list[str]:
+    """Read the names of the columns of a matrix, one per line.
+
+    Parameters
+    ----------
+    path : str
+        The file.
+    expected : int or None
+        Number of columns, if it is known.
+    noun, column : str
+        Nouns for a name and a column in error messages.
+    """
+    with open_input(path) as stream:
+        text = stream.read_all().decode("utf-8", "surrogateescape")
+    names = [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")]
+    if expected is not None and len(names) != expected:
+        raise ValueError(
+            f"{display_name(path)}: {len(names)} {noun}s, but the data have {expected} {column}s"
+        )
+    return names
+
+
+def write_names(path: str, names: Sequence[str]) -> None:
+    """Write names, one per line.
+
+    Raises
+    ------
+    ValueError
+        If a name has a line break.
+    """
+    for name in names:
+        if "\n" in name or name.endswith("\r"):
+            raise ValueError(f"{path}: a name must be one line, got {name!r}")
+    with atomic_writer(path) as file:
+        file.write("".join(f"{name}\n" for name in names).encode())

@@ -1,0 +1,83 @@
+"""The product is complete without the laboratory, the server or the backend for Annif."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import defrag
+from tests.helpers.processes import environment
+
+PACKAGE = Path(defrag.__file__).parent
+WITHOUT = {"lab": ["demo", "compare", "reproduce"], "serving": ["serve"], "annif": []}
+"""Folders that may be missing, and the commands that need them."""
+
+PROGRAM = """
+import sys
+import numpy as np
+from typer.testing import CliRunner
+import defrag
+from defrag.cli.app import VERBS, app
+
+assert defrag.__file__.startswith(sys.argv[1]), defrag.__file__
+
+def run(line, code=0):
+    result = CliRunner().invoke(app, line.split())
+    assert result.exit_code == code, (line, result.output, result.stderr)
+    return result
+
+X, Y = np.eye(6, dtype=np.float32).repeat(2, axis=0), [[i % 3] for i in range(12)]
+model = defrag.Focused(defrag.LabelTree(random_state=0)).fit(X, Y)
+model.save("rows.safetensors")
+expected = model.predict_topk(X, k=2)
+for found, wanted in zip(defrag.load("rows.safetensors").predict_topk(X, k=2), expected):
+    np.testing.assert_array_equal(found, wanted)
+
+texts = ["quick sort", "merge sort", "hash map", "hash table"]
+labels = [["sorting"], ["sorting"], ["hashing"], ["hashing"]]
+assert defrag.TextClassifier().fit(texts, labels).predict(["a sort"]) is not None
+with open("docs.jsonl", "w") as file:
+    file.write(''.join('{"text": "%s", "labels": ["%s"]}\\n' % (text, names[0])
+                       for text, names in zip(texts, labels)))
+run("train docs.jsonl model.safetensors")
+run("predict model.safetensors docs.jsonl --output predictions.txt")
+assert "sorting" in run("suggest model.safetensors sort").stdout
+assert "P@k" in run("evaluate docs.jsonl predictions.txt --k 1").stdout
+assert "hashing" in run("explain model.safetensors --text hash --label hashing --json").stdout
+assert "text_classifier" in run("info model.safetensors").stdout
+
+missing = sys.argv[3:]
+for verb in VERBS:
+    if verb not in missing:
+        run(f"{verb} --help")
+for line in {"demo": ["demo"], "compare": ["compare docs.jsonl docs.jsonl"],
+             "reproduce": ["reproduce all"], "serve": ["serve model.safetensors"]}.items():
+    if line[0] in missing:
+        said = run(line[1][0], 2).stderr
+        assert said.startswith(f"defrag: error: defrag.{sys.argv[2]}"), said
+        assert said.endswith("is not part of this installation\\n"), said
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("room", WITHOUT)
+def test_package_without_room_is_complete(room, tmp_path):
+    copy = tmp_path / "package"
+    shutil.copytree(
+        PACKAGE, copy / "defrag", ignore=shutil.ignore_patterns("__pycache__"), symlinks=True
+    )
+    shutil.rmtree(copy / "defrag" / room)
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, str(copy), room, *WITHOUT[room]],
+        cwd=tmp_path,
+        env=environment(PYTHONPATH=str(copy), PYTHONDONTWRITEBYTECODE="1"),
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
