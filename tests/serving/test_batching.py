@@ -130,10 +130,10 @@ def test_metrics_are_prometheus_text():
 def test_problem_of_load_is_cut_and_replaced():
     shared = metrics.Metrics([], [])
     assert shared.problem == ""
-    shared.failed_to_load("ä" * 5000)
+    shared.loaded("ä" * 5000)
     assert shared.problem.startswith("ää")
     assert len(shared.problem) < 1100
-    shared.failed_to_load("short")
+    shared.loaded("short")
     assert shared.problem == "short"
-    assert shared.loaded(1.0) == 1
+    assert shared.loaded() == 1
     assert shared.problem == ""

@@ -16,15 +16,8 @@ from msgspec import Struct, field
 from starlette.responses import Response
 from starlette.routing import Route
 
-from defrag.serving.requests import (
-    HEADERS,
-    RequestError,
-    Scored,
-    json_bytes,
-    json_response,
-    read_body,
-    read_json,
-)  # fmt: skip
+from defrag.serving import requests
+from defrag.serving.requests import RequestError, json_response
 from defrag.serving.vocabulary import UNDETERMINED, Subject
 
 if TYPE_CHECKING:
@@ -41,7 +34,7 @@ __all__ = ["ROUTES", "routes"]
 
 _FORM = "application/x-www-form-urlencoded"
 _MAX_FIELDS = 1000
-_LARGEST_LIMIT = 2**31 - 1
+_DIGITS_OF_LIMIT = 10
 _TITLES = {403: "Learning not allowed", 404: "Project not found"}
 _ONE = "/v1/projects/{project_id}"
 _HANDLERS = {
@@ -128,7 +121,7 @@ class _Projects:
 
     async def suggest_batch(self, request: Request) -> Response:
         model = self._model(request)
-        documents = (await read_json(request, self._service.limits, Batch)).documents
+        documents = (await requests.read_json(request, self._service.limits, Batch)).documents
         largest = self._service.limits.max_batch
         if len(documents) > largest:
             raise RequestError(400, f"documents must be a list of at most {largest} documents")
@@ -163,7 +156,7 @@ class _Projects:
                 return [{"results": known} for known in results]
             k = min(2 * k + limit, most)
 
-    def _known(self, labels: list[Scored]) -> list[dict[str, Any]]:
+    def _known(self, labels: list[requests.Scored]) -> list[dict[str, Any]]:
         vocabulary = self._service.vocabulary
         results = []
         for one in labels:
@@ -204,7 +197,7 @@ class _Projects:
         kind = request.headers.get("content-type", _FORM).partition(";")[0].strip()
         if kind.lower() != _FORM:
             raise RequestError(415, f"the body must be {_FORM}, got {kind:.60}")
-        content = await read_body(request, self._service.limits)
+        content = await requests.read_body(request, self._service.limits)
         try:
             pairs = parse_qsl(
                 content.decode("ascii"),
@@ -219,7 +212,7 @@ class _Projects:
 
 def _limit(settings: Mapping[str, str]) -> int:
     given = settings.get("limit", "10")
-    if not (given.isascii() and given.isdecimal() and int(given[:20]) <= _LARGEST_LIMIT):
+    if not (given.isascii() and given.isdecimal() and len(given) <= _DIGITS_OF_LIMIT):
         raise RequestError(400, f"limit must be an integer >= 0, got {given!r:.60}")
     return int(given)
 
@@ -238,4 +231,6 @@ def _threshold(settings: Mapping[str, str]) -> float:
 def _problem(status: int, detail: str) -> Response:
     title = _TITLES.get(status, HTTPStatus(status).phrase)
     values = {"type": "about:blank", "title": title, "status": status, "detail": detail}
-    return Response(json_bytes(values), status, HEADERS, "application/problem+json")
+    return Response(
+        requests.json_bytes(values), status, requests.HEADERS, "application/problem+json"
+    )

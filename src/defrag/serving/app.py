@@ -22,28 +22,12 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
-from defrag.serving import annif
+from defrag.serving import annif, requests
 from defrag.serving.logs import Log
 from defrag.serving.metrics import OTHER, Metrics
 from defrag.serving.models import Batcher
 from defrag.serving.openapi import PAGE_POLICY, Operation, openapi_document, openapi_page
-from defrag.serving.requests import (
-    HEADERS,
-    Explain,
-    Explanations,
-    Health,
-    Models,
-    Problem,
-    Ready,
-    RequestError,
-    Result,
-    Results,
-    Scored,
-    Suggest,
-    json_bytes,
-    json_response,
-    read_json,
-)  # fmt: skip
+from defrag.serving.requests import RequestError, json_response
 from defrag.serving.settings import Limits, is_loopback
 
 if TYPE_CHECKING:
@@ -104,29 +88,9 @@ def make_app(
 class Service:
     """Models, limits and counters that the routes share.
 
-    Parameters
-    ----------
-    models : sequence of ServedModel
-        The models; the first is the default.
-    limits : Limits, optional
-        Bounds on requests.
-    token : str, optional
-        Token that clients must send as ``Authorization: Bearer ...``.
-    vocabulary : Vocabulary, optional
-        Names of labels, and the subjects that Annif's routes may suggest; default: all labels,
-        without names.
-    metrics : Metrics, optional
-        Where workers count; default: those of this process.
-    hosts : collection of str, optional
-        Names under which clients may address the server, besides those of every machine for
-        itself; default: any.
-
-    Attributes
-    ----------
-    draining : bool
-        Whether every answer is the last one of its connection.
-    log : Log
-        Log of requests.
+    The parameters are those of ``make_app``, the counters of the workers, and the names under
+    which clients may address the server, besides those of every machine for itself. When
+    ``draining``, every answer is the last one of its connection.
     """
 
     def __init__(
@@ -153,13 +117,7 @@ class Service:
         self._explainer = ThreadPoolExecutor(1)
 
     def model(self, name: Any = None) -> ServedModel:
-        """Return a model by its name, or the first.
-
-        Raises
-        ------
-        RequestError
-            If there is no model with this name.
-        """
+        """Return a model by its name, or the first."""
         if not isinstance(name, str):
             return next(iter(self.models.values()))
         if name not in self.models:
@@ -205,25 +163,15 @@ class Service:
 
     async def suggest(
         self, model: ServedModel, inputs: Sequence[Any], k: int, threshold: float
-    ) -> list[Result]:
-        """Return the best labels of each input.
-
-        Parameters
-        ----------
-        model : ServedModel
-            The model.
-        inputs : sequence
-            Texts, or rows as dictionaries from features to values.
-        k : int
-            Number of labels, at least 1; larger values are reduced to ``limits.max_k``.
-        threshold : float
-            Minimum score of a label.
-        """
+    ) -> list[requests.Result]:
+        """Return the labels of each input whose score is at least the threshold, at most k."""
         with self.place():
             checked = model.check(inputs)
             found = await self._batcher.predict(model, checked, min(k, self.limits.max_k))
         results = [
-            Result([Scored(label, score) for label, score in row if score >= threshold])
+            requests.Result(
+                [requests.Scored(label, score) for label, score in row if score >= threshold]
+            )
             for row in found
         ]
         if self.vocabulary is not None:
@@ -233,7 +181,7 @@ class Service:
                     one.name = subjects[str(one.label)].name
         return results
 
-    async def explain(self, asked: Explain) -> bytes:
+    async def explain(self, asked: requests.Explain) -> bytes:
         """Return explanations of a label, or of the k best labels, as JSON."""
         given, k = asked.given(self.limits), asked.n_labels(self.limits)
         model = self.model(asked.model)
@@ -252,42 +200,44 @@ class Service:
             values = one.as_dict(n_features)
             subject = subjects.get(values["label"])
             shown.append(values if subject is None else {**values, "name": subject.name})
-        return json_bytes(Explanations(shown))
+        return requests.json_bytes(requests.Explanations(shown))
 
 
 async def _suggest(service: Service, request: Request) -> Response:
     service.check_token(request)
-    asked = await read_json(request, service.limits, Suggest)
+    asked = await requests.read_json(request, service.limits, requests.Suggest)
     threshold, inputs = asked.threshold, asked.inputs(service.limits)
     found = await service.suggest(service.model(asked.model), inputs, asked.k, threshold)
-    return json_response(found[0] if asked.single else Results(found))
+    return json_response(found[0] if asked.single else requests.Results(found))
 
 
 async def _explain(service: Service, request: Request) -> Response:
     service.check_token(request)
-    asked = await read_json(request, service.limits, Explain)
+    asked = await requests.read_json(request, service.limits, requests.Explain)
     return json_response(await service.explain(asked))
 
 
 async def _models(service: Service, request: Request) -> Response:
     service.check_token(request)
-    return json_response(Models([model.describe() for model in service.models.values()]))
+    return json_response(requests.Models([model.describe() for model in service.models.values()]))
 
 
 async def _health(service: Service, request: Request) -> Response:  # noqa: ARG001 - a route's signature
-    return json_response(Health())
+    return json_response(requests.Health())
 
 
 async def _ready(service: Service, request: Request) -> Response:  # noqa: ARG001 - a route's signature
     metrics = service.metrics
     loaded = datetime.fromtimestamp(metrics.loaded_at, tz=timezone.utc).isoformat()
     when = loaded if metrics.loads else None
-    return json_response(Ready(list(service.models), metrics.loads, when, metrics.problem or None))
+    return json_response(
+        requests.Ready(list(service.models), metrics.loads, when, metrics.problem or None)
+    )
 
 
 async def _metrics(service: Service, request: Request) -> Response:
     service.check_token(request)
-    return Response(service.metrics.text(), headers=HEADERS, media_type=_PROMETHEUS)
+    return Response(service.metrics.text(), headers=requests.HEADERS, media_type=_PROMETHEUS)
 
 
 async def _openapi(service: Service, request: Request) -> Response:  # noqa: ARG001 - a route's signature
@@ -295,19 +245,19 @@ async def _openapi(service: Service, request: Request) -> Response:  # noqa: ARG
 
 
 async def _docs(service: Service, request: Request) -> Response:  # noqa: ARG001 - a route's signature
-    headers = {**HEADERS, "content-security-policy": PAGE_POLICY}
+    headers = {**requests.HEADERS, "content-security-policy": PAGE_POLICY}
     return HTMLResponse(openapi_page(service.document), headers=headers)
 
 
 OPERATIONS = (
     # First what is requested most.
-    Operation("/v1/suggest", _suggest, "The best labels of texts or rows.", (Result, Results),
-              Suggest, guarded=True),
-    Operation("/v1/explain", _explain, "Explanations of scores.", (Explanations,), Explain,
-              guarded=True),
-    Operation("/v1/models", _models, "The served models.", (Models,), guarded=True),
-    Operation("/healthz", _health, "Whether the process is alive.", (Health,)),
-    Operation("/readyz", _ready, "Whether models are loaded.", (Ready,)),
+    Operation("/v1/suggest", _suggest, "The best labels of texts or rows.",
+              (requests.Result, requests.Results), requests.Suggest, guarded=True),
+    Operation("/v1/explain", _explain, "Explanations of scores.",
+              (requests.Explanations,), requests.Explain, guarded=True),
+    Operation("/v1/models", _models, "The served models.", (requests.Models,), guarded=True),
+    Operation("/healthz", _health, "Whether the process is alive.", (requests.Health,)),
+    Operation("/readyz", _ready, "Whether models are loaded.", (requests.Ready,)),
     Operation("/metrics", _metrics, "Counters, for Prometheus.", (), guarded=True,
               media_type="text/plain"),
     Operation("/openapi.json", _openapi, "This document.", (dict[str, Any],)),
@@ -356,17 +306,7 @@ def _page_route(path: str, name: str, media_type: str) -> Route:
 
 
 class _Door:
-    """Middleware around all routes: the name of the server, counters and the log.
-
-    Parameters
-    ----------
-    app : ASGI application
-        The application behind it.
-    service : Service
-        What the routes share.
-    paths : mapping
-        The path of the route of each endpoint.
-    """
+    """Middleware around all routes: the name of the server, counters and the log."""
 
     def __init__(self, app: ASGIApp, service: Service, paths: Mapping[Any, str]) -> None:
         self._app = app
@@ -406,34 +346,34 @@ class _Door:
             service.check_host(scope)
             await self._app(scope, receive, sender)
         except RequestError as error:
-            await json_response(Problem(error.message), error.status)(scope, receive, sender)
+            await _problem(error.status, error.message)(scope, receive, sender)
         finally:
             if not counted:
                 count()
 
 
-async def _refused(request: Request, error: Exception) -> Response:  # noqa: ARG001 - a handler's signature
-    if not isinstance(error, RequestError):
-        raise error
-    response = json_response(Problem(error.message), error.status)
-    if error.status == 503:
+def _problem(status: int, message: str) -> Response:
+    response = json_response(requests.Problem(message), status)
+    if status == 503:
         response.headers["retry-after"] = "1"
     return response
 
 
-async def _not_found(request: Request, error: Exception) -> Response:  # noqa: ARG001 - a handler's signature
-    if not isinstance(error, HTTPException):
-        raise error
-    response = json_response(Problem(error.detail), error.status_code)
+async def _refused(request: Request, error: Any) -> Response:  # noqa: ARG001 - a handler's signature
+    return _problem(error.status, error.message)
+
+
+async def _not_found(request: Request, error: Any) -> Response:  # noqa: ARG001 - a handler's signature
+    response = _problem(error.status_code, error.detail)
     response.headers.update(error.headers or {})
     return response
 
 
-async def _left(request: Request, error: Exception) -> Response:  # noqa: ARG001 - a handler's signature
+async def _left(request: Request, error: Any) -> Response:  # noqa: ARG001 - a handler's signature
     """Answer a client that ended the connection within its request, for the counters only."""
     return Response(status_code=408)
 
 
-async def _failed(request: Request, error: Exception) -> Response:  # noqa: ARG001 - a handler's signature
+async def _failed(request: Request, error: Any) -> Response:  # noqa: ARG001 - a handler's signature
     """Answer a request that caused an error of the server, which is logged by whoever runs it."""
-    return json_response(Problem("internal error"), 500)
+    return _problem(500, "internal error")

@@ -195,15 +195,7 @@ class Connection(HttpToolsProtocol):
 
 
 class _Flow(FlowControl):
-    """Flow control that does not let uvicorn read on while many requests wait.
-
-    Parameters
-    ----------
-    transport : asyncio.Transport
-        The transport of the connection.
-    pipeline : collection
-        The requests that wait.
-    """
+    """Flow control that does not let uvicorn read on while many requests wait."""
 
     def __init__(self, transport: asyncio.Transport, pipeline: Collection[Any]) -> None:
         super().__init__(transport)
@@ -219,11 +211,6 @@ class _WholeAnswer:
     """A transport for one answer that sends the head with the first piece of the body.
 
     uvicorn writes them separately; each write is a system call and wakes the client.
-
-    Parameters
-    ----------
-    transport : asyncio.Transport
-        The transport of the connection.
     """
 
     __slots__ = ("_head", "_transport")

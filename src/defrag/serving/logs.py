@@ -12,7 +12,6 @@ import select
 import socket
 import stat
 import time
-import traceback
 from datetime import datetime, timezone
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -28,29 +27,15 @@ _LONGEST = 1000
 """Characters of a field; with few fields, a line is one write to a pipe, never part of one."""
 
 
-class Log:
-    """A log on standard error; each line is one write.
-
-    Parameters
-    ----------
-    json_lines : bool, default=False
-        Whether to write JSON, and a line for each request. Otherwise only events are written.
-    dropped : callable, optional
-        Called for each line that could not be written.
-    descriptor : int, default=2
-        The file descriptor to write to.
-    """
+class Log(logging.Handler):
+    """A log on standard error; ``dropped`` is called for each line that could not be written."""
 
     def __init__(
-        self,
-        *,
-        json_lines: bool = False,
-        dropped: Callable[[], None] | None = None,
-        descriptor: int = 2,
+        self, *, json_lines: bool = False, dropped: Callable[[], None] | None = None
     ) -> None:
+        super().__init__()
         self.json_lines = json_lines
         self._dropped = dropped
-        self._descriptor = descriptor
 
     def event(self, event: str, **fields: Any) -> None:
         """Write an event."""
@@ -68,29 +53,29 @@ class Log:
             "ms": round(seconds * 1e3, 3),
         })  # fmt: skip
 
-    def failure(self, event: str, error: BaseException) -> None:
-        """Write an event with the end of a traceback."""
-        self.event(event, traceback="".join(traceback.format_exception(error)))
-
     def take_all(self) -> None:
         """Write what libraries log, and the warnings of Python, as events of this log."""
         logging.captureWarnings(capture=True)
-        logging.basicConfig(level=logging.WARNING, handlers=[_Handler(self)], force=True)
+        logging.basicConfig(level=logging.WARNING, handlers=[self], force=True)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write what a library has logged, with the end of the traceback."""
+        fields = {"problem": record.getMessage().strip()}
+        if record.exc_info:
+            fields["traceback"] = logging.Formatter().formatException(record.exc_info)
+        self.event(record.levelname.lower(), **fields)
 
     def _write_json(self, fields: dict[str, Any]) -> None:
         now = datetime.fromtimestamp(time.time(), tz=timezone.utc)
         when = {"time": now.isoformat(timespec="milliseconds"), "pid": os.getpid()}
-        cut = {
-            name: value.encode(errors="replace").decode()[-_LONGEST:]
-            if isinstance(value, str)
-            else value
-            for name, value in fields.items()
-        }
-        self._write(msgspec.json.encode({**when, **cut}))
+        for name, value in fields.items():
+            if isinstance(value, str):
+                fields[name] = value[-_LONGEST:].encode(errors="replace").decode()
+        self._write(msgspec.json.encode({**when, **fields}))
 
     def _write(self, line: bytes) -> None:
         try:
-            if _writer(self._descriptor)(line + b"\n") == len(line) + 1:
+            if _writer()(line + b"\n") == len(line) + 1:
                 return
         except OSError:
             pass
@@ -99,7 +84,7 @@ class Log:
 
 
 @cache
-def _writer(descriptor: int) -> Callable[[bytes], int]:
+def _writer(descriptor: int = 2) -> Callable[[bytes], int]:
     """Return a function that writes without waiting, and returns the number of bytes written."""
     mode = os.fstat(descriptor).st_mode
     if stat.S_ISSOCK(mode):
@@ -120,15 +105,3 @@ def _write_if_ready(descriptor: int, line: bytes) -> int:
     poll = select.poll()
     poll.register(descriptor, select.POLLOUT)
     return os.write(descriptor, line) if poll.poll(0) else 0
-
-
-class _Handler(logging.Handler):
-    def __init__(self, log: Log) -> None:
-        super().__init__()
-        self._log = log
-
-    def emit(self, record: logging.LogRecord) -> None:
-        fields = {"problem": record.getMessage().strip()}
-        if record.exc_info and record.exc_info[1]:
-            fields["traceback"] = "".join(traceback.format_exception(record.exc_info[1]))
-        self._log.event(record.levelname.lower(), **fields)

@@ -8,6 +8,7 @@ request, grow with every worker that ever ran, and end the process by SIGBUS on 
 from __future__ import annotations
 
 import mmap
+import time
 from bisect import bisect_left
 from itertools import accumulate
 from typing import TYPE_CHECKING
@@ -49,14 +50,8 @@ class Metrics:
     belongs to the parents of the workers, the process that has the column. Readers may see numbers
     of slightly different times.
 
-    Parameters
-    ----------
-    models : sequence of str
-        Names of the models.
-    routes : sequence of str
-        Routes whose answers are counted separately.
-    n_workers : int, default=1
-        Number of rows for workers, numbered from 1.
+    The answers of each route and the inputs of each model are counted; rows of workers are
+    numbered from 1.
     """
 
     def __init__(self, models: Sequence[str], routes: Sequence[str], n_workers: int = 1) -> None:
@@ -100,17 +95,15 @@ class Metrics:
         """Count a line of the log that could not be written."""
         self._row[_DROPPED] += 1
 
-    def loaded(self, now: float) -> int:
-        """Count a load of the models; return the number of loads."""
-        self._rows[0][_LOADED] = int(now)
-        self._rows[0][_LOADS] += 1
-        self.problem = ""
-        return self.loads
-
-    def failed_to_load(self, problem: str) -> None:
-        """Count a load that failed."""
-        self._rows[0][_FAILED_LOADS] += 1
+    def loaded(self, problem: str = "") -> int:
+        """Count a load of the models, or a failed one; return the number of loads."""
         self.problem = problem
+        if problem:
+            self._rows[0][_FAILED_LOADS] += 1
+        else:
+            self._rows[0][_LOADED] = int(time.time())
+            self._rows[0][_LOADS] += 1
+        return self.loads
 
     def restarted(self) -> None:
         """Count a worker that died and was replaced."""
@@ -149,19 +142,15 @@ class Metrics:
         workers = self._all[1:]
         sums = workers.sum(axis=0)
         alive = [(str(n), row) for n, row in enumerate(workers, 1) if row[_PROCESS]]
-        yield CounterMetricFamily("defrag_loads", "Loads of the models", top[_LOADS])
-        yield CounterMetricFamily("defrag_failed_loads", "Loads that failed", top[_FAILED_LOADS])
-        yield GaugeMetricFamily(
-            "defrag_loaded_timestamp_seconds", "Time of the last load", top[_LOADED]
-        )
-        yield CounterMetricFamily(
-            "defrag_worker_restarts", "Workers that died and were replaced", top[_RESTARTS]
-        )
-        yield CounterMetricFamily(
-            "defrag_log_dropped", "Lines of the log that could not be written",
-            self._all[:, _DROPPED].sum(),
-        )  # fmt: skip
-        yield GaugeMetricFamily("defrag_workers", "Running workers", len(alive))
+        for kind, name, text, value in (
+            (CounterMetricFamily, "loads", "Loads of the models", top[_LOADS]),
+            (CounterMetricFamily, "failed_loads", "Loads that failed", top[_FAILED_LOADS]),
+            (GaugeMetricFamily, "loaded_timestamp_seconds", "Last load", top[_LOADED]),
+            (CounterMetricFamily, "worker_restarts", "Workers replaced", top[_RESTARTS]),
+            (CounterMetricFamily, "log_dropped", "Lost lines", self._all[:, _DROPPED].sum()),
+            (GaugeMetricFamily, "workers", "Running workers", len(alive)),
+        ):
+            yield kind(f"defrag_{name}", text, value)
         connections = GaugeMetricFamily(
             "defrag_connections", "Open connections of each worker", labels=["worker"]
         )

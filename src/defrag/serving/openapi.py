@@ -57,24 +57,10 @@ PAGE_POLICY = f"default-src 'none'; style-src 'sha256-{_HASH}'; base-uri 'none';
 
 @dataclass(frozen=True)
 class Operation:
-    """A route and what it takes and returns.
+    """A route, and what it takes and returns.
 
-    Attributes
-    ----------
-    path : str
-        As of a route of Starlette.
-    handler : callable
-        From the service of the application and a request to the response.
-    summary : str
-        What it does.
-    answers : tuple of type
-        The classes of possible answers; none for other text than JSON.
-    body : type or None
-        The class of the body, of POST requests.
-    guarded : bool
-        Whether it needs the token.
-    media_type : str
-        The type of the answer.
+    The handler takes the service of the application and a request. Bodies and answers have
+    classes, answers that are other text than JSON have none; a guarded route needs the token.
     """
 
     path: str

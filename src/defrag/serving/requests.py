@@ -43,15 +43,7 @@ _Row = dict[str, float]
 
 
 class RequestError(Exception):
-    """Error that is sent as the answer to a request.
-
-    Parameters
-    ----------
-    status : int
-        The HTTP status.
-    message : str
-        One line.
-    """
+    """Error that is sent as the answer to a request: an HTTP status, and one line."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
@@ -210,13 +202,7 @@ class _JsonResponse(Response):
 
 
 async def read_body(request: Request, limits: Limits) -> bytes:
-    """Read the body of a request, up to the allowed size.
-
-    Raises
-    ------
-    RequestError
-        If it is too long.
-    """
+    """Read the body of a request, up to the allowed size."""
     announced = request.headers.get("content-length", "0")
     if announced.isdecimal() and int(announced[:20]) > limits.max_body:
         raise _too_long(limits)
@@ -241,11 +227,6 @@ async def read_json(request: Request, limits: Limits, kind: type[_BODY]) -> _BOD
 
     Without the type, a page of any site could send it: browsers ask the server for permission
     before they send JSON as such elsewhere.
-
-    Raises
-    ------
-    RequestError
-        If it is not JSON of this form.
     """
     given = request.headers.get("content-type", "").partition(";")[0].strip()
     if given.lower() != "application/json":

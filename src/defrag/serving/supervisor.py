@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import logging
 import os
 import resource
 import select
@@ -78,17 +79,17 @@ class Supervisor:
         limits = settings.limits
         files = max(1, _raise_file_limit() - _SPARE_FILES)
         limits = replace(limits, max_connections=min(limits.max_connections, files))
-        self._settings = replace(settings, limits=limits)
+        self.settings = replace(settings, limits=limits)
         self._announce = announce
-        self._metrics = Metrics(
+        self.metrics = Metrics(
             list(settings.models), ROUTES, n_workers=_MAX_GENERATIONS * settings.workers
         )
-        self._log = Log(json_lines=settings.json_log, dropped=self._metrics.log_dropped)
+        self.log = Log(json_lines=settings.json_log, dropped=self.metrics.log_dropped)
         self._free = list(range(_MAX_GENERATIONS))
         self._current: _Child | None = None
         self._loading: _Child | None = None
         self._retired: list[_Child] = []
-        self._takes: dict[str, str] = {}  # what each model takes, from the first load on
+        self.takes: dict[str, str] = {}  # what each model takes, from the first load on
         self._wanted = False
         self._not_before = 0.0
         self._loaded_files = self._last_files = self._look()
@@ -101,20 +102,20 @@ class Supervisor:
         OSError, ValueError
             If the models cannot be loaded at the start, or the address cannot be used.
         """
-        for path in self._settings.models.values():
+        for path in self.settings.models.values():
             os.stat(path)  # noqa: PTH116 - the error has the name of the file
-        self._listener = _listen(self._settings.host, self._settings.port)
+        self.listener = _listen(self.settings.host, self.settings.port)
         before = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
         try:
             self._load()
             self._supervise()
         finally:
             self._end()
-            self._listener.close()
+            self.listener.close()
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
     def _supervise(self) -> None:
-        watch = self._settings.watch
+        watch = self.settings.watch
         last_look = time.monotonic()
         while True:
             number = _next_signal(_POLL if self._loading else min(watch or 1.0, 1.0))
@@ -140,7 +141,7 @@ class Supervisor:
         return now == before and now != self._loaded_files and None not in now
 
     def _look(self) -> list[tuple[int, int, int] | None]:
-        return [_state(path) for path in self._settings.models.values()]
+        return [_state(path) for path in self.settings.models.values()]
 
     def _load(self) -> None:
         """Start a generation beside the one that serves."""
@@ -148,14 +149,8 @@ class Supervisor:
         self._loaded_files = self._look()
         place = self._free.pop(0)
         read, write = os.pipe()
-        generation = _Generation(
-            self._settings,
-            self._listener,
-            self._metrics,
-            first_row=1 + place * self._settings.workers,
-            takes=self._takes,
-        )
-        process = _fork(lambda: generation.run(write), self._log)
+        generation = _Generation(self, first_row=1 + place * self.settings.workers)
+        process = _fork(lambda: generation.run(write), self.log)
         os.close(write)
         self._loading = _Child(process, place, read)
 
@@ -169,30 +164,30 @@ class Supervisor:
         self._loading = None
         found = msgspec.json.decode(report) if report else "the process that loads them ended"
         if isinstance(found, dict):
-            self._takes = found
+            self.takes = found
             self._replace(child)
             return
         os.waitpid(child.process, 0)
         self._free.append(child.place)
-        if not self._metrics.loads:
+        if not self.metrics.loads:
             raise ValueError(found)
-        self._metrics.failed_to_load(found)
-        self._log.event("models could not be loaded; the old ones stay in use", problem=found)
+        self.metrics.loaded(problem=found)
+        self.log.event("models could not be loaded; the old ones stay in use", problem=found)
         if self._current is None:
             self._wanted = True
             self._not_before = time.monotonic() + _RETRY
 
     def _replace(self, child: _Child) -> None:
         """Make a generation that listens the current one, and retire the old one."""
-        loads = self._metrics.loaded(time.time())
+        loads = self.metrics.loaded()
         old, self._current = self._current, child
         if old is not None:
             os.kill(old.process, RETIRE)
             self._retired.append(old)
         if loads == 1:
-            self._announce(self._listener.getsockname()[1])
+            self._announce(self.listener.getsockname()[1])
         else:
-            self._log.event("models loaded", loads=loads)
+            self.log.event("models loaded", loads=loads)
 
     def _reap(self) -> None:
         for child in list(self._retired):
@@ -202,7 +197,7 @@ class Supervisor:
         current = self._current
         if current is not None and os.waitpid(current.process, os.WNOHANG)[0]:
             # Its workers notice that it has died, and exit after their last answers.
-            self._log.event("the process that holds the models died", process=current.process)
+            self.log.event("the process that holds the models died", process=current.process)
             self._current = None
             self._free.append(current.place)
             self._wanted = True
@@ -220,37 +215,15 @@ class Supervisor:
 
 
 class _Generation:
-    """The workers of one load of the models; ``run`` is the main function of the process.
+    """The workers of one load of the models; ``run`` is the main function of the process."""
 
-    Parameters
-    ----------
-    settings : Settings
-        Models, limits, number of workers.
-    listener : socket
-        Where the workers listen.
-    metrics : Metrics
-        Where the workers count.
-    first_row : int
-        The row of the first worker.
-    takes : dict
-        What each model takes; empty: this is the first load.
-    """
-
-    def __init__(
-        self,
-        settings: Settings,
-        listener: socket.socket,
-        metrics: Metrics,
-        *,
-        first_row: int,
-        takes: dict[str, str],
-    ) -> None:
-        self._settings = settings
-        self._listener = listener
-        self._metrics = metrics
+    def __init__(self, supervisor: Supervisor, first_row: int) -> None:
+        self._settings = supervisor.settings
+        self._listener = supervisor.listener
+        self._metrics = supervisor.metrics
+        self._log = supervisor.log
+        self._takes = supervisor.takes
         self._first_row = first_row
-        self._takes = takes
-        self._log = Log(json_lines=settings.json_log, dropped=metrics.log_dropped)
         self._workers: dict[int, tuple[int, float]] = {}  # row and start by process id
 
     def run(self, report: int) -> None:
@@ -394,8 +367,8 @@ def _fork(work: Callable[[], None], log: Log) -> int:
         log.take_all()
         work()
         code = 0
-    except BaseException as error:  # noqa: BLE001 - the forked process ends here
-        log.failure("a process ended", error)
+    except BaseException as error:
+        logging.getLogger(__name__).critical("a process ended", exc_info=error)
     finally:
         os._exit(code)
     return 0

@@ -63,15 +63,6 @@ class Worker(uvicorn.Server):
     SIGTERM stops the server after open requests are answered; a second SIGTERM does not wait.
     RETIRE also waits for idle connections: each gets one more answer, with ``Connection: close``,
     so that no connection is closed while its client is about to use it.
-
-    Parameters
-    ----------
-    config : uvicorn.Config
-        From :func:`worker_config`.
-    service : Service
-        What the routes share.
-    announce : callable
-        Called when the server listens.
     """
 
     def __init__(
@@ -143,14 +134,7 @@ def rehearse(config: uvicorn.Config, service: Service) -> None:
 
     Python specialises functions while they run, starlette builds its middleware on the first
     request, and libraries are linked on first use.
-
-    Parameters
-    ----------
-    config : uvicorn.Config
-        The application, and the event loop of the workers.
-    service : Service
-        What the routes share. Nothing is counted or logged yet, and requests that small limits
-        reject do not matter.
+    Nothing is counted or logged yet, and requests that small limits reject do not matter.
     """
 
     async def ask_all() -> None:
