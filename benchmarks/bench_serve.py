@@ -1,8 +1,8 @@
 """``defrag serve`` under load on this machine, and a plain Flask server with scikit-learn.
 
 Trains a model of the bundled Debian texts, then measures suggestions per CPU-second of the
-workers, times to answer, and private memory per worker; at last thirty seconds of load during
-which models are replaced, a worker is killed and a broken file takes the place of the model.
+workers, times to answer, and private memory per worker; at last some seconds of load during which
+models are replaced many times, a worker is killed and a broken file takes the place of the model.
 Linux only. ``--peer`` needs Flask.
 """
 
@@ -21,6 +21,7 @@ import threading
 import time
 import urllib.request
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -83,7 +84,7 @@ def measure(
 ) -> None:
     """Print throughput and times of some numbers of connections."""
     load(port, requests, connections=8, seconds=seconds / 4)
-    for connections in (1, 8):
+    for connections in (1, 8, 64):
         before = cpu_of(workers)
         found = load(port, requests, connections=connections, seconds=seconds)
         rate = len(found.seconds) / (cpu_of(workers) - before)
@@ -128,7 +129,9 @@ def answers(path: Path, texts: list[str]) -> list[Any]:
     ]
 
 
-def endurance(one: Path, other: Path, folder: Path, texts: list[str], seconds: float) -> None:
+def endurance(
+    one: Path, other: Path, folder: Path, texts: list[str], *, seconds: float, reloads: int
+) -> None:
     """Load a server whose models, files and workers change meanwhile."""
     served = folder / "served.safetensors"
     shutil.copy(one, served)
@@ -145,11 +148,13 @@ def endurance(one: Path, other: Path, folder: Path, texts: list[str], seconds: f
     arguments = ("-m", "defrag", "serve", str(served), "--port", "0", "--workers", "2")
     with serving(*arguments) as (supervisor, port):
         events: list[tuple[float, str, Callable[[], object]]] = [
-            (0.15, "model replaced", lambda: replace(other)),
-            (0.40, "worker killed", lambda: os.kill(workers_of(supervisor)[0], signal.SIGKILL)),
-            (0.55, "file cut in place", break_in_place),
-            (0.75, "model replaced", lambda: replace(one)),
+            (0.02, "worker killed", lambda: os.kill(workers_of(supervisor)[0], signal.SIGKILL)),
+            (0.05, "file cut in place", break_in_place),
         ]
+        for number in range(reloads):
+            source = one if number % 2 else other
+            share = 0.15 + 0.75 * number / reloads
+            events.append((share, "model replaced", partial(replace, source)))
         start = time.monotonic()
 
         def disturb() -> None:
@@ -167,7 +172,7 @@ def endurance(one: Path, other: Path, folder: Path, texts: list[str], seconds: f
             lines = answer.read().decode().splitlines()
     counters = dict(line.rsplit(" ", 1) for line in lines)
     print(
-        f"{seconds:g} s with {', '.join(name for _, name, _ in events)}: {len(found.seconds)} "
+        f"{seconds:g} s, worker killed, file cut in place, {reloads} reloads: {len(found.seconds)} "
         f"answers, {len(found.errors)} errors, {found.wrong} wrong, {found.cut} connections cut; "
         f"p99 {found.percentile(0.99):.1f} ms; loads {counters['defrag_loads_total']}, failed "
         f"{counters['defrag_failed_loads_total']}, restarts "
@@ -180,7 +185,8 @@ def endurance(one: Path, other: Path, folder: Path, texts: list[str], seconds: f
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=8.0, help="of each measurement")
-    parser.add_argument("--endurance", type=float, default=30.0, help="seconds; 0: none")
+    parser.add_argument("--endurance", type=float, default=60.0, help="seconds; 0: none")
+    parser.add_argument("--reloads", type=int, default=20, help="during these seconds")
     parser.add_argument("--peer", action="store_true", help="Flask and scikit-learn, too")
     options = parser.parse_args()
     data = load_dataset("debian")
@@ -197,7 +203,7 @@ def main() -> None:
         if options.peer:
             peer(texts, labels, folder, requests, options.seconds)
         if options.endurance:
-            endurance(*paths, folder, asked, options.endurance)
+            endurance(*paths, folder, asked, seconds=options.endurance, reloads=options.reloads)
 
 
 if __name__ == "__main__":
