@@ -10,7 +10,7 @@ from tests.contract.subject import answer_bits, file_bytes, small_data
 
 
 def has_label_trees(model):
-    parts = model._fitted_parts() if hasattr(model, "fitted_parts") else []
+    parts = model._fitted_parts() if hasattr(model, "_fitted_parts") else []
     return hasattr(model, "trees_") or any(map(has_label_trees, parts))
 
 
