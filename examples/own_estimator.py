@@ -33,7 +33,7 @@ X, Y = data.train.X[::10], data.train.Y[::10]
 X_test, Y_test = data.test.X[::10], data.test.Y[::10]
 path = Path(tempfile.mkdtemp()) / "model.safetensors"
 
-here = Entry("SumOfPoints", __name__, "sum-of-points", "classifier", "one_vs_rest:OneVsRestCodec")
+here = Entry("SumOfPoints", __name__, "sum-of-points", "classifier")
 with registered(here):
     for model in (SumOfPoints(), Focused(SumOfPoints(), random_state=0), DiSMEC(random_state=0)):
         model.fit(X, Y).save(path)

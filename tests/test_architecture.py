@@ -12,7 +12,7 @@ PAGE = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
 SOURCES = Path(defrag.__file__).parent
 
 
-def test_the_rooms_are_on_the_map():
+def test_modules_are_in_the_picture():
     picture = PAGE.split("```")[1]
     rooms = {path.stem for path in SOURCES.iterdir() if not path.name.startswith(("__", "_core"))}
     rooms -= {"py"}  # py.typed
@@ -20,7 +20,19 @@ def test_the_rooms_are_on_the_map():
     assert not missing
 
 
-def test_the_picture_has_the_steps_of_the_contract():
+def test_folders_have_a_paragraph_with_a_file_to_open():
+    chapter = PAGE.partition("## Folders")[2].partition("\n## ")[0]
+    paragraphs = dict(part.split("\n", 1) for part in chapter.split("\n### ")[1:])
+    named = {name for heading in paragraphs for name in heading.split(", ")}
+    folders = {path.parent.name for path in SOURCES.glob("*/__init__.py")}
+    assert named >= folders | {"cpp/core", "cpp/bindings"}
+    for heading, text in paragraphs.items():
+        files = re.findall(r"`([\w/]+\.py)`", re.split(r"Open\s", text)[-1])
+        assert files or heading.startswith("cpp"), heading
+        assert [name for name in files if not (SOURCES / name).is_file()] == [], heading
+
+
+def test_picture_has_the_layers_of_the_contract():
     contract = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     layers = contract.partition("layers = [")[2].partition("]")[0]
     steps = [
@@ -32,7 +44,7 @@ def test_the_picture_has_the_steps_of_the_contract():
     assert steps == drawn
 
 
-def test_what_is_named_where_to_add_things_exists():
+def test_places_to_add_things_exist():
     table = PAGE.partition("## Where to add things")[2]
     code = "\n".join(path.read_text(encoding="utf-8") for path in SOURCES.rglob("*.py"))
     for name in set(re.findall(r"`([A-Z]\w+)`", table)) - {"HELP"}:
