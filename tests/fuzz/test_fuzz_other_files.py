@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 from defrag.exceptions import FormatError, FormatWarning
-from defrag.io import groups, read_npz, read_word_vectors, write_npz
+from defrag.io import groups, read_word_vectors, write_npz
 from defrag.io.files import InputStream
+from defrag.io.npz import parse_npz
 from tests.fuzz.mutator import TOKENS
 from tests.oracles.groups import GroupError
 from tests.oracles.groups import parse_groups as parse_slowly
@@ -82,6 +83,7 @@ def test_group_files_agree_with_oracle(monkeypatch, block_bytes):
 def test_broken_word_vectors_give_result_or_error(tmp_path):
     n_refused = 0
     for text in broken(VECTORS, 2000, 1):
+        (tmp_path / "v").unlink(missing_ok=True)  # a disk takes long to overwrite
         (tmp_path / "v").write_bytes(text)
         found = outcome(read_word_vectors, tmp_path / "v", ["cat", "dog", "emu"])
         if isinstance(found, FormatError):
@@ -106,8 +108,7 @@ def test_broken_archives_give_result_or_error(tmp_path):
             place = rng.randrange(len(data))
             pieces = [bytes(1), b"\xff" * 4, rng.randbytes(4), b"PK\x01\x02", rng.randbytes(1)]
             data[place : place + rng.choice([0, 1, 4])] = rng.choice(pieces)
-        path.write_bytes(data)
-        found = outcome(read_npz, path)
+        found = outcome(parse_npz, InputStream(io.BytesIO(data), "a.npz"))
         if isinstance(found, FormatError):
             n_refused += 1
             assert "\n" not in str(found)

@@ -21,7 +21,7 @@ from defrag.io import files
 
 TEXT = b"2 3 2\n0 0:1 1:2\n1 2:3\n"
 ANSWER = (130, b"defrag: error: interrupted\n")
-PATIENCE_SECONDS = 5
+PATIENCE_SECONDS = 60
 WATCHED = {files.__file__, contextlib.__file__, os.__file__}
 """Where a file is opened, read and closed."""
 

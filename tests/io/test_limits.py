@@ -25,6 +25,8 @@ from defrag.io import (
     read_xmc,
     write_npz,
 )
+from defrag.io.files import InputStream
+from defrag.io.npz import parse_npz
 from tests.helpers.processes import run_python
 
 HUGE = 2_000_000_000
@@ -353,22 +355,23 @@ def test_headers_of_arrays_are_not_evaluated(tmp_path, header):
 
 
 @pytest.mark.slow
-def test_every_damaged_archive_is_a_format_error(tmp_path):
+def test_every_damaged_archive_is_a_format_error():
     """All single-byte changes to six values, and all truncations, of a compressed archive."""
-    path = tmp_path / "a.npz"
     whole = npz_bytes()
+
+    def is_refused(data):
+        try:
+            X, Y = parse_npz(InputStream(io.BytesIO(data), "a.npz"))
+        except FormatError as error:
+            assert str(error).startswith("a.npz: ")  # noqa: PT017 - the other outcome is a matrix
+            return True
+        assert X.shape == (2, 3)
+        assert Y is None
+        return False
+
     n_refused = 0
     for i in range(len(whole)):
         for value in {whole[i] ^ 1, whole[i] ^ 0x80, 0, 255, 0x0E, 0x0C} - {whole[i]}:
-            path.write_bytes(whole[:i] + bytes([value]) + whole[i + 1 :])
-            try:
-                X, Y = read_npz(path)
-            except FormatError:
-                n_refused += 1
-            else:
-                assert X.shape == (2, 3)
-                assert Y is None
-        path.write_bytes(whole[:i])
-        with pytest.raises(FormatError, match=r"a\.npz: "):
-            read_npz(path)
+            n_refused += is_refused(whole[:i] + bytes([value]) + whole[i + 1 :])
+        assert is_refused(whole[:i])
     assert n_refused > 3 * len(whole)
