@@ -84,7 +84,7 @@ def load_plan(path: PathLike) -> Plan:
         If the file cannot be read.
     """
     name = display_name(path)
-    description, arrays = read_model_file(path)
+    description, arrays = read_model_file(path, checked=True)
     found = _checked(name, description, "plan", _PLAN_RULES)
     for needed in ("bounds", "shares"):
         if needed not in arrays:
@@ -147,7 +147,7 @@ def load_part(path: PathLike) -> PartResult:
     OSError
         If the file cannot be read.
     """
-    description, arrays = read_model_file(path)
+    description, arrays = read_model_file(path, checked=True)
     found = _checked(display_name(path), description, "part", _PART_RULES)
     return PartResult(found["index"], found["identity"], dict(arrays))
 

@@ -2,11 +2,13 @@
 
 A file is 8 bytes with the length of the header (little endian), the header, and the payload::
 
-    {"__metadata__": {"description": "<JSON text>"},
+    {"__metadata__": {"crc32": "5d1c84a1 09b2...", "description": "<JSON text>"},
      "labels": {"dtype": "I32", "shape": [41315], "data_offsets": [0, 165260]}, ...}
 
+``crc32`` has the checksums of the description and of every array with its name, type and shape,
+sorted by name; any damage of a single place is noticed. Files without it are read, too.
 The description is JSON inside JSON, because safetensors allows only text as metadata. It has
-the name of the library, the version of the format, and the model (see ``_schema``). Every
+the name of the library, the version of the format, and the model (see ``kinds``). Every
 safetensors tool reads such a file. This reader is stricter: the header has at most 4 MiB and no
 duplicate keys, numbers fit in 64 bits, names are lower case, types are numeric, arrays are
 aligned, and every byte of the payload belongs to exactly one array. Arrays are ordered by width,
@@ -22,6 +24,7 @@ import math
 import os
 import re
 import stat
+import zlib
 from collections import Counter
 from typing import IO, TYPE_CHECKING, Any, NoReturn, cast
 
@@ -31,13 +34,11 @@ from defrag.exceptions import ModelFormatError
 from defrag.io.files import atomic_writer, display_name, open_nonblocking
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from defrag.io.files import PathLike
-
-__all__ = ["FORMAT_VERSION", "read_model_file", "read_versioned", "show", "write_model_file"]
 
 FORMAT_VERSION = 1
 """The newest version that this library reads, and the one that it writes."""
@@ -106,7 +107,10 @@ def write_model_file(
     if name.endswith((".gz", ".xz")):
         raise ValueError(f"a model file is memory-mapped and cannot be compressed, got {name!r}")
     ordered = sorted(arrays.items(), key=lambda item: (-item[1].dtype.itemsize, item[0]))
-    header: dict[str, Any] = {"__metadata__": {"description": _describe(description)}}
+    described = _describe(description)
+    metadata = {"crc32": "", "description": described}
+    header: dict[str, Any] = {"__metadata__": metadata}
+    checksums = {"": _checksum(described.encode())}
     offset = 0
     for key, array in ordered:
         dtype = _DTYPE_NAMES.get(array.dtype.newbyteorder("<"))
@@ -118,7 +122,9 @@ def write_model_file(
             "shape": list(array.shape),
             "data_offsets": [offset, offset + array.nbytes],
         }
+        checksums[key] = _checksum_of(key, dtype, array.shape, _plain_bytes(array))
         offset += array.nbytes
+    metadata["crc32"] = " ".join(checksums[key] for key in sorted(checksums))
     text = json.dumps(header, separators=(",", ":"), allow_nan=False).encode("ascii")
     text += b" " * (-len(text) % 8)
     if len(text) > MAX_HEADER_BYTES:
@@ -127,12 +133,11 @@ def write_model_file(
     with atomic_writer(path) as file:
         file.write(len(text).to_bytes(8, "little") + text)
         for _, array in ordered:
-            plain = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
-            file.write(plain.reshape(-1).view(np.uint8).data)
+            file.write(_plain_bytes(array).data)
 
 
 def read_model_file(
-    path: PathLike, *, mmap: bool = True
+    path: PathLike, *, mmap: bool = True, checked: bool = False
 ) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Read a description and arrays; check all rules that do not depend on the kind of model.
 
@@ -144,6 +149,8 @@ def read_model_file(
         Whether to map the file: arrays are read-only views, pages are read on first use, and
         processes share one copy. A mapped file may be replaced, as :func:`write_model_file`
         does, but not modified in place. Otherwise the file is read into memory.
+    checked : bool, default=False
+        Whether a file without checksums is refused.
 
     Returns
     -------
@@ -159,21 +166,38 @@ def read_model_file(
     OSError
         If the file cannot be read.
     """
-    return _Reader(display_name(path)).read(os.fspath(path), mmap=mmap)
-
-
-def read_versioned(
-    path: PathLike, *, mmap: bool = True
-) -> tuple[int, dict[str, Any], dict[str, NDArray[Any]]]:
-    """Return the format version, and the results of :func:`read_model_file`."""
     reader = _Reader(display_name(path))
     description, arrays = reader.read(os.fspath(path), mmap=mmap)
+    reader.check_arrays(arrays, required=checked)
+    return description, arrays
+
+
+def read_versioned(path: PathLike) -> tuple[int, dict[str, Any], dict[str, NDArray[Any]]]:
+    """Return the format version and what a file holds; only the header has been read."""
+    reader = _Reader(display_name(path))
+    description, arrays = reader.read(os.fspath(path), mmap=True)
     return reader.version, description, arrays
 
 
 def _describe(description: Mapping[str, Any]) -> str:
     whole = {"library": LIBRARY, "format_version": FORMAT_VERSION, **description}
     return json.dumps(whole, separators=(",", ":"), sort_keys=True, allow_nan=False)
+
+
+def _plain_bytes(array: NDArray[Any]) -> NDArray[np.uint8]:
+    """Return the bytes of an array in a file."""
+    plain = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
+    return plain.reshape(-1).view(np.uint8)
+
+
+def _checksum(data: Any, before: int = 0) -> str:
+    return f"{zlib.crc32(data, before):08x}"
+
+
+def _checksum_of(name: str, dtype: str, shape: Sequence[int], data: NDArray[np.uint8]) -> str:
+    """Return the checksum of an array and its entry in the header."""
+    entry = f"{name} {dtype} {list(shape)}".encode()
+    return _checksum(data.data, zlib.crc32(entry))
 
 
 def _is_name(name: str) -> bool:
@@ -186,6 +210,7 @@ class _Reader:
     def __init__(self, name: str) -> None:
         self.name = name
         self.version = 0
+        self.checksums: list[str] = []
 
     def fail(self, message: str) -> NoReturn:
         raise ModelFormatError(self.name, message)
@@ -252,11 +277,14 @@ class _Reader:
             self.fail(f"{what} has {error}")
 
     def _read_description(self, metadata: Any) -> dict[str, Any]:
-        if not isinstance(metadata, dict) or set(metadata) != {"description"}:
+        if not isinstance(metadata, dict) or set(metadata) - {"crc32"} != {"description"}:
             self.fail("must have one 'description' as its metadata: is this a model of defrag?")
-        text = metadata["description"]
+        text, checksums = metadata["description"], metadata.get("crc32")
         if not isinstance(text, str):
             self.fail(f"the description must be text, got {show(text)}")
+        if checksums is not None:
+            self.checksums = str(checksums).split(" ")
+            self._check("the description", _checksum(text.encode("utf-8", "surrogatepass")), 0)
         description = self._parse(text, "the description")
         if not isinstance(description, dict):
             self.fail(f"the description must be a JSON object, got {show(description)}")
@@ -270,6 +298,22 @@ class _Reader:
                       f"{FORMAT_VERSION}; install a newer one")  # fmt: skip
         self.version = version
         return description
+
+    def check_arrays(self, arrays: Mapping[str, NDArray[Any]], *, required: bool) -> None:
+        """Compare the arrays with their checksums."""
+        if not self.checksums and required:
+            self.fail("has no checksums")
+        if self.checksums and len(self.checksums) != 1 + len(arrays):
+            self.fail(f"crc32 must have {1 + len(arrays)} checksums, got {len(self.checksums)}")
+        for number, (name, array) in enumerate(sorted(arrays.items()) if self.checksums else (), 1):
+            dtype = _DTYPE_NAMES[array.dtype]
+            checksum = _checksum_of(name, dtype, array.shape, array.reshape(-1).view(np.uint8))
+            self._check(f"array {name!r}", checksum, number)
+
+    def _check(self, what: str, found: str, number: int) -> None:
+        wanted = self.checksums[number]
+        if found != wanted:
+            self.fail(f"{what} is damaged: its checksum is {found}, crc32 has {show(wanted)}")
 
     def _read_place(
         self, name: str, entry: Any, start: int, size: int
