@@ -24,7 +24,7 @@ from bench_synthetic import make_data
 from defrag import DiSMEC, LabelTree, load_dataset
 from defrag.classifiers._division import Divisible, Piece
 from defrag.distributed import plan
-from defrag.distributed._plan import Whole, job_of
+from defrag.distributed._jobs import Whole, job_of
 
 if TYPE_CHECKING:
     from scipy import sparse

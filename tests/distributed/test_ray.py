@@ -18,7 +18,7 @@ from defrag import DiSMEC, LabelTree, TextClassifier
 from defrag.baselines import LPSR
 from defrag.cli.app import app
 from defrag.distributed import _ray, fit_ray, predict_ray
-from defrag.distributed._training import train_part
+from defrag.distributed._plan import train_part
 from defrag.io import write_xmc
 from defrag.io.predictions import format_ranking
 

@@ -95,7 +95,8 @@ class Draft:
     def __init__(self, data):
         length = int.from_bytes(data[:8], "little")
         self.header = json.loads(data[8 : 8 + length])
-        self.description = json.loads(self.header.pop("__metadata__")["description"])
+        self.written = self.header.pop("__metadata__")
+        self.description = json.loads(self.written["description"])
         self.payload = bytearray(data[8 + length :])
         self.metadata = None
 

@@ -114,6 +114,42 @@ def test_round_trip_is_the_identity(tmp_path_factory, arrays):
     assert path.read_bytes() == first
 
 
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda crc: crc[1:], "the description is damaged: its checksum is .*, crc32 has"),
+        (lambda crc: crc[:9] + "0" + crc[17:], "array 'ids' is damaged: its checksum is"),
+        (lambda crc: crc[:-1] + "g", "array 'weights' is damaged: .*, crc32 has '.*g'"),
+        (lambda crc: crc[:-9], "crc32 must have 5 checksums, got 4"),
+        (lambda _: "", "the description is damaged"),
+    ],
+)
+def test_checksums_must_be_those_of_the_arrays(tmp_path, change, message):
+    path = tmp_path / "a"
+    write_model_file(path, {"model": {"a": 1}}, ARRAYS)
+    draft = Draft(path.read_bytes())
+    draft.metadata = {**draft.written, "crc32": change(draft.written["crc32"])}
+    path.write_bytes(draft.to_bytes())
+    with pytest.raises(ModelFormatError, match=message):
+        read_model_file(path)
+
+
+def test_checksum_covers_name_type_and_shape(tmp_path):
+    path = tmp_path / "a"
+    write_model_file(path, {"model": 1}, ARRAYS)
+    whole = path.read_bytes()
+    for old, new in (
+        (b"weights", b"weighty"),
+        (b'"ids":{"dtype":"I32"', b'"ids":{"dtype":"U32"'),
+        (b"[2,3]", b"[3,2]"),
+        (b"[0,4]", b"[0,5]"),
+    ):
+        assert whole.count(old) == 1
+        path.write_bytes(whole.replace(old, new))
+        with pytest.raises(ModelFormatError, match="is damaged: its checksum"):
+            read_model_file(path)
+
+
 def entry(name, **changes):
     return lambda draft: draft.header[name].update(changes)
 

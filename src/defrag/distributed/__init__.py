@@ -13,10 +13,20 @@
 
 from __future__ import annotations
 
-from defrag.distributed._files import load_part, load_plan, part_path, save_part, save_plan
-from defrag.distributed._plan import Part, PartResult, Plan
+from defrag.distributed._plan import (
+    Part,
+    PartResult,
+    Plan,
+    fit_part,
+    join,
+    load_part,
+    load_plan,
+    part_path,
+    plan,
+    save_part,
+    save_plan,
+)
 from defrag.distributed._ray import fit_ray, predict_ray
-from defrag.distributed._training import fit_part, join, plan
 
 __all__ = [
     "Part",

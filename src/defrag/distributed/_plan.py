@@ -1,357 +1,60 @@
-"""Training plans: parts with costs, and the results of parts."""
+"""Plans of trainings: parts with costs, their training, their files, and the join.
+
+A plan has what all parts need and no part can compute alone. It and the results of its parts are
+files of the container of models, with its checksums, and declare what they hold as models do
+(``persistence.fields``).
+"""
 
 from __future__ import annotations
 
 import json
+import os
 import zlib
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from sklearn.base import clone
 
-from defrag._validation import Labels, check_features, check_labels
-from defrag.classifiers._base import Classifier
-from defrag.classifiers._composite import Reducing, Wrapping
-from defrag.classifiers._division import Divisible, Division, Piece
-from defrag.persistence import pack, unpack
-from defrag.persistence.kinds import Unfitted
+from defrag._parameters import Int
+from defrag._validation import check_seed
+from defrag.classifiers._division import Piece
+from defrag.distributed._jobs import (
+    Data,
+    Sizes,
+    Trainable,
+    Whole,
+    check_data,
+    checksum,
+    classifier_of,
+    crc32,
+    job_of,
+    with_texts,
+)
+from defrag.exceptions import ModelFormatError
+from defrag.io.files import display_name
+from defrag.persistence._container import read_model_file, write_model_file
+from defrag.persistence.fields import COUNT, MAX_COUNT, Array, Classes, Number, State, Strings
+from defrag.persistence.fields import Part as FilePart
+from defrag.persistence.kinds import SEED, Unfitted, read_state
 from defrag.text import TextClassifier
-from defrag.text._texts import check_label_names, check_texts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
     from defrag.classifiers._division import Arrays
-    from defrag.typing import Csr
+    from defrag.io.files import PathLike
+    from defrag.typing import Csr, LabelsLike, MatrixLike
 
-# --- Training data of plans and parts: validation, vectorisation and checksums.
+_PARTS_RULE = Int(1)
+_WORDS = "vectorizer/"
+"""Prefix of the vectoriser's arrays in the outline."""
 
-Trainable: TypeAlias = Classifier | TextClassifier
-"""Estimators that a plan can be made for."""
-
-
-@dataclass(frozen=True)
-class Data:
-    """Checked points and labels.
-
-    Attributes
-    ----------
-    X : csr_array
-        The points; for texts, the rows of the vectoriser.
-    labels : Labels
-        Their labels.
-    feature_names : ndarray or None
-        Names of the features, if X was a data frame.
-    vectorizer : dict of arrays
-        The packed vectoriser, for texts.
-    """
-
-    X: Csr
-    labels: Labels
-    feature_names: NDArray[Any] | None = None
-    vectorizer: Arrays = field(default_factory=dict)
-
-
-def check_data(estimator: Trainable, X: Any, Y: Any, vectorizer: Arrays | None = None) -> Data:
-    """Return checked data; texts are vectorised, by a newly fitted vectoriser if none is given."""
-    if not isinstance(estimator, TextClassifier):
-        points = check_features(estimator, X, reset=True)
-        labels = check_labels(Y, n_rows=points.shape[0], names=True)
-        return Data(points, labels, getattr(estimator, "feature_names_in_", None))
-    texts = check_texts(X)
-    named = check_label_names(Y, len(texts))
-    if vectorizer is None:
-        fitted = estimator._unfitted_vectorizer()
-        points = fitted.fit_transform(texts)
-        vectorizer = pack(fitted)
-    else:
-        points = unpack(vectorizer, "plan").set_params(n_jobs=estimator.n_jobs).transform(texts)
-    labels = Labels(named.matrix, np.array(named.names, dtype=object))
-    return Data(points, labels, None, vectorizer)
-
-
-def classifier_of(estimator: Trainable, seed: int) -> Classifier:
-    """Return an unfitted copy of the classifier whose units are trained."""
-    if isinstance(estimator, TextClassifier):
-        return estimator._unfitted_base(seed)
-    model: Classifier = clone(estimator)
-    return model
-
-
-def with_texts(
-    estimator: TextClassifier, base: Classifier, vectorizer: Arrays, names: NDArray[Any] | None
-) -> TextClassifier:
-    """Return a fitted text classifier, assembled from its parts."""
-    if names is None:
-        raise ValueError("a plan of texts must have the names of the labels, got none")
-    model: TextClassifier = clone(estimator)
-    fitted = unpack(vectorizer, "plan").set_params(n_jobs=estimator.n_jobs)
-    model.vectorizer_, model.base_, model.n_extra_ = fitted, base, 0
-    model.classes_ = names
-    return model
-
-
-def checksum(data: Data) -> int:
-    """Return a checksum of points and labels, to detect other data."""
-    X, labels = data.X, data.labels
-    classes = None if labels.classes is None else labels.classes.tolist()
-    value = zlib.crc32(repr((X.shape, labels.matrix.shape, classes)).encode())
-    for matrix in (X, labels.matrix):
-        # scipy uses 32-bit or 64-bit pointers.
-        pointers = matrix.indptr.astype(np.int64, copy=False)
-        for array in (pointers, matrix.indices, matrix.data):
-            value = crc32(array, value)
-    return value
-
-
-def crc32(array: NDArray[Any], value: int) -> int:
-    """Return the checksum of an array that follows bytes with the checksum ``value``."""
-    return zlib.crc32(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data, value)
-
-
-# --- Division of the training of a classifier into units, by kind of classifier.
-
-
-@dataclass(frozen=True)
-class Sizes:
-    """Numbers of points, features and labels, and the form of the data."""
-
-    n_points: int
-    n_features: int
-    n_labels: int
-    classes: NDArray[Any] | None = None
-    dense: bool = False
-    multilabel: bool = True
-    feature_names: NDArray[Any] | None = None
-
-    def unnamed(self) -> Sizes:
-        """Return the sizes without names, as for a part of a composite."""
-        return Sizes(self.n_points, self.n_features, self.n_labels)
-
-    def describe(self) -> str:
-        """Return the numbers in words."""
-        return f"{self.n_points} points, {self.n_features} features, {self.n_labels} labels"
-
-
-@dataclass(frozen=True)
-class Whole:
-    """Input of a join besides the pieces: the seed, the sizes and, for some models, the data."""
-
-    seed: int
-    sizes: Sizes
-    data: tuple[Csr, Csr] | None
-
-
-class Job(Protocol):
-    """The training of one classifier, in units."""
-
-    def divide(self, X: Csr, Y: Csr, seed: int) -> Division:
-        """Return the units and their shared data."""
-
-    def train(self, X: Csr, Y: Csr, seed: int, outline: Arrays, units: range) -> Arrays:
-        """Train a range of units."""
-
-    def join(self, outline: Arrays, pieces: Sequence[Piece], whole: Whole) -> Classifier:
-        """Return the fitted classifier, given the results of all units in order."""
-
-
-def job_of(model: Classifier) -> Job:
-    """Return the job that trains an unfitted classifier."""
-    if isinstance(model, Divisible):
-        return _Divisible(model)
-    if isinstance(model, Reducing):
-        return _Members(model)
-    if isinstance(model, Wrapping) and model._trains_once():
-        return _Wrapped(model)
-    return _Indivisible(model)
-
-
-@dataclass(frozen=True)
-class _Divisible:
-    """A classifier that divides its own training into units."""
-
-    model: Divisible
-
-    def divide(self, X: Csr, Y: Csr, seed: int) -> Division:
-        units = self.model._units()
-        division = units.divide(units.prepare(X, Y), seed)
-        return Division(units.pack_outline(division.outline), division.costs)
-
-    def train(self, X: Csr, Y: Csr, seed: int, outline: Arrays, units: range) -> Arrays:
-        own = self.model._units()
-        shared = own.unpack_outline(outline)
-        return own.pack(own.train(own.prepare(X, Y), seed, shared, units.start, units.stop))
-
-    def join(self, outline: Arrays, pieces: Sequence[Piece], whole: Whole) -> Classifier:
-        units = self.model._units()
-        found = [Piece(one.first, one.last, units.unpack(one.result)) for one in pieces]
-        sizes = whole.sizes
-        self.model._fit_pieces(
-            units.unpack_outline(outline),
-            found,
-            n_features=sizes.n_features,
-            n_labels=sizes.n_labels,
-        )
-        return _with_sizes(self.model, sizes)
-
-
-@dataclass(frozen=True)
-class _Members:
-    """An ensemble: reductions are fitted in the plan, and the units are those of the members."""
-
-    model: Reducing
-
-    def divide(self, X: Csr, Y: Csr, seed: int) -> Division:
-        outline: Arrays = {}
-        costs = []
-        for number, base in enumerate(self.model._unfitted_members(seed)):
-            own = _seed_of(base)
-            reduction = self.model._fit_reduction(X, Y, own)
-            division = job_of(base).divide(self.model._reduce(reduction, X), Y, own)
-            outline |= _prefixed(f"{number}/reduction/", pack(reduction))
-            outline |= _prefixed(f"{number}/base/", division.outline)
-            costs.append(division.costs)
-        outline["n_units"] = np.array([len(one) for one in costs], dtype=np.int64)
-        return Division(outline, np.concatenate(costs))
-
-    def train(self, X: Csr, Y: Csr, seed: int, outline: Arrays, units: range) -> Arrays:
-        arrays: Arrays = {}
-        bases = self.model._unfitted_members(seed)
-        for number, own in _ranges(outline["n_units"], units):
-            base = bases[number]
-            points = self.model._reduce(self._reduction(outline, number), X)
-            inner = _without_prefix(outline, f"{number}/base/")
-            found = job_of(base).train(points, Y, _seed_of(base), inner, own)
-            arrays |= _prefixed(f"{number}/", found)
-        return arrays
-
-    def join(self, outline: Arrays, pieces: Sequence[Piece], whole: Whole) -> Classifier:
-        members, sizes = [], whole.sizes
-        for number, base in enumerate(self.model._unfitted_members(whole.seed)):
-            reduction = self._reduction(outline, number)
-            own = [
-                Piece(units.start, units.stop, _without_prefix(piece.result, f"{number}/"))
-                for piece in pieces
-                for found, units in _ranges(outline["n_units"], range(piece.first, piece.last))
-                if found == number
-            ]
-            width = self.model._reduced_width(reduction, sizes.n_features)
-            data = whole.data
-            if data is not None:
-                data = self.model._reduce(reduction, data[0]), data[1]
-            inner = Whole(_seed_of(base), Sizes(sizes.n_points, width, sizes.n_labels), data)
-            fitted = job_of(base).join(_without_prefix(outline, f"{number}/base/"), own, inner)
-            members.append((reduction, fitted))
-        self.model._set_members(members)
-        self.model.n_features_in_ = sizes.n_features
-        return _with_sizes(self.model, sizes)
-
-    def _reduction(self, outline: Arrays, number: int) -> Any:
-        reduction = unpack(_without_prefix(outline, f"{number}/reduction/"), "plan")
-        return reduction.set_params(n_jobs=self.model.n_jobs)
-
-
-@dataclass(frozen=True)
-class _Wrapped:
-    """A composite with the units of its base; what is fitted before the base is in the plan."""
-
-    model: Wrapping
-
-    def divide(self, X: Csr, Y: Csr, seed: int) -> Division:
-        division = job_of(self.model._copy_of_base(seed)).divide(X, Y, seed)
-        outline = _prefixed("own/", self.model._learn_first(X, Y, seed))
-        return Division(outline | _prefixed("base/", division.outline), division.costs)
-
-    def train(self, X: Csr, Y: Csr, seed: int, outline: Arrays, units: range) -> Arrays:
-        inner = _without_prefix(outline, "base/")
-        return job_of(self.model._copy_of_base(seed)).train(X, Y, seed, inner, units)
-
-    def join(self, outline: Arrays, pieces: Sequence[Piece], whole: Whole) -> Classifier:
-        if self.model._needs_points and whole.data is None:
-            name = type(self.model).__name__
-            raise ValueError(
-                f"{name} is fitted to its trained base and the data: join requires X and Y (--data)"
-            )
-        sizes = whole.sizes
-        inner = replace(whole, sizes=sizes.unnamed())
-        base = job_of(self.model._copy_of_base(whole.seed))
-        self.model.base_ = base.join(_without_prefix(outline, "base/"), pieces, inner)
-        self.model.n_features_in_ = sizes.n_features
-        self.model._learn_last(whole.data, whole.seed, _without_prefix(outline, "own/"))
-        return _with_sizes(self.model, sizes)
-
-
-@dataclass(frozen=True)
-class _Indivisible:
-    """A classifier that is trained in one unit."""
-
-    model: Classifier
-
-    def divide(self, X: Csr, Y: Csr, seed: int) -> Division:  # noqa: ARG002 - a job's signature
-        return Division({}, np.ones(1))
-
-    def train(
-        self,
-        X: Csr,
-        Y: Csr,
-        seed: int,
-        outline: Arrays,  # noqa: ARG002 - likewise
-        units: range,  # noqa: ARG002 - likewise
-    ) -> Arrays:
-        fitted = self.model.set_params(random_state=seed)._fit_canonical(X, Y)
-        return pack(fitted)
-
-    def join(
-        self,
-        outline: Arrays,  # noqa: ARG002 - likewise
-        pieces: Sequence[Piece],
-        whole: Whole,
-    ) -> Classifier:
-        fitted: Classifier = unpack(pieces[0].result, "part 0")
-        fitted.set_params(**self.model.get_params(deep=False))
-        return _with_sizes(fitted, whole.sizes)
-
-
-def _with_sizes(model: Classifier, sizes: Sizes) -> Classifier:
-    model._set_labels(
-        sizes.n_labels, sizes.classes, dense_answers=sizes.dense, multilabel=sizes.multilabel
-    )
-    if sizes.feature_names is not None:
-        model.feature_names_in_ = sizes.feature_names
-    return model
-
-
-def _seed_of(base: Classifier) -> int:
-    seed = base.random_state
-    if not isinstance(seed, int):
-        raise TypeError(f"random_state of a member must be an int, got {seed!r}")
-    return seed
-
-
-def _ranges(n_units: NDArray[np.int64], units: range) -> Iterator[tuple[int, range]]:
-    """Yield the members that units belong to, each with the range of its own units."""
-    begin = 0
-    for number, size in enumerate(n_units.tolist()):
-        own = range(max(units.start - begin, 0), min(units.stop - begin, size))
-        if own:
-            yield number, own
-        begin += size
-
-
-def _prefixed(prefix: str, arrays: Mapping[str, NDArray[Any]]) -> Arrays:
-    return {prefix + name: array for name, array in arrays.items()}
-
-
-def _without_prefix(arrays: Mapping[str, NDArray[Any]], prefix: str) -> Arrays:
-    return {name[len(prefix) :]: arrays[name] for name in arrays if name.startswith(prefix)}
-
-
-DESCRIBED = Unfitted(("classifier", "composite", "text"))
-"""Unfitted classifiers as their kind and parameters."""
+Points: TypeAlias = "MatrixLike | Sequence[str]"
 
 
 @dataclass(frozen=True)
@@ -406,11 +109,11 @@ class Plan:
 
     @cached_property
     def identity(self) -> int:
-        """Checksum of the plan, which its part results contain."""
-        described = DESCRIBED.pack(self.estimator)
-        values = {"seed": self.seed, "data": self.fingerprint, "estimator": described}
-        value = zlib.crc32(json.dumps(values, sort_keys=True).encode())
-        arrays = {"bounds": self.bounds, "shares": self.shares, **self.outline}
+        """Checksum of everything in the plan, which its part results contain."""
+        file = FilePart()
+        _PLAN.write(self, file, "float32")
+        value = zlib.crc32(json.dumps(file.state, sort_keys=True).encode())
+        arrays = {**file.arrays, **self.outline}
         for name in sorted(arrays):
             value = crc32(arrays[name], zlib.crc32(name.encode(), value))
         return value
@@ -441,3 +144,301 @@ class PartResult:
     index: int
     identity: int
     arrays: Arrays
+
+
+# --- Planning, training of a part, and joining.
+
+
+def plan(estimator: Trainable, X: Points, Y: LabelsLike, *, n_parts: int) -> Plan:
+    """Divide the training of a classifier into parts.
+
+    Work that cannot be divided, such as the clustering of labels and features, is done here.
+
+    Parameters
+    ----------
+    estimator : classifier or TextClassifier
+        Any classifier of this library.
+    X : sparse or dense matrix, shape (n_points, n_features), or sequence of str
+        The points; for a ``TextClassifier``, the texts, whose vectoriser is fitted here.
+    Y : labels
+        Their labels, in any form that ``fit`` takes.
+    n_parts : int
+        Maximum number of parts; several per processor balance the load.
+
+    Returns
+    -------
+    plan : Plan
+        The plan; it can be pickled, and written to a file by :func:`save_plan`.
+    """
+    return plan_and_data(estimator, X, Y, n_parts=n_parts)[0]
+
+
+def plan_and_data(
+    estimator: Trainable, X: Points, Y: LabelsLike, *, n_parts: int
+) -> tuple[Plan, Data]:
+    """Return a plan, and the data that :func:`train_part` takes."""
+    if not isinstance(estimator, Trainable):
+        raise ValueError(  # noqa: TRY004 - ValueError for all bad arguments
+            f"estimator must be a classifier of defrag, got {estimator!r}"
+        )
+    if not _PARTS_RULE.accepts(n_parts):
+        raise ValueError(f"n_parts must be {_PARTS_RULE.describe()}, got {n_parts!r}")
+    if getattr(estimator, "extra", None) is not None:
+        raise ValueError(
+            f"extra must be None in a plan, which cannot store functions, got {estimator!r}"
+        )
+    estimator = clone(estimator)
+    estimator._check_parameters()
+    seed = check_seed(estimator.random_state)
+    job = job_of(classifier_of(estimator, seed))
+    data = check_data(estimator, X, Y)
+    labels = data.labels
+    if labels.matrix.nnz == 0:
+        raise ValueError("Y must have at least one label, got none for any point")
+    division = job.divide(data.X, labels.matrix, seed)
+    bounds, shares = _cut(division.costs, n_parts)
+    sizes = Sizes(
+        *data.X.shape,
+        labels.matrix.shape[1],
+        labels.classes,
+        labels.dense,
+        labels.multilabel,
+        data.feature_names,
+    )
+    outline = division.outline | {_WORDS + name: one for name, one in data.vectorizer.items()}
+    return Plan(clone(estimator), seed, sizes, checksum(data), outline, bounds, shares), data
+
+
+def fit_part(plan: Plan, part: Part | int, X: Points, Y: LabelsLike) -> PartResult:
+    """Train a part of a plan.
+
+    Parameters
+    ----------
+    plan : Plan
+        The plan.
+    part : Part or int
+        One of ``plan.parts``, or its number.
+    X, Y : data
+        The data that the plan was made from.
+
+    Returns
+    -------
+    result : PartResult
+        The result, which depends only on the plan and the part.
+
+    Raises
+    ------
+    ValueError
+        If the data are not those of the plan, or the plan has no such part.
+    """
+    index = part if isinstance(part, int) else part.index
+    n_parts = len(plan.shares)
+    if not 0 <= index < n_parts:
+        raise ValueError(f"the plan has the parts 0 to {n_parts - 1}, got {index}")
+    return train_part(plan, index, *_data_of(plan, X, Y))
+
+
+def train_part(plan: Plan, index: int, X: Csr, Y: Csr) -> PartResult:
+    """Train a part of a plan on the data that :func:`plan_and_data` returned."""
+    units = range(int(plan.bounds[index]), int(plan.bounds[index + 1]))
+    job = job_of(classifier_of(plan.estimator, plan.seed))
+    return PartResult(index, plan.identity, job.train(X, Y, plan.seed, plan.outline, units))
+
+
+def join(
+    plan: Plan,
+    results: Iterable[PartResult],
+    X: Points | None = None,
+    Y: LabelsLike | None = None,
+) -> Trainable:
+    """Return the trained classifier, identical to that of ``fit``.
+
+    Parameters
+    ----------
+    plan : Plan
+        The plan.
+    results : iterable of PartResult
+        The results of all parts, in any order. Repeated parts count once.
+    X, Y : data, optional
+        The data that the plan was made from. Only ``LPSR``, alone or as a part of another
+        estimator, requires them: it ranks the points with its trained base.
+
+    Returns
+    -------
+    estimator : classifier
+        Fitted.
+
+    Raises
+    ------
+    ValueError
+        If parts are missing or belong to another plan, or required data are missing.
+    """
+    if X is None or Y is None:
+        if X is not Y:
+            raise ValueError("join requires both X and Y, or neither")
+        return join_parts(plan, results, None)
+    return join_parts(plan, results, _data_of(plan, X, Y))
+
+
+def join_parts(
+    plan: Plan, results: Iterable[PartResult], data: tuple[Csr, Csr] | None
+) -> Trainable:
+    """Return the trained classifier, given checked data."""
+    n_parts = len(plan.shares)
+    found = {}
+    for result in results:
+        if result.identity != plan.identity or not 0 <= result.index < n_parts:
+            raise ValueError(f"part {result.index} belongs to another plan")
+        found[result.index] = result.arrays
+    missing = [i for i in range(n_parts) if i not in found]
+    if missing:
+        shown = ", ".join(map(str, missing[:10])) + (", ..." if len(missing) > 10 else "")
+        raise ValueError(f"{len(missing)} of {n_parts} parts are missing: {shown}")
+    pieces = [Piece(int(plan.bounds[i]), int(plan.bounds[i + 1]), found[i]) for i in range(n_parts)]
+    job, sizes = job_of(classifier_of(plan.estimator, plan.seed)), plan.sizes
+    if not isinstance(plan.estimator, TextClassifier):
+        return job.join(plan.outline, pieces, Whole(plan.seed, sizes, data))
+    inner = Whole(plan.seed, sizes.unnamed(), data)
+    base = job.join(plan.outline, pieces, inner)
+    return with_texts(plan.estimator, base, _vectorizer(plan), sizes.classes)
+
+
+def _data_of(plan: Plan, X: Points, Y: LabelsLike) -> tuple[Csr, Csr]:
+    """Return checked points and labels; raise ValueError if they are not those of the plan."""
+    data = check_data(clone(plan.estimator), X, Y, _vectorizer(plan))
+    if checksum(data) != plan.fingerprint:
+        raise ValueError(
+            f"the data are not those of the plan: it has {plan.sizes.describe()}, or other values "
+            f"(got {data.X.shape[0]} points, {data.X.shape[1]} features, "
+            f"{data.labels.matrix.shape[1]} labels)"
+        )
+    return data.X, data.labels.matrix
+
+
+def _vectorizer(plan: Plan) -> Arrays:
+    """Return the packed vectoriser of texts."""
+    return {
+        name.removeprefix(_WORDS): array
+        for name, array in plan.outline.items()
+        if name.startswith(_WORDS)
+    }
+
+
+def _cut(costs: NDArray[np.float64], n_parts: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return the bounds of ranges of units of about equal cost, and their shares of the cost."""
+    n_parts = min(n_parts, len(costs))
+    ends = np.cumsum(costs)
+    targets = ends[-1] * np.arange(1, n_parts) / n_parts
+    inner = np.searchsorted(ends, targets) + 1
+    bounds = np.unique(np.concatenate([[0], np.minimum(inner, len(costs)), [len(costs)]]))
+    before = np.concatenate([[0.0], ends])[bounds]
+    return bounds.astype(np.int64), np.diff(before) / ends[-1]
+
+
+# --- Files, for batch systems, shell loops and resumed work.
+
+_DESCRIBED = Unfitted(("classifier", "composite", "text"))
+_CHECKSUM = Int(0, 2**32 - 1)
+_OUTLINE = "outline/"
+
+_PLAN = State(
+    Number("estimator", _DESCRIBED, get=lambda plan: _DESCRIBED.pack(plan.estimator)),
+    Number("seed", SEED),
+    Number("n_points", Int(0, MAX_COUNT), get=lambda plan: plan.sizes.n_points),
+    Number("n_features", COUNT, get=lambda plan: plan.sizes.n_features),
+    Number("n_labels", COUNT, get=lambda plan: plan.sizes.n_labels),
+    Number("dense", get=lambda plan: plan.sizes.dense),
+    Number("multilabel", get=lambda plan: plan.sizes.multilabel),
+    Classes(get=lambda plan: (plan.sizes.classes, False)),
+    Strings(
+        "feature_names",
+        "n_features",
+        optional=True,
+        as_array=True,
+        get=lambda plan: plan.sizes.feature_names,
+    ),
+    Number("fingerprint", _CHECKSUM),
+    Array("bounds", "int64"),
+    Array("shares", "float64", length=lambda part: part.size("bounds") - 1),
+)
+_PART = State(Number("index", Int(0, MAX_COUNT)), Number("identity", _CHECKSUM))
+
+
+def save_plan(plan: Plan, path: PathLike) -> None:
+    """Write a plan to a file.
+
+    Parameters
+    ----------
+    plan : Plan
+        The plan.
+    path : path
+        The file, usually ``*.plan``. Equal plans give equal bytes.
+    """
+    file = FilePart()
+    _PLAN.write(plan, file, "float32")
+    outline = {_OUTLINE + name: array for name, array in plan.outline.items()}
+    write_model_file(path, {"plan": file.state}, file.arrays | outline)
+
+
+def load_plan(path: PathLike) -> Plan:
+    """Read a plan that :func:`save_plan` wrote.
+
+    Raises
+    ------
+    ModelFormatError
+        If the file is not a plan, or is damaged.
+    OSError
+        If the file cannot be read.
+    """
+    values, arrays = _read(path, "plan", _PLAN)
+    outline = {name.removeprefix(_OUTLINE): arrays[name] for name in arrays}
+    described = values["n_points"], values["n_features"], values["n_labels"]
+    sizes = Sizes(*described, values["class_names_"], values["dense"], values["multilabel"],
+                  values.get("feature_names"))  # fmt: skip
+    estimator = _DESCRIBED.unpack(values["estimator"])
+    return Plan(estimator, values["seed"], sizes, values["fingerprint"], outline,
+                values["bounds"], values["shares"])  # fmt: skip
+
+
+def part_path(plan_path: PathLike, index: int) -> Path:
+    """Return the file of the result of a part, beside the plan.
+
+    Examples
+    --------
+    >>> from defrag.distributed import part_path
+    >>> part_path("model.plan", 3).name
+    'model.plan.part-00003'
+    """
+    path = Path(os.fspath(plan_path))
+    return path.with_name(f"{path.name}.part-{index:05d}")
+
+
+def save_part(result: PartResult, path: PathLike) -> None:
+    """Write the result of a part to a file; training the part again gives the same bytes."""
+    file = FilePart()
+    _PART.write(result, file, "float32")
+    write_model_file(path, {"part": file.state}, result.arrays)
+
+
+def load_part(path: PathLike) -> PartResult:
+    """Read the result of a part that :func:`save_part` wrote.
+
+    Raises
+    ------
+    ModelFormatError
+        If the file is not the result of a part, or is damaged.
+    OSError
+        If the file cannot be read.
+    """
+    values, arrays = _read(path, "part", _PART)
+    return PartResult(values["index"], values["identity"], arrays)
+
+
+def _read(path: PathLike, what: str, state: State) -> tuple[dict[str, Any], Arrays]:
+    """Return the declared values of a file and its other arrays."""
+    name = display_name(path)
+    description, arrays = read_model_file(path, checked=True)
+    if what not in description:
+        raise ModelFormatError(name, f"is not a {what}: it holds {', '.join(description)}")
+    rest = dict(arrays)
+    return read_state(state, name, what, description[what], rest), rest

@@ -1,4 +1,7 @@
-"""Training in parts on a Ray cluster; an optional extra."""
+"""Training in parts, and prediction of many points, on a Ray cluster; an optional extra.
+
+The commands ``train --ray`` and ``predict --ray`` call it, and programs that have a cluster.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 from defrag._parameters import Choice, Int
 from defrag._progress import progress_bar, progress_pulse
 from defrag.classifiers._base import Classifier
-from defrag.distributed._training import join_parts, plan_and_data, train_part
+from defrag.distributed._plan import join_parts, plan_and_data, train_part
 from defrag.exceptions import DataWarning
 from defrag.io.files import atomic_writer
 from defrag.io.parquet import SUFFIX, load_pyarrow, table_bytes
@@ -26,8 +29,7 @@ from defrag.text import TextClassifier
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from defrag.distributed._plan import PartResult, Plan
-    from defrag.distributed._training import Points
+    from defrag.distributed._plan import PartResult, Plan, Points
     from defrag.io.files import PathLike
     from defrag.typing import Csr, LabelsLike
 

@@ -411,7 +411,7 @@ class Classes(Field):
 
     def value_of(self, owner: Any) -> Any:
         """Return the classes, and whether they are names of labels."""
-        return owner.class_names_, owner.multilabel_
+        return (owner.class_names_, owner.multilabel_) if self.get is None else self.get(owner)
 
     def numbers(self) -> dict[str, Rule]:
         """Return the kind of the classes."""

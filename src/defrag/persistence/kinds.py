@@ -408,6 +408,29 @@ def _unpack(
     return part
 
 
+def read_state(
+    state: State, path: str, what: str, values: Any, unread: dict[str, NDArray[Any]]
+) -> dict[str, Any]:
+    """Check the state of something that is not a model; return its values by attribute.
+
+    Parameters
+    ----------
+    state : State
+        What it holds.
+    path, what : str
+        The name of the file and of the thing, for error messages.
+    values : object
+        Its numbers.
+    unread : dict from name to ndarray
+        The arrays of the file; those of the state are taken out.
+    """
+    part = Part(path=path, kind=what)
+    kind = Kind(object, what, [state])
+    part.state = _check_values(part, "numbers", values, kind.numbers)
+    part.arrays = _take_arrays(part, kind.forms, unread)
+    return state.read(part)
+
+
 def _check_names(
     part: Part, rule: str, got: Mapping[str, Any], needed: set[str], known: set[str] | None = None
 ) -> None:

@@ -1,0 +1,353 @@
+"""How the training of each kind of classifier is divided into units and joined again.
+
+A classifier that divides itself (``Divisible``) states its own units; an ensemble has the units of
+its members, a composite those of its base, and any other classifier is one unit. ``_plan`` cuts the
+units into parts; ``fit_ray`` and the commands ``train --plan``, ``train-part`` and ``join`` train
+them elsewhere. Data are checked and vectorised here, since every process repeats that.
+"""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+
+import numpy as np
+from sklearn.base import clone
+
+from defrag._validation import Labels, check_features, check_labels
+from defrag.classifiers._base import Classifier
+from defrag.classifiers._composite import Reducing, Wrapping
+from defrag.classifiers._division import Divisible, Division, Piece
+from defrag.persistence import pack, unpack
+from defrag.text import TextClassifier
+from defrag.text._texts import check_label_names, check_texts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from defrag.classifiers._division import Arrays
+    from defrag.typing import Csr
+
+# --- Training data of plans and parts: validation, vectorisation and checksums.
+
+Trainable: TypeAlias = Classifier | TextClassifier
+"""Estimators that a plan can be made for."""
+
+
+@dataclass(frozen=True)
+class Data:
+    """Checked points and labels.
+
+    Attributes
+    ----------
+    X : csr_array
+        The points; for texts, the rows of the vectoriser.
+    labels : Labels
+        Their labels.
+    feature_names : ndarray or None
+        Names of the features, if X was a data frame.
+    vectorizer : dict of arrays
+        The packed vectoriser, for texts.
+    """
+
+    X: Csr
+    labels: Labels
+    feature_names: NDArray[Any] | None = None
+    vectorizer: Arrays = field(default_factory=dict)
+
+
+def check_data(estimator: Trainable, X: Any, Y: Any, vectorizer: Arrays | None = None) -> Data:
+    """Return checked data; texts are vectorised, by a newly fitted vectoriser if none is given."""
+    if not isinstance(estimator, TextClassifier):
+        points = check_features(estimator, X, reset=True)
+        labels = check_labels(Y, n_rows=points.shape[0], names=True)
+        return Data(points, labels, getattr(estimator, "feature_names_in_", None))
+    texts = check_texts(X)
+    named = check_label_names(Y, len(texts))
+    if vectorizer is None:
+        fitted = estimator._unfitted_vectorizer()
+        points = fitted.fit_transform(texts)
+        vectorizer = pack(fitted)
+    else:
+        points = unpack(vectorizer, "plan").set_params(n_jobs=estimator.n_jobs).transform(texts)
+    labels = Labels(named.matrix, np.array(named.names, dtype=object))
+    return Data(points, labels, None, vectorizer)
+
+
+def classifier_of(estimator: Trainable, seed: int) -> Classifier:
+    """Return an unfitted copy of the classifier whose units are trained."""
+    if isinstance(estimator, TextClassifier):
+        return estimator._unfitted_base(seed)
+    model: Classifier = clone(estimator)
+    return model
+
+
+def with_texts(
+    estimator: TextClassifier, base: Classifier, vectorizer: Arrays, names: NDArray[Any] | None
+) -> TextClassifier:
+    """Return a fitted text classifier, assembled from its parts."""
+    if names is None:
+        raise ValueError("a plan of texts must have the names of the labels, got none")
+    model: TextClassifier = clone(estimator)
+    fitted = unpack(vectorizer, "plan").set_params(n_jobs=estimator.n_jobs)
+    model.vectorizer_, model.base_, model.n_extra_ = fitted, base, 0
+    model.classes_ = names
+    return model
+
+
+def checksum(data: Data) -> int:
+    """Return a checksum of points and labels, to detect other data."""
+    X, labels = data.X, data.labels
+    classes = None if labels.classes is None else labels.classes.tolist()
+    value = zlib.crc32(repr((X.shape, labels.matrix.shape, classes)).encode())
+    for matrix in (X, labels.matrix):
+        # scipy uses 32-bit or 64-bit pointers.
+        pointers = matrix.indptr.astype(np.int64, copy=False)
+        for array in (pointers, matrix.indices, matrix.data):
+            value = crc32(array, value)
+    return value
+
+
+def crc32(array: NDArray[Any], value: int) -> int:
+    """Return the checksum of an array that follows bytes with the checksum ``value``."""
+    return zlib.crc32(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data, value)
+
+
+# --- Division of the training of a classifier into units, by kind of classifier.
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Numbers of points, features and labels, and the form of the data."""
+
+    n_points: int
+    n_features: int
+    n_labels: int
+    classes: NDArray[Any] | None = None
+    dense: bool = False
+    multilabel: bool = True
+    feature_names: NDArray[Any] | None = None
+
+    def unnamed(self) -> Sizes:
+        """Return the sizes without names, as for a part of a composite."""
+        return Sizes(self.n_points, self.n_features, self.n_labels)
+
+    def describe(self) -> str:
+        """Return the numbers in words."""
+        return f"{self.n_points} points, {self.n_features} features, {self.n_labels} labels"
+
+
+@dataclass(frozen=True)
+class Whole:
+    """Input of a join besides the pieces: the seed, the sizes and, for some models, the data."""
+
+    seed: int
+    sizes: Sizes
+    data: tuple[Csr, Csr] | None
+
+
+class Job(Protocol):
+    """The training of one classifier, in units."""
+
+    def divide(self, X: Csr, Y: Csr, seed: int) -> Division:
+        """Return the units and their shared data."""
+
+    def train(self, X: Csr, Y: Csr, seed: int, outline: Arrays, units: range) -> Arrays:
+        """Train a range of units."""
+
+    def join(self, outline: Arrays, pieces: Sequence[Piece], whole: Whole) -> Classifier:
+        """Return the fitted classifier, given the results of all units in order."""
+
+
+def job_of(model: Classifier) -> Job:
+    """Return the job that trains an unfitted classifier."""
+    if isinstance(model, Divisible):
+        return _Divisible(model)
+    if isinstance(model, Reducing):
+        return _Members(model)
+    if isinstance(model, Wrapping) and model._trains_once():
+        return _Wrapped(model)
+    return _Indivisible(model)
+
+
+@dataclass(frozen=True)
+class _Divisible:
+    """A classifier that divides its own training into units."""
+
+    model: Divisible
+
+    def divide(self, X: Csr, Y: Csr, seed: int) -> Division:
+        units = self.model._units()
+        division = units.divide(units.prepare(X, Y), seed)
+        return Division(units.pack_outline(division.outline), division.costs)
+
+    def train(self, X: Csr, Y: Csr, seed: int, outline: Arrays, units: range) -> Arrays:
+        own = self.model._units()
+        shared = own.unpack_outline(outline)
+        return own.pack(own.train(own.prepare(X, Y), seed, shared, units.start, units.stop))
+
+    def join(self, outline: Arrays, pieces: Sequence[Piece], whole: Whole) -> Classifier:
+        units = self.model._units()
+        found = [Piece(one.first, one.last, units.unpack(one.result)) for one in pieces]
+        sizes = whole.sizes
+        self.model._fit_pieces(
+            units.unpack_outline(outline),
+            found,
+            n_features=sizes.n_features,
+            n_labels=sizes.n_labels,
+        )
+        return _with_sizes(self.model, sizes)
+
+
+@dataclass(frozen=True)
+class _Members:
+    """An ensemble: reductions are fitted in the plan, and the units are those of the members."""
+
+    model: Reducing
+
+    def divide(self, X: Csr, Y: Csr, seed: int) -> Division:
+        outline: Arrays = {}
+        costs = []
+        for number, base in enumerate(self.model._unfitted_members(seed)):
+            own = _seed_of(base)
+            reduction = self.model._fit_reduction(X, Y, own)
+            division = job_of(base).divide(self.model._reduce(reduction, X), Y, own)
+            outline |= _prefixed(f"{number}/reduction/", pack(reduction))
+            outline |= _prefixed(f"{number}/base/", division.outline)
+            costs.append(division.costs)
+        outline["n_units"] = np.array([len(one) for one in costs], dtype=np.int64)
+        return Division(outline, np.concatenate(costs))
+
+    def train(self, X: Csr, Y: Csr, seed: int, outline: Arrays, units: range) -> Arrays:
+        arrays: Arrays = {}
+        bases = self.model._unfitted_members(seed)
+        for number, own in _ranges(outline["n_units"], units):
+            base = bases[number]
+            points = self.model._reduce(self._reduction(outline, number), X)
+            inner = _without_prefix(outline, f"{number}/base/")
+            found = job_of(base).train(points, Y, _seed_of(base), inner, own)
+            arrays |= _prefixed(f"{number}/", found)
+        return arrays
+
+    def join(self, outline: Arrays, pieces: Sequence[Piece], whole: Whole) -> Classifier:
+        members, sizes = [], whole.sizes
+        for number, base in enumerate(self.model._unfitted_members(whole.seed)):
+            reduction = self._reduction(outline, number)
+            own = [
+                Piece(units.start, units.stop, _without_prefix(piece.result, f"{number}/"))
+                for piece in pieces
+                for found, units in _ranges(outline["n_units"], range(piece.first, piece.last))
+                if found == number
+            ]
+            width = self.model._reduced_width(reduction, sizes.n_features)
+            data = whole.data
+            if data is not None:
+                data = self.model._reduce(reduction, data[0]), data[1]
+            inner = Whole(_seed_of(base), Sizes(sizes.n_points, width, sizes.n_labels), data)
+            fitted = job_of(base).join(_without_prefix(outline, f"{number}/base/"), own, inner)
+            members.append((reduction, fitted))
+        self.model._set_members(members)
+        self.model.n_features_in_ = sizes.n_features
+        return _with_sizes(self.model, sizes)
+
+    def _reduction(self, outline: Arrays, number: int) -> Any:
+        reduction = unpack(_without_prefix(outline, f"{number}/reduction/"), "plan")
+        return reduction.set_params(n_jobs=self.model.n_jobs)
+
+
+@dataclass(frozen=True)
+class _Wrapped:
+    """A composite with the units of its base; what is fitted before the base is in the plan."""
+
+    model: Wrapping
+
+    def divide(self, X: Csr, Y: Csr, seed: int) -> Division:
+        division = job_of(self.model._copy_of_base(seed)).divide(X, Y, seed)
+        outline = _prefixed("own/", self.model._learn_first(X, Y, seed))
+        return Division(outline | _prefixed("base/", division.outline), division.costs)
+
+    def train(self, X: Csr, Y: Csr, seed: int, outline: Arrays, units: range) -> Arrays:
+        inner = _without_prefix(outline, "base/")
+        return job_of(self.model._copy_of_base(seed)).train(X, Y, seed, inner, units)
+
+    def join(self, outline: Arrays, pieces: Sequence[Piece], whole: Whole) -> Classifier:
+        if self.model._needs_points and whole.data is None:
+            name = type(self.model).__name__
+            raise ValueError(
+                f"{name} is fitted to its trained base and the data: join requires X and Y (--data)"
+            )
+        sizes = whole.sizes
+        inner = replace(whole, sizes=sizes.unnamed())
+        base = job_of(self.model._copy_of_base(whole.seed))
+        self.model.base_ = base.join(_without_prefix(outline, "base/"), pieces, inner)
+        self.model.n_features_in_ = sizes.n_features
+        self.model._learn_last(whole.data, whole.seed, _without_prefix(outline, "own/"))
+        return _with_sizes(self.model, sizes)
+
+
+@dataclass(frozen=True)
+class _Indivisible:
+    """A classifier that is trained in one unit."""
+
+    model: Classifier
+
+    def divide(self, X: Csr, Y: Csr, seed: int) -> Division:  # noqa: ARG002 - a job's signature
+        return Division({}, np.ones(1))
+
+    def train(
+        self,
+        X: Csr,
+        Y: Csr,
+        seed: int,
+        outline: Arrays,  # noqa: ARG002 - likewise
+        units: range,  # noqa: ARG002 - likewise
+    ) -> Arrays:
+        fitted = self.model.set_params(random_state=seed)._fit_canonical(X, Y)
+        return pack(fitted)
+
+    def join(
+        self,
+        outline: Arrays,  # noqa: ARG002 - likewise
+        pieces: Sequence[Piece],
+        whole: Whole,
+    ) -> Classifier:
+        fitted: Classifier = unpack(pieces[0].result, "part 0")
+        fitted.set_params(**self.model.get_params(deep=False))
+        return _with_sizes(fitted, whole.sizes)
+
+
+def _with_sizes(model: Classifier, sizes: Sizes) -> Classifier:
+    model._set_labels(
+        sizes.n_labels, sizes.classes, dense_answers=sizes.dense, multilabel=sizes.multilabel
+    )
+    if sizes.feature_names is not None:
+        model.feature_names_in_ = sizes.feature_names
+    return model
+
+
+def _seed_of(base: Classifier) -> int:
+    seed = base.random_state
+    if not isinstance(seed, int):
+        raise TypeError(f"random_state of a member must be an int, got {seed!r}")
+    return seed
+
+
+def _ranges(n_units: NDArray[np.int64], units: range) -> Iterator[tuple[int, range]]:
+    """Yield the members that units belong to, each with the range of its own units."""
+    begin = 0
+    for number, size in enumerate(n_units.tolist()):
+        own = range(max(units.start - begin, 0), min(units.stop - begin, size))
+        if own:
+            yield number, own
+        begin += size
+
+
+def _prefixed(prefix: str, arrays: Mapping[str, NDArray[Any]]) -> Arrays:
+    return {prefix + name: array for name, array in arrays.items()}
+
+
+def _without_prefix(arrays: Mapping[str, NDArray[Any]], prefix: str) -> Arrays:
+    return {name[len(prefix) :]: arrays[name] for name in arrays if name.startswith(prefix)}
