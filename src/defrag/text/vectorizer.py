@@ -19,7 +19,7 @@ from defrag._progress import progress_bar
 from defrag.persistence._checks import check_length
 from defrag.persistence.fields import COUNT, LARGEST, Array, Number, Part, State, Strings
 from defrag.persistence.kinds import Rewritten
-from defrag.text._texts import Lengths, StemmerName, check_texts, stem_words
+from defrag.text._texts import Lengths, StemmerName, check_texts, load_stemmer, stem_words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -239,6 +239,13 @@ def _finish_vectorizer(part: Part, model: TextVectorizer) -> None:
         model._prepare()
     except ValueError as error:
         part.fail(f"{part.name('words')}: {error}")
+    try:
+        if model.stemmer is not None:
+            load_stemmer(model.stemmer)
+    except ImportError:
+        pass  # a model can be inspected without PyStemmer
+    except ValueError as error:
+        part.fail(str(error))
 
 
 class TextVectorizer(TransformerMixin, Estimator):
