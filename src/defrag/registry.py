@@ -34,8 +34,8 @@ class Entry:
     ----------
     name : str
         Name of the class.
-    room : str
-        The module that exports it.
+    module : str
+        The module that has it, which is imported on first use.
     word : str
         Name on the command line.
     role : Role
@@ -43,7 +43,7 @@ class Entry:
     """
 
     name: str
-    room: str
+    module: str
     word: str
     role: Role
 
@@ -54,27 +54,25 @@ class Entry:
 
     def estimator(self) -> type[Any]:
         """Return the class."""
-        found: type[Any] = getattr(importlib.import_module(self.room), self.name)
+        found: type[Any] = getattr(importlib.import_module(self.module), self.name)
         return found
 
 
-_CLASSIFIERS, _BASELINES = "defrag.classifiers", "defrag.baselines"
-
 _ESTIMATORS: list[Entry] = [
-    Entry("LabelTree", _CLASSIFIERS, "label-tree", "classifier"),
-    Entry("DiSMEC", _CLASSIFIERS, "dismec", "classifier"),
-    Entry("Parabel", _BASELINES, "parabel", "classifier"),
-    Entry("Bonsai", _BASELINES, "bonsai", "classifier"),
-    Entry("PLT", _BASELINES, "plt", "classifier"),
-    Entry("PPDSparse", _BASELINES, "ppd-sparse", "classifier"),
-    Entry("ProXML", _BASELINES, "proxml", "classifier"),
-    Entry("SLEEC", _BASELINES, "sleec", "classifier"),
-    Entry("AnnexML", _BASELINES, "annexml", "classifier"),
-    Entry("LEML", _BASELINES, "leml", "classifier"),
-    Entry("LPSR", _BASELINES, "lpsr", "classifier"),
-    Entry("FastXML", _BASELINES, "fastxml", "classifier"),
-    Entry("PfastreXML", _BASELINES, "pfastrexml", "classifier"),
-    Entry("CRAFTML", _BASELINES, "craftml", "classifier"),
+    Entry("LabelTree", "defrag.classifiers.label_tree", "label-tree", "classifier"),
+    Entry("DiSMEC", "defrag.classifiers.one_vs_rest", "dismec", "classifier"),
+    Entry("Parabel", "defrag.baselines.label_trees", "parabel", "classifier"),
+    Entry("Bonsai", "defrag.baselines.label_trees", "bonsai", "classifier"),
+    Entry("PLT", "defrag.baselines.label_trees", "plt", "classifier"),
+    Entry("PPDSparse", "defrag.baselines.one_vs_rest", "ppd-sparse", "classifier"),
+    Entry("ProXML", "defrag.baselines.one_vs_rest", "proxml", "classifier"),
+    Entry("SLEEC", "defrag.baselines.sleec", "sleec", "classifier"),
+    Entry("AnnexML", "defrag.baselines.annexml", "annexml", "classifier"),
+    Entry("LEML", "defrag.baselines.leml", "leml", "classifier"),
+    Entry("LPSR", "defrag.baselines.lpsr", "lpsr", "classifier"),
+    Entry("FastXML", "defrag.baselines.forests", "fastxml", "classifier"),
+    Entry("PfastreXML", "defrag.baselines.forests", "pfastrexml", "classifier"),
+    Entry("CRAFTML", "defrag.baselines.forests", "craftml", "classifier"),
     Entry("Agglomerated", "defrag.agglomeration", "agglomerated", "composite"),
     Entry("Refrag", "defrag.reranking", "refrag", "composite"),
     Entry("Imputed", "defrag.imputation", "imputed", "composite"),
@@ -85,13 +83,13 @@ _ESTIMATORS: list[Entry] = [
     Entry("TextClassifier", "defrag.text", "text-classifier", "text"),
     Entry("Defrag", "defrag.agglomeration", "defrag", "clustering"),
     Entry("Hybrid", "defrag.agglomeration", "hybrid", "clustering"),
-    Entry("ITDC", _BASELINES, "itdc", "clustering"),
-    Entry("SCBC", _BASELINES, "scbc", "clustering"),
-    Entry("LSC", _BASELINES, "lsc", "clustering"),
-    Entry("BCLS", _BASELINES, "bcls", "clustering"),
-    Entry("RandomGroups", _BASELINES, "random-groups", "clustering"),
-    Entry("HashGroups", _BASELINES, "hash-groups", "clustering"),
-    Entry("TopFeatures", _BASELINES, "top-features", "clustering"),
+    Entry("ITDC", "defrag.baselines.clusterings.itdc", "itdc", "clustering"),
+    Entry("SCBC", "defrag.baselines.clusterings.scbc", "scbc", "clustering"),
+    Entry("LSC", "defrag.baselines.clusterings.lsc", "lsc", "clustering"),
+    Entry("BCLS", "defrag.baselines.clusterings.bcls", "bcls", "clustering"),
+    Entry("RandomGroups", "defrag.baselines.clusterings.simple", "random-groups", "clustering"),
+    Entry("HashGroups", "defrag.baselines.clusterings.simple", "hash-groups", "clustering"),
+    Entry("TopFeatures", "defrag.baselines.clusterings.simple", "top-features", "clustering"),
 ]  # fmt: skip
 
 

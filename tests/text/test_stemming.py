@@ -71,7 +71,7 @@ def test_a_file_with_an_unknown_stemmer_is_refused(tmp_path):
     draft = Draft((tmp_path / "a").read_bytes())
     draft.model["parameters"]["stemmer"] = "klingon"
     (tmp_path / "a").write_bytes(draft.to_bytes())
-    with pytest.raises(ModelFormatError, match="stemmer must be one of .*, got 'klingon'"):
+    with pytest.raises(ModelFormatError, match=r"stemmer must be one of .*, got 'klingon'"):
         load(tmp_path / "a")
 
 
