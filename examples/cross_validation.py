@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from sklearn.model_selection import GridSearchCV
 
-from defrag import Focused, LabelTree, TextClassifier, TextVectorizer
-from packages import packages
+from defrag import Focused, LabelTree, TextClassifier, TextVectorizer, load_dataset
 
-texts, labels = packages("train", 3000)
+texts, labels = load_dataset("debian").texts("train", 3000)
 search = GridSearchCV(
     TextClassifier(Focused(LabelTree()), TextVectorizer(), random_state=0),
     {"base__base__n_trees": [1, 3], "vectorizer__min_df": [1, 4]},

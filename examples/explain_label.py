@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from defrag import TextClassifier
-from packages import packages
+from defrag import TextClassifier, load_dataset
 
-model = TextClassifier(random_state=0).fit(*packages("train", 10_000))
+model = TextClassifier(random_state=0).fit(*load_dataset("debian").texts("train", 10_000))
 text = "gtk desktop application to view photos and images"
 
 why = model.explain(text, "libgtk-3-0t64")  # or explain(text): the best label

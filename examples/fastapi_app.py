@@ -13,8 +13,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from defrag import TextClassifier, load
-from packages import packages
+from defrag import TextClassifier, load, load_dataset
 
 try:
     import httpx
@@ -25,7 +24,7 @@ except ImportError:
 
 # Trained elsewhere as a rule. A loaded model is mapped from its file: workers share its memory.
 path = Path(tempfile.mkdtemp()) / "model.safetensors"
-TextClassifier(random_state=0).fit(*packages("train", 5000)).save(path)
+TextClassifier(random_state=0).fit(*load_dataset("debian").texts("train", 5000)).save(path)
 model = load(path)
 
 

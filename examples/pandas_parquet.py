@@ -6,9 +6,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from defrag import TextClassifier
+from defrag import TextClassifier, load_dataset
 from defrag.io import read_texts
-from packages import packages
 
 try:
     import pandas as pd
@@ -17,13 +16,14 @@ except ImportError:
     sys.exit("this example needs pandas and pyarrow: pip install pandas 'defrag[parquet]'")
 
 folder = Path(tempfile.mkdtemp())
-texts, labels = packages("train", 5000)
+data = load_dataset("debian")
+texts, labels = data.texts("train", 5000)
 pd.DataFrame({"text": texts, "labels": labels}).to_parquet(folder / "train.parquet")
 
 texts, labels = read_texts(folder / "train.parquet")
 model = TextClassifier(random_state=0).fit(texts, labels)
 
-frame = pd.DataFrame({"text": packages("test", 1000)[0]})
+frame = pd.DataFrame({"text": data.texts("test", 1000)[0]})
 names, scores = model.predict_topk(frame["text"].tolist(), k=3)
 frame["best"], frame["score"] = names[:, 0], scores[:, 0].round(2)
 frame["labels"] = model.predict(frame["text"].tolist(), threshold=0.5)

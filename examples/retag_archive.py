@@ -14,8 +14,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from defrag import TextClassifier, load
-from packages import packages
+from defrag import TextClassifier, load, load_dataset
 
 BLOCK = 1000  # texts in memory at a time
 
@@ -24,8 +23,10 @@ if len(sys.argv) > 1:
 else:
     folder = Path(tempfile.mkdtemp())
     model_file, archive, tagged = (folder / name for name in ("model", "old.jsonl", "new.jsonl"))
-    TextClassifier(random_state=0).fit(*packages("train", 10_000)).save(model_file)
-    archive.write_text("".join(json.dumps({"text": t}) + "\n" for t in packages("test", 5000)[0]))
+    data = load_dataset("debian")
+    TextClassifier(random_state=0).fit(*data.texts("train", 10_000)).save(model_file)
+    old, _ = data.texts("test", 5000)
+    archive.write_text("".join(json.dumps({"text": text}) + "\n" for text in old))
 
 model = load(model_file)
 begin, n_texts, n_labels = time.perf_counter(), 0, 0

@@ -9,11 +9,11 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-from defrag import TextClassifier
-from packages import packages
+from defrag import TextClassifier, load_dataset
 
-texts, labels = packages("train", 6300)
-test, _ = packages("test", 2000)
+data = load_dataset("debian")
+texts, labels = data.texts("train", 6300)
+test, _ = data.texts("test", 2000)
 path = Path(tempfile.mkdtemp()) / "model.safetensors"
 old = TextClassifier(random_state=0).fit(texts[:6000], labels[:6000])
 old.save(path)

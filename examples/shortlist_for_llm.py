@@ -6,11 +6,11 @@ language model only has to choose.
 
 from __future__ import annotations
 
-from defrag import TextClassifier
-from packages import packages
+from defrag import TextClassifier, load_dataset
 
-model = TextClassifier(random_state=0).fit(*packages("train", 10_000))
-texts, labels = packages("test", 2000)
+data = load_dataset("debian")
+model = TextClassifier(random_state=0).fit(*data.texts("train", 10_000))
+texts, labels = data.texts("test", 2000)
 learnt = set(model.classes_)
 known = [learnt & {*row} for row in labels]  # the others cannot be found
 print(f"{len(learnt):,} labels")

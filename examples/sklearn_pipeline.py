@@ -13,12 +13,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MultiLabelBinarizer
 from sklearn.svm import LinearSVC
 
-from defrag import Focus, metrics
+from defrag import Focus, load_dataset, metrics
 from defrag.agglomeration import Hybrid
-from packages import packages
 
 # Packages that need one of the 40 most popular ones, which scikit-learn can still learn.
-texts, labels = packages("train", 6000)
+texts, labels = load_dataset("debian").texts("train", 6000)
 popular = {name for name, _ in Counter(name for row in labels for name in row).most_common(40)}
 pairs = [(t, popular & {*row}) for t, row in zip(texts, labels, strict=True) if popular & {*row}]
 texts, Y = [t for t, _ in pairs], MultiLabelBinarizer().fit_transform([row for _, row in pairs])

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import sys
 
-from defrag import TextClassifier
-from packages import packages
+from defrag import TextClassifier, load_dataset
 
 text = sys.argv[1] if len(sys.argv) > 1 else "gtk desktop application to view photos"
-model = TextClassifier(random_state=0).fit(*packages("train", 10_000))
+model = TextClassifier(random_state=0).fit(*load_dataset("debian").texts("train", 10_000))
 
 names, scores = model.predict_topk([text], k=5)
 print(text)

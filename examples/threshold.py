@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from defrag import TextClassifier
-from packages import packages
+from defrag import TextClassifier, load_dataset
 
 WANTED = 0.9
-texts, labels = packages("train", 12_000)
+data = load_dataset("debian")
+texts, labels = data.texts("train", 12_000)
 model = TextClassifier(random_state=0).fit(texts[:10_000], labels[:10_000])
 
 
@@ -27,7 +27,7 @@ precision = np.cumsum(right[order]) / np.arange(1, len(order) + 1)
 last = np.flatnonzero(precision >= WANTED)[-1]  # as many labels as the wish allows
 threshold = float(scores[order[last]])
 
-test_texts, test_labels = packages("test", 3000)
+test_texts, test_labels = data.texts("test", 3000)
 scores, right = scored(test_texts, test_labels)
 for name, value in {"default": 0.5, "chosen": threshold}.items():
     kept = scores > value  # the rule of `predict`

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
-NAMES = sorted(path.stem for path in EXAMPLES.glob("*.py") if path.stem != "packages")
+NAMES = sorted(path.stem for path in EXAMPLES.glob("*.py"))
 # A package without which an example does nothing.
 NEEDS = {
     "annif_project": "annif",
@@ -62,7 +62,6 @@ def test_example_runs(name, capsys, monkeypatch):
         pytest.skip(f"{NEEDS[name]} is not installed")
     monkeypatch.setenv("RAY_AUTH_MODE", "disabled")
     monkeypatch.setattr(sys, "argv", [f"{name}.py"])
-    monkeypatch.syspath_prepend(EXAMPLES)
     runpy.run_path(str(EXAMPLES / f"{name}.py"), run_name="__main__")
     printed = capsys.readouterr().out
     assert re.search(PRINTS[name], printed), printed
@@ -83,7 +82,6 @@ def test_example_names_the_package_that_is_missing(name, warm_python):
         "find = util.find_spec\n"
         f"util.find_spec = lambda name: None if name == {NEEDS[name]!r} else find(name)\n"
         f"sys.modules[{NEEDS[name]!r}] = None\n"
-        f"sys.path.insert(0, {str(EXAMPLES)!r})\n"
         f"runpy.run_path({str(EXAMPLES / f'{name}.py')!r}, run_name='__main__')\n"
     )
     result = subprocess.run(

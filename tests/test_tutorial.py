@@ -55,7 +55,7 @@ def test_every_block_of_page_runs(warm_python):
         model = names["folder"] / "model.safetensors"
         by_command = load(model, mmap=False)
     shown = "\n".join(outputs.values())
-    assert "3,000 texts with 5,611 labels" in shown
+    assert "3,000 texts with 9,183 labels" in shown
     assert "PSP@k" in shown
     assert "score without it" in shown
     # Python has trained the same model.

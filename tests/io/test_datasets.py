@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import importlib.util
 import json
@@ -300,3 +301,22 @@ def test_truncated_source_is_refused(build_debian, tmp_path, texts, declared, me
 
 
 STRUCTURE = {"train": "edd424c824e4204d", "test": "4a27df579801b4b8"}
+
+
+def test_texts_are_the_words_and_labels_of_points(debian):
+    texts, labels = debian.texts("test")
+    assert len(texts) == len(labels) == debian.test.X.shape[0]
+    assert texts[6].split() == debian.feature_names[debian.test.X[[6]].indices].tolist()
+    assert labels[6] == debian.label_names[debian.test.Y[[6]].indices].tolist()
+    some = debian.texts("test", 50)
+    assert some == debian.texts("test", 50)
+    assert set(some.texts) <= set(texts)
+    assert some.texts != texts[:50]
+
+
+def test_texts_need_names_and_a_known_part(debian):
+    with pytest.raises(ValueError, match=r"^part must be 'train' or 'test', got 'dev'$"):
+        debian.texts("dev")
+    nameless = dataclasses.replace(debian, feature_names=None)
+    with pytest.raises(ValueError, match=r"^data set 'debian' has no names of features and labels"):
+        nameless.texts()

@@ -21,6 +21,7 @@ import numpy as np
 from scipy import sparse
 
 from defrag.exceptions import FormatError
+from defrag.io.corpora import LabelledTexts
 from defrag.io.xmc import read_xmc
 
 if TYPE_CHECKING:
@@ -79,6 +80,40 @@ class Dataset:
     label_names: NDArray[Any] | None
     feature_names: NDArray[Any] | None
     description: str
+
+    def texts(self, part: str = "train", n: int | None = None) -> LabelledTexts:
+        """Return points as texts of their words, and the names of their labels.
+
+        Parameters
+        ----------
+        part : {"train", "test"}, default="train"
+            The points.
+        n : int, optional
+            Number of points, drawn at random but the same in every call; default: all, in order.
+
+        Examples
+        --------
+        >>> from defrag import load_dataset
+        >>> texts, labels = load_dataset("debian").texts("test", 1000)
+        >>> texts[2][:35]
+        'client connections contains desktop'
+        >>> labels[2]
+        ['libc6', 'libfreerdp-client3-3', 'libfreerdp3-3', 'libwinpr3-3']
+        """
+        if part not in {"train", "test"}:
+            raise ValueError(f"part must be 'train' or 'test', got {part!r}")
+        if self.label_names is None or self.feature_names is None:
+            raise ValueError(f"data set {self.name!r} has no names of features and labels")
+        split: Split = getattr(self, part)
+        rows = (
+            slice(None) if n is None else np.random.default_rng(0).permutation(split.X.shape[0])[:n]
+        )
+        X, Y = split.X[rows], split.Y[rows]
+        words, labels = (np.split(one.indices, one.indptr[1:-1]) for one in (X, Y))
+        return LabelledTexts(
+            [" ".join(self.feature_names[row]) for row in words],
+            [self.label_names[row].tolist() for row in labels],
+        )
 
 
 def load_dataset(name: str) -> Dataset:
