@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from defrag import DiSMEC, LabelTree
-from defrag.explain.explanation import Explanation, Span, excerpt, highlight, highlighted
+from defrag.explain.explanation import Explanation, Span, highlight
+from defrag.explain.showing import excerpt, highlighted
 from tests.data import make_data
 
 X, Y = make_data(n=200, d=60, n_labels=24, seed=1)

@@ -98,7 +98,7 @@ def _show(found: list[tuple[str, float]], reasons: tuple[Explanation, ...]) -> N
     from rich.cells import cell_len, set_cell_size  # noqa: PLC0415 - not for --json
     from rich.text import Text  # noqa: PLC0415 - as above
 
-    from defrag.explain.explanation import bar, excerpt  # noqa: PLC0415 - as above
+    from defrag.explain.showing import bar, excerpt  # noqa: PLC0415 - as above
 
     console = terminal()
     names = [escaped(name) for name, _ in found]

@@ -1,4 +1,10 @@
-"""Attribution of scores to features: one class per way in which a model computes scores."""
+"""Attribution of scores to features: one class per way in which a model computes scores.
+
+An explainer holds the search of one prediction fixed, so that the score is a function of the row.
+Where the score is a function of sums, contributions are integrated gradients, and exact. Elsewhere,
+features are left out, in several orders. Classifiers return an explainer from ``_explainer``; what
+is special to a model stands beside its score, in the module of that model.
+"""
 
 from __future__ import annotations
 
@@ -24,19 +30,6 @@ if TYPE_CHECKING:
     Values = NDArray[np.float64]
     ScoresOfRows = Callable[[Csr], NDArray[np.float64]]
     Scores = NDArray[np.float64]
-
-__all__ = [
-    "Averaged",
-    "Explainer",
-    "Noted",
-    "SingleIndex",
-    "Transformed",
-    "logarithmic_mean",
-    "members_that_found",
-    "own_features",
-    "search_notes",
-    "secant",
-]
 
 # --- Slopes and means that turn parts of a sum into parts of a function of the sum.
 

@@ -1,4 +1,8 @@
-"""Contributions to scores, as computed from the models."""
+"""Contributions to scores, as computed from the models, and how transformations divide them.
+
+Explainers pass these between them: a composite gets the contributions of its part and spreads them
+over the features of its own row.
+"""
 
 from __future__ import annotations
 
@@ -14,19 +18,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from defrag.typing import Csr, Ids
-
-__all__ = [
-    "FROM_WEIGHTS",
-    "Attribution",
-    "EntryShares",
-    "MatrixShares",
-    "Parts",
-    "Shares",
-    "Step",
-    "normalised_shares",
-    "shares_of_groups",
-    "shares_of_kept",
-]
 
 # --- Shares that distribute contributions of transformed entries to the features of a row.
 
