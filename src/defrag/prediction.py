@@ -71,6 +71,9 @@ class Blocks:
         return iter(self._blocks)
 
 
+AnyBlocks: TypeAlias = Blocks | RowBlocks
+
+
 @dataclass(frozen=True)
 class LineFormat:
     """What is predicted for a point, and how it is written.
@@ -213,7 +216,7 @@ def open_blocks(
     zero_based: bool | None = None,
     strict: bool = False,
     allow_truncated: bool = False,
-) -> Iterator[Blocks | RowBlocks]:
+) -> Iterator[AnyBlocks]:
     """Open the points or texts of a file for a model.
 
     Parameters
@@ -272,9 +275,7 @@ def open_blocks(
         yield blocks
 
 
-def predict_blocks(
-    model: Model, blocks: Blocks | RowBlocks, output: str, lines: LineFormat
-) -> Predicted:
+def predict_blocks(model: Model, blocks: AnyBlocks, output: str, lines: LineFormat) -> Predicted:
     """Predict the labels of blocks and write them to a file; see :func:`predict_file`."""
     declared = blocks.n_rows
     n_points = n_bare = 0

@@ -8,8 +8,6 @@ import signal
 import sys
 from typing import NoReturn
 
-__all__ = ["main"]
-
 
 class _Terminated(BaseException):
     """Raised by SIGTERM and SIGHUP, so that temporary files are removed."""

@@ -22,19 +22,6 @@ from typer.core import TyperGroup
 from defrag._progress import escaped
 from defrag.exceptions import DataWarning, DefragError, FormatWarning
 
-__all__ = [
-    "CommandError",
-    "ErrorGroup",
-    "JsonFlag",
-    "examples",
-    "print_json",
-    "print_message",
-    "print_next",
-    "print_values",
-    "print_written",
-    "terminal",
-]
-
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
 

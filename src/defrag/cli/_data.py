@@ -22,27 +22,16 @@ from defrag.io.corpora import CORPUS_FORMS, collect_texts, open_corpus
 from defrag.io.documents import CorpusOptions, counted
 from defrag.io.files import display_name, without_compression
 from defrag.io.points import POINT_FORMS, read_names, text_form
+from defrag.prediction import open_blocks
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
     from defrag.io import Points
     from defrag.io.corpora import CorpusForm, LabelledTexts
+    from defrag.prediction import AnyBlocks, Model
     from defrag.typing import Csr
 
-__all__ = [
-    "COLUMN_FLAGS",
-    "LabelNamesFlag",
-    "LabelsFlag",
-    "MatrixReading",
-    "Reading",
-    "VocabularyFlag",
-    "WeightsFlag",
-    "check_model_path",
-    "check_report_path",
-    "check_stdout",
-    "check_targets",
-    "read_all_names",
-    "write",
-]
 
 LabelsFlag = Annotated[
     str | None,
@@ -224,6 +213,19 @@ class Reading(MatrixReading):
             hint = ": give --labels" if form in _WITH_LABEL_FILE else ""
             raise ValueError(f"{display_name(path)}: has no labels{hint}")
         return found
+
+    def blocks(self, model: Model, path: str, model_name: str) -> AbstractContextManager[AnyBlocks]:
+        """Open the texts or points of a file for a model, block by block."""
+        self.texts_form(path)
+        return open_blocks(
+            model,
+            path,
+            model_name=model_name,
+            form=self.form,
+            options=self.options,
+            zero_based=self.zero_based,
+            **self.checks,
+        )
 
 
 def read_all_names(

@@ -27,7 +27,6 @@ from defrag.text._texts import Lengths, StemmerName
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
 
-__all__ = ["Words", "estimator_flags", "flag_name", "own_flags", "refuse_flags", "with_flags"]
 
 _RUN = frozenset({"n_jobs", "verbose", "random_state"})
 _ALIASES = {"random_state": ("--seed",)}

@@ -16,8 +16,6 @@ from defrag.io.files import display_name, open_input
 from defrag.io.groups import parse_groups
 from defrag.specs import NONE
 
-__all__ = ["HELP", "agglomerate"]
-
 HELP = (
     "Replace the features of a data file by groups.\n\n"
     "The output has the format of the input: text, combined or features only, or an archive "

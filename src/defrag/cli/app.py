@@ -10,8 +10,6 @@ from typer.core import TyperCommand
 
 from defrag.cli._console import ErrorGroup
 
-__all__ = ["VERBS", "app", "import_verb"]
-
 VERBS = {
     "demo": "Compare the methods on the bundled data.",
     "train": "Train a classifier and write it to a model file.",

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from defrag.agglomeration import FeatureClustering
     from defrag.io import Points
 
-__all__ = ["HELP", "cluster"]
 
 HELP = (
     "Find groups of features and write them as a group file.\n\n"

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
     from defrag.lab.page import Page
 
-__all__ = ["HELP", "Reports", "command_line", "compare", "write_text"]
 
 HELP = (
     "Train, evaluate and compare methods on your data: matrices, or texts with label names.\n\n"

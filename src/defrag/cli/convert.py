@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from defrag.text.conversion import Vectorized
 
-__all__ = ["HELP", "convert"]
 
 HELP = (
     "Convert a data file to another format.\n\n"

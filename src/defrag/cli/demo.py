@@ -28,8 +28,6 @@ from defrag.lab.demo import (
 from defrag.lab.page import table_of
 from defrag.specs import NONE
 
-__all__ = ["HELP", "demo"]
-
 HELP = (
     "Compare the methods on the bundled data and write a report.\n\n"
     "The data are Debian packages: the words of their descriptions, and the packages they "

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from defrag.metrics import MacroPrecision
     from defrag.typing import Csr
 
-__all__ = ["HELP", "evaluate"]
 
 HELP = (
     "Evaluate predictions against true labels; all metrics are percentages.\n\n"

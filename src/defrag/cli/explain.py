@@ -9,14 +9,12 @@ import typer
 from defrag.cli._console import JsonFlag, examples, print_json, terminal
 from defrag.cli._data import Reading
 from defrag.explain import Explanations
-from defrag.prediction import load_classifier, open_blocks
+from defrag.prediction import load_classifier
 from defrag.text import TextClassifier
 
 if TYPE_CHECKING:
-    from defrag.io.formats import RowBlocks
-    from defrag.prediction import Blocks, Model
+    from defrag.prediction import AnyBlocks, Model
 
-__all__ = ["HELP", "explain"]
 
 HELP = (
     "Explain the score of a label for a point or a text.\n\n"
@@ -67,16 +65,7 @@ def explain(
         return
     given: Any = text
     if data is not None:
-        reading.texts_form(data)
-        with open_blocks(
-            classifier,
-            data,
-            model_name=model,
-            form=reading.form,
-            options=reading.options,
-            zero_based=reading.zero_based,
-            **reading.checks,
-        ) as blocks:
+        with reading.blocks(classifier, data, model) as blocks:
             given = _point_of(blocks, row)
     elif not isinstance(classifier, TextClassifier):
         raise ValueError(f"{model}: was trained on matrices: give DATA instead of --text")
@@ -97,7 +86,7 @@ def _label_of(model: Model, word: str) -> Any:
     return int(word) if word.isdecimal() else word
 
 
-def _point_of(blocks: Blocks | RowBlocks, row: int) -> Any:
+def _point_of(blocks: AnyBlocks, row: int) -> Any:
     """Return a text, or a matrix of one point."""
     n_points = 0
     for block in blocks:

@@ -16,8 +16,6 @@ from defrag.io.points import form_of_name, parse_points
 from defrag.metrics import describe_groups, describe_points, describe_texts
 from defrag.persistence import describe as describe_model
 
-__all__ = ["HELP", "info"]
-
 HELP = (
     "Describe a file of texts or data, a group file or a model file.\n\n"
     "A file with a name such as docs.jsonl contains texts. A file whose first line is one number "

@@ -25,8 +25,6 @@ from defrag.distributed import load_part, load_plan, part_path
 from defrag.io.files import display_name
 from defrag.text import TextClassifier
 
-__all__ = ["HELP", "join"]
-
 HELP = (
     "Join the parts of a plan into a model.\n\n"
     "The parts are the files that 'defrag train-part' wrote beside the plan. The model is "

@@ -13,13 +13,12 @@ from defrag.cli._console import examples, print_message, print_next
 from defrag.cli._data import Reading, check_targets
 from defrag.cli._flags import Words
 from defrag.distributed import predict_ray
-from defrag.prediction import LineFormat, load_classifier, open_blocks, predict_blocks
+from defrag.prediction import LineFormat, load_classifier, predict_blocks
 from defrag.text import TextClassifier
 
 if TYPE_CHECKING:
     from defrag.prediction import Model, Predicted
 
-__all__ = ["HELP", "predict"]
 
 HELP = (
     "Predict the best labels of points.\n\n"
@@ -86,18 +85,9 @@ def predict(
         raise ValueError("--ray requires a file as DATA and a folder as --output, got -")
     lines = LineFormat(top_k, empty, names, as_json, parquet)
     classifier = load_classifier(model, n_jobs)
-    reading.texts_form(data)
     if names:
         _check_names(model, classifier)
-    with open_blocks(
-        classifier,
-        data,
-        model_name=model,
-        form=reading.form,
-        options=reading.options,
-        zero_based=reading.zero_based,
-        **reading.checks,
-    ) as blocks:
+    with reading.blocks(classifier, data, model) as blocks:
         if ray is not None:
             n_points = predict_ray(
                 model,

@@ -39,7 +39,6 @@ from defrag.specs import NONE
 if TYPE_CHECKING:
     from defrag.lab.studies import Study
 
-__all__ = ["HELP", "reproduce"]
 
 ALL = "all"
 

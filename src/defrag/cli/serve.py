@@ -10,8 +10,6 @@ import typer
 from defrag._progress import escaped
 from defrag.cli._console import examples
 
-__all__ = ["HELP", "serve"]
-
 HELP = (
     "Serve models over HTTP.\n\n"
     "The page at / suggests and explains labels of a text. POST /v1/suggest and /v1/explain take "

@@ -16,7 +16,6 @@ from defrag.text import TextClassifier
 if TYPE_CHECKING:
     from defrag.explain import Explanation
 
-__all__ = ["HELP", "suggest"]
 
 HELP = (
     "Suggest the labels of one text.\n\n"

@@ -50,7 +50,6 @@ if TYPE_CHECKING:
     from defrag.io.corpora import CorpusForm
     from defrag.typing import Csr
 
-__all__ = ["COMMAND", "HELP", "train"]
 
 HELP = (
     "Train a classifier and write it to a model file.\n\n"

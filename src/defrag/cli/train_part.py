@@ -18,7 +18,6 @@ from defrag.text import TextClassifier
 if TYPE_CHECKING:
     from defrag.distributed import Plan
 
-__all__ = ["HELP", "train_part"]
 
 HELP = (
     "Train parts of a plan that 'defrag train --parts N' wrote.\n\n"

@@ -20,19 +20,6 @@ if TYPE_CHECKING:
 
     Names = Sequence[str] | NDArray[Any] | None
 
-__all__ = [
-    "ACCURACY",
-    "COST",
-    "FIGURES",
-    "changes",
-    "comparison_page",
-    "cost_plots",
-    "label_plots",
-    "label_tables",
-    "rare_plot",
-    "run_facts",
-    "winners",
-]
 
 # --- The labels that gain and lose most from one method to another, as tables and figures.
 
@@ -52,14 +39,8 @@ _COLUMNS = [
 class Change:
     """The recall of a label with two methods.
 
-    Attributes
-    ----------
-    label : int
-        Id of the label.
-    points : int
-        Number of test points that have it.
-    before, after : float
-        Percentage of these points that have it among their best five.
+    ``points`` is the number of test points that have it; ``before`` and ``after`` are the
+    percentages of them that have it among their best five.
     """
 
     label: int
@@ -76,12 +57,7 @@ class Change:
 def changes(base: Result, other: Result, most: int = N_SHOWN) -> list[Change]:
     """Return the labels that gain most, best first, then those that lose most, worst last.
 
-    Parameters
-    ----------
-    base, other : Result
-        Two methods on one corpus; hits are summed over their seeds.
-    most : int, default=6
-        Maximum number of labels of each kind.
+    Hits are summed over the seeds of a method; there are at most ``most`` labels of each kind.
     """
     first, second = _hits(base), _hits(other)
     if first is None or second is None or first["ids"] != second["ids"]:
@@ -102,12 +78,7 @@ def changes(base: Result, other: Result, most: int = N_SHOWN) -> list[Change]:
 def label_tables(results: Sequence[Result], names: Names = None) -> list[Table]:
     """Return a table of gains and losses of each method against the first one.
 
-    Parameters
-    ----------
-    results : sequence of Result
-        Methods on one corpus; those without counts by label are skipped.
-    names : sequence of str, optional
-        Names of the labels.
+    Methods without counts by label are skipped.
     """
     tables = []
     for other in results[1:]:
@@ -181,19 +152,7 @@ _QUESTIONS = {
 def comparison_page(
     title: str, results: Sequence[Result], command: str, names: Names = None
 ) -> Page:
-    """Return the page of methods that were run on one corpus.
-
-    Parameters
-    ----------
-    title : str
-        Heading.
-    results : sequence of Result
-        The methods.
-    command : str
-        Command line that reproduces the page.
-    names : sequence of str, optional
-        Names of the labels.
-    """
+    """Return the page of methods that were run on one corpus; ``command`` reproduces it."""
     accuracy = table_of(f"{results[0].data}: accuracy", results, ACCURACY)
     cost = table_of(f"{results[0].data}: cost", results, COST)
     plots = []
@@ -218,12 +177,7 @@ def comparison_page(
 def winners(table: Table, without: Sequence[str] = ()) -> dict[str, str]:
     """Return the best methods by each measure, with their numbers.
 
-    Parameters
-    ----------
-    table : Table
-        The methods; columns that are not shown count too.
-    without : sequence of str
-        Keys of columns to ignore.
+    Columns that are not shown count too, except those of ``without``.
     """
     found = {}
     for key in [key for key in _QUESTIONS if key not in without]:
@@ -273,12 +227,7 @@ def cost_plots(results: Sequence[Result]) -> list[Plot]:
 def rare_plot(results: Sequence[Result], most: int = 4) -> list[Plot]:
     """Return the precision of labels from frequent to rare, if it was measured.
 
-    Parameters
-    ----------
-    results : sequence of Result
-        The methods.
-    most : int, default=4
-        Number of methods drawn; with more, the bars would be too thin.
+    Only the first ``most`` methods are drawn: with more, the bars would be too thin.
     """
     series, edges = [], [0]
     for result in results:

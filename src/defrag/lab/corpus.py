@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from defrag.io import LabelledTexts
     from defrag.typing import Csr
 
-__all__ = ["Corpus", "Facts", "corpus_of_texts", "read_shared"]
 
 _PARTS = ("train.X", "train.Y", "test.X", "test.Y")
 _ARRAYS = ("indptr", "indices", "data")
@@ -39,17 +38,7 @@ _HELD_OUT = 5
 
 @dataclass(frozen=True)
 class Facts:
-    """Name, fingerprint and sizes of a corpus, as records have them.
-
-    Attributes
-    ----------
-    name : str
-        What people call it.
-    fingerprint : str
-        A hash of all matrices.
-    points, features, labels, test_points : int
-        Sizes.
-    """
+    """Name, fingerprint (a hash of all matrices) and sizes of a corpus, as records have them."""
 
     name: str
     fingerprint: str
@@ -188,13 +177,6 @@ def corpus_of_texts(
 
     The default vectoriser is fitted to the training texts. Labels that only the test texts have
     cannot be predicted, and count as missed.
-
-    Parameters
-    ----------
-    name : str
-        Name of the corpus.
-    train, test : LabelledTexts
-        The texts and the names of their labels.
 
     Examples
     --------

@@ -45,20 +45,6 @@ if TYPE_CHECKING:
     from defrag.lab.runs import Attempt
     from defrag.typing import Ids
 
-__all__ = [
-    "COLUMNS",
-    "SHOWN",
-    "Example",
-    "Trials",
-    "best_table",
-    "clustering_table",
-    "demo_data",
-    "demo_page",
-    "erasure_table",
-    "example_table",
-    "measure_groups",
-    "run_methods",
-]
 
 COLUMNS = ("P@1", "P@3", "P@5", "PSP@1", "PSP@5", "train_wall", "predict_ms", "model_bytes")
 """Columns of the table of methods."""
@@ -78,18 +64,9 @@ _N_EXAMPLES, _N_WORDS, _N_GROUPS = 10, 4, 8
 class Example:
     """A point with its best labels.
 
-    Parameters
-    ----------
-    words : list of str
-        Its features with the largest values.
-    predicted : list of str
-        Names of the best labels, best first.
-    right : list of bool
-        Which of them are true.
-    because : list of str
-        The features that contribute most to the score of the first label.
-    labels : int
-        Number of true labels.
+    ``words`` are its features with the largest values, ``predicted`` the names of the best labels,
+    ``right`` which of them are true, ``because`` the features that contribute most to the score of
+    the first one, and ``labels`` the number of true labels.
     """
 
     words: list[str]
@@ -327,17 +304,7 @@ def example_table(examples: Sequence[Example]) -> Table:
 
 
 def demo_page(trials: Trials, *, command: str, label_names: Names = None) -> Page:
-    """Return the page of the demonstration.
-
-    Parameters
-    ----------
-    trials : Trials
-        What was run.
-    command : str
-        Command line that reproduces the page.
-    label_names : sequence of str, optional
-        Names of the labels.
-    """
+    """Return the page of the demonstration; ``command`` reproduces it."""
     results = trials.results
     accuracy = table_of("Accuracy on test packages", results, ACCURACY)
     cost = table_of("Cost", results, [key for key in COST if key != "peak_memory"])

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from defrag.io import Split
 
-__all__ = ["run"]
 
 K = (1, 3, 5)
 N_LABELS = 400
@@ -35,24 +34,10 @@ SHARES = (0.0, 0.2, 0.4, 0.6, 0.8, 0.9)
 def run(job: dict[str, Any], train: Split, test: Split) -> tuple[dict[str, Any], Any, Any]:
     """Train, predict and measure; the result is a function of the data and the job.
 
-    Times, memory and nothing else differ between two runs of a job.
-
-    Parameters
-    ----------
-    job : dict
-        ``estimator``, ``seed``, ``n_jobs`` and ``measures`` of :class:`defrag.lab.Job`;
-        ``shares`` replaces ``SHARES``.
-    train, test : Split
-        The data.
-
-    Returns
-    -------
-    result : dict
-        The fields of a record that are known after the run.
-    model : estimator
-        The trained model.
-    found : Any
-        What it has predicted for the test points, or their groups.
+    Times, memory and nothing else differ between two runs of a job. ``job`` has ``estimator``,
+    ``seed``, ``n_jobs`` and ``measures`` of :class:`defrag.lab.Job`; ``shares`` replaces
+    ``SHARES``. Returns the fields of a record that are known after the run, the model, and what it
+    has predicted for the test points, or their groups.
     """
     if job["estimator"]["kind"] in PEERS:
         return _run_peer(job, train, test)

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from defrag.lab.plots import Plot
     from defrag.lab.records import Result, Statistic
 
-__all__ = ["COLUMNS", "Column", "Facts", "Html", "Page", "Row", "Section", "Table", "table_of"]
 
 # --- Columns of tables: title, number format, and whether larger or smaller is better.
 

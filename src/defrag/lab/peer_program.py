@@ -27,7 +27,6 @@ from scipy import sparse
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-__all__ = []
 
 TOP_K = 5
 BEAM = 10

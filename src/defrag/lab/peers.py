@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from defrag.io import Split
     from defrag.typing import Csr
 
-__all__ = ["PEERS", "PEERS_PYTHON", "missing_peer", "run_peer", "run_seconds", "write_inputs"]
 
 PEERS_PYTHON = "DEFRAG_PEERS_PYTHON"
 """Environment variable with the Python that has the other programs."""
@@ -70,23 +69,10 @@ def run_seconds(name: str, X: Csr, Y: Csr, n_test: int) -> float:
 
 
 def run_peer(name: str, groups: Any, train: Split, test: Split) -> tuple[dict[str, Any], Any]:
-    """Train a program and predict with it.
+    """Train a program of ``PEERS`` on unit rows and predict with it.
 
-    Parameters
-    ----------
-    name : str
-        A word of ``PEERS``.
-    groups : clustering or None
-        Groups of features that stand before it. Their cost is part of training and prediction.
-    train, test : Split
-        The data. Rows are normalised before they are handed over.
-
-    Returns
-    -------
-    result : dict
-        Times, memory, size and version.
-    labels : array
-        The best labels of the test points.
+    The cost of ``groups`` of features that stand before it is part of training and prediction.
+    Returns times, memory, size and version, and the best labels of the test points.
     """
     begin, wall = time.process_time(), time.perf_counter()
     X = train.X if groups is None else groups.fit(train.X, train.Y).transform(train.X)

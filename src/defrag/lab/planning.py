@@ -28,17 +28,6 @@ if TYPE_CHECKING:
     from defrag.lab.studies import Line, Study
     from defrag.specs import Spec
 
-__all__ = [
-    "OVERHEAD",
-    "Plan",
-    "Settings",
-    "Task",
-    "cut",
-    "plan",
-    "plan_studies",
-    "run_studies",
-    "schedule",
-]
 
 SAMPLE = 4
 """One of so many training points is used for methods that exceed the budget."""
@@ -113,15 +102,6 @@ def run_studies(
     """Run studies on data sets and return the findings of each.
 
     A data set that cannot be read is left out with a warning.
-
-    Parameters
-    ----------
-    studies : sequence of Study
-        The studies.
-    places : iterable of str
-        Names of data sets.
-    settings : Settings
-        Budget, records and workers.
     """
     parts, tasks = _prepare(studies, places, settings)
     _announce(tasks, settings)
@@ -292,18 +272,10 @@ def _describe_late(planned: Plan, records: dict[str, Record]) -> list[str]:
 
 @dataclass
 class Plan:
-    """Jobs of a study on one corpus, and what was left out.
+    """Jobs of a study on one corpus or a sample of it, and what was left out.
 
-    Attributes
-    ----------
-    corpus : Corpus
-        The data, or a sample of them.
-    jobs : list of Job
-        What to run.
-    seconds : list of float
-        Estimated CPU seconds of each job.
-    remarks : list of str
-        What is sampled or left out, and why.
+    ``seconds`` are the estimated CPU seconds of each job, ``remarks`` say what is sampled or left
+    out, and why.
     """
 
     corpus: Corpus
@@ -325,17 +297,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Task:
-    """A job of a plan, for the order of the jobs of several studies.
-
-    Attributes
-    ----------
-    study : Study
-        The study.
-    job : Job
-        The job.
-    seconds : float
-        Its estimated CPU seconds.
-    """
+    """A job of a plan with its estimated CPU seconds, for the order of all jobs."""
 
     study: Study
     job: Job
@@ -417,23 +379,10 @@ def plan(
 ) -> list[Plan]:
     """Return the jobs of a study, on all training points and on a sample of them.
 
-    A classifier is run on all points if each of its variants is estimated to fit the budget.
-    Otherwise all its variants, which are compared with each other, are run on a sample, together
-    with the first method of the study; those that exceed the budget even there are left out.
-    Records that are in the store are used whatever the budget.
-
-    Parameters
-    ----------
-    study : Study
-        The study.
-    corpus : Corpus
-        All points of a data set.
-    budget : float, optional
-        CPU seconds of one run; None for no limit.
-    seeds : int, optional
-        Number of seeds, if not that of the study.
-    store : Store, optional
-        Where records may be.
+    A classifier is run on all points if each of its variants is estimated to fit the budget (CPU
+    seconds of one run). Otherwise all its variants, which are compared with each other, are run on
+    a sample, together with the first method of the study; those that exceed the budget even there
+    are left out. Records that are in the store are used whatever the budget.
     """
     whole = Plan(corpus)
     dear: list[Line] = []
@@ -486,13 +435,7 @@ def _sampled(
 def run_seconds(spec: Spec, corpus: Corpus) -> float:
     """Return an estimate of the CPU seconds of a run, right within a factor of two or so.
 
-    Parameters
-    ----------
-    spec : Spec
-        An estimator, whose prediction takes little beside its training, or one of the other
-        programs.
-    corpus : Corpus
-        The data.
+    The prediction of an estimator takes little beside its training; that of another program counts.
     """
     train = corpus.train
     if spec["kind"] in PEERS:

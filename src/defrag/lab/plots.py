@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-__all__ = ["NO_PLOTS", "Plot", "Series", "bars", "can_plot", "lines", "log_ticks"]
-
 NO_PLOTS = "Figures need matplotlib, which is not installed: pip install 'defrag[report]'."
 
 _INK, _LINE = "#010101", "#020202"
@@ -62,17 +60,7 @@ _MOST_TICKS = 6
 
 @dataclass(frozen=True)
 class Series:
-    """A line, a set of points or a set of bars.
-
-    Parameters
-    ----------
-    name : str
-        Name in the legend.
-    x, y : sequence of float
-        Positions; ``x`` is not used by bars.
-    notes : sequence of str
-        Labels of the points, if any.
-    """
+    """A line, a set of points or a set of bars, which do not use ``x``; notes label points."""
 
     name: str
     x: Sequence[float]
@@ -82,17 +70,7 @@ class Series:
 
 @dataclass(frozen=True)
 class Plot:
-    """A figure of a page.
-
-    Parameters
-    ----------
-    title, caption : str
-        Title and caption below the figure.
-    svg : str
-        The drawing.
-    series : sequence of Series
-        The numbers behind it.
-    """
+    """A figure of a page: title, caption, drawing, and the numbers behind it."""
 
     title: str
     caption: str
@@ -123,18 +101,8 @@ def lines(
 ) -> Plot:
     """Return lines through points; a series of one point is a marker.
 
-    Parameters
-    ----------
-    title, caption : str
-        See :class:`Plot`.
-    series : sequence of Series
-        At most eight, so that colours, markers and styles stay distinct.
-    axis_labels : tuple of two str
-        Labels of the horizontal and the vertical axis.
-    log_x : bool, default=False
-        Whether the horizontal axis is logarithmic.
-    joined : bool, default=True
-        Whether a line joins the points of a series.
+    At most eight series have distinct colours, markers and styles. ``axis_labels`` are those of the
+    horizontal and the vertical axis.
     """
 
     def draw(axes: Any) -> None:

@@ -33,22 +33,6 @@ if TYPE_CHECKING:
     from defrag.lab.corpus import Facts
     from defrag.specs import Spec
 
-__all__ = [
-    "MEASURES",
-    "Job",
-    "Record",
-    "Result",
-    "Statistic",
-    "Store",
-    "code",
-    "collect",
-    "machine",
-    "peak_memory",
-    "read_records",
-    "summarise",
-    "values_of",
-    "versions",
-]
 
 # --- A run before it happens: data, estimator, seed and what to measure.
 
@@ -181,13 +165,7 @@ class Store:
 
 
 def read_records(path: str | os.PathLike[str]) -> list[Record]:
-    """Read a file of records.
-
-    Raises
-    ------
-    FormatError
-        If a line is not a record of this version.
-    """
+    """Read a file of records; raise FormatError if a line is not a record of this version."""
     name = os.fspath(path)
     lines = Path(path).read_bytes().split(b"\n")
     torn = lines.pop()
@@ -301,17 +279,7 @@ def summarise(records: Iterable[Record]) -> dict[str, Statistic]:
 
 @dataclass(frozen=True)
 class Result:
-    """The runs of one method on one corpus.
-
-    Attributes
-    ----------
-    method : str
-        What tables call it.
-    data : str
-        Name of the corpus.
-    records : list of dict
-        One record per seed.
-    """
+    """The runs of one method on one corpus, one record per seed."""
 
     method: str
     data: str

@@ -26,20 +26,6 @@ if TYPE_CHECKING:
     from defrag.lab.records import Record
     from defrag.lab.studies import Published, Study
 
-__all__ = [
-    "PICTURES",
-    "Findings",
-    "checks",
-    "filled",
-    "findings_of",
-    "points_of",
-    "results_page",
-    "series_of_picture",
-    "study_page",
-    "study_tables",
-    "write_pages",
-    "write_records",
-]
 
 # --- Pages of studies, with tables, figures and published numbers.
 
@@ -49,19 +35,7 @@ _SIGNS = {"within": ("✓", ""), "OUTSIDE": ("✗", "warning"), "no": ("·", "")
 
 @dataclass(frozen=True)
 class Findings:
-    """The results of a study.
-
-    Parameters
-    ----------
-    study : Study
-        The study.
-    results : sequence of Result
-        All methods on all data sets that were run.
-    remarks : sequence of str
-        What was left out or sampled, and why.
-    names : mapping from data set to sequence of str
-        Names of labels, where they are known.
-    """
+    """All results of a study, remarks on what was left out, and names of labels by data set."""
 
     study: Study
     results: Sequence[Result]
@@ -177,17 +151,7 @@ def _numbers(columns: Sequence[Column], values: Sequence[float | None]) -> dict[
 
 
 def study_page(title: str, command: str, all_findings: Sequence[Findings]) -> Page:
-    """Return the page of some studies.
-
-    Parameters
-    ----------
-    title : str
-        Heading.
-    command : str
-        Command line that reproduces the page.
-    all_findings : sequence of Findings
-        The studies.
-    """
+    """Return the page of some studies; ``command`` reproduces it."""
     everything = [result for findings in all_findings for result in findings.results]
     compared = {check.sentence(): check for findings in all_findings
                 for check in checks(findings.results)}  # fmt: skip
@@ -281,13 +245,6 @@ _SPECIAL: dict[str, Callable[[Sequence[Result]], tuple[str, list[Column], list[R
 def filled(text: str, folder: Path) -> str:
     """Return a Markdown text with every table between comments regenerated.
 
-    Parameters
-    ----------
-    text : str
-        The text.
-    folder : path
-        The folder of results, with the records.
-
     Raises
     ------
     ValueError
@@ -361,30 +318,14 @@ _SHORT = {
 
 @dataclass(frozen=True)
 class Picture:
-    """P@1 against a cost on EURLex-4K.
-
-    Attributes
-    ----------
-    study : str
-        The study that has the records.
-    column : str
-        The cost.
-    series : dict of str to list of str
-        Methods of the study by series.
-    """
+    """P@1 against a cost on EURLex-4K: a study, the column of the cost, and methods by series."""
 
     study: str
     column: str
     series: dict[str, list[str]]
 
     def points(self, folder: Path) -> list[Series]:
-        """Return the points of the recorded methods.
-
-        Parameters
-        ----------
-        folder : path
-            The folder of results, with the records.
-        """
+        """Return the points of the methods that have records in the folder of results."""
         records = read_records(folder / RECORDS / f"{self.study}.jsonl")
         findings = findings_of(STUDIES[self.study], records)
         known = {one.method: one.statistics for one in findings.results if one.data == _DATA}
@@ -471,17 +412,7 @@ _REMARKS = "remarks.json"
 
 
 def findings_of(study: Study, records: Sequence[Record], remarks: Sequence[str] = ()) -> Findings:
-    """Return the findings of a study from its records, in the order of the study.
-
-    Parameters
-    ----------
-    study : Study
-        The study; methods are found by their names.
-    records : sequence of dict
-        Its records.
-    remarks : sequence of str
-        What was sampled or left out, and why.
-    """
+    """Return the findings of a study from its records, in the order of the study."""
     order = {line.name: place for place, line in enumerate(study.lines)}
     results: dict[tuple[str, str], Result] = {}
     for record in records:

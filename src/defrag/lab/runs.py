@@ -35,18 +35,6 @@ if TYPE_CHECKING:
     from defrag.io import Split
     from defrag.lab.records import Job, Record, Store
 
-__all__ = [
-    "NOT_RUN",
-    "UNKEPT",
-    "Attempt",
-    "Messages",
-    "attempt",
-    "is_stored",
-    "now",
-    "run_all",
-    "run_jobs",
-    "work",
-]
 
 # --- An attempt at a run: its result, or the error that ended it, as part of a record.
 
@@ -57,20 +45,10 @@ _NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 
 def attempt(job: dict[str, Any], train: Split, test: Split) -> Attempt:
-    """Run a job in this process.
+    """Run a job in this process; ``job`` is that of :func:`defrag.lab.measures.run`.
 
-    Parameters
-    ----------
-    job : dict
-        See :func:`defrag.lab.measures.run`.
-    train, test : Split
-        The data.
-
-    Returns
-    -------
-    result, model, predictions : Attempt
-        ``result`` has a status, the warnings or the error, versions and machine; ``passing``
-        if the error is that of a full disk, which says nothing about the job.
+    The result has a status, the warnings or the error, versions and machine; ``passing`` if the
+    error is that of a full disk, which says nothing about the job.
     """
     model = found = None
     try:

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from defrag.specs import Spec
 
-__all__ = ["PUBLISHED", "STUDIES", "Line", "Method", "Published", "Study", "combine"]
 
 # --- Methods: named estimators, from words.
 
@@ -60,16 +59,9 @@ def combine(
 
 @dataclass(frozen=True)
 class Line:
-    """A method of a study: its name, and the words of its parts.
+    """A method of a study: its name, and the words of :func:`defrag.specs.parse_composite`.
 
-    Parameters
-    ----------
-    name : str
-        What tables call it.
-    classifier, groups, rerank, impute : str
-        See :func:`defrag.specs.parse_composite`.
-    seeds : int, optional
-        Number of seeds, if not that of the study.
+    ``seeds`` is their number, if it is not that of the study.
     """
 
     name: str
@@ -431,20 +423,10 @@ STUDIES = {study.name: study for study in _ALL}
 
 @dataclass(frozen=True)
 class Published:
-    """Numbers of others for one of our methods.
+    """Numbers of others for one of our methods on a data set, by the key of a column.
 
-    Parameters
-    ----------
-    data, method : str
-        What they are compared with: a data set and a method of an experiment.
-    source : str
-        Where they are from.
-    values : mapping
-        Numbers by the key of a column.
-    band : float, optional
-        How much P@1 may differ; None if no band is known.
-    reason : str
-        Why ours differ, if they do.
+    ``band`` is how much P@1 may differ (None if no band is known), ``reason`` why ours differ, if
+    they do.
     """
 
     data: str
