@@ -182,7 +182,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_refuses_in_one_line_and_leaves_nothing(folder, name):
+def test_refusal_is_one_line_and_writes_no_file(folder, name):
     (folder / "broken_Y.txt").write_text("1 2\n0:1\n")
     (folder / "wide.txt").write_text("1 2 2000000000\n0 1:1\n")
     (folder / "small.txt").write_text("1 2 1\n0 1:1\n")
@@ -197,21 +197,21 @@ def test_refuses_in_one_line_and_leaves_nothing(folder, name):
 
 
 @pytest.mark.parametrize("verb", ["demo", "cluster", "agglomerate", "convert", "info"])
-def test_help_shows_examples(verb):
+def test_help_has_examples(verb):
     said = run_well(verb, "--help")
     assert said == run_well(verb, "-h")
     assert "Examples:" in said
     assert f"defrag {verb}" in said.partition("Examples:")[2]
 
 
-def test_version_and_no_verb():
+def test_version_is_printed_and_missing_command_prints_help():
     assert run_well("--version") == f"defrag {defrag.__version__}\n"
     result = run()
     assert result.exit_code == 2
     assert "Usage: defrag" in result.stdout
 
 
-def test_warning_is_one_line(folder):
+def test_warning_is_one_line_on_stderr(folder):
     result = run("convert", "short.txt", "out", "--allow-truncated")
     assert result.exit_code == 0
     assert result.stderr == ("warning: short.txt: the header declares 3 points, the file has 1\n")
@@ -219,7 +219,7 @@ def test_warning_is_one_line(folder):
     assert files(folder).count("out") == 1
 
 
-def test_error_after_warning_and_repeated_warning(folder):
+def test_warnings_precede_error_and_repeat(folder):
     (folder / "twice.txt").write_text("2 3 4\n0,0 1:1 1:1\n1,1 2:1 2:1\n")
     result = run("convert", "twice.txt", "nowhere/out")
     assert result.exit_code == 2
@@ -229,7 +229,7 @@ def test_error_after_warning_and_repeated_warning(folder):
 
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("how", ["flag", "variable"])
-def test_debug_shows_the_traceback(how, monkeypatch):
+def test_debug_prints_traceback(how, monkeypatch):
     args = ["info", "nothing.txt"]
     if how == "variable":
         monkeypatch.setenv("DEFRAG_DEBUG", "1")
@@ -249,7 +249,7 @@ UNEXPECTED = {
 
 
 @pytest.mark.parametrize("name", UNEXPECTED)
-def test_leaves_in_one_line_with_nothing_behind(folder, name, monkeypatch):
+def test_unexpected_errors_are_one_line_and_leave_no_file(folder, name, monkeypatch):
     error, code, message = UNEXPECTED[name]
 
     def fail(*_args, **_options):
@@ -269,7 +269,7 @@ NAMES = ["with space.txt", "Wörter-単語.txt", "line\nfeed.txt", "quote'\".txt
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_any_name_is_a_name(folder, name):
+def test_file_names_may_have_any_character(folder, name):
     (folder / "train.txt").rename(folder / name)
     run_well("convert", name, name + ".npz")
     assert same(read_npz(folder / (name + ".npz"))[0], points()[0])
@@ -280,12 +280,12 @@ def test_any_name_is_a_name(folder, name):
     assert result.stderr.count("\n") == 1
 
 
-def test_name_that_begins_with_a_dash(folder):
+def test_name_may_begin_with_dash(folder):
     (folder / "train.txt").rename(folder / "-x.txt")
     assert "points" in run_well("info", "--", "-x.txt")
 
 
-def test_output_replaces_whole_files_only(folder):
+def test_failed_command_keeps_old_output(folder):
     (folder / "out").write_text("old")
     assert run("convert", "broken.txt", "out").exit_code == 2
     assert (folder / "out").read_text() == "old"

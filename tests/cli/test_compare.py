@@ -22,7 +22,7 @@ def folder(tmp_path, monkeypatch):
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("warm_runs")
-def test_compare_runs_once_and_reports(folder):
+def test_compare_records_runs_and_writes_reports(folder):
     line = ["compare", "train.txt", "train.npz", "--agglomerate", "none,x", "--seeds", "2",
             "--report", "out.html", "--markdown", "out.md", "--records", "kept"]  # fmt: skip
     result = run(*line)
@@ -44,7 +44,7 @@ def test_compare_runs_once_and_reports(folder):
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("warm_runs")
-def test_a_method_that_fails_is_said_and_the_rest_goes_on(folder):
+def test_compare_warns_of_failed_method_and_continues(folder):
     # More groups than the data have features.
     result = run("compare", "train.txt", "train.txt", "--classifier", "label-tree", "--agglomerate",
                  "lsc:n_clusters=500,none", "--records", "kept", "--json")  # fmt: skip
@@ -65,11 +65,11 @@ def test_a_method_that_fails_is_said_and_the_rest_goes_on(folder):
         ("compare train.txt train.txt --rerank nothing", "co_occurrence of Refrag must be"),
     ],
 )
-def test_compare_refuses(folder, line, message):
+def test_compare_refuses_wrong_words(folder, line, message):
     check_refusal(folder, line, message)
 
 
-def test_data_are_checked_before_anything_is_trained(folder):
+def test_compare_checks_data_before_training(folder):
     for line, message in (
         ("compare X.txt train.txt --records kept", "X.txt: has no labels"),
         ("compare nothing.txt train.txt --records kept", "nothing.txt: No such file"),
@@ -85,7 +85,7 @@ def test_data_are_checked_before_anything_is_trained(folder):
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("warm_runs")
-def test_labels_that_gain_and_lose_have_their_names(folder):
+def test_report_names_labels_that_gain_and_lose(folder):
     X, Y = make_data(n=300)
     write_xmc("many.txt", X, Y)
     (folder / "names.txt").write_text("".join(f"subject {i}\n" for i in range(Y.shape[1])))
@@ -123,7 +123,7 @@ def test_compare_reads_texts(folder):
     assert "train.jsonl has texts, but train.txt a matrix" in result.stderr
 
 
-def test_commas_of_parameters_belong_to_them():
+def test_commas_between_parameters_do_not_split_words():
     assert _words("none,x,itdc:n_clusters=3,max_iter=5,xy") == [
         "none", "x", "itdc:n_clusters=3,max_iter=5", "xy",
     ]  # fmt: skip

@@ -37,7 +37,7 @@ CONVERSIONS = [
 
 
 @pytest.mark.parametrize(("source", "out", "flags"), CONVERSIONS)
-def test_convert_keeps_the_points(folder, source, out, flags):
+def test_convert_keeps_points(folder, source, out, flags):
     X, Y = points()
     run_well("convert", source, out, *flags)
     found_X, found_Y = read_data(folder / out)
@@ -47,7 +47,7 @@ def test_convert_keeps_the_points(folder, source, out, flags):
     assert (folder / out).read_bytes().startswith(b"PK") == archive
 
 
-def test_convert_splits(folder):
+def test_convert_writes_separate_labels(folder):
     run_well("convert", "train.txt", "X_out.txt", "--labels-out", "Y_out.txt")
     assert (folder / "X_out.txt").read_bytes() == (folder / "X.txt").read_bytes()
     assert (folder / "Y_out.txt").read_bytes() == (folder / "Y.txt").read_bytes()
@@ -55,7 +55,7 @@ def test_convert_splits(folder):
 
 @pytest.mark.parametrize("base", ["--zero-based", "--one-based"])
 @pytest.mark.parametrize("out", ["out.svm", "out.libsvm.gz", "out.svmlight"])
-def test_convert_to_svmlight(folder, out, base):
+def test_convert_writes_svmlight(folder, out, base):
     X, Y = points()
     run_well("convert", "train.txt", out, base)
     found = read_svmlight(folder / out, zero_based=base == "--zero-based", n_features=N_FEATURES)
@@ -70,7 +70,7 @@ def test_convert_keeps_points_without_labels(folder):
     assert read_svmlight(folder / "out.svm", zero_based=True)[1].shape == (12, 0)
 
 
-def test_convert_widens(folder):
+def test_convert_overrides_numbers_of_columns(folder):
     run_well("convert", "train.txt", "out", "--n-features", "30", "--n-labels", "9")
     X, Y = read_data(folder / "out")
     assert (X.shape, Y.shape) == ((12, 30), (12, 9))
@@ -78,7 +78,7 @@ def test_convert_widens(folder):
 
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("data", ["train.txt", "train.txt.xz", "train.npz"])
-def test_info_about_data(data):
+def test_info_describes_data(data):
     X, Y = points()
     said = json.loads(run_well("info", data, "--json"))
     lengths = np.diff(X.indptr)
@@ -108,7 +108,7 @@ def test_info_about_data(data):
     }
 
 
-def test_info_about_features_only(folder):
+def test_info_describes_data_without_labels(folder):
     assert json.loads(run_well("info", "X.txt", "--json"))["labels"] is None
     assert json.loads(run_well("info", "X.txt", "--labels", "Y.txt", "--json"))["labels"] == 6
     assert json.loads(run_well("info", "train.svm", "--one-based", "--json"))["labels"] == 6
@@ -116,7 +116,7 @@ def test_info_about_features_only(folder):
     assert json.loads(run_well("info", "bare.txt", "--json"))["value"] is None
 
 
-def test_info_about_groups(folder):
+def test_info_describes_groups(folder):
     (folder / "uneven.txt").write_text("2\n3 0 1 4 \n1 2 \n")
     assert json.loads(run_well("info", "uneven.txt", "--json")) == {
         "file": "uneven.txt",
@@ -134,7 +134,7 @@ def test_info_about_groups(folder):
 
 
 @pytest.mark.usefixtures("folder")
-def test_info_for_people():
+def test_info_prints_columns():
     lines = run_well("info", "train.txt").splitlines()
     assert "points                   12" in lines
     assert any(line.startswith("labels per point         min 0  mean 1.83333") for line in lines)

@@ -39,7 +39,7 @@ def tiny(monkeypatch):
     monkeypatch.setattr("defrag.lab.demo.load_dataset", lambda _: data)
 
 
-def test_demo_shows_a_table(folder, monkeypatch):
+def test_demo_prints_table_of_groups(folder, monkeypatch):
     split = Split(*cli_data.points())
     tiny = Dataset("tiny", split, split, None, None, "Twelve points.")
     monkeypatch.setattr("defrag.lab.demo.load_dataset", lambda _: tiny)
@@ -84,7 +84,7 @@ def test_quick_demo_compares_the_methods(folder):
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("tiny")
-def test_demo_marks_right_and_wrong(folder):
+def test_demo_marks_right_and_wrong_labels(folder):
     said = run_well("demo", "--max-cluster-size", "4")
     assert said == re.sub(r"\x1b\[", "", said)
     for part in ("LMI", "LabelTree,", "+[label0]", "-[label", "word", "+ right, - wrong"):
@@ -99,7 +99,7 @@ def test_demo_marks_right_and_wrong(folder):
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("tiny")
-def test_demo_depends_on_the_seed():
+def test_demo_depends_on_seed():
     line = ["demo", "--report", "none", "--json", "--max-cluster-size", "4", "--seed"]
     assert run_well(*line, "1") != run_well(*line, "2")
 
@@ -111,5 +111,5 @@ def test_demo_depends_on_the_seed():
         ("demo --report .", "is a folder"),
     ],
 )
-def test_a_report_that_cannot_be_written_is_refused_at_once(folder, line, message):
+def test_unwritable_report_is_refused_before_training(folder, line, message):
     check_refusal(folder, line, message)

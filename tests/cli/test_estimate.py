@@ -13,7 +13,7 @@ from defrag.classifiers import estimate as _estimate
 from tests.helpers.cli_model_data import points
 
 
-def test_estimate_grows_with_the_work():
+def test_estimate_grows_with_work():
     X, Y = points()
     one = _estimate.estimate(LabelTree(), X, Y)
     three = _estimate.estimate(LabelTree(3), X, Y)
@@ -42,7 +42,7 @@ def test_every_classifier_has_an_estimate(kind):
     assert halved.seconds == pytest.approx(two.seconds / 2)
 
 
-def test_estimate_of_a_subclass_is_that_of_its_method():
+def test_estimate_of_subclass_equals_that_of_base():
     class Mine(ProXML):
         """Some other ProXML."""
 
@@ -50,7 +50,7 @@ def test_estimate_of_a_subclass_is_that_of_its_method():
     assert _estimate.estimate(Mine(), X, Y) == _estimate.estimate(ProXML(), X, Y)
 
 
-def test_estimate_of_what_stands_over_each_other():
+def test_estimate_of_nested_composites_adds_up():
     X, Y = points()
     inner = _estimate.estimate(LabelTree(), X, Y).seconds
     fixed = {"gamma": 1.0, "propensity_weight": 0.0}
@@ -63,7 +63,7 @@ def test_estimate_of_what_stands_over_each_other():
     assert _estimate.estimate(Refrag(LabelTree()), X, Y).seconds > ranked
 
 
-def test_estimate_of_rounds_settings_and_clusterings():
+def test_estimate_counts_rounds_settings_and_clusterings():
     X, Y = points()
     n, one = X.shape[0], LabelTree(3)._training_cost(X, Y).seconds
 
@@ -92,5 +92,5 @@ def test_estimate_of_rounds_settings_and_clusterings():
         (9000, 1e9, "about 2.5 h, 1.0 GB"),
     ],
 )
-def test_estimate_in_words(seconds, size, said):
+def test_estimate_is_shown_in_words(seconds, size, said):
     assert _estimate.Estimate(seconds, size).shown() == said

@@ -36,7 +36,7 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_a_text_is_explained():
+def test_explain_explains_text():
     said = run_well("explain", "texts.safetensors", "--text", TEXT, "--label", "files")
     one = load("texts.safetensors").explain(TEXT, "files")
     assert said.splitlines()[0] == f"files  {one.score:.4f}"
@@ -45,21 +45,21 @@ def test_a_text_is_explained():
     assert said.rstrip().endswith("from the weights of the model")
 
 
-def test_a_document_of_a_corpus_is_explained():
+def test_explain_explains_document_of_corpus():
     said = run_well("explain", "texts.safetensors", "docs.jsonl", "--row", "4", "--json")
     found = json.loads(said)
     assert found["label"] == "files"
     assert "".join(piece["text"] for piece in found["segments"]) == "copy large files"
 
 
-def test_a_row_of_a_table_is_explained():
+def test_explain_explains_row_of_table():
     Path("docs.csv").write_text(f"body,tags\nnothing,files\n{TEXT},net\n", encoding="utf-8")
     flags = ["--text-column", "body", "--labels-column", "tags", "--row", "1", "--json"]
     found = json.loads(run_well("explain", "texts.safetensors", "docs.csv", *flags))
     assert found == load("texts.safetensors").explain(TEXT).as_dict(10)
 
 
-def test_a_point_of_a_matrix_is_explained():
+def test_explain_explains_point_of_matrix():
     X, _ = points()
     model = load("model.safetensors")
     for data in ("train.txt", "train.txt.xz", "train.npz"):
@@ -80,7 +80,7 @@ def test_a_point_of_a_matrix_is_explained():
     )
 
 
-def test_fewer_features_are_shown_and_the_others_added_up():
+def test_features_limits_shown_features_and_sums_rest():
     X, _ = points()
     row = int(np.argmax(np.diff(X.indptr)))
     line = ["explain", "model.safetensors", "train.txt", "--row", str(row), "--features", "2"]
@@ -90,7 +90,7 @@ def test_fewer_features_are_shown_and_the_others_added_up():
     assert f"{X[[row]].nnz - 2} more" in shown
 
 
-def test_what_a_model_looks_for_is_shown():
+def test_explain_label_shows_its_features():
     said = run_well("explain", "texts.safetensors", "--label", "files", "--features", "2")
     lines = said.splitlines()
     assert lines[0].split() == ["files", "score", "alone"]
@@ -100,7 +100,7 @@ def test_what_a_model_looks_for_is_shown():
     assert found["label_id"] == 3
 
 
-def test_classes_are_found_by_their_words(folder):
+def test_explain_finds_classes_by_words(folder):
     X, _ = points()
     LabelTree(random_state=0).fit(X, np.arange(40) % 4 + 10).save(folder / "classes.safetensors")
     found = run_well("explain", "classes.safetensors", "train.txt", "--label", "12", "--json")
@@ -157,7 +157,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("line", "expected"), REFUSED.values(), ids=REFUSED)
-def test_what_is_refused_is_refused_in_one_line(folder, line, expected):
+def test_explain_and_suggest_refuse_in_one_line(folder, line, expected):
     check_refusal(folder, line, expected)
 
 
@@ -176,7 +176,7 @@ def test_suggest_shows_labels_as_bars():
     assert len(rows_of(few)) == 1
 
 
-def test_suggest_says_why():
+def test_suggest_why_shows_words():
     said = run_well("suggest", "texts.safetensors", TEXT, "--why", "--top-k", "2")
     lines = said.splitlines()
     assert len(lines) == 4
@@ -216,6 +216,6 @@ def test_suggest_reads_standard_input(warm_python):
     assert broken.stderr == b"defrag: error: <stdin>: must be UTF-8, got another byte at 3\n"
 
 
-def test_suggest_has_no_labels_for_unknown_words():
+def test_suggest_prints_nothing_for_unknown_words():
     assert run_well("suggest", "texts.safetensors", "unheard") == ""
     assert json.loads(run_well("suggest", "texts.safetensors", "", "--json")) == {"labels": []}

@@ -56,7 +56,7 @@ ABOUT_VALUES = {"pooling": "mean", "scale": "energy"}
 
 
 @pytest.mark.parametrize("name", PARAMETERS)
-def test_flag_is_parameter(folder, name):
+def test_flag_sets_parameter(folder, name):
     X, Y = points()
     settings = {"random_state": 1, "max_cluster_size": 4, name: PARAMETERS[name]}
     flags = [word for key in settings for word in (_flags.flag_name(key), str(settings[key]))]
@@ -67,7 +67,7 @@ def test_flag_is_parameter(folder, name):
 
 
 @pytest.mark.parametrize("name", ABOUT_VALUES)
-def test_flag_about_values_is_parameter(folder, name):
+def test_flag_about_values_sets_parameter(folder, name):
     X, _ = points()
     flags = (_flags.flag_name(name), ABOUT_VALUES[name], "--seed", "1")
     run_well("cluster", "train.txt", "groups.out", *flags, "--agglomerated", "small.txt")
@@ -75,7 +75,7 @@ def test_flag_about_values_is_parameter(folder, name):
     assert same(read_data(folder / "small.txt")[0], expected)
 
 
-def test_every_parameter_is_a_flag():
+def test_every_parameter_has_a_flag():
     names = set(Defrag().get_params()) - {"representation", "verbose"}
     assert names == {*PARAMETERS, *ABOUT_VALUES}
     help_text = run_well("cluster", "--help")
@@ -84,7 +84,7 @@ def test_every_parameter_is_a_flag():
     assert "--random-state" in help_text
 
 
-def test_flag_says_none(folder):
+def test_word_none_sets_none(folder):
     run_well("cluster", "train.txt", "a", "--seed", "1", "--row-norm", "none")
     run_well("cluster", "train.txt", "b", "--random-state", "1")
     assert (folder / "a").read_bytes() == (folder / "b").read_bytes()
@@ -100,7 +100,7 @@ def test_flag_says_none(folder):
     ],
 )
 @pytest.mark.parametrize("data", ["train.txt", "train.txt.gz", "train.txt.xz", "train.npz"])
-def test_preset_is_library(folder, preset, expected, data):
+def test_preset_equals_library(folder, preset, expected, data):
     X, Y = points()
     args = ("--preset", preset, "--seed", "3", "--agglomerated", "small", "--json")
     said = json.loads(run_well("cluster", data, "groups.out", *args))
@@ -115,12 +115,12 @@ def test_preset_is_library(folder, preset, expected, data):
     assert said["balance"] >= 1
 
 
-def test_presets_are_all_tested():
+def test_tests_cover_all_presets():
     assert set(VARIANTS) == {"x", "xy", "n", "hybrid"}
 
 
 @pytest.mark.parametrize("method", [one.word for one in registry.entries("clustering")])
-def test_method_is_library(folder, method):
+def test_method_equals_library(folder, method):
     X, Y = points()
     args = ("--method", method, "--seed", "3", "--n-clusters", "5", "--agglomerated", "small")
     said = json.loads(run_well("cluster", "train.txt", "groups.out", *args, "--json"))
@@ -132,14 +132,14 @@ def test_method_is_library(folder, method):
     assert said["n_clusters"] == 5
 
 
-def test_flags_of_all_methods():
+def test_help_has_flags_of_all_methods():
     help_text = run_well("cluster", "--help")
     for entry in registry.entries("clustering"):
         for name in set(entry.estimator()().get_params()) - {"random_state", "verbose"}:
             assert _flags.flag_name(name) in help_text
 
 
-def test_word_vectors_represent_features(folder):
+def test_word_vectors_can_represent_features(folder):
     X, _ = points()
     names = ("--representation", "vectors.txt", "--vocabulary", "words.txt")
     run_well("cluster", "X.txt", "groups.out", *names, "--max-cluster-size", "3", "--seed", "0")
@@ -148,7 +148,7 @@ def test_word_vectors_represent_features(folder):
     np.testing.assert_array_equal(read_groups(folder / "groups.out"), expected.labels_)
 
 
-def test_cluster_reads_split_form_and_svmlight(folder):
+def test_cluster_reads_separate_labels_and_svmlight(folder):
     shared = ("--preset", "xy", "--seed", "5")
     run_well("cluster", "train.txt", "a", *shared)
     run_well("cluster", "X.txt", "b", *shared, "--labels", "Y.txt")
@@ -181,7 +181,7 @@ def expected_pools(X, pooling):
         ("X.npz", (), False),
     ],
 )
-def test_agglomerate_keeps_the_form(folder, data, flags, labelled, pooling):
+def test_agglomerate_keeps_format(folder, data, flags, labelled, pooling):
     X, Y = points()
     run_well("agglomerate", data, "groups.txt", "out", "--pooling", pooling, *flags)
     assert (folder / "out").read_bytes().startswith(b"PK") == data.endswith(".npz")
@@ -190,7 +190,7 @@ def test_agglomerate_keeps_the_form(folder, data, flags, labelled, pooling):
     assert same(found_Y, Y) if labelled else found_Y is None
 
 
-def test_agglomerate_keeps_svmlight(folder):
+def test_agglomerate_keeps_format_svmlight(folder):
     X, Y = points()
     run_well("agglomerate", "train.svm", "groups.txt", "out", "--one-based", "--n-jobs", "2")
     found_X, found_Y = read_svmlight(folder / "out", zero_based=False)
@@ -198,7 +198,7 @@ def test_agglomerate_keeps_svmlight(folder):
     assert same(found_Y, Y)
 
 
-def test_agglomerate_scales_as_hybrid_does(folder):
+def test_agglomerate_scales_like_hybrid(folder):
     X, _ = points()
     test = sparse.csr_array(X[::-1])
     write_features(folder / "test.txt", test)
@@ -208,26 +208,26 @@ def test_agglomerate_scales_as_hybrid_does(folder):
     assert same(read_data(folder / "out")[0], Hybrid(random_state=3).fit(X).transform(test))
 
 
-def test_agglomerate_drops_only_when_told(folder):
+def test_agglomerate_drops_features_with_allow_missing_only(folder):
     run_well("agglomerate", "train.txt", "few_groups.txt", "out", "--allow-missing")
     found, _ = read_data(folder / "out")
     X = points()[0].toarray()
     np.testing.assert_array_equal(found.toarray(), np.stack([X[:, 0] + X[:, 1], X[:, 2]], axis=1))
 
 
-def test_empty_group_keeps_its_column(folder):
+def test_empty_group_keeps_column(folder):
     run_well("agglomerate", "train.txt", "empty_group.txt", "out")
     assert read_data(folder / "out")[0].shape == (12, 3)
     assert json.loads(run_well("info", "empty_group.txt", "--json"))["groups"] == 3
 
 
-def test_compressed_output_is_compressed(folder):
+def test_suffix_compresses_output(folder):
     run_well("agglomerate", "train.txt", "groups.txt", "out.gz")
     assert gzip.decompress((folder / "out.gz").read_bytes()).startswith(b"12 6 6\n")
 
 
 @pytest.mark.parametrize("part", ["train", "test"])
-def test_agglomerate_equals_the_official_program(data_folder, tmp_path, part):
+def test_agglomerate_equals_official_program(data_folder, tmp_path, part):
     fixtures = Path(data_folder) / "fixtures"
     out = tmp_path / "out.txt"
     groups = str(fixtures / "bibtex_group_official.txt")

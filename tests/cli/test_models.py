@@ -160,7 +160,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_refuses_in_one_line_and_leaves_nothing(folder, name):
+def test_refusal_is_one_line_and_writes_no_file(folder, name):
     check_refusal(folder, *REFUSED[name])
 
 
@@ -176,7 +176,7 @@ PREDICTED = [
 
 @pytest.mark.parametrize("k", [1, 3, 8, 20])
 @pytest.mark.parametrize("data", PREDICTED, ids=" ".join)
-def test_predict_is_library(folder, data, k, monkeypatch):
+def test_predict_writes_bytes_of_library(folder, data, k, monkeypatch):
     monkeypatch.setattr("defrag.io.formats.ROWS_AT_A_TIME", 7)
     line = ("predict", "model.safetensors", data[0], "--top-k", str(k), "--output", "out")
     assert run_well(*line, *data[1:]) == ""
@@ -185,7 +185,7 @@ def test_predict_is_library(folder, data, k, monkeypatch):
     assert (folder / "out").read_bytes() == (folder / "expected").read_bytes()
 
 
-def test_predict_for_machines(folder):
+def test_predict_writes_json_with_ids_or_names(folder):
     run_well("predict", "model.safetensors", "X.txt", "--output", "ids", "--json")
     run_well("predict", "model.safetensors", "X.txt", "--output", "names", "--json", "--names")
     labels, scores = load(folder / "model.safetensors").predict_topk(points()[0], k=5)
@@ -200,7 +200,7 @@ def test_predict_for_machines(folder):
         assert named[row]["scores"] == ids[row]["scores"]
 
 
-def test_predict_names(folder):
+def test_predict_writes_names(folder):
     run_well("predict", "model.safetensors", "X.txt", "--output", "out", "--names", "--top-k", "2")
     labels, scores = load(folder / "model.safetensors").predict_topk(points()[0], k=2)
     lines = (folder / "out").read_text().splitlines()
@@ -210,7 +210,7 @@ def test_predict_names(folder):
     )
 
 
-def test_json_needs_no_right_header(folder):
+def test_json_of_truncated_file_needs_allow_truncated(folder):
     line = ("predict", "model.safetensors", "short.txt", "--output", "out", "--json")
     assert "declares 3 points, the file has 1; a truncated" in run(*line).stderr
     assert not (folder / "out").exists()
@@ -221,7 +221,7 @@ def test_json_needs_no_right_header(folder):
 
 
 @pytest.mark.usefixtures("folder")
-def test_evaluate_leaves_out_depths_that_predictions_do_not_reach():
+def test_evaluate_warns_of_depths_beyond_predictions():
     result = run("evaluate", "train.txt", "top.txt", "--json")
     assert result.exit_code == 0
     assert result.stderr == (
@@ -235,7 +235,7 @@ def test_evaluate_leaves_out_depths_that_predictions_do_not_reach():
 @pytest.mark.parametrize("k", ["1,3,5", "2", "5,1"])
 @pytest.mark.parametrize("data", [("train.txt",), ("X.txt", "--labels", "Y.txt"), ("train.npz",)])
 @pytest.mark.usefixtures("folder")
-def test_evaluate_is_library(data, k, with_train):
+def test_evaluate_equals_library(data, k, with_train):
     Y = points()[1]
     flags = ("--train", "train.txt", "--A", "0.5", "--B", "0.4") if with_train else ()
     said = json.loads(
@@ -255,13 +255,13 @@ def test_evaluate_is_library(data, k, with_train):
 
 
 @pytest.mark.usefixtures("folder")
-def test_rare_labels_for_people():
+def test_evaluate_prints_table_of_rare_labels():
     said = run_well("evaluate", "train.txt", "predictions.txt", "--train", "train.txt")
     assert "labels from frequent to rare" in said
     assert "70-100" in said
 
 
-def test_evaluate_reads_svmlight_and_split_train(folder):
+def test_evaluate_reads_svmlight_and_separate_label_files(folder):
     X, Y = points()
     write_svmlight(folder / "few.svm", X, sparse.csr_array(Y[:, :3]), zero_based=False)
     plain = json.loads(run_well("evaluate", "train.txt", "predictions.txt", "--json"))
@@ -274,7 +274,7 @@ def test_evaluate_reads_svmlight_and_split_train(folder):
 
 
 @pytest.mark.usefixtures("folder")
-def test_evaluate_for_people():
+def test_evaluate_prints_table_without_propensities():
     said = run_well("evaluate", "train.txt", "predictions.txt")
     for name in ("P@k", "nDCG@k", "R@k", "coverage@k"):
         assert name in said
@@ -282,7 +282,7 @@ def test_evaluate_for_people():
 
 
 @pytest.mark.usefixtures("folder")
-def test_info_about_models():
+def test_info_describes_models():
     said = json.loads(run_well("info", "model.safetensors", "--json"))
     assert (said["kind"], said["features"], said["labels"]) == ("label_tree", N_FEATURES, N_LABELS)
     assert (said["trees"], said["label_names"], said["vocabulary"]) == (1, True, False)
@@ -303,7 +303,7 @@ def test_info_about_models():
 
 
 @pytest.mark.usefixtures("folder")
-def test_info_names_models_in_models_by_their_way():
+def test_info_names_nested_models_by_path():
     run_well("train", "train.txt", "both", "--impute", "blend", "--rerank", "identity",
              "--gamma", "4", "--propensity-weight", "0", "--agglomerate", "hybrid")  # fmt: skip
     pairs = dict(line.split(maxsplit=1) for line in run_well("info", "both").splitlines())
@@ -316,7 +316,7 @@ def test_info_names_models_in_models_by_their_way():
 
 
 @pytest.mark.parametrize("verb", ["train", "predict", "evaluate"])
-def test_help_shows_examples(verb):
+def test_help_has_examples(verb):
     said = run_well(verb, "--help")
     assert "Examples:" in said
     assert f"defrag {verb}" in said.partition("Examples:")[2]

@@ -15,7 +15,7 @@ def folder(tmp_path, monkeypatch):
     return fill_folder(tmp_path, monkeypatch)
 
 
-def test_parts_join_to_the_file_of_train(folder):
+def test_joined_parts_equal_file_of_train(folder):
     names = ("--label-names", "labels.txt")
     run_well("train", "train.txt", "whole.safetensors", *FLAGS, *names)
     planned = run_well("train", "train.txt", "a.plan", *FLAGS, "--parts", "3")
@@ -40,7 +40,7 @@ def test_parts_join_to_the_file_of_train(folder):
     assert (folder / "joined").read_bytes() == (folder / "whole.safetensors").read_bytes()
 
 
-def test_lpsr_is_joined_with_its_data(folder):
+def test_lpsr_is_joined_with_data(folder):
     flags = ("--classifier", "lpsr", "--seed", "3")
     run_well("train", "train.txt", "whole", *flags)
     run_well("train", "train.txt", "a.plan", *flags, "--parts", "3")
@@ -50,7 +50,7 @@ def test_lpsr_is_joined_with_its_data(folder):
     assert (folder / "joined").read_bytes() == (folder / "whole").read_bytes()
 
 
-def test_parts_of_texts_join_to_the_file_of_train(folder):
+def test_joined_parts_of_texts_equal_file_of_train(folder):
     lines = [{"body": f"a {'red' if i % 3 else 'white'} fox {i % 5}",
               "labels": ["red" if i % 3 else "white", f"n{i % 7}"]} for i in range(60)]  # fmt: skip
     (folder / "docs.csv").write_text(
@@ -80,6 +80,6 @@ def test_parts_of_texts_join_to_the_file_of_train(folder):
         ("train train.txt x.plan --parts 2 --ray local", "--ray changes nothing with --parts"),
     ],
 )
-def test_mistakes_are_one_line(folder, line, message):
+def test_wrong_parts_are_refused_in_one_line(folder, line, message):
     run_well("train", "train.txt", "a.plan", *FLAGS, "--parts", "2")
     check_refusal(folder, line, message)

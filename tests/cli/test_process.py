@@ -85,7 +85,7 @@ STREAMS = {
 
 
 @pytest.mark.parametrize("name", STREAMS)
-def test_dash_is_a_standard_stream(folder, name, run):
+def test_dash_is_standard_stream(folder, name, run):
     args, given, expected = STREAMS[name]
     result = run(*args, given=given)
     assert result.stderr == b""
@@ -111,7 +111,7 @@ CODES = {
 
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("name", CODES)
-def test_exit_code(name, run):
+def test_exit_codes_of_errors(name, run):
     args, given, code, said = CODES[name]
     result = run(*args, given=given)
     assert result.returncode == code
@@ -121,7 +121,7 @@ def test_exit_code(name, run):
 
 
 @pytest.mark.usefixtures("folder")
-def test_script_is_the_command():
+def test_script_runs_command():
     script = Path(sys.executable).parent / "defrag"
     if not script.exists():
         pytest.skip("the command is not installed beside this Python")
@@ -133,7 +133,7 @@ def test_script_is_the_command():
 
 
 @pytest.mark.parametrize("wanted", [0, 10])
-def test_closed_pipe_is_quiet(big, wanted, command):
+def test_closed_pipe_is_silent(big, wanted, command):
     args = ("agglomerate", str(big), "each.txt", "-")
     with subprocess.Popen(
         [*command, *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE
@@ -146,7 +146,7 @@ def test_closed_pipe_is_quiet(big, wanted, command):
 
 
 @pytest.mark.usefixtures("folder")
-def test_closed_pipe_is_quiet_for_a_short_result(command):
+def test_closed_pipe_is_silent_for_short_result(command):
     reader, writer = os.pipe()
     os.close(reader)
     result = subprocess.run(
@@ -160,7 +160,7 @@ def test_closed_pipe_is_quiet_for_a_short_result(command):
     assert (result.returncode, result.stderr) == (1, b"")
 
 
-def test_interrupt_leaves_130_and_nothing_behind(folder, command):
+def test_interrupt_exits_130_and_leaves_no_file(folder, command):
     os.mkfifo(folder / "pipe")
     before = sorted(folder.iterdir())
     line = [*command, "convert", "pipe", "out"]
@@ -180,7 +180,7 @@ def test_interrupt_leaves_130_and_nothing_behind(folder, command):
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-def test_a_signal_that_ends_the_process_leaves_nothing_behind(folder, model, number, command):
+def test_fatal_signal_leaves_no_file(folder, model, number, command):
     with subprocess.Popen(
         [*command, "predict", str(model), "-", "--output", "out"],
         stdin=subprocess.PIPE,
@@ -199,7 +199,7 @@ def test_a_signal_that_ends_the_process_leaves_nothing_behind(folder, model, num
     assert not (folder / "out").exists()
 
 
-def test_a_signal_that_is_ignored_stays_ignored(folder):
+def test_ignored_signal_stays_ignored(folder):
     """What nohup does: the command goes on when its terminal closes."""
     os.mkfifo(folder / "pipe")
     command = ["nohup", *FRESH_COMMAND, "convert", "pipe", "out"]
@@ -214,7 +214,7 @@ def test_a_signal_that_is_ignored_stays_ignored(folder):
     assert (folder / "out").read_bytes() == TEXT
 
 
-def test_interrupt_is_answered_at_any_instant(tmp_path):
+def test_interrupt_exits_at_any_instant(tmp_path):
     found = run_python("-m", "tests.helpers.interrupt_readers", tmp_path, timeout=SECONDS)
     n_interrupts, _, noun = found.partition(" ")
     assert noun == "interrupts"
@@ -252,7 +252,7 @@ def run_in_terminal(command, *args):
     return result, seen[0]
 
 
-def test_terminal_sees_progress_and_file_does_not(big, command):
+def test_progress_is_shown_on_terminals_only(big, command):
     result, seen = run_in_terminal(command, "agglomerate", str(big), "each.txt", "-")
     assert result.returncode == 0
     assert b"reading" in seen
@@ -260,7 +260,7 @@ def test_terminal_sees_progress_and_file_does_not(big, command):
 
 
 @pytest.mark.usefixtures("folder")
-def test_terminal_sees_what_training_costs(command):
+def test_terminal_shows_estimated_cost(command):
     result, seen = run_in_terminal(command, "train", "train.txt", "model")
     assert result.returncode == 0
     assert b"training takes about 1 s, " in seen
@@ -276,7 +276,7 @@ def model(folder):
 
 
 @pytest.mark.usefixtures("model")
-def test_predict_streams(run):
+def test_predict_reads_and_writes_streams(run):
     ranked = run("predict", "model", "-", "--top-k", "1", given=TEXT)
     assert (ranked.returncode, ranked.stderr) == (0, b"")
     assert [line.partition(b":")[0] for line in ranked.stdout.split(b"\n")] == [
@@ -288,7 +288,7 @@ def test_predict_streams(run):
 
 
 @pytest.mark.usefixtures("model")
-def test_predict_answers_before_the_end_of_the_input(command):
+def test_predict_writes_before_input_ends(command):
     with subprocess.Popen(
         [*command, "predict", "model", "-", "--json"],
         stdin=subprocess.PIPE,
@@ -302,7 +302,7 @@ def test_predict_answers_before_the_end_of_the_input(command):
         assert process.wait(SECONDS) == 0
 
 
-def test_model_goes_to_stdout(folder, run):
+def test_model_can_be_written_to_stdout(folder, run):
     result = run("train", "-", "-", given=TEXT)
     assert (result.returncode, result.stderr) == (0, b"")
     assert run("train", "train.txt", "model").returncode == 0
@@ -311,7 +311,7 @@ def test_model_goes_to_stdout(folder, run):
 
 @pytest.mark.usefixtures("model")
 @pytest.mark.parametrize("form", [(), ("--json",)])
-def test_closed_pipe_is_quiet_for_predictions(folder, form, command):
+def test_closed_pipe_is_silent_for_predictions(folder, form, command):
     (folder / "many.txt").write_bytes(b"100000 3\n" + b"0:1 2:1\n" * 100000)
     with subprocess.Popen(
         [*command, "predict", "model", "many.txt", *form],
@@ -342,7 +342,7 @@ def processor_seconds(process):
 
 
 @pytest.mark.parametrize("groups", ["none", "hybrid", "xy"])
-def test_interrupt_while_training(folder, groups):
+def test_interrupt_during_training_exits_130(folder, groups):
     write_hard_data(folder / "hard.txt")
     before = sorted(folder.iterdir())
     main, second = pty.openpty()
@@ -373,7 +373,7 @@ def test_interrupt_while_training(folder, groups):
     assert total - begin < 0.5 * (os.cpu_count() or 1) + 0.2
 
 
-def test_fifo_is_a_file(folder, command):
+def test_fifo_is_read_as_file(folder, command):
     os.mkfifo(folder / "pipe")
     with subprocess.Popen([*command, "agglomerate", "pipe", "groups.txt", "out"]) as process:
         with (folder / "pipe").open("wb") as pipe:
@@ -383,7 +383,7 @@ def test_fifo_is_a_file(folder, command):
     assert read_data(folder / "out")[0].shape == (2, 2)
 
 
-def test_completion_is_offered(command):
+def test_completion_script_is_offered(command):
     result = subprocess.run(
         [*command],
         env={

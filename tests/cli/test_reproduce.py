@@ -45,7 +45,7 @@ def folder(tmp_path, monkeypatch):
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("warm_runs")
-def test_a_study_is_run_once_and_what_is_missing_is_said(folder):
+def test_reproduce_runs_study_once_and_lists_what_is_missing(folder):
     line = ["reproduce", "table1", "--data", "data", "--report", "out.html", "--markdown", "out.md"]
     result = run(*line)
     assert result.exit_code == 0, result.stderr
@@ -65,7 +65,7 @@ def test_a_study_is_run_once_and_what_is_missing_is_said(folder):
     assert 0 < rows[-1]["mean"]["LMI"] < 1
 
 
-def test_a_plan_says_what_would_be_run_and_runs_nothing(folder):
+def test_plan_lists_runs_and_runs_nothing(folder):
     line = ["reproduce", "table1", "--data", "data", "--plan"]
     planned = json.loads(run(*line, "--json").stdout)
     (row,) = planned["rows"]
@@ -94,13 +94,13 @@ def test_a_plan_says_what_would_be_run_and_runs_nothing(folder):
         ("reproduce table1 --data nowhere", "nowhere: is not a folder"),
     ],
 )
-def test_reproduce_refuses(folder, line, message):
+def test_reproduce_refuses_wrong_words(folder, line, message):
     check_refusal(folder, line, message)
 
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("warm_runs")
-def test_records_of_other_code_are_not_shown(folder):
+def test_records_of_other_code_are_not_used(folder):
     line = ["reproduce", "table1", "--data", "data", "--only", "eurlex-4k"]
     path = folder / "defrag-records" / "records.jsonl"
     assert run(*line).exit_code == 0
@@ -119,7 +119,7 @@ def test_records_of_other_code_are_not_shown(folder):
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("warm_runs")
-def test_all_goes_on_where_data_are_broken_and_says_what_was_not_started(folder, monkeypatch):
+def test_all_skips_broken_data_and_lists_runs_not_started(folder, monkeypatch):
     (folder / "data" / "tibkat-core").mkdir()
     (folder / "data" / "tibkat-core" / "train.txt.xz").write_bytes(b"not a file of xz")
     for name in [name for name in studies.STUDIES if name != "table1"]:
@@ -154,7 +154,7 @@ def two_lines_each(folder, monkeypatch):
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("warm_runs")
-def test_every_study_runs_with_a_tiny_budget_and_continues(two_lines_each):
+def test_every_study_runs_with_tiny_budget_and_resumes(two_lines_each):
     line = ["reproduce", "all", "--data", "data", "--only", "eurlex-4k", "--budget", "2", "--json"]
     first = run(*line, "--results", "results", "--report", "all.html")
     assert first.exit_code == 0, first.stderr
@@ -182,7 +182,7 @@ def test_every_study_runs_with_a_tiny_budget_and_continues(two_lines_each):
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("folder", "warm_runs")
-def test_a_full_disk_is_said_and_the_rest_goes_on(monkeypatch):
+def test_full_disk_is_reported_and_runs_continue(monkeypatch):
     def full(store, _):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(store.folder / "records.jsonl"))
 
@@ -201,7 +201,7 @@ def test_a_full_disk_is_said_and_the_rest_goes_on(monkeypatch):
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", [signal.SIGKILL, signal.SIGINT])
 @pytest.mark.usefixtures("warm_runs")
-def test_a_command_that_is_killed_keeps_what_has_ended(folder, kind):
+def test_killed_command_keeps_finished_runs(folder, kind):
     line = [sys.executable, "-m", "defrag", "reproduce", "ndcg", "--data", "data"]
     line += ["--only", "eurlex-4k", "--workers", "1", "--json"]
     path = folder / "defrag-records" / "records.jsonl"

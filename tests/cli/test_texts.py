@@ -54,7 +54,7 @@ def fitted(base=None, **settings):
     return TextClassifier(base, random_state=0, **settings).fit(texts, labels)
 
 
-def test_train_is_the_recommended_classifier_of_texts():
+def test_train_on_texts_equals_text_classifier():
     said = run_well("train", "docs.jsonl", "m.safetensors")
     assert said.startswith("24 texts, ")
     assert " 4 labels: " in said
@@ -77,7 +77,7 @@ def test_train_is_the_recommended_classifier_of_texts():
         ("--classifier parabel --rerank identity", Refrag(Focused(Parabel()))),
     ],
 )
-def test_flags_of_the_classifier(flags, base):
+def test_flags_set_classifier_of_texts(flags, base):
     assert not run("train", "docs.jsonl", "m.safetensors", *flags.split()).exit_code
     model, texts = load("m.safetensors"), read_texts("docs.jsonl").texts
     names, scores = fitted(base).predict_topk(texts, k=3)
@@ -85,7 +85,7 @@ def test_flags_of_the_classifier(flags, base):
     assert (model.predict_topk(texts, k=3)[1] == scores).all()
 
 
-def test_flags_of_the_vectorizer_and_weights():
+def test_flags_set_vectorizer_and_weights():
     run_well("train", "docs.jsonl", "one.safetensors", "--ngrams", "1", "--min-df", "3")
     model = load("one.safetensors")
     assert (model.vectorizer_.ngrams, model.vectorizer_.min_df) == (1, 3)
@@ -96,7 +96,7 @@ def test_flags_of_the_vectorizer_and_weights():
     assert described["labels"] == 4
 
 
-def test_same_bytes_for_any_threads_and_for_standard_input(folder):
+def test_threads_and_standard_input_do_not_change_bytes(folder):
     run_well("train", "docs.jsonl", "a.safetensors", "--n-jobs", "1")
     run_well("train", "docs", "b.safetensors", "--from", "jsonl", "--n-jobs", "2")
     run_well("train", "docs", "c.safetensors", "--format", "jsonl")
@@ -105,7 +105,7 @@ def test_same_bytes_for_any_threads_and_for_standard_input(folder):
     assert content == (folder / "c.safetensors").read_bytes()
 
 
-def test_predict_and_evaluate(folder):
+def test_predictions_of_texts_can_be_evaluated(folder):
     run_well("train", "docs.jsonl", "m.safetensors")
     run_well("predict", "m.safetensors", "docs.jsonl", "--output", "p.txt", "--top-k", "3")
     run_well("predict", "m.safetensors", "docs.jsonl", "--output", "p.jsonl", "--json")
@@ -129,7 +129,7 @@ def test_predict_and_evaluate(folder):
     assert "PSP@k" in weighted
 
 
-def test_a_text_without_a_known_word_gets_no_labels(folder):
+def test_text_without_known_word_gets_no_labels(folder):
     run_well("train", "docs.jsonl", "m.safetensors")
     run_well("predict", "m.safetensors", "bare.jsonl", "--output", "p.txt")
     lines = (folder / "p.txt").read_text().split("\n")
@@ -140,7 +140,7 @@ def test_a_text_without_a_known_word_gets_no_labels(folder):
     assert json.loads(lines[1]) == {"labels": [], "scores": []}
 
 
-def test_names_that_cannot_be_printed_are_compared_as_they_are_shown(folder):
+def test_unprintable_names_are_compared_escaped(folder):
     items = [{"text": item["text"], "labels": ["a\tb", "é"]} for item in documents()]
     write_lines(folder / "odd.jsonl", items)
     run("train", "odd.jsonl", "m.safetensors")
@@ -150,14 +150,14 @@ def test_names_that_cannot_be_printed_are_compared_as_they_are_shown(folder):
     assert values["P@2"] == 100
 
 
-def test_evaluate_warns_if_no_predicted_name_is_a_label(folder):
+def test_evaluate_warns_if_no_predicted_name_is_label(folder):
     (folder / "p.other").write_text("no such label:0.9\n" * len(documents()))
     result = run("evaluate", "docs.jsonl", "p.other", "--k", "1", "--json")
     assert json.loads(result.stdout)["P@1"] == 0
     assert result.stderr == "warning: p.other: no predicted name is a label of docs.jsonl\n"
 
 
-def test_evaluate_a_matrix_by_names_and_json(folder):
+def test_evaluate_compares_names_and_json_with_matrix(folder):
     (folder / "names.txt").write_text("un\ndeux\n")
     (folder / "twice.txt").write_text("un\nun\n")
     (folder / "p.names").write_text("un:0.9\tdeux:0.1\ndeux:0.8\n")
@@ -199,12 +199,12 @@ def test_evaluate_a_matrix_by_names_and_json(folder):
         ('{"labels": ["un"], "scores": [1]}\n{\n', "p:2: invalid JSON"),
     ],
 )
-def test_broken_predictions(folder, content, message):
+def test_broken_predictions_are_refused(folder, content, message):
     (folder / "p").write_text(content)
     check_refusal(folder, "evaluate docs.jsonl p --k 1", message)
 
 
-def test_convert_to_a_matrix_with_names(folder):
+def test_convert_writes_matrix_and_names(folder):
     run_well(
         *[
             "convert",
@@ -232,7 +232,7 @@ def test_convert_to_a_matrix_with_names(folder):
     assert read_data("one.npz")[0].shape[1] < X.shape[1]
 
 
-def test_convert_with_the_columns_of_a_model(folder):
+def test_convert_takes_columns_of_model(folder):
     run_well("train", "docs.jsonl", "m.safetensors")
     model = load("m.safetensors")
     write_lines(
@@ -248,7 +248,7 @@ def test_convert_with_the_columns_of_a_model(folder):
     assert Y.indices.tolist() == [list(model.classes_).index("sorting")] * 3
 
 
-def test_info():
+def test_info_describes_texts():
     described = json.loads(run_well("info", "docs.jsonl", "--json"))
     assert (described["kind"], described["form"]) == ("texts", "jsonl")
     assert (described["texts"], described["labels"]) == (24, 4)
@@ -293,7 +293,7 @@ TABLE = "--text-column body --labels-column tags --label-separator ;"
         ("pecos.tsv --label-names names.txt", ""),
     ],
 )
-def test_other_formats(folder, source, text_flags):
+def test_commands_read_other_formats(folder, source, text_flags):
     write_forms(folder)
     file, *flags = source.split()
     run_well("train", "docs.jsonl", "m.safetensors")
@@ -309,7 +309,7 @@ def test_other_formats(folder, source, text_flags):
     assert (folder / "t.npz").read_bytes() == (folder / "u.npz").read_bytes()
 
 
-def test_predict_and_explain_ignore_labels(folder):
+def test_predict_and_explain_ignore_labels_of_texts(folder):
     write_forms(folder)
     run_well("train", "docs.jsonl", "m.safetensors")
     run_well("predict", "m.safetensors", "docs.jsonl", "--output", "p.txt")
@@ -322,7 +322,7 @@ def test_predict_and_explain_ignore_labels(folder):
     check_refusal(folder, "evaluate odd.csv p.txt", "odd.csv:2: labels 'a b;c' may be several")
 
 
-def test_characters_and_help(folder):
+def test_characters_replace_words_and_help_lists_flags(folder):
     run_well("train", "docs.jsonl", "m.safetensors", "--characters", "3-4")
     vectorizer = load("m.safetensors").vectorizer_
     assert (tuple(vectorizer.characters), vectorizer.ngrams) == ((3, 4), 1)
@@ -367,7 +367,7 @@ def test_characters_and_help(folder):
         ("train X.txt m --from lines", "X.txt: has no labels: give --labels"),
     ],
 )
-def test_refusals_of_formats(folder, line, message):
+def test_wrong_formats_are_refused(folder, line, message):
     write_forms(folder)
     run_well("train", "train.txt", "matrix.safetensors")
     (folder / "pecos.txt").write_text((folder / "pecos.tsv").read_text())
@@ -403,11 +403,11 @@ def test_refusals_of_formats(folder, line, message):
         ("cluster docs.jsonl groups.txt", "docs.jsonl: looks like texts"),
     ],
 )
-def test_refusals(folder, line, message):
+def test_wrong_flags_of_texts_are_refused(folder, line, message):
     check_refusal(folder, line, message)
 
 
-def test_models_of_texts_and_of_matrices_refuse_each_other(folder):
+def test_model_refuses_data_of_other_kind(folder):
     run_well("train", "docs.jsonl", "texts.safetensors")
     run_well("train", "train.txt", "matrix.safetensors")
     for line, message in (
@@ -419,7 +419,7 @@ def test_models_of_texts_and_of_matrices_refuse_each_other(folder):
         check_refusal(folder, line, message)
 
 
-def test_the_shape_of_an_older_model(folder):
+def test_shape_of_older_model_is_kept(folder):
     write_lines(folder / "old.jsonl", documents(20))
     run_well("train", "old.jsonl", "old.safetensors")
     run_well("train", "docs.jsonl", "new.safetensors", "--shape-of", "old.safetensors")

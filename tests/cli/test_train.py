@@ -72,7 +72,7 @@ def whole(base, groups, **settings):
 
 @pytest.mark.parametrize("groups", GROUPS)
 @pytest.mark.parametrize("base", BASES)
-def test_train_is_library(folder, base, groups):
+def test_train_writes_bytes_of_library(folder, base, groups):
     X, Y = points()
     line = f"train train.txt out --classifier {base} --agglomerate {groups} --seed 5 --n-trees 2"
     run_well(*line.split(" "), "--no-focus")
@@ -96,7 +96,7 @@ def test_train_is_library(folder, base, groups):
         ("leml", {"n_components": 3, "l2": 0.2, "n_rounds": 2, "n_steps": 4}),
     ],
 )
-def test_train_without_trees_is_library(folder, base, groups, flags):
+def test_train_of_other_classifiers_writes_bytes_of_library(folder, base, groups, flags):
     X, Y = points()
     line = f"train train.txt out --classifier {base} --agglomerate {groups} --weights int8"
     given = [text for name, value in flags.items() for text in (_flags.flag_name(name), str(value))]
@@ -106,7 +106,7 @@ def test_train_without_trees_is_library(folder, base, groups, flags):
     assert (folder / "out").read_bytes() == (folder / "expected").read_bytes()
 
 
-def test_train_recommends(folder):
+def test_train_defaults_to_label_tree_on_focused_rows(folder):
     X, Y = points()
     said = run_well("train", "train.txt", "out")
     model = Focused(LabelTree(random_state=0), Focus(), random_state=0).fit(X, Y)
@@ -117,7 +117,7 @@ def test_train_recommends(folder):
     ), said
 
 
-def test_choices_are_all_tested():
+def test_tests_cover_all_classifiers_and_groups():
     assert set(BASES) | set(FLAT) == {entry.word for entry in registry.entries("classifier")}
     assert {NONE, *VARIANTS} == set(GROUPS)
 
@@ -150,7 +150,7 @@ PARAMETERS = [
 
 
 @pytest.mark.parametrize(("base", "groups", "name", "value"), PARAMETERS)
-def test_flag_is_parameter(folder, base, groups, name, value):
+def test_flag_sets_parameter(folder, base, groups, name, value):
     X, Y = points()
     args = ("--classifier", base, "--agglomerate", groups, _flags.flag_name(name), str(value))
     run_well("train", "train.txt", "out", *args, "--no-focus")
@@ -176,7 +176,7 @@ def test_flag_is_parameter(folder, base, groups, name, value):
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )
-def test_focused_rows(folder, flags, model):
+def test_focus_flags_build_focused_classifier(folder, flags, model):
     X, Y = points()
     run_well("train", "train.txt", "out", *flags)
     model.set_params(random_state=0).fit(X, Y).save(folder / "expected")
@@ -186,7 +186,7 @@ def test_focused_rows(folder, flags, model):
     assert type(found) is type(wanted)
 
 
-def test_members_may_share_groups(folder):
+def test_no_per_member_shares_groups(folder):
     X, Y = points()
     groups = ("--agglomerate", "hybrid", "--no-per-member")
     run_well("train", "train.txt", "out", "--n-trees", "2", *groups)
@@ -196,7 +196,7 @@ def test_members_may_share_groups(folder):
 
 
 @pytest.mark.parametrize("weights", ["float32", "float16", "int8"])
-def test_model_keeps_names_and_weights(folder, weights):
+def test_model_file_has_names_and_weight_type(folder, weights):
     names = ("--label-names", "labels.txt", "--vocabulary", "words.txt", "--weights", weights)
     said = json.loads(run_well("train", "train.txt", "out", *names, "--json"))
     model = load(folder / "out")
@@ -222,20 +222,20 @@ FORMS = [
 
 
 @pytest.mark.parametrize("data", FORMS, ids=" ".join)
-def test_train_twice_gives_the_same_bytes(folder, data):
+def test_same_data_in_any_form_give_same_bytes(folder, data):
     run_well("train", "train.txt", "a", "--n-trees", "2")
     run_well("train", data[0], "b", "--n-trees", "2", *data[1:])
     assert (folder / "a").read_bytes() == (folder / "b").read_bytes()
 
 
-def test_failed_training_keeps_the_old_model(folder):
+def test_failed_training_keeps_old_model(folder):
     before = (folder / "model.safetensors").read_bytes()
     assert run("train", "bad.txt", "model.safetensors").exit_code == 2
     assert (folder / "model.safetensors").read_bytes() == before
 
 
 @pytest.mark.usefixtures("folder")
-def test_train_with_what_comes_before_and_after():
+def test_train_nests_imputation_and_reranking():
     X, Y = points()
     line = "train train.txt out --classifier parabel --agglomerate none --seed 3 --n-jobs 1"
     flags = "--rerank cosine --gamma 8 --propensity-weight 0.5 --impute blend --beta 0.3"
@@ -273,7 +273,7 @@ def test_train_with_what_comes_before_and_after():
     ],
 )
 @pytest.mark.usefixtures("folder")
-def test_bad_flags_of_rare_labels(flags, message):
+def test_wrong_flags_of_reranking_and_imputation_are_refused(flags, message):
     result = run("train", "train.txt", "out", *flags.split())
     assert result.exit_code == 2
     assert re.search(message, result.stderr)

@@ -80,7 +80,7 @@ def report(reports):
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [390, 1280])
 @pytest.mark.parametrize("name", PAGES)
-def test_the_page_is_readable(browser, reports, name, width, scheme):
+def test_page_is_readable_in_browser(browser, reports, name, width, scheme):
     report = reports[name]
     page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
     said, asked = [], []
@@ -101,7 +101,7 @@ def test_the_page_is_readable(browser, reports, name, width, scheme):
     page.close()
 
 
-def test_tables_sort(browser, report):
+def test_headings_sort_tables(browser, report):
     page = browser.new_page()
     page.goto(report)
     table = page.locator("table").first
@@ -124,7 +124,7 @@ def test_tables_sort(browser, report):
     page.close()
 
 
-def test_without_scripts_nothing_is_missing(browser, report):
+def test_page_is_complete_without_scripts(browser, report):
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
     page.goto(report)

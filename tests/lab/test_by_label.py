@@ -20,7 +20,7 @@ def result(method, *hits):
     return Result(method, "toy", runs)
 
 
-def test_labels_that_gain_come_first_and_those_that_lose_last():
+def test_gains_come_first_and_losses_last():
     found = changes(result("a", [5, 5, 1]), result("b", [6, 1, 3]))
     assert [(one.label, one.points) for one in found] == [(6, 4), (1, 10), (4, 5)]
     assert [one.difference for one in found] == pytest.approx([50.0, 10.0, -80.0])
@@ -28,18 +28,18 @@ def test_labels_that_gain_come_first_and_those_that_lose_last():
     assert changes(result("a", [5, 5, 1]), result("b", [5, 5, 1])) == []
 
 
-def test_seeds_are_averaged():
+def test_gains_are_means_over_seeds():
     (one,) = changes(result("a", [4, 5, 1], [6, 5, 1]), result("b", [7, 5, 1]))
     assert (one.label, one.before, one.after) == (1, 50.0, 70.0)
 
 
-def test_labels_that_were_not_counted_give_nothing():
+def test_labels_without_counts_give_no_table():
     counted, other = result("a", [5, 5, 1]), Result("b", "toy", [record("b", labels=None)])
     assert changes(counted, other) == []
     assert label_tables([counted, other]) == []
 
 
-def test_tables_and_plots_have_names():
+def test_tables_and_plots_show_label_names():
     pytest.importorskip("matplotlib")
     both = [result("a", [5, 5, 1]), result("b", [6, 1, 1])]
     (table,) = label_tables(both, np.array(list("tuvwxyz"), dtype=object))
@@ -53,7 +53,7 @@ def test_tables_and_plots_have_names():
     assert plot.series[0].y == pytest.approx([10.0, -80.0])
 
 
-def test_hits_are_counted():
+def test_run_counts_hits_by_label():
     X, Y = make_data(n=120)
     half = Split(X, Y)
     job = {"estimator": describe(find("label-tree").estimator()()), "seed": 0, "n_jobs": 1,

@@ -43,7 +43,7 @@ def records(checking):
     return found
 
 
-def test_floors_that_are_met(checking, records, capsys):
+def test_check_peers_passes_when_floors_are_met(checking, records, capsys):
     assert checking.check(records)
     said = capsys.readouterr().out
     assert "MISSED" not in said
@@ -52,7 +52,7 @@ def test_floors_that_are_met(checking, records, capsys):
     assert "P@1/3/5 +0.00/+0.00/+0.00 (no lower): met" in said
 
 
-def test_floors_that_are_missed(checking, records, capsys):
+def test_check_peers_fails_when_floors_are_missed(checking, records, capsys):
     slower = [one if one["method"] != "PECOS" else {**one, "training": {"cpu": 14.9, "wall": 1.0}}
               for one in records]  # fmt: skip
     assert not checking.check(slower)
@@ -62,7 +62,7 @@ def test_floors_that_are_missed(checking, records, capsys):
     assert "P@1/3/5 -0.10/-0.10/-0.10 (no lower): MISSED" in capsys.readouterr().out
 
 
-def test_absent_records_and_mixed_ones_are_misses(checking, records, capsys):
+def test_check_peers_fails_for_absent_and_mixed_records(checking, records, capsys):
     assert not checking.check([one for one in records if one["method"] != "omikuji"])
     assert capsys.readouterr().out.count("no record of omikuji: MISSED") == 3
     mixed = [{**records[0], "versions": {"code": "b"}}, *records[1:]]

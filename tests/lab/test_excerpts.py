@@ -24,7 +24,7 @@ def block(what, old="old\n"):
     return f"before\n\n{BEGIN}{what} -->\n{old}{END}\n\nafter\n"
 
 
-def test_a_table_stands_between_comments_and_nothing_else_changes(folder):
+def test_filled_replaces_tables_between_comments_only(folder):
     what = "peers | eurlex-4k | P@1,train_cpu"
     text = filled(block(what), folder)
     assert text.startswith(f"before\n\n{BEGIN}{what} -->\n\n|  | P@1 | training, s |\n")
@@ -35,13 +35,13 @@ def test_a_table_stands_between_comments_and_nothing_else_changes(folder):
     assert filled(text, folder) == text
 
 
-def test_methods_are_chosen_and_ordered(folder):
+def test_comment_chooses_and_orders_methods(folder):
     text = filled(block("peers | eurlex-4k | P@1 | PECOS"), folder)
     assert "PECOS" in text.split("-->")[1]
     assert "LabelTree" not in text
 
 
-def test_other_tables_and_the_headline(folder):
+def test_comment_may_ask_for_other_tables_and_headline(folder):
     assert "| PECOS | 82.0 |" in filled(block("peers | eurlex-4k | erasure | PECOS"), folder)
     assert "| PECOS | 40.0 |" in filled(block("peers | eurlex-4k | rare | PECOS"), folder)
     text = filled(block("peers | eurlex-4k | headline | LabelTree, 1 tree | PECOS"), folder)
@@ -57,6 +57,6 @@ def test_other_tables_and_the_headline(folder):
         ("peers | eurlex-4k | P@1 | Nobody", "no record of 'Nobody' on 'eurlex-4k'"),
     ],
 )
-def test_what_is_not_there_is_refused(folder, what, message):
+def test_comment_with_unknown_words_is_refused(folder, what, message):
     with pytest.raises(ValueError, match=message):
         filled(block(what), folder)

@@ -45,7 +45,7 @@ def manual(tmp_path_factory):
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [390, 1280])
 @pytest.mark.parametrize("name", PAGES)
-def test_pages_fit_and_say_nothing(browser, manual, name, width, scheme):
+def test_pages_of_manual_fit_browser_without_errors(browser, manual, name, width, scheme):
     page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
     said = []
     page.on("console", lambda message: said.append(message.text))

@@ -17,7 +17,7 @@ def page():
     return comparison_page("A <report>", results(), "defrag compare a b")
 
 
-def test_nothing_is_requested(page):
+def test_page_requests_nothing(page):
     html = page.to_html()
     assert "Content-Security-Policy" in html
     assert "default-src 'none'" in html
@@ -26,7 +26,7 @@ def test_nothing_is_requested(page):
     assert not re.findall(r"https?://|@import|src=|<link|url\((?!#)", outside)
 
 
-def test_the_page_has_what_was_run_tables_and_figures(page):
+def test_page_has_runs_tables_and_figures(page):
     html = page.to_html()
     assert "<title>A &lt;report&gt;</title>" in html
     assert html.count("<table") == 3
@@ -36,41 +36,41 @@ def test_the_page_has_what_was_run_tables_and_figures(page):
     assert html == comparison_page("A <report>", results(), "defrag compare a b").to_html()
 
 
-def test_names_inside_figures_are_unique(page):
+def test_ids_inside_figures_are_unique(page):
     names = re.findall(r'\bid="([^"]+)"', page.to_html())
     assert len(names) == len(set(names))
     used = re.findall(r'url\(#([^)]+)\)|href="#([^"]+)"', page.to_html())
     assert {a or b for a, b in used} <= set(names)
 
 
-def test_figures_follow_the_colours_of_the_page(page):
+def test_figures_use_colours_of_page(page):
     figures = re.findall(r"<svg.*?</svg>", page.to_html(), re.DOTALL)
     colours = {c for figure in figures for c in re.findall(r"#[0-9a-f]{6}\b", figure)}
     assert colours <= {"#000000"}, colours  # of invisible patches
     assert all("var(--s1)" in figure and "currentColor" in figure for figure in figures)
 
 
-def test_markdown_has_the_tables(page):
+def test_markdown_has_tables(page):
     text = page.to_markdown()
     assert text.startswith("# A <report>\n")
     assert "| **59.50 ± 0.71** |" in text
     assert "## Best method by measure" in text
 
 
-def test_what_is_best_at_what_is_said(page):
+def test_page_names_best_method_by_measure(page):
     text = page.to_markdown()
     assert "- first label right (P@1): slow <b>: 59.50" in text
     assert "- training time (CPU s): fast: 1.00" in text
 
 
-def test_without_matplotlib_the_page_says_so(monkeypatch):
+def test_page_without_matplotlib_says_so(monkeypatch):
     monkeypatch.setattr(comparison, "can_plot", lambda: False)
     html = comparison_page("A", results(), "c").to_html()
     assert "<svg" not in html
     assert NO_PLOTS.replace("'", "&#x27;") in html
 
 
-def test_figures_are_the_same_bytes_each_time():
+def test_figures_have_same_bytes_each_time():
     pytest.importorskip("matplotlib")
     series = [Series("a", [1, 2], [3, 4]), Series("b", [1, 2], [5, 1], ["n", "m"])]
     assert lines("t", "c", series, ("x", "y")).svg == lines("t", "c", series, ("x", "y")).svg
@@ -105,5 +105,5 @@ def test_many_methods_share_series_by_variant():
         (0.9, 1.5e6, [1, 100, 1e4, 1e6]),
     ],
 )
-def test_a_logarithmic_axis_has_a_few_round_numbers(low, high, ticks):
+def test_logarithmic_axis_has_few_round_numbers(low, high, ticks):
     assert log_ticks(low, high) == pytest.approx(ticks)

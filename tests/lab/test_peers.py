@@ -78,7 +78,7 @@ def study():
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("warm_runs")
-def test_a_program_is_run_and_a_missing_one_is_said(tmp_path, monkeypatch):
+def test_programs_are_run_and_missing_ones_remarked(tmp_path, monkeypatch):
     install(tmp_path, monkeypatch, PROGRAM)
     corpus = small_corpus()
     (planned,) = plan(study(), corpus)
@@ -100,7 +100,7 @@ def test_a_program_is_run_and_a_missing_one_is_said(tmp_path, monkeypatch):
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("warm_runs")
-def test_a_program_that_fails_is_recorded(tmp_path, monkeypatch):
+def test_failed_program_is_recorded(tmp_path, monkeypatch):
     install(tmp_path, monkeypatch, BROKEN)
     corpus = small_corpus()
     (planned,) = plan(study(), corpus)
@@ -111,13 +111,13 @@ def test_a_program_that_fails_is_recorded(tmp_path, monkeypatch):
     )
 
 
-def test_a_python_that_is_not_there_is_said(monkeypatch):
+def test_missing_python_is_remarked(monkeypatch):
     monkeypatch.setenv(peers_module.PEERS_PYTHON, "/nowhere/python")
     missing_peer.cache_clear()
     assert missing_peer("pecos") == "/nowhere/python cannot be started: No such file or directory"
 
 
-def test_a_program_ends_with_its_caller(tmp_path, monkeypatch):
+def test_program_ends_with_its_caller(tmp_path, monkeypatch):
     install(tmp_path, monkeypatch, ENDLESS)
     corpus = small_corpus()
     folder = tmp_path / "run"

@@ -31,13 +31,13 @@ MEASURED_ELSEWHERE = ("annif", "distributed", "explain", "retraining", "text")
 RECORDS = sorted((FOLDER / "records").glob("*.jsonl"))
 
 
-def test_there_are_results():
+def test_manual_has_results():
     assert RECORDS
     assert ROOT / "README.md" in PAGES
     assert {path.stem for path in RECORDS} <= set(STUDIES)
 
 
-def test_pages_say_what_the_records_say(tmp_path):
+def test_pages_equal_records(tmp_path):
     shutil.copytree(FOLDER / "records", tmp_path / "records")
     pages = write_pages(tmp_path)
     assert {page.stem for page in pages} == {path.stem for path in RECORDS}
@@ -49,12 +49,12 @@ def test_pages_say_what_the_records_say(tmp_path):
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: path.stem)
-def test_tables_of_the_manual_say_what_the_records_say(page):
+def test_tables_of_manual_equal_records(page):
     text = page.read_text(encoding="utf-8")
     assert filled(text, FOLDER) == text, f"{page.name}: run make results"
 
 
-def test_numbers_of_the_manual_come_from_records_or_from_a_benchmark_that_is_named():
+def test_numbers_of_manual_come_from_records_or_named_benchmark():
     for page in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]:
         text = page.read_text(encoding="utf-8")
         typed = re.sub(r"<!-- records .*?<!-- end of records -->", "", text, flags=re.DOTALL)
@@ -67,7 +67,7 @@ def test_numbers_of_the_manual_come_from_records_or_from_a_benchmark_that_is_nam
 
 
 @pytest.mark.parametrize("name", PICTURES)
-def test_pictures_show_the_records(name):
+def test_pictures_equal_records(name):
     shown = series_of_picture((ROOT / "docs" / "pictures" / f"{name}.svg").read_text("utf-8"))
     assert shown == points_of(PICTURES[name].points(FOLDER))
     wanted = {
@@ -78,7 +78,7 @@ def test_pictures_show_the_records(name):
 
 
 @pytest.mark.parametrize("path", RECORDS, ids=lambda path: path.stem)
-def test_records_are_of_runs_that_ended_and_of_the_data_they_name(path):
+def test_records_are_of_finished_runs_on_named_data(path):
     records = read_records(path)
     names = {line.name for line in STUDIES[path.stem].lines}
     assert {one["method"] for one in records} <= names
@@ -87,19 +87,19 @@ def test_records_are_of_runs_that_ended_and_of_the_data_they_name(path):
     assert any(one["status"] == "done" for one in records)
 
 
-def test_all_records_were_made_by_one_code():
+def test_all_records_have_one_code():
     records = [one for path in RECORDS for one in read_records(path)]
     assert len({one.get("versions", {}).get("code") for one in records}) == 1
 
 
 @pytest.mark.parametrize("path", RECORDS, ids=lambda path: path.stem)
-def test_what_differs_from_published_numbers_is_explained(path):
+def test_differences_from_published_numbers_are_explained(path):
     findings = findings_of(STUDIES[path.stem], read_records(path))
     for check in checks(findings.results):
         assert "OUTSIDE" not in check.verdict or check.published.reason, check.sentence()
 
 
-def test_methods_stand_in_the_order_of_the_study(tmp_path):
+def test_methods_are_in_order_of_study(tmp_path):
     study = STUDIES["table3"]
     kept = [record(name, data="debian") for name in ("REFRAG block", "Parabel")]
     findings = findings_of(study, kept)
@@ -116,7 +116,7 @@ def test_methods_stand_in_the_order_of_the_study(tmp_path):
 
 
 @pytest.mark.slow
-def test_what_was_left_out_is_kept_beside_the_records(tmp_path):
+def test_remarks_are_stored_beside_records(tmp_path):
     kept = [record("Parabel", data="debian")]
     for name, remarks in (("table3", ["eurlex-4k is left out: gone"]), ("rare", ["late"])):
         write_records(tmp_path, findings_of(STUDIES[name], kept, remarks))

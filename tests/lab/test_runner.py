@@ -33,7 +33,7 @@ def run(jobs, corpus, store, **options):
 
 
 @pytest.mark.slow
-def test_a_record_says_what_was_run_and_what_came_out(corpus, tmp_path):
+def test_record_has_estimator_data_and_metrics(corpus, tmp_path):
     job = job_of(corpus, LabelTree(2), seed=5)
     (record,) = run([job], corpus, Store(tmp_path))
     model = LabelTree(2, random_state=5).fit(corpus.train.X, corpus.train.Y)
@@ -53,7 +53,7 @@ def test_a_record_says_what_was_run_and_what_came_out(corpus, tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("warm_runs")
-def test_only_what_is_missing_is_run(corpus, tmp_path, monkeypatch):
+def test_only_missing_runs_are_run(corpus, tmp_path, monkeypatch):
     jobs = [job_of(corpus, LabelTree(), seed) for seed in range(3)]
     first = run(jobs, corpus, Store(tmp_path))
     path = tmp_path / "records.jsonl"
@@ -76,7 +76,7 @@ def test_only_what_is_missing_is_run(corpus, tmp_path, monkeypatch):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("word", [entry.word for entry in registry.entries("classifier")])
-def test_a_classifier_without_groups_has_none(corpus, word):
+def test_classifier_without_groups_records_none(corpus, word):
     estimator = registry.find(word).estimator()()
     job = job_of(corpus, estimator, measures=("ranking", "groups")).to_json()
     values, _, _ = measure(job, corpus.train, corpus.test)
@@ -85,7 +85,7 @@ def test_a_classifier_without_groups_has_none(corpus, word):
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("warm_runs")
-def test_no_run_is_started_when_the_time_is_over(corpus, tmp_path):
+def test_no_run_starts_after_until(corpus, tmp_path):
     jobs = [job_of(corpus, LabelTree(), seed) for seed in range(2)]
     (first,) = run(jobs[:1], corpus, Store(tmp_path))
     kept, late = run(jobs, corpus, Store(tmp_path), until=time.monotonic())
@@ -97,7 +97,7 @@ def test_no_run_is_started_when_the_time_is_over(corpus, tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("warm_runs")
-def test_a_failed_run_is_recorded_and_the_rest_goes_on(corpus, tmp_path):
+def test_failed_run_is_recorded_and_others_continue(corpus, tmp_path):
     jobs = [job_of(corpus, Parabel(-1)), job_of(corpus, Parabel(1))]
     failed, done = run(jobs, corpus, Store(tmp_path))
     assert failed["status"] == "failed"
@@ -110,7 +110,7 @@ def test_a_failed_run_is_recorded_and_the_rest_goes_on(corpus, tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("warm_runs")
-def test_a_run_that_takes_too_long_is_ended_and_may_be_tried_for_longer(corpus, tmp_path):
+def test_slow_run_is_stopped_and_may_be_retried_with_higher_limit(corpus, tmp_path):
     job, store = job_of(corpus, LabelTree()), Store(tmp_path)
     (record,) = run([job], corpus, store, limit=0.01)
     assert record["error"] == "took longer than 0.01 s"
@@ -128,21 +128,21 @@ def test_a_run_that_takes_too_long_is_ended_and_may_be_tried_for_longer(corpus, 
         (3, "", "ended with code 3: no message"),
     ],
 )
-def test_a_process_that_dies_is_told(code, err, expected):
+def test_killed_process_is_recorded_with_signal(code, err, expected):
     result = runs._result(code, "", err)
     assert result["status"] == "failed"
     with pytest.raises(ValueError, match=expected):
         raise ValueError(result["error"])
 
 
-def test_ctrl_c_is_not_a_result():
+def test_ctrl_c_is_not_recorded():
     with pytest.raises(KeyboardInterrupt):
         runs._result(130, "", "")
 
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("warm_runs")
-def test_several_runs_at_a_time_give_the_same_records(corpus, tmp_path):
+def test_workers_do_not_change_records(corpus, tmp_path):
     jobs = [job_of(corpus, LabelTree(), seed) for seed in range(3)]
     jobs.insert(1, job_of(corpus, Parabel(-1)))
     found = run(jobs, corpus, Store(tmp_path / "two"), workers=2)
@@ -153,7 +153,7 @@ def test_several_runs_at_a_time_give_the_same_records(corpus, tmp_path):
 
 
 @pytest.mark.slow
-def test_stopping_ends_the_processes_and_records_nothing_of_them(corpus, tmp_path, monkeypatch):
+def test_closing_kills_processes_and_records_nothing(corpus, tmp_path, monkeypatch):
     made = []
     real = runs._start
     monkeypatch.setattr(runs, "_start", lambda *a, **o: made.append(real(*a, **o)) or made[-1])
@@ -169,7 +169,7 @@ def test_stopping_ends_the_processes_and_records_nothing_of_them(corpus, tmp_pat
 
 
 @pytest.mark.slow
-def test_a_killed_program_loses_the_run_under_way_at_most(corpus, tmp_path):
+def test_killed_program_loses_only_current_run(corpus, tmp_path):
     program = (
         "import sys\n"
         "from defrag import LabelTree\n"
@@ -195,7 +195,7 @@ def test_a_killed_program_loses_the_run_under_way_at_most(corpus, tmp_path):
         assert store.get(job_of(corpus, LabelTree(), seed).key)["status"] == "done"
 
 
-def test_two_runs_of_a_job_differ_in_times_only(corpus):
+def test_two_runs_of_job_differ_in_times_only(corpus):
     job = job_of(corpus, Agglomerated(LabelTree(2), Defrag(max_cluster_size=4)), seed=3,
                  measures=("ranking", "rare", "erasure", "groups")).to_json()  # fmt: skip
     with corpus.shared() as folder:
@@ -212,7 +212,7 @@ def test_two_runs_of_a_job_differ_in_times_only(corpus):
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("warm_runs")
-def test_a_clustering_is_measured_too(corpus, tmp_path):
+def test_clusterings_are_measured(corpus, tmp_path):
     (record,) = run(
         [job_of(corpus, Defrag(), measures=("groups", "quality"))], corpus, Store(tmp_path)
     )
@@ -221,7 +221,7 @@ def test_a_clustering_is_measured_too(corpus, tmp_path):
     assert summarise([record])["LMI"].mean == record["groups"]["quality"]["LMI"]
 
 
-def test_the_key_is_about_content(corpus):
+def test_key_is_hash_of_content(corpus):
     job = job_of(corpus, LabelTree())
     other = job_of(Corpus("another name", corpus.train, corpus.test), LabelTree())
     assert job.key == other.key
@@ -238,7 +238,7 @@ def test_the_key_is_about_content(corpus):
     assert len(keys) == 6
 
 
-def test_other_code_is_another_run(corpus, tmp_path, monkeypatch):
+def test_other_code_changes_key(corpus, tmp_path, monkeypatch):
     job, store = job_of(corpus, LabelTree()), Store(tmp_path)
     for status, made_by in (("done", records.code()), ("failed", "other code"), ("failed", None)):
         versions = {} if made_by is None else {"versions": {"code": made_by}}
@@ -250,7 +250,7 @@ def test_other_code_is_another_run(corpus, tmp_path, monkeypatch):
     assert store.n_outdated() == 3
 
 
-def test_the_code_is_what_trains_predicts_and_measures(tmp_path, monkeypatch):
+def test_code_covers_training_prediction_and_measures(tmp_path, monkeypatch):
     root = tmp_path / "defrag"
     files = ["metrics.py", "_core.so", "lab/measures.py", "lab/studies.py",
              "cli/app.py", "lab/page.py"]  # fmt: skip
@@ -267,12 +267,12 @@ def test_the_code_is_what_trains_predicts_and_measures(tmp_path, monkeypatch):
     assert changes == [True, True, True, False, False, False]
 
 
-def test_jobs_of_another_corpus_are_refused(corpus, tmp_path):
+def test_jobs_of_other_corpus_are_refused(corpus, tmp_path):
     with pytest.raises(ValueError, match="is about small, not about small"):
         run([job_of(small_corpus(1), LabelTree())], corpus, Store(tmp_path))
 
 
-def test_a_sample_has_fewer_training_points(corpus):
+def test_sample_has_fewer_training_points(corpus):
     sample = corpus.sampled(50)
     assert sample.facts.points == 50
     assert sample.facts.test_points == corpus.facts.test_points
@@ -281,7 +281,7 @@ def test_a_sample_has_fewer_training_points(corpus):
     assert corpus.sampled(200) is corpus
 
 
-def test_a_sample_may_have_fewer_test_points(corpus):
+def test_sample_may_have_fewer_test_points(corpus):
     sample = corpus.sampled(50, 30)
     assert (sample.facts.points, sample.facts.test_points) == (50, 30)
     assert sample.facts.name == "small, 50 points, 30 test points"
@@ -297,7 +297,7 @@ def test_held_out_points_are_training_points(corpus):
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("warm_runs")
-def test_jobs_of_several_corpora_share_the_workers_and_no_run_happens_twice(corpus, tmp_path):
+def test_corpora_share_workers_and_no_run_is_repeated(corpus, tmp_path):
     other = small_corpus(1)
     jobs = [
         job_of(one, LabelTree(), seed)
@@ -311,9 +311,7 @@ def test_jobs_of_several_corpora_share_the_workers_and_no_run_happens_twice(corp
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("warm_runs")
-def test_a_record_that_the_disk_has_no_room_for_is_shown_and_not_kept(
-    corpus, tmp_path, monkeypatch
-):
+def test_record_on_full_disk_is_yielded_but_not_kept(corpus, tmp_path, monkeypatch):
     store = Store(tmp_path)
     keep, calls = store.append, []
 
@@ -334,7 +332,7 @@ def test_a_record_that_the_disk_has_no_room_for_is_shown_and_not_kept(
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("warm_runs")
-def test_matrices_that_the_disk_has_no_room_for_fail_their_runs_only(corpus, tmp_path, monkeypatch):
+def test_matrices_on_full_disk_fail_their_runs_only(corpus, tmp_path, monkeypatch):
     usage = shutil.disk_usage(tmp_path)
     free = iter([10, 10**9])
     monkeypatch.setattr(shutil, "disk_usage", lambda _: usage._replace(free=next(free)))
@@ -348,7 +346,7 @@ def test_matrices_that_the_disk_has_no_room_for_fail_their_runs_only(corpus, tmp
     assert len(Store(tmp_path)) == 1, "a full disk says nothing about the method"
 
 
-def test_a_run_that_ends_at_a_full_disk_is_not_kept(corpus, tmp_path, monkeypatch):
+def test_run_that_fails_on_full_disk_is_not_kept(corpus, tmp_path, monkeypatch):
     def fail(*_):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "model")
 
@@ -370,13 +368,13 @@ def _ended(process, text):
     return json.loads(text)
 
 
-def test_halves_must_fit():
+def test_halves_of_corpus_must_have_same_columns():
     X = np.eye(3, dtype=np.float32)
     with pytest.raises(ValueError, match="toy: 3 features in training, 2 in the test points"):
         Corpus("toy", Split(X, X), Split(X[:, :2], X))
 
 
-def test_means_and_deviations(corpus):
+def test_summarise_gives_means_and_deviations(corpus):
     job = job_of(corpus, LabelTree()).to_json()
     rest = {"training": {"cpu": 1.0, "wall": 2.0}, "prediction": {"cpu": 0.2, "wall": 0.1},
             "peak_memory": 10, "model_bytes": 20}  # fmt: skip

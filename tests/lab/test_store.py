@@ -18,7 +18,7 @@ def record(key, **more):
     }  # fmt: skip
 
 
-def test_records_are_found_again(tmp_path):
+def test_store_finds_records_again(tmp_path):
     store = Store(tmp_path / "new" / "folder")
     store.append(record("a", value=1))
     store.append(record("b"))
@@ -29,12 +29,12 @@ def test_records_are_found_again(tmp_path):
     assert again.get("c") is None
 
 
-def test_all_files_of_the_folder_count(tmp_path):
+def test_store_reads_all_files_of_folder(tmp_path):
     (tmp_path / "others.jsonl").write_text(json.dumps(record("x")) + "\n\n")
     assert Store(tmp_path).get("x")["method"] == "m"
 
 
-def test_a_torn_last_line_is_dropped_and_replaced(tmp_path):
+def test_torn_last_line_is_dropped_and_replaced(tmp_path):
     store = Store(tmp_path)
     store.append(record("a"))
     path = tmp_path / "records.jsonl"
@@ -55,7 +55,7 @@ def test_a_torn_last_line_is_dropped_and_replaced(tmp_path):
         ('{"format": 1, "key": "k"}', "must have 'method'"),
     ],
 )
-def test_a_broken_line_is_named(tmp_path, line, message):
+def test_broken_line_is_an_error_with_its_number(tmp_path, line, message):
     (tmp_path / "records.jsonl").write_text(json.dumps(record("a")) + f"\n{line}\n")
     with pytest.raises(FormatError, match=message) as caught:
         Store(tmp_path)
@@ -63,7 +63,7 @@ def test_a_broken_line_is_named(tmp_path, line, message):
     assert str(tmp_path / "records.jsonl") in str(caught.value)
 
 
-def test_a_full_disk_is_named_and_leaves_no_half_line(tmp_path, monkeypatch):
+def test_full_disk_is_an_error_and_leaves_no_half_line(tmp_path, monkeypatch):
     store = Store(tmp_path)
     store.append(record("a"))
     path = tmp_path / "records.jsonl"

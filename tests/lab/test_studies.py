@@ -36,7 +36,7 @@ def test_table2_has_every_classifier():
     assert words == {entry.word for entry in registry.entries("classifier")}
 
 
-def test_published_numbers_are_about_methods_that_are_run():
+def test_published_numbers_have_methods_of_studies():
     run = {(place, line.name) for study in STUDIES.values()
            for place in study.data for line in study.lines}  # fmt: skip
     assert {(one.data, one.method) for one in PUBLISHED} <= run
@@ -48,7 +48,7 @@ def small_study(**changes):
     return dataclasses.replace(STUDIES["table2"], lines=lines, data=("small",), **changes)
 
 
-def test_a_plan_has_every_method_and_seed():
+def test_plan_has_every_method_and_seed():
     corpus = small_corpus()
     (planned,) = plan(small_study(seeds=2), corpus)
     assert [(job.method, job.seed) for job in planned.jobs] == [
@@ -71,7 +71,7 @@ def seconds(monkeypatch):
 
 
 @pytest.mark.usefixtures("seconds")
-def test_what_is_too_slow_is_sampled_and_said():
+def test_slow_methods_are_sampled_with_remark():
     corpus = small_corpus()
     study = small_study(seeds=1)
     study.lines.append(Line("dear, groups", "dismec", "x"))
@@ -92,7 +92,7 @@ def test_what_is_too_slow_is_sampled_and_said():
 
 
 @pytest.mark.usefixtures("seconds")
-def test_what_is_too_slow_on_a_sample_is_left_out_and_said(tmp_path):
+def test_methods_too_slow_on_sample_are_left_out_with_remark(tmp_path):
     corpus = small_corpus()
     whole, sample = plan(small_study(seeds=1), corpus, budget=20.0)
     assert [job.method for job in whole.jobs] == ["cheap"]
@@ -112,7 +112,7 @@ def test_what_is_too_slow_on_a_sample_is_left_out_and_said(tmp_path):
     assert [one.method for one in kept.jobs] == ["cheap", "dear"]
 
 
-def test_every_data_set_has_trees_and_peers_before_anything_else():
+def test_urgent_study_comes_first_on_every_data_set():
     corpus = small_corpus()
     planned = [(study, Plan(corpus)) for study in STUDIES.values()]
     for study, one in planned:
@@ -126,7 +126,7 @@ def test_every_data_set_has_trees_and_peers_before_anything_else():
 
 
 @pytest.mark.usefixtures("seconds")
-def test_cheap_runs_come_first_and_further_seeds_wait():
+def test_cheap_runs_come_before_further_seeds():
     study, corpus = small_study(seeds=2), small_corpus()
     study = dataclasses.replace(study, data=("the paper's", "another", "small"))
     study.lines.append(Line("dear, groups", "dismec", "x"))
@@ -148,7 +148,7 @@ def test_cheap_runs_come_first_and_further_seeds_wait():
     ]
 
 
-def test_the_first_data_set_of_a_study_comes_before_cheap_runs_on_others():
+def test_first_data_set_comes_before_cheap_runs_on_others():
     first, other = small_corpus(), small_corpus(1)
     other = type(other)("other", other.train, other.test)
     study = dataclasses.replace(small_study(seeds=2), data=("small", "other"))
@@ -161,7 +161,7 @@ def test_the_first_data_set_of_a_study_comes_before_cheap_runs_on_others():
 
 
 @pytest.mark.usefixtures("seconds")
-def test_cheap_seeds_of_urgent_studies_come_before_the_second_data_set():
+def test_cheap_urgent_seeds_come_before_second_data_set():
     first, second = small_corpus(), small_corpus(1)
     second = type(second)("second", second.train, second.test)
     places = ("small", "second")
@@ -184,7 +184,7 @@ def test_cheap_seeds_of_urgent_studies_come_before_the_second_data_set():
     assert cut(tasks, 1e9, 1) == len(tasks)
 
 
-def test_a_line_may_have_seeds_of_its_own():
+def test_line_may_have_own_seeds():
     lines = [Line("few", "label-tree"), Line("many", "parabel", seeds=5)]
     study = dataclasses.replace(small_study(seeds=2), lines=lines)
     (planned,) = plan(study, small_corpus())
@@ -194,7 +194,7 @@ def test_a_line_may_have_seeds_of_its_own():
     assert len(fewer.jobs) == 2
 
 
-def test_prediction_counts_where_a_program_is_slow_at_it():
+def test_estimate_counts_slow_prediction_of_programs():
     train = small_corpus().train
     little, much = (run_seconds("omikuji", train.X, train.Y, n) for n in (0, 100_000))
     assert much - little == pytest.approx(300)

@@ -21,7 +21,7 @@ def findings(name, *results):
     return Findings(STUDIES[name], results, ["A remark."])
 
 
-def test_published_rows_stand_below_ours():
+def test_published_rows_are_below_ours():
     table, *_ = study_tables(findings("table2", result("Parabel", 82.0), result("LabelTree", 83.0)))
     names = [row.name for row in table.rows]
     assert names == [
@@ -33,7 +33,7 @@ def test_published_rows_stand_below_ours():
 @pytest.mark.parametrize(
     ("p", "verdict", "reason"), [(78.2, "within 1.0", False), (81.0, "OUTSIDE 1.0", True)]
 )
-def test_bands_are_checked_and_differences_explained(p, verdict, reason):
+def test_differences_beyond_band_are_explained(p, verdict, reason):
     (check,) = checks([result("Parabel, DEFRAG-X", p)])
     assert check.verdict == verdict
     assert check.difference == pytest.approx(p - 78.97)
@@ -41,7 +41,7 @@ def test_bands_are_checked_and_differences_explained(p, verdict, reason):
     assert ("10/9" in check.sentence()) == reason
 
 
-def test_curves_are_tables_too():
+def test_curves_become_tables():
     tables = study_tables(findings("erasure", result("Parabel", 60.0), result("FIAT", 70.0)))
     assert [table.title.partition(", ")[2] for table in tables[1:]] == [
         "P@1 when features are missing",
@@ -51,12 +51,12 @@ def test_curves_are_tables_too():
     assert "| Parabel | 40.0 | 5.0 |" in tables[2].to_markdown().replace("**", "")
 
 
-def test_other_data_are_not_compared():
+def test_published_numbers_of_other_data_are_not_compared():
     assert checks([result("Parabel", 82.0, data="eurlex-4k, 100 points")]) == []
 
 
 @pytest.mark.slow
-def test_the_page_says_what_was_left_out_and_what_differs():
+def test_page_lists_left_out_runs_and_differences():
     page = study_page("All", "defrag reproduce all", [findings("table2", result("Parabel", 70.0))])
     html, text = page.to_html(), page.to_markdown()
     assert "A remark." in html
@@ -84,7 +84,7 @@ def test_every_kind_of_figure_is_drawn():
     assert FIGURES["erasure"](sizes)[0].series[0].y == [61.0, 41.0]
 
 
-def test_failed_runs_do_not_break_a_page():
+def test_page_is_written_despite_failed_runs():
     failed = Result("ITDC, 512", "eurlex-4k", [record(status="failed", error="took too long")])
     study = dataclasses.replace(STUDIES["table1"], figures=tuple(FIGURES))
     html = study_page("t", "c", [Findings(study, [failed])]).to_html()
@@ -92,7 +92,7 @@ def test_failed_runs_do_not_break_a_page():
 
 
 @pytest.mark.slow
-def test_versions_of_other_programs_are_said():
+def test_page_has_versions_of_other_programs():
     spec = {"kind": "pecos", "parameters": {"groups": None}}
     kept = Result("PECOS", "toy", [record("PECOS", data="toy", estimator=spec, version="1.2.8")])
     page = study_page("Peers", "defrag reproduce peers", [Findings(STUDIES["peers"], [kept])])

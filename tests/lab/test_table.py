@@ -15,20 +15,20 @@ def table():
     return table_of("toy", results(), ["P@1", "train_cpu", "model_bytes", "dimension"])
 
 
-def test_best_is_found_in_both_directions(table):
+def test_best_is_largest_or_smallest(table):
     assert table.best(COLUMNS["P@1"]) == {0}
     assert table.best(COLUMNS["train_cpu"]) == {1}
     assert table.best(COLUMNS["model_bytes"]) == {0}
     assert table.best(COLUMNS["dimension"]) == set()
 
 
-def test_equal_as_written_is_equally_good():
+def test_equal_formatted_numbers_are_both_best():
     rows = [Row(name, {"P@1": Statistic(value, None, 1)}) for name, value in
             (("a", 50.001), ("b", 50.004), ("c", 49.9))]  # fmt: skip
     assert Table("t", [COLUMNS["P@1"]], rows).best(COLUMNS["P@1"]) == {0, 1}
 
 
-def test_published_numbers_do_not_compete():
+def test_published_numbers_are_never_best():
     paper = Row("theirs", {"P@1": Statistic(99.0, None, 1)}, published=True)
     ours = [Row(name, {"P@1": Statistic(value, None, 1)}) for name, value in (("a", 1), ("b", 2))]
     table = Table("t", [COLUMNS["P@1"]], [paper, *ours])
@@ -37,14 +37,14 @@ def test_published_numbers_do_not_compete():
     assert '<tr class="published"><th scope="row">theirs</th>' in table.to_html()
 
 
-def test_markdown(table):
+def test_markdown_marks_best_in_bold(table):
     lines = table.to_markdown().splitlines()
     assert lines[0] == "|  | P@1 | training, s | model, MB | features |"
     assert lines[2] == "| slow <b> | **59.50 ± 0.71** | 9.00 ± 0.00 | **1.0 ± 0.0** | 30 ± 0 |"
     assert lines[4] == "| broken | failed: no \\| memory |  |  |  |"
 
 
-def test_html_is_escaped_and_marks_the_best_by_a_sign(table):
+def test_html_is_escaped_and_marks_best_with_star(table):
     html = table.to_html()
     assert "slow &lt;b&gt;" in html
     assert "<b>" not in html
@@ -53,7 +53,7 @@ def test_html_is_escaped_and_marks_the_best_by_a_sign(table):
     assert html.count("★") == 3
 
 
-def test_terminal_marks_the_best_without_colour(table):
+def test_terminal_marks_best_without_colour(table):
     out = io.StringIO()
     Console(file=out, width=100).print(table.to_rich())
     said = out.getvalue()

@@ -42,7 +42,7 @@ def flags_of(text):
     return set(re.findall(r"^│ (?:\*\s+)?(--[\w-]+)", text, flags=re.MULTILINE))
 
 
-def test_help_of_train_shows_the_flags_that_matter(monkeypatch):
+def test_help_of_train_shows_eleven_flags(monkeypatch):
     monkeypatch.setenv("COLUMNS", "100")
     shown = flags_of(run_well("train", "--help"))
     assert len(shown - {"--help"}) == 11
@@ -50,7 +50,7 @@ def test_help_of_train_shows_the_flags_that_matter(monkeypatch):
 
 
 @pytest.mark.parametrize("entry", registry.entries("classifier"), ids=lambda entry: entry.word)
-def test_help_of_a_classifier_shows_its_parameters(entry, monkeypatch):
+def test_help_of_classifier_shows_its_parameters(entry, monkeypatch):
     monkeypatch.setenv("COLUMNS", "100")
     shown = flags_of(run_well("train", "--classifier", entry.word, "--help"))
     rules = entry.estimator().parameter_rules
@@ -61,7 +61,7 @@ def test_help_of_a_classifier_shows_its_parameters(entry, monkeypatch):
     assert not others & shown
 
 
-def test_help_of_the_other_parts(monkeypatch):
+def test_help_of_other_parts_shows_their_parameters(monkeypatch):
     monkeypatch.setenv("COLUMNS", "100")
     shown = flags_of(run_well("train", "--rerank=identity", "--impute", "blend", "--help"))
     assert {"--max-loss", "--target", "--beta", "--max-growth"} <= shown
@@ -74,7 +74,7 @@ def test_help_of_the_other_parts(monkeypatch):
 
 @pytest.mark.parametrize("verb", ["train", "predict", "cluster", "agglomerate", "convert"])
 @pytest.mark.parametrize("columns", [80, 100, 120])
-def test_choices_do_not_break_inside_a_word(verb, columns, monkeypatch):
+def test_help_does_not_break_choices_inside_words(verb, columns, monkeypatch):
     monkeypatch.setenv("COLUMNS", str(columns))
     text = run_well(verb, "--help")
     # Values in angle brackets would be broken where the column ends.
@@ -87,7 +87,7 @@ def test_choices_do_not_break_inside_a_word(verb, columns, monkeypatch):
 
 
 @pytest.mark.usefixtures("folder")
-def test_verbs_say_what_they_wrote_and_what_comes_next(said):
+def test_commands_print_what_they_wrote_and_next_command(said):
     run_well("train", "train.txt", "m.safetensors", "--agglomerate", "none")
     assert said[-1] == "next: defrag predict m.safetensors TEST_DATA --output predictions.txt"
     run_well("predict", "m.safetensors", "train.txt", "--output", "p.txt")
@@ -113,7 +113,7 @@ def test_verbs_say_what_they_wrote_and_what_comes_next(said):
 
 
 @pytest.mark.usefixtures("folder")
-def test_points_without_features_may_get_nothing(said):
+def test_empty_nothing_predicts_no_labels(said):
     run_well("train", "train.txt", "m.safetensors", "--agglomerate", "none")
     for word, at_seven in (("bias", 5), ("nothing", 0)):
         run_well("predict", "m.safetensors", "train.txt", "--json", "--empty", word,
@@ -129,7 +129,7 @@ def test_points_without_features_may_get_nothing(said):
 
 
 @pytest.mark.usefixtures("folder")
-def test_info_begins_with_what_the_file_is_for():
+def test_info_begins_with_use_of_file():
     run_well("train", "train.txt", "m.safetensors")
     run_well("cluster", "train.txt", "groups.txt", "--n-clusters", "4")
     beginnings = {
@@ -145,6 +145,6 @@ def test_info_begins_with_what_the_file_is_for():
         assert "what" not in json.loads(run_well("info", file, "--json"))
 
 
-def test_nothing_is_said_where_nobody_looks(capsys):
+def test_messages_need_a_terminal(capsys):
     _console.print_next("a command")
     assert capsys.readouterr() == ("", "")
