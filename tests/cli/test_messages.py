@@ -30,7 +30,7 @@ def folder(tmp_path, monkeypatch):
 
 @pytest.fixture
 def said(monkeypatch):
-    """Collect what is said to somebody who looks at the terminal."""
+    """Collect the messages that a terminal shows."""
     lines = []
     for module in ("_console", "predict", "convert", "agglomerate", "train", "info"):
         name = f"defrag.cli.{module}.print_message"

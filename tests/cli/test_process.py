@@ -200,7 +200,7 @@ def test_fatal_signal_leaves_no_file(folder, model, number, command):
 
 
 def test_ignored_signal_stays_ignored(folder):
-    """What nohup does: the command goes on when its terminal closes."""
+    """As under nohup, the command continues when its terminal closes."""
     os.mkfifo(folder / "pipe")
     command = ["nohup", *FRESH_COMMAND, "convert", "pipe", "out"]
     with (

@@ -166,7 +166,7 @@ def test_every_study_runs_with_tiny_budget_and_resumes(two_lines_each):
         if "note" in row
     ]  # fmt: skip
     assert failed == []
-    # A program that is not there is named, and the rest of its study goes on.
+    # A missing program is named, and the rest of its study is run.
     (remark,) = said["peers"]["remarks"]
     assert remark == (
         "napkinXC is left out: /nowhere/python cannot be started: No such file or directory"

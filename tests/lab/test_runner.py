@@ -268,7 +268,7 @@ def test_code_covers_training_prediction_and_measures(tmp_path, monkeypatch):
 
 
 def test_jobs_of_other_corpus_are_refused(corpus, tmp_path):
-    with pytest.raises(ValueError, match="is about small, not about small"):
+    with pytest.raises(ValueError, match="has the data small, not small"):
         run([job_of(small_corpus(1), LabelTree())], corpus, Store(tmp_path))
 
 

@@ -102,7 +102,7 @@ def test_methods_too_slow_on_sample_are_left_out_with_remark(tmp_path):
         "dear on small is left out: a run on 50 points is estimated at 50 s, the budget of a run "
         "is 20 s"
     )
-    # A record that is there is shown whatever the budget.
+    # An existing record is shown for any budget.
     store = Store(tmp_path)
     (complete,) = plan(small_study(seeds=1), corpus)
     job = complete.jobs[1]

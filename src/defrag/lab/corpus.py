@@ -58,7 +58,7 @@ class Corpus:
     Parameters
     ----------
     name : str
-        What people call it; not part of the fingerprint.
+        Name in tables; not part of the fingerprint.
     train, test : Split
         The points.
 
@@ -157,7 +157,7 @@ class Corpus:
         with tempfile.TemporaryDirectory(prefix="defrag-") as place:
             folder = Path(place)
             free = shutil.disk_usage(folder).free
-            if free < needed:  # numpy's own message of a full disk is about counts of items
+            if free < needed:  # numpy's message counts items, not bytes
                 raise OSError(
                     errno.ENOSPC,
                     f"the matrices of {self.facts.name} take {needed:,} bytes, {free:,} are free",

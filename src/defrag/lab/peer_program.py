@@ -182,7 +182,7 @@ def main() -> int:
     name, folder = sys.argv[1], Path(sys.argv[2])
     threading.Thread(target=_end_with_the_caller, daemon=True).start()
     package, run = PROGRAMS[name]
-    # Results have standard output for themselves; whatever the programs print goes to stderr.
+    # Only results go to standard output; everything that the programs print goes to stderr.
     out = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     model_folder = folder / "model"

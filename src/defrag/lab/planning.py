@@ -305,12 +305,12 @@ class Task:
 
     @property
     def place(self) -> str:
-        """Name of the data set, also where the job is about a part of it."""
+        """Name of the data set, also of a job on a part of it."""
         return self.job.data.name.split(", ")[0]
 
     @property
     def is_whole(self) -> bool:
-        """Whether the job is about the whole data set."""
+        """Whether the job uses the whole data set."""
         return self.place == self.job.data.name
 
 
@@ -382,7 +382,7 @@ def plan(
     A classifier is run on all points if each of its variants is estimated to fit the budget (CPU
     seconds of one run). Otherwise all its variants, which are compared with each other, are run on
     a sample, together with the first method of the study; those that exceed the budget even there
-    are left out. Records that are in the store are used whatever the budget.
+    are left out. Records in the store are used for any budget.
     """
     whole = Plan(corpus)
     dear: list[Line] = []

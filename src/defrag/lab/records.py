@@ -157,7 +157,7 @@ class Store:
                 _write(descriptor, line)
                 os.fsync(descriptor)
             except OSError as error:
-                os.ftruncate(descriptor, size)  # no half line, whatever the disk had room for
+                os.ftruncate(descriptor, size)  # no half line
                 raise type(error)(error.errno, error.strerror, os.fspath(path)) from error
         finally:
             os.close(descriptor)

@@ -57,7 +57,7 @@ def attempt(job: dict[str, Any], train: Split, test: Split) -> Attempt:
             values, model, found = run(job, train, test)
         messages = sorted({str(warning.message) for warning in caught})
         result: dict[str, Any] = {"status": "done", **values, "warnings": messages}
-    except Exception as error:  # noqa: BLE001 - whatever it is becomes part of the record
+    except Exception as error:  # noqa: BLE001 - any error becomes part of the record
         result = {"status": "failed", "error": _one_line(error)}
         if isinstance(error, OSError) and error.errno in _NO_SPACE:
             result["passing"] = True
@@ -100,7 +100,7 @@ def run_jobs(
     Parameters
     ----------
     jobs : iterable of Job
-        What to run. A run that several jobs are about is run once.
+        What to run. Jobs with the same key are run once.
     corpus : Corpus or sequence of Corpus
         The data of the jobs.
     store : Store
@@ -128,7 +128,7 @@ def run_jobs(
     for job in wanted:
         if job.data.fingerprint not in known:
             names = " or ".join(one.facts.name for one in corpora)
-            raise ValueError(f"the job {job.method!r} is about {job.data.name}, not about {names}")
+            raise ValueError(f"the job {job.method!r} has the data {job.data.name}, not {names}")
     missing = {
         job.key: job for job in wanted if not is_stored(job, store, limit=limit, retry=retry)
     }
@@ -269,7 +269,7 @@ class _Crew:
         return record
 
     def _keep(self, record: Record) -> Record:
-        """Write a record, and return what is to be said of it."""
+        """Write a record; return the fields that say why it could not be written, if so."""
         try:
             self._store.append(record)
         except OSError as error:
@@ -320,7 +320,7 @@ def work() -> None:
 
     The first argument is the folder of the data.
     """
-    # Results have standard output for themselves; whatever libraries print goes to stderr.
+    # Only results go to standard output; everything that libraries print goes to stderr.
     results = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     job = json.load(sys.stdin)
