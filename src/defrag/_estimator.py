@@ -15,6 +15,7 @@ from defrag._parameters import (
     declare,
     fitted,
     param,
+    parameters_of,
     rules_of,
 )
 
@@ -49,9 +50,6 @@ class Estimator(BaseEstimator, ABC):
     one refits uses either the old model or the new one, never a mixture.
     """
 
-    parameter_rules: ClassVar[dict[str, Any]] = {}
-    """Rules of parameters; a parameter without a rule is checked by the estimator."""
-
     n_jobs: int | None = param(
         Int(none=True), "Number of threads, as in scikit-learn; -1 for all.", default=None
     )
@@ -62,8 +60,6 @@ class Estimator(BaseEstimator, ABC):
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         declare(cls)
-        if "parameter_rules" not in vars(cls):
-            cls.parameter_rules = rules_of(cls)
 
     def _fitted_parts(self) -> list[BaseEstimator]:
         """Return the fitted estimators that this one is composed of."""
@@ -90,13 +86,15 @@ class Estimator(BaseEstimator, ABC):
 
     def _check_parameters(self) -> None:
         """Raise ValueError for the first parameter that violates its rule."""
-        for name, rule in self.parameter_rules.items():
+        for name, rule in rules_of(type(self)).items():
             check_value(type(self).__name__, name, rule, getattr(self, name))
 
     def _check_parameter(self, name: str) -> Any:
         """Return a parameter after checking its rule, since it may have changed after ``fit``."""
         value = getattr(self, name)
-        check_value(type(self).__name__, name, self.parameter_rules[name], value)
+        rule = parameters_of(type(self))[name].rule
+        if rule is not None:
+            check_value(type(self).__name__, name, rule, value)
         return value
 
     def save(self, path: PathLike) -> None:

@@ -11,6 +11,7 @@ import pytest
 from scipy import sparse
 
 from defrag import registry
+from defrag._parameters import rules_of
 from defrag.cli import _console
 from defrag.io import write_xmc
 from tests.helpers.cli_running import run_well
@@ -53,7 +54,7 @@ def test_help_of_train_shows_eleven_flags(monkeypatch):
 def test_help_of_classifier_shows_its_parameters(entry, monkeypatch):
     monkeypatch.setenv("COLUMNS", "100")
     shown = flags_of(run_well("train", "--classifier", entry.word, "--help"))
-    rules = entry.estimator().parameter_rules
+    rules = rules_of(entry.estimator())
     own = {"--" + name.replace("_", "-") for name in rules} - {"--verbose", "--n-jobs"}
     assert own <= shown
     assert {"--json", "--strict", "--from"} <= shown

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from defrag._parameters import rules_of
 from defrag.focusing import Focused
 from defrag.specs import checked, find_class, parse_value
 from defrag.text.classifier import TextClassifier, default_vectorizer
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["build_classifier", "unknown_settings"]
 
-_OF_TEXTS = {name for name in TextVectorizer.parameter_rules if name not in {"n_jobs", "verbose"}}
+_OF_TEXTS = {name for name in rules_of(TextVectorizer) if name not in {"n_jobs", "verbose"}}
 _OWN = {"classifier", "focus", "random_state"}
 # Settings that Annif itself reads from the section of a project.
 _OF_ANNIF = {

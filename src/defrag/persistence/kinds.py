@@ -21,7 +21,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from defrag import registry
-from defrag._parameters import Int
+from defrag._parameters import Int, rules_of
 from defrag.exceptions import ModelFormatError
 from defrag.persistence._container import show
 from defrag.persistence.fields import Field, Form, Part, Size, State, plain
@@ -198,7 +198,7 @@ class Kind:
         """The rules of the stored parameters; none for a class that is not an estimator."""
         if any(state.kind for state in self.states):
             return {}
-        rules: dict[str, Any] = {**self.cls.parameter_rules, "random_state": SEED}
+        rules: dict[str, Any] = {**rules_of(self.cls), "random_state": SEED}
         for state in self.states:
             rules |= state.parameters
         names = self.cls().get_params(deep=False)
