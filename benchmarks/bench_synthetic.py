@@ -28,7 +28,7 @@ import numpy as np
 from scipy import sparse
 
 from defrag import DiSMEC, LabelTree, load
-from defrag.classifiers._base import LANES
+from defrag.classifiers._support import LANES
 from synthetic import power_law
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from defrag import metrics
-from defrag.classifiers._base import unit_rows
+from defrag.classifiers._support import unit_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable

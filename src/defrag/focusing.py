@@ -15,8 +15,8 @@ from defrag._native import SolverOptions
 from defrag._parameters import SEED_KIND, Float, Int, OrAuto, fitted, param
 from defrag._validation import check_features, check_labels, check_seed, require_labels
 from defrag.classifiers import LabelTree
-from defrag.classifiers._base import Cost
 from defrag.classifiers._composite import BASE, Transforming, check_part
+from defrag.classifiers._support import Cost
 from defrag.explain.parts import EntryShares, shares_of_kept
 from defrag.persistence.fields import COUNT, LARGEST, Array, Number, State, feature_names
 from defrag.persistence.kinds import Child, Unfitted

@@ -25,8 +25,8 @@ from defrag._validation import check_features, check_seed
 from defrag.agglomeration import Defrag
 from defrag.agglomeration.co_occurrence import RIDGE, CoOccurrence, find_groups
 from defrag.classifiers import LabelTree
-from defrag.classifiers._base import Cost, unit_rows
 from defrag.classifiers._composite import BASE, Transforming, check_part
+from defrag.classifiers._support import Cost, unit_rows
 from defrag.explain.parts import MatrixShares, normalised_shares
 from defrag.metrics.erasure import erase_features
 from defrag.persistence._checks import check_ints, check_length, check_size

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 
 from defrag._progress import escaped, progress_bar, progress_pulse
+from defrag.classifiers._answers import label_names
 from defrag.classifiers._base import Classifier
-from defrag.classifiers._label_names import label_names
 from defrag.exceptions import DataWarning, FormatError
 from defrag.io.corpora import CORPUS_FORMS, open_corpus
 from defrag.io.documents import CorpusOptions

@@ -23,9 +23,9 @@ from defrag._progress import logger, progress_stage
 from defrag._propensity import inverse_propensity
 from defrag.agglomeration import Defrag
 from defrag.agglomeration.co_occurrence import CoOccurrence, find_groups
-from defrag.classifiers._base import Classifier, Cost, unit_rows
 from defrag.classifiers._composite import BASE, Wrapping
 from defrag.classifiers._division import csr_arrays, csr_from_arrays
+from defrag.classifiers._support import Cost, unit_rows
 from defrag.classifiers.label_tree import LabelTree
 from defrag.exceptions import DataWarning
 from defrag.explain.explainers import Explainer, logarithmic_mean, secant
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from defrag.classifiers._base import Classifier
     from defrag.classifiers._division import Arrays
     from defrag.classifiers._following import Shapes
     from defrag.typing import Csr, Floats, Ids

@@ -13,7 +13,7 @@ from scipy import sparse
 
 from defrag import DiSMEC, Focused, LabelTree
 from defrag.baselines import Parabel
-from defrag.classifiers._base import is_mapped, unit_rows
+from defrag.classifiers._support import is_mapped, unit_rows
 from tests.data import make_data
 
 
@@ -35,7 +35,7 @@ def test_the_model_is_that_of_the_data_in_memory(model, tmp_path):
 
 
 def test_unit_rows_of_a_mapped_matrix_stay_in_files(tmp_path, monkeypatch):
-    monkeypatch.setattr("defrag.classifiers._base._MAPPED_ROWS_AT_A_TIME", 50)
+    monkeypatch.setattr("defrag.classifiers._support._MAPPED_ROWS_AT_A_TIME", 50)
     X, _ = make_data()
     found = unit_rows(mapped(X, tmp_path), 1)
     assert is_mapped(found.data)

@@ -15,7 +15,7 @@ from defrag.baselines import SLEEC, AnnexML
 from defrag.baselines._neighbours import HnswIndex, assign_points, route, select_columns
 from defrag.baselines.annexml import _rare_labels, cosine_slopes, positive_pairs, unit_vectors
 from defrag.baselines.sleec import centroids, label_neighbours, project
-from defrag.classifiers._base import unit_rows
+from defrag.classifiers._support import unit_rows
 from tests.data import make_data, unit_items
 from tests.oracles.embeddings import annexml_loss, label_matches
 

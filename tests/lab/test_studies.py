@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 
 from defrag import DiSMEC, LabelTree, registry
-from defrag.classifiers._base import Cost
+from defrag.classifiers._support import Cost
 from defrag.io.datasets import _FOLDERS
 from defrag.lab import COLUMNS, Store
 from defrag.lab.comparison import FIGURES

@@ -11,9 +11,9 @@ from defrag import _native
 from defrag._parameters import Choice, fitted, param
 from defrag.agglomeration._clustering import FeatureClustering
 from defrag.agglomeration.defrag import Hybrid
-from defrag.classifiers._base import Cost
+from defrag.classifiers._answers import best_labels
 from defrag.classifiers._composite import Reducing, check_part
-from defrag.classifiers._explain import best_labels
+from defrag.classifiers._support import Cost
 from defrag.classifiers.label_tree import LabelTree
 from defrag.explain.explainers import Averaged, Transformed, members_that_found
 from defrag.explain.parts import shares_of_groups

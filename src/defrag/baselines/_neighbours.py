@@ -22,7 +22,6 @@ from defrag import _native
 from defrag._native import RowPanels
 from defrag._parameters import Choice, Int, fitted, param
 from defrag._progress import progress_bar
-from defrag.classifiers._base import Cost, unit_rows
 from defrag.classifiers._division import (
     Divisible,
     Division,
@@ -31,6 +30,7 @@ from defrag.classifiers._division import (
     csr_arrays,
     csr_from_arrays,
 )
+from defrag.classifiers._support import Cost, unit_rows
 from defrag.persistence._checks import check_csr, check_ints, check_length, check_offsets
 from defrag.persistence._weights import (
     LANES,

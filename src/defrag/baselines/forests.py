@@ -30,8 +30,8 @@ from defrag._native import (
 from defrag._parameters import Float, Int, OrAuto, fitted, param
 from defrag._progress import progress_bar
 from defrag._propensity import inverse_propensity
-from defrag.classifiers._base import Cost, labels_with_points, unit_rows
 from defrag.classifiers._division import Divisible, Division, Units, csr_arrays, csr_from_arrays
+from defrag.classifiers._support import Cost, labels_with_points, unit_rows
 from defrag.persistence._checks import (
     check_finite,
     check_increasing,

@@ -12,7 +12,7 @@ from defrag import _native
 from defrag._native import LabelTreeArrays, Loss, SolverOptions
 from defrag._parameters import Choice, Float, Int, param
 from defrag._progress import progress_bar
-from defrag.classifiers._base import unit_rows
+from defrag.classifiers._support import unit_rows
 from defrag.classifiers.label_tree import TreeClassifier, cluster_labels
 from defrag.trees import widen_tree
 

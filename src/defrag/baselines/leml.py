@@ -22,7 +22,8 @@ from defrag.baselines._neighbours import (
     symmetric_eigenpairs,
     unpack_panels,
 )
-from defrag.classifiers._base import Classifier, Cost, labels_with_points, unit_rows
+from defrag.classifiers._base import Classifier
+from defrag.classifiers._support import Cost, labels_with_points, unit_rows
 from defrag.explain.explainers import SingleIndex
 from defrag.persistence._weights import LANES, check_label_ids, panel_runs
 from defrag.persistence.fields import Array, Number, Part, State, Weights

@@ -12,8 +12,9 @@ from defrag._parameters import VERBOSE, Choice, Int, fitted, param
 from defrag._progress import progress_bar
 from defrag.baselines._neighbours import assign_points, route
 from defrag.baselines.sleec import centroids
-from defrag.classifiers._base import Classifier, unit_rows
+from defrag.classifiers._base import Classifier
 from defrag.classifiers._composite import BASE, Wrapping
+from defrag.classifiers._support import unit_rows
 from defrag.classifiers.one_vs_rest import DiSMEC
 from defrag.explain.explainers import Noted
 from defrag.persistence._checks import check_csr
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from sklearn.base import BaseEstimator
 
-    from defrag.classifiers._base import Cost, Ranker
     from defrag.classifiers._division import Arrays
+    from defrag.classifiers._support import Cost, Ranker
     from defrag.explain.explainers import Explainer
     from defrag.typing import Csr, Floats, Ids, Offsets
 

@@ -17,7 +17,7 @@ from defrag.baselines._neighbours import (
     orthonormal_basis,
     symmetric_eigenpairs,
 )
-from defrag.classifiers._base import unit_rows
+from defrag.classifiers._support import unit_rows
 
 if TYPE_CHECKING:
     from defrag.typing import Csr, Floats

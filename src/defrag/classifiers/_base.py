@@ -1,25 +1,25 @@
-"""Base class of classifiers."""
+"""The contract of all classifiers: what users call, and what a method must provide for it.
+
+A method trains in ``_train`` and ranks in ``_rank``; everything a user calls is defined here, once:
+``fit`` checks its input, ``predict_topk`` and the others rank, name, calibrate and explain.
+Composites ask their parts for the underscore methods, with matrices that are already checked.
+"""
 
 from __future__ import annotations
 
 import math
-import mmap
-import tempfile
 import time
-import warnings
 from abc import abstractmethod
-from collections import Counter
 from copy import copy
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import ClassifierMixin, clone
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from defrag import _native
-from defrag._estimator import all_or_nothing, on_snapshot, save_model
+from defrag._estimator import Estimator, all_or_nothing, on_snapshot, save_model, snapshot
 from defrag._names import Names
 from defrag._parameters import SEED_KIND, Choice, Float, Int, fitted, param
 from defrag._progress import logger
@@ -30,12 +30,28 @@ from defrag._validation import (
     look_swapped,
     require_labels,
 )
-from defrag.classifiers._calibrated import Calibrated
-from defrag.classifiers._explain import Explainable
+from defrag.classifiers._answers import (
+    CALIBRATION,
+    Calibration,
+    RankedExplainer,
+    best_labels,
+    explain_point,
+    features_of_label,
+    label_names,
+    labels_of_model,
+    names_by_score,
+)
 from defrag.classifiers._following import Shapes, match_labels, previous_model
-from defrag.classifiers._label_names import label_names, labels_of_model, names_by_score
-from defrag.exceptions import DataWarning
-from defrag.persistence.fields import COUNT, Classes, Number, Part, State, Strings
+from defrag.classifiers._support import (
+    LANES,
+    SCORES_AT_A_TIME,
+    Cost,
+    FilteredRanker,
+    check_names,
+    warn_about_data,
+    warn_data,
+)
+from defrag.persistence.fields import COUNT, Classes, Number, Object, Part, State, Strings
 from defrag.persistence.fields import feature_names as names_of_features
 
 if TYPE_CHECKING:
@@ -43,145 +59,16 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
     from sklearn.utils import Tags
+    from typing_extensions import Self
 
-    from defrag._validation import Labels
+    from defrag.classifiers._support import Ranker
+    from defrag.explain import Explanation, Explanations, LabelFeatures
+    from defrag.explain.explainers import Explainer
     from defrag.io.files import PathLike
     from defrag.typing import Csr, Floats, Ids, LabelsLike, MatrixLike, Seed
 
-# --- Memory-mapped arrays.
-
-
-def is_mapped(array: NDArray[Any]) -> bool:
-    """Return whether an array is a view of a memory-mapped file.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from defrag.classifiers._base import is_mapped, temporary_array
-    >>> is_mapped(np.zeros(3)), is_mapped(temporary_array(3)[1:])
-    (False, True)
-    """
-    owner: Any = array
-    while isinstance(owner, np.ndarray):
-        owner = owner.base
-    return isinstance(owner, mmap.mmap)
-
-
-def temporary_array(size: int) -> Floats:
-    """Return zeros mapped from a temporary file in ``TMPDIR``, which is deleted with the array."""
-    if size == 0:
-        return np.zeros(0, dtype=np.float32)
-    with tempfile.TemporaryFile() as file:
-        file.truncate(4 * size)
-        # The map has its own file descriptor. A plain array, because slicing np.memmap is slow.
-        return np.asarray(np.memmap(file, dtype=np.float32, mode="r+", shape=(size,)))
-
-
-# --- Estimated cost of training.
-
-LANES = 16
-"""Number of labels that the block solvers train together."""
-
-
-@dataclass(frozen=True)
-class Cost:
-    """Seconds on one thread, and bytes in addition to the data."""
-
-    seconds: float
-    bytes: float
-
-    def __add__(self, other: Cost) -> Cost:
-        return Cost(self.seconds + other.seconds, self.bytes + other.bytes)
-
-    def times(self, trainings: float) -> Cost:
-        """Return the cost of several sequential trainings."""
-        return Cost(self.seconds * trainings, self.bytes)
-
-
-# --- Warnings about data that are valid but probably not what the user intended.
-
-
-def warn_data(message: str, *, n_helpers: int = 0) -> None:
-    """Warn the user about the data passed to a public method.
-
-    Parameters
-    ----------
-    message : str
-        The warning.
-    n_helpers : int
-        Number of functions between the public method and this one.
-    """
-    # Attributed to the user's code, which calls the wrapper of the method, the method, this.
-    warnings.warn(message, DataWarning, stacklevel=4 + n_helpers)
-
-
-def warn_about_data(X: Csr, labels: Labels) -> None:
-    """Warn about data without features or with a single label."""
-    if X.nnz == 0:
-        warn_data("X has no features: all points get the same labels", n_helpers=1)
-    n_labels = np.count_nonzero(np.bincount(labels.matrix.indices, minlength=1))
-    if n_labels == 1:
-        noun = "label" if labels.multilabel else "class"
-        warn_data(f"Y has a single {noun}", n_helpers=1)
-
-
-def check_names(what: str, names: Sequence[str], length: int) -> None:
-    """Raise ValueError unless names are ``length`` strings; warn if they are not distinct."""
-    if isinstance(names, str) or len(names) != length:
-        got = repr(names) if isinstance(names, str) else len(names)
-        raise ValueError(f"{what} must be {length} strings, got {got}")
-    for name in names:
-        if not isinstance(name, str):
-            raise ValueError(  # noqa: TRY004 - as for all invalid values
-                f"{what} must be strings, got {name!r}"
-            )
-    if len(set(names)) < length:
-        twice = next(name for name, count in Counter(names).items() if count > 1)
-        message = f"{what} has {twice!r} more than once"
-        warnings.warn(message, DataWarning, stacklevel=3)  # the caller of save
-
-
-# --- Rankers of labels: classifiers, and classifiers restricted to some labels.
-
-SCORES_AT_A_TIME = 1 << 23
-"""Number of scores in memory at a time when all labels are scored."""
-
-
-class Ranker(Protocol):
-    """Interface of classifiers, and of classifiers restricted to some labels."""
-
-    def _rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:
-        """Return the best labels of each row; see :meth:`Classifier._rank`."""
-
-
-@dataclass(frozen=True)
-class FilteredRanker:
-    """A ranker that ranks all labels of a classifier and keeps some of them."""
-
-    base: Classifier
-    labels: Ids
-
-    def _rank(self, X: Csr, k: int, *, exhaustive: bool) -> tuple[Ids, Floats]:  # noqa: ARG002 - always exhaustive
-        """Return the best labels of each row; see :meth:`Classifier._rank`."""
-        kept_labels = np.full((X.shape[0], k), -1, dtype=np.int32)
-        kept_scores = np.zeros((X.shape[0], k), dtype=np.float32)
-        n_ranked = max(1, self.base._max_ranked())
-        step = 1 + SCORES_AT_A_TIME // n_ranked
-        for first in range(0, X.shape[0], step):
-            rows = slice(first, first + step)
-            labels, scores = self.base._rank(X[rows], n_ranked, exhaustive=True)
-            kept = np.isin(labels, self.labels)
-            kept &= np.cumsum(kept, axis=1) <= k
-            place = np.cumsum(kept, axis=1) - 1
-            row = np.nonzero(kept)[0]
-            kept_labels[first + row, place[kept]] = labels[kept]
-            kept_scores[first + row, place[kept]] = scores[kept]
-        return kept_labels, kept_scores
-
-
 # Number of points that are ranked at a time when a matrix of scores is computed.
 _ROWS_AT_A_TIME = 20_000
-_MAPPED_ROWS_AT_A_TIME = 4096
 # A label is predicted if its score is above this.
 _DEFAULT_THRESHOLD = 0.5
 _K_RULE = Int(1)
@@ -189,26 +76,6 @@ WEIGHTS_RULE = Choice(("float32", "float16", "int8"))
 """Types of weights in a model file."""
 _EMPTY_RULE = Choice(("bias", "nothing"))
 _THRESHOLD_RULE = Float(0.0, 1.0, none=True)
-
-
-def unit_rows(X: Csr, n_threads: int) -> Csr:
-    """Return L2-normalised rows; empty rows stay empty.
-
-    If X is mapped from a file, the result shares its indices and keeps its values in a temporary
-    file, so that training data may be larger than memory.
-    """
-    if not is_mapped(X.data):
-        return _native.scale_rows(X, n_threads=n_threads)
-    values = temporary_array(X.nnz)
-    for start in range(0, X.shape[0], _MAPPED_ROWS_AT_A_TIME):
-        part = _native.scale_rows(X[start : start + _MAPPED_ROWS_AT_A_TIME], n_threads=n_threads)
-        values[X.indptr[start] : X.indptr[start] + part.nnz] = part.data
-    return sparse.csr_array((values, X.indices, X.indptr), shape=X.shape)
-
-
-def labels_with_points(Y: Csr) -> Ids:
-    """Return the labels with at least one point; the others are never predicted."""
-    return np.flatnonzero(np.bincount(Y.indices, minlength=Y.shape[1])).astype(np.int32)
 
 
 def _given_names(model: Classifier) -> Sequence[str] | None:
@@ -224,7 +91,14 @@ def _name_labels(part: Part, model: Classifier) -> None:  # noqa: ARG001 - of a 
         model.label_names_ = Names.of(model.class_names_)
 
 
-class Classifier(ClassifierMixin, Calibrated, Explainable):
+def _is_calibrated(model: Classifier) -> bool:
+    if getattr(model, "calibration_", None) is None:
+        name = type(model).__name__
+        raise AttributeError(f"{name} has no predict_proba before calibrate(X, Y) is called")
+    return True
+
+
+class Classifier(ClassifierMixin, Estimator):
     """Base class of classifiers.
 
     A subclass trains in :meth:`_train` and ranks in :meth:`_rank`, both on canonical matrices;
@@ -249,6 +123,12 @@ class Classifier(ClassifierMixin, Calibrated, Explainable):
 
     n_labels_: int = fitted("int", "Number of labels.")
     n_features_in_: int = fitted("int", "Number of features.")
+    multilabel_: bool = fitted()
+    dense_answers_: bool = fitted()
+    class_names_: NDArray[Any] | None = fitted()
+    label_names_: Sequence[str] | None = fitted()
+    vocabulary_: Sequence[str] | None = fitted()
+    calibration_: Calibration | None = fitted()
 
     _state = State(
         Number("n_labels_", COUNT),
@@ -258,6 +138,7 @@ class Classifier(ClassifierMixin, Calibrated, Explainable):
         Strings("label_names_", "n_labels", optional=True, get=_given_names),
         Strings("vocabulary_", "n_features", optional=True),
         names_of_features("n_features"),
+        Object("calibration_", CALIBRATION, prefix="calibration/", optional=True),
         finish=_name_labels,
         sizes={"features": "n_features", "labels": "n_labels"},
     )
@@ -303,6 +184,39 @@ class Classifier(ClassifierMixin, Calibrated, Explainable):
             Label ids in increasing order.
         """
         return FilteredRanker(self, labels)
+
+    def _explainer(self, row: Csr | None, labels: Ids, k: int) -> Explainer:  # noqa: ARG002 - for searches
+        """Return an explainer of the scores of some labels.
+
+        By default, contributions are found by leaving features out.
+
+        Parameters
+        ----------
+        row : csr_array, shape (1, n_features), optional
+            The row whose search result is held fixed; None scores all labels in all members.
+        labels : ndarray of int32
+            The labels.
+        k : int
+            Number of labels to search for.
+        """
+        return RankedExplainer(self, labels)
+
+    def _explain_best(self, row: Csr, n: int, k: int) -> tuple[Ids, Explainer]:
+        """Return the best n labels of a row, and their scores in a form that can be taken apart.
+
+        A method whose :meth:`_explainer` searches overrides it, so that the row is searched once.
+
+        Parameters
+        ----------
+        row : csr_array, shape (1, n_features)
+            The row.
+        n : int
+            The number of labels, at most k.
+        k : int
+            The number of labels that the search is asked for.
+        """
+        labels = best_labels(self._rank(row, k, exhaustive=False)[0], n)
+        return labels, self._explainer(row, labels, k)
 
     def _max_ranked(self) -> int:
         """Return the largest number of labels that :meth:`_rank` can find for a point."""
@@ -593,6 +507,65 @@ class Classifier(ClassifierMixin, Calibrated, Explainable):
         scores.data = np.ones_like(scores.data)
         return scores.toarray().astype(np.int64) if self.dense_answers_ else scores
 
+    def calibrate(self, X: MatrixLike, Y: LabelsLike, *, k: int = 50) -> Self:
+        """Fit the map from scores to probabilities that ``predict_proba`` uses.
+
+        The map is an isotonic regression, over the best k labels of each point, of whether a
+        label is true on its score. All labels share one map. It is part of the saved model,
+        and ``fit`` discards it.
+
+        Parameters
+        ----------
+        X : sparse or dense matrix, shape (n_points, n_features)
+            Points that the classifier was not trained on: on training points the
+            probabilities would be too high.
+        Y : labels
+            Their true labels, in any form that ``fit`` accepts.
+        k : int, default=50
+            Number of labels per point to learn from.
+
+        Returns
+        -------
+        self : classifier
+            The classifier; its rankings do not change.
+        """
+        labels, scores = self.predict_topk(X, k)
+        truth = labels_of_model(self, check_labels(Y, n_rows=len(labels), names=True))
+        calibrated = copy(self)
+        calibrated.calibration_ = Calibration.of_ranking(labels, scores, truth)
+        self.__dict__ = calibrated.__dict__
+        return self
+
+    @available_if(_is_calibrated)  # type: ignore[untyped-decorator] # of scikit-learn
+    @on_snapshot
+    def predict_proba(self, X: MatrixLike) -> Any:
+        """Return probabilities of labels; requires :meth:`calibrate`.
+
+        Parameters
+        ----------
+        X : sparse or dense matrix, shape (n_points, n_features)
+            The points.
+
+        Returns
+        -------
+        probabilities : csr_array, shape (n_points, n_labels)
+            The probability that a label is true, for the labels that the search finds. After
+            ``fit`` with a dense Y, a dense array; for classes, the probabilities of a point
+            are divided by their sum.
+        """
+        check_is_fitted(self)
+        X = check_features(self, X, reset=False)
+        scores = self._score_matrix(X, None)
+        calibration: Calibration = self.calibration_  # type: ignore[assignment] # see available_if
+        scores.data = calibration(scores.data)
+        if not self.dense_answers_:
+            return scores
+        dense = scores.toarray()
+        if self.multilabel_:
+            return dense
+        sums = dense.sum(axis=1, keepdims=True)
+        return np.where(sums > 0, dense / np.where(sums > 0, sums, 1), 1 / self.n_labels_)
+
     def score(self, X: MatrixLike, y: LabelsLike, sample_weight: Any = None) -> float:
         """Return P@1 as a fraction.
 
@@ -623,6 +596,97 @@ class Classifier(ClassifierMixin, Calibrated, Explainable):
         if len(known):  # for no entries, scipy does not return an array
             hits[known] = np.asarray(truth[known, best[known]]).ravel() > 0
         return float(np.average(hits, weights=sample_weight))
+
+    @overload
+    def explain(self, X: MatrixLike, label: Any = None, *, k: None = None) -> Explanation: ...
+
+    @overload
+    def explain(self, X: MatrixLike, label: None = None, *, k: int) -> Explanations: ...
+
+    def explain(self, X: MatrixLike, label: Any = None, *, k: int | None = None) -> Any:
+        """Explain the score of a label, or those of the best labels, for one point.
+
+        Parameters
+        ----------
+        X : sparse or dense matrix, shape (1, n_features), or array, shape (n_features,)
+            The point.
+        label : int, str or class, optional
+            The id or the name of a label, or a class; default: the best label.
+        k : int, optional
+            Explain the best k labels.
+
+        Returns
+        -------
+        explanation : Explanation, or Explanations if k is given
+            The contribution of each feature to the score of ``predict_topk``, and the score
+            without the feature.
+        """
+        return snapshot(self)._explain(X, label, k)  # noqa: SLF001 - of the same class
+
+    def _explain(self, X: MatrixLike, label: Any, k: int | None) -> Explanation | Explanations:
+        if not hasattr(self, "n_labels_"):  # check_is_fitted is slow for a single row
+            check_is_fitted(self)
+        row = self._check_row(X)
+        number = None if label is None else self._find_label(label)
+        return explain_point(self, row, number, k, label_of=self._label, names=self.vocabulary_)
+
+    @on_snapshot
+    def label_features(self, label: Any, n: int = 50) -> LabelFeatures:
+        """Return the features that, each on its own, give a label the highest scores.
+
+        Parameters
+        ----------
+        label : int, str or class
+            The id or the name of a label, or a class.
+        n : int, default=50
+            Number of features.
+
+        Returns
+        -------
+        features : LabelFeatures
+            Features that raise the score above that of a point without features, and the score
+            of a point that has only this feature.
+        """
+        check_is_fitted(self)
+        number = self._find_label(label)
+        return features_of_label(self, (number, self._label(number)), self.vocabulary_, n)
+
+    def _find_label(self, label: Any) -> int:
+        """Return the id of a label, given its id, name or class.
+
+        Raises
+        ------
+        ValueError
+            If there is no such label.
+        """
+        if self.class_names_ is not None:
+            found = np.flatnonzero(self.class_names_ == label)
+            if len(found):
+                return int(found[0])
+            raise ValueError(f"label must be a class of the model, got {label!r}")
+        if isinstance(label, str):
+            if self.label_names_ is None:
+                raise ValueError(f"label must be an id: the labels have no names, got {label!r}")
+            for number, name in enumerate(self.label_names_):
+                if name == label:
+                    return number
+            raise ValueError(f"label must be a label of the model, got {label!r}")
+        if not Int(0, self.n_labels_ - 1).accepts(label):
+            raise ValueError(f"label must be an id below {self.n_labels_}, got {label!r}")
+        return int(label)
+
+    def _label(self, number: int) -> Any:
+        if self.class_names_ is not None:
+            return self.class_names_[number]
+        return number if self.label_names_ is None else self.label_names_[number]
+
+    def _check_row(self, X: MatrixLike) -> Csr:
+        if getattr(X, "ndim", 2) == 1:
+            X = X.reshape(1, -1)
+        row = check_features(self, X, reset=False)
+        if row.shape[0] != 1:
+            raise ValueError(f"X must be one point, got {row.shape[0]}")
+        return row
 
     def _score_matrix(self, X: Csr, k: int | None, *, above: float = -1.0) -> Csr:
         """Return the scores above a threshold of the best k labels, or of all that are found."""

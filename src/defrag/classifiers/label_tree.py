@@ -26,10 +26,10 @@ from defrag import _native
 from defrag._native import LabelTreeArrays, LabelTreeWeights, Loss, SolverOptions
 from defrag._parameters import Choice, Float, Int, fitted, param
 from defrag._progress import progress_bar
-from defrag.classifiers._base import LANES, Cost, labels_with_points, unit_rows
+from defrag.classifiers._answers import best_labels
 from defrag.classifiers._division import Divisible, Division, Units, by_number, numbered
-from defrag.classifiers._explain import best_labels
 from defrag.classifiers._following import follow_tree
+from defrag.classifiers._support import LANES, Cost, labels_with_points, unit_rows
 from defrag.explain.explainers import Explainer, members_that_found, own_features, search_notes
 from defrag.explain.parts import FROM_WEIGHTS, Attribution, Parts, Step
 from defrag.persistence.fields import Array, Part, State, Weights

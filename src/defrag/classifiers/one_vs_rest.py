@@ -22,8 +22,8 @@ from defrag import _native
 from defrag._native import FlatWeights, SolverOptions
 from defrag._parameters import Choice, Float, Int, fitted, param
 from defrag._progress import progress_bar
-from defrag.classifiers._base import LANES, Cost, labels_with_points, unit_rows
 from defrag.classifiers._division import Divisible, Division, Units, csr_arrays, csr_from_arrays
+from defrag.classifiers._support import LANES, Cost, labels_with_points, unit_rows
 from defrag.explain.explainers import Explainer, SingleIndex
 from defrag.persistence._weights import check_flat_weights
 from defrag.persistence.fields import Array, Object, State, Weights

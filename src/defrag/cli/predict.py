@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from defrag._progress import escaped
-from defrag.classifiers._label_names import label_names
+from defrag.classifiers._answers import label_names
 from defrag.cli._console import examples, print_message, print_next
 from defrag.cli._data import Reading, check_targets
 from defrag.cli._flags import Words

@@ -20,7 +20,7 @@ import numpy as np
 from scipy import sparse
 
 from defrag.baselines import Parabel
-from defrag.classifiers._base import unit_rows
+from defrag.classifiers._support import unit_rows
 from defrag.io import write_xmc
 from defrag.lab import peer_program
 
