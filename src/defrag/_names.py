@@ -91,8 +91,12 @@ class Names(Sequence[str]):
             bad = checked.min() if checked.min() < -1 else checked.max()
             raise IndexError(f"label ids must be in [-1, {len(self)}), got {bad}")
         found = np.full(checked.shape, "", dtype=object)
-        for place in zip(*np.nonzero(checked >= 0), strict=True):
-            found[place] = self._name(int(checked[place]))
+        known = checked >= 0
+        ids = checked[known].astype(np.int64)
+        places = zip(self.offsets[ids].tolist(), self.offsets[ids + 1].tolist(), strict=True)
+        content = memoryview(self.data)
+        names = [str(content[begin:end], "utf-8", _ANY_STRING) for begin, end in places]
+        found[known] = np.array(names, dtype=object)  # an array of str would cut final zeros
         return found
 
     def __eq__(self, other: object) -> bool:

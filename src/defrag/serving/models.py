@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from itertools import accumulate, islice
+from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
+from defrag._names import Names
 from defrag.explain import Explanations
 from defrag.serving.requests import Model, RequestError
 from defrag.text import TextClassifier
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Sequence
     from datetime import datetime
-
-    from numpy.typing import NDArray
 
     from defrag.classifiers._base import Classifier
     from defrag.explain import Explanation
@@ -168,39 +167,10 @@ class ServedModel:
 
 def _labels_of(classifier: Classifier | TextClassifier) -> Callable[[Ids], list[Any]]:
     """Return a function from label ids to labels as they appear in answers."""
-    if isinstance(classifier, TextClassifier):
-        return _PackedStrings(classifier.classes_).take
-    if classifier.label_names_ is not None:
-        return _PackedStrings(classifier.label_names_).take
     classes = classifier.classes_
-    return lambda places: classes[places].tolist()
-
-
-class _PackedStrings:
-    """Strings in one array of bytes, decoded on access.
-
-    Python stores the reference count of a string in the string, so that a forked process that
-    only reads strings copies all their pages. The pages of an array stay shared.
-
-    Parameters
-    ----------
-    strings : iterable of str
-        The strings.
-    """
-
-    def __init__(self, strings: Iterable[str]) -> None:
-        encoded = [string.encode(errors="surrogatepass") for string in strings]
-        self._bytes = b"".join(encoded)
-        self._ends = np.fromiter(accumulate(map(len, encoded), initial=0), np.int64)
-
-    def take(self, places: NDArray[np.integer]) -> list[str]:
-        """Return the strings at some positions, counted from 0."""
-        content = self._bytes
-        begins, ends = self._ends[places].tolist(), self._ends[places + 1].tolist()
-        return [
-            content[begin:end].decode("utf-8", "surrogatepass")
-            for begin, end in zip(begins, ends, strict=True)
-        ]
+    names = classes if isinstance(classifier, TextClassifier) else classifier.label_names_
+    found = classes if names is None else Names.of(names)
+    return lambda ids: found[ids].tolist()
 
 
 class _Waiting(NamedTuple):

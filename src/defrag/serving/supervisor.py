@@ -394,17 +394,12 @@ def _state(path: str) -> tuple[int, int, int] | None:
 
 
 def _listen(host: str, port: int) -> socket.socket:
-    family, kind, _, _, address = socket.getaddrinfo(
-        host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-    )[0]
-    listener = socket.socket(family, kind)
+    family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0][0]
     try:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind(address)
-        listener.listen(2048)
+        listener = socket.create_server((host, port), family=family, backlog=2048)
     except OSError as error:
-        listener.close()
-        raise OSError(error.errno, error.strerror, f"{host}:{port}") from error
+        problem = os.strerror(error.errno) if error.errno else str(error)
+        raise OSError(error.errno, problem, f"{host}:{port}") from error
     listener.setblocking(False)
     return listener
 
