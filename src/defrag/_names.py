@@ -94,7 +94,7 @@ class Names(Sequence[str]):
         known = checked >= 0
         ids = checked[known].astype(np.int64)
         places = zip(self.offsets[ids].tolist(), self.offsets[ids + 1].tolist(), strict=True)
-        content = memoryview(self.data)
+        content = self.data.data
         names = [str(content[begin:end], "utf-8", _ANY_STRING) for begin, end in places]
         found[known] = np.array(names, dtype=object)  # an array of str would cut final zeros
         return found

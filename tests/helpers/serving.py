@@ -72,9 +72,14 @@ def children(process):
 
 
 @contextlib.contextmanager
-def running(*arguments, python=sys.executable, stderr=subprocess.PIPE):
-    """Start a server and end it; arguments are those of ``defrag serve``."""
+def running(*arguments, python=sys.executable, stderr=subprocess.PIPE, n_files=None):
+    """Start a server and end it; arguments are those of ``defrag serve``.
+
+    The limit of open files needs an interpreter of its own.
+    """
     command = [python, "-m", "defrag", "serve", *map(str, arguments), "--port", "0"]
+    if n_files is not None:
+        command = ["sh", "-c", f'ulimit -n {n_files}; exec "$@"', "sh", *command]
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=stderr, text=True, env=environment()
     )

@@ -104,9 +104,10 @@ def test_chunks_and_trailers_are_read(server):
             assert b"labels" in client.recv(1 << 16)
 
 
-def test_half_closed_client_is_answered(server):
+@pytest.mark.parametrize("more", [b"", GOOD[:20], GOOD[:-5]], ids=["one", "head", "body"])
+def test_half_closed_client_is_answered(server, more):
     with server.connect() as client:
-        client.sendall(GOOD)
+        client.sendall(GOOD + more)
         client.shutdown(socket.SHUT_WR)
         assert exchange(client).startswith(b"HTTP/1.1 200")
 
@@ -122,6 +123,7 @@ def test_client_that_closes_its_side_within_request_is_closed(server, share):
 ENDLESS = {
     "head": b"GET /healthz HTTP/1.1\r\nhost: localhost\r\nx: " + b"a" * LONG,
     "target": b"GET /" + b"a" * LONG,
+    "empty lines": b"\r\n" * LONG,
     "many headers": TOKENLESS + b"x: y\r\n" * (LONG // 5),
     "complete head": TOKENLESS + b"x: " + b"a" * LONG + b"\r\n\r\n",
     "trailer": CHUNKED + b"0\r\nx: " + b"a" * LONG,
@@ -303,6 +305,16 @@ def test_ten_thousand_idle_connections_cost_little(model):
         finally:
             for client in clients:
                 client.close()
+
+
+@pytest.mark.slow
+def test_connections_are_fewer_than_open_files(model):
+    limits = ("--max-connections", 1000, "--timeout", 600)
+    with running(model, *limits, n_files=256) as server, contextlib.ExitStack() as clients:
+        for _ in range(400):
+            clients.enter_context(server.connect())
+        assert server.best("large files") == "f"
+        assert connections(server) < 256
 
 
 def connections(server):

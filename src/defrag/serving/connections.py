@@ -56,7 +56,8 @@ class Connection(HttpToolsProtocol):
         super().connection_made(transport)
         self.flow = _Flow(transport, self.pipeline)
         self._since = (self.loop.time(), next(_numbers))
-        self._in_head = self._receiving = self._completed = self._refused = False
+        self._in_head = self._receiving = self._completed = False
+        self._refused = self._half_closed = False
         self._kept = 0  # bytes of the head and the trailers of a request
         self._other = 0  # bytes since the last complete request that are not body
         self._body = 0  # bytes of an unfinished body
@@ -123,6 +124,8 @@ class Connection(HttpToolsProtocol):
 
     def on_response_complete(self) -> None:
         """Start the deadline of the next request."""
+        if self._half_closed and not (self.pipeline and not self.pipeline[-1][0].more_body):
+            self.transport.close()  # no other request is complete
         super().on_response_complete()
         self._begin_deadline()
 
@@ -135,7 +138,7 @@ class Connection(HttpToolsProtocol):
         """Keep the connection of a half-closed client open until its request is answered."""
         if self.waiting:
             return False
-        self.cycle.keep_alive = False
+        self._half_closed = True
         return True
 
     def expire(self, now: float) -> None:
@@ -146,7 +149,7 @@ class Connection(HttpToolsProtocol):
         if self.transport.is_closing() or self.transport.get_write_buffer_size():
             if late > _GRACE:  # the client does not read the answer
                 self.transport.abort()
-        elif self._receiving:
+        elif self.waiting and self._receiving:
             self._refuse(408, b"Request Timeout")
         elif self.waiting:
             self.transport.close()
@@ -154,7 +157,10 @@ class Connection(HttpToolsProtocol):
     @property
     def waiting(self) -> bool:
         """Whether the server waits for the client, not the client for the server."""
-        return self._receiving or self.cycle is None or self.cycle.response_complete
+        cycle = self.cycle  # of the last request whose head is complete
+        if cycle is None or self.pipeline:  # those before it are not answered
+            return cycle is None
+        return bool(cycle.response_complete or cycle.more_body)
 
     def _begin_deadline(self) -> None:
         # The clock of a loop stands still while it accepts several clients.
@@ -174,7 +180,7 @@ class Connection(HttpToolsProtocol):
         """Close; answer first, unless this would be taken for the answer to another request."""
         self._refused = True
         cycle = self.cycle
-        if self._in_head and (cycle is None or cycle.response_complete):
+        if cycle is None or (self._in_head and cycle.response_complete):
             self.metrics.answered(OTHER, status, 0.0)
         elif self._in_head or cycle.response_started or self.pipeline:
             self.transport.close()
