@@ -19,7 +19,11 @@ PUBLIC = {
 }
 
 
-REFERRING = {"defrag.classifiers.TopKPipeline", "defrag.metrics.ndcg", "defrag.metrics.recall"}
+REFERRING = {
+    "defrag.classifiers.pipeline.TopKPipeline",
+    "defrag.metrics.ndcg",
+    "defrag.metrics.recall",
+}
 """Those whose docstring refers to that of another."""
 
 

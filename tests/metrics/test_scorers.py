@@ -20,7 +20,7 @@ from sklearn.pipeline import Pipeline
 
 from defrag import LabelTree, metrics
 from defrag.baselines import Parabel
-from defrag.classifiers import TopKPipeline
+from defrag.classifiers.pipeline import TopKPipeline
 from defrag.metrics.scorers import label_lists, scorer, scorers
 from tests.data import make_data
 

@@ -8,7 +8,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.preprocessing import MaxAbsScaler
 
 from defrag import DiSMEC, LabelTree, TextClassifier, TextVectorizer, load
-from defrag.classifiers import TopKPipeline
+from defrag.classifiers.pipeline import TopKPipeline
 
 TEXTS = [
     "sparse matrix library", "dense matrix products", "a library for quick sorting",

@@ -4,6 +4,5 @@ from __future__ import annotations
 
 from defrag.classifiers.label_tree import LabelTree
 from defrag.classifiers.one_vs_rest import DiSMEC
-from defrag.classifiers.pipeline import TopKPipeline
 
-__all__ = ["DiSMEC", "LabelTree", "TopKPipeline"]
+__all__ = ["DiSMEC", "LabelTree"]

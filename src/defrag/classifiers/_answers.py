@@ -11,7 +11,6 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.isotonic import IsotonicRegression
 
 from defrag._names import Names
 from defrag._parameters import Int
@@ -118,6 +117,8 @@ class Calibration:
         given = scores[rows, places].astype(np.float64)
         if not len(given):
             raise ValueError("calibrate needs at least one label with a score, got none")
+        from sklearn.isotonic import IsotonicRegression  # noqa: PLC0415 - rarely needed
+
         model = IsotonicRegression(y_min=0.0, y_max=1.0, out_of_bounds="clip").fit(given, hits)
         knots, values = model.X_thresholds_, model.y_thresholds_
         return cls(np.asarray(knots, np.float64), np.asarray(values, np.float64))

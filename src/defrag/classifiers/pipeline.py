@@ -55,7 +55,7 @@ class TopKPipeline(Pipeline):
     --------
     >>> from sklearn.feature_extraction.text import TfidfVectorizer
     >>> from defrag import LabelTree
-    >>> from defrag.classifiers import TopKPipeline
+    >>> from defrag.classifiers.pipeline import TopKPipeline
     >>> texts = ["red apple", "green apple", "red car", "green car"]
     >>> model = TopKPipeline([("words", TfidfVectorizer()), ("labels", LabelTree(random_state=0))])
     >>> model.fit(texts, [[0], [0], [1], [1]]).predict_topk(["blue car"], k=1)[0].tolist()
