@@ -37,9 +37,6 @@ else:
         return lambda cls: cls
 
 
-__all__ = ["Estimator", "all_or_nothing", "load_model", "on_snapshot", "save_model", "snapshot"]
-
-
 @dataclass_transform(eq_default=False, kw_only_default=True, field_specifiers=(param, fitted))
 class Estimator(BaseEstimator, ABC):
     """Base class of estimators, whose parameters are fields; see :mod:`defrag._parameters`.

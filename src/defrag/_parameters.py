@@ -22,23 +22,6 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-__all__ = [
-    "SEED_KIND",
-    "VERBOSE",
-    "Choice",
-    "Float",
-    "Int",
-    "OrAuto",
-    "Parameter",
-    "Rule",
-    "check_value",
-    "declare",
-    "fitted",
-    "param",
-    "parameters_of",
-    "rules_of",
-]
-
 _SHOWN = 1000
 """Higher bounds only keep numbers finite; docstrings do not name them."""
 

@@ -1,4 +1,8 @@
-"""Balanced trees over sparse vectors: features, labels or points."""
+"""Balanced trees over sparse vectors, and the vectors of features and labels.
+
+Defrag clusters features with them, label trees cluster labels, and Refrag and Fiat take the seeds
+of their members from here. Features and labels are clustered by the same balanced splits.
+"""
 
 from __future__ import annotations
 

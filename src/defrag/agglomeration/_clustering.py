@@ -1,4 +1,9 @@
-"""Base class of clusterings of features."""
+"""What is done with groups of features, however they were found.
+
+Pooling of points, names of groups, tied weights and certificates (:class:`FeaturePooling`), and the
+parameters and ``fit`` of everything that finds groups: Defrag, Hybrid and the rivals in
+``baselines`` (:class:`FeatureClustering`, :class:`VectorClustering`).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Classifiers on agglomerated features, as in the ensembles of the paper."""
+"""Classifiers on agglomerated features, as in the ensembles of the paper.
+
+Every member has a clustering of its own: what one clustering merges, another keeps apart.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Feature agglomeration: the paper's DEFRAG."""
+"""Defrag, the feature agglomeration of the paper, and Hybrid, the recommended one.
+
+Defrag clusters the vectors of the features by a balanced tree (``trees.py``). Hybrid keeps the
+features with the most energy and hashes the others, which was better at the same number of groups.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""AnnexML: a learnt partition, and embeddings with high cosines for label neighbours."""
+"""AnnexML: a learnt partition, and embeddings with high cosines for label neighbours.
+
+A baseline. The pairs of a step are products of sparse and dense matrices instead of a loop over
+points in random order, so that the result does not depend on the number of threads.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Probabilistic label trees: logistic nodes and exact search."""
+"""Label trees as published: Parabel, Bonsai and PLT.
+
+Baselines of :class:`~defrag.LabelTree`, whose training and search they share. Each states how
+labels are clustered into a tree; Bonsai adds k-ary clustering, PLT a logistic loss and an exact
+search.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""LEML: one low-rank linear map from features to labels."""
+"""LEML: one low-rank linear map from features to labels, a baseline; LPSR can rank with it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""LPSR: a partition of the points determines which labels a scorer ranks."""
+"""LPSR: a partition of the points determines which labels a scorer ranks.
+
+A baseline for fast prediction: unlike trees, it makes any scorer sublinear, but training stays as
+expensive as that of the scorer.
+"""
 
 from __future__ import annotations
 

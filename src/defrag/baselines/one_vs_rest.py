@@ -1,4 +1,8 @@
-"""ProXML: one-vs-rest with an L1 penalty, stopped early or solved to the minimum."""
+"""PPDSparse and ProXML: one-vs-rest with an L1 penalty, published methods to compare with.
+
+Both are :class:`~defrag.classifiers.one_vs_rest.OneVsRest`, from which they differ by the kernel
+that solves a batch of labels; ``solution="early"`` of ProXML is a setting of that of PPDSparse.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""SLEEC: local low-rank embeddings of labels, predicted from features by regression."""
+"""SLEEC: local low-rank embeddings of labels, predicted from features by regression.
+
+A baseline. AnnexML uses its neighbours by labels and its centres, LPSR its centres.
+"""
 
 from __future__ import annotations
 

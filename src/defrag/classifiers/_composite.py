@@ -1,4 +1,10 @@
-"""Base class of classifiers around another classifier."""
+"""Classifiers around another classifier: what Refrag, Imputed, Focused and the like share.
+
+A composite trains and asks its parts through the underscore methods of
+:class:`~defrag.classifiers._base.Classifier`, with matrices that are checked once. Which base class
+fits depends on what ``defrag.distributed`` may do: train the base elsewhere (:class:`Wrapping`), or
+fit the reductions in the plan and the members elsewhere (:class:`Reducing`).
+"""
 
 from __future__ import annotations
 

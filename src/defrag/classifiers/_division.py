@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from defrag.classifiers._following import Shapes
     from defrag.typing import Csr
 
-__all__ = ["Arrays", "Divisible", "Division", "Piece", "Units", "csr_arrays", "csr_from_arrays"]
-
 Arrays: TypeAlias = "dict[str, NDArray[Any]]"
 """Named arrays, which can be stored in a file."""
 

@@ -1,4 +1,7 @@
-"""Validation of texts and label names."""
+"""Validation of texts and label names, the rules of parameters of texts, and stems of words.
+
+Called by the vectoriser, the text classifier, and training in parts.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Texts in, label names out: a vectoriser, a classifier and the names of labels in one model."""
+"""Texts in, label names out: a vectoriser, a classifier and the names of labels in one model.
+
+This is the class that most users need, and the model that ``defrag train`` writes for texts. Ranks
+are asked of the inner classifier by id; names are looked up only for what is returned.
+"""
 
 from __future__ import annotations
 

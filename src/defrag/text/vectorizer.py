@@ -1,4 +1,9 @@
-"""Texts as sparse rows: words, pairs of words or character n-grams, weighted by tf-idf."""
+"""Texts as sparse rows: words, pairs of words or character n-grams, weighted by tf-idf.
+
+Kernels cut and count words, because Python would take most of the time of a prediction. Here are
+the fitted features and their names, where a feature is found in a text, for explanations, and
+vocabularies that keep their ids when a model is trained again.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Base classes of clusterings of features other than Defrag."""
+"""What the clusterings have in common that the paper compares DEFRAG with.
+
+They find as many groups as Defrag would (:class:`Rival`), most of them by vectors of the features
+(:class:`VectorRival`), and refuse what would need more memory than they may use.
+"""
 
 from __future__ import annotations
 

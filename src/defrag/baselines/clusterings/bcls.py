@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from defrag.typing import Csr, Ids, LabelsLike, Progress
 
-__all__ = []
-
 _PENALTY_GROWTH = 1.005
 _MAX_PENALTY = 1e5
 

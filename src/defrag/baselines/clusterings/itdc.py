@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from defrag.typing import Csr, Ids, LabelsLike
 
-__all__ = ["feature_information", "lost_information"]
-
 # --- Mutual information of features and labels, from their joint distribution.
 #
 # ``joint`` is X^T Y, non-negative and not divided by its sum. Sums of v ln v are computed in

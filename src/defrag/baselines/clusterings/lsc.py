@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
     from defrag.typing import Csr, Ids, LabelsLike
 
-__all__ = []
-
 _LANDMARK_ROUNDS = 5
 _MIN_EIGENVALUE = 1e-10
 # If all features are equal, their distances are rounding errors.

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from defrag._native import Matches
     from defrag.typing import Csr, Ids, LabelsLike
 
-__all__ = ["StableMatching", "improve"]
-
 # --- Assignment of features to groups with a minimum size: stable matching, moves, exchanges.
 #
 # These are plain loops over features, each of which considers a few groups; the similarities,

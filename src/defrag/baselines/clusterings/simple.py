@@ -1,4 +1,7 @@
-"""Baselines: groups without clustering."""
+"""Groups without clustering: random ones, hashed ones, and the best features alone.
+
+Comparisons with them show how much of a result is due to clustering.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +20,6 @@ if TYPE_CHECKING:
     from sklearn.utils import Tags
 
     from defrag.typing import Csr, LabelsLike
-
-__all__ = []
 
 
 class RandomGroups(Rival):
