@@ -63,7 +63,7 @@ def test_two_features_by_hand():
 @pytest.mark.slow
 @check
 @given(problems)
-def test_the_chain_holds_and_equals_the_slow_twin(problem):
+def test_chain_of_bounds_holds_and_equals_oracle(problem):
     X, labels, W, n_clusters = problem
     for method in ("cluster_ls", "mean"):
         tied = tie_weights(X, labels, W, method, n_clusters=n_clusters)
@@ -219,7 +219,7 @@ def test_large_groups_use_the_frobenius_norm_for_the_spectral(monkeypatch):
     np.testing.assert_allclose(certificate(X, labels, W, level="spectral").bound, published)
 
 
-def test_unfinished_least_squares_say_so_and_are_no_worse(monkeypatch):
+def test_unconverged_least_squares_warn_and_are_no_worse(monkeypatch):
     X, labels, W, n_clusters = random_problem(4, n_rows=60, n_features=40, n_clusters=8)
     monkeypatch.setattr(_tied, "_MAX_ITERATIONS", 1)
     with pytest.warns(ConvergenceWarning, match="joint_ls did not converge for 3 labels after 1"):

@@ -45,7 +45,7 @@ def test_by_hand():
     )
 
 
-def test_slopes_tell_of_the_companion_of_a_rare_feature():
+def test_slopes_find_companion_of_rare_feature():
     X = sparse.csr_array(np.float32([[3, 1, 0], [3, 0, 0], [3, 0, 0]]))
     blocks = CoOccurrence.of_rows(X, [np.int32([0, 0, -1])], scale="slope", n_threads=1).blocks
     wanted = [27 / 27.01, 3 / 27.01, 3 / 1.01, 1 / 1.01]
@@ -105,7 +105,7 @@ def test_products_stay_inside_the_groups_of_a_row():
     assert set(blocks.multiply(row, max_entries=0, n_threads=1).indices.tolist()) <= {1, 4}
 
 
-def test_threads_change_no_bit():
+def test_result_is_equal_for_any_threads():
     X = random_rows(5, n=9000, d=60)
     groups = [np.random.default_rng(s).integers(-1, 9, 60).astype(np.int32) for s in range(3)]
     betas = np.linspace(0, 2, 9000, dtype=np.float32)

@@ -79,7 +79,7 @@ def test_planted_blocks_are_found(representation, seed):
     dropped=st.booleans(),
 )
 @settings(max_examples=100, deadline=None, derandomize=True)
-def test_transform_equals_the_slow_twin(seed, pooling, n_groups, dropped):
+def test_transform_equals_oracle(seed, pooling, n_groups, dropped):
     rng = np.random.default_rng(seed)
     X = sparse.csr_array(rng.normal(size=(7, 12)) * (rng.random((7, 12)) < 0.4))
     defrag = Defrag(n_clusters=n_groups, pooling=pooling, random_state=seed).fit(X)
@@ -176,7 +176,7 @@ def test_seeds_give_other_groups_and_duplicated_points_the_same():
     np.testing.assert_array_equal(clone(full).fit(X).labels_, clone(full).fit(twice).labels_)
 
 
-def test_permuting_points_permutes_nothing():
+def test_order_of_points_does_not_matter():
     X = power_law(200, 150, 6)
     order = np.random.default_rng(0).permutation(200)
     full = Defrag(sample_points=1.0, random_state=0)
@@ -234,7 +234,7 @@ def test_all_zero_data_still_gives_a_partition():
     assert defrag.transform(sparse.csr_array((2, 10))).nnz == 0
 
 
-def test_names_tell_the_heaviest_members():
+def test_names_list_features_with_most_energy():
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame(
         {
@@ -368,7 +368,7 @@ except KeyboardInterrupt:
 
 
 @pytest.mark.slow
-def test_ctrl_c_is_answered_and_leaves_nothing_behind():
+def test_interrupt_stops_fit_and_keeps_model():
     run = subprocess.run(
         [sys.executable, "-c", INTERRUPTED], capture_output=True, text=True, timeout=300, check=True
     )

@@ -77,7 +77,7 @@ def table(seed, *, d=12, n_labels=7):
 
 
 @pytest.mark.parametrize("estimator", ALL, ids=str)
-def test_groups_are_a_partition_and_threads_cannot_be_seen(estimator):
+def test_groups_partition_features_for_any_threads(estimator):
     X, Y = some_points(0, n=300, d=120)
     estimator = clone(estimator).set_params(n_clusters=13, random_state=5)
     fitted = [clone(estimator).set_params(n_jobs=n).fit(X, Y) for n in (1, 2, 3)]
@@ -140,7 +140,7 @@ def test_only_defrag_has_a_tree(tmp_path):
 
 
 @pytest.mark.parametrize("estimator", ALL, ids=str)
-def test_a_feature_that_never_occurs_has_a_place(estimator):
+def test_unseen_feature_has_group(estimator):
     X, Y = some_points(2)
     X = sparse.csr_array(sparse.hstack([X, np.zeros((60, 6))]))
     labels = clone(estimator).set_params(n_clusters=4, random_state=0).fit(X, Y).labels_
@@ -233,7 +233,7 @@ def test_lost_information_is_the_sum_of_divergences(seed):
 
 @settings(max_examples=25, deadline=None, derandomize=True)
 @given(seed=st.integers(0, 10**6), smoothing=st.sampled_from([1.0, 0.25, 1e-3, 2.0**-20]))
-def test_nearest_groups_are_those_of_the_slow_twin(seed, smoothing):
+def test_nearest_groups_equal_oracle(seed, smoothing):
     joint = table(seed)
     labels = np.random.default_rng(seed).integers(0, 5, 12).astype(np.int32)
     pooled = sum_clusters(joint, labels, 5, 1)
@@ -311,7 +311,7 @@ def slow_matching(scores, n_seats):
 
 @settings(max_examples=40, deadline=None, derandomize=True)
 @given(seed=st.integers(0, 10**6), n_seats=st.integers(1, 4))
-def test_matching_is_that_of_the_slow_twin(seed, n_seats):
+def test_matching_equals_oracle(seed, n_seats):
     draw = np.random.default_rng(seed)
     scores = (draw.integers(1, 9, (14, 4)) * (draw.random((14, 4)) < 0.7)).astype(np.float32)
     matching = StableMatching(14, 4, n_seats)
@@ -354,7 +354,7 @@ def test_moves_gain_and_leave_enough(seed, least):
     assert not any((b, a) in pairs for a, b in pairs)
 
 
-def test_features_go_round_in_circles():
+def test_features_rotate_along_cycles_of_groups():
     labels = np.array([0, 1, 2, 3], dtype=np.int32)
     result, n_moved = improve(labels, np.int32([1, 2, 0, 0]), np.ones(4), 4, min_size=1)
     assert result.tolist() == [1, 2, 0, 3]
@@ -372,7 +372,7 @@ def test_no_group_is_below_the_least_size(seed, balance):
     assert 0 < model.objective_ <= 1 + 1e-6
 
 
-def test_refinement_never_makes_groups_less_alike():
+def test_refinement_never_lowers_similarity():
     X, _ = some_points(7, n=300, d=150)
     objectives = [SCBC(n_clusters=15, balance=0.8, max_iter=r, tol=0.0, random_state=1)
                   .fit(X).objective_ for r in (0, 1, 2, 4, 8)]  # fmt: skip
@@ -481,7 +481,7 @@ def test_bcls_finds_planted_groups():
     [(LSC, "114110 features, 14264 groups and 14265 landmarks"),
      (BCLS, "114110 features and 14264 groups")],
 )  # fmt: skip
-def test_what_does_not_fit_is_refused_before_any_work(estimator, what):
+def test_too_much_memory_raises_before_work(estimator, what):
     X = sparse.csr_array(([1.0], ([0], [5])), shape=(3, 114110))
     message = rf"{estimator.__name__} needs about \d+\.\d GB for {what}, more than max_memory_gb=4;"
     with pytest.raises(ValueError, match=message):

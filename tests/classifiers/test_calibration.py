@@ -57,7 +57,7 @@ def test_probabilities_are_those_of_isotonic_regression(model, data, tmp_path):
     assert not hasattr(model.fit(X, Y), "predict_proba")
 
 
-def test_probabilities_are_nearer_to_what_is_true_than_scores(data):
+def test_probabilities_are_closer_to_truth_than_scores(data):
     X, Y, X_held, Y_held, X_test, Y_test = data
     model = DiSMEC(random_state=0).fit(X, Y).calibrate(X_held, Y_held)
     truth = Y_test.toarray()
@@ -98,7 +98,7 @@ def test_a_model_without_calibration_has_no_such_arrays(data, tmp_path):
     assert (tmp_path / "again").read_bytes() == plain
 
 
-def test_knots_that_fall_are_refused(data, tmp_path):
+def test_decreasing_knots_in_file_raise(data, tmp_path):
     X, Y, X_held, Y_held, *_ = data
     path = tmp_path / "m.safetensors"
     model = LabelTree(random_state=0).fit(X, Y).calibrate(X_held, Y_held)

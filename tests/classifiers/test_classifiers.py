@@ -94,7 +94,7 @@ def test_answers_agree_with_each_other(model):
 
 
 @pytest.mark.parametrize("model", CLASSIFIERS, ids=str)
-def test_rows_do_not_see_each_other(model):
+def test_rows_are_ranked_independently(model):
     X, Y = make_data()
     model = clone(model).fit(X, Y)
     labels, scores = model.predict_topk(X, k=5)
@@ -107,7 +107,7 @@ def test_rows_do_not_see_each_other(model):
 
 
 @pytest.mark.parametrize("model", CLASSIFIERS, ids=str)
-def test_threads_change_no_bit(model):
+def test_result_is_equal_for_any_threads(model):
     X, Y = make_data()
     expected = clone(model).fit(X, Y).predict_topk(X)
     for n_jobs in (2, 3, 8):
@@ -143,13 +143,13 @@ def test_pickle_and_refit(model):
     )
 
 
-def test_more_labels_asked_for_than_there_are():
+def test_k_is_capped_by_labels():
     X, Y = make_data(n_labels=6)
     labels, scores = LabelTree(random_state=0).fit(X, Y).predict_topk(X, k=20)
     assert labels.shape == scores.shape == (240, 6)
 
 
-def test_a_beam_wider_than_the_tree_takes_no_more_memory():
+def test_beam_memory_is_capped_by_tree():
     X, Y = np.kron(np.eye(3), np.ones((4, 2))), [[i // 4] for i in range(12)]
     wide, widest = (
         LabelTree(beam_size=size, max_leaf_size=1, random_state=0).fit(X, Y).predict_topk(X)
@@ -170,7 +170,7 @@ def test_a_wide_beam_is_exact():
     np.testing.assert_array_equal(np.where(scores > 0, best, -1), np.where(scores > 0, labels, -1))
 
 
-def test_copies_of_one_tree_are_one_tree():
+def test_equal_trees_average_to_one_tree():
     X, Y = make_data()
     one = LabelTree(random_state=0).fit(X, Y)
     copies = LabelTree(3, random_state=0).fit(X, Y)

@@ -43,7 +43,7 @@ def test_arrays_of_names():
         assert labels.matrix.toarray().tolist() == [[1, 1, 0], [1, 0, 1]]
 
 
-def test_names_are_refused_where_their_columns_would_mean_nothing(tmp_path):
+def test_names_need_a_model_with_names(tmp_path):
     with pytest.raises(ValueError, match="Y must contain label ids here, got label names"):
         write_xmc(tmp_path / "a.txt", np.eye(4), LISTS)
     with pytest.raises(ValueError, match="Y must contain label ids here, got label names"):

@@ -36,7 +36,7 @@ def bits(model):
 
 
 @pytest.mark.parametrize("model", VARIANTS, ids=str)
-def test_the_number_of_threads_cannot_be_seen(model):
+def test_result_is_equal_for_any_threads(model):
     X, Y = random_problem(1, n_rows=300, n_labels=40)
     answers = []
     for n_jobs in (1, 2, 3, 8):
@@ -47,7 +47,7 @@ def test_the_number_of_threads_cannot_be_seen(model):
 
 
 @pytest.mark.parametrize("model", VARIANTS, ids=str)
-def test_labels_without_points_have_no_place_and_no_score(model):
+def test_labels_without_points_are_not_in_trees(model):
     X, Y = random_problem(2, n_labels=20)
     Y = Y.toarray()
     Y[:, [0, 7, 19]] = 0.0
@@ -102,14 +102,14 @@ def test_resolve_singletons_have_two_items_and_no_gap(pairs):
         assert len(set(clusters[first == c])) == 1
 
 
-def test_items_like_no_centre_are_spread_over_the_smallest_clusters():
+def test_items_without_centre_join_smallest_clusters():
     first = np.array([0, 0, 0, 0, 1, 1, 2, 2, 2, -1, -1, -1, -1])
     clusters = resolve_singletons(first, np.full(13, -1))
     # Sizes 4, 2 and 3: the second, then second and third, then the first.
     assert clusters[9:].tolist() == [1, 1, 2, 0]
 
 
-def test_an_item_alone_goes_to_its_second_best():
+def test_single_item_moves_to_second_best_cluster():
     # 2 is alone and likes 0; 3 is alone and likes 2, which is gone: where that one went.
     clusters = resolve_singletons(np.array([0, 0, 1, 1, 2, 3]), np.array([1, 1, 0, 0, 0, 2]))
     assert clusters.tolist() == [0, 0, 1, 1, 0, 0]
@@ -118,7 +118,7 @@ def test_an_item_alone_goes_to_its_second_best():
     assert clusters.tolist() == [0, 0, 1, 1]
 
 
-def test_labels_that_share_nothing_still_make_an_even_tree():
+def test_unrelated_labels_make_even_tree():
     items = sparse.csr_array(np.eye(60, dtype=np.float32))
     tree = build_kary_tree(items, np.arange(60), arity=10, max_depth=2, seed=0, n_threads=1)
     assert (tree.end - tree.begin)[1:].tolist() == [6] * 10
@@ -137,7 +137,7 @@ def test_the_depth_counts_the_root():
     assert depths[3][1] >= 2
 
 
-def test_a_leaf_that_is_too_large_names_the_remedy():
+def test_too_large_leaf_error_names_max_depth():
     items = sparse.csr_array((70_000, 1), dtype=np.float32)
     with pytest.raises(ValueError, match=r"max_depth must be large enough .* one of 70000"):
         build_kary_tree(items, np.arange(70_000), arity=5, max_depth=1, seed=0, n_threads=1)
@@ -217,7 +217,7 @@ def test_a_wide_beam_finds_what_the_exact_search_finds():
         np.testing.assert_array_equal(ours, theirs)
 
 
-def test_refuses_settings_that_make_no_sense():
+def test_invalid_settings_raise():
     X, Y = random_problem(0)
     with pytest.raises(ValueError, match="arity of Bonsai must be an int in \\[2, 65536\\], got 1"):
         Bonsai(arity=1).fit(X, Y)

@@ -23,7 +23,7 @@ def factors(model):
 
 
 @pytest.mark.parametrize("n_components", [1, 5, 200])
-def test_rounds_are_those_of_the_slow_twin(n_components):
+def test_rounds_equal_oracle(n_components):
     X, Y = make_data(n=150, d=30, n_labels=20)
     rows, wanted = unit_dense(X), Y.toarray()[:, np.flatnonzero(Y.sum(axis=0))]
     parameters = {"n_components": n_components, "l2": 0.5, "n_steps": 60, "random_state": 0}
@@ -40,7 +40,7 @@ def test_rounds_are_those_of_the_slow_twin(n_components):
         before = after
 
 
-def test_the_start_is_the_singular_value_decomposition_of_the_labels():
+def test_start_equals_singular_vectors_of_labels():
     """With features that name the points and hardly a regulariser, W H' is its best rank."""
     rng = np.random.default_rng(0)
     # Three directions, far stronger than the rest: few rounds of subspace iteration find them.
@@ -55,7 +55,7 @@ def test_the_start_is_the_singular_value_decomposition_of_the_labels():
                                atol=0.02)  # fmt: skip
 
 
-def test_answers_are_the_products_of_the_factors():
+def test_scores_equal_products_of_factors():
     X, Y = make_data()
     model = LEML(10, random_state=0).fit(X, Y)
     W, H = factors(model)
@@ -85,7 +85,7 @@ def test_all_labels_are_ranked_in_order():
 
 
 @pytest.mark.parametrize("n_jobs", [2, 3])
-def test_threads_cannot_be_seen(n_jobs, monkeypatch):
+def test_result_is_equal_for_any_threads(n_jobs, monkeypatch):
     # Small blocks, so that several threads work on the dense products too.
     monkeypatch.setattr("defrag.baselines._neighbours._BLOCK_ROWS", 50)
     X, Y = make_data()
@@ -97,7 +97,7 @@ def test_threads_cannot_be_seen(n_jobs, monkeypatch):
         np.testing.assert_array_equal(a, b)
 
 
-def test_a_point_alone_gets_what_it_gets_in_company():
+def test_single_point_equals_point_in_batch():
     X, Y = make_data()
     model = LEML(20, random_state=1).fit(X, Y)
     labels, scores = model.predict_topk(X)
@@ -125,7 +125,7 @@ def test_save_and_load(tmp_path, weights, tolerance):
             np.testing.assert_array_equal(a, b)
 
 
-def test_scores_are_bent_smoothly_and_keep_the_order():
+def test_bend_is_smooth_and_keeps_order():
     products = np.linspace(-3, 4, 2001).astype(np.float32)
     scores = bend(products)
     assert (np.diff(scores) > 0).all()
@@ -136,7 +136,7 @@ def test_scores_are_bent_smoothly_and_keep_the_order():
     assert ((ends > 0) & (ends < 1)).all()
 
 
-def test_conjugate_gradients_solve_every_column_of_its_own():
+def test_conjugate_gradients_solve_each_column():
     X = unit_items(3, n=80, n_coords=30)
     right = np.random.default_rng(0).standard_normal((30, 7)).astype(np.float32)
     weights = np.float32([0, 1, 2, 0.5, 10, 3, 1])

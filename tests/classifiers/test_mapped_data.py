@@ -27,7 +27,7 @@ def mapped(X, folder):
 
 @pytest.mark.parametrize("model", [LabelTree(2, random_state=0), DiSMEC(random_state=0),
                                    Parabel(random_state=0), Focused(random_state=0)])  # fmt: skip
-def test_the_model_is_that_of_the_data_in_memory(model, tmp_path):
+def test_mapped_data_give_same_model(model, tmp_path):
     X, Y = make_data()
     model.fit(X, Y).save(tmp_path / "a")
     model.fit(mapped(X, tmp_path), Y).save(tmp_path / "b")

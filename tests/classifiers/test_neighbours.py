@@ -57,7 +57,7 @@ def test_negative_directions_are_left_out():
     np.testing.assert_allclose(Z @ Z.T, [[0.5, 0.5], [0.5, 0.5]], atol=1e-5)
 
 
-def test_slopes_are_those_of_the_loss():
+def test_slopes_equal_gradient_of_loss():
     rng = np.random.default_rng(0)
     Z = rng.standard_normal((12, 4))
     anchors = np.int32([0, 3, 4, 11])
@@ -74,7 +74,7 @@ def test_slopes_are_those_of_the_loss():
             assert across[point, j] == pytest.approx((ends[0] - ends[1]) / 2e-5, abs=2e-3)
 
 
-def test_positives_are_recycled_and_never_the_point_itself():
+def test_positives_repeat_and_exclude_the_point():
     Y = sparse.csr_array(np.float32([[1, 0, 0], [1, 0, 0], [1, 1, 0], [0, 0, 1]]))
     anchors, positives = positive_pairs(Y, 5)
     assert anchors.tolist() == [0, 1, 2]
@@ -82,14 +82,14 @@ def test_positives_are_recycled_and_never_the_point_itself():
     assert positives.shape == (3, 5)
 
 
-def test_frequent_labels_are_left_out_but_for_the_rarest(monkeypatch):
+def test_frequent_labels_are_left_out_except_rarest(monkeypatch):
     monkeypatch.setattr("defrag.baselines.annexml._PAIRS_PER_POINT", 3)
     Y = sparse.csr_array(np.float32([[1, 1, 0], [1, 0, 0], [1, 0, 1], [1, 0, 1], [0, 1, 1]]))
     expected = [[0, 1, 0], [1, 0, 0], [0, 0, 1], [0, 0, 1], [0, 1, 0]]
     assert _rare_labels(Y).toarray().tolist() == expected
 
 
-def test_points_go_to_the_nearest_centre_and_small_clusters_go():
+def test_small_clusters_are_removed():
     X = unit_items(0, n=100, n_coords=20)
     router = centroids(X, 6, 3, n_threads=1)
     home = route(X, router, n_threads=2)
@@ -144,7 +144,7 @@ def test_neighbours_vote(model, votes):
 
 
 @pytest.mark.parametrize("model", MODELS, ids=["sleec", "annexml"])
-def test_threads_cannot_be_seen(model):
+def test_result_is_equal_for_any_threads(model):
     X, Y = make_data()
     one = model.set_params(n_jobs=1).fit(X, Y)
     expected, answers = pickle.dumps(learnt(one)), one.predict_topk(X)
@@ -230,7 +230,7 @@ def test_every_member_has_its_own_groups():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", [SLEEC, AnnexML])
-def test_it_learns(kind):
+def test_precision_on_separable_data_is_high(kind):
     X, Y = make_data(n=600)
     labelled = np.flatnonzero((np.diff(Y.indptr) > 0) & (np.diff(X.indptr) > 2))
     train, test = labelled[:400], labelled[400:]

@@ -66,7 +66,7 @@ def test_the_objective_is_that_of_scikit_learn():
         assert agreed > 0.99
 
 
-def test_labels_without_points_come_last_and_never():
+def test_labels_without_points_are_never_ranked():
     X, Y = make_data()
     model = DiSMEC(random_state=0).fit(X, Y)
     labels, scores = model.predict_topk(X, k=70)
@@ -175,7 +175,7 @@ except KeyboardInterrupt:
 
 
 @pytest.mark.slow
-def test_ctrl_c_is_answered_and_leaves_nothing_behind():
+def test_interrupt_stops_fit_and_keeps_model():
     run = subprocess.run(
         [sys.executable, "-c", INTERRUPTED], capture_output=True, text=True, timeout=300, check=True
     )

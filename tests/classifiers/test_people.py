@@ -74,7 +74,7 @@ def test_labels_of_data_frames_and_series_are_labels(data):
     ],
     ids=str,
 )
-def test_what_is_wrong_is_said_in_one_line(X, Y, message):
+def test_invalid_data_raise_one_line(X, Y, message):
     with pytest.raises(ValueError, match=message) as caught:
         LabelTree().fit(X, Y)
     assert "\n" not in str(caught.value)
@@ -86,7 +86,7 @@ def test_a_path_of_bytes_is_a_path(model, tmp_path):
     assert load(bytes(path)).n_labels_ == model.n_labels_
 
 
-def test_predict_says_in_one_line_what_is_wrong_too(model):
+def test_invalid_arguments_of_predict_raise_one_line(model):
     with pytest.raises(ValueError, match=r"got NaN in row 0, column 3$"):
         model.predict_topk(np.where(np.arange(90) == 3, np.nan, 1.0)[None])
     with pytest.raises(ValueError, match="X has 3 features, but LabelTree is expecting 90"):
@@ -111,12 +111,12 @@ def test_points_without_features_are_named_and_may_get_nothing(model, data):
 
 
 @pytest.mark.filterwarnings("error")
-def test_points_with_features_are_not_warned_of(model, data):
+def test_points_with_features_do_not_warn(model, data):
     X = data[0]
     model.predict_topk(X[np.diff(X.indptr) > 0])
 
 
-def test_data_that_teach_nothing_are_warned_of(data):
+def test_data_without_information_warn(data):
     X, Y = data
     with pytest.warns(DataWarning, match="X has no features"):
         LabelTree().fit(sparse.csr_array(X.shape, dtype=np.float32), Y)
@@ -127,7 +127,7 @@ def test_data_that_teach_nothing_are_warned_of(data):
         LabelTree().fit(X, ["a"] * 240)
 
 
-def test_names_that_are_not_distinct_are_warned_of(model, tmp_path):
+def test_repeated_names_warn(model, tmp_path):
     names = [f"label {i}" for i in range(40)]
     names[7] = names[3]
     with pytest.warns(DataWarning, match="label_names has 'label 3' more than once"):
@@ -175,7 +175,7 @@ def test_score_of_classes_is_accuracy(data):
     assert model.score(X, y) == (model.predict(X) == y).mean()
 
 
-def test_sample_weight_is_refused_with_a_way_out(data):
+def test_sample_weight_error_names_alternative(data):
     X, Y = data
     with pytest.raises(TypeError, match=r"LabelTree.fit takes no sample_weight: repeat points"):
         LabelTree().fit(X, Y, sample_weight=np.ones(240))
@@ -184,7 +184,7 @@ def test_sample_weight_is_refused_with_a_way_out(data):
 
 
 @pytest.mark.parametrize("entry", registry.entries(), ids=lambda entry: entry.name)
-def test_verbose_may_be_a_bool(entry):
+def test_verbose_accepts_bool(entry):
     estimator = entry.estimator()()
     if "verbose" in estimator.get_params(deep=False):
         for value in (True, False, 0, 2):

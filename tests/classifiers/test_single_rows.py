@@ -27,7 +27,7 @@ def model(request, data):
     return LabelTree(request.param, random_state=0).fit(*data)
 
 
-def test_a_row_alone_gets_what_it_gets_in_company(model, data, monkeypatch):
+def test_single_row_equals_row_in_batch(model, data, monkeypatch):
     X, _ = data
     monkeypatch.setattr(label_tree, "_FEW_ROWS", 0)
     labels, scores = model.predict_topk(X)
@@ -38,7 +38,7 @@ def test_a_row_alone_gets_what_it_gets_in_company(model, data, monkeypatch):
         np.testing.assert_array_equal(alone[1][0], scores[i])
 
 
-def test_the_index_is_no_part_of_the_model(data):
+def test_index_is_not_pickled(data):
     model = Parabel(random_state=0).fit(*data)
     fresh = pickle.dumps(model)
     before = model.predict_topk(data[0][[0]])
@@ -49,7 +49,7 @@ def test_the_index_is_no_part_of_the_model(data):
         np.testing.assert_array_equal(copied.predict_topk(data[0][[0]])[1], before[1])
 
 
-def test_threads_may_ask_for_their_first_row_together(data):
+def test_concurrent_first_rows_agree(data):
     model = LabelTree(random_state=0).fit(*data)
     rows = [data[0][[i]] for i in range(64)]
     with ThreadPoolExecutor(8) as pool:
@@ -143,7 +143,7 @@ def test_rows_that_are_not_canonical_are_made_so(model, data):
         np.testing.assert_array_equal(scores, expected[1])
 
 
-def test_names_are_still_looked_at(data):
+def test_feature_names_of_single_rows_are_checked(data):
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame(data[0].toarray(), columns=[f"word{i}" for i in range(40)])
     model = LabelTree(random_state=0).fit(frame, data[1])

@@ -30,14 +30,14 @@ class Fixed(Classifier):
 
 
 @pytest.mark.parametrize("dense", [False, True])
-def test_a_label_is_predicted_above_one_half_and_not_at_it(dense):
+def test_label_is_predicted_only_above_one_half(dense):
     Y = np.ones((2, 4)) if dense else sparse.csr_array(np.ones((2, 4), dtype=np.float32))
     found = Fixed().fit(np.eye(2), Y).predict(np.eye(2))
     found = found if dense else found.toarray()
     np.testing.assert_array_equal(found, [[1, 1, 0, 0]] * 2)
 
 
-def test_a_point_without_an_answer_is_wrong_whatever_its_labels(monkeypatch):
+def test_point_without_answer_scores_zero(monkeypatch):
     model = Fixed().fit(np.eye(2), sparse.csr_array(np.ones((2, 4), dtype=np.float32)))
     nothing = np.full((2, 1), -1, dtype=np.int32), np.zeros((2, 1), dtype=np.float32)
     monkeypatch.setattr(Fixed, "_rank", lambda *_, **__: nothing)
@@ -61,9 +61,7 @@ def asked_of_base(model, X, k, monkeypatch):
 @pytest.mark.parametrize(
     ("candidates", "k", "asked"), [(7, 3, 7), (7, 9, 9), (7, 7, 7), (10**6, 3, 40), (2**40, 3, 40)]
 )
-def test_candidates_are_capped_by_what_is_wanted_and_what_there_is(
-    candidates, k, asked, monkeypatch
-):
+def test_candidates_are_at_most_labels(candidates, k, asked, monkeypatch):
     X, Y = make_data()
     model = Refrag(
         LabelTree(), gamma=4.0, propensity_weight=1.0, candidates=candidates, random_state=0

@@ -53,7 +53,7 @@ def test_command_line(tmp_path):
     )
 
 
-def test_nothing_stays_behind(tmp_path):
+def test_registration_ends_with_the_block(tmp_path):
     with registered(TOY):
         model = Subject(TOY).fitted()
         model.save(tmp_path / "model")

@@ -94,7 +94,7 @@ def test_a_refit_forgets_the_first_fit(subject, tmp_path):
 
 
 @EVERY
-def test_a_refit_that_fails_changes_nothing(subject, tmp_path):
+def test_failed_refit_keeps_model(subject, tmp_path):
     model = subject.fitted()
     wanted = state(model, tmp_path)
     refused = [("text", ["x"]), ([3], [["x"]]), (["\ud800"], [["x"]]), ([], []), ([""], [["x"]])]
@@ -120,7 +120,7 @@ def test_a_refit_that_fails_changes_nothing(subject, tmp_path):
 
 
 @EVERY
-def test_strange_texts_have_answers(subject):
+def test_unusual_texts_have_answers(subject):
     model = subject.fitted()
     found = answers(model, STRANGE)
     if subject.entry.role == "vectorizer":
@@ -172,7 +172,7 @@ def _refit_while_answering(step, subject):
 
 @pytest.mark.slow
 @EVERY
-def test_an_interrupt_changes_nothing(subject, tmp_path):
+def test_interrupt_keeps_model(subject, tmp_path):
     run_in_child(_interrupt, subject, tmp_path)
 
 

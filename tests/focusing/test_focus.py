@@ -37,7 +37,7 @@ def make_data(n_points=200, n_features=40, n_labels=20, seed=0):
     st.integers(1, 3),
     st.sampled_from([0.0, 0.1, 10.0]),
 )
-def test_selection_is_that_of_the_oracle(seed, budget, threads, spread):
+def test_selection_equals_oracle(seed, budget, threads, spread):
     X, rng = random_rows(seed)
     X.data *= np.exp(spread * rng.standard_normal(X.nnz)).astype(np.float32)
     importance = rng.integers(0, 3, X.shape[1]).astype(np.float32)
@@ -104,7 +104,7 @@ def test_groups_have_labels_of_every_frequency():
     assert (group_labels(Y, seed=4) != groups).any()
 
 
-def test_pilot_finds_the_features_that_tell_labels_apart():
+def test_pilot_finds_discriminative_features():
     X, Y = make_data()
     importance = feature_importance(X, Y, seed=0, n_threads=1)
     assert importance[:20].min() > importance[20:].max()

@@ -95,14 +95,14 @@ def test_ties_go_to_the_smaller_feature():
     assert lists[[1]].indices.tolist() == [0, 1, 2, 3]
 
 
-def test_sums_that_cancel_are_no_companions():
+def test_cancelled_sums_are_not_companions():
     X = sparse.csr_array(np.float32([[0.6, 0.8], [0.6, -0.8]]))
     lists = Companions.of_rows(X, 5, seed=0, n_threads=1).lists
     assert lists.indices.tolist() == [0, 1]
 
 
 @pytest.mark.parametrize("max_rows", [3, 10**6])
-def test_threads_change_no_bit(max_rows):
+def test_result_is_equal_for_any_threads(max_rows):
     X = random_rows(5, n=400, d=300)
     weights = np.ones(300)
     wanted = build(X, weights, n_best=7, max_rows=max_rows)

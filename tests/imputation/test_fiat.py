@@ -117,7 +117,7 @@ def companions(n=600, seed=0):
     return sparse.csr_array(np.float32(rows / np.linalg.norm(rows, axis=1, keepdims=True)))
 
 
-def test_the_rule_gives_more_to_rows_that_miss_more():
+def test_rule_weights_incomplete_rows_more():
     rule = MissingRule.learn(companions(), seed=0)
     fresh = companions(seed=1)
     shares = (0.0, 0.5, 0.8)
@@ -129,7 +129,7 @@ def test_the_rule_gives_more_to_rows_that_miss_more():
     np.testing.assert_array_equal(rule.betas(fresh), rule.betas(fresh * np.float32(7)))
 
 
-def test_the_rule_knows_rows_that_are_short_by_nature():
+def test_rule_ignores_naturally_short_rows():
     """Rows of features 0 to 4 have 4 features, others 40: a row of 4 others is erased."""
     rng = np.random.default_rng(0)
     dense = np.zeros((400, 105), dtype=np.float32)
@@ -146,14 +146,14 @@ def test_the_rule_knows_rows_that_are_short_by_nature():
 
 
 @pytest.mark.parametrize("rows", [np.zeros((6, 3)), np.eye(6), np.ones((2, 1))])
-def test_rules_of_rows_that_say_nothing(rows):
+def test_rule_of_empty_rows_is_finite(rows):
     rule = MissingRule.learn(sparse.csr_array(np.float32(rows)), seed=0)
     assert np.isfinite(rule.coefficients).all()
     assert np.isfinite(rule.betas(sparse.csr_array(np.float32(rows)))).all()
 
 
 @pytest.mark.parametrize("grouped", [True, False])
-def test_auto_comes_nearer_to_the_complete_row(grouped):
+def test_auto_moves_row_towards_complete_row(grouped):
     rows, fresh = companions(), companions(seed=1)
     settings = {"max_growth": None, "random_state": 0}
     if grouped:
@@ -185,7 +185,7 @@ def test_fitted_clusterings_are_used_as_they_are():
         Fiat(agglomeration=Defrag(), prefit=True).fit(X)
 
 
-def test_threads_change_no_bit():
+def test_result_is_equal_for_any_threads():
     X, Y = make_data()
     wanted = Fiat(random_state=0).fit_transform(X)
     ranked = Imputed(BASE, random_state=0).fit(X, Y).predict_topk(X)
@@ -200,7 +200,7 @@ def test_threads_change_no_bit():
     assert model.imputation_.n_jobs == 1
 
 
-def test_the_classifier_learns_from_rows_as_they_are():
+def test_base_is_trained_on_unchanged_rows():
     X, Y = make_data()
     model = Imputed(BASE, Fiat(beta=0.5, agglomeration=GROUPS), random_state=0).fit(X, Y)
     base = clone(BASE).set_params(random_state=0).fit(X, Y)
@@ -209,7 +209,7 @@ def test_the_classifier_learns_from_rows_as_they_are():
         np.testing.assert_array_equal(a, b)
 
 
-def test_all_compose():
+def test_composites_nest():
     X, Y = make_data()
     inner = Refrag(Agglomerated(BASE, Hybrid(max_cluster_size=2)), gamma=4.0, propensity_weight=0.2)
     labels, scores = Imputed(inner, random_state=0).fit(X, Y).predict_topk(X, 3)

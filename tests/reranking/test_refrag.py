@@ -137,7 +137,7 @@ def _blocks(rows, scale):
 @pytest.mark.parametrize(
     "nothing", [{"alpha": 1.0, "gamma": 30.0}, {"gamma": 0.0}, {"alpha": 0.3, "gamma": 0.0}]
 )
-def test_no_weight_leaves_the_base_alone(nothing):
+def test_zero_weights_give_scores_of_base(nothing):
     X, Y = make_data()
     base = clone(BASE).set_params(random_state=0).fit(X, Y)
     model = Refrag(BASE, propensity_weight=0.0, random_state=0, **nothing).fit(X, Y)
@@ -223,7 +223,7 @@ def test_answers_agree_with_each_other(model):
 
 
 @pytest.mark.parametrize("model", MODELS, ids=str)
-def test_threads_change_no_bit(model):
+def test_result_is_equal_for_any_threads(model):
     X, Y = make_data()
     expected = clone(model).fit(X, Y)
     for n_jobs in (2, 3):
@@ -235,7 +235,7 @@ def test_threads_change_no_bit(model):
     assert expected.set_params(n_jobs=2).base_.n_jobs == 2
 
 
-def test_the_choice_keeps_its_word_on_what_it_measured():
+def test_choice_respects_max_loss_on_held_out_points():
     X, Y = make_data()
     model = Refrag(BASE, max_loss=2.0, target="PSP@1", random_state=0).fit(X, Y)
     table = model.trade_off_
@@ -297,7 +297,7 @@ def test_the_frontier_of_a_trade_off():
     assert len(lines) == 4
 
 
-def test_a_choice_that_changes_nothing_says_so():
+def test_choice_without_effect_warns():
     X, Y = make_data()
     model = Refrag(BASE, random_state=0).fit(X, Y)
     unsure = {name: 50.0 + 0 * errors for name, errors in model.trade_off_.errors.items()}
@@ -331,14 +331,14 @@ def test_the_loss_on_other_points_is_at_most_what_was_asked_for():
         ({"alpha": "auto"}, {"alpha": 1, "gamma": 8}),
     ],
 )
-def test_what_is_tried(given_, tried):
+def test_auto_tries_expected_settings(given_, tried):
     X, Y = make_data()
     table = Refrag(BASE, random_state=0, **given_).fit(X, Y).trade_off_
     for name, number in tried.items():
         assert len(np.unique(getattr(table, name))) == number, name
 
 
-def test_rounds_are_as_many_as_asked_for():
+def test_rounds_hold_out_requested_rows():
     X, Y = make_data()
     model = Refrag(BASE, held_out=0.25, held_out_rows=61, random_state=0)
     assert model.fit(X, Y).trade_off_.n_rows == 120
@@ -354,7 +354,7 @@ def test_no_label_is_lowered_by_its_propensity():
     np.testing.assert_array_equal(model.fit(np.eye(2), Y).bonus_, 0)
 
 
-def test_prototypes_that_point_away_are_not_near():
+def test_opposite_prototypes_are_not_near():
     labels, logs = np.int32([[4, -1], [0, 1]]), np.float32([[-1, 0], [-2, -3]])
     nearest = sparse.csr_array(np.float32([[0, 0.5, 0, 0, 0.9], [0, 0, 0.2, -0.1, 0]]))
     found, scores = add_nearest(labels, logs, nearest, 3)

@@ -73,7 +73,7 @@ def test_more_labels_above_the_threshold_than_looked_at_first():
 
 
 @pytest.mark.parametrize("n_jobs", [2, 5])
-def test_threads_change_no_bit(n_jobs):
+def test_result_is_equal_for_any_threads(n_jobs):
     texts, labels = make_texts()
     one = TextClassifier(random_state=0, n_jobs=1).fit(texts, labels)
     many = TextClassifier(random_state=0, n_jobs=n_jobs).fit(texts, labels)

@@ -42,7 +42,7 @@ def test_words_add_up_to_the_score_and_to_the_text(vectorizer):
         assert sum(piece.weight for piece in pieces) == pytest.approx(one.contributions.sum())
 
 
-def test_the_word_that_matters_is_marked_wherever_it_stands():
+def test_important_word_is_marked_at_every_place():
     one = fitted(DiSMEC(), TextVectorizer()).explain(TEXT, "sorting")
     weights = {}
     for piece in one.segments():
@@ -75,7 +75,7 @@ def test_a_text_without_a_known_word_has_no_labels_to_explain():
     assert [piece.text for piece in one.segments()] == ["unheard of"]
 
 
-def test_what_cannot_be_explained_is_refused():
+def test_unexplainable_input_raises():
     model = fitted()
     with pytest.raises(ValueError, match=r"^label must be a label of the model, got 'x'$"):
         model.explain(TEXT, "x")

@@ -72,7 +72,7 @@ def test_extra_features_are_explained():
     assert "extra[1]" in found.names
 
 
-def test_a_loaded_model_asks_for_it(tmp_path):
+def test_loaded_model_requires_extra(tmp_path):
     texts, labels = hinted_texts()
     model = new().fit(texts, labels)
     model.save(tmp_path / "a")

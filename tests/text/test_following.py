@@ -70,7 +70,7 @@ def test_the_same_texts_have_the_same_features():
     [TextVectorizer(), TextVectorizer(characters=3).fit(OLD)],
     ids=["not fitted", "characters"],
 )
-def test_refuses_what_cuts_texts_otherwise(shape):
+def test_shape_requires_same_tokenisation(shape):
     with pytest.raises(ValueError, match="shape must be a fitted TextVectorizer with the same"):
         TextVectorizer().fit(NEW, shape=shape)
 

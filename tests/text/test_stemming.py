@@ -48,7 +48,7 @@ def test_a_span_is_the_whole_word():
     assert ends.tolist() == [2, 3, 4]
 
 
-def test_threads_change_no_bit():
+def test_result_is_equal_for_any_threads():
     pytest.importorskip("Stemmer")
     texts = [f"running{i % 7} dogs{i % 11} run" for i in range(5000)]
     one = TextVectorizer(2, stemmer="english", n_jobs=1).fit_transform(texts)

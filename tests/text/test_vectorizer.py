@@ -65,7 +65,7 @@ def assert_rows(ours, texts, wanted):
     st.integers(1, 3),
     st.sampled_from([None, 1, 4]),
 )
-def test_rows_are_those_of_the_slow_twin(texts, options, min_df, max_features):
+def test_rows_equal_oracle(texts, options, min_df, max_features):
     limits = {"min_df": min_df, "max_features": max_features}
     names, wanted = vectorise(texts, **options, **limits)
     ours = TextVectorizer(**options, **limits)
@@ -162,7 +162,7 @@ def test_rows_of_training_texts_are_those_of_transform():
 
 
 @pytest.mark.parametrize("n_jobs", [2, 7])
-def test_threads_change_no_bit(n_jobs):
+def test_result_is_equal_for_any_threads(n_jobs):
     rng = np.random.default_rng(0)
     texts = [" ".join(f"w{i}" for i in rng.integers(0, 500, 20)) for _ in range(5000)]
     one = TextVectorizer(2, n_jobs=1)
@@ -205,7 +205,7 @@ def test_bad_texts(texts, message):
         TextVectorizer().fit(texts)
 
 
-def test_a_failed_fit_changes_nothing():
+def test_failed_fit_keeps_model():
     model = TextVectorizer().fit(TEXTS)
     before = dict(vars(model))
     with pytest.raises(ValueError, match="must have a word"):

@@ -32,13 +32,13 @@ def words_of(text):
 @same_unicode
 @settings(deadline=None, max_examples=300)
 @given(st.text(KNOWN, max_size=60))
-def test_words_are_those_of_the_slow_twin(text):
+def test_words_equal_oracle(text):
     assert words_of(text) == split_words(text)
 
 
 @settings(deadline=None, max_examples=300)
 @given(st.text(st.sampled_from("aZz09_ .@[`{/:é"), max_size=60))
-def test_words_of_ascii_are_those_of_the_slow_twin(text):
+def test_ascii_words_equal_oracle(text):
     # Eight characters are read at a time: words begin, end and are cut at every place of them.
     assert words_of(text) == split_words(text)
 

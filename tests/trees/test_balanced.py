@@ -82,7 +82,7 @@ def test_a_wanted_number_of_leaves(n_leaves):
 @pytest.mark.slow
 @given(n=st.integers(0, 60), extra=st.integers(0, 60), d0=st.integers(1, 9))
 @settings(max_examples=150, deadline=None, derandomize=True)
-def test_room_is_kept_for_items_that_come_later(n, extra, d0):
+def test_capacity_is_kept_for_later_items(n, extra, d0):
     items = random_items(n, 8, 0.4, seed=n) if n else sparse.csr_array((0, 8), dtype=np.float32)
     tree, free = build_tree(items, max_leaf_size=d0, capacity=n + extra)
     sizes = (tree.end - tree.begin)[tree.leaves]
@@ -94,7 +94,7 @@ def test_room_is_kept_for_items_that_come_later(n, extra, d0):
 
 @pytest.mark.parametrize("split", ["kmeans", "ndcg"])
 @pytest.mark.parametrize("seed", range(20))
-def test_one_split_equals_the_slow_twin(split, seed):
+def test_split_equals_oracle(split, seed):
     rng = np.random.default_rng(seed)
     n = int(rng.integers(3, 40))
     items = random_items(n, 15, 0.4, seed=seed, split=split)
@@ -121,7 +121,7 @@ def test_one_split_equals_the_slow_twin(split, seed):
 
 
 @pytest.mark.parametrize("split", ["kmeans", "ndcg"])
-def test_the_objective_never_falls(split):
+def test_objective_never_decreases(split):
     items = random_items(500, 60, 0.1, seed=3, split=split)
     values = [
         build_tree(items, split=split, tol=0.0, max_iter=rounds)[0].objective[0]
@@ -131,7 +131,7 @@ def test_the_objective_never_falls(split):
 
 
 @pytest.mark.parametrize("split", ["kmeans", "ndcg"])
-def test_threads_do_not_change_a_bit(split):
+def test_result_is_equal_for_any_threads(split):
     items = random_items(5000, 300, 0.02, seed=5, split=split)
     first, _ = build_tree(items, split=split, n_jobs=1)
     for n_jobs in (2, 3, 8):
@@ -180,7 +180,7 @@ def test_identical_and_zero_items_are_split_by_id():
     assert leaves_of(tree) == [[0, 1], [2], [3, 4], [5]]
 
 
-def test_seeds_matter():
+def test_seeds_give_different_trees():
     items = random_items(400, 50, 0.1, seed=9)
     orders = {tuple(build_tree(items, seed=seed)[0].order) for seed in range(5)}
     assert len(orders) == 5

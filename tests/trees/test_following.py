@@ -59,7 +59,7 @@ def test_new_labels_go_to_the_nearest_leaf():
     assert leaves_of(found) == [[0, 1, 10], [2, 3, 8], [4, 5], [6, 7, 9]]
 
 
-def test_labels_that_are_gone_leave_no_empty_nodes():
+def test_removed_labels_leave_no_empty_nodes():
     found = follow(TREE, VECTORS[[0, 2, 3]], seen=[0, 2, 3])
     assert leaves_of(found) == [[0], [2, 3]]
     assert found.n_children.tolist() == [2, 0, 0]

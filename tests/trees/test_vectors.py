@@ -82,7 +82,7 @@ def test_row_norm_brings_points_to_length_one():
 
 @given(seed=st.integers(0, 10_000), threshold=st.sampled_from([0.0, 0.1, 0.5]))
 @settings(max_examples=50, deadline=None, derandomize=True)
-def test_scaling_equals_the_slow_twin(seed, threshold):
+def test_scaling_equals_oracle(seed, threshold):
     Z = random_csr(12, 9, 0.4, seed)
     dense = Z.toarray().astype(np.float64)
     for split in ("kmeans", "ndcg"):
