@@ -63,6 +63,11 @@ def test_too_few_predictions_are_refused_or_warned():
     assert metrics.precision(np.eye(2), as_matrix(np.ones((2, 2)), np.ones((2, 2))), 5) > 0
 
 
+def test_padding_may_repeat_in_a_row():
+    padded = np.array([[0, -1, -1], [-1, -1, -1], [2, 1, -1]])
+    assert metrics.precision(np.eye(3), padded, 3) == pytest.approx(100 * 2 / 9)
+
+
 def test_two_points_computed_by_hand():
     Y = np.array([[1, 0, 1, 0], [0, 1, 0, 0]])
     predictions = np.array([[0, 1, 2], [3, 1, -1]])

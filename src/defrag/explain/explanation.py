@@ -1,7 +1,7 @@
 """An explanation of a score as data: contributions of features, pieces of a text, a dictionary.
 
 `explain_row` and `rank_features` make them from what an explainer computes (``explainers.py``);
-``explain`` and ``explain_label`` of every classifier return them. How they look on a terminal and
+``explain`` and ``label_features`` of every classifier return them. How they look on a terminal and
 in a notebook is in ``showing.py``, imported on first use, since few programs print one.
 """
 
