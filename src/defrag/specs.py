@@ -16,15 +16,13 @@ import numpy as np
 
 from defrag import registry
 from defrag._validation import check_seed
-from defrag.agglomeration import Agglomerated, Defrag, Hybrid
-from defrag.focusing import Focus, Focused
-from defrag.imputation import Fiat, Imputed
-from defrag.reranking import Refrag
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from defrag._estimator import Estimator
+    from defrag.focusing import Focus
+    from defrag.imputation import Fiat
 
 __all__ = [
     "FOCUS",
@@ -52,18 +50,23 @@ FOCUS = "focus"
 
 
 class Variant(NamedTuple):
-    """A grouping of features with a short word: its name, its class and what it fixes."""
+    """A grouping of features with a short word: its name, its clustering and what it fixes."""
 
     name: str
-    kind: type[Any]
+    clustering: str
     fixed: dict[str, Any]
+
+    @property
+    def kind(self) -> type[Any]:
+        """The class of the clustering."""
+        return _class(self.clustering)
 
 
 VARIANTS = {
-    "x": Variant("DEFRAG-X", Defrag, {}),
-    "xy": Variant("DEFRAG-XY", Defrag, {"representation": "xy"}),
-    "n": Variant("DEFRAG-N", Defrag, {"split": "ndcg"}),
-    "hybrid": Variant("Hybrid", Hybrid, {}),
+    "x": Variant("DEFRAG-X", "defrag", {}),
+    "xy": Variant("DEFRAG-XY", "defrag", {"representation": "xy"}),
+    "n": Variant("DEFRAG-N", "defrag", {"split": "ndcg"}),
+    "hybrid": Variant("Hybrid", "hybrid", {}),
 }
 """The variants of the paper, and the recommended one."""
 
@@ -123,8 +126,8 @@ def parse_estimator(text: str, role: registry.Role) -> Any:
 def parse_groups(text: str) -> tuple[str, Any]:
     """Return the name and the clustering of a word such as ``hybrid`` or ``defrag:split=ndcg``."""
     if text in VARIANTS:
-        name, kind, fixed = VARIANTS[text]
-        return name, kind(**fixed)
+        found = VARIANTS[text]
+        return found.name, found.kind(**found.fixed)
     words = [entry.word for entry in registry.entries("clustering")]
     if text.partition(":")[0] not in words:
         raise ValueError(
@@ -165,10 +168,11 @@ def parse_composite(
         names.append(name)
     if rerank != NONE:
         kind = rerank.partition(":")[0]
-        parts["rerank"] = {"co_occurrence": kind, **_settings(rerank, Refrag)}
+        parts["rerank"] = {"co_occurrence": kind, **_settings(rerank, _class("refrag"))}
         names.append(f"REFRAG {rerank}")
     if impute != NONE:
-        parts["impute"] = Fiat(impute.partition(":")[0], **_settings(impute, Fiat))
+        fiat = _class("fiat")
+        parts["impute"] = fiat(impute.partition(":")[0], **_settings(impute, fiat))
         names.append(f"FIAT {impute}")
     return ", ".join(names), compose(model, **parts)
 
@@ -214,14 +218,20 @@ def compose(
     shared = dict(run or {})
     model = checked(base)
     if groups is not None:
-        model = checked(Agglomerated(model, checked(groups), **of_groups, **shared))
+        whole = _class("agglomerated")
+        model = checked(whole(model, checked(groups), **of_groups, **shared))
     if focus is not None:
-        model = checked(Focused(model, checked(focus), **shared))
+        model = checked(_class("focused")(model, checked(focus), **shared))
     if rerank is not None:
-        model = checked(Refrag(model, **rerank, **shared))
+        model = checked(_class("refrag")(model, **rerank, **shared))
     if impute is not None:
-        model = checked(Imputed(model, checked(impute), **shared))
+        model = checked(_class("imputed")(model, checked(impute), **shared))
     return model
+
+
+def _class(word: str) -> type[Any]:
+    """Return a class by its word; its module is imported now, so that others need not be."""
+    return registry.find(word).estimator()
 
 
 def checked(estimator: Any) -> Any:
@@ -302,8 +312,9 @@ def build(spec: Spec) -> Any:
     >>> build(describe(Parabel(2))).n_trees
     2
     """
-    kind = registry.find(spec["kind"]).estimator()
-    return kind(**{name: _restored(value) for name, value in spec["parameters"].items()})
+    return _class(spec["kind"])(
+        **{name: _restored(value) for name, value in spec["parameters"].items()}
+    )
 
 
 def title(spec: Spec) -> str:

@@ -22,7 +22,6 @@ from defrag.io.corpora import CORPUS_FORMS, collect_texts, open_corpus
 from defrag.io.documents import CorpusOptions, counted
 from defrag.io.files import display_name, without_compression
 from defrag.io.points import POINT_FORMS, read_names, text_form
-from defrag.prediction import open_blocks
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -216,6 +215,8 @@ class Reading(MatrixReading):
 
     def blocks(self, model: Model, path: str, model_name: str) -> AbstractContextManager[AnyBlocks]:
         """Open the texts or points of a file for a model, block by block."""
+        from defrag.prediction import open_blocks  # noqa: PLC0415 - only for models
+
         self.texts_form(path)
         return open_blocks(
             model,

@@ -125,7 +125,7 @@ def _estimator(method: str, preset: str | None, parameters: dict[str, Any]) -> F
     flag = f"--method {method}"
     if kind is Defrag:
         preset = preset or "x"
-        _, kind, fixed = VARIANTS[preset]
+        kind, fixed = VARIANTS[preset].kind, VARIANTS[preset].fixed
         flag = f"--preset {preset}"
     elif preset is not None:
         raise ValueError(f"--preset cannot be combined with --method {method}")

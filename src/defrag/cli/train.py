@@ -16,7 +16,6 @@ import typer
 from defrag import registry
 from defrag._parameters import rules_of
 from defrag._progress import escaped, progress_pulse
-from defrag.agglomeration import Agglomerated
 from defrag.classifiers.estimate import estimate
 from defrag.cli._console import JsonFlag, examples, print_json, print_message, print_next
 from defrag.cli._data import (
@@ -33,20 +32,16 @@ from defrag.cli._data import (
 )
 from defrag.cli._flags import Words, estimator_flags, flag_name, own_flags, refuse_flags
 from defrag.cli.app import VerbCommand
-from defrag.distributed import fit_ray, plan, save_plan
-from defrag.focusing import Focus
-from defrag.imputation import Fiat
 from defrag.io.corpora import CORPUS_FORMS
-from defrag.reranking import Refrag
 from defrag.specs import NONE, VARIANTS, checked, compose
 from defrag.text import TextClassifier, TextVectorizer
 from defrag.text.classifier import default_vectorizer
 
 if TYPE_CHECKING:
     import inspect
+    from collections.abc import Iterable
 
     from defrag.classifiers._base import Classifier
-    from defrag.distributed import Plan
     from defrag.io.corpora import CorpusForm
     from defrag.typing import Csr
 
@@ -75,10 +70,12 @@ HELP = (
 _DEFAULT = "label-tree"
 _CLASSIFIERS = Words(entry.word for entry in registry.entries("classifier"))
 _OF_PARTS = {
-    "focus": own_flags(Focus),
-    "rerank": own_flags(Refrag, "co_occurrence"),
-    "impute": own_flags(Fiat, "mode", "prefit", "row_norm"),
+    "focus": ("focus", ()),
+    "rerank": ("refrag", ("co_occurrence",)),
+    "impute": ("fiat", ("mode", "prefit", "row_norm")),
 }
+"""What may stand around a classifier: its word, and its parameters without flags."""
+
 _OF_VECTORIZER = own_flags(TextVectorizer)
 
 
@@ -193,9 +190,7 @@ def train(
             refuse_flags("with --parts: join takes it", names)
         stored = read_all_names(label_names, vocabulary, Y.shape[1], X.shape[1])
     if n_parts is not None:
-        with progress_pulse("planning"):
-            found = plan(estimator, X, Y, n_parts=n_parts)
-        _write_plan(found, model, data)
+        _write_plan(estimator, (X, Y), n_parts, model, data)
         return
     begin = time.perf_counter()
     fitted = _fit(estimator, X, Y, shape_of, ray)
@@ -217,6 +212,8 @@ def _fit(estimator: Any, X: Any, Y: Any, shape: str | None, ray: str | None) -> 
         _announce(estimator, X, Y)
     if ray is not None:
         address = None if ray == "local" else ray
+        from defrag.distributed import fit_ray  # noqa: PLC0415 - only for this flag
+
         return fit_ray(estimator, X, Y, address=address, verbose=True)
     if texts:
         return estimator._fit_announced(X, Y, _announce, shape=shape)
@@ -232,12 +229,12 @@ def build_classifier(
     classifier, otherwise to the groups of features; one that nothing takes is refused.
     """
     word, agglomerate = parts.classifier, parts.agglomerate
-    kind = registry.find(word).estimator()
+    kind = _class(word)
     of_parts: dict[str, dict[str, Any]] = {part: {} for part in _OF_PARTS}
     own: dict[str, Any] = {}
     others: dict[str, Any] = {}
     for name, value in parameters.items():
-        owners = [part for part, names in _OF_PARTS.items() if name in names]
+        owners = [part for part in _OF_PARTS if name in _own(part)]
         taking = [part for part in owners if used[part]]
         for part in taking:
             of_parts[part][name] = value
@@ -248,7 +245,7 @@ def build_classifier(
         elif owners:
             words = " or ".join(f"--{part}" for part in owners)
             raise ValueError(f"{flag_name(name)} changes nothing without {words}")
-        elif any(name in rules_of(one) for one in _classifiers()):
+        elif any(name in rules_of(_class(one)) for one in _CLASSIFIERS):
             raise ValueError(f"{flag_name(name)} is not a parameter of --classifier {word}")
         else:
             others[name] = value
@@ -257,9 +254,9 @@ def build_classifier(
         kind(**own, **({} if agglomerate != NONE else run), verbose=1),
         groups=_build_groups(agglomerate, others, of_whole),
         # An explicit Focus instead of None, so that the model file lists its parameters.
-        focus=Focus(**of_parts["focus"]) if used["focus"] else None,
+        focus=_class("focus")(**of_parts["focus"]) if used["focus"] else None,
         rerank={"co_occurrence": parts.rerank, **of_parts["rerank"]} if used["rerank"] else None,
-        impute=Fiat(parts.impute, **of_parts["impute"]) if used["impute"] else None,
+        impute=_class("fiat")(parts.impute, **of_parts["impute"]) if used["impute"] else None,
         run=run,
         **of_whole,
     )
@@ -271,7 +268,7 @@ def _build_groups(word: str, parameters: dict[str, Any], of_whole: dict[str, Any
         for name in parameters | of_whole:
             raise ValueError(f"{flag_name(name)} changes nothing with --agglomerate none")
         return None
-    _, kind, fixed = VARIANTS[word]
+    kind, fixed = VARIANTS[word].kind, VARIANTS[word].fixed
     known = kind().get_params()
     for name in parameters:
         if name in fixed or name not in known:
@@ -279,15 +276,21 @@ def _build_groups(word: str, parameters: dict[str, Any], of_whole: dict[str, Any
     return kind(**fixed, **parameters, verbose=1)
 
 
-def _write_plan(found: Plan, path: str, data: str) -> None:
+def _write_plan(
+    estimator: Any, data: tuple[Any, Any], n_parts: int, path: str, source: str
+) -> None:
     """Write a training plan and print the next command."""
+    from defrag.distributed import plan, save_plan  # noqa: PLC0415 - only for this flag
+
+    with progress_pulse("planning"):
+        found = plan(estimator, *data, n_parts=n_parts)
     save_plan(found, path)
     largest = found.parts[0]
     typer.echo(
         f"{len(found.parts)} parts in {escaped(path)}, the largest with "
         f"{largest.share:.1%} of the work"
     )
-    print_next(f"defrag train-part {escaped(path)} {escaped(data)} --part {largest.index}")
+    print_next(f"defrag train-part {escaped(path)} {escaped(source)} --part {largest.index}")
 
 
 def _announce(estimator: Classifier, X: Csr, Y: Csr) -> None:
@@ -313,26 +316,30 @@ def _report(
 # --- Flags of the parts, and the help about them.
 
 
-def _classifiers() -> list[type[Any]]:
-    return [entry.estimator() for entry in registry.entries("classifier")]
+def _class(word: str) -> type[Any]:
+    return registry.find(word).estimator()
+
+
+def _own(part: str) -> tuple[str, ...]:
+    """Return the flags of a part."""
+    word, hidden = _OF_PARTS[part]
+    return own_flags(_class(word), *hidden)
 
 
 def parameter_flags(args: list[str] | None) -> list[inspect.Parameter]:
     """Return the flags of the estimators that a command line names, or of all of them."""
-    classifiers, groups = _classifiers, {one.kind for one in VARIANTS.values()}
+    classifiers: Iterable[str] = _CLASSIFIERS
+    groups, parts = ["defrag", "hybrid", "agglomerated"], list(_OF_PARTS)
     if args is not None and not _HELP.intersection(args):
-        word = _value(args, "--classifier") or _DEFAULT
-        if word in _CLASSIFIERS:
-            classifiers = lambda: [registry.find(word).estimator()]  # noqa: E731 - imports only it
-        if _value(args, "--agglomerate") is None:
-            groups = set()
+        classifiers = {_value(args, "--classifier") or _DEFAULT}.intersection(_CLASSIFIERS)
+        variant = VARIANTS.get(_value(args, "--agglomerate") or NONE)
+        groups = [] if variant is None else [variant.clustering, "agglomerated"]
+        parts = [one for one in parts if one == "focus" or _value(args, f"--{one}") is not None]
     return estimator_flags(
-        *classifiers(),
-        *sorted(groups, key=lambda one: one.__name__),
-        Agglomerated,
+        *map(_class, (*classifiers, *groups)),
         without=("representation", "random_state", "n_jobs", "verbose"),
-        also=(Refrag, Fiat, TextVectorizer, Focus),
-        hidden=("co_occurrence", "mode", "prefit", "row_norm"),
+        also=(*(_class(_OF_PARTS[part][0]) for part in parts), TextVectorizer),
+        hidden=[name for part in parts for name in _OF_PARTS[part][1]],
     )
 
 
@@ -380,12 +387,13 @@ def _named_parts(args: list[str]) -> dict[str, str]:
         names: tuple[str, ...] = ()
         panel = f"Parameters of --{flag}"
         if flag in _OF_PARTS and word not in {None, NONE}:
-            names = _OF_PARTS[flag]
+            names = _own(flag)
         elif flag == "classifier" and word in _CLASSIFIERS:
-            names, panel = own_flags(registry.find(str(word)).estimator()), f"{panel} {word}"
+            names, panel = own_flags(_class(str(word))), f"{panel} {word}"
         elif flag == "agglomerate" and word in VARIANTS:
-            _, kind, fixed = VARIANTS[word]
-            names, panel = (*own_flags(kind, *fixed), "per_member"), f"{panel} {word}"
+            variant = VARIANTS[str(word)]
+            names = (*own_flags(variant.kind, *variant.fixed), "per_member")
+            panel = f"{panel} {word}"
         panels |= dict.fromkeys(names, panel)
     return panels
 

@@ -102,15 +102,15 @@ def measure_groups(data: Dataset, **settings: Any) -> list[dict[str, Any]]:
     """Return sizes, cost and loss of each grouping of words; ``settings`` are its parameters."""
     X, Y = data.train.X, data.train.Y
     rows = []
-    for name, kind, fixed in VARIANTS.values():
+    for variant in VARIANTS.values():
         begin = time.process_time()
-        method = kind(**fixed, **settings, verbose=1).fit(X, Y)
+        method = variant.kind(**variant.fixed, **settings, verbose=1).fit(X, Y)
         small = method.transform(X)
         seconds = time.process_time() - begin
-        with progress_pulse(f"information of {name}"):
+        with progress_pulse(f"information of {variant.name}"):
             loss = loss_of_mutual_information(X, Y, method.labels_)
         rows.append({
-            "method": name,
+            "method": variant.name,
             "groups": method.n_clusters_,
             "cpu seconds": seconds,
             "loss of mutual information": loss,
