@@ -217,7 +217,6 @@ def check_the_http_backend(annif):
     assert annif.evaluate("served")["F1@5"] > 0.18
 
 
-@pytest.mark.slow
 def test_stock_annif_projects_use_models(annif, warm_python):
     check_the_backend(annif)
     check_other_processes(annif)
