@@ -1,4 +1,7 @@
-"""What a run measures: times, memory, size, and the metrics that the job asks for."""
+"""What a run measures: times, memory, size, and the metrics that the job asks for.
+
+Called by ``runs.attempt``, in the process of a run or in that of the demonstration.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Other programs as methods of an experiment, plain and behind groups of features.
 
-They run in processes of a Python that has them, which need not be that of defrag, because some
+``measures`` runs them, ``planning`` asks which are missing. They run in processes of a Python that has them, which need not be that of defrag, because some
 require old versions of numpy and scipy.
 """
 
