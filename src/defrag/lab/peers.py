@@ -1,7 +1,7 @@
 """Other programs as methods of an experiment, plain and behind groups of features.
 
-``measures`` runs them, ``planning`` asks which are missing. They run in processes of a Python that has them, which need not be that of defrag, because some
-require old versions of numpy and scipy.
+``measures`` runs them, ``planning`` asks which are missing. They run in processes of a Python that
+has them, which need not be that of defrag, because some require old versions of numpy and scipy.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Figures as SVG, drawn by matplotlib, with the colours of the page.
 
-``comparison`` and ``results`` draw with these functions. Placeholder colours are replaced by CSS variables, so that one figure works in light and dark
-themes and in print. Series differ by marker and line style as well as by colour.
+``comparison`` and ``results`` draw with these functions. Placeholder colours are replaced by CSS
+variables, so that one figure works in light and dark themes and in print. Series differ by marker
+and line style as well as by colour.
 """
 
 from __future__ import annotations
