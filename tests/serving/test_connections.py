@@ -31,10 +31,13 @@ def model(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def server(model, warm_python):
-    """Return a server that waits for clients longer than any test."""
+    """Return a server that waits for clients longer than any test, and has no error to log."""
     limits = ("--timeout", 600, "--max-connections", 400, "--max-body", 5000, "--max-requests", 8)
     with running(model, *limits, python=warm_python) as found:
         yield found
+        found.process.terminate()
+        _, errors = found.process.communicate(timeout=60)
+        assert errors == ""
 
 
 @pytest.fixture(scope="module")
@@ -193,6 +196,14 @@ def test_other_protocol_is_refused(server, content):
     with server.connect() as client:
         answer = exchange(client, content)
         assert answer == b"" or answer.startswith((b"HTTP/1.1 4", b"HTTP/1.1 5"))
+
+
+@pytest.mark.parametrize("first", [GOOD, b"HEAD / HTTP/1.1\r\nhost: localhost\r\n\r\n"])
+def test_what_follows_request_may_end_connection(server, first):
+    with server.connect() as client:
+        assert exchange(client, first + b"\0\r\n\r\n").startswith(
+            (b"HTTP/1.1 200", b"HTTP/1.1 400")
+        )
 
 
 def test_requests_sent_together_are_answered_in_order(server):

@@ -103,8 +103,8 @@ class Connection(HttpToolsProtocol):
         self._in_head = False
         super().on_headers_complete()
         # Answers without a body, and "100 Continue", are written directly.
-        if not self.expect_100_continue and self.scope["method"] != "HEAD":
-            self.cycle.transport = _WholeAnswer(self.transport)  # type: ignore[assignment] # all it uses
+        whole = not self.expect_100_continue and self.scope["method"] != "HEAD"
+        self.cycle.transport = _Answer(self.transport, whole=whole)  # type: ignore[assignment] # all it uses
 
     def on_body(self, body: bytes) -> None:
         """Take a part of the body, and keep the sum of all unfinished ones bounded."""
@@ -213,17 +213,18 @@ class _Flow(FlowControl):
             super().resume_reading()
 
 
-class _WholeAnswer:
-    """A transport for one answer that sends the head with the first piece of the body.
+class _Answer:
+    """A transport for one answer, which may send the head with the first piece of the body.
 
-    uvicorn writes them separately; each write is a system call and wakes the client.
+    uvicorn writes them separately; each write is a system call and wakes the client. It also
+    writes to connections that were closed because of what came after the request.
     """
 
     __slots__ = ("_head", "_transport")
 
-    def __init__(self, transport: asyncio.Transport) -> None:
+    def __init__(self, transport: asyncio.Transport, *, whole: bool) -> None:
         self._transport = transport
-        self._head: bytes | None = None  # b"" once it is written
+        self._head = None if whole else b""  # b"" once it is written
 
     def write(self, piece: bytes) -> None:
         """Buffer the head, or write a piece of the body."""
@@ -232,7 +233,7 @@ class _WholeAnswer:
             return
         if self._head:
             piece, self._head = self._head + piece, b""
-        if not self._transport.is_closing():  # uvicorn does not look, if requests wait
+        if not self._transport.is_closing():
             self._transport.write(piece)
 
     def close(self) -> None:
