@@ -1,7 +1,9 @@
 """Validation of user input: matrices, labels, seeds.
 
-Validated matrices are canonical CSR (sorted, no duplicates, float32, indices in range,
-all values finite); validated labels are a 0/1 CSR matrix with the same number of rows.
+Every public method calls this once; what comes after it believes its input. Validated matrices are
+canonical CSR (sorted, no duplicates, float32, indices in range, all values finite); validated
+labels are a 0/1 CSR matrix with the same number of rows. An error is one line with the rule, the
+value and the place; those of scikit-learn, which recommend its own estimators, are replaced.
 """
 
 from __future__ import annotations
@@ -27,255 +29,7 @@ if TYPE_CHECKING:
 
     from defrag.typing import Csr, LabelsLike, MatrixLike, Seed
 
-# --- Matrices from lists of names.
-
-
-def named_matrix(
-    rows: Iterable[Iterable[str]], names: list[str] | None = None
-) -> tuple[Csr, list[str]]:
-    """Return the 0/1 matrix of the names in each row, and the names of its columns.
-
-    Parameters
-    ----------
-    rows : iterable of iterables of str
-        The names of each row.
-    names : list of str, optional
-        The names of the columns; default: all names in the rows, sorted.
-    """
-    lists = [row if type(row) is list else list(row) for row in rows]
-    flat = [name for row in lists for name in row]
-    names = sorted(set(flat)) if names is None else names
-    numbers = {name: number for number, name in enumerate(names)}
-    indices = np.fromiter(map(numbers.__getitem__, flat), dtype=np.int32, count=len(flat))
-    indptr = np.append(0, np.cumsum([len(row) for row in lists], dtype=np.int64))
-    ones = np.ones(len(flat), dtype=np.float32)
-    matrix = sparse.csr_array((ones, indices, indptr), shape=(len(lists), len(names)))
-    matrix.sum_duplicates()  # a row may repeat a name
-    matrix.data[:] = 1.0
-    return matrix, names
-
-
-# --- One-line error messages for an X that is not a matrix of finite numbers.
-
-_HINT = "turn text into features first with TextVectorizer, or use TextClassifier"
-
-
-def explain_features(X: MatrixLike, error: ValueError) -> ValueError:
-    """Return the error to raise after scikit-learn has rejected X with ``error``.
-
-    It is ``error`` itself unless there is a more specific message.
-    """
-    place = _first_not_finite(X)
-    if place is not None:
-        value, row, column = place
-        shown = "NaN" if np.isnan(value) else f"infinity ({value})"
-        return ValueError(
-            f"X must contain finite numbers, got {shown} in row {row}, column {column}"
-        )
-    if sparse.issparse(X):
-        return _overflow(X, "X") or _in_one_line(error)
-    if isinstance(X, (list, tuple)) and len({_length(row) for row in X}) > 1:
-        return ValueError("X must be a matrix, got rows of different lengths: are X and Y swapped?")
-    values = np.asarray(X, dtype=object)
-    text = next((v for v in values.ravel()[:10_000] if isinstance(v, (str, bytes))), None)
-    if text is not None:
-        return ValueError(f"X must contain numbers, got {_short(text)}: {_HINT}")
-    if values.ndim != 2:
-        return ValueError(
-            f"X must be a 2-D matrix, got {values.ndim}-D of shape {values.shape}. Reshape your "
-            "data: X.reshape(1, -1) is a single point"
-        )
-    return _in_one_line(error)
-
-
-def refuse_types(X: MatrixLike) -> None:
-    """Raise ValueError for arrays that scikit-learn would silently turn into other numbers."""
-    if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
-        raise ValueError("X must not have masked values: fill them first, as in X.filled(0)")
-    kind = getattr(getattr(X, "dtype", None), "kind", "")
-    if kind in ("m", "M"):
-        raise ValueError(f"X must contain numbers, got {X.dtype}")
-
-
-def _in_one_line(error: ValueError) -> ValueError:
-    """Return the error without the numbers that scikit-learn prints if they are complex."""
-    first, *more = str(error).splitlines() or [""]
-    return ValueError(f"X is refused: {first}") if more else error
-
-
-def look_swapped(X: Csr, Y: LabelsLike) -> bool:
-    """Return whether X looks like labels, and the rejected Y like features."""
-    is_matrix = sparse.issparse(Y) or getattr(Y, "ndim", 1) == 2
-    return is_matrix and X.nnz > 0 and bool(np.all(X.data == 1.0))
-
-
-def _first_not_finite(X: Any) -> tuple[float, int, int] | None:
-    matrix: Any = X
-    if sparse.issparse(X):
-        entries = matrix.tocoo()
-        values, rows, columns = entries.data, entries.row, entries.col
-    else:
-        try:
-            given = np.asarray(X)
-            if given.ndim != 2 or given.dtype.kind == "c":
-                return None
-            values = given.astype(np.float64)
-        except (TypeError, ValueError):
-            return None
-        rows, columns = np.indices(values.shape)
-    if values.dtype.kind != "f":
-        return None
-    with np.errstate(over="ignore"):
-        bad = np.flatnonzero(~np.isfinite(values.astype(np.float32)).ravel())
-    if not len(bad):
-        return None
-    first = bad[0]
-    return float(values.ravel()[first]), int(rows.ravel()[first]), int(columns.ravel()[first])
-
-
-def _length(row: Any) -> int:
-    return len(row) if hasattr(row, "__len__") and not isinstance(row, str) else -1
-
-
-def _short(text: str | bytes) -> str:
-    return repr(text) if len(text) <= 30 else f"{text[:27]!r}..."
-
-
-# --- Checks and conversions of the forms in which labels are passed.
-
-_LISTS = (list, tuple, set, frozenset, np.ndarray)
-
-
-def plain_labels(Y: LabelsLike) -> LabelsLike:
-    """Return a data frame as an array, and a series or object array of lists as a list."""
-    if sparse.issparse(Y):
-        return Y
-    if hasattr(Y, "sparse") and hasattr(Y, "columns") and _all_sparse(Y):
-        return Y.sparse.to_coo()
-    if hasattr(Y, "to_numpy"):
-        Y = Y.to_numpy()
-    if isinstance(Y, np.ndarray) and Y.ndim == 2 and Y.shape[1] != 1 and _is_text(Y):
-        return [list(row) for row in Y]
-    if isinstance(Y, np.ndarray) and Y.dtype == object:
-        if Y.ndim == 1 and len(Y) and all(isinstance(row, _LISTS) for row in Y):
-            return list(Y)
-        if Y.ndim == 2 and Y.shape[1] != 1:  # a data frame with mixed types
-            try:
-                return Y.astype(np.float64)
-            except (TypeError, ValueError):
-                bad = next(v for v in Y.ravel() if not isinstance(v, (int, float, np.number)))
-                raise ValueError(f"Y must contain only 0 and 1, got {bad!r}") from None
-    return Y
-
-
-def _is_text(Y: NDArray[Any]) -> bool:
-    """Return whether all values are strings."""
-    return Y.dtype.kind == "U" or (
-        Y.dtype == object and Y.size > 0 and all(isinstance(value, str) for value in Y.ravel())
-    )
-
-
-def _all_sparse(frame: Any) -> bool:
-    return all(hasattr(kind, "fill_value") and kind.fill_value == 0 for kind in frame.dtypes)
-
-
-def is_list_of_lists(Y: LabelsLike) -> bool:
-    """Return whether Y is a sequence of sequences."""
-    return isinstance(Y, (list, tuple)) and all(isinstance(row, _LISTS) for row in Y)
-
-
-def is_indicator(Y: Sequence[Any]) -> bool:
-    """Return whether lists are rows of an indicator matrix, because they cannot be label ids."""
-    if not len(Y) or len({len(row) for row in Y}) != 1:
-        return False
-    values = np.asarray([list(row) for row in Y])
-    if values.dtype.kind not in "iufb" or values.shape[1] < 2:
-        return False
-    is_binary = bool(np.isin(values, (0, 1)).all())
-    return is_binary and bool(
-        (values.min(axis=1) == values.max(axis=1)).any() or values.shape[1] > 2
-    )
-
-
-def has_names(Y: Sequence[Any]) -> bool:
-    """Return whether any list contains a string."""
-    return any(isinstance(label, str) for row in Y for label in row)
-
-
-def names_of_lists(Y: Sequence[Any]) -> list[list[str]]:
-    """Return validated lists of label names.
-
-    Raises
-    ------
-    ValueError
-        If a name is not a string, or is empty.
-    """
-    for number, row in enumerate(Y):
-        for name in row:
-            if not isinstance(name, str):
-                raise ValueError(  # noqa: TRY004 - as for all invalid values
-                    "Y must contain all label names or all label ids, "
-                    f"got {name!r} in row {number} among names"
-                )
-            if not name:
-                raise ValueError(f"label names must not be empty, got one in row {number}")
-    return [[str(name) for name in row] for row in Y]
-
-
-def check_classes(classes: NDArray[Any]) -> None:
-    """Raise ValueError if a class looks like a list of names or is not finite."""
-    if classes.dtype.kind == "f" and not np.isfinite(classes).all():
-        raise ValueError("Y must be finite, got NaN or infinity")
-    if classes.dtype.kind in "UO":
-        for number, name in enumerate(classes):
-            if name is None or isinstance(name, dict):
-                raise ValueError(
-                    f"Y must contain classes or lists of labels, got {name!r:.60} in row {number}"
-                )
-            if isinstance(name, str) and "," in name:
-                raise ValueError(
-                    f"Y must contain a list of names per point, got {str(name)!r} in row {number}: "
-                    'split it, as in name.split(","), or pass [name] if it is one label'
-                )
-
-
-def ids_of_lists(Y: Sequence[Any]) -> list[np.ndarray[Any, np.dtype[np.int64]]]:
-    """Return the distinct label ids of each list, in increasing order."""
-    rows = []
-    for number, row in enumerate(Y):
-        ids = np.asarray(list(row))
-        if ids.ndim != 1:
-            raise ValueError(
-                f"Y must contain a list of label ids per point, got {row!r:.60} in row {number}"
-            )
-        if ids.size and ids.dtype.kind not in "iu":
-            hint = ": turn ids into int, or pass names as str" if ids.dtype.kind == "f" else ""
-            raise ValueError(
-                f"Y must contain label ids, got {ids.tolist()[0]!r} in row {number}{hint}"
-            )
-        rows.append(np.unique(ids.astype(np.int64)))
-    return rows
-
-
-# A width without entries costs memory in every model, and one wrong id is enough for it.
-FREE_COLUMNS = 1 << 24
-_COLUMNS_PER_ENTRY = 1024
-
-
-def too_wide(n_columns: int, n_entries: int, *, free: int = FREE_COLUMNS) -> bool:
-    """Return whether a matrix has too many columns for its entries to be intended."""
-    return n_columns > max(free, _COLUMNS_PER_ENTRY * n_entries)
-
-
-def check_seed(random_state: Seed) -> int:
-    """Return a 63-bit seed: a given int, a random one for None, or one drawn from a generator."""
-    if isinstance(random_state, np.random.Generator):
-        return int(random_state.integers(2**63))
-    if isinstance(random_state, Integral) and not isinstance(random_state, bool):
-        if not 0 <= int(random_state) < 2**63:
-            raise ValueError(f"random_state must be in [0, 2**63), got {random_state!r}")
-        return int(random_state)
-    return int(check_random_state(random_state).randint(2**31 - 1))
+# --- Matrices.
 
 
 def check_features(estimator: BaseEstimator, X: MatrixLike, *, reset: bool) -> Csr:
@@ -427,6 +181,9 @@ def _overflow(X: Any, name: str) -> ValueError | None:
     )
 
 
+# --- Labels.
+
+
 @dataclass(frozen=True)
 class Labels:
     """Validated labels.
@@ -545,3 +302,254 @@ def _from_lists(Y: Sequence[Any], n_labels: int | None) -> Csr:
     return canonical_csr(
         sparse.csr_array((np.ones(len(ids), dtype=np.float32), ids, indptr), shape), name="Y"
     )
+
+
+# A width without entries costs memory in every model, and one wrong id is enough for it.
+FREE_COLUMNS = 1 << 24
+_COLUMNS_PER_ENTRY = 1024
+
+
+def too_wide(n_columns: int, n_entries: int, *, free: int = FREE_COLUMNS) -> bool:
+    """Return whether a matrix has too many columns for its entries to be intended."""
+    return n_columns > max(free, _COLUMNS_PER_ENTRY * n_entries)
+
+
+def named_matrix(
+    rows: Iterable[Iterable[str]], names: list[str] | None = None
+) -> tuple[Csr, list[str]]:
+    """Return the 0/1 matrix of the names in each row, and the names of its columns.
+
+    Parameters
+    ----------
+    rows : iterable of iterables of str
+        The names of each row.
+    names : list of str, optional
+        The names of the columns; default: all names in the rows, sorted.
+    """
+    lists = [row if type(row) is list else list(row) for row in rows]
+    flat = [name for row in lists for name in row]
+    names = sorted(set(flat)) if names is None else names
+    numbers = {name: number for number, name in enumerate(names)}
+    indices = np.fromiter(map(numbers.__getitem__, flat), dtype=np.int32, count=len(flat))
+    indptr = np.append(0, np.cumsum([len(row) for row in lists], dtype=np.int64))
+    ones = np.ones(len(flat), dtype=np.float32)
+    matrix = sparse.csr_array((ones, indices, indptr), shape=(len(lists), len(names)))
+    matrix.sum_duplicates()  # a row may repeat a name
+    matrix.data[:] = 1.0
+    return matrix, names
+
+
+# --- The forms in which labels are passed.
+
+_LISTS = (list, tuple, set, frozenset, np.ndarray)
+
+
+def plain_labels(Y: LabelsLike) -> LabelsLike:
+    """Return a data frame as an array, and a series or object array of lists as a list."""
+    if sparse.issparse(Y):
+        return Y
+    if hasattr(Y, "sparse") and hasattr(Y, "columns") and _all_sparse(Y):
+        return Y.sparse.to_coo()
+    if hasattr(Y, "to_numpy"):
+        Y = Y.to_numpy()
+    if isinstance(Y, np.ndarray) and Y.ndim == 2 and Y.shape[1] != 1 and _is_text(Y):
+        return [list(row) for row in Y]
+    if isinstance(Y, np.ndarray) and Y.dtype == object:
+        if Y.ndim == 1 and len(Y) and all(isinstance(row, _LISTS) for row in Y):
+            return list(Y)
+        if Y.ndim == 2 and Y.shape[1] != 1:  # a data frame with mixed types
+            try:
+                return Y.astype(np.float64)
+            except (TypeError, ValueError):
+                bad = next(v for v in Y.ravel() if not isinstance(v, (int, float, np.number)))
+                raise ValueError(f"Y must contain only 0 and 1, got {bad!r}") from None
+    return Y
+
+
+def _is_text(Y: NDArray[Any]) -> bool:
+    """Return whether all values are strings."""
+    return Y.dtype.kind == "U" or (
+        Y.dtype == object and Y.size > 0 and all(isinstance(value, str) for value in Y.ravel())
+    )
+
+
+def _all_sparse(frame: Any) -> bool:
+    return all(hasattr(kind, "fill_value") and kind.fill_value == 0 for kind in frame.dtypes)
+
+
+def is_list_of_lists(Y: LabelsLike) -> bool:
+    """Return whether Y is a sequence of sequences."""
+    return isinstance(Y, (list, tuple)) and all(isinstance(row, _LISTS) for row in Y)
+
+
+def is_indicator(Y: Sequence[Any]) -> bool:
+    """Return whether lists are rows of an indicator matrix, because they cannot be label ids."""
+    if not len(Y) or len({len(row) for row in Y}) != 1:
+        return False
+    values = np.asarray([list(row) for row in Y])
+    if values.dtype.kind not in "iufb" or values.shape[1] < 2:
+        return False
+    is_binary = bool(np.isin(values, (0, 1)).all())
+    return is_binary and bool(
+        (values.min(axis=1) == values.max(axis=1)).any() or values.shape[1] > 2
+    )
+
+
+def has_names(Y: Sequence[Any]) -> bool:
+    """Return whether any list contains a string."""
+    return any(isinstance(label, str) for row in Y for label in row)
+
+
+def names_of_lists(Y: Sequence[Any]) -> list[list[str]]:
+    """Return validated lists of label names.
+
+    Raises
+    ------
+    ValueError
+        If a name is not a string, or is empty.
+    """
+    for number, row in enumerate(Y):
+        for name in row:
+            if not isinstance(name, str):
+                raise ValueError(  # noqa: TRY004 - as for all invalid values
+                    "Y must contain all label names or all label ids, "
+                    f"got {name!r} in row {number} among names"
+                )
+            if not name:
+                raise ValueError(f"label names must not be empty, got one in row {number}")
+    return [[str(name) for name in row] for row in Y]
+
+
+def check_classes(classes: NDArray[Any]) -> None:
+    """Raise ValueError if a class looks like a list of names or is not finite."""
+    if classes.dtype.kind == "f" and not np.isfinite(classes).all():
+        raise ValueError("Y must be finite, got NaN or infinity")
+    if classes.dtype.kind in "UO":
+        for number, name in enumerate(classes):
+            if name is None or isinstance(name, dict):
+                raise ValueError(
+                    f"Y must contain classes or lists of labels, got {name!r:.60} in row {number}"
+                )
+            if isinstance(name, str) and "," in name:
+                raise ValueError(
+                    f"Y must contain a list of names per point, got {str(name)!r} in row {number}: "
+                    'split it, as in name.split(","), or pass [name] if it is one label'
+                )
+
+
+def ids_of_lists(Y: Sequence[Any]) -> list[np.ndarray[Any, np.dtype[np.int64]]]:
+    """Return the distinct label ids of each list, in increasing order."""
+    rows = []
+    for number, row in enumerate(Y):
+        ids = np.asarray(list(row))
+        if ids.ndim != 1:
+            raise ValueError(
+                f"Y must contain a list of label ids per point, got {row!r:.60} in row {number}"
+            )
+        if ids.size and ids.dtype.kind not in "iu":
+            hint = ": turn ids into int, or pass names as str" if ids.dtype.kind == "f" else ""
+            raise ValueError(
+                f"Y must contain label ids, got {ids.tolist()[0]!r} in row {number}{hint}"
+            )
+        rows.append(np.unique(ids.astype(np.int64)))
+    return rows
+
+
+# --- Seeds.
+
+
+def check_seed(random_state: Seed) -> int:
+    """Return a 63-bit seed: a given int, a random one for None, or one drawn from a generator."""
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**63))
+    if isinstance(random_state, Integral) and not isinstance(random_state, bool):
+        if not 0 <= int(random_state) < 2**63:
+            raise ValueError(f"random_state must be in [0, 2**63), got {random_state!r}")
+        return int(random_state)
+    return int(check_random_state(random_state).randint(2**31 - 1))
+
+
+# --- Messages for an X that is not a matrix of finite numbers.
+
+_HINT = "turn text into features first with TextVectorizer, or use TextClassifier"
+
+
+def explain_features(X: MatrixLike, error: ValueError) -> ValueError:
+    """Return the error to raise after scikit-learn has rejected X with ``error``.
+
+    It is ``error`` itself unless there is a more specific message.
+    """
+    place = _first_not_finite(X)
+    if place is not None:
+        value, row, column = place
+        shown = "NaN" if np.isnan(value) else f"infinity ({value})"
+        return ValueError(
+            f"X must contain finite numbers, got {shown} in row {row}, column {column}"
+        )
+    if sparse.issparse(X):
+        return _overflow(X, "X") or _in_one_line(error)
+    if isinstance(X, (list, tuple)) and len({_length(row) for row in X}) > 1:
+        return ValueError("X must be a matrix, got rows of different lengths: are X and Y swapped?")
+    values = np.asarray(X, dtype=object)
+    text = next((v for v in values.ravel()[:10_000] if isinstance(v, (str, bytes))), None)
+    if text is not None:
+        return ValueError(f"X must contain numbers, got {_short(text)}: {_HINT}")
+    if values.ndim != 2:
+        return ValueError(
+            f"X must be a 2-D matrix, got {values.ndim}-D of shape {values.shape}. Reshape your "
+            "data: X.reshape(1, -1) is a single point"
+        )
+    return _in_one_line(error)
+
+
+def refuse_types(X: MatrixLike) -> None:
+    """Raise ValueError for arrays that scikit-learn would silently turn into other numbers."""
+    if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
+        raise ValueError("X must not have masked values: fill them first, as in X.filled(0)")
+    kind = getattr(getattr(X, "dtype", None), "kind", "")
+    if kind in ("m", "M"):
+        raise ValueError(f"X must contain numbers, got {X.dtype}")
+
+
+def _in_one_line(error: ValueError) -> ValueError:
+    """Return the error without the numbers that scikit-learn prints if they are complex."""
+    first, *more = str(error).splitlines() or [""]
+    return ValueError(f"X is refused: {first}") if more else error
+
+
+def look_swapped(X: Csr, Y: LabelsLike) -> bool:
+    """Return whether X looks like labels, and the rejected Y like features."""
+    is_matrix = sparse.issparse(Y) or getattr(Y, "ndim", 1) == 2
+    return is_matrix and X.nnz > 0 and bool(np.all(X.data == 1.0))
+
+
+def _first_not_finite(X: Any) -> tuple[float, int, int] | None:
+    matrix: Any = X
+    if sparse.issparse(X):
+        entries = matrix.tocoo()
+        values, rows, columns = entries.data, entries.row, entries.col
+    else:
+        try:
+            given = np.asarray(X)
+            if given.ndim != 2 or given.dtype.kind == "c":
+                return None
+            values = given.astype(np.float64)
+        except (TypeError, ValueError):
+            return None
+        rows, columns = np.indices(values.shape)
+    if values.dtype.kind != "f":
+        return None
+    with np.errstate(over="ignore"):
+        bad = np.flatnonzero(~np.isfinite(values.astype(np.float32)).ravel())
+    if not len(bad):
+        return None
+    first = bad[0]
+    return float(values.ravel()[first]), int(rows.ravel()[first]), int(columns.ravel()[first])
+
+
+def _length(row: Any) -> int:
+    return len(row) if hasattr(row, "__len__") and not isinstance(row, str) else -1
+
+
+def _short(text: str | bytes) -> str:
+    return repr(text) if len(text) <= 30 else f"{text[:27]!r}..."

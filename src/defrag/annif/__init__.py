@@ -1,4 +1,9 @@
-"""A backend for Annif, the subject indexing tool of national libraries."""
+"""A backend for Annif, the subject indexing tool of national libraries.
+
+The modules are divided by what may be imported: this one, by the settings of a server, imports
+nothing; ``plugin``, by every Flask application, nothing of Annif outside of it; ``backend`` needs
+Annif; ``settings`` does not, and is tested without it.
+"""
 
 from __future__ import annotations
 

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from defrag.text import TextClassifier
     from defrag.typing import Csr
 
-__all__ = ["DefragBackend"]
-
 
 class DefragBackend(AnnifBackend):
     """Annif backend for classifiers of this library.

@@ -1,4 +1,4 @@
-"""Conversion of the settings of an Annif project to a text classifier."""
+"""Conversion of the settings of an Annif project, strings, to a text classifier."""
 
 from __future__ import annotations
 
@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from defrag.classifiers._base import Classifier
-
-__all__ = ["build_classifier", "unknown_settings"]
 
 _OF_TEXTS = {name for name in rules_of(TextVectorizer) if name not in {"n_jobs", "verbose"}}
 _OWN = {"classifier", "focus", "random_state"}
