@@ -36,7 +36,7 @@ def data():
 @pytest.mark.parametrize(
     "model", [LabelTree(2, random_state=1), DiSMEC(random_state=2), Agglomerated(random_state=3)]
 )
-def test_files_join_to_the_bytes_of_fit(model, data, tmp_path):
+def test_joined_files_give_the_bytes_of_fit(model, data, tmp_path):
     X, Y = data
     path = tmp_path / "model.plan"
     save_plan(plan(model, X, Y, n_parts=4), path)
@@ -65,7 +65,7 @@ def test_classes_and_feature_names_are_kept(data, tmp_path):
     assert joined.classes_.tolist() == ["ant", "bee"]
 
 
-def test_labels_by_name_are_those_of_fit(data, tmp_path):
+def test_joined_label_names_give_the_bytes_of_fit(data, tmp_path):
     X, Y = data
     lists = [[f"label {j}" for j in row.indices] for row in Y]
     path, model = tmp_path / "model.plan", LabelTree(random_state=0)
@@ -91,7 +91,7 @@ def test_parts_of_another_plan_are_refused(data, tmp_path):
         join(mine, [fit_part(mine, 0, X, Y), load_part(path)])
 
 
-def test_other_files_are_refused(data, tmp_path):
+def test_files_of_other_kinds_are_refused(data, tmp_path):
     X, Y = data
     path = tmp_path / "file"
     LabelTree(random_state=0).fit(X, Y).save(path)

@@ -88,7 +88,7 @@ def bytes_of(model, folder):
 @pytest.mark.slow
 @pytest.mark.parametrize("n_parts", [1, 7, 64])
 @pytest.mark.parametrize("name", MODELS)
-def test_parts_join_to_the_bytes_of_fit(name, n_parts, data, tmp_path):
+def test_joined_parts_give_the_bytes_of_fit(name, n_parts, data, tmp_path):
     X, Y = data
     wanted = bytes_of(MODELS[name].fit(X, Y), tmp_path)
     todo = pickle.loads(pickle.dumps(plan(MODELS[name], X, Y, n_parts=n_parts)))  # noqa: S301
@@ -102,7 +102,7 @@ def test_parts_join_to_the_bytes_of_fit(name, n_parts, data, tmp_path):
     assert bytes_of(joined, tmp_path) == wanted
 
 
-def test_every_classifier_is_tried():
+def test_every_classifier_is_joined():
     kinds = {type(model).__name__ for model in MODELS.values()}
     assert {entry.name for entry in entries("classifier", "composite")} <= kinds
 
@@ -111,11 +111,11 @@ def test_every_classifier_is_tried():
     "name",
     ["label-tree", "dismec", "agglomerated", "fastxml", "sleec", "refrag", "lpsr"],
 )
-def test_large_models_have_as_many_parts_as_wanted(name, data):
+def test_large_models_have_the_requested_parts(name, data):
     assert len(plan(MODELS[name], *data, n_parts=5).parts) == 5
 
 
-def test_lpsr_is_joined_with_its_data(data):
+def test_lpsr_requires_its_data_to_join(data):
     X, Y = data
     todo = plan(MODELS["lpsr"], X, Y, n_parts=2)
     results = [fit_part(todo, part, X, Y) for part in todo.parts]
@@ -136,7 +136,7 @@ TEXTS = {
 
 @pytest.mark.parametrize("n_parts", [1, 7, 64])
 @pytest.mark.parametrize("name", TEXTS)
-def test_parts_of_texts_join_to_the_bytes_of_fit(name, n_parts, tmp_path):
+def test_joined_parts_of_texts_give_the_bytes_of_fit(name, n_parts, tmp_path):
     rng = np.random.default_rng(0)
     words = [f"w{'abcdefghij'[i % 10]}{i}" for i in range(120)]
     texts = [" ".join(rng.choice(words, 12)) for _ in range(300)]
@@ -155,20 +155,20 @@ def test_parts_of_texts_join_to_the_bytes_of_fit(name, n_parts, tmp_path):
         fit_part(todo, 0, [*texts[1:], "other words"], labels)
 
 
-def test_functions_are_no_part_of_a_plan():
+def test_plan_with_extra_function_is_refused():
     model = TextClassifier(extra=lambda texts: np.ones((len(texts), 2)))
     with pytest.raises(ValueError, match="extra must be None in a plan"):
         plan(model, ["a", "b"], [["x"], ["y"]], n_parts=2)
 
 
 @pytest.mark.parametrize("change", [{"base": "tree"}, {"vectorizer": DiSMEC()}])
-def test_parts_of_a_text_classifier_are_checked(change):
+def test_bad_parts_of_a_text_classifier_are_refused(change):
     name = next(iter(change))
     with pytest.raises(ValueError, match=f"{name} of TextClassifier must be a "):
         plan(TextClassifier(**change), ["a", "b"], [["x"], ["y"]], n_parts=2)
 
 
-def test_classes_and_dense_labels_are_those_of_fit(data, tmp_path):
+def test_joined_classes_and_dense_labels_equal_fit(data, tmp_path):
     X, _ = data
     classes = np.repeat(["ant", "bee", "cat", "dog"], 100)
     model = LabelTree(random_state=0)
@@ -178,7 +178,7 @@ def test_classes_and_dense_labels_are_those_of_fit(data, tmp_path):
     assert joined.predict(X[:3]).tolist() == model.predict(X[:3]).tolist()
 
 
-def test_a_part_is_refused_on_other_data(data):
+def test_part_on_other_data_is_refused(data):
     X, Y = data
     todo = plan(MODELS["dismec"], X, Y, n_parts=2)
     with pytest.raises(ValueError, match="not those of the plan: it has 400 points"):
@@ -207,7 +207,7 @@ def test_missing_parts_are_named(data):
         ({"n_parts": 0}, "n_parts must be an int >= 1, got 0"),
     ],
 )
-def test_bad_values_are_refused(change, message, data):
+def test_bad_arguments_of_plans_are_refused(change, message, data):
     values = {"estimator": DiSMEC(), "n_parts": 2, **change}
     with pytest.raises(ValueError, match=message):
         plan(values["estimator"], *data, n_parts=values["n_parts"])

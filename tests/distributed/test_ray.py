@@ -95,7 +95,7 @@ print("equal")
 """
 
 
-def test_two_nodes_one_of_which_is_killed(tmp_path):
+def test_killed_node_does_not_change_the_model(tmp_path):
     done = subprocess.run(
         [sys.executable, "-c", TWO_NODES],
         cwd=tmp_path,
@@ -120,7 +120,7 @@ def cluster():
 
 
 @pytest.mark.usefixtures("cluster")
-def test_a_local_cluster_and_a_killed_worker(data, tmp_path, monkeypatch):
+def test_killed_worker_does_not_change_the_model(data, tmp_path, monkeypatch):
     marker = str(tmp_path / "killed")
 
     def train_part_or_die(plan, index, X, Y):
@@ -154,7 +154,7 @@ def test_a_local_cluster_and_a_killed_worker(data, tmp_path, monkeypatch):
 
 
 @pytest.mark.usefixtures("cluster")
-def test_prediction_in_parts(data, tmp_path):
+def test_predict_ray_writes_and_resumes_parts(data, tmp_path):
     X, Y = data
     path, text = tmp_path / "model", tmp_path / "test.txt"
     LabelTree(random_state=0).fit(X, Y).save(path)
@@ -201,7 +201,7 @@ def test_prediction_in_parts(data, tmp_path):
 
 
 @pytest.mark.usefixtures("cluster")
-def test_prediction_of_parquet(tmp_path):
+def test_predict_ray_writes_parquet(tmp_path):
     parquet = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed")
     from pyarrow import table  # noqa: PLC0415 - an extra
 
@@ -231,7 +231,7 @@ def test_prediction_of_parquet(tmp_path):
 
 
 @pytest.mark.usefixtures("cluster")
-def test_a_worker_that_is_killed_while_it_predicts(data, tmp_path):
+def test_killed_worker_does_not_change_predictions(data, tmp_path):
     X, Y = data
     LabelTree(random_state=0).fit(X, Y).save(tmp_path / "model")
     blocks = [X[i : i + 100] for i in range(0, 600, 100)]

@@ -25,7 +25,7 @@ from tests.oracles.label_trees import flat_tree, search
     discount=st.sampled_from([1.0, 0.98]),
     power=st.sampled_from([2, 3]),
 )
-def test_finds_what_the_slow_search_finds(*, seed, n_labels, beam_size, k, loss, discount, power):
+def test_search_equals_the_oracle(*, seed, n_labels, beam_size, k, loss, discount, power):
     tree, weights, X = trained_tree(seed, n_labels=n_labels, loss=loss, n_rows=40)
     sizes = {"beam_size": beam_size, "k": k, "power": power}
     labels, scores = _native.beam_search(
@@ -42,7 +42,7 @@ def test_finds_what_the_slow_search_finds(*, seed, n_labels, beam_size, k, loss,
             assert found.tolist() == [label for _, label in expected]
 
 
-def test_a_label_may_score_above_its_leaf_where_scores_are_discounted():
+def test_discounted_label_may_score_above_its_leaf():
     tree, weights, X = trained_tree(3, n_labels=60, n_rows=60)
     options = {"beam_size": 12, "k": 1, "power": 2}
     labels, _ = _native.beam_search(
@@ -56,7 +56,7 @@ def test_a_label_may_score_above_its_leaf_where_scores_are_discounted():
         assert [label] == [one for _, one in expected]
 
 
-def test_one_row_alone_and_in_a_batch_have_the_same_bits():
+def test_single_row_and_batch_give_the_same_bits():
     tree, weights, X = trained_tree(1, n_labels=60, n_rows=300)
     labels, scores = _native.beam_search(tree, weights, X)
     for row in range(0, X.shape[0], 10):
@@ -66,7 +66,7 @@ def test_one_row_alone_and_in_a_batch_have_the_same_bits():
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_the_index_changes_no_result(seed):
+def test_index_gives_the_same_bits(seed):
     tree, weights, X = trained_tree(seed, n_labels=60, n_rows=100)
     index = _native.FeatureIndex(weights)
     expected = _native.beam_search(tree, weights, X)
@@ -78,7 +78,7 @@ def test_the_index_changes_no_result(seed):
 
 @pytest.mark.parametrize("instructions", list(Instructions)[1:])
 @pytest.mark.parametrize("n_threads", [1, 3])
-def test_threads_and_instructions_cannot_be_seen(instructions, n_threads):
+def test_threads_and_instructions_give_the_same_bits(instructions, n_threads):
     if not _native.can_run(instructions):
         pytest.skip(f"this processor has no {instructions.name}")
     tree, weights, X = trained_tree(2, n_labels=60, n_rows=2000)
@@ -89,7 +89,7 @@ def test_threads_and_instructions_cannot_be_seen(instructions, n_threads):
 
 
 @pytest.mark.parametrize("n_rows", [1, 700])
-def test_fewer_labels_are_the_first_of_more(n_rows):
+def test_smaller_k_gives_the_first_labels(n_rows):
     X, Y = random_problem(7, n_labels=400, per_row=3, n_rows=n_rows)
     tree = flat_tree([part.tolist() for part in np.array_split(np.arange(400), 8)])
     options = SolverOptions(threshold=0.05)
@@ -105,7 +105,7 @@ def test_fewer_labels_are_the_first_of_more(n_rows):
 
 @pytest.mark.parametrize("n_threads", [1, 2, 5])
 @pytest.mark.parametrize("wide_leaves", [False, True])
-def test_wide_nodes_and_many_rows_are_divided_without_a_trace(n_threads, wide_leaves):
+def test_division_of_wide_nodes_and_rows_gives_the_same_bits(n_threads, wide_leaves):
     # 90 outputs are more than four panels, of which the last is not full.
     X, Y = random_problem(6, n_labels=180, per_row=3, n_rows=700)
     n_children = 2 if wide_leaves else 90
@@ -126,7 +126,7 @@ def test_wide_nodes_and_many_rows_are_divided_without_a_trace(n_threads, wide_le
 
 @pytest.mark.parametrize("n_threads", [1, 3])
 @pytest.mark.parametrize("n_features", [30, 3000, 60000])
-def test_panels_leave_nothing_behind_for_the_next_node(n_features, n_threads):
+def test_panels_are_empty_for_the_next_node(n_features, n_threads):
     # Few features are all unpacked; of many, those of the rows, which are few at small nodes.
     _, Y = random_problem(8, n_labels=180, n_rows=600)
     shape = (600, n_features)
@@ -143,7 +143,7 @@ def test_panels_leave_nothing_behind_for_the_next_node(n_features, n_threads):
         assert alone[1].tobytes() == scores[row].tobytes()
 
 
-def test_a_beam_as_wide_as_the_tree_is_exact():
+def test_beam_as_wide_as_the_tree_is_exact():
     tree, weights, X = trained_tree(3)
     leaves = int(np.sum(tree.n_children == 0))
     wide, _ = _native.beam_search(tree, weights, X, beam_size=leaves)
@@ -151,7 +151,7 @@ def test_a_beam_as_wide_as_the_tree_is_exact():
     np.testing.assert_array_equal(wide, wider)
 
 
-def test_a_wider_beam_never_lowers_the_best_score():
+def test_wider_beam_never_lowers_the_best_score():
     tree, weights, X = trained_tree(4)
     best = [
         _native.beam_search(tree, weights, X, beam_size=beam)[1][:, 0] for beam in (1, 2, 4, 8, 16)
@@ -168,7 +168,7 @@ def test_equal_scores_are_ordered_by_label():
     assert scores.tolist() == [[1.0] * 6] * 2
 
 
-def test_scores_by_hand_and_missing_labels():
+def test_hand_computed_scores_and_missing_labels():
     # Two levels with margin 0: log score -1 - 1.
     tree = flat_tree([[0], [1]])
     row = sparse.csr_array((1, 7), dtype=np.float32)
@@ -177,13 +177,13 @@ def test_scores_by_hand_and_missing_labels():
     np.testing.assert_allclose(scores[0], [np.exp(-2), np.exp(-2), 0, 0], rtol=1e-6)
 
 
-def test_no_rows():
+def test_empty_matrix_gives_empty_result():
     tree, weights, X = trained_tree(5)
     labels, scores = _native.beam_search(tree, weights, X[:0])
     assert labels.shape == scores.shape == (0, 5)
 
 
-def test_trees_are_averaged_and_absent_labels_count_as_zero():
+def test_average_counts_absent_labels_as_zero():
     first = (np.array([[3, 1]], np.int32), np.array([[0.75, 0.5]], np.float32))
     second = (np.array([[1, -1]], np.int32), np.array([[0.5, 0.0]], np.float32))
     labels, scores = _native.average_trees([first, second], k=3)
@@ -191,7 +191,7 @@ def test_trees_are_averaged_and_absent_labels_count_as_zero():
     assert scores.tolist() == [[0.5, 0.375, 0.0]]
 
 
-def test_the_mean_of_one_tree_with_itself_is_that_tree():
+def test_average_of_a_tree_with_itself_is_the_tree():
     tree, weights, X = trained_tree(6)
     answer = _native.beam_search(tree, weights, X, k=5)
     labels, scores = _native.average_trees([answer, answer], k=5, n_threads=2)

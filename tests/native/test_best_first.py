@@ -26,7 +26,7 @@ def everything(tree, weights, x, *, loss, k):
     k=st.integers(1, 9),
     loss=st.sampled_from(["squared_hinge", "logistic"]),
 )
-def test_finds_what_scoring_all_labels_finds(*, seed, n_labels, k, loss):
+def test_search_equals_exhaustive_scoring(*, seed, n_labels, k, loss):
     tree, weights, X = trained_tree(seed, n_labels=n_labels, loss=loss, n_rows=40)
     labels, scores = _native.best_first_search(tree, weights, X, loss=Loss[loss], k=k)
     for row in range(0, X.shape[0], 4):
@@ -41,7 +41,7 @@ def test_finds_what_scoring_all_labels_finds(*, seed, n_labels, k, loss):
 
 @pytest.mark.parametrize("loss", ["squared_hinge", "logistic"])
 @pytest.mark.parametrize("seed", range(6))
-def test_equals_a_beam_without_bounds_to_the_bit(seed, loss):
+def test_unbounded_beam_gives_the_same_bits(seed, loss):
     tree, weights, X = trained_tree(seed, n_labels=80, loss=loss, n_rows=200)
     for k in (1, 5, 80):
         exact = _native.best_first_search(tree, weights, X, loss=Loss[loss], k=k)
@@ -52,7 +52,7 @@ def test_equals_a_beam_without_bounds_to_the_bit(seed, loss):
 
 
 @pytest.mark.parametrize("n_threads", [2, 3, 8])
-def test_the_number_of_threads_cannot_be_seen(n_threads):
+def test_threads_give_the_same_bits(n_threads):
     tree, weights, X = trained_tree(2, n_labels=60, loss="logistic", n_rows=2000)
     expected = _native.best_first_search(tree, weights, X)
     found = _native.best_first_search(tree, weights, X, n_threads=n_threads)
@@ -61,7 +61,7 @@ def test_the_number_of_threads_cannot_be_seen(n_threads):
 
 
 @pytest.mark.parametrize("instructions", list(Instructions)[1:])
-def test_instructions_cannot_be_seen(instructions):
+def test_instruction_sets_give_the_same_bits(instructions):
     if not _native.can_run(instructions):
         pytest.skip(f"this processor has no {instructions.name}")
     tree, weights, X = trained_tree(3, n_labels=60, loss="logistic", n_rows=500)
@@ -70,7 +70,7 @@ def test_instructions_cannot_be_seen(instructions):
     assert found[1].tobytes() == expected[1].tobytes()
 
 
-def test_one_row_alone_with_an_index_has_the_same_bits():
+def test_single_row_with_index_gives_the_same_bits():
     tree, weights, X = trained_tree(1, n_labels=60, loss="logistic", n_rows=300)
     index = _native.FeatureIndex(weights)
     labels, scores = _native.best_first_search(tree, weights, X)
@@ -91,7 +91,7 @@ def test_equal_scores_are_ordered_by_label():
         np.testing.assert_allclose(scores, 0.25, rtol=1e-6)
 
 
-def test_a_path_that_starts_badly_can_still_win():
+def test_path_with_low_first_score_can_win():
     # Left: 0.6 * 0.5 for both labels. Right: 0.4 * 0.9. A beam of one goes left.
     tree = flat_tree([[0, 1], [2]])
     shares = np.array([0.6, 0.4, 0.5, 0.5, 0.9])
@@ -105,7 +105,7 @@ def test_a_path_that_starts_badly_can_still_win():
     assert narrow.tolist() == [[0]]
 
 
-def test_no_rows():
+def test_empty_matrix_gives_empty_result():
     tree, weights, X = trained_tree(5)
     labels, scores = _native.best_first_search(tree, weights, X[:0])
     assert labels.shape == scores.shape == (0, 5)

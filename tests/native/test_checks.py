@@ -1,4 +1,4 @@
-"""Kernels refuse arrays that do not fit each other; they never read beyond them."""
+"""Arguments of kernels: what is refused, by which error, before a kernel sees it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from defrag import LabelTree, _native
+from defrag import LabelTree, _core, _native
 from defrag._native import SolverOptions
 from tests.helpers.processes import run_in_child
 
@@ -65,14 +65,14 @@ def test_sums_beyond_float32_are_an_error():
 
 
 @pytest.mark.parametrize("beam_size", [0, -3])
-def test_a_beam_of_no_nodes_is_refused(beam_size):
+def test_empty_beam_is_refused(beam_size):
     model, X = fitted()
     member = model.trees_[0]
     with pytest.raises(ValueError, match=f"beam_size must be at least 1, got {beam_size}"):
         _native.beam_search(member.tree, member.weights, X, beam_size=beam_size)
 
 
-def test_rows_narrower_than_the_model_are_searched_by_what_they_have():
+def test_rows_narrower_than_the_model_are_searched():
     model, X = fitted()
     member = model.trees_[0]
     narrow = sparse.csr_array(X[:, :4])
@@ -96,11 +96,11 @@ def search_wide_rows(_step):
         _native.solve_blocks(declared, sparse.csr_array(X.T), SolverOptions(), n_threads=1)
 
 
-def test_memory_follows_what_is_stored():
+def test_memory_is_proportional_to_entries():
     run_in_child(search_wide_rows)
 
 
-def test_a_tree_of_other_labels_is_refused():
+def test_tree_of_other_labels_is_refused():
     model, X = fitted()
     few = sparse.csr_array((X.shape[0], 3), dtype=np.float32)
     with pytest.raises(ValueError, match="a label tree holds label"):
@@ -115,7 +115,7 @@ def test_candidates_without_prototype_are_refused():
         _native.candidate_products(X, np.array([[0, 3], [1, -1]]), prototypes, n_threads=1)
 
 
-def test_clean_matrices_are_told_from_all_others():
+def test_canonical_matrices_are_recognised():
     clean = matrix()
     assert _native.is_clean(clean)
     assert not _native.is_clean(clean.toarray())
@@ -127,3 +127,25 @@ def test_clean_matrices_are_told_from_all_others():
         bad = clean.copy()
         bad.data[3] = value
         assert not _native.is_clean(bad)
+
+
+class Matrix:
+    def __init__(self, error):
+        self.error = error
+
+    @property
+    def shape(self):
+        raise self.error
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), MemoryError(), RuntimeError("odd")])
+def test_error_of_an_attribute_is_propagated(error):
+    with pytest.raises(type(error)) as found:
+        _core.sparse_dense(Matrix(error), np.zeros((2, 2), np.float32), n_threads=1)
+    assert found.value is error
+
+
+@pytest.mark.parametrize("thing", [Matrix(AttributeError("shape")), None, 3, np.zeros((2, 2))])
+def test_non_matrix_is_a_type_error(thing):
+    with pytest.raises(TypeError, match="incompatible function arguments"):
+        _core.sparse_dense(thing, np.zeros((2, 2), np.float32), n_threads=1)

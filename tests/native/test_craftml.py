@@ -39,7 +39,7 @@ def bits(forest):
 
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize("n_buckets", [7, 1000])
-def test_clusters_of_labels_are_those_of_the_slow_twin(seed, n_buckets):
+def test_label_clusters_equal_the_oracle(seed, n_buckets):
     _, Y = random_problem(seed, n_rows=60, n_labels=12, per_row=3)
     lists = [Y.indices[Y.indptr[i] : Y.indptr[i + 1]].tolist() for i in range(60)]
     kept = [i for i, labels in enumerate(lists) if labels]
@@ -51,7 +51,7 @@ def test_clusters_of_labels_are_those_of_the_slow_twin(seed, n_buckets):
     assert np.mean(cluster == wanted) > 0.9
 
 
-def test_points_alike_in_their_labels_are_no_clusters():
+def test_points_with_equal_labels_are_not_split():
     Y = sparse.csr_array(np.ones((9, 2), dtype=np.float32))
     found, _ = _core.label_clusters(Y, key=1, n_clusters=3, n_buckets=100, max_rounds=3)
     assert found == 0
@@ -62,7 +62,7 @@ def test_points_alike_in_their_labels_are_no_clusters():
     assert forest.tree_ptr.tolist() == [0, 1, 2, 3]
 
 
-def test_a_hash_keeps_its_share_and_spreads_the_rest():
+def test_hash_keeps_its_share_in_all_buckets():
     found = [hash_item(11, item, 64, FULL_HASH // 4) for item in range(4000)]
     kept = [one for one in found if one is not None]
     assert 800 < len(kept) < 1200
@@ -73,14 +73,14 @@ def test_a_hash_keeps_its_share_and_spreads_the_rest():
 
 
 @pytest.mark.parametrize("n_kept", [FULL_HASH, FULL_HASH // 2])
-def test_a_leaf_is_the_mean_of_the_points_that_reach_it(n_kept):
+def test_leaf_is_the_mean_of_its_points(n_kept):
     X, Y, forest = grown(seed=1, n_kept=n_kept)
     wrong, right = wrong_leaves(forest, X.toarray(), Y.toarray())
     assert not wrong
     assert len(right) > 24
 
 
-def test_a_centroid_is_the_mean_of_its_cluster_cut_and_scaled():
+def test_centroid_is_the_cut_and_scaled_mean():
     X, Y, forest = grown(seed=2, max_leaf_size=5)
     hashed = forest.hash
     for tree, key in enumerate(KEYS):
@@ -101,7 +101,7 @@ def test_a_centroid_is_the_mean_of_its_cluster_cut_and_scaled():
             np.testing.assert_allclose(found[child], total / np.linalg.norm(total), atol=1e-5)
 
 
-def test_slots_and_children_rise():
+def test_slots_and_children_increase():
     _, _, forest = grown(seed=3)
     assert len(forest.bias) == len(forest.features) == 0
     key = forest.slots.astype(int) * 256 + forest.children
@@ -110,13 +110,13 @@ def test_slots_and_children_rise():
         assert (forest.children[begin:end] < max(1, forest.n_children[node])).all()
 
 
-def test_the_number_of_threads_changes_no_bit():
+def test_threads_give_the_same_bits():
     _, _, one = grown(seed=2)
     _, _, four = grown(seed=2, n_threads=4)
     assert bits(one) == bits(four)
 
 
-def test_a_sample_of_a_node_is_clustered():
+def test_only_a_sample_of_a_node_is_clustered():
     _, _, whole = grown(seed=2)
     _, _, part = grown(seed=2, sample=40)
     assert bits(whole) != bits(part)
@@ -124,7 +124,7 @@ def test_a_sample_of_a_node_is_clustered():
 
 @pytest.mark.parametrize("n_rows", [1, 150])
 @pytest.mark.parametrize("seed", range(3))
-def test_search_is_that_of_the_slow_twin(seed, n_rows):
+def test_search_equals_the_oracle(seed, n_rows):
     _, Y, forest = grown(seed=seed)
     rows = unit_items(seed, n=n_rows, n_coords=90)
     labels, found = _native.forest_search(forest, rows, k=6, n_threads=2)
@@ -137,7 +137,7 @@ def test_search_is_that_of_the_slow_twin(seed, n_rows):
         np.testing.assert_allclose(found[i, : len(order)], scores[i, order], rtol=1e-6)
 
 
-def test_wide_slots_give_the_same_answers():
+def test_wide_slots_give_the_same_result():
     X, _, forest = grown()
     wide = replace(forest, slots=forest.slots.astype(np.int32))
     labels, scores = _native.forest_search(wide, X, k=4, n_threads=2)

@@ -1,7 +1,8 @@
-"""Kernels over dense vectors against their slow twins; threads and vectors cannot be seen."""
+"""Kernels of embeddings: products, nearest rows, votes; matches of rows."""
 
 from __future__ import annotations
 
+from itertools import pairwise
 from types import SimpleNamespace
 
 import numpy as np
@@ -12,8 +13,10 @@ from scipy import sparse
 
 from defrag import _native
 from defrag._native import Instructions, RowPanels
+from defrag._validation import canonical_csr
 from tests.data import unit_items
 from tests.oracles.embeddings import best_rows, pair_dots, votes
+from tests.oracles.rivals import best_columns
 
 VERSIONS = [v for v in list(Instructions)[1:] if _native.can_run(v)]
 
@@ -23,7 +26,7 @@ def dense(seed, n_rows, n_cols):
 
 
 @pytest.mark.parametrize("n_cols", [1, 7, 16, 63, 64, 65, 150])
-def test_sparse_by_dense(n_cols):
+def test_sparse_dense_product_equals_scipy(n_cols):
     A = unit_items(n_cols, n=300, n_coords=40, signed=True)
     B = dense(n_cols, 40, n_cols)
     expected = A.toarray().astype(np.float64) @ B
@@ -36,7 +39,7 @@ def test_sparse_by_dense(n_cols):
 
 
 @pytest.mark.parametrize("n_cols", [1, 15, 16, 17, 100])
-def test_products_of_pairs(n_cols):
+def test_pair_products_equal_numpy(n_cols):
     pattern = unit_items(5, n=90, n_coords=50)
     left, right = dense(1, 90, n_cols), dense(2, 50, n_cols)
     found = _native.pair_products(pattern, left, right, n_threads=1)
@@ -56,7 +59,7 @@ def test_products_of_pairs(n_cols):
     st.booleans(),
 )
 @settings(max_examples=60, deadline=None)
-def test_nearest_rows(seed, sizes, n_best, biased):
+def test_nearest_rows_equal_the_oracle(seed, sizes, n_best, biased):
     n_queries, n_rows, n_cols = sizes
     # Small whole numbers: every sum is exact, and ties are many.
     draw = np.random.default_rng(seed)
@@ -75,7 +78,7 @@ def test_nearest_rows(seed, sizes, n_best, biased):
             np.testing.assert_array_equal(scores, expected[1])
 
 
-def test_a_query_alone_finds_what_it_finds_in_company():
+def test_single_query_and_batch_give_the_same_bits():
     queries, rows = dense(0, 100, 33), dense(1, 500, 33)
     panels = RowPanels.pack(rows, -(rows**2).sum(axis=1) / 2)
     ids, scores = _native.nearest_rows(queries, panels, n_best=10, n_threads=2)
@@ -87,7 +90,7 @@ def test_a_query_alone_finds_what_it_finds_in_company():
         np.testing.assert_array_equal(alone[1][0], scores[q])
 
 
-def test_what_is_not_a_number_is_no_neighbour():
+def test_nan_is_no_neighbour():
     rows = np.float32([[1.0], [np.inf], [np.nan], [-np.inf], [2.0]])
     queries = np.float32([[1.0], [0.0], [-1.0]])
     ids, scores = _native.nearest_rows(queries, RowPanels.pack(rows), n_best=5, n_threads=1)
@@ -97,7 +100,7 @@ def test_what_is_not_a_number_is_no_neighbour():
 
 @given(st.integers(0, 10**6), st.integers(1, 30), st.integers(0, 12), st.integers(1, 15))
 @settings(max_examples=60, deadline=None)
-def test_votes(seed, n_rows, n_neighbours, k):
+def test_votes_equal_the_oracle(seed, n_rows, n_neighbours, k):
     draw = np.random.default_rng(seed)
     Y = sparse.csr_array((draw.random((20, 11)) < 0.2).astype(np.float32))
     neighbours = draw.integers(-1, 20, (n_rows, n_neighbours)).astype(np.int32)
@@ -131,7 +134,7 @@ def bad_csr(**changes):
         {"data": [1.0]},
     ],
 )
-def test_broken_matrices_never_reach_a_kernel(changes):
+def test_broken_matrices_are_refused_before_a_kernel(changes):
     broken, message = bad_csr(**changes), r"must|row pointers|column index"
     with pytest.raises(ValueError, match=message):
         _native.sparse_dense(broken, dense(0, 2, 3), n_threads=1)
@@ -141,7 +144,7 @@ def test_broken_matrices_never_reach_a_kernel(changes):
         _native.rank_votes(np.zeros((1, 1)), np.ones((1, 1)), broken, k=1, n_threads=1)
 
 
-def test_shapes_that_do_not_fit_never_reach_a_kernel():
+def test_mismatched_shapes_are_refused_before_a_kernel():
     with pytest.raises(ValueError, match="as many columns as B has rows"):
         _native.sparse_dense(bad_csr(), dense(0, 3, 3), n_threads=1)
     with pytest.raises(ValueError, match="equal columns"):
@@ -160,3 +163,69 @@ def test_shapes_that_do_not_fit_never_reach_a_kernel():
             np.array([[2]]), np.ones((1, 1)), sparse.csr_array(np.eye(2, dtype=np.float32)), k=1,
             n_threads=1,
         )  # fmt: skip
+
+
+def matrices(seed, *, n=20, n_coords=9, n_cols=12, signed=False):
+    """Whole numbers, so that sums are exact and ties are common."""
+    draw = np.random.default_rng(seed)
+    low = -3 if signed else 0
+    left = draw.integers(low, 4, (n, n_coords)) * (draw.random((n, n_coords)) < 0.4)
+    right = draw.integers(low, 4, (n_coords, n_cols)) * (draw.random((n_coords, n_cols)) < 0.3)
+    return tuple(canonical_csr(m.astype(np.float32), name="m") for m in (left, right))
+
+
+def rows_of(found):
+    pairs = list(zip(found.columns.tolist(), found.scores.tolist(), strict=True))
+    return [pairs[a:b] for a, b in pairwise(found.indptr)]
+
+
+def bits(found):
+    return tuple(getattr(found, part).tobytes() for part in ("indptr", "columns", "scores", "own"))
+
+
+@settings(max_examples=40, deadline=None, derandomize=True)
+@given(
+    seed=st.integers(0, 10**6),
+    n_best=st.sampled_from([1, 2, 5, 99]),
+    dense_share=st.sampled_from([0, 1, 3, 1000]),
+    dense_bytes=st.sampled_from([0, 130, 1 << 20]),
+    signed=st.booleans(),
+)
+def test_matches_equal_the_oracle(seed, n_best, dense_share, dense_bytes, signed):
+    left, right = matrices(seed, signed=signed)
+    own = np.random.default_rng(seed).integers(0, right.shape[1], left.shape[0], dtype=np.int32)
+    found = _native.best_matches(
+        left,
+        right,
+        n_best=n_best,
+        own=own,
+        dense_share=dense_share,
+        dense_bytes=dense_bytes,
+        n_threads=1,
+    )
+    assert rows_of(found) == best_columns(left.toarray(), right.toarray(), n_best)
+    product = (left @ right).toarray()
+    np.testing.assert_array_equal(found.own, product[np.arange(len(own)), own])
+
+
+@pytest.mark.parametrize("n_threads", [2, 3])
+@pytest.mark.parametrize("dense_share", [0, 8, 1000])
+def test_threads_and_dense_lines_give_the_same_bits(n_threads, dense_share):
+    draw = np.random.default_rng(0)
+    left, right = (
+        canonical_csr(sparse.random_array(shape, density=0.1, rng=draw, dtype=np.float32), name="m")
+        for shape in ((500, 80), (80, 60))
+    )
+    expected = _native.best_matches(left, right, n_best=4, n_threads=1)
+    found = _native.best_matches(
+        left, right, n_best=4, dense_share=dense_share, n_threads=n_threads
+    )
+    assert bits(found) == bits(expected)
+
+
+def test_empty_matrices_have_no_matches():
+    nothing = sparse.csr_array((0, 3), dtype=np.float32)
+    index = sparse.csr_array((3, 0), dtype=np.float32)
+    assert _native.best_matches(nothing, index, n_best=2, n_threads=1).indptr.tolist() == [0]
+    rows = sparse.csr_array(np.ones((2, 3), dtype=np.float32))
+    assert len(_native.best_matches(rows, index, n_best=2, n_threads=1).columns) == 0

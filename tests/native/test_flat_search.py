@@ -36,7 +36,7 @@ def make_rows(n_rows, n_features, density, seed):
     return sparse.csr_array(X)
 
 
-def test_a_model_that_can_be_checked_by_hand():
+def test_hand_computed_model():
     model = FlatWeights(
         labels=np.int32([2, 5, 7]),
         feature_ptr=np.int64([0, 2, 3]),
@@ -64,7 +64,7 @@ def test_a_model_that_can_be_checked_by_hand():
     k=st.sampled_from([1, 3, 130, 400]),
     outputs=st.sampled_from([np.uint16, np.int32]),
 )
-def test_exact_and_the_same_for_any_threads(sizes, density, row_density, k, outputs):
+def test_search_is_exact_for_any_threads(sizes, density, row_density, k, outputs):
     n_rows, n_features, n_outputs = sizes
     model = make_model(n_features, n_outputs, density, sum(sizes), outputs)
     X = make_rows(n_rows, n_features, row_density, n_outputs)
@@ -79,7 +79,7 @@ def test_exact_and_the_same_for_any_threads(sizes, density, row_density, k, outp
 @pytest.mark.parametrize("k", [1, 5, 128])
 @pytest.mark.parametrize("outputs", [np.uint16, np.int32])
 @pytest.mark.parametrize("n_outputs", [64, 150, 301])
-def test_rows_together_and_alone_give_the_same_bits(n_outputs, outputs, k):
+def test_single_rows_and_batch_give_the_same_bits(n_outputs, outputs, k):
     model = make_model(20, n_outputs, 0.8, n_outputs, outputs)
     rng = np.random.default_rng(k)
     values = rng.normal(size=(100, 20)) * (rng.random((100, 20)) < 0.5)
@@ -90,7 +90,7 @@ def test_rows_together_and_alone_give_the_same_bits(n_outputs, outputs, k):
         np.testing.assert_array_equal(found, np.concatenate(parts))
 
 
-def test_more_rows_than_are_ranked_at_once():
+def test_rows_beyond_one_block_are_ranked():
     model = make_model(6, 40, 0.9, 0)
     X = make_rows(50, 6, 0.6, 0)
     many = sparse.vstack([X] * 700, format="csr")
@@ -134,7 +134,7 @@ def test_sums_that_overflow_are_ranked_last(k, density):
     assert np.isin(labels, model.labels).all()
 
 
-def test_the_ranking_by_bias_is_no_part_of_the_model():
+def test_ranking_by_bias_is_not_pickled():
     model = make_model(4, 9, 0.5, 0)
     fresh = pickle.dumps(model)
     flat_search(model, make_rows(2, 4, 0.5, 0), k=2)
@@ -179,7 +179,7 @@ def test_stored_weights_give_the_bits_of_widened_ones(weight_type, outputs, n_ro
     assert small.weights_at(places, features).tobytes() == wide.weights.tobytes()
 
 
-def test_stored_weights_that_do_not_fit_are_refused():
+def test_mismatched_stored_weights_are_refused():
     model = make_model(6, 9, 0.8, 0)
     small, _ = stored(model, "int8")
     X = make_rows(2, 6, 0.5, 0)

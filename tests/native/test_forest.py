@@ -37,7 +37,7 @@ def label_lists(Y):
 
 @pytest.mark.parametrize("normalized", [True, False])
 @pytest.mark.parametrize("seed", range(6))
-def test_sides_are_those_of_the_slow_twin(seed, normalized):
+def test_split_sides_equal_the_oracle(seed, normalized):
     _, Y = random_problem(seed, n_rows=50, n_labels=9, per_row=4)
     weights = np.float32(1.0 + np.arange(9) / 3) if seed % 2 else np.ones(9, dtype=np.float32)
     found = _core.label_sides(Y, weights, key=seed, normalized=normalized)
@@ -46,7 +46,7 @@ def test_sides_are_those_of_the_slow_twin(seed, normalized):
 
 
 @pytest.mark.parametrize("normalized", [True, False])
-def test_sides_rank_labels_better_than_random_sides(normalized):
+def test_split_ranks_labels_better_than_random(normalized):
     _, Y = make_data(seed=4)
     lists, weights = label_lists(Y), np.ones(Y.shape[1], dtype=np.float32)
     side = _core.label_sides(Y, weights, key=1, normalized=normalized)
@@ -59,7 +59,7 @@ def test_sides_rank_labels_better_than_random_sides(normalized):
 
 @pytest.mark.parametrize("cost", [0.5, 2.0, 20.0])
 @pytest.mark.parametrize("signed", [False, True])
-def test_separators_reach_the_minimum_of_the_slow_twin(signed, cost):
+def test_separators_reach_the_minimum_of_the_oracle(signed, cost):
     X = unit_items(2, n=80, n_coords=30, signed=signed)
     draw = np.random.default_rng(1)
     side = (X.toarray() @ draw.normal(size=30) + 0.2 * draw.normal(size=80) > 0).astype(np.uint8)
@@ -78,7 +78,7 @@ def test_separators_reach_the_minimum_of_the_slow_twin(signed, cost):
     assert found <= best * (1 + 1e-4)
 
 
-def test_a_strong_penalty_leaves_no_weight():
+def test_strong_penalty_leaves_no_weight():
     X = unit_items(3, n=20, n_coords=8)
     side = np.uint8([0, 1] * 10)
     features, weights, bias, converged = _core.sparse_logistic(
@@ -103,14 +103,14 @@ def slots_of(forest, X):
     return X.toarray()[:, forest.features]
 
 
-def test_a_leaf_is_the_mean_of_the_points_that_reach_it():
+def test_leaf_is_the_mean_of_its_points():
     X, Y, forest = grown()
     wrong, right = wrong_leaves(forest, slots_of(forest, X), Y.toarray())
     assert not wrong
     assert len(right) > 12
 
 
-def test_nodes_are_breadth_first_and_slots_and_outputs_rise():
+def test_nodes_are_breadth_first_with_increasing_slots():
     _, _, forest = grown(seed=1)
     for begin, end in pairwise(forest.tree_ptr):
         counts = forest.n_children[begin:end]
@@ -125,7 +125,7 @@ def test_nodes_are_breadth_first_and_slots_and_outputs_rise():
     assert (np.diff(forest.labels) > 0).all()
 
 
-def test_a_leaf_keeps_its_best_labels_and_points_are_few():
+def test_leaf_keeps_its_best_labels():
     _, _, forest = grown(leaf_labels=2, max_leaf_size=6)
     _, _, whole = grown(max_leaf_size=6)
     np.testing.assert_array_equal(forest.first_child, whole.first_child)
@@ -138,13 +138,13 @@ def test_a_leaf_keeps_its_best_labels_and_points_are_few():
         np.testing.assert_array_equal(np.sort(kept), np.sort(everything)[-2:])
 
 
-def test_the_number_of_threads_changes_no_bit():
+def test_threads_give_the_same_bits():
     _, _, one = grown(seed=2)
     _, _, four = grown(seed=2, n_threads=4)
     assert bits(one) == bits(four)
 
 
-def test_a_tree_depends_on_its_key_alone():
+def test_tree_depends_only_on_its_key():
     _, _, three = grown(seed=3)
     _, _, last = grown(seed=3, keys=KEYS[2:])
     begin = three.tree_ptr[2]
@@ -154,7 +154,7 @@ def test_a_tree_depends_on_its_key_alone():
 
 @settings(max_examples=30, deadline=None, derandomize=True)
 @given(seed=st.integers(0, 50), n_rows=st.sampled_from([1, 9, 70]), k=st.integers(1, 12))
-def test_search_is_that_of_the_slow_twin(seed, n_rows, k):
+def test_search_equals_the_oracle(seed, n_rows, k):
     _, Y, forest = grown(seed=seed % 5)
     rows = unit_items(seed, n=n_rows, n_coords=90)
     labels, found = _native.forest_search(forest, rows, k=k)
@@ -183,7 +183,7 @@ def prototypes_of(forest, n_slots, seed=0):
 
 @pytest.mark.parametrize(("alpha", "gamma"), [(0.8, 30.0), (0.3, 4.0), (1.0, 30.0), (0.5, 1e6)])
 @pytest.mark.parametrize("k", [1, 4, 40])
-def test_reranking_is_that_of_the_slow_twin(alpha, gamma, k):
+def test_reranking_equals_the_oracle(alpha, gamma, k):
     _, Y, forest = grown(seed=1)
     rows = unit_items(5, n=60, n_coords=90)
     # Slots are the features themselves, so that distances are those of whole rows.
@@ -213,7 +213,7 @@ def test_reranking_is_that_of_the_slow_twin(alpha, gamma, k):
     assert order_changes > 0 or alpha == 1.0
 
 
-def test_labels_without_difference_are_ranked_by_id():
+def test_equal_labels_are_ranked_by_id():
     _, _, forest = grown(seed=1)
     n_labels = len(forest.labels)
     empty = _native.Prototypes.of(
@@ -245,7 +245,7 @@ def test_prototypes_of_the_wrong_size_are_refused():
             _native.forest_search(forest, X, k=1, prototypes=short)
 
 
-def test_wide_slots_and_outputs_give_the_same_answers():
+def test_wide_slots_and_outputs_give_the_same_result():
     X, _, forest = grown()
     slots, outputs = forest.slots.astype(np.int32), forest.outputs.astype(np.int32)
     wanted = _native.forest_search(forest, X, k=4)
@@ -261,7 +261,7 @@ def test_arrays_of_the_wrong_size_are_refused():
         _native.forest_search(replace(forest, bias=forest.bias[:-1]), X, k=1)
 
 
-def test_points_alike_in_their_labels_are_one_leaf():
+def test_points_with_equal_labels_are_one_leaf():
     X = sparse.csr_array(np.float32(np.eye(20)))
     Y = sparse.csr_array(np.ones((20, 1), dtype=np.float32))
     forest = _native.train_fastxml(X, Y, np.ones(1, dtype=np.float32), KEYS, FastxmlOptions())

@@ -20,7 +20,7 @@ def bits(found):
 
 @pytest.mark.parametrize("signed", [False, True])
 @pytest.mark.parametrize("seed", range(6))
-def test_every_round_is_that_of_the_slow_twin(seed, signed):
+def test_every_round_equals_the_oracle(seed, signed):
     items = unit_items(seed, signed=signed)
     dense = items.toarray().astype(np.float64)
     before = _native.spherical_kmeans(items, n_clusters=20, max_rounds=1, seed=seed)
@@ -37,7 +37,7 @@ def test_every_round_is_that_of_the_slow_twin(seed, signed):
         before = after
 
 
-def test_from_start_to_end_by_the_slow_twin():
+def test_whole_clustering_equals_the_oracle():
     # As many clusters as items: every item is a start and, in the first round, alone.
     items = unit_items(3, n=12, density=0.5)
     found = _native.spherical_kmeans(items, n_clusters=12, seed=5)
@@ -53,7 +53,7 @@ def test_from_start_to_end_by_the_slow_twin():
 
 @pytest.mark.parametrize("n_threads", [2, 3, 8])
 @pytest.mark.parametrize("panel_bytes", [1, 1 << 27])
-def test_threads_and_parts_cannot_be_seen(n_threads, panel_bytes):
+def test_threads_and_parts_give_the_same_bits(n_threads, panel_bytes):
     items = unit_items(7, n=1000, n_coords=60)
     expected = _native.spherical_kmeans(items, n_clusters=70, seed=1)
     found = _native.spherical_kmeans(
@@ -63,7 +63,7 @@ def test_threads_and_parts_cannot_be_seen(n_threads, panel_bytes):
 
 
 @pytest.mark.parametrize("instructions", list(Instructions)[1:])
-def test_instructions_cannot_be_seen(instructions):
+def test_instruction_sets_give_the_same_bits(instructions):
     if not _native.can_run(instructions):
         pytest.skip(f"this processor has no {instructions.name}")
     items = unit_items(8, n=300)
@@ -80,7 +80,7 @@ def test_instructions_cannot_be_seen(instructions):
     n_clusters=st.integers(1, 60),
     density=st.sampled_from([0.0, 0.05, 0.4]),
 )
-def test_the_objective_never_falls_and_centres_exist(*, seed, n, n_clusters, density):
+def test_objective_never_decreases(*, seed, n, n_clusters, density):
     items = unit_items(seed, n=n, density=density)
     objectives = [
         _native.spherical_kmeans(
@@ -118,7 +118,7 @@ def test_starts_are_distinct_and_depend_on_seed_and_item():
     assert len({cluster.tobytes() for cluster in first}) == 3
 
 
-def test_no_items_and_no_entries():
+def test_empty_input_gives_empty_clusters():
     nothing = sparse.csr_array((0, 5), dtype=np.float32)
     assert len(_native.spherical_kmeans(nothing, n_clusters=3).cluster) == 0
     empty = sparse.csr_array((4, 5), dtype=np.float32)

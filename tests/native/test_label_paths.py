@@ -1,3 +1,5 @@
+"""Paths from labels to the root, and the parts of their scores."""
+
 from __future__ import annotations
 
 import numpy as np
@@ -6,14 +8,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from defrag import _native
+from defrag._native import Loss
 from tests.data import trained_tree, zero_weights
-from tests.oracles.explain import path_to
+from tests.oracles.explain import path_to, step_parts, tree_score
 from tests.oracles.label_trees import dense_classifiers, flat_tree
 
 
 @settings(max_examples=20, deadline=None, derandomize=True)
 @given(seed=st.integers(0, 10**6), n_labels=st.integers(1, 40), n_features=st.integers(0, 30))
-def test_collects_what_the_slow_walk_finds(seed, n_labels, n_features):
+def test_paths_equal_the_oracle(seed, n_labels, n_features):
     tree, weights, X = trained_tree(seed, n_labels=n_labels, n_rows=40)
     draw = np.random.default_rng(seed)
     features = np.sort(draw.choice(30, n_features, replace=False)).astype(np.int32)
@@ -31,7 +34,7 @@ def test_collects_what_the_slow_walk_finds(seed, n_labels, n_features):
 
 
 @pytest.mark.sanitize
-def test_refuses_places_and_arrays_that_lead_nowhere():
+def test_invalid_places_and_arrays_are_refused():
     tree = flat_tree([[0, 1], [2, 3]])
     weights = zero_weights(tree, 0.0)
     features = np.array([0], dtype=np.int32)
@@ -53,3 +56,81 @@ def test_refuses_places_and_arrays_that_lead_nowhere():
     pointers["feature_ptr"] = np.array([0, 9, 0, 0], dtype=np.int64)
     with pytest.raises(ValueError, match="the pointers of a tree's weights must not decrease"):
         at(0, weights=type(weights)(**pointers))
+
+
+RULES = [("squared_hinge", 1.0, 3), ("squared_hinge", 0.98, 2), ("logistic", 1.0, 2)]
+
+
+def take_apart(tree, weights, places, row, rule):
+    loss, discount, power = rule
+    features = np.flatnonzero(row).astype(np.int32)
+    unit = row / max(np.linalg.norm(row), 1e-30)
+    entries = features, row[features].astype(np.float32), unit[features].astype(np.float32)
+    return _native.path_parts(tree, weights, np.asarray(places, np.int32), entries,
+                              loss=Loss[loss], discount=discount, power=power)  # fmt: skip
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: f"{rule[0]}-{rule[1]}")
+@settings(max_examples=12, deadline=None, derandomize=True)
+@given(seed=st.integers(0, 10**6), n_labels=st.integers(1, 40), n_features=st.integers(0, 8))
+def test_path_parts_equal_the_oracle(rule, seed, n_labels, n_features):
+    loss, discount, power = rule
+    tree, weights, X = trained_tree(seed, n_labels=n_labels, n_rows=40, loss=loss)
+    draw = np.random.default_rng(seed)
+    row = np.zeros(X.shape[1])
+    row[draw.choice(X.shape[1], n_features, replace=False)] = draw.uniform(0.5, 2.0, n_features)
+    row = row.astype(np.float32).astype(np.float64)
+    places = draw.permutation(n_labels)[:4]
+    found = take_apart(tree, weights, places, row, rule)
+    options = {"loss": loss, "discount": discount, "power": power}
+    unit = row / max(np.linalg.norm(row), 1e-30)
+    for i, place in enumerate(places):
+        label = tree.order[place]
+        steps = range(found.step_ptr[i], found.step_ptr[i + 1])
+        assert [(found.nodes[s], found.outputs[s]) for s in steps] == path_to(tree, label)
+        slow = step_parts(tree, weights, label, unit, **options)
+        for s, (score, base, parts) in zip(steps, slow, strict=True):
+            assert found.step_scores[s] == pytest.approx(score, abs=1e-6)
+            assert found.step_bases[s] == pytest.approx(base, abs=1e-12)
+            np.testing.assert_allclose(found.contributions[s], parts[row != 0], atol=1e-6)
+        gap = found.contributions[steps.start : steps.stop].sum() + found.bases[i]
+        assert gap == pytest.approx(found.scores[i], abs=1e-12)
+        score = tree_score(tree, weights, label, len(unit), **options)
+        assert found.scores[i] == pytest.approx(score(unit), abs=1e-6)
+        for place_of, feature in enumerate(np.flatnonzero(row)):
+            rest = row.copy()
+            rest[feature] = 0.0
+            rest /= max(np.linalg.norm(rest), 1e-30)
+            assert found.without[i, place_of] == pytest.approx(score(rest), abs=1e-12)
+
+
+def test_unmoved_margin_contributes_nothing():
+    tree, weights, X = trained_tree(3, n_labels=6, n_rows=40)
+    row = np.zeros(X.shape[1])
+    row[:2] = 1.0, 1e-12
+    found = take_apart(tree, weights, [0, 1], row.astype(np.float32), RULES[0])
+    alone = np.zeros(X.shape[1])
+    alone[1] = 1.0
+    for i in range(2):
+        score = tree_score(tree, weights, tree.order[i], len(alone),
+                           loss="squared_hinge", discount=1.0, power=3)  # fmt: skip
+        assert found.without[i, 0] == pytest.approx(score(alone), abs=1e-6)
+    flat = flat_tree([[0, 1], [2, 3]])
+    still = take_apart(flat, zero_weights(flat, 0.5), [2], row, RULES[0])
+    assert still.scores[0] == still.bases[0] == still.without[0, 0]
+    assert still.contributions.shape == (2, 2)
+    assert not still.contributions.any()
+
+
+@pytest.mark.sanitize
+def test_mismatched_arrays_are_refused():
+    tree = flat_tree([[0, 1], [2, 3]])
+    weights = zero_weights(tree, 0.0)
+    features, values = np.arange(2, dtype=np.int32), np.ones(2, dtype=np.float32)
+    rule = {"loss": Loss.squared_hinge, "discount": 1.0, "power": 2}
+    places = np.array([0], dtype=np.int32)
+    for row in ((features, values[:1], values), (features, values, values[:1])):
+        with pytest.raises(ValueError, match="values and units must have one entry per feature"):
+            _native.path_parts(tree, weights, places, row, **rule)
+    with pytest.raises(ValueError, match="a label must be in the tree"):
+        _native.path_parts(tree, weights, places + 4, (features, values, values), **rule)

@@ -29,7 +29,7 @@ def bits(weights):
 @pytest.mark.slow
 @pytest.mark.parametrize("loss", ["squared_hinge", "logistic"])
 @pytest.mark.parametrize("seed", range(3))
-def test_every_node_is_solved_on_its_own_points(seed, loss):
+def test_node_is_solved_on_its_own_points(seed, loss):
     X, Y = random_problem(seed)
     tree = flat_tree(random_tree(range(Y.shape[1]), np.random.default_rng(seed)))
     weights = train(X, Y, tree, TIGHT.replace(loss=Loss[loss]))
@@ -45,7 +45,7 @@ def test_every_node_is_solved_on_its_own_points(seed, loss):
             assert bias[output] == pytest.approx(intercept, abs=3e-3)
 
 
-def test_a_root_that_is_a_leaf_is_one_versus_rest_on_the_labelled_points():
+def test_root_leaf_equals_one_vs_rest():
     X, Y = random_problem(5, n_labels=40)
     weights = train(X, Y, flat_tree(list(range(40))), SolverOptions())
     labelled = np.flatnonzero(np.diff(Y.indptr))
@@ -58,7 +58,7 @@ def test_a_root_that_is_a_leaf_is_one_versus_rest_on_the_labelled_points():
 
 
 @pytest.mark.parametrize("n_threads", [2, 5])
-def test_the_number_of_threads_cannot_be_seen(n_threads):
+def test_threads_give_the_same_bits(n_threads):
     X, Y = random_problem(6, n_rows=200, n_labels=120)
     wide = [list(range(i, i + 3)) for i in range(0, 120, 3)]  # a root of three blocks
     tree = flat_tree(wide)
@@ -67,7 +67,7 @@ def test_the_number_of_threads_cannot_be_seen(n_threads):
     assert bits(one) == bits(train(X, Y, tree, options, n_threads=n_threads))
 
 
-def test_weights_are_stored_in_order():
+def test_weights_are_sorted():
     X, Y = random_problem(7)
     tree = flat_tree(random_tree(range(Y.shape[1]), np.random.default_rng(7)))
     weights = train(X, Y, tree, SolverOptions(threshold=0.05))
@@ -81,7 +81,7 @@ def test_weights_are_stored_in_order():
     assert np.all(np.abs(weights.weights) > 0.05)
 
 
-def test_labels_and_nodes_without_points():
+def test_labels_and_nodes_without_points_have_no_weights():
     X, Y = random_problem(8)
     Y = Y.toarray()
     Y[:, :4] = 0.0
@@ -92,7 +92,7 @@ def test_labels_and_nodes_without_points():
         assert bias.tolist() == [-1.0, -1.0]
 
 
-def test_a_node_that_is_too_wide_is_refused():
+def test_too_wide_node_is_refused():
     n_labels = 65537
     tree = flat_tree(list(range(n_labels)))
     X = sparse.csr_array((2, 3), dtype=np.float32)
@@ -118,7 +118,7 @@ def test_blocks_outside_the_tree_are_refused(block, message):
         train(X, Y, flat_tree(list(range(40))), SolverOptions(), blocks=blocks)
 
 
-def test_blocks_have_the_classifiers_of_the_whole_node():
+def test_blocks_join_to_the_whole_node():
     X, Y = random_problem(5, n_labels=40)
     tree = flat_tree(list(range(40)))
     whole, whole_bias = dense_classifiers(train(X, Y, tree, SolverOptions()), 0, X.shape[1])

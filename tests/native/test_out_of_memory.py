@@ -32,7 +32,7 @@ def preloaded(tmp_path_factory):
 
 
 @pytest.mark.slow
-def test_whichever_allocation_fails_is_a_memory_error(preloaded):
+def test_any_failed_allocation_is_a_memory_error(preloaded):
     done = subprocess.run(
         [sys.executable, "-m", "tests.helpers.failing_allocations"],
         env={**os.environ, "LD_PRELOAD": str(preloaded)}, cwd=SHIM.parents[3],

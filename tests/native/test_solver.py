@@ -42,7 +42,7 @@ def bits(solution):
 @pytest.mark.slow
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize(("bias", "offset"), [(1.0, False), (0.3, True)])
-def test_reaches_the_optimum_of_every_label(loss, bias, offset):
+def test_solver_reaches_the_optimum_of_every_label(loss, bias, offset):
     X, Y = random_problem(0)
     dense = Y.toarray() > 0
     best, weights, intercepts = (
@@ -66,7 +66,7 @@ def test_reaches_the_optimum_of_every_label(loss, bias, offset):
         np.testing.assert_allclose(solution.bias, intercepts, atol=2e-3)
 
 
-def test_rows_that_come_back_are_learnt():
+def test_rows_that_become_active_again_are_learnt():
     """In few passes, rows that were left out too early cost more than those that return."""
     draw = np.random.default_rng(0)
     X = canonical_csr((draw.random((600, 200)) < 0.04) / np.sqrt(8), name="X")
@@ -79,7 +79,7 @@ def test_rows_that_come_back_are_learnt():
     assert gap < 0.5 * (1 - without.dual.sum() / without.primal.sum())
 
 
-def test_rows_that_settle_are_left_out_of_late_passes_at_little_cost():
+def test_settled_rows_are_skipped_at_little_cost():
     draw = np.random.default_rng(0)
     X = canonical_csr((draw.random((600, 200)) < 0.04) / np.sqrt(8), name="X")
     Y = canonical_csr((draw.random((600, 32)) < 0.05).astype(np.float32), name="Y")
@@ -101,7 +101,7 @@ def test_rows_that_settle_are_left_out_of_late_passes_at_little_cost():
     cost=st.sampled_from([0.01, 0.5, 1.0, 12.0]),
     loss=st.sampled_from(LOSSES),
 )
-def test_the_gap_closes(*, seed, n_rows, n_features, n_labels, cost, loss):
+def test_duality_gap_closes(*, seed, n_rows, n_features, n_labels, cost, loss):
     X, Y = random_problem(seed, n_rows=n_rows, n_features=n_features, n_labels=n_labels)
     solution = solve(X, Y, TIGHT.replace(cost=cost, loss=Loss[loss]))
     assert solution.converged.all()
@@ -110,7 +110,7 @@ def test_the_gap_closes(*, seed, n_rows, n_features, n_labels, cost, loss):
     assert np.all(gap >= -1e-4 * np.maximum(1.0, solution.primal))
 
 
-def test_agrees_with_linear_svc():
+def test_solution_agrees_with_linear_svc():
     X, Y = random_problem(3, n_labels=5)
     solution = solve(X, Y)
     with_bias = np.hstack([X.toarray(), np.ones((X.shape[0], 1))])
@@ -124,7 +124,7 @@ def test_agrees_with_linear_svc():
 
 
 @pytest.mark.slow
-def test_agrees_with_logistic_regression():
+def test_solution_agrees_with_logistic_regression():
     X, Y = random_problem(4, n_labels=5)
     solution = solve(X, Y, TIGHT.replace(loss=Loss.logistic, cost=3.0))
     with_bias = np.hstack([X.toarray(), np.ones((X.shape[0], 1))])
@@ -138,7 +138,7 @@ def test_agrees_with_logistic_regression():
 
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("instructions", list(Instructions)[1:])
-def test_every_instruction_set_gives_the_same_bits(loss, instructions):
+def test_instruction_sets_give_the_same_bits(loss, instructions):
     if not _native.can_run(instructions):
         pytest.skip(f"this processor has no {instructions.name}")
     X, Y = random_problem(5, n_rows=300, n_features=80, n_labels=40)
@@ -148,19 +148,19 @@ def test_every_instruction_set_gives_the_same_bits(loss, instructions):
 
 
 @pytest.mark.parametrize("n_threads", [2, 3, 8])
-def test_the_number_of_threads_cannot_be_seen(n_threads):
+def test_threads_give_the_same_bits(n_threads):
     X, Y = random_problem(6, n_rows=100, n_labels=100)
     options = SolverOptions(threshold=0.01)
     assert bits(solve(X, Y, options)) == bits(solve(X, Y, options, n_threads=n_threads))
 
 
-def test_the_seed_is_used():
+def test_seed_changes_the_solution():
     X, Y = random_problem(7)
     one, two = (solve(X, Y, SolverOptions(threshold=0.0, seed=seed)) for seed in (1, 2))
     assert bits(one) != bits(two)
 
 
-def test_one_point_by_hand():
+def test_hand_computed_solution_of_one_point():
     # 0.5 w^2 + (1 - w)^2 is smallest at w = 2/3.
     solution = solve([[1.0]], [[1.0]], TIGHT.replace(bias=0.0))
     assert solution.weights.toarray()[0, 0] == pytest.approx(2 / 3, abs=1e-6)
@@ -168,7 +168,7 @@ def test_one_point_by_hand():
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-def test_labels_with_all_or_no_positives(loss):
+def test_labels_with_all_or_no_positives_are_solved(loss):
     X = [[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]
     solution = solve(X, [[1, 0], [1, 0], [1, 0]], TIGHT.replace(loss=Loss[loss]))
     scores = np.asarray(X) @ solution.weights.toarray() + solution.bias
@@ -176,13 +176,13 @@ def test_labels_with_all_or_no_positives(loss):
     np.testing.assert_allclose(scores[:, 1], -scores[:, 0], atol=1e-5)
 
 
-def test_the_offset_alone_answers_labels_with_all_or_no_positives():
+def test_offset_alone_solves_labels_with_all_or_no_positives():
     solution = solve([[1.0], [2.0]], [[1, 0], [1, 0]], SolverOptions(threshold=0.0))
     assert solution.weights.nnz == 0
     assert solution.bias.tolist() == [1.0, -1.0]
 
 
-def test_duplicate_points_are_one_point_of_twice_the_cost():
+def test_duplicate_points_equal_twice_the_cost():
     X, Y = random_problem(8, n_rows=20)
     twice = solve(sparse.csr_array(sparse.vstack([X, X])), sparse.csr_array(sparse.vstack([Y, Y])))
     dear = solve(X, Y, TIGHT.replace(cost=2.0))
@@ -190,13 +190,13 @@ def test_duplicate_points_are_one_point_of_twice_the_cost():
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-def test_no_cost_means_no_weights(loss):
+def test_zero_cost_gives_no_weights(loss):
     X, Y = random_problem(9)
     solution = solve(X, Y, TIGHT.replace(cost=1e-7, loss=Loss[loss]))
     assert np.abs(solution.weights.toarray()).max() < 1e-4
 
 
-def test_empty_rows_and_missing_features():
+def test_empty_rows_and_missing_features_are_solved():
     X = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
     solution = solve(X, [[1.0], [0.0], [1.0]], TIGHT.replace(bias=1.0))
     best, weights, _ = minimum(X, np.array([True, False, True]))
@@ -205,7 +205,7 @@ def test_empty_rows_and_missing_features():
 
 
 @pytest.mark.parametrize("shape", [(0, 3, 2), (4, 0, 2), (4, 3, 0)])
-def test_nothing_to_solve(shape):
+def test_no_labels_give_no_weights(shape):
     n_rows, n_features, n_labels = shape
     X = sparse.csr_array((n_rows, n_features), dtype=np.float32)
     Y = sparse.csr_array((n_rows, n_labels), dtype=np.float32)
@@ -226,7 +226,7 @@ def test_small_weights_are_dropped_and_the_bias_is_kept():
     np.testing.assert_array_equal(huge.bias, pruned.bias)
 
 
-def test_the_report_says_when_passes_ran_out():
+def test_report_says_when_passes_ran_out():
     X, Y = random_problem(11)
     solution = solve(X, Y, TIGHT.replace(max_passes=1, cost=100.0))
     assert not solution.converged.any()
@@ -234,7 +234,7 @@ def test_the_report_says_when_passes_ran_out():
     assert np.all(solution.violation > 0)
 
 
-def test_nothing_converges_without_a_tolerance_or_on_part_of_the_rows():
+def test_zero_tolerance_or_partial_pass_does_not_converge():
     X, Y = random_problem(11)
     assert not solve(X, Y, TIGHT.replace(tolerance=0.0, max_passes=50)).converged.any()
     n_passes = int(solve(X, Y, TIGHT).passes.max())
@@ -248,7 +248,7 @@ def test_nothing_converges_without_a_tolerance_or_on_part_of_the_rows():
         assert (found.violation[found.converged] <= TIGHT.tolerance).all()
 
 
-def test_a_pass_over_the_positives_alone_proves_nothing():
+def test_pass_over_positives_alone_does_not_converge():
     X, Y = random_problem(11, n_labels=3)
     Y = Y.toarray() * (np.arange(60) < 20)[:, None]  # so few have a label that these come first
     for max_passes in (1, 2):
@@ -257,7 +257,7 @@ def test_a_pass_over_the_positives_alone_proves_nothing():
         assert (found.converged == (max_passes == 2)).all()
 
 
-def test_a_label_that_is_done_at_once_is_not_converged_without_a_tolerance():
+def test_solved_label_is_not_converged_without_tolerance():
     X, Y = random_problem(11, n_labels=1)
     nothing = sparse.csr_array(Y.shape, dtype=np.float32)
     options = TIGHT.replace(offset=True, max_passes=3)
@@ -266,7 +266,7 @@ def test_a_label_that_is_done_at_once_is_not_converged_without_a_tolerance():
     assert not solve(X, nothing, options.replace(tolerance=0.0)).converged.any()
 
 
-def test_the_work_goes_on_until_every_label_is_done():
+def test_solver_runs_until_every_label_is_done():
     X, Y = random_problem(11)
     Y = sparse.csr_array(sparse.hstack([Y, sparse.csr_array((Y.shape[0], 1), dtype=np.float32)]))
     assert solve(X, Y, TIGHT.replace(offset=True)).converged.all()

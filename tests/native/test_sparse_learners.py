@@ -50,7 +50,7 @@ def bits(W):
 
 @pytest.mark.parametrize("l1", [0.0, 0.05, 0.5])
 @pytest.mark.parametrize("signed", [False, True])
-def test_ppd_sparse_reaches_the_minimum_of_the_slow_twin(signed, l1):
+def test_ppd_sparse_reaches_the_minimum_of_the_oracle(signed, l1):
     X, P = random_problem(3, signed=signed)
     W = _native.train_ppd_sparse(X, P, TIGHT_PPD.replace(l1=l1)).toarray()
     rows = with_bias(X.toarray(), 0.3)
@@ -68,7 +68,7 @@ def test_ppd_sparse_reaches_the_minimum_of_the_slow_twin(signed, l1):
 
 @pytest.mark.parametrize("l1", [0.05, 0.1, 1.0])
 @pytest.mark.parametrize("signed", [False, True])
-def test_proxml_reaches_the_minimum_of_the_slow_twin(signed, l1):
+def test_proxml_reaches_the_minimum_of_the_oracle(signed, l1):
     X, P = random_problem(4, signed=signed)
     solution = _native.train_proxml(X, P, TIGHT_PROXML.replace(l1=l1))
     assert solution.converged.all()
@@ -93,7 +93,7 @@ def test_final_passes_keep_the_support_and_free_it_of_l1():
     assert np.abs(after).sum() > np.abs(before).sum()
 
 
-def test_a_higher_penalty_leaves_fewer_weights():
+def test_higher_penalty_leaves_fewer_weights():
     X, P = random_problem(6)
     for train in (
         lambda l1: _native.train_ppd_sparse(X, P, PpdSparseOptions(l1=l1, threshold=0.0)),
@@ -105,7 +105,7 @@ def test_a_higher_penalty_leaves_fewer_weights():
 
 
 @pytest.mark.parametrize("instructions", list(Instructions)[1:])
-def test_instructions_cannot_be_seen(instructions):
+def test_instruction_sets_give_the_same_bits(instructions):
     if not _native.can_run(instructions):
         pytest.skip(f"this processor has no {instructions.name}")
     X, P = random_problem(7, n=200)
@@ -122,7 +122,7 @@ def test_instructions_cannot_be_seen(instructions):
     n_labels=st.integers(1, 40),
     density=st.sampled_from([0.0, 0.1, 0.6]),
 )
-def test_any_data_and_any_number_of_threads(*, seed, n, n_labels, density):
+def test_threads_give_the_same_bits_on_any_data(*, seed, n, n_labels, density):
     X, P = random_problem(seed, n=n, n_labels=n_labels, density=density, signed=True)
     trained = [
         (
@@ -150,7 +150,7 @@ MODELS = [PPDSparse(random_state=0), ProXML(random_state=0), ProXML(solution="mi
 
 
 @pytest.mark.parametrize("model", MODELS, ids=str)
-def test_planted_labels_are_found_by_few_weights(model, tmp_path):
+def test_planted_labels_need_few_weights(model, tmp_path):
     X, y = planted()
     Y = [[int(label)] for label in y]
     fitted = model.fit(X, Y)
@@ -164,7 +164,7 @@ def test_planted_labels_are_found_by_few_weights(model, tmp_path):
 
 
 @pytest.mark.parametrize("model", MODELS, ids=str)
-def test_batches_cannot_be_seen(model):
+def test_batches_give_the_same_bits(model):
     X, y = planted()
     Y = [[int(label)] for label in y]
     wanted = model.set_params(batch_size=1000).fit(X, Y).weights_
@@ -187,7 +187,7 @@ def test_batches_cannot_be_seen(model):
         ),
     ],
 )
-def test_bad_parameters(model, message):
+def test_bad_parameters_are_refused(model, message):
     X, y = planted()
     with pytest.raises(ValueError, match=message):
         model.fit(X, y)
@@ -219,7 +219,7 @@ except KeyboardInterrupt:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["PPDSparse", "ProXML"])
-def test_ctrl_c_is_answered_and_leaves_nothing_behind(name):
+def test_interrupt_ends_the_training(name):
     run = subprocess.run(
         [sys.executable, "-c", INTERRUPTED, name],
         capture_output=True, text=True, timeout=300, check=True,

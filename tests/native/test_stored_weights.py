@@ -45,7 +45,7 @@ def test_stored_weights_give_the_bits_of_widened_ones(weight_type, sizes, output
     assert np.count_nonzero(found.weights)
 
 
-def test_every_half_is_read_as_numpy_reads_it():
+def test_every_float16_is_read_as_by_numpy():
     halves = np.arange(2**16, dtype=np.uint16)
     halves = halves[np.isfinite(halves.view(np.float16))]
     tree, weights, _ = trained_tree(0, n_labels=2)
@@ -68,7 +68,7 @@ def test_every_half_is_read_as_numpy_reads_it():
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_inspection_finds_what_the_slow_twin_finds(seed):
+def test_inspection_equals_the_oracle(seed):
     _, weights, _ = trained_tree(seed, n_labels=60, n_rows=200)
     draw = np.random.default_rng(seed)
     widths = np.diff(weights.bias_ptr)
@@ -84,7 +84,7 @@ def test_inspection_finds_what_the_slow_twin_finds(seed):
         assert n_changes or found[1:] == (-1, -1)
 
 
-def test_arrays_that_do_not_fit_are_refused():
+def test_mismatched_arrays_are_refused():
     tree, weights, X = trained_tree(1)
     small = stored(tree, weights, "int8")
     for name, value in {

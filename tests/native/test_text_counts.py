@@ -15,7 +15,7 @@ def corpus():
 
 
 @pytest.mark.parametrize(("least", "most"), [(-1, 3), (0, 3), (4, 3), (1, 0), (-3, -2)])
-def test_lengths_of_n_grams(least, most):
+def test_bad_lengths_of_n_grams_are_refused(least, most):
     with pytest.raises(ValueError, match="n-grams must be positive and must not decrease"):
         corpus().choose_terms(
             pairs=False, least=least, most=most, min_df=1, max_features=None, n_threads=1
@@ -31,7 +31,7 @@ def test_lengths_of_n_grams(least, most):
         )
 
 
-def test_fewer_than_no_features():
+def test_negative_number_of_features_is_refused():
     with pytest.raises(ValueError, match="max_features must not be negative"):
         corpus().choose_terms(pairs=True, least=0, most=0, min_df=1, max_features=-1, n_threads=1)
 
@@ -70,12 +70,12 @@ def test_list_of_strings():
         _core.StringList(["good", 3])
 
 
-def test_as_many_stems_as_words():
+def test_wrong_number_of_stems_is_refused():
     with pytest.raises(ValueError, match="one replacement per word"):
         corpus().replace_words(["one"], n_threads=1)
 
 
-def test_words_that_are_no_strings():
+def test_non_string_words_are_refused():
     with pytest.raises(TypeError, match="bad argument type"):
         _core.TextCorpus(["good", 3], n_threads=1, progress=None)
     with pytest.raises(UnicodeEncodeError, match="surrogates not allowed"):

@@ -19,14 +19,14 @@ from tests.oracles.text import assert_same, nearest_float
 
 
 @pytest.mark.parametrize("k", [1, 2, 3])
-def test_a_leaf_as_good_as_the_worst_label_is_not_pruned(k):
+def test_leaf_equal_to_the_worst_label_is_kept(k):
     tree = flat_tree([[5, 3], [4, 2], [1, 0]])
     rows = sparse.csr_array((1, 7), dtype=np.float32)
     labels, _ = _native.beam_search(tree, zero_weights(tree, 1.0), rows, k=k)
     assert labels.tolist() == [list(range(k))]
 
 
-def test_of_equal_nodes_the_first_stay_in_the_beam():
+def test_first_of_equal_nodes_stay_in_the_beam():
     tree = flat_tree([[5, 3], [4, 2], [1, 0]])
     rows = sparse.csr_array((1, 7), dtype=np.float32)
     labels, _ = _native.beam_search(tree, zero_weights(tree, 1.0), rows, beam_size=2, k=6)
@@ -34,7 +34,7 @@ def test_of_equal_nodes_the_first_stay_in_the_beam():
 
 
 @pytest.mark.parametrize("search", [_native.beam_search, _native.best_first_search])
-def test_labels_are_ordered_by_the_scores_that_are_given(search):
+def test_labels_are_ordered_by_returned_scores(search):
     # The better label has the larger number; the exponentials of both are 1.
     tree = flat_tree([[5, 3], [4, 2], [1, 0]])
     weights = zero_weights(tree, 1.0)
@@ -47,7 +47,7 @@ def test_labels_are_ordered_by_the_scores_that_are_given(search):
 
 @pytest.mark.parametrize("search", [_native.beam_search, _native.best_first_search])
 @pytest.mark.parametrize("loss", [_native.Loss.logistic, _native.Loss.squared_hinge])
-def test_margins_that_are_no_numbers_have_a_place(search, loss):
+def test_nan_margins_give_finite_ordered_scores(search, loss):
     tree = flat_tree([[5, 3], [4, 2], [1, 0]])
     weights = zero_weights(tree, 1.0)
     weights.bias[[0, -1]] = np.nan
@@ -59,7 +59,7 @@ def test_margins_that_are_no_numbers_have_a_place(search, loss):
     assert (scores[0][np.isin(labels[0], [0, 5, 3])] == 0).all() == (loss == _native.Loss.logistic)
 
 
-def test_of_equal_entries_imputation_keeps_those_of_smaller_features():
+def test_imputation_keeps_smaller_features_of_equal_entries():
     lists = sparse.csr_array(np.float32(np.full((9, 9), 0.5)))
     row = sparse.csr_array(np.float32([[0, 0, 0, 0, 1, 0, 0, 0, 0]]))
     found = Companions(lists).impute(row, None, max_growth=3, n_threads=1)
@@ -94,7 +94,7 @@ def test_the_first_group_and_label_out_of_range_are_refused():
 
 
 @pytest.mark.parametrize("search", [_native.beam_search, _native.best_first_search])
-def test_no_search_for_less_than_one_label(search):
+def test_search_for_no_label_is_refused(search):
     tree = flat_tree([[5, 3], [4, 2], [1, 0]])
     rows = sparse.csr_array((1, 7), dtype=np.float32)
     for k in (0, -1):
@@ -110,7 +110,7 @@ def test_scores_of_a_label_are_added_in_the_order_of_the_trees():
     assert scores.tolist() == [[float(np.float32(1) / np.float32(3))]]
 
 
-def test_of_equal_entries_a_product_keeps_the_first():
+def test_product_keeps_the_first_of_equal_entries():
     one, many = (sparse.csr_array(np.ones((1, n), dtype=np.float32)) for n in (1, 9))
     assert _native.multiply(one, many, max_entries=4, n_threads=1).indices.tolist() == [0, 1, 2, 3]
 
@@ -122,11 +122,11 @@ def test_entries_as_small_as_the_threshold_are_dropped():
         assert found.indices.tolist() == kept
 
 
-def test_labels_side_by_side_are_one():
+def test_repeated_labels_in_a_row_count_once():
     assert_same(b"1 1 4\n1,2,2,3,3,3 0:1\n", "combined")
 
 
-def test_companions_met_late_and_features_never_met():
+def test_late_companions_and_unseen_features_are_counted():
     # All are equally strong; those of small numbers come after a first cut, in another row.
     rows = np.zeros((2, 100), dtype=np.float32)
     rows[0, [9, *range(20, 40)]] = rows[1, [*range(6), 9, *range(40, 54)]] = 1.0
@@ -142,7 +142,7 @@ def test_digits_beyond_64_bits_count(text):
     assert _native.parse_values(text)[0] == np.float32(float(text))
 
 
-def test_equal_items_are_split_by_id_however_many_there_are():
+def test_equal_items_are_split_by_id():
     # More than 65,536 items are counted by the leading bits of their scores.
     for n_items in (7, 70_001):
         items = canonical_csr(np.ones((n_items, 1), dtype=np.float32), name="Z")
@@ -156,14 +156,14 @@ def test_equal_items_on_both_sides_of_a_cut_are_split_by_id():
     assert tree.order.tolist() == [0, 1, 2, 3, 4, 5]
 
 
-def test_a_split_ends_when_it_gains_too_little():
+def test_split_ends_at_the_tolerance():
     items = unit_items(3, n=400, n_coords=40)
     rounds = [build_tree(items, max_leaf_size=200, tol=tol)[0].n_rounds[0] for tol in (1.0, 0.0)]
     assert rounds[0] == 2
     assert rounds[1] > 2
 
 
-def test_an_empty_item_starts_no_half():
+def test_empty_item_is_not_a_start():
     items = canonical_csr(np.float32([[1, 0], [1, 0], [1, 0], [0, 0]]), name="Z")
     for seed in range(8):
         tree, _ = build_tree(items, max_leaf_size=2, seed=seed)
@@ -171,14 +171,14 @@ def test_an_empty_item_starts_no_half():
         assert tree.n_rounds[0] == 0
 
 
-def test_of_equal_centres_the_first_is_the_nearest():
+def test_first_of_equal_centres_is_the_nearest():
     items = canonical_csr(np.ones((5, 2), dtype=np.float32) / np.sqrt(np.float32(2)), name="items")
     found = _native.spherical_kmeans(items, n_clusters=2, max_rounds=1)
     assert found.cluster.tolist() == [0] * 5
     assert found.second.tolist() == [1] * 5
 
 
-def test_clusters_without_items_are_nobodys():
+def test_empty_clusters_have_no_items():
     # Every item twice, and as many clusters as items: half of the clusters become empty.
     items = canonical_csr(np.repeat(np.eye(6, dtype=np.float32), 2, axis=0), name="items")
     one_round = _native.spherical_kmeans(items, n_clusters=12, max_rounds=1, seed=0)
@@ -225,7 +225,7 @@ def decimals_beside_midpoints(n, seed=1):
             yield digits, shift
 
 
-def test_mantissas_that_no_double_holds_are_read_exactly():
+def test_mantissas_beyond_double_are_read_exactly():
     n_wrong = 0
     for digits, shift in decimals_beside_midpoints(600):
         text = f"{digits}e-{shift}".encode()

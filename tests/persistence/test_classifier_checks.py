@@ -441,33 +441,33 @@ def refuse(tmp_path, data, change, message):
 
 
 @pytest.mark.parametrize("case", TREE)
-def test_a_broken_tree_is_named(tmp_path, stored, case):
+def test_broken_tree_is_refused_by_name(tmp_path, stored, case):
     refuse(tmp_path, stored["tree"], *TREE[case])
 
 
 @pytest.mark.parametrize("case", FLAT)
-def test_a_broken_flat_model_is_named(tmp_path, stored, case):
+def test_broken_flat_model_is_refused_by_name(tmp_path, stored, case):
     refuse(tmp_path, stored["flat"], *FLAT[case])
 
 
 @pytest.mark.parametrize("case", FLAT_INT8)
-def test_broken_small_weights_are_named(tmp_path, stored, case):
+def test_broken_int8_weights_are_refused_by_name(tmp_path, stored, case):
     refuse(tmp_path, stored["flat int8"], *FLAT_INT8[case])
 
 
 @pytest.mark.parametrize("case", OTHERS)
-def test_a_broken_classifier_is_named(tmp_path, stored, case):
+def test_broken_classifier_is_refused_by_name(tmp_path, stored, case):
     which, change, message = OTHERS[case]
     refuse(tmp_path, stored[which], change, message)
 
 
-def test_the_drafts_themselves_are_good(tmp_path, stored):
+def test_unchanged_drafts_load(tmp_path, stored):
     for data in stored.values():
         (tmp_path / "a").write_bytes(Draft(data).to_bytes())
         load(tmp_path / "a").predict(X)
 
 
-def test_ensembles_without_members(tmp_path, stored):
+def test_ensemble_without_members_is_refused(tmp_path, stored):
     draft = Draft(stored["tree"])
     draft.header, draft.payload = {}, b""
     draft.model["children"]["trees"] = []
@@ -483,7 +483,7 @@ def test_ensembles_without_members(tmp_path, stored):
 
 
 @pytest.mark.slow
-def test_estimators_do_not_nest_without_end(tmp_path, stored):
+def test_parameters_nest_up_to_a_limit(tmp_path, stored):
     draft = Draft(stored["agglomerated"])
     for depth in range(300):
         parameters = draft.model["parameters"]
@@ -497,7 +497,7 @@ def test_estimators_do_not_nest_without_end(tmp_path, stored):
                 load(tmp_path / "a")
 
 
-def test_blocks_have_no_blind_spot(monkeypatch):
+def test_checks_in_blocks_see_every_item(monkeypatch):
     monkeypatch.setattr("defrag.persistence._checks.BLOCK_ITEMS", 3)
     model = small_label_tree().trees_[0]
     arrays = {**vars(model.tree), **vars(model.weights)}
@@ -521,7 +521,7 @@ def test_blocks_have_no_blind_spot(monkeypatch):
     check_label_tree_weights(part, 12)
 
 
-def test_there_may_be_65536_outputs_and_no_more():
+def test_node_has_at_most_65536_outputs():
     for n_labels in (65536, 65537):
         part = Part(arrays={
             "first_child": np.zeros(1, np.int32), "n_children": np.zeros(1, np.int32),

@@ -76,7 +76,7 @@ def assert_same_answers(found, wanted, points=X):
 
 @pytest.mark.parametrize("mmap", [True, False])
 @pytest.mark.parametrize("name", MODELS)
-def test_a_loaded_classifier_is_the_saved_one(tmp_path, name, mmap):
+def test_loaded_classifier_equals_saved_one(tmp_path, name, mmap):
     model = MODELS[name]()
     model.save(tmp_path / "a")
     loaded = load(tmp_path / "a", mmap=mmap)
@@ -95,7 +95,7 @@ def test_a_loaded_classifier_is_the_saved_one(tmp_path, name, mmap):
 @pytest.mark.parametrize(
     "name", ["label tree", "parabel", "agglomerated", "agglomerated twice", "flat"]
 )
-def test_a_loaded_classifier_can_be_fitted_anew(tmp_path, name):
+def test_refit_of_loaded_classifier_gives_same_model(tmp_path, name):
     model = MODELS[name]()
     model.save(tmp_path / "a")
     again = clone(load(tmp_path / "a")).fit(X, Y)
@@ -120,7 +120,7 @@ def test_bytes_do_not_depend_on_threads(tmp_path, name, weights):
 
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize(("weights", "step"), [("float16", 2**-11), ("int8", 1 / 250)])
-def test_small_weights_are_close_and_stay_as_they_are(tmp_path, name, weights, step):
+def test_small_weights_are_close_and_resave_to_same_bytes(tmp_path, name, weights, step):
     model = MODELS[name]()
     model.save(tmp_path / "a", weights=weights)
     loaded = load(tmp_path / "a")
@@ -152,7 +152,7 @@ def packed(weights, weight_type):
     return part.arrays, widened(stored_weights(part, starts))
 
 
-def test_int8_by_hand(monkeypatch):
+def test_int8_weights_of_a_hand_computed_tree(monkeypatch):
     for block in (1, 2, 100):
         monkeypatch.setattr("defrag.persistence._checks.BLOCK_ITEMS", block)
         arrays, found = packed([1.27, -0.5, 0.004, 25.4], "int8")
@@ -163,14 +163,14 @@ def test_int8_by_hand(monkeypatch):
 
 
 @pytest.mark.parametrize("weights", [[0, 0, 0], [1e-45, 0, 3e38], [1e-40, -1e-40, 1]])
-def test_int8_at_the_edges(weights):
+def test_int8_weights_at_extreme_values(weights):
     arrays, found = packed(weights, "int8")
     assert np.isfinite(found.weights).all()
     assert np.abs(arrays["weights"].astype(int)).max() <= 127
     np.testing.assert_allclose(found.weights, np.float32(weights), rtol=2**-16, atol=1e-42)
 
 
-def test_narrow_and_wide_arrays(tmp_path):
+def test_outputs_take_one_byte_up_to_256_labels(tmp_path):
     rng = np.random.default_rng(0)
     points = np.float32(rng.random((600, 8)))
     for n_labels, wanted in ((256, "U8"), (257, "U16")):
@@ -187,7 +187,7 @@ def test_narrow_and_wide_arrays(tmp_path):
             assert not getattr(mapped, name).flags.writeable, name
 
 
-def test_biases_must_be_those_of_the_nodes():
+def test_wrong_bias_offsets_are_refused():
     model = small_label_tree()
     tree = model.trees_[0]
     tree.weights.bias_ptr[1] = 2
@@ -211,7 +211,7 @@ CLASSES = {
 
 @pytest.mark.parametrize("name", CLASSES)
 @pytest.mark.parametrize("make", [LabelTree, Agglomerated])
-def test_classes_come_back(tmp_path, name, make):
+def test_loaded_classes_equal_saved_ones(tmp_path, name, make):
     model = make(random_state=0).fit(X, CLASSES[name][np.arange(30) % 3])
     model.save(tmp_path / "a")
     loaded = load(tmp_path / "a")
@@ -219,7 +219,7 @@ def test_classes_come_back(tmp_path, name, make):
     assert_same_answers(loaded, model)
 
 
-def test_two_classes_that_are_bools(tmp_path):
+def test_bool_classes_are_loaded_as_bools(tmp_path):
     model = LabelTree(random_state=0).fit(X, np.arange(30) % 3 == 0)
     model.save(tmp_path / "a")
     assert load(tmp_path / "a").classes_.dtype == bool
@@ -232,7 +232,7 @@ def test_two_classes_that_are_bools(tmp_path):
      np.array(["2020", "2021"], dtype="M8[Y]"), np.array([1, 2], dtype=np.longdouble)],
     ids=str,
 )  # fmt: skip
-def test_other_classes_are_refused(tmp_path, classes):
+def test_classes_of_other_types_are_refused(tmp_path, classes):
     model = LabelTree(random_state=0).fit(X, np.arange(30) % 2)
     model.class_names_ = classes
     with pytest.raises(ValueError, match="must be numbers, bools or strings to be saved, got"):
@@ -240,7 +240,7 @@ def test_other_classes_are_refused(tmp_path, classes):
     assert not list(tmp_path.iterdir())
 
 
-def test_classes_of_other_byte_order():
+def test_big_endian_classes_are_saved():
     part = Part(state={"n_labels": 2})
     Classes().write((np.array(["a", "ä"], dtype=">U3"), False), part, "float32")
     found = Classes().read(part)["class_names_"]
@@ -255,7 +255,7 @@ NAMES = {
 
 
 @pytest.mark.parametrize("make", [small_label_tree, small_agglomerated])
-def test_names_belong_to_the_file(tmp_path, make):
+def test_names_given_to_save_are_stored_in_the_file_only(tmp_path, make):
     model = make()
     model.save(tmp_path / "a", **NAMES)
     assert model.label_names_ is model.vocabulary_ is None
@@ -286,13 +286,13 @@ def test_names_belong_to_the_file(tmp_path, make):
         ({"weights": np.float32}, "weights must be one of"),
     ],
 )
-def test_what_save_refuses(tmp_path, options, message):
+def test_bad_options_of_save_are_refused(tmp_path, options, message):
     with pytest.raises(ValueError, match=message):
         small_label_tree().save(tmp_path / "a", **options)
     assert not list(tmp_path.iterdir())
 
 
-def test_what_cannot_be_saved(tmp_path):
+def test_unsaveable_models_are_refused(tmp_path):
     class Special(LabelTree):
         pass
 
@@ -309,7 +309,7 @@ def test_what_cannot_be_saved(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_feature_names_come_back(tmp_path):
+def test_loaded_feature_names_equal_saved_ones(tmp_path):
     frame = pd.DataFrame(X, columns=["", "ä", "日本", "with\nline", *"efghijkl"])
     for model in (small_label_tree(), small_agglomerated()):
         model.fit(frame, Y).save(tmp_path / "a")
@@ -322,7 +322,7 @@ def test_feature_names_come_back(tmp_path):
 
 @pytest.mark.parametrize("make", [small_label_tree, small_agglomerated, small_dismec])
 @pytest.mark.parametrize("n_jobs", [1, 2])
-def test_threads_share_a_mapped_classifier(tmp_path, make, n_jobs):
+def test_threads_may_share_a_mapped_classifier(tmp_path, make, n_jobs):
     make().save(tmp_path / "a")
     model = load(tmp_path / "a").set_params(n_jobs=n_jobs)
     batches = [np.roll(X, shift, axis=0) for shift in range(8)]
@@ -338,13 +338,13 @@ def test_threads_share_a_mapped_classifier(tmp_path, make, n_jobs):
         sys.setswitchinterval(interval)
 
 
-def test_threads_reach_the_members():
+def test_n_jobs_reaches_the_members():
     model = small_agglomerated().set_params(n_jobs=2)
     assert all(part.n_jobs == 2 for member in model.members_ for part in member)
 
 
 @pytest.mark.parametrize("make", [small_label_tree, small_dismec])
-def test_labels_that_never_occur_cost_nothing(tmp_path, make):
+def test_unused_labels_take_no_memory(tmp_path, make):
     model = make()
     model.n_labels_ = 2**31 - 1
     model.save(tmp_path / "a")
@@ -354,7 +354,7 @@ def test_labels_that_never_occur_cost_nothing(tmp_path, make):
     np.testing.assert_array_equal(loaded.predict_topk(X)[0], model.predict_topk(X)[0])
 
 
-def test_descriptions(tmp_path):
+def test_describe_counts_trees_weights_and_members(tmp_path):
     path = tmp_path / "a"
     small_label_tree(n_trees=2).save(path, weights="int8", **NAMES)
     found = describe(path)
@@ -381,7 +381,7 @@ def test_descriptions(tmp_path):
     assert sum(found["sizes"].values()) < path.stat().st_size
 
 
-def test_parameters_of_inner_estimators(tmp_path):
+def test_parameters_of_inner_estimators_are_stored(tmp_path):
     base = Parabel(3, C=np.float64(0.5), random_state=np.random.RandomState(0))
     model = Agglomerated(base, Defrag(n_clusters=np.int64(5)), random_state=3).fit(X, Y)
     model.save(tmp_path / "a")

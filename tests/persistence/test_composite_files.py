@@ -59,7 +59,7 @@ def assert_same(found, wanted):
 
 @pytest.mark.parametrize("mmap", [True, False])
 @pytest.mark.parametrize("name", MODELS)
-def test_a_loaded_model_is_the_saved_one(tmp_path, name, mmap):
+def test_loaded_model_equals_saved_one(tmp_path, name, mmap):
     model = MODELS[name]()
     model.save(tmp_path / "a")
     loaded = load(tmp_path / "a", mmap=mmap)
@@ -71,7 +71,7 @@ def test_a_loaded_model_is_the_saved_one(tmp_path, name, mmap):
     assert_same(loaded.set_params(n_jobs=2), model)
 
 
-def test_the_trade_off_is_part_of_the_file(tmp_path):
+def test_trade_off_is_stored(tmp_path):
     model = MODELS["chosen"]()
     model.save(tmp_path / "a")
     loaded = load(tmp_path / "a")
@@ -88,7 +88,7 @@ def test_the_trade_off_is_part_of_the_file(tmp_path):
     "settings",
     [{}, {"mode": "paper"}, {"beta": 0.5, "row_norm": False}, {"agglomeration": GROUPS}],
 )
-def test_imputations(tmp_path, settings):
+def test_loaded_imputation_equals_saved_one(tmp_path, settings):
     frame = pd.DataFrame(X, columns=list("abcdefghijkl"))
     model = Fiat(random_state=0, **settings).fit(frame)
     model.save(tmp_path / "a")
@@ -108,7 +108,7 @@ def test_bytes_do_not_depend_on_threads(tmp_path, name):
     assert len(found) == 1
 
 
-def test_descriptions_and_small_weights(tmp_path):
+def test_describe_and_small_weights_of_composites(tmp_path):
     model = MODELS["chosen"]()
     model.save(tmp_path / "a", weights="int8", label_names=[f"label {i}" for i in range(10)])
     found = describe(tmp_path / "a")
@@ -404,7 +404,7 @@ def stored(tmp_path_factory):
 
 
 @pytest.mark.parametrize("name", BREACHES)
-def test_broken_promises(tmp_path, stored, name):
+def test_broken_composite_is_refused_by_name(tmp_path, stored, name):
     model, change, message = BREACHES[name]
     draft = Draft(stored[model])
     change(draft)
@@ -413,7 +413,7 @@ def test_broken_promises(tmp_path, stored, name):
         load(tmp_path / "a")
 
 
-def test_no_blocks(tmp_path, stored):
+def test_imputation_without_blocks_is_refused(tmp_path, stored):
     draft = Draft(stored["imputed"])
     for name in [key for key in draft.header if key.startswith("imputation/blocks/")]:
         draft.put(name, None)
@@ -425,7 +425,7 @@ def test_no_blocks(tmp_path, stored):
         load(tmp_path / "a")
 
 
-def test_blocks_beside_lists(tmp_path, stored):
+def test_blocks_beside_companions_are_refused(tmp_path, stored):
     draft, other = Draft(stored["listed"]), Draft(stored["imputed"])
     inner = draft.model["children"]["imputation"]["children"]
     inner["blocks"] = other.model["children"]["imputation"]["children"]["blocks"]

@@ -42,7 +42,7 @@ def base_is_a_map(array):
 
 
 @pytest.mark.parametrize("mmap", [True, False])
-def test_a_file_gives_back_what_was_written(tmp_path, mmap):
+def test_read_returns_what_was_written(tmp_path, mmap):
     path = tmp_path / "model.safetensors"
     write_model_file(path, {"model": {"ä": [1.5, None]}}, ARRAYS)
     description, arrays = read_model_file(path, mmap=mmap)
@@ -55,7 +55,7 @@ def test_a_file_gives_back_what_was_written(tmp_path, mmap):
         assert base_is_a_map(array) == mmap
 
 
-def test_other_tools_read_it(tmp_path):
+def test_safetensors_package_reads_the_file(tmp_path):
     path = tmp_path / "model.safetensors"
     write_model_file(path, {"model": 1}, ARRAYS)
     found = safetensors_numpy.load_file(path)
@@ -64,7 +64,7 @@ def test_other_tools_read_it(tmp_path):
         np.testing.assert_array_equal(array, ARRAYS[name], strict=True)
 
 
-def test_files_of_the_safetensors_package_are_read(tmp_path):
+def test_file_of_the_safetensors_package_is_read(tmp_path):
     path = tmp_path / "model.safetensors"
     metadata = {"description": json.dumps({"library": "defrag", "format_version": 1, "model": 2})}
     safetensors_numpy.save_file(ARRAYS, path, metadata)
@@ -73,14 +73,14 @@ def test_files_of_the_safetensors_package_are_read(tmp_path):
     np.testing.assert_array_equal(arrays["weights"], ARRAYS["weights"])
 
 
-def test_the_order_of_insertion_does_not_matter(tmp_path):
+def test_bytes_do_not_depend_on_insertion_order(tmp_path):
     write_model_file(tmp_path / "a", {"x": 1, "y": {"b": 1, "a": 2}}, ARRAYS)
     backwards = {name: ARRAYS[name] for name in reversed(ARRAYS)}
     write_model_file(tmp_path / "b", {"y": {"a": 2, "b": 1}, "x": 1}, backwards)
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
 
 
-def test_strange_layouts_are_written_plainly(tmp_path):
+def test_strided_and_big_endian_arrays_are_written_contiguous(tmp_path):
     strange = {
         "big_endian": np.arange(5, dtype=">i4"),
         "fortran": np.asfortranarray(np.arange(6.0).reshape(2, 3)),
@@ -100,7 +100,7 @@ _arrays = st.sampled_from(sorted(DTYPES)).flatmap(lambda code: hnp.arrays(DTYPES
 @pytest.mark.slow
 @given(st.dictionaries(st.from_regex(r"[a-z_]{1,4}(/[0-9]{1,2})?", fullmatch=True), _arrays))
 @settings(derandomize=True, max_examples=100, deadline=None)
-def test_round_trip_is_the_identity(tmp_path_factory, arrays):
+def test_write_and_read_is_the_identity(tmp_path_factory, arrays):
     path = tmp_path_factory.mktemp("model") / "a"
     write_model_file(path, {"model": 0}, arrays)
     _, found = read_model_file(path)
@@ -274,7 +274,7 @@ BROKEN = {
 
 @pytest.mark.parametrize("mmap", [True, False])
 @pytest.mark.parametrize("case", BROKEN)
-def test_a_broken_rule_is_named(tmp_path, draft, case, mmap):
+def test_broken_rule_of_the_header_is_named(tmp_path, draft, case, mmap):
     change, message = BROKEN[case]
     change(draft)
     path = tmp_path / "bad.safetensors"
@@ -317,7 +317,7 @@ BROKEN_BYTES = {
 
 
 @pytest.mark.parametrize("case", BROKEN_BYTES)
-def test_a_broken_frame_is_named(tmp_path, case):
+def test_broken_file_frame_is_named(tmp_path, case):
     data, message = BROKEN_BYTES[case]
     path = tmp_path / "bad.safetensors"
     path.write_bytes(data)
@@ -326,11 +326,11 @@ def test_a_broken_frame_is_named(tmp_path, case):
     assert str(caught.value).isprintable()
 
 
-def test_there_are_enough_named_cases():
+def test_at_least_sixty_cases_are_tried():
     assert len(BROKEN) + len(BROKEN_BYTES) >= 60
 
 
-def test_what_is_no_file(tmp_path):
+def test_folders_pipes_and_stdin_are_refused(tmp_path):
     with pytest.raises(FileNotFoundError, match="missing"):
         read_model_file(tmp_path / "missing")
     with pytest.raises(IsADirectoryError, match=str(tmp_path)):
@@ -357,13 +357,13 @@ def test_what_is_no_file(tmp_path):
         ("a", {}, {"a": "x" * MAX_HEADER_BYTES}, "at most 4194304 bytes"),
     ],
 )
-def test_the_writer_refuses_what_the_reader_would(tmp_path, name, arrays, description, message):
+def test_writer_refuses_what_reader_refuses(tmp_path, name, arrays, description, message):
     with pytest.raises(ValueError, match=message):
         write_model_file(tmp_path / name, description, arrays)
     assert not list(tmp_path.iterdir())
 
 
-def test_no_descriptor_stays_open(tmp_path, draft):
+def test_no_descriptor_stays_open_after_errors(tmp_path, draft):
     path = tmp_path / "good"
     bad = tmp_path / "bad"
     bad.write_bytes(draft.to_bytes()[:-1])

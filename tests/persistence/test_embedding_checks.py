@@ -159,7 +159,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_broken_files_are_refused_by_name(tmp_path, stored, case):
+def test_broken_embedding_is_refused_by_name(tmp_path, stored, case):
     model, change, message = CASES[case]
     draft = Draft(stored[model])
     change(draft)
@@ -172,7 +172,7 @@ def test_broken_files_are_refused_by_name(tmp_path, stored, case):
 
 
 @pytest.mark.parametrize("value", [1e12, -1e12])
-def test_sums_beyond_all_numbers_are_survived(tmp_path, stored, value):
+def test_overflowing_sums_give_finite_answers(tmp_path, stored, value):
     draft = Draft(stored["leml"])
     draft.array("weights")[:] = value
     draft.array("weights")[::2] *= -1
@@ -182,7 +182,7 @@ def test_sums_beyond_all_numbers_are_survived(tmp_path, stored, value):
     assert ((scores >= 0) & (scores <= 1)).all()
 
 
-def test_vectors_beyond_all_numbers_are_survived(tmp_path, stored):
+def test_overflowing_vectors_give_finite_answers(tmp_path, stored):
     draft = Draft(stored["sleec"])
     draft.array("learners/0/weights")[:] = 1e12
     (tmp_path / "huge").write_bytes(draft.to_bytes())
@@ -191,7 +191,7 @@ def test_vectors_beyond_all_numbers_are_survived(tmp_path, stored):
     assert ((scores >= 0) & (scores <= 1)).all()
 
 
-def test_a_cluster_without_points_finds_no_labels(stored, tmp_path):
+def test_cluster_without_points_finds_no_labels(stored, tmp_path):
     draft = Draft(stored["sleec"])
     point_ptr = draft.array("learners/0/point_ptr")
     point_ptr[1:-1] = 0  # all points in the last cluster

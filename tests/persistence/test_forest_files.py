@@ -54,7 +54,7 @@ def arrays_of(model):
 @pytest.mark.parametrize("mmap", [True, False])
 @pytest.mark.parametrize("weights", ["float32", "float16", "int8"])
 @pytest.mark.parametrize("kind", FITTED)
-def test_a_forest_comes_back(tmp_path, kind, weights, mmap):
+def test_loaded_forest_equals_saved_one(tmp_path, kind, weights, mmap):
     model = FITTED[kind]()
     model.save(tmp_path / "a", weights=weights)
     loaded = load(tmp_path / "a", mmap=mmap)
@@ -73,7 +73,7 @@ def test_a_forest_comes_back(tmp_path, kind, weights, mmap):
 
 
 @pytest.mark.parametrize("kind", FITTED)
-def test_what_is_large_stays_mapped(tmp_path, kind):
+def test_large_arrays_stay_mapped(tmp_path, kind):
     FITTED[kind]().save(tmp_path / "a")
     model = load(tmp_path / "a")
     forest = model.forest_
@@ -86,7 +86,7 @@ def test_what_is_large_stays_mapped(tmp_path, kind):
         assert not array.flags.writeable
 
 
-def test_a_file_is_described(tmp_path):
+def test_describe_counts_trees_of_a_forest(tmp_path):
     model = small_forest()
     model.save(tmp_path / "a")
     found = describe(tmp_path / "a")
@@ -197,7 +197,7 @@ BROKEN_CENTROIDS = {
 
 
 @pytest.mark.parametrize("case", BROKEN_CENTROIDS)
-def test_broken_centroids_are_refused(tmp_path, stored, case):
+def test_broken_centroids_are_refused_by_name(tmp_path, stored, case):
     change, message = BROKEN_CENTROIDS[case]
     draft = Draft(stored["craftml", "float32"])
     change(draft)
@@ -226,7 +226,7 @@ BROKEN_PROTOTYPES = {
 
 
 @pytest.mark.parametrize("case", BROKEN_PROTOTYPES)
-def test_broken_prototypes_are_refused(tmp_path, stored, case):
+def test_broken_prototypes_are_refused_by_name(tmp_path, stored, case):
     change, message = BROKEN_PROTOTYPES[case]
     draft = Draft(stored["pfastrexml", "float32"])
     change(draft)
@@ -237,7 +237,7 @@ def test_broken_prototypes_are_refused(tmp_path, stored, case):
 
 @pytest.mark.parametrize("kind", ["fastxml", "pfastrexml"])
 @pytest.mark.parametrize("case", BROKEN)
-def test_a_broken_forest_is_refused(tmp_path, stored, kind, case):
+def test_broken_forest_is_refused_by_name(tmp_path, stored, kind, case):
     change, message = BROKEN[case]
     draft = Draft(stored[kind, "float32"])
     change(draft)
@@ -256,7 +256,7 @@ def test_a_broken_forest_is_refused(tmp_path, stored, kind, case):
         (add("scales", None), "'scales' is required with weights of int8"),
     ],
 )
-def test_broken_int8_weights_are_refused(tmp_path, stored, change, message):
+def test_broken_int8_forest_is_refused_by_name(tmp_path, stored, change, message):
     draft = Draft(stored["fastxml", "int8"])
     change(draft)
     (tmp_path / "x").write_bytes(draft.to_bytes())
@@ -264,7 +264,7 @@ def test_broken_int8_weights_are_refused(tmp_path, stored, change, message):
         load(tmp_path / "x")
 
 
-def test_a_forest_of_single_leaves_is_a_model(tmp_path):
+def test_forest_of_single_leaves_is_loaded(tmp_path):
     model = FastXML(3, max_leaf_size=100, random_state=0).fit(X, Y)
     assert model.forest_.tree_ptr.tolist() == [0, 1, 2, 3]
     model.save(tmp_path / "a")

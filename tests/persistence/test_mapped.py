@@ -37,7 +37,7 @@ def overwrite(path, data):
 
 
 @pytest.mark.parametrize("size", [1.0, 0.5, 2.0])
-def test_an_overwritten_model_is_noticed(path, size):
+def test_overwritten_classifier_raises(path, size):
     model = load(path)
     data = path.read_bytes()
     before = model.predict_topk(X)
@@ -48,7 +48,7 @@ def test_an_overwritten_model_is_noticed(path, size):
             call(X)
 
 
-def test_an_overwritten_clustering_is_noticed(path):
+def test_overwritten_clustering_raises(path):
     small_defrag().save(path)
     model = load(path)
     overwrite(path, path.read_bytes()[::-1])
@@ -56,7 +56,7 @@ def test_an_overwritten_clustering_is_noticed(path):
         model.transform(X)
 
 
-def test_every_public_method_notices(path, tmp_path):
+def test_every_public_method_raises_after_overwriting(path, tmp_path):
     texts = ["a red fox", "a blue fox", "a red hen", "a blue hen"] * 3
     TextClassifier(random_state=0).fit(texts, [["fox"], ["fox"], ["hen"], ["hen"]] * 3).save(path)
     model = load(path)
@@ -69,7 +69,7 @@ def test_every_public_method_notices(path, tmp_path):
         model.save(tmp_path / "other")
 
 
-def test_a_file_is_looked_at_once_in_a_millisecond(path, monkeypatch):
+def test_file_is_checked_at_most_once_per_millisecond(path, monkeypatch):
     model = load(path)
     looks = []
     monkeypatch.setattr(_model, "_file_state", lambda _: looks.append(1) or ((0, 0), (0, 0)))
@@ -79,7 +79,7 @@ def test_a_file_is_looked_at_once_in_a_millisecond(path, monkeypatch):
     assert len(looks) == 1
 
 
-def test_a_copy_in_memory_does_not_care(path):
+def test_model_read_into_memory_ignores_later_changes(path):
     model = load(path, mmap=False)
     expected = load(path).predict_topk(X)
     overwrite(path, b"nothing")
@@ -87,7 +87,7 @@ def test_a_copy_in_memory_does_not_care(path):
     np.testing.assert_array_equal(model.predict_topk(X)[1], expected[1])
 
 
-def test_a_file_that_is_replaced_or_removed_does_no_harm(path):
+def test_replaced_or_removed_file_does_not_change_the_model(path):
     model = load(path)
     expected = model.predict_topk(X)[1]
     small_label_tree(n_trees=2).save(path)
@@ -96,7 +96,7 @@ def test_a_file_that_is_replaced_or_removed_does_no_harm(path):
     np.testing.assert_array_equal(model.predict_topk(X)[1], expected)
 
 
-def test_a_relative_path_is_found_after_the_folder_changed(path, monkeypatch):
+def test_relative_path_is_checked_after_chdir(path, monkeypatch):
     monkeypatch.chdir(path.parent)
     model = load(path.name)
     monkeypatch.chdir("/")
@@ -111,7 +111,7 @@ def pickled(model):
 
 
 @pytest.mark.parametrize("twin", [copy.deepcopy, pickled])
-def test_copies_of_a_mapped_model_are_free_of_the_file(path, twin):
+def test_copies_of_a_mapped_model_ignore_the_file(path, twin):
     model = load(path)
     other = twin(model)
     expected = model.predict_topk(X)[1]
@@ -119,14 +119,14 @@ def test_copies_of_a_mapped_model_are_free_of_the_file(path, twin):
     np.testing.assert_array_equal(other.predict_topk(X)[1], expected)
 
 
-def test_a_model_that_is_fitted_again_is_free_of_the_file(path):
+def test_refitted_model_ignores_the_file(path):
     model = load(path)
     overwrite(path, b"x")
     model.fit(X, [[i % 7] for i in range(len(X))])
     assert len(model.predict_topk(X)[0]) == len(X)
 
 
-def test_a_file_that_changes_while_it_is_read_is_refused(path, monkeypatch):
+def test_file_changed_while_it_is_read_is_refused(path, monkeypatch):
     empty = np.empty
 
     def change(*arguments, **options):

@@ -147,7 +147,7 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("case", BROKEN)
-def test_a_broken_promise_is_named(tmp_path, stored, case):
+def test_broken_clustering_is_refused_by_name(tmp_path, stored, case):
     change, message = BROKEN[case]
     draft = Draft(stored)
     change(draft)
@@ -160,12 +160,12 @@ def test_a_broken_promise_is_named(tmp_path, stored, case):
     assert text.isprintable()
 
 
-def test_the_draft_itself_is_good(tmp_path, stored):
+def test_unchanged_draft_loads(tmp_path, stored):
     (tmp_path / "a").write_bytes(Draft(stored).to_bytes())
     assert load(tmp_path / "a").feature_names_in_.tolist() == ["ä", *"bcdefghijkl"]
 
 
-def test_there_are_enough_named_cases():
+def test_at_least_sixty_cases_are_tried():
     assert len(BROKEN) >= 60
 
 
@@ -188,7 +188,7 @@ def part(**arrays):
     ],
 )
 @pytest.mark.parametrize("dtype", [np.int32, np.uint32])
-def test_sparse_matrices(indptr, indices, message, dtype):
+def test_check_csr_names_the_first_error(indptr, indices, message, dtype):
     matrix = part(indptr=np.int64(indptr), indices=np.array(indices, dtype))
     if message is None:
         check_csr(matrix, "indptr", "indices", n_rows=2, n_cols=4)
@@ -197,13 +197,13 @@ def test_sparse_matrices(indptr, indices, message, dtype):
         check_csr(matrix, "indptr", "indices", n_rows=2, n_cols=4)
 
 
-def test_an_index_beyond_31_bits_is_refused():
+def test_index_beyond_31_bits_is_refused():
     matrix = part(indptr=np.int64([0, 1]), indices=np.uint32([2**31]))
     with pytest.raises(ModelFormatError, match=r"in \[0, 4\), got 2147483648 at 0"):
         check_csr(matrix, "indptr", "indices", n_rows=1, n_cols=4)
 
 
-def test_blocks_have_no_blind_spot(monkeypatch):
+def test_checks_in_blocks_see_every_item(monkeypatch):
     monkeypatch.setattr("defrag.persistence._checks.BLOCK_ITEMS", 3)
     for wrong in range(1, 9):
         values = np.arange(10)
@@ -228,7 +228,7 @@ def tree(first_child, begin, end, n_items):
     )
 
 
-def test_trees_of_other_arity():
+def test_balanced_trees_of_any_arity_are_checked():
     wide = tree([1, 4, -1, -1, -1], [0, 0, 2, 3, 0], [5, 2, 3, 5, 2], 5)
     check_balanced_tree(wide, arity=None)
     with pytest.raises(ModelFormatError, match="its own 2 children"):
@@ -242,7 +242,7 @@ def test_trees_of_other_arity():
 
 
 @pytest.mark.parametrize("strings", [[], [""], ["", "", "a"], ["ä", "日本", "", "\n", "🙂"]])
-def test_strings_come_back(monkeypatch, strings):
+def test_loaded_strings_equal_saved_ones(monkeypatch, strings):
     monkeypatch.setattr("defrag.persistence._checks.BLOCK_ITEMS", 2)  # less than a letter
     part = Part()
     Strings("names").write(strings, part, "float32")
@@ -263,7 +263,7 @@ def test_strings_come_back(monkeypatch, strings):
 
 
 @pytest.mark.parametrize("data", [b"\xe6\x97", b"a\x80", b"\xed\xa0\x80", b"\xc0\x80", b"ab\xff"])
-def test_strings_that_are_not_utf8(monkeypatch, data):
+def test_strings_that_are_not_utf8_are_refused(monkeypatch, data):
     monkeypatch.setattr("defrag.persistence._checks.BLOCK_ITEMS", 2)
     arrays = {"n/bytes": np.frombuffer(data, np.uint8), "n/offsets": np.int64([0, len(data)])}
     with pytest.raises(ModelFormatError, match="array 'n/bytes' must be UTF-8, got b"):
@@ -300,7 +300,7 @@ def bag(tmp_path):
         yield model
 
 
-def test_models_inside_models(tmp_path, bag):
+def test_inner_models_are_stored_and_loaded(tmp_path, bag):
     loaded = load(tmp_path / "a")
     assert loaded.label_names_ == bag.label_names_
     np.testing.assert_array_equal(loaded.weights_, bag.weights_, strict=True)
@@ -315,7 +315,7 @@ def test_models_inside_models(tmp_path, bag):
 
 
 @pytest.mark.usefixtures("bag")
-def test_models_do_not_nest_without_end(tmp_path):
+def test_models_nest_up_to_a_limit(tmp_path):
     model = Bag(1).fit(X)
     for level in range(8):
         outer = Bag(1).fit(X)
@@ -354,7 +354,7 @@ NESTED = {
 
 @pytest.mark.parametrize("case", NESTED)
 @pytest.mark.usefixtures("bag")
-def test_a_broken_inner_model_is_named(tmp_path, case):
+def test_broken_inner_model_is_refused_by_name(tmp_path, case):
     change, message = NESTED[case]
     draft = Draft((tmp_path / "a").read_bytes())
     change(draft.model)

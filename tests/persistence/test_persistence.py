@@ -62,7 +62,7 @@ MODELS = {
 
 @pytest.mark.parametrize("mmap", [True, False])
 @pytest.mark.parametrize("name", MODELS)
-def test_a_loaded_model_is_the_saved_one(tmp_path, name, mmap):
+def test_loaded_model_equals_saved_one(tmp_path, name, mmap):
     model = MODELS[name]()
     model.save(tmp_path / "a")
     loaded = load(tmp_path / "a", mmap=mmap)
@@ -84,7 +84,7 @@ def test_bytes_do_not_depend_on_threads(tmp_path, make):
     assert load(tmp_path / "a").n_jobs is None
 
 
-def test_feature_names_come_back(tmp_path):
+def test_loaded_feature_names_equal_saved_ones(tmp_path):
     frame = pd.DataFrame(X, columns=["", "ä", "日本", "with\nline", *"efghijkl"])
     model = small_hybrid().fit(frame)
     model.save(tmp_path / "a")
@@ -97,7 +97,7 @@ def test_feature_names_come_back(tmp_path):
 
 
 @pytest.mark.parametrize("vectors", [np.eye(12), sparse.csr_array(np.eye(12))])
-def test_given_vectors_are_not_part_of_the_model(tmp_path, vectors):
+def test_given_vectors_are_not_stored(tmp_path, vectors):
     model = small_defrag(representation=vectors)
     model.save(tmp_path / "a")
     loaded = load(tmp_path / "a")
@@ -110,12 +110,12 @@ def test_given_vectors_are_not_part_of_the_model(tmp_path, vectors):
 
 
 @pytest.mark.parametrize("state", [np.random.RandomState(0), np.random.default_rng(0)])
-def test_a_generator_is_not_part_of_the_model(tmp_path, state):
+def test_generator_is_stored_as_none(tmp_path, state):
     small_hybrid(random_state=state).save(tmp_path / "a")
     assert load(tmp_path / "a").random_state is None
 
 
-def test_what_cannot_be_saved(tmp_path):
+def test_unsaveable_models_are_refused(tmp_path):
     path = tmp_path / "a"
 
     class Special(Defrag):
@@ -136,7 +136,7 @@ def test_what_cannot_be_saved(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_two_loads_share_one_map_and_cannot_write(tmp_path):
+def test_two_loads_share_one_read_only_map(tmp_path):
     path = tmp_path / "a"
     small_defrag().save(path)
     first, second = load(path), load(path)
@@ -159,7 +159,7 @@ def test_two_loads_share_one_map_and_cannot_write(tmp_path):
     assert len(found) == 2
 
 
-def test_a_mapped_model_outlives_its_file(tmp_path):
+def test_mapped_model_outlives_its_file(tmp_path):
     model = small_defrag()
     model.save(tmp_path / "a")
     loaded = load(tmp_path / "a")
@@ -170,7 +170,7 @@ def test_a_mapped_model_outlives_its_file(tmp_path):
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
-def test_threads_share_a_mapped_model(tmp_path, n_jobs):
+def test_threads_may_share_a_mapped_model(tmp_path, n_jobs):
     small_defrag(pooling="mean").save(tmp_path / "a")
     model = load(tmp_path / "a").set_params(n_jobs=n_jobs)
     batches = [np.roll(X, shift, axis=0) for shift in range(8)]
@@ -196,7 +196,7 @@ def old_file(tmp_path):
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_a_file_too_large_leaves_the_old_one(old_file):
+def test_too_large_file_keeps_old_file(old_file):
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (1000, hard))
     try:
@@ -219,7 +219,7 @@ class FailingFile:
 
 
 @pytest.mark.parametrize("n_good", range(10))
-def test_a_full_disk_at_any_write_leaves_the_old_file(old_file, monkeypatch, n_good):
+def test_full_disk_at_any_write_keeps_old_file(old_file, monkeypatch, n_good):
     @contextmanager
     def failing_writer(path):
         with atomic.atomic_writer(path) as file:
@@ -231,7 +231,7 @@ def test_a_full_disk_at_any_write_leaves_the_old_file(old_file, monkeypatch, n_g
 
 
 @pytest.mark.parametrize("call", ["fsync", "replace"])
-def test_a_failing_system_call_leaves_the_old_file(old_file, monkeypatch, call):
+def test_failing_system_call_keeps_old_file(old_file, monkeypatch, call):
     def fail(*_arguments):
         raise OSError(errno.EIO, os.strerror(errno.EIO))
 
@@ -241,7 +241,7 @@ def test_a_failing_system_call_leaves_the_old_file(old_file, monkeypatch, call):
 
 
 @pytest.mark.slow
-def test_a_folder_that_may_not_be_written(tmp_path, old_file, warm_python):
+def test_read_only_folder_raises_permission_error(tmp_path, old_file, warm_python):
     script = (
         "import os, sys; from tests.helpers.model_drafts import small_defrag\n"
         "model = small_defrag()\n"
@@ -258,22 +258,22 @@ def test_a_folder_that_may_not_be_written(tmp_path, old_file, warm_python):
 
 
 @pytest.mark.slow
-def test_a_killed_writer_leaves_a_whole_file(tmp_path):
+def test_killed_save_leaves_a_whole_file(tmp_path):
     assert run_python("-m", "tests.helpers.kill_savers", tmp_path, 200).startswith("200 kills")
 
 
 @pytest.mark.slow
-def test_hostile_files_cannot_take_memory(tmp_path):
+def test_hostile_headers_take_no_memory(tmp_path):
     assert run_python("-m", "tests.helpers.hostile_headers", tmp_path) == "13 files refused\n"
 
 
-def test_every_kind_has_a_stored_model_of_this_version():
+def test_every_kind_has_a_stored_model():
     stored = {path.stem.split("-")[0] for path in (COMPAT / "0.1.0").glob("*.safetensors")}
     assert stored == set(registry.kinds())
 
 
 @pytest.mark.parametrize("path", sorted(COMPAT.glob("*/*.safetensors")), ids=str)
-def test_models_of_earlier_versions_give_the_same_output(path):
+def test_stored_models_give_the_stored_output(path):
     with np.load(path.with_suffix(".npz"), allow_pickle=False) as stored:
         model = load(path)
         if "output" in stored:
@@ -290,7 +290,7 @@ def test_models_of_earlier_versions_give_the_same_output(path):
 
 
 @pytest.mark.parametrize("path", sorted((COMPAT / "0.1.0").glob("*.safetensors")), ids=str)
-def test_stored_models_are_saved_as_they_are(tmp_path, path):
+def test_stored_models_resave_to_same_arrays(tmp_path, path):
     suffix = path.stem.partition("-")[2]
     options = {"weights": suffix} if suffix in {"float16", "int8"} else {}
     load(path).save(tmp_path / "a", **options)

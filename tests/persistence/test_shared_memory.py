@@ -117,7 +117,7 @@ def files(tmp_path_factory):
 
 @pytest.mark.parametrize("kind", ["tree", "flat"])
 @pytest.mark.parametrize("weights", ["float32", "float16", "int8"])
-def test_a_mapped_model_needs_little_memory_of_its_own(weights, kind, files):
+def test_mapped_model_takes_little_private_memory(weights, kind, files):
     path = files / f"{weights} {kind}"
     if weights == "float32":
         assert path.stat().st_size > MODEL_BYTES

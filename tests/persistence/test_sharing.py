@@ -63,7 +63,7 @@ def measure(models, name, how):
 
 
 @pytest.mark.parametrize(("name", "most"), [("tree", 0.75), ("flat", 0.1)])
-def test_most_of_a_mapped_model_is_shared(models, name, most):
+def test_most_pages_of_a_mapped_model_are_shared(models, name, most):
     private, seconds, size = measure(models, name, "mmap")
     assert size > 20
     # The pointers and one-byte outputs of a tree are widened in memory; weights are not.
@@ -72,6 +72,6 @@ def test_most_of_a_mapped_model_is_shared(models, name, most):
     assert seconds < 0.5 + 10 * size / 1024
 
 
-def test_a_copy_is_private(models):
+def test_pages_of_a_copy_are_private(models):
     private, _, size = measure(models, "flat", "copy")
     assert private > 0.9 * size
