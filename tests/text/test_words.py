@@ -104,7 +104,9 @@ def test_normal_form_by_clusters(text):
         assert character in unicodedata.normalize("NFC", text[places[i] : end])
 
 
-@pytest.mark.parametrize("options", [{}, {"ngrams": 2}, {"characters": 3}, {"characters": (2, 5)}])
+@pytest.mark.parametrize(
+    "options", [{}, {"ngrams": 2}, *({"characters": n} for n in (1, 3, (2, 5)))]
+)
 @pytest.mark.parametrize(
     "text", ["Naïve WORDS, words; x (ab) 中文字", "", "!", "cafe\u0301 au lait"]
 )
@@ -123,7 +125,8 @@ def test_spans_are_the_features_in_the_text(text, options):
             assert covered == name
         else:
             whole = unicodedata.normalize("NFC", text[begin:end]).lower()
-            assert whole == name.strip()
+            assert name.strip() in {"", whole}
+            assert 0 <= begin < end <= len(text)
 
 
 def test_spans_of_a_decomposed_text():

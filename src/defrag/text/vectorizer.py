@@ -520,8 +520,9 @@ class TextVectorizer(TransformerMixin, Estimator):
         stems = words if self.stemmer is None else stem_words(self.stemmer, words)
         found = _native.find_features(self.features_, stems)
         begins = word_begins[found.first] + found.begins
-        ends = np.minimum(word_begins[found.last] + found.ends, word_ends[found.last])
-        # Of a stem that differs from its word, an n-gram may be beyond the word.
+        # An n-gram may be the space next to a word, or beyond the word of a stem that differs.
+        first, last = word_begins[found.last] + 1, word_ends[found.last]
+        ends = np.clip(word_begins[found.last] + found.ends, first, last)
         begins = np.minimum(begins, ends - 1)
         if places is not None:
             begins, ends = to_original(places, begins, ends)
