@@ -1,4 +1,4 @@
-"""Broken group files, word vectors and archives: a result or one FormatError."""
+"""Broken inputs of every reader and of the vectoriser: a result or one FormatError."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from defrag.exceptions import FormatError, FormatWarning
 from defrag.io import groups, read_word_vectors, write_npz
 from defrag.io.files import InputStream
 from defrag.io.npz import parse_npz
+from tests.fuzz.fuzz_readers import one_input, seeds
 from tests.fuzz.mutator import TOKENS
 from tests.oracles.groups import GroupError
 from tests.oracles.groups import parse_groups as parse_slowly
@@ -117,3 +118,11 @@ def test_broken_archives_give_result_or_error(tmp_path):
             assert np.isfinite(X.data).all()
             assert Y is None or Y.shape[0] == X.shape[0]
     assert 1000 < n_refused < 2000
+
+
+@pytest.mark.slow
+@pytest.mark.sanitize
+def test_broken_inputs_of_every_reader_give_result_or_error():
+    good = list(seeds())
+    for data in [*good, *broken(good, 2000, 0)]:
+        one_input(data)

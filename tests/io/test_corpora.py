@@ -118,6 +118,7 @@ def test_folders_of_annif_are_read(tmp_path):
         ("a.csv", "text,labels\na,b\nc\n", {}, r"a\.csv:3: 1 column, but the header has 2"),
         ("a.csv", 'text,labels\n"a\nb",x\nc', {}, r"a\.csv:4: 1 column, but the header has 2"),
         ("a.csv", "body,labels\na,b\n", {}, r"a\.csv:1: no column 'text' in .*: give --text-col"),
+        ("a.csv", '"a\nb\x1b",c\nd,e\n', {}, r"a\.csv:1: .* in the header \(a\\nb\\x1b, c\)"),
         ("a.csv", "text,labels\na,b\n", {"labels_column": "x"}, r"a\.csv:1: no column 'x' in the"),
         ("a.csv", "text,text\na,b\n", {}, r"a\.csv:1: the header has 'text' more than once"),
         ("a.csv", "text,labels\na,b;c\n", {}, r"a\.csv:2: labels 'b;c' may be several: give --l"),
@@ -152,7 +153,7 @@ def test_folders_of_annif_are_read(tmp_path):
 def test_broken_files_are_refused(tmp_path, name, content, options, message):
     with pytest.raises(FormatError, match=message) as error:
         read_texts(write(tmp_path / name, content), **options)
-    assert "\n" not in str(error.value)
+    assert str(error.value).isprintable()
 
 
 def test_separator_none_keeps_whole_name(tmp_path):
@@ -337,4 +338,4 @@ def test_any_bytes_are_read_or_refused(tmp_path_factory, form, pieces):
         assert labels is None or all(name for names in labels for name in names)
         return
     assert refusal.startswith(str(path))
-    assert "\n" not in refusal
+    assert refusal.isprintable()

@@ -13,6 +13,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from defrag._progress import escaped
 from defrag.exceptions import FormatError, FormatWarning
 from defrag.io.files import open_input
 from defrag.io.parquet import read_batches
@@ -155,7 +156,7 @@ def read_pecos(stream: InputStream, options: CorpusOptions) -> Iterator[Document
         for word in ids.split(",") if ids.strip() else []:
             match = PECOS_LABEL.fullmatch(word.strip())
             if match is None:
-                rule = f"expected numbers of labels, got {shown(word)!r}"
+                rule = f"expected numbers of labels, got '{shown(word)}'"
                 raise FormatError(stream.name, rule, number)
             if match.group(2) is None or float(match.group(2)) > 0:  # the relevance
                 label = match.group(1).lstrip("0") or "0"
@@ -246,7 +247,7 @@ def _table_documents(
 def _places_of_texts(name: str, line: int, header: list[str], options: CorpusOptions) -> list[int]:
     column, count = Counter(header).most_common(1)[0]
     if count > 1:
-        raise FormatError(name, f"the header has {shown(column)!r} more than once", line)
+        raise FormatError(name, f"the header has '{shown(column)}' more than once", line)
     if options.text_column is not None:
         return [_column(name, line, header, options.text_column)]
     if "text" in header:
@@ -309,7 +310,7 @@ def _csv_fields(name: str, line: int, record: str) -> list[str]:
         else:
             match = _PLAIN.match(record, position)
             if match is None or '"' in match.group():
-                rule = f"a quote inside an unquoted field: {shown(record[position:])!r}"
+                rule = f"a quote inside an unquoted field: '{shown(record[position:])}'"
                 raise FormatError(name, rule, line)
             fields.append(match.group())
         position = match.end()
@@ -643,7 +644,7 @@ def _warn_about_first(names: list[str], place: str) -> bool:
         found = _PUNCTUATION.search(name)
         if found and "://" not in name:
             message = (
-                f"{place}: {shown(name)!r} is read as one label: give --label-separator "
+                f"{place}: '{shown(name)}' is read as one label: give --label-separator "
                 f"'{found.group()}' if it is several, or space if it is one"
             )
             warnings.warn(message, FormatWarning, stacklevel=4)
@@ -657,7 +658,7 @@ def _one_name(field: str) -> list[str]:
     if found:
         separator = "space" if found.group().isspace() else f"'{found.group()}'"
         raise ValueError(
-            f"labels {shown(field)!r} may be several: give --label-separator {separator}, or "
+            f"labels '{shown(field)}' may be several: give --label-separator {separator}, or "
             "none if they are one"
         )
     return [field] if field else []
@@ -683,8 +684,8 @@ _SHOWN = 60
 
 
 def shown(value: str) -> str:
-    """Return a value for an error message, truncated if it is long."""
-    return value if len(value) <= _SHOWN else value[: _SHOWN - 3] + "..."
+    """Return a value for an error message: in one line, truncated if it is long."""
+    return escaped(value if len(value) <= _SHOWN else value[: _SHOWN - 3] + "...")
 
 
 def no_labels(expected: str, found: Iterable[str]) -> str:

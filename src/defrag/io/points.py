@@ -235,7 +235,7 @@ def refuse_texts(stream: InputStream) -> None:
         raise FormatError(stream.name, message)
     got = shown(header.decode("utf-8", "replace").strip())
     message = (
-        f"the header must be the numbers of points, features and labels, got {got!r}: texts need "
+        f"the header must be the numbers of points, features and labels, got '{got}': texts need "
         f"--from FORMAT, one of {', '.join(CORPUS_FORMS)}"
     )
     raise FormatError(stream.name, message, 1)

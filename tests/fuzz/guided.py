@@ -1,0 +1,29 @@
+"""Run ``fuzz_readers`` with inputs that reach new lines: by hand, after ``pip install atheris``.
+
+Example: ``python -m tests.fuzz.guided build/inputs -max_total_time=3600 -timeout=60``. The folder
+keeps the inputs; the options are those of libFuzzer.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import atheris
+
+with atheris.instrument_imports(include=["defrag"]):
+    from tests.fuzz.fuzz_readers import one_input, seeds
+
+
+def main():
+    """Run from the command line."""
+    folder = Path(sys.argv[1])
+    folder.mkdir(parents=True, exist_ok=True)
+    for number, data in enumerate(seeds()):
+        (folder / f"seed{number}").write_bytes(data)
+    atheris.Setup(sys.argv, one_input)
+    atheris.Fuzz()
+
+
+if __name__ == "__main__":
+    main()
