@@ -468,7 +468,12 @@ _SECONDS_PER_CLUSTERED_NON_ZERO = 6e-7
 
 
 # The trade-off in a file: each setting with its metrics and the standard errors of its losses.
-_SETTINGS = ("alpha", "gamma", "propensity_weight")
+_RULES = {
+    "alpha": Float(0.001, 1.0),
+    "gamma": Float(0.0, 1e6),
+    "propensity_weight": Float(0.0, 1e6),
+}
+_SETTINGS = tuple(_RULES)
 _ERRORS = {name: f"error of {name}" for name in GUARDS}
 
 
@@ -548,16 +553,18 @@ class Refrag(Wrapping):
         default="identity",
     )
     alpha: float | str = param(
-        OrAuto(Float(0.001, 1.0)), "Weight of the base relative to the prototypes.", default=0.8
+        OrAuto(_RULES["alpha"]), "Weight of the base relative to the prototypes.", default=0.8
     )
     gamma: float | str = param(
-        OrAuto(Float(0.0, 1e6)),
+        OrAuto(_RULES["gamma"]),
         "Decay of the score with the distance from the prototype; 30 in PfastreXML. With 0, "
         "prototypes are not used.",
         default="auto",
     )
     propensity_weight: float | str = param(
-        OrAuto(Float(0.0, 1e6)), "Exponent of the inverse propensity in the score.", default="auto"
+        OrAuto(_RULES["propensity_weight"]),
+        "Exponent of the inverse propensity in the score.",
+        default="auto",
     )
     target: str = param(
         Choice(("PSP@1", "PSP@3", "PSP@5")), 'Metric that "auto" maximises.', default="PSP@3"
@@ -626,9 +633,7 @@ class Refrag(Wrapping):
         BASE,
         Sparse("prototypes_", "n_labels", "n_features"),
         Array("bonus_", length="n_labels", low=0, most=LARGEST),
-        Number("alpha_", Float(0.001, 1.0)),
-        Number("gamma_", Float(0.0, 1e6)),
-        Number("propensity_weight_", Float(0.0, 1e6)),
+        *(Number(f"{name}_", rule) for name, rule in _RULES.items()),
         Number(
             rule=Int(0, 2**53),
             name="measured_rows",

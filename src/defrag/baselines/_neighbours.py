@@ -473,7 +473,7 @@ class NeighbourEnsemble(Divisible):
         kw_only=False,
     )
     cluster_size: int = param(Int(1), "Mean number of points per cluster.", default=6000)
-    n_components: int = param(Int(1, 65536), "Number of dimensions of the embeddings.", default=50)
+    n_components: int = param(COMPONENTS, "Number of dimensions of the embeddings.", default=50)
     label_neighbors: int = param(
         Int(1, 65536), "Number of neighbours by labels of a point.", default=10
     )

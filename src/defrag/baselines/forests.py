@@ -656,11 +656,12 @@ def _centroids(part: Part, inner: NDArray[np.bool_], entry_ptr: Offsets) -> dict
     }
 
 
+_BUCKETS = Int(1, 2**20)
 _HASHED = State(
     *_FOREST,
     Array("children", "uint8"),
     Array("hash_keys", "uint64"),
-    Number("n_buckets", Int(1, 2**20)),
+    Number("n_buckets", _BUCKETS),
     Number("n_kept", Int(1, FULL_HASH)),
     take=_hashed_values,
     build=lambda part, _: _forest_of(part, part.state["n_buckets"], _centroids),
@@ -695,7 +696,7 @@ class CRAFTML(ForestClassifier):
         Int(2, 255), "Maximum number of children of a node; 10 in the paper.", default=20
     )
     n_buckets: int = param(
-        Int(1, 2**20), "Number of buckets that features, and labels, are hashed to.", default=10_000
+        _BUCKETS, "Number of buckets that features, and labels, are hashed to.", default=10_000
     )
     feature_share: float | str = param(
         OrAuto(Float(0.0, 1.0, open_low=True)),

@@ -88,7 +88,7 @@ class LEML(Classifier):
     """
 
     n_components: int = param(
-        Int(1, 65536),
+        COMPONENTS,
         "The rank; at most the number of points, features and labels.",
         default=500,
         kw_only=False,
