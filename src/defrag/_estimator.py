@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import functools
-from abc import ABC
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
-from sklearn.base import BaseEstimator
+from scipy import sparse
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
 
 from defrag import persistence
 from defrag._parameters import (
@@ -18,14 +20,17 @@ from defrag._parameters import (
     parameters_of,
     rules_of,
 )
+from defrag._validation import check_features
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Concatenate, ParamSpec
 
+    from sklearn.utils import Tags
     from typing_extensions import dataclass_transform
 
     from defrag.io.files import PathLike
+    from defrag.typing import Csr, MatrixLike
 
     P = ParamSpec("P")
     E = TypeVar("E", bound="Estimator")
@@ -169,3 +174,52 @@ def _with_state(estimator: E, state: dict[str, Any]) -> E:
     twin: E = object.__new__(type(estimator))
     twin.__dict__ = state
     return twin
+
+
+class RowTransformer(TransformerMixin, Estimator):
+    """Base class of transformers of points: Focus, Fiat, and whatever replaces features by groups.
+
+    A subclass learns in :meth:`_learn` and transforms in :meth:`_apply`, both on checked matrices.
+    """
+
+    n_features_in_: int = fitted("int", "Number of features.")
+
+    @abstractmethod
+    def _learn(self, X: Csr, Y: Any) -> Any:
+        """Learn from points and labels."""
+
+    @abstractmethod
+    def _apply(self, X: Csr) -> Csr:
+        """Transform the rows of a checked matrix."""
+
+    @all_or_nothing
+    def _fit_canonical(self, X: Csr, Y: Any = None) -> Any:
+        """Learn from checked points and labels, as part of a composite."""
+        self._check_parameters()
+        self.n_features_in_ = X.shape[1]
+        self._learn(X, Y)
+        return self
+
+    @on_snapshot
+    def transform(self, X: MatrixLike) -> Any:
+        """Transform points.
+
+        Parameters
+        ----------
+        X : sparse or dense matrix, shape (n_points, n_features)
+            Points with the features of ``fit``.
+
+        Returns
+        -------
+        Xt : csr_array, or ndarray for dense X, shape (n_points, n_features_out)
+            The transformed points, float32.
+        """
+        check_is_fitted(self)
+        result = self._apply(check_features(self, X, reset=False))
+        return result if sparse.issparse(X) else result.toarray()
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float32"]
+        return tags

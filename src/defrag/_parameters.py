@@ -214,8 +214,8 @@ class Parameter:
     def words(self) -> str:
         """Return the type and the default, as docstrings name them."""
         kind = self.kind or ("object" if self.rule is None else self.rule.kind)
-        if "default=" in kind or kind.endswith("optional"):
-            return kind
+        if self.default is _INHERITED or "default=" in kind or kind.endswith("optional"):
+            return kind  # without a default, or with words of its own
         if self.default is None:
             return kind.removesuffix(" or None") + ", optional"
         return f"{kind}, default={_quoted(self.default)}"

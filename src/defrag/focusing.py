@@ -9,12 +9,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy import sparse
-from sklearn.base import OneToOneFeatureMixin, TransformerMixin, clone
-from sklearn.utils.validation import check_is_fitted
+from sklearn.base import OneToOneFeatureMixin, clone
 
 from defrag import _native
-from defrag._estimator import Estimator, all_or_nothing, on_snapshot
+from defrag._estimator import RowTransformer, all_or_nothing
 from defrag._native import SolverOptions
 from defrag._parameters import SEED_KIND, Float, Int, OrAuto, fitted, param
 from defrag._validation import check_features, check_labels, check_seed, require_labels
@@ -99,7 +97,7 @@ LEAST_AUTO, MOST_AUTO = 4, 8
 _MIN_RELATIVE = 1e-3
 
 
-class Focus(OneToOneFeatureMixin, TransformerMixin, Estimator):
+class Focus(OneToOneFeatureMixin, RowTransformer):
     """Re-weight features by their importance and keep the important entries of points.
 
     A pilot, a linear classifier of 16 groups of labels, is trained by two passes over the points;
@@ -186,13 +184,6 @@ class Focus(OneToOneFeatureMixin, TransformerMixin, Estimator):
         X = check_features(self, X, reset=True)
         return self._learn(X, check_labels(Y, n_rows=X.shape[0], names=True).matrix)
 
-    @all_or_nothing
-    def _fit_canonical(self, X: Csr, Y: Csr) -> Focus:
-        """Fit on validated matrices, as part of a composite."""
-        self._check_parameters()
-        self.n_features_in_: int = X.shape[1]
-        return self._learn(X, Y)
-
     def _learn(self, X: Csr, Y: Csr) -> Focus:
         seed = check_seed(self.random_state)
         if Y.nnz == 0:
@@ -213,25 +204,7 @@ class Focus(OneToOneFeatureMixin, TransformerMixin, Estimator):
         relative = np.maximum(importance.astype(np.float64) / median, _MIN_RELATIVE)
         return np.power(relative, self.power).astype(np.float32)
 
-    @on_snapshot
-    def transform(self, X: MatrixLike) -> Any:
-        """Re-weight the features and keep the important entries.
-
-        Parameters
-        ----------
-        X : sparse or dense matrix, shape (n_points, n_features)
-            Points with the features of ``fit``.
-
-        Returns
-        -------
-        Xt : csr_array, or ndarray for dense X, shape (n_points, n_features)
-            The transformed points, float32.
-        """
-        check_is_fitted(self)
-        result = self._select(check_features(self, X, reset=False))
-        return result if sparse.issparse(X) else result.toarray()
-
-    def _select(self, X: Csr) -> Csr:
+    def _apply(self, X: Csr) -> Csr:
         """Transform a canonical matrix, or ``KernelRows``; the result has the same type."""
         budget = self._check_parameter("budget")
         if budget == "auto":
@@ -249,9 +222,7 @@ class Focus(OneToOneFeatureMixin, TransformerMixin, Estimator):
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
         tags.target_tags.required = True
-        tags.transformer_tags.preserves_dtype = ["float32"]
         return tags
 
 
@@ -316,7 +287,7 @@ class Focused(Transforming):
 
     def _reduce(self, reduction: Focus, X: Csr) -> Csr:
         """Return the important entries of points."""
-        return reduction._select(X)
+        return reduction._apply(X)
 
     def _set_members(self, members: list[tuple[Focus, Classifier]]) -> None:
         """Set the fitted parts."""
@@ -338,7 +309,7 @@ class Focused(Transforming):
 
     def _transformed(self, X: Csr) -> Csr:
         """Return the important entries of rows."""
-        return self.focus_._select(X)
+        return self.focus_._apply(X)
 
     def _shares(self, row: Csr, transformed: Csr) -> EntryShares:
         """Return the shares of entries: 1 if they are kept, otherwise 0."""

@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import OneToOneFeatureMixin, TransformerMixin, clone
-from sklearn.utils.validation import check_is_fitted
+from sklearn.base import OneToOneFeatureMixin, clone
 
 from defrag import _native
-from defrag._estimator import Estimator, all_or_nothing, on_snapshot
+from defrag._estimator import RowTransformer, all_or_nothing
 from defrag._native import GroupLayout
 from defrag._parameters import SEED_KIND, Choice, Float, Int, OrAuto, fitted, param
 from defrag._validation import check_features, check_seed
@@ -49,7 +48,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
-    from sklearn.utils import Tags
 
     from defrag.classifiers._base import Classifier
     from defrag.typing import Csr, Floats, Ids, LabelsLike, MatrixLike, Seed
@@ -351,7 +349,7 @@ _RULE = State(
 _COMPANIONS = State(Sparse("lists", name="companions"), make=Companions)
 
 
-class Fiat(OneToOneFeatureMixin, TransformerMixin, Estimator):
+class Fiat(OneToOneFeatureMixin, RowTransformer):
     """Impute missing features of points.
 
     A unit row u becomes ``u + beta u C / |u C|``, where C[j, k] is the slope of the regression
@@ -469,13 +467,6 @@ class Fiat(OneToOneFeatureMixin, TransformerMixin, Estimator):
         X = check_features(self, X, reset=True)
         return self._learn(X, Y)
 
-    @all_or_nothing
-    def _fit_canonical(self, X: Csr, Y: LabelsLike = None) -> Fiat:
-        """Fit on a validated matrix, as part of a composite."""
-        self._check_parameters()
-        self.n_features_in_: int = X.shape[1]
-        return self._learn(X, Y)
-
     def _learn(self, X: Csr, Y: LabelsLike) -> Fiat:
         seed = check_seed(self.random_state)
         threads = _native.n_threads(self.n_jobs)
@@ -524,25 +515,7 @@ class Fiat(OneToOneFeatureMixin, TransformerMixin, Estimator):
         scale = {"paper": "raw", "cosine": "cosine", "blend": "slope"}[self.mode]
         return CoOccurrence.of_rows(rows, groups, scale=scale, n_threads=threads)
 
-    @on_snapshot
-    def transform(self, X: MatrixLike) -> Any:
-        """Return imputed points.
-
-        Parameters
-        ----------
-        X : sparse or dense matrix, shape (n_points, n_features)
-            Points with the features of ``fit``.
-
-        Returns
-        -------
-        Xt : csr_array, or ndarray for dense X, shape (n_points, n_features)
-            The imputed points, float32.
-        """
-        check_is_fitted(self)
-        result = self._impute(check_features(self, X, reset=False))
-        return result if sparse.issparse(X) else result.toarray()
-
-    def _impute(self, X: Csr) -> Csr:
+    def _apply(self, X: Csr) -> Csr:
         """Return the imputed points of a validated matrix."""
         threads = _native.n_threads(self.n_jobs)
         rows = unit_rows(X, threads)
@@ -564,7 +537,7 @@ class Fiat(OneToOneFeatureMixin, TransformerMixin, Estimator):
         Parameters
         ----------
         row, imputed : csr_array, shape (1, n_features)
-            The row and the result of :meth:`_impute`.
+            The row and the result of :meth:`_apply`.
 
         Returns
         -------
@@ -599,12 +572,6 @@ class Fiat(OneToOneFeatureMixin, TransformerMixin, Estimator):
         if beta == "auto":
             raise ValueError("beta of Fiat must be a number, got 'auto': fit again to learn it")
         return float(beta)
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.transformer_tags.preserves_dtype = ["float32"]
-        return tags
 
 
 # --- A classifier that imputes points before prediction.
@@ -676,7 +643,7 @@ class Imputed(Transforming):
 
     def _transformed(self, X: Csr) -> Csr:
         """Return the imputed rows."""
-        return self.imputation_._impute(X)
+        return self.imputation_._apply(X)
 
     def _shares(self, row: Csr, transformed: Csr) -> MatrixShares:
         """Return the shares of entries in the values that were imputed from them."""

@@ -339,9 +339,6 @@ def settings_to_try(
 
 # --- Explanations of re-ranked scores by the scores of the base and cosines with prototypes.
 
-# Lower bound of scores before the logarithm, as in the ranking.
-_SMALLEST = float(np.nextafter(np.float32(0.0), np.float32(1.0)))
-
 
 class RerankedExplainer(Explainer):
     """Explainer of re-ranked scores, ``exp(log b + strength * cos + constant)``.
@@ -396,7 +393,7 @@ class RerankedExplainer(Explainer):
         )
 
     def _logs(self, scores: Values) -> Values:
-        logs = np.log(np.maximum(scores, _SMALLEST))
+        logs = np.log(np.maximum(scores, _MIN_SCORE))
         return np.where(np.isnan(self._fixed), logs, self._fixed)
 
     def scores(self, X: Csr) -> Values:
@@ -416,7 +413,7 @@ class RerankedExplainer(Explainer):
         start = base_logs + self._constants
         slopes = secant(_bounded_exp, logs + near.sum(axis=1) + self._constants, start)
         # Contributions to the score of the base become contributions to its logarithm.
-        known = np.isnan(self._fixed) & (np.maximum(scores, base_scores) > _SMALLEST)
+        known = np.isnan(self._fixed) & (np.maximum(scores, base_scores) > _MIN_SCORE)
         means = np.where(known, logarithmic_mean(logs, base_logs), 1.0)
         base_part = found.times(np.where(known, slopes / means, 0.0))
         notes = [

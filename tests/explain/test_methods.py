@@ -149,7 +149,7 @@ def test_re_ranked_score_has_parts_of_base_and_prototype(widen):
 def test_members_of_group_share_contribution():
     model = Agglomerated(DiSMEC(), Defrag(max_cluster_size=4), random_state=0).fit(X, Y)
     groups, inner = model.members_[0]
-    outside, inside = model.explain(ROW), inner.explain(groups._pool(ROW))
+    outside, inside = model.explain(ROW), inner.explain(groups._apply(ROW))
     row = ROW.toarray()[0]
     for group, whole in zip(inside.features, inside.contributions, strict=True):
         own = np.flatnonzero(groups.labels_[outside.features] == group)
@@ -163,7 +163,7 @@ def test_members_of_group_share_contribution():
 def test_imputed_entries_belong_to_source_features(mode):
     fiat = Fiat(mode, beta=0.7, companions=None, max_growth=None, random_state=0).fit(X)
     for number in ROWS:
-        imputed = fiat._impute(X[[number]])
+        imputed = fiat._apply(X[[number]])
         shares = fiat._shares(X[[number]], imputed).matrix.toarray()
         np.testing.assert_allclose(shares.sum(axis=1), 1.0, atol=1e-6)
         # A row of one feature imputes in proportion to the parts of that feature.

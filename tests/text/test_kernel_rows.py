@@ -39,9 +39,9 @@ def test_focus_keeps_the_kind_of_its_rows():
     model = TextClassifier(vectorizer=TextVectorizer(min_df=1), random_state=0).fit(TEXTS, LABELS)
     rows = model.vectorizer_._weigh(TEXTS)
     assert isinstance(rows, _native.KernelRows)
-    kept = model.base_.focus_._select(rows)
+    kept = model.base_.focus_._apply(rows)
     assert isinstance(kept, _native.KernelRows)
-    expected = model.base_.focus_._select(model.vectorizer_.transform(TEXTS))
+    expected = model.base_.focus_._apply(model.vectorizer_.transform(TEXTS))
     assert (_native.as_matrix(kept) != expected).nnz == 0
     assert expected.nnz > 0
 

@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import TransformerMixin
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from defrag import _native
-from defrag._estimator import Estimator, all_or_nothing, on_snapshot
+from defrag._estimator import RowTransformer, all_or_nothing, on_snapshot
 from defrag._native import Pooling
 from defrag._parameters import SEED_KIND, VERBOSE, Choice, Float, Int, fitted, param
 from defrag._validation import (
@@ -33,7 +32,6 @@ from defrag.trees import FeatureVectors, count_leaves, given_vectors
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-    from sklearn.utils import Tags
 
     from defrag.agglomeration.certificate import Certificate, Level, Method
     from defrag.typing import Csr, Floats, Ids, LabelsLike, MatrixLike, Seed
@@ -43,7 +41,7 @@ if TYPE_CHECKING:
 _NAMES_SHOWN = 3
 
 
-class FeaturePooling(TransformerMixin, Estimator):
+class FeaturePooling(RowTransformer):
     """Base class of transformers that replace features by groups.
 
     The ``fit`` of a subclass calls :meth:`_set_groups`.
@@ -67,7 +65,6 @@ class FeaturePooling(TransformerMixin, Estimator):
     scale_: Floats | None = fitted(
         "ndarray of float32, shape (``n_clusters_``,) or None", "Factors of the groups."
     )
-    n_features_in_: int = fitted("int", "Number of features.")
 
     def _set_groups(
         self, X: Csr, labels: Ids, n_clusters: int, energy: NDArray[np.float64], scale: str | None
@@ -79,24 +76,6 @@ class FeaturePooling(TransformerMixin, Estimator):
         self.scale_ = None
         if scale == "energy":
             self.scale_ = self._find_scale(X)
-
-    @on_snapshot
-    def transform(self, X: MatrixLike) -> Any:
-        """Replace features by groups.
-
-        Parameters
-        ----------
-        X : sparse or dense matrix, shape (n_points, n_features)
-            Points with the features of ``fit``.
-
-        Returns
-        -------
-        Xt : csr_array, or ndarray for dense X, shape (n_points, n_clusters_)
-            One column per group, float32.
-        """
-        check_is_fitted(self)
-        result = self._pool(check_features(self, X, reset=False))
-        return result if sparse.issparse(X) else result.toarray()
 
     @on_snapshot
     def inverse_transform(self, Xt: MatrixLike) -> Any:
@@ -226,13 +205,15 @@ class FeaturePooling(TransformerMixin, Estimator):
         """Return factors that give every group the energy of its features on unit rows."""
         threads = _native.n_threads(self.n_jobs)
         lengths = _native.row_norms(X, norm=_native.Norm.l2, n_threads=threads)
-        _, energy = _native.column_statistics(self._pool(X), row_lengths=lengths, n_threads=threads)
+        _, energy = _native.column_statistics(
+            self._apply(X), row_lengths=lengths, n_threads=threads
+        )
         kept = self.labels_ >= 0
         wanted = np.bincount(self.labels_[kept], self.energy_[kept], minlength=self.n_clusters_)
         ratio = np.divide(wanted, energy, out=np.ones(self.n_clusters_), where=energy > 0)
         return np.sqrt(ratio).astype(np.float32)
 
-    def _pool(self, X: Csr) -> Csr:
+    def _apply(self, X: Csr) -> Csr:
         """Replace the features of a canonical matrix by groups."""
         return _native.agglomerate(
             X,
@@ -260,12 +241,6 @@ class FeaturePooling(TransformerMixin, Estimator):
     @property
     def _n_features_out(self) -> int:
         return self.n_clusters_
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.transformer_tags.preserves_dtype = ["float32"]
-        return tags
 
 
 def _inverse(values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -348,13 +323,6 @@ class FeatureClustering(FeaturePooling):
         """
         self._check_parameters()
         X = check_features(self, X, reset=True)
-        return self._learn(X, Y)
-
-    @all_or_nothing
-    def _fit_canonical(self, X: Csr, Y: LabelsLike = None) -> FeatureClustering:
-        """Find the groups on a validated matrix, as part of a composite."""
-        self._check_parameters()
-        self.n_features_in_: int = X.shape[1]
         return self._learn(X, Y)
 
     def _learn(self, X: Csr, Y: LabelsLike) -> FeatureClustering:

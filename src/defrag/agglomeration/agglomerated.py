@@ -137,7 +137,7 @@ class Agglomerated(Reducing):
 
     def _reduce(self, reduction: FeatureClustering, X: Csr) -> Csr:
         """Pool the features of each group."""
-        return reduction._pool(X)
+        return reduction._apply(X)
 
     def _reduced_width(self, reduction: FeatureClustering, n_features: int) -> int:  # noqa: ARG002
         """Return the number of groups."""
@@ -155,7 +155,7 @@ class Agglomerated(Reducing):
         """Return the best labels of each row; see :meth:`Classifier._rank`."""
         n_ranked = self._n_ranked(k)
         answers = [
-            model._rank(groups._pool(X), n_ranked, exhaustive=exhaustive)
+            model._rank(groups._apply(X), n_ranked, exhaustive=exhaustive)
             for groups, model in self.members_
         ]
         return self._average(answers, k)
@@ -175,19 +175,19 @@ class Agglomerated(Reducing):
         """Return an explainer that divides contributions of groups among their features."""
         n_ranked = self._n_ranked(k)
         if row is None or len(self.members_) == 1:
-            rows = [None if row is None else groups._pool(row) for groups, _ in self.members_]
+            rows = [None if row is None else groups._apply(row) for groups, _ in self.members_]
             return self._explainer_of(row, rows, labels, n_ranked, [])
-        rows = [groups._pool(row) for groups, _ in self.members_]
+        rows = [groups._apply(row) for groups, _ in self.members_]
         return self._explainer_of(row, rows, labels, n_ranked, self._answers(rows, n_ranked))
 
     def _explain_best(self, row: Csr, n: int, k: int) -> tuple[Ids, Explainer]:
         """Return the best labels and an explainer; see :meth:`Classifier._explain_best`."""
         if len(self.members_) == 1:
             ((groups, model),) = self.members_
-            pooled = groups._pool(row)
+            pooled = groups._apply(row)
             labels, inner = model._explain_best(pooled, n, k)
             return labels, _of_groups(groups, inner, row, pooled)
-        rows = [groups._pool(row) for groups, _ in self.members_]
+        rows = [groups._apply(row) for groups, _ in self.members_]
         n_ranked = self._n_ranked(k)
         answers = self._answers(rows, n_ranked)
         labels = best_labels(self._average(answers, k)[0], n)
@@ -240,4 +240,4 @@ def _of_groups(
 ) -> Explainer:
     known = None if row is None or pooled is None else (row, pooled)
     shares = partial(shares_of_groups, groups.labels_)
-    return Transformed(inner, groups._pool, shares, known=known)
+    return Transformed(inner, groups._apply, shares, known=known)

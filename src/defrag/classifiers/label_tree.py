@@ -641,6 +641,9 @@ def _offsets(sizes: NDArray[np.int64]) -> Offsets:
 class TreeScore:
     """The function from the margins on a path to the score of a label.
 
+    The search computes the same, ``cpp/core/search/scores.hpp``, and takes the score of one row
+    apart; here are the scores of many rows, which explanations compare.
+
     The score is ``exp(sum of c L(m))`` over the steps of a path, where m is the margin of a step
     and c the product of the discounts of the steps after it.
 
