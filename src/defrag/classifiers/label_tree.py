@@ -468,7 +468,7 @@ class TreeUnits(Units):
     def unpack_outline(self, arrays: Arrays) -> list[LabelTreeArrays]:
         """Return trees from named arrays."""
         trees = by_number(arrays)
-        return [LabelTreeArrays(**trees[number]) for number in range(self.model.n_trees)]  # type: ignore[arg-type]
+        return [LabelTreeArrays(**trees[number]) for number in range(self.model.n_trees)]
 
     def pack(self, result: dict[int, LabelTreeWeights]) -> Arrays:
         """Return weights as named arrays."""
@@ -476,7 +476,7 @@ class TreeUnits(Units):
 
     def unpack(self, arrays: Mapping[str, NDArray[Any]]) -> dict[int, LabelTreeWeights]:
         """Return weights from named arrays."""
-        return {number: LabelTreeWeights(**one) for number, one in by_number(arrays).items()}  # type: ignore[arg-type]
+        return {number: LabelTreeWeights(**one) for number, one in by_number(arrays).items()}
 
 
 def _blocks_by_tree(
