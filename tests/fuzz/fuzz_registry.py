@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from tests.contract.subject import file_bytes, small_data, subjects
-from tests.fuzz.fuzz_model_file import inputs, loaded
+from tests.fuzz.fuzz_model_file import inputs, loaded, unsealed
 
 N_ROWS = 6
 MOST_LABELS = 1000
@@ -20,7 +20,7 @@ MOST_LABELS = 1000
 
 def good(subject, folder):
     """Return the bytes of a small model."""
-    return file_bytes(subject.fitted(), folder)
+    return unsealed(file_bytes(subject.fitted(), folder))
 
 
 def is_model(path, data):

@@ -6,14 +6,14 @@ import numpy as np
 
 from tests.contract.subject import file_bytes
 from tests.contract.text_subject import OTHER, STRANGE, ask
-from tests.fuzz.fuzz_model_file import loaded
+from tests.fuzz.fuzz_model_file import loaded, unsealed
 
 TEXTS = [*OTHER[0][:2], *STRANGE[:9], "sort the matrix"]
 
 
 def good(subject, folder):
     """Return the bytes of a small model."""
-    return file_bytes(subject.fit(OTHER), folder)
+    return unsealed(file_bytes(subject.fit(OTHER), folder))
 
 
 def is_model(path, data):
