@@ -34,6 +34,7 @@ else:
 ROOT = Path(__file__).resolve().parent.parent
 TABLE = ROOT / "tests" / "mutation" / "table.toml"
 TIMEOUT_SECONDS = 600
+BUILD_SECONDS = 7200  # compilers do not hang, but the machine may be busy
 MEMORY_BYTES = 6 << 30
 PYTEST = ("-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-m", "not slow")
 
@@ -80,7 +81,8 @@ class Copy:
         return not chosen or self._run(sys.executable, *PYTEST, *chosen)
 
     def _build(self, goal: str) -> bool:
-        if not self._run("cmake", "--build", self.objects, "--parallel", "1", "--target", goal):
+        command = ("cmake", "--build", self.objects, "--parallel", "1", "--target", goal)
+        if not self._run(*command, seconds=BUILD_SECONDS):
             return False
         for library in self.objects.glob("_core*.so"):
             target = self.root / "src" / "defrag" / library.name
@@ -88,14 +90,14 @@ class Copy:
             shutil.copy(library, target)
         return True
 
-    def _run(self, *command: str | Path) -> bool:
+    def _run(self, *command: str | Path, seconds: float = TIMEOUT_SECONDS) -> bool:
         """Run a command in the copy; it fails if it takes too long."""
         process = subprocess.Popen(
             command, cwd=self.root, env={**os.environ, "PYTHONPATH": str(self.root / "src")},
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
         )  # fmt: skip
         try:
-            return process.wait(TIMEOUT_SECONDS) == 0
+            return process.wait(seconds) == 0
         except subprocess.TimeoutExpired:
             return False
         finally:
