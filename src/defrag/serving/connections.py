@@ -37,6 +37,9 @@ _MAX_PIPELINED = 8
 _GRACE = 2.0
 """Seconds of grace before a connection whose client does not read is aborted."""
 
+_MAX_DISCARDED = 1 << 20
+"""Bytes read and forgotten after a refusal: what is unread at a close would take it along."""
+
 _numbers = itertools.count()
 
 
@@ -61,6 +64,7 @@ class Connection(HttpToolsProtocol):
         self._kept = 0  # bytes of the head and the trailers of a request
         self._other = 0  # bytes since the last complete request that are not body
         self._body = 0  # bytes of an unfinished body
+        self._discarded = 0  # bytes after a refusal
         if len(self.connections) > self.limits.max_connections:
             self._close_longest(lambda one: one.waiting)
 
@@ -72,6 +76,9 @@ class Connection(HttpToolsProtocol):
     def data_received(self, data: bytes) -> None:
         """Read bytes of a request."""
         if self._refused:
+            self._discarded += len(data)
+            if self._discarded > _MAX_DISCARDED:
+                self.transport.close()
             return
         self._completed = False
         self._other += len(data)
@@ -136,7 +143,7 @@ class Connection(HttpToolsProtocol):
 
     def eof_received(self) -> bool:  # type: ignore[override] # as asyncio allows
         """Keep the connection of a half-closed client open until its request is answered."""
-        if self.waiting:
+        if self.waiting or self._refused:
             return False
         self._half_closed = True
         return True
@@ -144,6 +151,8 @@ class Connection(HttpToolsProtocol):
     def expire(self, now: float) -> None:
         """Close the connection if its deadline has passed."""
         late = now - self._since[0] - self.limits.timeout
+        if self._refused and now - self._since[0] > _GRACE:
+            self.transport.abort()
         if late <= 0:
             return
         if self.transport.is_closing() or self.transport.get_write_buffer_size():
@@ -178,6 +187,8 @@ class Connection(HttpToolsProtocol):
 
     def _refuse(self, status: int, reason: bytes) -> None:
         """Close; answer first, unless this would be taken for the answer to another request."""
+        if self._refused:
+            return
         self._refused = True
         cycle = self.cycle
         if cycle is None or (self._in_head and cycle.response_complete):
@@ -190,7 +201,11 @@ class Connection(HttpToolsProtocol):
             cycle.message_event.set()
         head = b"HTTP/1.1 %d %s\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
         self.transport.write(head % (status, reason))
-        self.transport.close()
+        self._begin_deadline()
+        if self.transport.can_write_eof():  # the client can read the answer while it still sends
+            self.transport.write_eof()
+        else:
+            self.transport.close()
 
     def _close_longest(self, kind: Callable[[Any], Any]) -> None:
         """Close the connection of some kind whose client the server has waited for longest."""
