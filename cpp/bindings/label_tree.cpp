@@ -15,6 +15,14 @@ namespace {
 /// Rows of (node, first block, last block).
 using BlockArray = nb::ndarray<const std::int64_t, nb::shape<-1, 3>, nb::c_contig, nb::device::cpu>;
 
+/// The arrays of PointLists.
+using PointArrays = std::pair<Array<std::int64_t>, Array<std::int32_t>>;
+
+PointListsView view_of(const PointArrays& lists) {
+    const auto& [offsets, points] = lists;
+    return {offsets.data(), n_items(offsets), points.data(), n_items(points)};
+}
+
 Vector<NodeBlocks> to_items(const BlockArray& blocks) {
     Vector<NodeBlocks> items(static_cast<std::int64_t>(blocks.shape(0)));
     for (std::int64_t i = 0; i < items.size(); ++i) {
@@ -54,17 +62,18 @@ void bind_label_tree_kernels(nb::module_& m) {
     m.def(
         "train_label_tree",
         [](const CsrView& X, const CsrView& positives, const LabelTreeArrays& tree,
-           const SolverOptions& solver, const std::optional<BlockArray>& blocks,
-           bool /*scale_cost, which nothing uses*/, unsigned n_threads,
+           const SolverOptions& solver, const std::optional<PointArrays>& negatives,
+           const std::optional<BlockArray>& blocks, unsigned n_threads,
            const nb::object& progress) {
             require(positives.n_cols == X.n_rows, "positives must have one column per row of X");
             const LabelTreeShape view = tree.view();
             const Vector<NodeBlocks> items = blocks ? to_items(*blocks) : all_blocks(view);
-            return to_python(
-                run(n_threads, progress, train_label_tree, X, positives, view, solver, items));
+            const PointListsView lists = negatives ? view_of(*negatives) : PointListsView();
+            return to_python(run(n_threads, progress, train_label_tree, X, positives, view, lists,
+                                 solver, items));
         },
-        "X"_a, "positives"_a, "tree"_a, "options"_a, nb::kw_only(), "blocks"_a = nb::none(),
-        "scale_cost"_a = false, "n_threads"_a, "progress"_a = nb::none());
+        "X"_a, "positives"_a, "tree"_a, "options"_a, nb::kw_only(), "negatives"_a = nb::none(),
+        "blocks"_a = nb::none(), "n_threads"_a, "progress"_a = nb::none());
     bind_inspect_entries<std::uint16_t, std::uint8_t>(m);
     bind_inspect_entries<std::uint16_t, std::uint16_t>(m);
     bind_inspect_entries<std::uint32_t, std::uint8_t>(m);

@@ -61,18 +61,33 @@ void bind_beam_search(nb::module_& m) {
     m.def(
         "beam_search",
         [](const LabelTreeArrays& tree, const LabelTreeWeightArrays& weights, const CsrView& X,
-           Loss loss, std::int64_t beam_size, std::int64_t k, float discount, int power,
-           Instructions instructions, const FeatureIndex* index, unsigned n_threads,
-           const nb::object& progress) {
+           Loss loss, std::int64_t beam_size, std::int64_t k, double discount,
+           std::optional<double> leaf_discount, int power, Instructions instructions,
+           const FeatureIndex* index, unsigned n_threads, const nb::object& progress) {
             const LabelTreeModel model = label_tree_model(tree, weights, X.n_cols, index);
-            const BeamOptions options{{loss, double{discount}, power}, beam_size, k, instructions};
+            const EdgeScore score{loss, discount, leaf_discount.value_or(discount), power};
+            const BeamOptions options{score, beam_size, k, instructions};
             return to_numpy(run(n_threads, progress, beam_search, model, X, options), X.n_rows);
         },
         "tree"_a, "weights"_a, "X"_a, nb::kw_only(), "loss"_a = defaults.score.loss,
         "beam_size"_a = defaults.beam_size, "k"_a = defaults.k,
-        "discount"_a = defaults.score.discount, "power"_a = defaults.score.power,
-        "instructions"_a = defaults.instructions, "index"_a = nb::none(), "n_threads"_a = 1,
-        "progress"_a = nb::none());
+        "discount"_a = defaults.score.discount, "leaf_discount"_a = nb::none(),
+        "power"_a = defaults.score.power, "instructions"_a = defaults.instructions,
+        "index"_a = nb::none(), "n_threads"_a = 1, "progress"_a = nb::none());
+    m.def(
+        "reached_leaves",
+        [](const LabelTreeArrays& tree, const LabelTreeWeightArrays& weights, const CsrView& X,
+           Loss loss, std::int64_t beam_size, double discount, int power, unsigned n_threads,
+           const nb::object& progress) {
+            const LabelTreeModel model = label_tree_model(tree, weights, X.n_cols, nullptr);
+            BeamOptions options;
+            options.score = {loss, discount, discount, power};
+            options.beam_size = beam_size;
+            PointLists lists = run(n_threads, progress, reached_leaves, model, X, options);
+            return std::pair(to_numpy(std::move(lists.begin)), to_numpy(std::move(lists.points)));
+        },
+        "tree"_a, "weights"_a, "X"_a, nb::kw_only(), "loss"_a, "beam_size"_a, "discount"_a,
+        "power"_a, "n_threads"_a, "progress"_a = nb::none());
 }
 
 void bind_path_parts(nb::module_& m) {
@@ -82,7 +97,7 @@ void bind_path_parts(nb::module_& m) {
         [](const LabelTreeArrays& tree, const LabelTreeWeightArrays& weights,
            const Array<std::int32_t>& places, const Array<std::int32_t>& features,
            const Array<float>& values, const Array<float>& units, Loss loss, double discount,
-           int power) {
+           std::optional<double> leaf_discount, int power) {
             constexpr std::int64_t any_width = std::numeric_limits<std::int32_t>::max();
             require(values.size() == features.size() && units.size() == features.size(),
                     "values and units must have one entry per feature");
@@ -90,7 +105,7 @@ void bind_path_parts(nb::module_& m) {
             const PathRow row{features.data(), values.data(), units.data(), n_items(features)};
             PathParts parts = run(1, nb::none(), [&](const Context&) {
                 return explain_paths(model, places.data(), n_items(places), row,
-                                     {loss, discount, power});
+                                     {loss, discount, leaf_discount.value_or(discount), power});
             });
             const std::int64_t n_steps = parts.nodes.size();
             return std::tuple(
@@ -102,7 +117,8 @@ void bind_path_parts(nb::module_& m) {
                 to_numpy(std::move(parts.without), n_items(places), n_items(features)));
         },
         "tree"_a, "weights"_a, "places"_a, "features"_a, "values"_a, "units"_a, nb::kw_only(),
-        "loss"_a = defaults.loss, "discount"_a = defaults.discount, "power"_a = defaults.power);
+        "loss"_a = defaults.loss, "discount"_a = defaults.discount, "leaf_discount"_a = nb::none(),
+        "power"_a = defaults.power);
 }
 
 void bind_best_first(nb::module_& m) {

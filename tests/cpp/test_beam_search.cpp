@@ -119,12 +119,14 @@ TEST_CASE("scores of vectors of hinges have the bits of the rule, with all instr
          {Instructions::kBaseline, Instructions::kAvx2, Instructions::kAvx512}) {
         if (!can_run(instructions)) continue;
         for (const int power : {2, 3}) {
-            const EdgeScore rule{Loss::kSquaredHinge, 0.98, power};
+            const EdgeScore rule{Loss::kSquaredHinge, 0.98, 0.4, power};
             const float parent = -1.37F;
-            select_score_margins(instructions)(margins.data(), 41, rule.discounted(parent), power,
-                                               scores.data());
-            for (std::int64_t i = 0; i < 41; ++i) {
-                CHECK(scores.data()[i] == rule.below(parent, margins.data()[i]));
+            for (const bool leaf : {false, true}) {
+                select_score_margins(instructions)(margins.data(), 41, rule.start(parent, leaf),
+                                                   power, scores.data());
+                for (std::int64_t i = 0; i < 41; ++i) {
+                    CHECK(scores.data()[i] == rule.below(parent, margins.data()[i], leaf));
+                }
             }
         }
     }

@@ -63,6 +63,20 @@ struct Tree {
     }
 };
 
+LabelTreeModel model_of(const Tree& tree, const LabelTreeWeights& w) {
+    LabelTreeModel model;
+    model.tree = tree.view();
+    model.n_features = 50;
+    model.feature_ptr = w.feature_ptr.data();
+    model.features = w.features.data();
+    model.entries.entry_ptr = w.entry_ptr.data();
+    model.entries.outputs = w.outputs.data();
+    model.entries.weights.floats.values = w.weights.data();
+    model.bias_ptr = w.bias_ptr.data();
+    model.bias = w.bias.data();
+    return model;
+}
+
 }  // namespace
 
 TEST_CASE("training and search give the same with any number of threads") {
@@ -75,20 +89,21 @@ TEST_CASE("training and search give the same with any number of threads") {
         const Context context(n_threads);
         SolverOptions options;
         options.threshold = 0.05F;
-        trained.push_back(train_label_tree(context, X.view(), positives.view(), tree.view(),
-                                           options, all_blocks(tree.view())));
+        // Negatives of all leaves: the points that the search reaches with the tree without them.
+        const auto train = [&](const PointListsView& negatives) {
+            return train_label_tree(context, X.view(), positives.view(), tree.view(), negatives,
+                                    options, all_blocks(tree.view()));
+        };
+        const LabelTreeWeights first = train({});
+        const PointLists reached =
+            reached_leaves(context, model_of(tree, first), X.view(), BeamOptions());
+        CHECK(reached.begin.back() > 600);
+        trained.push_back(train({reached.begin.data(), reached.begin.size(), reached.points.data(),
+                                 reached.points.size()}));
+        CHECK(first.weights != trained.back().weights);
         const LabelTreeWeights& w = trained.back();
         const FeatureIndex index(w.feature_ptr.data(), w.features.data(), 41);
-        LabelTreeModel model;
-        model.tree = tree.view();
-        model.n_features = 50;
-        model.feature_ptr = w.feature_ptr.data();
-        model.features = w.features.data();
-        model.entries.entry_ptr = w.entry_ptr.data();
-        model.entries.outputs = w.outputs.data();
-        model.entries.weights.floats.values = w.weights.data();
-        model.bias_ptr = w.bias_ptr.data();
-        model.bias = w.bias.data();
+        LabelTreeModel model = model_of(tree, w);
         model.index = n_threads == 1 ? nullptr : &index;
         found.push_back(beam_search(context, model, X.view(), BeamOptions()));
     }

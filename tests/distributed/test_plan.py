@@ -115,6 +115,30 @@ def test_large_models_have_the_requested_parts(name, data):
     assert len(plan(MODELS[name], *data, n_parts=5).parts) == 5
 
 
+@pytest.mark.parametrize("name", ["label-tree", "agglomerated"])
+def test_results_of_the_first_wave_save_time_and_change_nothing(name, data):
+    X, Y = data
+    todo = plan(MODELS[name], X, Y, n_parts=6)
+    waves = [part.wave for part in todo.parts]
+    assert waves == sorted(waves)
+    assert set(waves) == {0, 1}
+    first = [fit_part(todo, part, X, Y) for part in todo.parts if part.wave == 0]
+    last = todo.parts[-1]
+    results = [fit_part(todo, last, X, Y, earlier) for earlier in ((), first[:-1], first)]
+    for one in results:
+        assert one.arrays.keys() == results[0].arrays.keys()
+        for array, same in results[0].arrays.items():
+            assert one.arrays[array].tobytes() == same.tobytes()
+    others = plan(MODELS["dismec"], X, Y, n_parts=2)
+    with pytest.raises(ValueError, match="part 0 belongs to another plan"):
+        fit_part(todo, last, X, Y, [fit_part(others, 0, X, Y)])
+
+
+def test_trees_without_hard_negatives_have_one_wave(data):
+    plain = LabelTree(2, max_leaf_size=8, hard_negatives=False, random_state=1)
+    assert all(part.wave == 0 for part in plan(plain, *data, n_parts=6).parts)
+
+
 def test_lpsr_requires_its_data_to_join(data):
     X, Y = data
     todo = plan(MODELS["lpsr"], X, Y, n_parts=2)

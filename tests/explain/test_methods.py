@@ -36,23 +36,27 @@ WIDE = {"beam_size": 1000}
 @pytest.mark.parametrize(
     ("model", "rule"),
     [
-        (LabelTree(max_leaf_size=3, root_arity=3), ("squared_hinge", 1.0, 3)),
-        (Parabel(1, max_leaf_size=4), ("squared_hinge", 1.0, 2)),
-        (Bonsai(1, arity=3), ("squared_hinge", 0.98, 2)),
-        (PLT(max_leaf_size=4), ("logistic", 1.0, 2)),
+        (LabelTree(max_leaf_size=3, root_arity=3), ("squared_hinge", 1.0, 0.4, 3)),
+        (
+            LabelTree(max_leaf_size=3, root_arity=3, hard_negatives=False),
+            ("squared_hinge", 1.0, 1.0, 3),
+        ),
+        (Parabel(1, max_leaf_size=4), ("squared_hinge", 1.0, 1.0, 2)),
+        (Bonsai(1, arity=3), ("squared_hinge", 0.98, 0.98, 2)),
+        (PLT(max_leaf_size=4), ("logistic", 1.0, 1.0, 2)),
     ],
-    ids=["label-tree", "parabel", "bonsai", "plt"],
+    ids=["label-tree", "label-tree-plain", "parabel", "bonsai", "plt"],
 )
 def test_contributions_are_integrated_gradients(model, rule):
     model.set_params(random_state=0).fit(X, Y)
-    loss, discount, power = rule
+    loss, discount, leaf_discount, power = rule
     tree = model.trees_[0]
     row = ROW.toarray()[0].astype(np.float64)
     unit = row / np.linalg.norm(row)
     for one in model.explain(ROW, k=2):
         score = tree_score(
             tree.tree, tree.weights, one.label_id, len(unit),
-            loss=loss, discount=discount, power=power,
+            loss=loss, discount=discount, leaf_discount=leaf_discount, power=power,
         )  # fmt: skip
         assert one.score == pytest.approx(score(unit), abs=1e-6)
         assert one.base == pytest.approx(score(0 * unit), abs=1e-6)

@@ -32,6 +32,7 @@ Y = [[i % 7, 7 + i % 3] for i in range(30)]
 def small_label_tree(**parameters):
     """Fit a tree of 10 labels: a root of 3 children, two of which have 2, leaves of 2."""
     settings = {"max_leaf_size": 2, "arity": 2, "root_arity": 3, "random_state": 0}
+    settings["hard_negatives"] = False
     return LabelTree(**{**settings, **parameters}).fit(X, Y)
 
 

@@ -12,7 +12,7 @@ from defrag import _native
 from defrag._native import Instructions, Loss, SolverOptions
 from defrag._validation import canonical_csr
 from tests.data import random_problem, trained_tree, zero_weights
-from tests.oracles.label_trees import flat_tree, search
+from tests.oracles.label_trees import flat_tree, last_beam, search
 
 
 @settings(max_examples=20, deadline=None, derandomize=True)
@@ -22,18 +22,20 @@ from tests.oracles.label_trees import flat_tree, search
     beam_size=st.integers(1, 12),
     k=st.integers(1, 9),
     loss=st.sampled_from(["squared_hinge", "logistic"]),
-    discount=st.sampled_from([1.0, 0.98]),
+    discounts=st.sampled_from([(1.0, 1.0), (0.98, 0.98), (1.0, 0.4), (0.9, 0.3)]),
     power=st.sampled_from([2, 3]),
 )
-def test_search_equals_the_oracle(*, seed, n_labels, beam_size, k, loss, discount, power):
+def test_search_equals_the_oracle(*, seed, n_labels, beam_size, k, loss, discounts, power):
     tree, weights, X = trained_tree(seed, n_labels=n_labels, loss=loss, n_rows=40)
+    names = "discount", "leaf_discount"
     sizes = {"beam_size": beam_size, "k": k, "power": power}
     labels, scores = _native.beam_search(
-        tree, weights, X, loss=Loss[loss], discount=discount, **sizes
+        tree, weights, X, loss=Loss[loss], **dict(zip(names, discounts, strict=True)), **sizes
     )
+    factors = dict(zip(names, map(np.float32, discounts), strict=True))
     for row in range(0, X.shape[0], 4):
         x = X[[row]].toarray()[0]
-        expected = search(tree, weights, x, loss=loss, discount=np.float32(discount), **sizes)
+        expected = search(tree, weights, x, loss=loss, **factors, **sizes)
         found = labels[row][labels[row] >= 0]
         assert len(found) == len(expected)
         logs = [score for score, _ in expected]
@@ -54,6 +56,23 @@ def test_discounted_label_may_score_above_its_leaf():
             tree, weights, x, loss="squared_hinge", discount=np.float32(0.3), **options
         )
         assert [label] == [one for _, one in expected]
+
+
+@pytest.mark.parametrize("n_threads", [1, 3])
+def test_reached_leaves_are_those_of_the_last_beam(n_threads):
+    tree, weights, X = trained_tree(5, n_labels=60, n_rows=300)
+    options = {"beam_size": 4, "discount": 0.9, "power": 3}
+    begin, rows = _native.reached_leaves(
+        tree, weights, X, loss=Loss.squared_hinge, n_threads=n_threads, **options
+    )
+    options["discount"] = np.float32(0.9)
+    reached = [[] for _ in tree.begin]
+    for row in range(X.shape[0]):
+        x = X[[row]].toarray()[0]
+        for _, leaf in last_beam(tree, weights, x, loss="squared_hinge", **options):
+            reached[leaf].append(row)
+    assert [rows[a:b].tolist() for a, b in pairwise(begin)] == reached
+    assert not any(len(reached[node]) for node in np.flatnonzero(tree.n_children))
 
 
 def test_single_row_and_batch_give_the_same_bits():

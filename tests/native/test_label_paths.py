@@ -58,44 +58,46 @@ def test_invalid_places_and_arrays_are_refused():
         at(0, weights=type(weights)(**pointers))
 
 
-RULES = [("squared_hinge", 1.0, 3), ("squared_hinge", 0.98, 2), ("logistic", 1.0, 2)]
+RULES = [
+    {"loss": "squared_hinge", "discount": 1.0, "leaf_discount": 1.0, "power": 3},
+    {"loss": "squared_hinge", "discount": 0.98, "leaf_discount": 0.98, "power": 2},
+    {"loss": "squared_hinge", "discount": 0.9, "leaf_discount": 0.4, "power": 3},
+    {"loss": "logistic", "discount": 1.0, "leaf_discount": 1.0, "power": 2},
+]
 
 
 def take_apart(tree, weights, places, row, rule):
-    loss, discount, power = rule
     features = np.flatnonzero(row).astype(np.int32)
     unit = row / max(np.linalg.norm(row), 1e-30)
     entries = features, row[features].astype(np.float32), unit[features].astype(np.float32)
     return _native.path_parts(tree, weights, np.asarray(places, np.int32), entries,
-                              loss=Loss[loss], discount=discount, power=power)  # fmt: skip
+                              **rule | {"loss": Loss[rule["loss"]]})  # fmt: skip
 
 
-@pytest.mark.parametrize("rule", RULES, ids=lambda rule: f"{rule[0]}-{rule[1]}")
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: f"{rule['loss']}-{rule['leaf_discount']}")
 @settings(max_examples=12, deadline=None, derandomize=True)
 @given(seed=st.integers(0, 10**6), n_labels=st.integers(1, 40), n_features=st.integers(0, 8))
 def test_path_parts_equal_the_oracle(rule, seed, n_labels, n_features):
-    loss, discount, power = rule
-    tree, weights, X = trained_tree(seed, n_labels=n_labels, n_rows=40, loss=loss)
+    tree, weights, X = trained_tree(seed, n_labels=n_labels, n_rows=40, loss=rule["loss"])
     draw = np.random.default_rng(seed)
     row = np.zeros(X.shape[1])
     row[draw.choice(X.shape[1], n_features, replace=False)] = draw.uniform(0.5, 2.0, n_features)
     row = row.astype(np.float32).astype(np.float64)
     places = draw.permutation(n_labels)[:4]
     found = take_apart(tree, weights, places, row, rule)
-    options = {"loss": loss, "discount": discount, "power": power}
     unit = row / max(np.linalg.norm(row), 1e-30)
     for i, place in enumerate(places):
         label = tree.order[place]
         steps = range(found.step_ptr[i], found.step_ptr[i + 1])
         assert [(found.nodes[s], found.outputs[s]) for s in steps] == path_to(tree, label)
-        slow = step_parts(tree, weights, label, unit, **options)
+        slow = step_parts(tree, weights, label, unit, **rule)
         for s, (score, base, parts) in zip(steps, slow, strict=True):
             assert found.step_scores[s] == pytest.approx(score, abs=1e-6)
             assert found.step_bases[s] == pytest.approx(base, abs=1e-12)
             np.testing.assert_allclose(found.contributions[s], parts[row != 0], atol=1e-6)
         gap = found.contributions[steps.start : steps.stop].sum() + found.bases[i]
         assert gap == pytest.approx(found.scores[i], abs=1e-12)
-        score = tree_score(tree, weights, label, len(unit), **options)
+        score = tree_score(tree, weights, label, len(unit), **rule)
         assert found.scores[i] == pytest.approx(score(unit), abs=1e-6)
         for place_of, feature in enumerate(np.flatnonzero(row)):
             rest = row.copy()
@@ -112,8 +114,7 @@ def test_unmoved_margin_contributes_nothing():
     alone = np.zeros(X.shape[1])
     alone[1] = 1.0
     for i in range(2):
-        score = tree_score(tree, weights, tree.order[i], len(alone),
-                           loss="squared_hinge", discount=1.0, power=3)  # fmt: skip
+        score = tree_score(tree, weights, tree.order[i], len(alone), **RULES[0])
         assert found.without[i, 0] == pytest.approx(score(alone), abs=1e-6)
     flat = flat_tree([[0, 1], [2, 3]])
     still = take_apart(flat, zero_weights(flat, 0.5), [2], row, RULES[0])
@@ -127,7 +128,7 @@ def test_mismatched_arrays_are_refused():
     tree = flat_tree([[0, 1], [2, 3]])
     weights = zero_weights(tree, 0.0)
     features, values = np.arange(2, dtype=np.int32), np.ones(2, dtype=np.float32)
-    rule = {"loss": Loss.squared_hinge, "discount": 1.0, "power": 2}
+    rule = {"loss": Loss.squared_hinge, "discount": 1.0, "leaf_discount": 1.0, "power": 2}
     places = np.array([0], dtype=np.int32)
     for row in ((features, values[:1], values), (features, values, values[:1])):
         with pytest.raises(ValueError, match="values and units must have one entry per feature"):

@@ -57,6 +57,43 @@ def test_root_leaf_equals_one_vs_rest():
     np.testing.assert_array_equal(bias, flat.bias)
 
 
+@pytest.mark.parametrize("seed", range(2))
+def test_negatives_of_a_node_are_points_without_its_labels(seed):
+    X, Y = random_problem(seed)
+    draw = np.random.default_rng(seed)
+    tree = flat_tree(random_tree(range(Y.shape[1]), draw))
+    lists = [
+        np.sort(draw.choice(X.shape[0], 8, replace=False)) if n == 0 else np.zeros(0, dtype=int)
+        for n in tree.n_children
+    ]
+    begin = np.cumsum([0, *map(len, lists)]).astype(np.int64)
+    negatives = begin, np.concatenate(lists).astype(np.int32)
+    weights = train(X, Y, tree, negatives=negatives)
+    assert bits(weights) == bits(train(X, Y, tree, negatives=negatives, n_threads=3))
+    assert bits(weights) != bits(train(X, Y, tree))
+    dense_X, dense_Y = X.toarray(), Y.toarray() > 0
+    for node, own in enumerate(lists[:6]):
+        rows, targets = node_problem(tree, node, dense_X, dense_Y, own)
+        found, bias = dense_classifiers(weights, node, X.shape[1])
+        for output in range(targets.shape[1]):
+            _, expected, intercept = minimum(
+                rows, targets[:, output], loss="squared_hinge", bias=0.3, offset=True
+            )
+            np.testing.assert_allclose(found[:, output], expected, atol=3e-3)
+            assert bias[output] == pytest.approx(intercept, abs=3e-3)
+
+
+@pytest.mark.parametrize(
+    ("begin", "points"),
+    [([0, 0], [0]), ([1, 1], [0]), ([0, 1, 1], [0]), ([0, 1], [-1]), ([0, 1], [10**6])],
+)
+def test_negatives_that_are_not_lists_of_points_are_refused(begin, points):
+    X, Y = random_problem(5, n_labels=40)
+    negatives = np.array(begin, dtype=np.int64), np.array(points, dtype=np.int32)
+    with pytest.raises(ValueError, match="negatives must be lists of points, one per node"):
+        train(X, Y, flat_tree(list(range(40))), SolverOptions(), negatives=negatives)
+
+
 @pytest.mark.parametrize("n_threads", [2, 5])
 def test_threads_give_the_same_bits(n_threads):
     X, Y = random_problem(6, n_rows=200, n_labels=120)

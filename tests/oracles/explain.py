@@ -26,7 +26,13 @@ def _gain(margin, loss, power):
     return -(max(0.0, 1 - margin) ** power)
 
 
-def step_parts(tree, weights, label, x, *, loss, discount, power):
+def factor(n_after, discount, leaf_discount):
+    """Return what the score of a step is multiplied by before the steps after it are added."""
+    factors = [1.0, leaf_discount] + [discount] * n_after
+    return np.prod(factors[: n_after + 1])
+
+
+def step_parts(tree, weights, label, x, *, loss, discount, leaf_discount, power):
     """Take the score of a label for a dense row apart; gives (score, base, parts) of each step.
 
     The parts are shares of the change of the step's log score in proportion to the summands of
@@ -38,7 +44,7 @@ def step_parts(tree, weights, label, x, *, loss, discount, power):
         dense, bias = dense_classifiers(weights, node, len(x))
         summands = dense[:, output].astype(np.float64) * x
         start = float(bias[output])
-        c = discount ** (len(path) - 1 - depth)
+        c = factor(len(path) - 1 - depth, discount, leaf_discount)
         at, base = (c * _gain(m, loss, power) for m in (start + summands.sum(), start))
         total = summands.sum()
         parts = summands * (at - base) / total if total else 0 * summands
@@ -49,7 +55,7 @@ def step_parts(tree, weights, label, x, *, loss, discount, power):
     return [(at, base, parts * scale) for at, base, parts in found]
 
 
-def tree_score(tree, weights, label, n_features, *, loss, discount, power):
+def tree_score(tree, weights, label, n_features, *, loss, discount, leaf_discount, power):
     """Return the function that scores a label for a dense row, which is taken as it is."""
     classifiers = []
     for node, output in path_to(tree, label):
@@ -58,8 +64,9 @@ def tree_score(tree, weights, label, n_features, *, loss, discount, power):
 
     def score(x):
         total = 0.0
-        for weight, start in classifiers:
-            total = total * discount + _gain(start + float(weight @ x), loss, power)
+        for depth, (weight, start) in enumerate(classifiers):
+            total *= leaf_discount if depth == len(classifiers) - 1 else discount
+            total += _gain(start + float(weight @ x), loss, power)
         return np.exp(total)
 
     return score

@@ -11,6 +11,7 @@ __all__ = [
     "dense_classifiers",
     "flat_tree",
     "inspect_entries",
+    "last_beam",
     "node_problem",
     "random_tree",
     "search",
@@ -65,11 +66,11 @@ def children_of(tree, node):
     ]
 
 
-def node_problem(tree, node, X, Y):
+def node_problem(tree, node, X, Y, negatives=()):
     """Return the rows of a node and which of them are positive for each output."""
     outputs = [Y[:, labels].any(axis=1) for labels in children_of(tree, node)]
     targets = np.stack(outputs, axis=1)
-    rows = np.flatnonzero(targets.any(axis=1))
+    rows = np.union1d(np.flatnonzero(targets.any(axis=1)), negatives).astype(int)
     return X[rows], targets[rows]
 
 
@@ -92,15 +93,16 @@ def margins_of(weights, node, x):
     return total
 
 
-def search(tree, weights, x, *, loss, beam_size, k, discount, power=2):
-    """Search one row level by level; gives (label, score) pairs, best first."""
+def loss_of(margin, *, loss, power):
+    """Return what a margin takes from the log score, in float32."""
+    if loss == "logistic":
+        return np.float32(np.logaddexp(0.0, -np.float64(margin)))
+    slack = max(np.float32(0.0), np.float32(1.0) - margin)
+    return slack * slack * slack if power == 3 else slack * slack
 
-    def descend(parent, margin):
-        if loss == "logistic":
-            return parent * discount - np.float32(np.logaddexp(0.0, -np.float64(margin)))
-        slack = max(np.float32(0.0), np.float32(1.0) - margin)
-        return parent * discount - (slack * slack * slack if power == 3 else slack * slack)
 
+def last_beam(tree, weights, x, *, loss, beam_size, discount, power=2):
+    """Search one row level by level; gives the (score, leaf) pairs of the last level."""
     beam = [(np.float32(0.0), 0)]
     while any(tree.n_children[node] for _, node in beam):
         following = []
@@ -110,13 +112,28 @@ def search(tree, weights, x, *, loss, beam_size, k, discount, power=2):
                 continue
             margins = margins_of(weights, node, x)
             first = int(tree.first_child[node])
-            following += [(descend(score, z), first + i) for i, z in enumerate(margins)]
+            following += [
+                (score * discount - loss_of(z, loss=loss, power=power), first + i)
+                for i, z in enumerate(margins)
+            ]
         beam = sorted(following, key=lambda item: (-item[0], item[1]))[:beam_size]
+    return beam
+
+
+def search(tree, weights, x, *, loss, beam_size, k, discount, leaf_discount=None, power=2):
+    """Search one row level by level; gives (score, label) pairs, best first."""
+    leaf_discount = discount if leaf_discount is None else leaf_discount
+    beam = last_beam(
+        tree, weights, x, loss=loss, beam_size=beam_size, discount=discount, power=power
+    )
     found = []
     for score, node in beam:
         margins = margins_of(weights, node, x)
-        labels = tree.order[tree.begin[node] : tree.end[node]]
-        found += [(descend(score, z), int(label)) for label, z in zip(labels, margins, strict=True)]
+        labels = tree.order[tree.begin[node] : tree.end[node]].tolist()
+        found += [
+            (score * leaf_discount - loss_of(z, loss=loss, power=power), label)
+            for label, z in zip(labels, margins, strict=True)
+        ]
     return sorted(found, key=lambda item: (-item[0], item[1]))[:k]
 
 

@@ -34,6 +34,19 @@ void check_tree(const LabelTreeShape& tree, std::int64_t n_labels) {
     }
 }
 
+void check_lists(const PointListsView& lists, std::int64_t n_nodes, std::int64_t n_rows) {
+    if (lists.offsets == nullptr) return;
+    bool holds = lists.n_offsets == n_nodes + 1 && lists.offsets[0] == 0 &&
+                 lists.offsets[n_nodes] == lists.n_points;
+    for (std::int64_t node = 0; holds && node < n_nodes; ++node) {
+        holds = lists.offsets[node] <= lists.offsets[node + 1];
+    }
+    for (std::int64_t i = 0; holds && i < lists.n_points; ++i) {
+        holds = lists.points[i] >= 0 && lists.points[i] < n_rows;
+    }
+    if (!holds) throw std::invalid_argument("negatives must be lists of points, one per node");
+}
+
 Vector<NodeBlocks> all_blocks(const LabelTreeShape& tree) {
     Vector<NodeBlocks> items(tree.n_nodes);
     for (std::int64_t node = 0; node < tree.n_nodes; ++node) {

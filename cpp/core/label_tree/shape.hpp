@@ -39,6 +39,37 @@ struct LabelTreeShape {
     }
 };
 
+/// Points by node: node v has points[begin[v]..begin[v + 1]), in ascending order.
+struct PointLists {
+    Vector<std::int64_t> begin;
+    Vector<std::int32_t> points;
+};
+
+/// A non-owning view of such lists; without arrays, all of them are empty.
+struct PointListsView {
+    struct List {
+        const std::int32_t* first;
+        const std::int32_t* last;
+        const std::int32_t* begin() const { return first; }
+        const std::int32_t* end() const { return last; }
+        std::int64_t size() const { return last - first; }
+    };
+
+    const std::int64_t* offsets = nullptr;
+    std::int64_t n_offsets = 0;
+    const std::int32_t* points = nullptr;
+    std::int64_t n_points = 0;
+
+    List of(std::int64_t node) const {
+        if (offsets == nullptr) return {nullptr, nullptr};
+        return {points + offsets[node], points + offsets[node + 1]};
+    }
+};
+
+/// Throws std::invalid_argument unless there are no lists, or one per node of points in
+/// [0, n_rows).
+void check_lists(const PointListsView& lists, std::int64_t n_nodes, std::int64_t n_rows);
+
 /// Maximum number of outputs of a node, limited by the type of LabelTreeWeights::outputs.
 constexpr std::int64_t kMaxOutputs = 65536;
 

@@ -9,20 +9,22 @@
 namespace defrag {
 namespace {
 
-/// The points of one node: those that have a label below it, copied once for all blocks.
+/// The points of one node: those that have a label below it, and its negatives; copied once for all
+/// blocks.
 class NodePoints {
  public:
     explicit NodePoints(const CsrView& X)
         : members_(X.n_rows), places_(X.n_rows), slots_(X.n_cols) {}
 
     void assign(const CsrView& X, const CsrView& positives, const LabelTreeShape& tree,
-                std::int64_t node, float bias) {
+                const PointListsView& negatives, std::int64_t node, float bias) {
         for (std::int32_t i = tree.begin[node]; i < tree.end[node]; ++i) {
             const std::int32_t label = tree.order[i];
             for (auto p = positives.begin(label); p < positives.end(label); ++p) {
                 members_.insert(positives.indices[p]);
             }
         }
+        for (const std::int32_t point : negatives.of(node)) members_.insert(point);
         ids_.clear();
         members_.drain([this](std::int32_t point) {
             places_[point] = static_cast<std::int32_t>(ids_.size());
@@ -64,8 +66,9 @@ void mark_positives(BlockSolver& solver, const NodePoints& points, const CsrView
 }
 
 /// Returns an upper bound on the number of points of a node.
-std::int64_t most_points(const CsrView& positives, const LabelTreeShape& tree, std::int64_t node) {
-    std::int64_t n_points = 0;
+std::int64_t most_points(const CsrView& positives, const LabelTreeShape& tree,
+                         const PointListsView& negatives, std::int64_t node) {
+    std::int64_t n_points = negatives.of(node).size();
     for (std::int32_t i = tree.begin[node]; i < tree.end[node]; ++i) {
         const std::int32_t label = tree.order[i];
         n_points += positives.end(label) - positives.begin(label);
@@ -77,14 +80,16 @@ std::int64_t most_points(const CsrView& positives, const LabelTreeShape& tree, s
 
 LabelTreeWeights train_label_tree(const Context& context, const CsrView& X,
                                   const CsrView& positives, const LabelTreeShape& tree,
-                                  const SolverOptions& options, const Vector<NodeBlocks>& items) {
+                                  const PointListsView& negatives, const SolverOptions& options,
+                                  const Vector<NodeBlocks>& items) {
     CompactRows::check_width(X);
     check_tree(tree, positives.n_rows);
+    check_lists(negatives, tree.n_nodes, X.n_rows);
     Vector<DividedItem> sizes;
     for (const NodeBlocks& item : items) {
         check_blocks(tree, item);
         const std::int64_t n_parts = item.last_block - item.first_block;
-        sizes.push_back({n_parts, n_parts * most_points(positives, tree, item.node)});
+        sizes.push_back({n_parts, n_parts * most_points(positives, tree, negatives, item.node)});
     }
 
     Vector<NodeWeights> results(items.size());
@@ -93,7 +98,7 @@ LabelTreeWeights train_label_tree(const Context& context, const CsrView& X,
     run_divided(
         context, sizes, [&X] { return Node{NodePoints(X), {}}; },
         [&](std::int64_t item, Node& node) {
-            node.points.assign(X, positives, tree, items[item].node, options.bias);
+            node.points.assign(X, positives, tree, negatives, items[item].node, options.bias);
             node.blocks.resize(sizes[item].n_parts);
         },
         [&](std::int64_t item, std::int64_t part, Node& node, unsigned worker) {

@@ -28,4 +28,10 @@ struct BeamOptions {
 TopLabels beam_search(const Context& context, const LabelTreeModel& model, const CsrView& X,
                       const BeamOptions& options);
 
+/// Returns, for every leaf, the rows that have it in their beam after the last level: the points
+/// that training takes as negatives. Only inner nodes are evaluated, and k is not used. Memory: 8
+/// bytes per row and node of a beam.
+PointLists reached_leaves(const Context& context, const LabelTreeModel& model, const CsrView& X,
+                          const BeamOptions& options);
+
 }  // namespace defrag

@@ -121,7 +121,7 @@ class Batch {
         Best best = top_of(visit.row);
         const bool leaf = model_.tree.is_leaf(visit.node);
         for (std::int64_t i = 0; i < outputs.count; ++i) {
-            const float score = rule_.below(visit.score, margins[i]);
+            const float score = rule_.below(visit.score, margins[i], leaf);
             if (hopeless(best, score)) continue;
             const Scored found{score, model_.tree.output_id(visit.node, outputs.first + i)};
             if (leaf) {

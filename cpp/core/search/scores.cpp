@@ -83,7 +83,8 @@ class Path {
     double bias(std::int64_t s) const { return paths_.bias[s]; }
 
     double discount(std::int64_t s) const {
-        return std::pow(rule_.discount, static_cast<double>(last_ - 1 - s));
+        if (s == last_ - 1) return 1.0;
+        return rule_.leaf_discount * std::pow(rule_.discount, static_cast<double>(last_ - 2 - s));
     }
 
     double margin(std::int64_t s) const {

@@ -21,6 +21,9 @@ struct EdgeScore {
     Loss loss = Loss::kSquaredHinge;
     /// Factor applied to the log score of the parent (Bonsai: 0.98).
     double discount = 1.0;
+    /// The same where the edges lead to labels. It is below 1 if leaves were trained on negatives
+    /// from elsewhere: their classifiers know part of what those above them say.
+    double leaf_discount = 1.0;
     /// Exponent of the hinge: 2, as in training, or 3, which penalises labels just short of the
     /// margin less and others more.
     int power = 2;
@@ -36,15 +39,16 @@ struct EdgeScore {
         return -(power == 3 ? slack * slack * slack : slack * slack);
     }
 
-    /// Returns the log score that edges below a node with log score `score` start from.
-    float discounted(float score) const { return score * static_cast<float>(discount); }
+    /// Returns the log score that the edges of a node with log score `score` start from. None of
+    /// them exceeds it, even after rounding; pruning relies on this.
+    float start(float score, bool leaf) const {
+        return score * static_cast<float>(leaf ? leaf_discount : discount);
+    }
 
-    /// Returns the log score of an edge below a node with log score `parent`. Without a discount it
-    /// never exceeds the parent, even after rounding; pruning relies on this. Weights of a model
-    /// file are finite, but their sums need not be: NaN, which has no order, becomes the lowest
-    /// score.
-    float below(float parent, float margin) const {
-        const float score = discounted(parent) + gain(margin);
+    /// Returns the log score of an edge of a node with log score `parent`. Weights of a model file
+    /// are finite, but their sums need not be: NaN, which has no order, becomes the lowest score.
+    float below(float parent, float margin, bool leaf) const {
+        const float score = start(parent, leaf) + gain(margin);
         return std::isnan(score) ? -std::numeric_limits<float>::infinity() : score;
     }
 };

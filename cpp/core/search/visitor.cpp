@@ -153,10 +153,12 @@ void Visitor::list_as(std::int64_t place, const Outputs& outputs, const float* m
 
 /// Writes the log scores of n outputs of the node of a visit.
 void Visitor::score(const Visit& visit, const float* margins, std::int64_t n, float* scores) const {
+    const bool leaf = model_.tree.is_leaf(visit.node);
     if (rule_.loss != Loss::kLogistic) {
-        return score_margins_(margins, n, rule_.discounted(visit.score), rule_.power, scores);
+        const float start = rule_.start(visit.score, leaf);
+        return score_margins_(margins, n, start, rule_.power, scores);
     }
-    for (std::int64_t i = 0; i < n; ++i) scores[i] = rule_.below(visit.score, margins[i]);
+    for (std::int64_t i = 0; i < n; ++i) scores[i] = rule_.below(visit.score, margins[i], leaf);
 }
 
 }  // namespace defrag

@@ -80,6 +80,7 @@ from defrag._native.labels import (
     StoredTreeWeights,
     label_paths,
     path_parts,
+    reached_leaves,
     train_label_tree,
 )
 from defrag._native.rows import (
@@ -189,6 +190,7 @@ __all__ = [
     "path_parts",
     "rank_candidates",
     "rank_votes",
+    "reached_leaves",
     "row_norms",
     "scale_rows",
     "solve_blocks",

@@ -24,6 +24,7 @@ __all__ = [
     "StoredTreeWeights",
     "label_paths",
     "path_parts",
+    "reached_leaves",
     "train_label_tree",
 ]
 
@@ -85,27 +86,57 @@ def train_label_tree(
     tree: LabelTreeArrays,
     options: _core.SolverOptions,
     *,
+    negatives: tuple[Offsets, Ids] | None = None,
     blocks: Offsets | None = None,
-    scale_cost: bool = False,
     n_threads: int,
     progress: Progress | None = None,
 ) -> LabelTreeWeights:
     """Train the classifiers of every node; row l of ``positives`` contains the points of label l.
 
-    Rows of X are not normalised. With ``blocks``, int64 rows ``(node, first block, last block)``,
-    only these blocks of sixteen outputs are trained, and row i is node i of the result.
+    Rows of X are not normalised. ``negatives`` are further points of the nodes, as returned by
+    :func:`reached_leaves`. With ``blocks``, int64 rows ``(node, first block, last block)``, only
+    these blocks of sixteen outputs are trained, and row i is node i of the result.
     """
     arrays = _core.train_label_tree(
         X,
         positives,
         tree,
         options,
+        negatives=negatives,
         blocks=blocks,
-        scale_cost=scale_cost,
         n_threads=n_threads,
         progress=progress,
     )
     return LabelTreeWeights(*arrays)
+
+
+def reached_leaves(
+    tree: LabelTreeArrays,
+    weights: LabelTreeWeights,
+    X: Csr,
+    *,
+    loss: _core.Loss,
+    beam_size: int,
+    discount: float,
+    power: int,
+    n_threads: int,
+) -> tuple[Offsets, Ids]:
+    """Return the rows that have each leaf in their beam after the last level of the search.
+
+    Leaf ``v`` is reached by ``rows[begin[v]:begin[v + 1]]``, given as ``(begin, rows)``; inner
+    nodes by none. The classifiers of leaves are not used.
+    """
+    found: tuple[Offsets, Ids] = _core.reached_leaves(
+        tree,
+        weights,
+        X,
+        loss=loss,
+        beam_size=beam_size,
+        discount=discount,
+        power=power,
+        n_threads=n_threads,
+    )
+    return found
 
 
 # --- The classifiers on the paths to the labels of a tree; see ``cpp/core/label_tree/paths.hpp``.
@@ -162,6 +193,7 @@ def path_parts(
     *,
     loss: Loss,
     discount: float,
+    leaf_discount: float,
     power: int,
 ) -> PathParts:
     """Return the contributions of the entries of a row to the scores of labels.
@@ -174,8 +206,17 @@ def path_parts(
         Positions of the labels in the order of the tree.
     row : (ndarray of int32, ndarray of float32, ndarray of float32)
         Features in increasing order, their values, and their values in the unit row.
-    loss, discount, power : Loss, float, int
+    loss, discount, leaf_discount, power : Loss, float, float, int
         The function from margins to scores.
     """
-    found = _core.path_parts(tree, weights, places, *row, loss=loss, discount=discount, power=power)
+    found = _core.path_parts(
+        tree,
+        weights,
+        places,
+        *row,
+        loss=loss,
+        discount=discount,
+        leaf_discount=leaf_discount,
+        power=power,
+    )
     return PathParts(*found)

@@ -618,6 +618,8 @@ class LearnerUnits(Units):
         outline: Csr,  # noqa: ARG002 - data has the labels
         first: int,
         last: int,
+        *,
+        earlier: Sequence[Piece] = (),  # noqa: ARG002 - a single wave
     ) -> dict[int, Learner]:
         """Train a range of learners; their clusters are shared among the threads."""
         (X, Y), model = data, self.model

@@ -318,6 +318,8 @@ class ForestUnits(Units):
         outline: ForestOutline,
         first: int,
         last: int,
+        *,
+        earlier: Sequence[Piece] = (),  # noqa: ARG002 - a single wave
     ) -> Forest:
         """Grow a range of trees."""
         with progress_bar("growing trees", enabled=self.model.verbose > 0) as progress:

@@ -75,10 +75,17 @@ class Division:
         What all units share and no unit can compute alone, such as the shapes of trees.
     costs : ndarray of float64, shape (n_units,)
         Expected costs of the units, relative to each other.
+    waves : ndarray of uint8, shape (n_units,), optional
+        Units of wave 1 use the results of all units of wave 0; None if there are no such units.
     """
 
     outline: Any
     costs: NDArray[np.float64]
+    waves: NDArray[np.uint8] | None = None
+
+    def wave_of_units(self) -> NDArray[np.uint8]:
+        """Return the wave of each unit."""
+        return np.zeros(len(self.costs), dtype=np.uint8) if self.waves is None else self.waves
 
 
 @dataclass(frozen=True)
@@ -93,8 +100,9 @@ class Piece:
 class Units(ABC):
     """The training of one classifier in units.
 
-    A unit is a function of the data, the seed and the outline, so that the result is
-    bit-identical for any division of the work. The last four methods are the border of a process.
+    A unit is a function of the data, the seed, the outline and, in wave 1, of all units of wave 0,
+    so that the result is bit-identical for any division of the work. The last four methods are the
+    border of a process.
     """
 
     @abstractmethod
@@ -106,8 +114,21 @@ class Units(ABC):
         """Return the units of the training on prepared data."""
 
     @abstractmethod
-    def train(self, data: Any, seed: int, outline: Any, first: int, last: int) -> Any:
-        """Train the units ``first`` to ``last - 1`` and return the result, for :meth:`join`."""
+    def train(
+        self,
+        data: Any,
+        seed: int,
+        outline: Any,
+        first: int,
+        last: int,
+        *,
+        earlier: Sequence[Piece] = (),
+    ) -> Any:
+        """Train the units ``first`` to ``last - 1`` and return the result, for :meth:`join`.
+
+        Units of wave 1 find those of wave 0 in the same range or in the ``earlier`` pieces, which
+        have all of them or none; if they find none, they train those that they need again.
+        """
 
     @abstractmethod
     def join(self, outline: Any, pieces: Sequence[Piece]) -> None:

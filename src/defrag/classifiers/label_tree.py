@@ -14,7 +14,7 @@ import math
 from abc import abstractmethod
 from dataclasses import dataclass, fields
 from functools import cached_property
-from itertools import groupby
+from itertools import groupby, pairwise
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -27,12 +27,19 @@ from defrag._native import LabelTreeArrays, LabelTreeWeights, Loss, SolverOption
 from defrag._parameters import Choice, Float, Int, fitted, param
 from defrag._progress import progress_bar
 from defrag.classifiers._answers import best_labels
-from defrag.classifiers._division import Divisible, Division, Units, by_number, numbered
+from defrag.classifiers._division import (
+    Divisible,
+    Division,
+    Piece,
+    Units,
+    by_number,
+    numbered,
+)
 from defrag.classifiers._following import follow_tree
 from defrag.classifiers._support import LANES, Cost, labels_with_points, unit_rows
 from defrag.explain.explainers import Explainer, members_that_found, own_features, search_notes
 from defrag.explain.parts import FROM_WEIGHTS, Attribution, Parts, Step
-from defrag.persistence.fields import Array, Part, State, Weights
+from defrag.persistence.fields import Array, Number, Part, State, Weights
 from defrag.persistence.kinds import Child
 from defrag.persistence.trees import check_tree_and_weights, stored_weights, tree_values
 from defrag.trees import build_tree, label_vectors, member_seeds, widen_tree
@@ -43,7 +50,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from defrag._native import FeatureIndex, KernelRows, StoredTreeWeights
-    from defrag.classifiers._division import Arrays, Piece
+    from defrag.classifiers._division import Arrays
     from defrag.classifiers._following import Shapes
     from defrag.trees import BalancedTree
     from defrag.typing import Csr, Floats, Ids, Offsets
@@ -160,6 +167,8 @@ class TreeClassifier(Divisible):
 
     _state = State(Child("trees_", TrainedTree, many=True), check=_check_trees)
 
+    hard_negatives: bool = False
+
     _member_noun = "tree"
     _seconds_per_step = 2.5e-8
     _discount: ClassVar[float] = 1.0
@@ -187,8 +196,16 @@ class TreeClassifier(Divisible):
     def _solver(self, seed: int) -> SolverOptions:
         """Return the options of the solver."""
 
+    def _leaf_solver(self, seed: int) -> SolverOptions:
+        """Return the options of the solver for leaves with hard negatives."""
+        return self._solver(seed)
+
     def _loss(self) -> Loss:
         return Loss.squared_hinge
+
+    def _leaf_discount(self) -> float:
+        """Return the factor of the log score of a leaf in those of its labels."""
+        return self._discount
 
     def _units(self) -> TreeUnits:
         """Return units of sixteen classifiers of a node; the trees are the outline."""
@@ -238,7 +255,7 @@ class TreeClassifier(Divisible):
         missed = np.zeros(len(labels), dtype=np.bool_)
         if len(answers) > 1:
             found, missed = members_that_found([ranked for ranked, _ in answers], labels)
-        rule = TreeScore(self._loss(), self._discount, self._power)
+        rule = TreeScore(self._loss(), self._discount, self._leaf_discount(), self._power)
         return TreesExplainer(self.trees_, labels, rule, found=found, missed=missed)
 
     def _search(
@@ -254,6 +271,7 @@ class TreeClassifier(Divisible):
             beam_size=n_nodes if exhaustive else min(self._beam(), n_nodes),
             k=k,
             discount=self._discount,
+            leaf_discount=self._leaf_discount(),
             power=self._power,
             index=member.index if few else None,
             n_threads=_native.n_threads(self.n_jobs),
@@ -295,7 +313,8 @@ class TreeClassifier(Divisible):
         n_leaves = max(1, Y.shape[1] / leaf)
         levels = max(0, math.ceil(math.log(max(1.0, n_leaves / root_arity), arity)))
         root = X.nnz * math.ceil(min(root_arity, n_leaves) / LANES)
-        below = paths * (levels * math.ceil(arity / LANES) + math.ceil(leaf / LANES))
+        leaf_steps = math.ceil(leaf / LANES) * (_HARD_LEAVES_TIME if self.hard_negatives else 1.0)
+        below = paths * (levels * math.ceil(arity / LANES) + leaf_steps)
         vectors = min(paths, Y.shape[1] * (self.label_entries or X.shape[1]))
         memory = vectors * _BYTES_PER_PATH + paths * self.n_trees * _BYTES_PER_PATH_AND_TREE
         return Cost(self.n_trees * (root + below) * self._seconds_per_step, memory)
@@ -320,7 +339,8 @@ class LabelTree(TreeClassifier):
 
     The root has up to 128 children, other nodes up to 16, and leaves at most 64 labels. Every
     node solves its one-vs-rest problems sixteen at a time, which is several times faster than
-    binary trees and at least as accurate.
+    binary trees and at least as accurate. Leaves learn which points the search leads to them, so
+    that one tree is about as accurate as three that do not.
 
     See Also
     --------
@@ -341,6 +361,13 @@ class LabelTree(TreeClassifier):
     n_trees: int = param(
         doc="Number of trees that are averaged; three are more accurate.", default=1
     )
+    hard_negatives: bool = param(
+        Choice((True, False)),
+        "Whether leaves are also trained on the points that the search leads to them although "
+        "they have none of their labels. Without, training takes about two thirds of the time "
+        "and is less accurate.",
+        default=True,
+    )
     preset: str = param(
         Choice(("fast", "default", "exact")),
         "Number of passes of the solver over the points of a node: 5, 8, or up to 20 until the "
@@ -357,6 +384,16 @@ class LabelTree(TreeClassifier):
     root_arity: int = param(Int(2, 65536), "Maximum number of children of the root.", default=128)
     label_entries: int = param(default=200)
 
+    leaf_discount_: float = fitted(
+        "float", "Factor of the log score of a leaf in those of its labels: 0.4 or 1."
+    )
+
+    # Models from before hard negatives have neither.
+    _state = State(
+        Number("leaf_discount_", rule=Float(0.0, 1.0)),
+        absent={"hard_negatives": False, "leaf_discount": 1.0},
+    )
+
     # On splits of training data, 3 instead of 2 raises P@3 and P@5 by 0.1 at the same P@1.
     _power = 3
 
@@ -370,28 +407,52 @@ class LabelTree(TreeClassifier):
         binary = cluster_labels(self, vectors, seed, n_leaves=n_leaves)
         return widen_tree(binary, seen, arity=self.arity, root_arity=self.root_arity)
 
+    def _leaf_discount(self) -> float:
+        return self.leaf_discount_
+
     def _solver(self, seed: int) -> SolverOptions:
+        return self._options(seed, self.C, settle=3)
+
+    def _leaf_solver(self, seed: int) -> SolverOptions:
+        # Most negatives are easy, and are left out from the second pass on.
+        return self._options(seed, _LEAF_COST * self.C, settle=1)
+
+    def _options(self, seed: int, cost: float, *, settle: int) -> SolverOptions:
         passes = {"fast": 5, "default": 8, "exact": 20}[self.preset]
         return SolverOptions(
-            cost=self.C,
+            cost=cost,
             max_passes=passes,
             tolerance=0.1 if self.preset == "exact" else 0.0,
             threshold=self.weight_threshold,
             shrink=0.0 if self.preset == "exact" else 0.05,
             skip=0.01 if self.preset == "exact" else 0.03,
-            settle=0 if self.preset == "exact" else 3,
+            settle=0 if self.preset == "exact" else settle,
             seed=seed,
         )
 
 
 # --- Training in parts: blocks of sixteen classifiers of a node, and their joining.
 
+# Hard negatives, chosen on splits of the training data of six sets; see decision 024.
+#
+# A point is a negative of this many leaves per label that points have on average, and of at most
+# ten leaves, the best that the search reaches: leaves have at most five times as many points as
+# without, and training them takes about twice as long.
+_LEAVES_PER_LABEL, _MOST_LEAVES = 4, 10
+_HARD_LEAVES_TIME = 2.0
+# Leaves that know which points reach them repeat part of what the nodes above them say.
+_LEAF_DISCOUNT = 0.4
+# Factor of C in leaves: several times as many points would otherwise outweigh the regulariser.
+_LEAF_COST = 0.6
+
 
 class TreeUnits(Units):
     """Training of an ensemble in blocks of sixteen classifiers of a node.
 
-    The outline is the list of the trees, the result of some blocks the weights of these blocks by
-    the number of their tree.
+    With hard negatives there are two waves: the inner nodes, then the leaves, which are also
+    trained on the points that a search with the inner nodes leads to them. Without, all nodes are
+    wave 0. The outline is the list of the trees, the result of some blocks the weights of these
+    blocks by the number of their tree and wave (``2 * tree + wave``).
     """
 
     def __init__(self, model: TreeClassifier) -> None:
@@ -427,39 +488,133 @@ class TreeUnits(Units):
                 )
             ]
         points = np.diff(data.positives.indptr).astype(np.int64)
-        return Division(trees, np.concatenate([block_costs(tree, points) for tree in trees]))
+        costs: list[NDArray[np.float64]] = []
+        waves = []
+        for wave in range(2):
+            for tree in trees:
+                nodes = self._nodes(tree, wave)
+                per_block = node_costs(tree, points)[nodes]
+                if wave and len(nodes):
+                    per_block += data.X.shape[0] * leaves_per_point(data.Y) / len(nodes)
+                costs.append(np.repeat(per_block, blocks_of_nodes(tree)[nodes]))
+                waves.append(np.full(len(costs[-1]), wave, dtype=np.uint8))
+        return Division(trees, np.concatenate(costs), np.concatenate(waves))
 
     def train(
-        self, data: TreeData, seed: int, outline: list[LabelTreeArrays], first: int, last: int
+        self,
+        data: TreeData,
+        seed: int,
+        outline: list[LabelTreeArrays],
+        first: int,
+        last: int,
+        *,
+        earlier: Sequence[Piece] = (),
     ) -> dict[int, LabelTreeWeights]:
         """Train a range of blocks; a range may begin and end inside a tree."""
+        result: dict[int, LabelTreeWeights] = {}
+        for number, blocks in self._blocks(outline, first, last):
+            negatives = None
+            if number % 2:
+                tree, nodes = outline[number // 2], self._nodes(outline[number // 2], 0)
+                known = self._parts(outline, [*earlier, Piece(first, last, result)])
+                inner = known.get(number - 1)
+                if inner is None:  # they are in another process, and are trained again
+                    own = node_blocks(tree, nodes, 0, int(blocks_of_nodes(tree)[nodes].sum()))
+                    inner = [(own, self._solve(data, seed, outline, number - 1, blocks=own))]
+                weights = join_waves(tree, [(nodes, join_blocks(tree, nodes, inner))])
+                negatives = self._reached(data, tree, weights)
+            result[number] = self._solve(
+                data, seed, outline, number, blocks=blocks, negatives=negatives
+            )
+        return result
+
+    def _solve(
+        self,
+        data: TreeData,
+        seed: int,
+        outline: list[LabelTreeArrays],
+        number: int,
+        *,
+        blocks: Offsets,
+        negatives: tuple[Offsets, Ids] | None = None,
+    ) -> LabelTreeWeights:
+        """Train some blocks of a tree and wave."""
         model, n_trees = self.model, len(outline)
-        seeds = member_seeds(seed, n_trees)
-        found = {}
-        for number, blocks in _blocks_by_tree(outline, first, last):
-            which = f" tree {number + 1} of {n_trees}" if n_trees > 1 else ""
-            with progress_bar(f"training{which}", enabled=model.verbose > 0) as progress:
-                found[number] = _native.train_label_tree(
-                    data.X,
-                    data.positives,
-                    outline[number],
-                    model._solver(seeds[number]),
-                    blocks=blocks,
-                    n_threads=_native.n_threads(model.n_jobs),
-                    progress=progress,
-                )
-        return found
+        which, wave = divmod(number, 2)
+        solver = (model._leaf_solver if wave else model._solver)(member_seeds(seed, n_trees)[which])
+        title = f"training{' leaves' * wave}"
+        title += f" tree {which + 1} of {n_trees}" if n_trees > 1 else ""
+        with progress_bar(title, enabled=model.verbose > 0) as progress:
+            return _native.train_label_tree(
+                data.X,
+                data.positives,
+                outline[which],
+                solver,
+                negatives=negatives,
+                blocks=blocks,
+                n_threads=_native.n_threads(model.n_jobs),
+                progress=progress,
+            )
+
+    def _nodes(self, tree: LabelTreeArrays, wave: int) -> Ids:
+        """Return the nodes of a wave."""
+        nodes = np.arange(len(tree.begin), dtype=np.int32)
+        # All points reach a root that is a leaf; those without labels would teach it nothing.
+        second = (tree.n_children == 0) & self.model.hard_negatives & (len(nodes) > 1)
+        return np.asarray(nodes[second == wave])
+
+    def _reached(
+        self, data: TreeData, tree: LabelTreeArrays, inner: LabelTreeWeights
+    ) -> tuple[Offsets, Ids]:
+        """Return the points that the search with the inner nodes leads to each leaf."""
+        model = self.model
+        return _native.reached_leaves(
+            tree,
+            inner,
+            data.X,
+            loss=model._loss(),
+            beam_size=leaves_per_point(data.Y),
+            discount=model._discount,
+            power=model._power,
+            n_threads=_native.n_threads(model.n_jobs),
+        )
+
+    def _blocks(
+        self, trees: Sequence[LabelTreeArrays], first: int, last: int
+    ) -> Iterator[tuple[int, Offsets]]:
+        """Yield the numbers of trees and waves in a range of units, with their blocks."""
+        begin = 0
+        for wave in range(2):
+            for number, tree in enumerate(trees):
+                nodes = self._nodes(tree, wave)
+                end = begin + int(blocks_of_nodes(tree)[nodes].sum())
+                low, high = max(first, begin) - begin, min(last, end) - begin
+                if low < high:
+                    yield 2 * number + wave, node_blocks(tree, nodes, low, high)
+                begin = end
+
+    def _parts(
+        self, outline: list[LabelTreeArrays], pieces: Sequence[Piece]
+    ) -> dict[int, list[tuple[Offsets, LabelTreeWeights]]]:
+        """Return the blocks that pieces have of each tree and wave, with their classifiers."""
+        parts: dict[int, list[tuple[Offsets, LabelTreeWeights]]] = {}
+        for piece in pieces:
+            for number, blocks in self._blocks(outline, piece.first, piece.last):
+                if number in piece.result:  # otherwise still to be trained
+                    parts.setdefault(number, []).append((blocks, piece.result[number]))
+        return parts
 
     def join(self, outline: list[LabelTreeArrays], pieces: Sequence[Piece]) -> None:
         """Set the trees with their weights."""
-        own: list[list[tuple[Offsets, LabelTreeWeights]]] = [[] for _ in outline]
-        for piece in pieces:
-            for number, blocks in _blocks_by_tree(outline, piece.first, piece.last):
-                own[number].append((blocks, piece.result[number]))
-        self.model.trees_ = [
-            TrainedTree(tree, join_blocks(tree, found))
-            for tree, found in zip(outline, own, strict=True)
-        ]
+        parts = self._parts(outline, pieces)
+        trees = []
+        for number, tree in enumerate(outline):
+            both = [(self._nodes(tree, wave), parts.get(2 * number + wave)) for wave in range(2)]
+            joined = [(nodes, join_blocks(tree, nodes, own)) for nodes, own in both if own]
+            trees.append(TrainedTree(tree, join_waves(tree, joined)))
+        self.model.trees_ = trees
+        if isinstance(self.model, LabelTree):
+            self.model.leaf_discount_ = _LEAF_DISCOUNT if self.model.hard_negatives else 1.0
 
     def pack_outline(self, outline: list[LabelTreeArrays]) -> Arrays:
         """Return trees as named arrays."""
@@ -479,16 +634,17 @@ class TreeUnits(Units):
         return {number: LabelTreeWeights(**one) for number, one in by_number(arrays).items()}
 
 
-def _blocks_by_tree(
-    trees: Sequence[LabelTreeArrays], first: int, last: int
-) -> Iterator[tuple[int, Offsets]]:
-    """Yield the numbers of the trees in a range of blocks, with their blocks in that range."""
-    begin = 0
-    for number, tree in enumerate(trees):
-        end = begin + int(blocks_of_nodes(tree).sum())
-        if begin < last and end > first:
-            yield number, node_blocks(tree, max(first, begin) - begin, min(last, end) - begin)
-        begin = end
+def leaves_per_point(Y: Csr) -> int:
+    """Return the number of leaves that a point is a negative of.
+
+    Examples
+    --------
+    >>> from scipy import sparse
+    >>> from defrag.classifiers.label_tree import leaves_per_point
+    >>> [leaves_per_point(sparse.csr_array([labels])) for labels in ([1, 0, 0], [1, 1, 1])]
+    [4, 10]
+    """
+    return min(_MOST_LEAVES, -(-_LEAVES_PER_LABEL * int(Y.nnz) // Y.shape[0]))
 
 
 def n_outputs(tree: LabelTreeArrays) -> NDArray[np.int64]:
@@ -502,8 +658,8 @@ def blocks_of_nodes(tree: LabelTreeArrays) -> NDArray[np.int64]:
     return -(-n_outputs(tree) // LANES)
 
 
-def block_costs(tree: LabelTreeArrays, points_of_label: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the cost of each block in breadth-first order: the points of its node, at least 1.
+def node_costs(tree: LabelTreeArrays, points_of_label: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the cost of a block of each node: the points of its labels, at least 1.
 
     Parameters
     ----------
@@ -513,12 +669,11 @@ def block_costs(tree: LabelTreeArrays, points_of_label: NDArray[np.int64]) -> ND
         Number of points of each label.
     """
     before = np.concatenate([[0], np.cumsum(points_of_label[tree.order])])
-    points = before[tree.end] - before[tree.begin]
-    return np.repeat(1.0 + points, blocks_of_nodes(tree))
+    return np.asarray(1.0 + before[tree.end] - before[tree.begin])
 
 
-def node_blocks(tree: LabelTreeArrays, first: int, last: int) -> Offsets:
-    """Return the blocks ``first`` to ``last - 1`` as rows (node, first block, last block).
+def node_blocks(tree: LabelTreeArrays, nodes: Ids, first: int, last: int) -> Offsets:
+    """Return the blocks ``first`` to ``last - 1`` of nodes as rows (node, first block, last block).
 
     Examples
     --------
@@ -527,26 +682,29 @@ def node_blocks(tree: LabelTreeArrays, first: int, last: int) -> Offsets:
     >>> from defrag.classifiers.label_tree import node_blocks
     >>> root = [np.array([x], dtype=np.int32) for x in (1, 0, 0, 40)]
     >>> tree = LabelTreeArrays(*root, np.arange(40, dtype=np.int32))
-    >>> node_blocks(tree, 1, 3).tolist()
+    >>> node_blocks(tree, np.array([0], dtype=np.int32), 1, 3).tolist()
     [[0, 1, 3]]
     """
-    ends = np.cumsum(blocks_of_nodes(tree))
-    begins = ends - blocks_of_nodes(tree)
-    nodes = np.flatnonzero((begins < last) & (ends > first))
-    low = np.maximum(first, begins[nodes]) - begins[nodes]
-    high = np.minimum(last, ends[nodes]) - begins[nodes]
-    return np.stack([nodes, low, high], axis=1)
+    n_blocks = blocks_of_nodes(tree)[nodes]
+    ends = np.cumsum(n_blocks)
+    begins = ends - n_blocks
+    chosen = np.flatnonzero((begins < last) & (ends > first))
+    low = np.maximum(first, begins[chosen]) - begins[chosen]
+    high = np.minimum(last, ends[chosen]) - begins[chosen]
+    return np.stack([nodes[chosen], low, high], axis=1).astype(np.int64)
 
 
 def join_blocks(
-    tree: LabelTreeArrays, parts: Sequence[tuple[Offsets, LabelTreeWeights]]
+    tree: LabelTreeArrays, nodes: Ids, parts: Sequence[tuple[Offsets, LabelTreeWeights]]
 ) -> LabelTreeWeights:
-    """Return the classifiers of a tree, joined from parts.
+    """Return the classifiers of some nodes of a tree, joined from parts.
 
     Parameters
     ----------
     tree : LabelTreeArrays
         The tree.
+    nodes : ndarray of int32
+        The nodes, in ascending order.
     parts : sequence of (ndarray, LabelTreeWeights)
         Results of :func:`node_blocks` and the classifiers of these blocks, in order; every block
         occurs once.
@@ -558,14 +716,60 @@ def join_blocks(
         for cut, group in groupby(_runs(parts), key=itemgetter(0))
         for one in _merged([run for _, run in group], cut=cut is not None)
     ]
+    bias = np.concatenate([one.bias for _, one in parts])
+    return _concatenated(runs, n_outputs(tree)[nodes], bias)
+
+
+def join_waves(
+    tree: LabelTreeArrays, waves: Sequence[tuple[Ids, LabelTreeWeights]]
+) -> LabelTreeWeights:
+    """Return the classifiers of all nodes of a tree, given those of waves.
+
+    Parameters
+    ----------
+    tree : LabelTreeArrays
+        The tree.
+    waves : sequence of (ndarray of int32, LabelTreeWeights)
+        Nodes in ascending order, and their classifiers. Other nodes have none in the result, which
+        can be searched down to these.
+    """
+    n_nodes = len(tree.begin)
+    owner, place = np.full(n_nodes, -1), np.zeros(n_nodes, dtype=np.int64)
+    for number, (nodes, one) in enumerate(waves):
+        if len(nodes) == n_nodes:
+            return one
+        owner[nodes], place[nodes] = number, np.arange(len(nodes))
+    runs, bias = [], []
+    cuts = [0, *(np.flatnonzero(np.diff(owner)) + 1).tolist(), n_nodes]
+    for first, last in pairwise(cuts):
+        if owner[first] < 0:
+            runs.append(_run(_nothing(last - first), 0, last - first))
+            continue
+        one, begin = waves[owner[first]][1], int(place[first])
+        end = begin + last - first
+        runs.append(_run(one, begin, end))
+        bias.append(one.bias[one.bias_ptr[begin] : one.bias_ptr[end]])
+    return _concatenated(runs, n_outputs(tree) * (owner >= 0), np.concatenate(bias))
+
+
+def _nothing(n_nodes: int) -> LabelTreeWeights:
+    """Return the weights of nodes without classifiers."""
+    pointers, floats = np.zeros(n_nodes + 1, dtype=np.int64), np.zeros(0, dtype=np.float32)
+    ids, outputs = np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.uint16)
+    return LabelTreeWeights(pointers, ids, pointers[:1], outputs, floats, pointers, floats)
+
+
+def _concatenated(
+    runs: Sequence[_Run], widths: NDArray[np.int64], bias: Floats
+) -> LabelTreeWeights:
     return LabelTreeWeights(
         feature_ptr=_offsets(np.concatenate([one.n_features for one in runs])),
         features=np.concatenate([one.features for one in runs]),
         entry_ptr=_offsets(np.concatenate([one.sizes for one in runs])),
         outputs=np.concatenate([one.outputs for one in runs]),
         weights=np.concatenate([one.weights for one in runs]),
-        bias_ptr=_offsets(n_outputs(tree)),
-        bias=np.concatenate([one.bias for _, one in parts]),
+        bias_ptr=_offsets(widths),
+        bias=bias,
     )
 
 
@@ -653,13 +857,21 @@ class TreeScore:
         Whether ``L(m)`` is ``-max(0, 1 - m) ** power`` or ``-log(1 + exp(-m))``.
     discount : float
         The factor of the log score of a node in that of its children.
+    leaf_discount : float
+        The factor of the log score of a leaf in that of its labels.
     power : int
         The exponent of the hinge.
     """
 
     loss: Loss
     discount: float
+    leaf_discount: float
     power: int
+
+    def discounts(self, steps_after: NDArray[np.int64]) -> Values:
+        """Return c for steps, given the number of steps after them."""
+        inner = self.discount ** np.maximum(steps_after - 1, 0).astype(np.float64)
+        return np.where(steps_after > 0, self.leaf_discount * inner, 1.0)
 
     def gain(self, margins: Values) -> Values:
         """Return ``L(m)`` for margins."""
@@ -731,7 +943,7 @@ class TreesExplainer(Explainer):
         return _Paths(
             label=np.concatenate(known).astype(np.int32),
             begin=end - n_steps,
-            discounts=self._rule.discount ** steps_after.astype(np.float64),
+            discounts=self._rule.discounts(steps_after),
             bias=np.concatenate([part.bias for part in parts]).astype(np.float64),
             weights=np.concatenate([part.weights for part in parts]).astype(np.float64),
         )
@@ -769,6 +981,7 @@ class TreesExplainer(Explainer):
                 entries,
                 loss=rule.loss,
                 discount=rule.discount,
+                leaf_discount=rule.leaf_discount,
                 power=rule.power,
             )
             scores[known] += share * found.scores

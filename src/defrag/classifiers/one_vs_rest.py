@@ -224,6 +224,8 @@ class LabelUnits(Units):
         outline: Ids,  # noqa: ARG002 - data has the labels
         first: int,
         last: int,
+        *,
+        earlier: Sequence[Piece] = (),  # noqa: ARG002 - a single wave
     ) -> Csr:
         """Train a range of blocks, in batches."""
         model = self.model

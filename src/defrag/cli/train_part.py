@@ -16,7 +16,7 @@ from defrag.io.files import display_name
 from defrag.text import TextClassifier
 
 if TYPE_CHECKING:
-    from defrag.distributed import Plan
+    from defrag.distributed import PartResult, Plan
 
 
 HELP = (
@@ -24,7 +24,8 @@ HELP = (
     "Each part is written to a file beside the plan, PLAN.part-00000 and so on, which "
     "'defrag join' reads. A part whose file is complete is skipped, so that a killed job can be "
     "restarted. Parts can be trained in any order, by several processes and on "
-    "several machines; DATA must be the data of the plan."
+    "several machines. Leaves of label trees, which are the last parts, are trained faster when "
+    "the files of all other parts are there. DATA must be the data of the plan."
 ) + examples(
     "defrag train train.txt model.plan --parts 64",
     "defrag train-part model.plan train.txt --part 3",
@@ -64,11 +65,18 @@ def train_part(
     if chosen:
         X, Y = read_data(todo, data, reading, labels, label_names)
         todo.estimator.set_params(n_jobs=n_jobs)
-        for index in chosen:
+        first = [one.index for one in todo.parts if one.wave == 0]
+        for index in sorted(chosen, key=lambda index: int(todo.waves[index])):
             target = part_path(plan, index)
-            save_part(fit_part(todo, index, X, Y), target)
+            earlier = _results(plan, first, todo.identity) if todo.waves[index] else []
+            save_part(fit_part(todo, index, X, Y, earlier), target)
             typer.echo(f"part {index} of {n_parts} in {escaped(str(target))}")
     print_next(f"defrag join {escaped(plan)} MODEL")
+
+
+def _results(plan: str, parts: list[int], identity: int) -> list[PartResult]:
+    """Return the results of those parts that are trained."""
+    return [load_part(part_path(plan, one)) for one in parts if _is_done(plan, one, identity)]
 
 
 def _is_done(plan: str, index: int, identity: int) -> bool:

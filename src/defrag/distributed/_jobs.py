@@ -155,8 +155,17 @@ class Job(Protocol):
     def divide(self, X: Csr, Y: Csr, seed: int) -> Division:
         """Return the units and their shared data."""
 
-    def train(self, X: Csr, Y: Csr, seed: int, outline: Arrays, units: range) -> Arrays:
-        """Train a range of units."""
+    def train(
+        self,
+        X: Csr,
+        Y: Csr,
+        seed: int,
+        outline: Arrays,
+        units: range,
+        *,
+        earlier: Sequence[Piece],
+    ) -> Arrays:
+        """Train a range of units of one wave, given the results of the waves before it."""
 
     def join(self, outline: Arrays, pieces: Sequence[Piece], whole: Whole) -> Classifier:
         """Return the fitted classifier, given the results of all units in order."""
@@ -182,12 +191,23 @@ class _Divisible:
     def divide(self, X: Csr, Y: Csr, seed: int) -> Division:
         units = self.model._units()
         division = units.divide(units.prepare(X, Y), seed)
-        return Division(units.pack_outline(division.outline), division.costs)
+        return Division(units.pack_outline(division.outline), division.costs, division.waves)
 
-    def train(self, X: Csr, Y: Csr, seed: int, outline: Arrays, units: range) -> Arrays:
+    def train(
+        self,
+        X: Csr,
+        Y: Csr,
+        seed: int,
+        outline: Arrays,
+        units: range,
+        *,
+        earlier: Sequence[Piece],
+    ) -> Arrays:
         own = self.model._units()
         shared = own.unpack_outline(outline)
-        return own.pack(own.train(own.prepare(X, Y), seed, shared, units.start, units.stop))
+        before = [Piece(one.first, one.last, own.unpack(one.result)) for one in earlier]
+        data = own.prepare(X, Y)
+        return own.pack(own.train(data, seed, shared, units.start, units.stop, earlier=before))
 
     def join(self, outline: Arrays, pieces: Sequence[Piece], whole: Whole) -> Classifier:
         units = self.model._units()
@@ -210,7 +230,7 @@ class _Members:
 
     def divide(self, X: Csr, Y: Csr, seed: int) -> Division:
         outline: Arrays = {}
-        costs = []
+        costs, waves = [], []
         for number, base in enumerate(self.model._unfitted_members(seed)):
             own = _seed_of(base)
             reduction = self.model._fit_reduction(X, Y, own)
@@ -218,17 +238,28 @@ class _Members:
             outline |= _prefixed(f"{number}/reduction/", pack(reduction))
             outline |= _prefixed(f"{number}/base/", division.outline)
             costs.append(division.costs)
+            waves.append(division.wave_of_units())
         outline["n_units"] = np.array([len(one) for one in costs], dtype=np.int64)
-        return Division(outline, np.concatenate(costs))
+        return Division(outline, np.concatenate(costs), np.concatenate(waves))
 
-    def train(self, X: Csr, Y: Csr, seed: int, outline: Arrays, units: range) -> Arrays:
+    def train(
+        self,
+        X: Csr,
+        Y: Csr,
+        seed: int,
+        outline: Arrays,
+        units: range,
+        *,
+        earlier: Sequence[Piece],
+    ) -> Arrays:
         arrays: Arrays = {}
         bases = self.model._unfitted_members(seed)
         for number, own in _ranges(outline["n_units"], units):
             base = bases[number]
             points = self.model._reduce(self._reduction(outline, number), X)
             inner = _without_prefix(outline, f"{number}/base/")
-            found = job_of(base).train(points, Y, _seed_of(base), inner, own)
+            before = self._pieces(outline, earlier, number)
+            found = job_of(base).train(points, Y, _seed_of(base), inner, own, earlier=before)
             arrays |= _prefixed(f"{number}/", found)
         return arrays
 
@@ -236,12 +267,7 @@ class _Members:
         members, sizes = [], whole.sizes
         for number, base in enumerate(self.model._unfitted_members(whole.seed)):
             reduction = self._reduction(outline, number)
-            own = [
-                Piece(units.start, units.stop, _without_prefix(piece.result, f"{number}/"))
-                for piece in pieces
-                for found, units in _ranges(outline["n_units"], range(piece.first, piece.last))
-                if found == number
-            ]
+            own = self._pieces(outline, pieces, number)
             width = self.model._reduced_width(reduction, sizes.n_features)
             data = whole.data
             if data is not None:
@@ -252,6 +278,15 @@ class _Members:
         self.model._set_members(members)
         self.model.n_features_in_ = sizes.n_features
         return _with_sizes(self.model, sizes)
+
+    def _pieces(self, outline: Arrays, pieces: Sequence[Piece], number: int) -> list[Piece]:
+        """Return what pieces have of a member."""
+        return [
+            Piece(units.start, units.stop, _without_prefix(piece.result, f"{number}/"))
+            for piece in pieces
+            for found, units in _ranges(outline["n_units"], range(piece.first, piece.last))
+            if found == number
+        ]
 
     def _reduction(self, outline: Arrays, number: int) -> Any:
         reduction = unpack(_without_prefix(outline, f"{number}/reduction/"), "plan")
@@ -267,11 +302,23 @@ class _Wrapped:
     def divide(self, X: Csr, Y: Csr, seed: int) -> Division:
         division = job_of(self.model._copy_of_base(seed)).divide(X, Y, seed)
         outline = _prefixed("own/", self.model._learn_first(X, Y, seed))
-        return Division(outline | _prefixed("base/", division.outline), division.costs)
+        outline |= _prefixed("base/", division.outline)
+        return Division(outline, division.costs, division.waves)
 
-    def train(self, X: Csr, Y: Csr, seed: int, outline: Arrays, units: range) -> Arrays:
+    def train(
+        self,
+        X: Csr,
+        Y: Csr,
+        seed: int,
+        outline: Arrays,
+        units: range,
+        *,
+        earlier: Sequence[Piece],
+    ) -> Arrays:
         inner = _without_prefix(outline, "base/")
-        return job_of(self.model._copy_of_base(seed)).train(X, Y, seed, inner, units)
+        return job_of(self.model._copy_of_base(seed)).train(
+            X, Y, seed, inner, units, earlier=earlier
+        )
 
     def join(self, outline: Arrays, pieces: Sequence[Piece], whole: Whole) -> Classifier:
         if self.model._needs_points and whole.data is None:
@@ -304,6 +351,8 @@ class _Indivisible:
         seed: int,
         outline: Arrays,  # noqa: ARG002 - likewise
         units: range,  # noqa: ARG002 - likewise
+        *,
+        earlier: Sequence[Piece],  # noqa: ARG002 - likewise
     ) -> Arrays:
         fitted = self.model.set_params(random_state=seed)._fit_canonical(X, Y)
         return pack(fitted)

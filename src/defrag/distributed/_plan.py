@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from defrag.classifiers._division import Arrays
+    from defrag.classifiers._division import Arrays, Division
     from defrag.io.files import PathLike
     from defrag.typing import Csr, LabelsLike, MatrixLike
 
@@ -69,12 +69,15 @@ class Part:
         The range of units.
     share : float
         Its share of the expected cost of all parts.
+    wave : int
+        Parts of wave 1 are trained faster with the results of all parts of wave 0.
     """
 
     index: int
     first: int
     last: int
     share: float
+    wave: int = 0
 
 
 @dataclass(frozen=True)
@@ -97,6 +100,8 @@ class Plan:
         Offsets of the units of the parts.
     shares : ndarray of float64, shape (n_parts,)
         Shares of the expected cost.
+    waves : ndarray of uint8, shape (n_parts,)
+        Waves of the parts; those of wave 1 are trained faster with the results of wave 0.
     """
 
     estimator: Trainable
@@ -106,6 +111,7 @@ class Plan:
     outline: Arrays
     bounds: NDArray[np.int64]
     shares: NDArray[np.float64]
+    waves: NDArray[np.uint8]
 
     @cached_property
     def identity(self) -> int:
@@ -120,11 +126,13 @@ class Plan:
 
     @property
     def parts(self) -> list[Part]:
-        """The parts, by decreasing cost."""
+        """The parts, those of the first wave first, and those of each wave by decreasing cost."""
         ranges = zip(self.bounds[:-1].tolist(), self.bounds[1:].tolist(), strict=True)
-        shares = self.shares.tolist()
-        parts = [Part(i, first, last, shares[i]) for i, (first, last) in enumerate(ranges)]
-        return sorted(parts, key=lambda part: (-part.share, part.index))
+        shares, waves = self.shares.tolist(), self.waves.tolist()
+        parts = [
+            Part(i, first, last, shares[i], waves[i]) for i, (first, last) in enumerate(ranges)
+        ]
+        return sorted(parts, key=lambda part: (part.wave, -part.share, part.index))
 
 
 @dataclass(frozen=True)
@@ -163,7 +171,8 @@ def plan(estimator: Trainable, X: Points, Y: LabelsLike, *, n_parts: int) -> Pla
     Y : labels
         Their labels, in any form that ``fit`` takes.
     n_parts : int
-        Maximum number of parts; several per processor balance the load.
+        Number of parts; several per processor balance the load. There are fewer if the training
+        cannot be divided as often.
 
     Returns
     -------
@@ -196,7 +205,7 @@ def plan_and_data(
     if labels.matrix.nnz == 0:
         raise ValueError("Y must have at least one label, got none for any point")
     division = job.divide(data.X, labels.matrix, seed)
-    bounds, shares = _cut(division.costs, n_parts)
+    bounds, shares, waves = _cut(division, n_parts)
     sizes = Sizes(
         *data.X.shape,
         labels.matrix.shape[1],
@@ -206,10 +215,17 @@ def plan_and_data(
         data.feature_names,
     )
     outline = division.outline | {_WORDS + name: one for name, one in data.vectorizer.items()}
-    return Plan(clone(estimator), seed, sizes, checksum(data), outline, bounds, shares), data
+    todo = Plan(clone(estimator), seed, sizes, checksum(data), outline, bounds, shares, waves)
+    return todo, data
 
 
-def fit_part(plan: Plan, part: Part | int, X: Points, Y: LabelsLike) -> PartResult:
+def fit_part(
+    plan: Plan,
+    part: Part | int,
+    X: Points,
+    Y: LabelsLike,
+    earlier: Iterable[PartResult] = (),
+) -> PartResult:
     """Train a part of a plan.
 
     Parameters
@@ -220,6 +236,9 @@ def fit_part(plan: Plan, part: Part | int, X: Points, Y: LabelsLike) -> PartResu
         One of ``plan.parts``, or its number.
     X, Y : data
         The data that the plan was made from.
+    earlier : iterable of PartResult
+        For a part of wave 1, the results of all parts of wave 0, which it would otherwise train
+        again as far as it needs them; the result is the same.
 
     Returns
     -------
@@ -235,14 +254,18 @@ def fit_part(plan: Plan, part: Part | int, X: Points, Y: LabelsLike) -> PartResu
     n_parts = len(plan.shares)
     if not 0 <= index < n_parts:
         raise ValueError(f"the plan has the parts 0 to {n_parts - 1}, got {index}")
-    return train_part(plan, index, *_data_of(plan, X, Y))
+    return train_part(plan, index, *_data_of(plan, X, Y), *earlier)
 
 
-def train_part(plan: Plan, index: int, X: Csr, Y: Csr) -> PartResult:
+def train_part(plan: Plan, index: int, X: Csr, Y: Csr, *earlier: PartResult) -> PartResult:
     """Train a part of a plan on the data that :func:`plan_and_data` returned."""
     units = range(int(plan.bounds[index]), int(plan.bounds[index + 1]))
     job = job_of(classifier_of(plan.estimator, plan.seed))
-    return PartResult(index, plan.identity, job.train(X, Y, plan.seed, plan.outline, units))
+    before = _pieces(plan, earlier)
+    needed = np.flatnonzero(plan.waves < plan.waves[index]).tolist()
+    known = [before[i] for i in needed] if all(i in before for i in needed) else []
+    arrays = job.train(X, Y, plan.seed, plan.outline, units, earlier=known)
+    return PartResult(index, plan.identity, arrays)
 
 
 def join(
@@ -285,22 +308,29 @@ def join_parts(
 ) -> Trainable:
     """Return the trained classifier, given checked data."""
     n_parts = len(plan.shares)
-    found = {}
-    for result in results:
-        if result.identity != plan.identity or not 0 <= result.index < n_parts:
-            raise ValueError(f"part {result.index} belongs to another plan")
-        found[result.index] = result.arrays
+    found = _pieces(plan, results)
     missing = [i for i in range(n_parts) if i not in found]
     if missing:
         shown = ", ".join(map(str, missing[:10])) + (", ..." if len(missing) > 10 else "")
         raise ValueError(f"{len(missing)} of {n_parts} parts are missing: {shown}")
-    pieces = [Piece(int(plan.bounds[i]), int(plan.bounds[i + 1]), found[i]) for i in range(n_parts)]
+    pieces = [found[i] for i in range(n_parts)]
     job, sizes = job_of(classifier_of(plan.estimator, plan.seed)), plan.sizes
     if not isinstance(plan.estimator, TextClassifier):
         return job.join(plan.outline, pieces, Whole(plan.seed, sizes, data))
     inner = Whole(plan.seed, sizes.unnamed(), data)
     base = job.join(plan.outline, pieces, inner)
     return with_texts(plan.estimator, base, _vectorizer(plan), sizes.classes)
+
+
+def _pieces(plan: Plan, results: Iterable[PartResult]) -> dict[int, Piece]:
+    """Return results as pieces by the numbers of their parts."""
+    found = {}
+    for one in results:
+        if one.identity != plan.identity or not 0 <= one.index < len(plan.shares):
+            raise ValueError(f"part {one.index} belongs to another plan")
+        first, last = plan.bounds[one.index : one.index + 2].tolist()
+        found[one.index] = Piece(first, last, one.arrays)
+    return found
 
 
 def _data_of(plan: Plan, X: Points, Y: LabelsLike) -> tuple[Csr, Csr]:
@@ -324,15 +354,28 @@ def _vectorizer(plan: Plan) -> Arrays:
     }
 
 
-def _cut(costs: NDArray[np.float64], n_parts: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return the bounds of ranges of units of about equal cost, and their shares of the cost."""
-    n_parts = min(n_parts, len(costs))
-    ends = np.cumsum(costs)
-    targets = ends[-1] * np.arange(1, n_parts) / n_parts
-    inner = np.searchsorted(ends, targets) + 1
-    bounds = np.unique(np.concatenate([[0], np.minimum(inner, len(costs)), [len(costs)]]))
-    before = np.concatenate([[0.0], ends])[bounds]
-    return bounds.astype(np.int64), np.diff(before) / ends[-1]
+def _cut(
+    division: Division, n_parts: int
+) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.uint8]]:
+    """Return the bounds of ranges of units of about equal cost, their shares and their waves.
+
+    A range has units of one wave, unless there is only one range.
+    """
+    costs, waves = division.costs, division.wave_of_units()
+    before = np.concatenate([[0.0], np.cumsum(costs)])
+    changes = np.flatnonzero(np.diff(waves)) + 1
+    ends = np.array([0, *(changes if n_parts > 1 else ()), len(costs)])
+    sizes, runs = np.diff(ends), np.diff(before[ends])
+    wanted = np.ones(len(runs))
+    while wanted.sum() < min(n_parts, len(costs)):
+        wanted[np.argmax(np.where(wanted < sizes, runs / wanted, -1.0))] += 1
+    bounds = [np.zeros(1, dtype=np.int64)]
+    for first, last, n in zip(ends[:-1], ends[1:], wanted.astype(int), strict=True):
+        targets = before[first] + (before[last] - before[first]) * np.arange(1, n + 1) / n
+        inner = np.searchsorted(before[first + 1 : last + 1], targets) + first + 1
+        bounds.append(np.append(inner[:-1], last))
+    found = np.unique(np.concatenate(bounds)).astype(np.int64)
+    return found, np.diff(before[found]) / before[-1], waves[found[:-1]]
 
 
 # --- Files, for batch systems, shell loops and resumed work.
@@ -360,6 +403,7 @@ _PLAN = State(
     Number("fingerprint", _CHECKSUM),
     Array("bounds", "int64"),
     Array("shares", "float64", length=lambda part: part.size("bounds") - 1),
+    Array("waves", "uint8", length=lambda part: part.size("bounds") - 1, below=2),
 )
 _PART = State(Number("index", Int(0, MAX_COUNT)), Number("identity", _CHECKSUM))
 
@@ -397,7 +441,7 @@ def load_plan(path: PathLike) -> Plan:
                   values.get("feature_names"))  # fmt: skip
     estimator = _DESCRIBED.unpack(values["estimator"])
     return Plan(estimator, values["seed"], sizes, values["fingerprint"], outline,
-                values["bounds"], values["shares"])  # fmt: skip
+                values["bounds"], values["shares"], values["waves"])  # fmt: skip
 
 
 def part_path(plan_path: PathLike, index: int) -> Path:

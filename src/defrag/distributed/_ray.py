@@ -12,6 +12,7 @@ import warnings
 import zlib
 from contextlib import contextmanager
 from functools import lru_cache
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
@@ -97,18 +98,25 @@ def _train_parts(ray: Any, todo: Plan, data: tuple[Csr, Csr], *, verbose: bool) 
     """Train all parts, the largest first; cancel them if this process is interrupted."""
     task = ray.remote(num_cpus=1, max_retries=_RETRIES, scheduling_strategy="SPREAD")(train_part)
     shared = [ray.put(one) for one in (todo, *data)]
-    pending = [task.remote(shared[0], part.index, *shared[1:]) for part in todo.parts]
-    shares = {ref: part.share for ref, part in zip(pending, todo.parts, strict=True)}
     results: list[PartResult] = []
+    finished: list[Any] = []
+    pending: list[Any] = []
     try:
         with progress_bar("training parts", enabled=verbose) as progress:
             done = 0.0
-            while pending:
-                ready, pending = ray.wait(pending)
-                results += ray.get(ready)
-                done += sum(shares[ref] for ref in ready)
-                if progress is not None:
-                    progress(min(done, 1.0))
+            for _, wave in groupby(todo.parts, key=lambda part: part.wave):
+                parts = list(wave)
+                # The results of the first wave stay in the object store.
+                pending = [task.remote(shared[0], one.index, *shared[1:], *finished)
+                           for one in parts]  # fmt: skip
+                finished = list(pending)
+                shares = {ref: one.share for ref, one in zip(pending, parts, strict=True)}
+                while pending:
+                    ready, pending = ray.wait(pending)
+                    results += ray.get(ready)
+                    done += sum(shares[ref] for ref in ready)
+                    if progress is not None:
+                        progress(min(done, 1.0))
     finally:
         for ref in pending:  # only after a failure or an interruption
             ray.cancel(ref, force=True)

@@ -573,6 +573,9 @@ class State:
         that is not stored.
     stored : callable, optional
         Function of an estimator that returns the one whose parameters are stored.
+    absent : mapping, optional
+        Values of parameters and numbers that older files lack. They are not written, so that such
+        a file stays the same when it is saved again.
     sizes : mapping, optional
         What ``describe`` calls ``features``, ``labels`` and ``groups``, as sizes of the part.
     """
@@ -588,12 +591,13 @@ class State:
         finish: Callable[[Part, Any], None] | None = None,
         parameters: Mapping[str, Any] | None = None,
         stored: Callable[[Any], Any] | None = None,
+        absent: Mapping[str, Any] | None = None,
         sizes: Mapping[str, Size] | None = None,
     ) -> None:
         self.fields, self.kind = fields, kind
         self._make, self._take, self._check, self._build = make, take, check, build
         self.finish, self.stored = finish, stored
-        self.parameters, self.sizes = parameters or {}, sizes or {}
+        self.parameters, self.absent, self.sizes = parameters or {}, absent or {}, sizes or {}
 
     def write(self, owner: Any, part: Part, weight_type: str) -> None:
         """Put the state of an object into a part."""

@@ -144,6 +144,8 @@ class Unfitted:
         if not isinstance(kind, str) or kind not in registry.kinds(*self.roles):
             return False
         rules = find_kind(kind).parameters
+        if isinstance(parameters, dict):
+            parameters = find_kind(kind).completed(parameters, rules)
         return (
             isinstance(parameters, dict)
             and set(parameters) == set(rules)
@@ -164,7 +166,10 @@ class Unfitted:
 
     def unpack(self, value: Mapping[str, Any] | None) -> Any:
         """Return the unfitted estimator that :meth:`pack` encoded."""
-        return None if value is None else find_kind(value["kind"]).rebuild(value["parameters"])
+        if value is None:
+            return None
+        kind = find_kind(value["kind"])
+        return kind.rebuild(kind.completed(value["parameters"], kind.parameters))
 
 
 # --- Kinds.
@@ -189,6 +194,7 @@ class Kind:
         self.children = {one.key: one for one in self.fields if isinstance(one, Child)}
         self.numbers: dict[str, Rule] = {}
         self.forms: dict[str, Form] = {}
+        self.absent = {name: value for one in self.states for name, value in one.absent.items()}
         for one in self.fields:
             self.numbers |= one.numbers()
             self.forms |= one.forms()
@@ -218,7 +224,20 @@ class Kind:
         for name, rule in self.parameters.items():
             if isinstance(rule, (Unfitted, Rewritten)):
                 values[name] = rule.pack(values[name])
-        return values
+        return self.shortened(values)
+
+    def shortened(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Return values without those that a reader knows if they are absent."""
+        return {
+            name: value
+            for name, value in values.items()
+            if name not in self.absent or value != self.absent[name]
+        }
+
+    def completed(self, values: Mapping[str, Any], rules: Mapping[str, Rule]) -> dict[str, Any]:
+        """Return the values of a file with those that are absent."""
+        known = {name: value for name, value in self.absent.items() if name in rules}
+        return known | dict(values)
 
     def rebuild(self, parameters: Mapping[str, Any]) -> Any:
         """Return an unfitted estimator with parameters that satisfy their rules."""
@@ -235,6 +254,7 @@ class Kind:
             part.parameters = self.pack_parameters(model)
         for state in self.states:
             state.write(model, part, weight_type)
+        part.state = self.shortened(part.state)
         return part
 
     def read(self, part: Part) -> Any:
@@ -387,8 +407,8 @@ def _unpack(
         part.fail(f"kind of {place} must be one of {', '.join(kinds)}, got {show(source['kind'])}")
     part.kind = source["kind"]
     kind = wanted.find(part.kind)
-    part.parameters = _check_values(part, "parameters", source["parameters"], kind.parameters)
-    part.state = _check_values(part, "state", source["state"], kind.numbers)
+    part.parameters = _check_values(part, "parameters", source["parameters"], kind.parameters, kind)
+    part.state = _check_values(part, "state", source["state"], kind.numbers, kind)
     part.arrays = _take_arrays(part, kind.forms, unread)
     inner = source["children"]
     if not isinstance(inner, dict):
@@ -426,7 +446,7 @@ def read_state(
     """
     part = Part(path=path, kind=what)
     kind = Kind(object, what, [state])
-    part.state = _check_values(part, "numbers", values, kind.numbers)
+    part.state = _check_values(part, "numbers", values, kind.numbers, kind)
     part.arrays = _take_arrays(part, kind.forms, unread)
     return state.read(part)
 
@@ -441,15 +461,18 @@ def _check_names(
         part.fail(f"{rule} {names}: {show(min(wrong))} {verb}")
 
 
-def _check_values(part: Part, what: str, values: Any, rules: Mapping[str, Rule]) -> dict[str, Any]:
+def _check_values(
+    part: Part, what: str, values: Any, rules: Mapping[str, Rule], kind: Kind
+) -> dict[str, Any]:
     place = f"'{part.prefix}' ({part.kind})" if part.prefix else part.kind
     if not isinstance(values, dict):
         part.fail(f"{what} of {place} must be a JSON object, got {show(values)}")
-    _check_names(part, f"{what} of {place} must be", values, set(rules))
+    found = kind.completed(values, rules)
+    _check_names(part, f"{what} of {place} must be", found, set(rules))
     for name, rule in rules.items():
-        if not rule.accepts(values[name]):
-            part.fail(f"{name} of {place} must be {rule.describe()}, got {show(values[name])}")
-    return values
+        if not rule.accepts(found[name]):
+            part.fail(f"{name} of {place} must be {rule.describe()}, got {show(found[name])}")
+    return found
 
 
 def _take_arrays(
