@@ -1,15 +1,14 @@
-"""``defrag serve`` under load on this machine, and a plain Flask server with scikit-learn.
+"""``defrag serve`` under load on this machine.
 
 Trains a model of the bundled Debian texts, then measures suggestions per CPU-second of the
 workers, times to answer, and private memory per worker; at last some seconds of load during which
 models are replaced many times, a worker is killed and a broken file takes the place of the model.
-Linux only. ``--peer`` needs Flask.
+Linux only.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import re
 import shutil
@@ -108,18 +107,6 @@ def throughput(path: Path, requests: list[bytes], seconds: float) -> None:
             print(f"{workers} workers: {private} MB private each after {seconds:g} s of load")
 
 
-def peer(texts: list[str], labels: list[list[str]], folder: Path, requests: list[bytes],
-         seconds: float) -> None:  # fmt: skip
-    """Measure a pickled pipeline of scikit-learn behind Flask."""
-    script = str(HERE / "serve_flask.py")
-    data, model = folder / "flask.json", folder / "flask.pickle"
-    data.write_text(json.dumps([texts, labels]))
-    subprocess.run([sys.executable, script, "train", str(data), str(model)], check=True)
-    with serving(script, "serve", str(model)) as (process, port):
-        measure("Flask + scikit-learn", port, [process], requests, seconds)
-        print(f"Flask + scikit-learn: {private_megabytes(process):.0f} MB private per process")
-
-
 def answers(path: Path, texts: list[str]) -> list[Any]:
     """Return what the server must answer with a model file."""
     names, scores = load_model(path).predict_topk(texts, k=K)
@@ -187,7 +174,6 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=8.0, help="of each measurement")
     parser.add_argument("--endurance", type=float, default=60.0, help="seconds; 0: none")
     parser.add_argument("--reloads", type=int, default=20, help="during these seconds")
-    parser.add_argument("--peer", action="store_true", help="Flask and scikit-learn, too")
     options = parser.parse_args()
     data = load_dataset("debian")
     texts = texts_of(data, data.train)
@@ -200,8 +186,6 @@ def main() -> None:
         for seed, path in enumerate(paths):
             TextClassifier(random_state=seed).fit(texts, labels).save(path)
         throughput(paths[0], requests, options.seconds)
-        if options.peer:
-            peer(texts, labels, folder, requests, options.seconds)
         if options.endurance:
             endurance(*paths, folder, asked, seconds=options.endurance, reloads=options.reloads)
 
