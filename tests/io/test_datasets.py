@@ -2,10 +2,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-import importlib.util
-import json
 import lzma
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -23,16 +20,6 @@ ROOT = Path(__file__).resolve().parents[2]
 @pytest.fixture(scope="module")
 def debian():
     return load_dataset("debian")
-
-
-@pytest.fixture(scope="module")
-def build_debian():
-    spec = importlib.util.spec_from_file_location("build_debian", ROOT / "tools/build_debian.py")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["build_debian"] = module
-    spec.loader.exec_module(module)
-    yield module
-    del sys.modules["build_debian"]
 
 
 def digest(*arrays):
@@ -179,125 +166,6 @@ def test_broken_bundles_are_refused(tmp_path, content, message):
     path.write_bytes(content)
     with pytest.raises(FormatError, match=message):
         read_bundle(path)
-
-
-PACKAGES = """\
-Package: tiny-editor
-Version: 1.0
-Pre-Depends: libc6 (>= 2.36)
-Depends: libtext1 (= 1.0) | libtext2:any, libc6
-Suggests: tiny-doc [amd64] <!nodoc>
-Description: small editor
-Description-md5: 0
-
-Package: tiny-viewer
-Depends: libc6, libtext1
-Description: small viewer
-
-Package: tiny-doc
-Description: small manual, without relations
-"""
-
-TRANSLATION = """\
-Package: tiny-editor
-Description-md5: 0
-Description-en: small editor
- Edits text in a small window.
- .
- Small it is.
-"""
-
-
-@pytest.fixture
-def releases(tmp_path):
-    newer, older = tmp_path / "newer", tmp_path / "older"
-    newer.mkdir()
-    older.mkdir()
-    (newer / "Packages.xz").write_bytes(lzma.compress(PACKAGES.encode()))
-    (newer / "Translation-en").write_text(TRANSLATION)
-    (older / "Packages").write_text(PACKAGES.replace("tiny-viewer", "old-viewer").replace(
-        "libtext1 (= 1.0)", "libancient"))  # fmt: skip
-    return [newer, older]
-
-
-def test_packages_of_release_are_parsed(build_debian, releases):
-    name, text, labels = next(build_debian.release_packages(releases[0]))
-    assert name == "tiny-editor"
-    assert text == "tiny-editor. small editor Edits text in a small window. Small it is."
-    assert labels == ["libc6", "libtext1", "libtext2", "tiny-doc"]
-
-
-@pytest.mark.slow
-def test_lists_become_a_bundle(build_debian, releases, tmp_path, capsys):
-    (releases[1] / "Packages.more").write_text(
-        "\n".join(
-            f"Package: extra{i}\nDepends: libc6\nDescription: small thing\n" for i in range(40)
-        )
-    )
-    output = tmp_path / "debian.xz"
-    assert build_debian.main(["from-lists", str(output), *map(str, releases)]) == 0
-    assert "train: " in capsys.readouterr().out
-    header, sections = read_bundle(output)
-    labels = sections["label_names"].decode().split("\n")
-    assert "libc6" in labels
-    assert "libancient" not in labels
-    words = sections["feature_names"].decode().split("\n")
-    assert "small" in words
-    rows = sum(len(sections[f"{part}.words.lengths"]) // 2 for part in ("train", "test"))
-    # 40 extras and three packages with relations; the manual has none.
-    assert rows == 43
-    assert len(sections["test.words.lengths"]) > 0
-    assert header["n_labels"] == len(labels)
-
-
-def write_folder(folder, test_rows, declared):
-    texts = ["red red blue", "blue green", "red green green green"]
-    tests = ["green red red", "blue blue red green", "green blue"]
-    words = ["blue", "green", "red"]
-    pack = {
-        "vocab.txt.xz": "".join(word + "\n" for word in words),
-        "labels.txt.xz": "one\ntwo\n",
-        "train.raw.jsonl.xz": "".join(
-            json.dumps({"text": text, "labels": ["one", "two"]}) + "\n" for text in texts
-        ),
-        "test.raw.jsonl.xz": "".join(
-            json.dumps({"text": text, "labels": ["two"]}) + "\n" for text in tests[:test_rows]
-        ),
-    }
-    vectorizer = TfidfVectorizer(sublinear_tf=True).fit(texts)
-    for part, rows, n in (("train", texts, 3), ("test", tests, declared)):
-        lines = [f"{n} 3 2"]
-        for row in vectorizer.transform(rows).toarray():
-            pairs = [f"{j}:{value:.6g}" for j, value in enumerate(row) if value]
-            lines.append(" ".join(["0,1" if part == "train" else "1", *pairs]))
-        pack[f"{part}.txt.xz"] = "\n".join(lines) + "\n"
-    for name, content in pack.items():
-        (folder / name).write_bytes(lzma.compress(content.encode()))
-
-
-@pytest.mark.slow
-def test_texts_become_a_bundle(build_debian, tmp_path):
-    write_folder(tmp_path, test_rows=3, declared=3)
-    output = tmp_path / "debian.xz"
-    assert build_debian.main(["from-text", str(output), str(tmp_path)]) == 0
-    _, sections = read_bundle(output)
-    counts = np.frombuffer(sections["test.words.counts"], dtype="<u2")
-    assert counts.tolist() == [1, 2, 2, 1, 1, 1, 1]
-
-
-@pytest.mark.parametrize(
-    ("texts", "declared", "message"),
-    [
-        (3, 5, r"test\.txt\.xz declares 5 rows and has 3"),
-        (1, 3, "test has 3 rows and 1 texts"),
-    ],
-)
-def test_truncated_source_is_refused(build_debian, tmp_path, texts, declared, message):
-    write_folder(tmp_path, test_rows=texts, declared=declared)
-    output = tmp_path / "debian.xz"
-    with pytest.raises(SystemExit, match=message):
-        build_debian.main(["from-text", str(output), str(tmp_path)])
-    assert not output.exists()
 
 
 STRUCTURE = {"train": "edd424c824e4204d", "test": "4a27df579801b4b8"}
