@@ -74,7 +74,7 @@ def test_pictures_equal_records(name):
         "peers": {"other programs: PECOS", "defrag: LabelTree, 1 tree"},
         "reductions": {"LabelTree: all", "DiSMEC: F", "Parabel, 1 tree: H", "DiSMEC: fast"},
     }
-    assert wanted[name.partition("_")[0]] <= set(shown)
+    assert wanted[name] <= set(shown)
 
 
 @pytest.mark.parametrize("path", RECORDS, ids=lambda path: path.stem)

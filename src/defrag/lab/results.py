@@ -414,10 +414,9 @@ _SHORT = {
 
 @dataclass(frozen=True)
 class Picture:
-    """P@1 against a cost on EURLex-4K: a study, the column of the cost, and methods by series."""
+    """P@1 against training time on EURLex-4K: a study, and its methods by series."""
 
     study: str
-    column: str
     series: dict[str, list[str]]
 
     def points(self, folder: Path) -> list[Series]:
@@ -425,7 +424,6 @@ class Picture:
         records = read_records(folder / RECORDS / f"{self.study}.jsonl")
         findings = findings_of(STUDIES[self.study], records)
         known = {one.method: one.statistics for one in findings.results if one.data == _DATA}
-        scale = COLUMNS[self.column].scale
         series = []
         for name, methods in self.series.items():
             found = [(method, known[method]) for method in methods if known.get(method)]
@@ -433,7 +431,7 @@ class Picture:
             series.append(
                 Series(
                     name,
-                    [scale * numbers[self.column].mean for _, numbers in found],
+                    [numbers["train_cpu"].mean for _, numbers in found],
                     [numbers["P@1"].mean for _, numbers in found],
                     [
                         "all" if note == name and len(found) > 1 else _SHORT.get(note, note)
@@ -446,8 +444,8 @@ class Picture:
     def draw(self, folder: Path) -> str:
         """Return an SVG that lists its numbers in ``<desc>``."""
         series = self.points(folder)
-        title = COLUMNS[self.column].title
-        axes = (f"{title} (CPU, one thread)" if self.column == "train_cpu" else title, "P@1")
+        title = COLUMNS["train_cpu"].title
+        axes = (f"{title} (CPU, one thread)", "P@1")
         plot = lines(f"P@1 against {title}", "", series, axes, log_x=True, joined=False)
         numbers = json.dumps(points_of(series))
         # The colours of the light theme on white, independent of the page that shows the picture.
@@ -467,17 +465,8 @@ def _reductions() -> dict[str, list[str]]:
 
 
 PICTURES = {
-    "peers": Picture(
-        "peers", "train_cpu", {"defrag": _OURS, "other programs": list(PEERS.values())}
-    ),
-    **{
-        f"reductions_{word}": Picture("reductions", column, _reductions())
-        for word, column in (
-            ("training", "train_cpu"),
-            ("prediction", "predict_ms"),
-            ("size", "model_bytes"),
-        )
-    },
+    "peers": Picture("peers", {"defrag": _OURS, "other programs": list(PEERS.values())}),
+    "reductions": Picture("reductions", _reductions()),
 }
 """The pictures of the README and the manual by file name, without its suffix."""
 
