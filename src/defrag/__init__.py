@@ -25,11 +25,13 @@ if TYPE_CHECKING:
     from defrag.reranking import Refrag as Refrag
     from defrag.text import TextClassifier as TextClassifier
     from defrag.text import TextVectorizer as TextVectorizer
+    from defrag.thesaurus import Thesaurus as Thesaurus
 
 # A dozen names; everything else is imported from its room, such as ``defrag.baselines``.
 _MODULES = {
     "TextClassifier": "defrag.text",
     "TextVectorizer": "defrag.text",
+    "Thesaurus": "defrag.thesaurus",
     "LabelTree": "defrag.classifiers",
     "DiSMEC": "defrag.classifiers",
     "Focus": "defrag.focusing",

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 # A lone surrogate is a legal character of a Python string. Files refuse it (persistence.state).
 _ANY_STRING = "surrogatepass"
+_AT_A_TIME = 1 << 16
 
 
 class Names(Sequence[str]):
@@ -60,6 +61,19 @@ class Names(Sequence[str]):
         offsets = np.zeros(len(pieces) + 1, dtype=np.int64)
         np.cumsum([len(piece) for piece in pieces], out=offsets[1:])
         return cls(np.frombuffer(b"".join(pieces), dtype=np.uint8), offsets)
+
+    def take(self, places: NDArray[Any]) -> Names:
+        """Return the strings at some places, without decoding them."""
+        starts, lengths = self.offsets[places], np.diff(self.offsets)[places]
+        offsets = np.zeros(len(places) + 1, dtype=np.int64)
+        np.cumsum(lengths, out=offsets[1:])
+        data = np.empty(int(offsets[-1]), dtype=np.uint8)
+        for first in range(0, len(places), _AT_A_TIME):  # the index of a byte has eight
+            part = slice(first, first + _AT_A_TIME)
+            shift = np.repeat(starts[part] - offsets[:-1][part], lengths[part])
+            begin, end = offsets[first], offsets[min(first + _AT_A_TIME, len(places))]
+            data[begin:end] = self.data[shift + np.arange(begin, end)]
+        return Names(data, offsets)
 
     def __len__(self) -> int:
         return len(self.offsets) - 1

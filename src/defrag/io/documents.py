@@ -329,15 +329,20 @@ def _csv_fields(name: str, line: int, record: str) -> list[str]:
 def read_json_lines(stream: InputStream, options: CorpusOptions) -> Iterator[Document]:
     """Yield the documents of a file of JSON lines; empty lines are skipped."""
     first = True
+    for number, item in json_objects(stream):
+        labels = _json_labels(stream.name, number, item, options)
+        if first and labels is None and options.labels == "required":
+            rule = no_labels("key 'labels', 'subjects' or 'target_ind'", item)
+            raise FormatError(stream.name, rule)
+        first = False
+        yield Document(number, _json_text(stream.name, number, item, options), labels)
+
+
+def json_objects(stream: InputStream) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the objects of JSON lines with the numbers of their lines; empty lines are skipped."""
     for number, line in numbered_lines(stream):
         if line.strip():
-            item = _json_object(stream.name, number, line)
-            labels = _json_labels(stream.name, number, item, options)
-            if first and labels is None and options.labels == "required":
-                rule = no_labels("key 'labels', 'subjects' or 'target_ind'", item)
-                raise FormatError(stream.name, rule)
-            first = False
-            yield Document(number, _json_text(stream.name, number, item, options), labels)
+            yield number, _json_object(stream.name, number, line)
 
 
 def _json_object(name: str, number: int, line: str) -> dict[str, Any]:

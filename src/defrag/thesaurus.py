@@ -1,0 +1,453 @@
+"""Thesauri: what labels are called, and how they belong together, in compact columns.
+
+A concept is a label with names: a preferred one per language, alternatives, descriptions, broader
+concepts, types, schemes, and perhaps a successor. Every reader of ``io/thesauri.py`` gives
+statements about concepts, and this module puts them in one order, so that equal thesauri have equal
+columns whatever file they come from. Columns are flat arrays and packed strings, which model files
+map: a million concepts need no object of their own.
+"""
+
+from __future__ import annotations
+
+from array import array
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from defrag._names import Names
+from defrag._parameters import Int
+from defrag.exceptions import FormatError
+from defrag.io.files import display_name
+from defrag.io.thesauri import open_statements, statements_of
+from defrag.persistence.fields import COUNT, MAX_COUNT, Array, Number, Part, State, Strings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from numpy.typing import NDArray
+
+    from defrag.io.files import PathLike, ReadLimits
+    from defrag.io.thesauri import Statement, ThesaurusForm
+
+__all__ = ["Thesaurus"]
+
+_MAX_LANGUAGES = 1 << 16
+_COUNT_OR_NONE = Int(0, MAX_COUNT)
+_PAIR_COLUMNS = ("broader", "concept_types", "concept_schemes")
+
+
+# --- What a model file holds.
+
+
+def _check(part: Part) -> None:
+    """Check the order of the columns and what they refer to."""
+    for name in ("name", "description", "notation"):
+        owners = part.arrays[f"{name}_concepts"]
+        if (owners[1:] < owners[:-1]).any():
+            part.fail(f"{part.name(f'{name}_concepts')} must not decrease")
+    for name, noun in zip(_PAIR_COLUMNS, ("concepts", "types", "schemes"), strict=True):
+        pairs = part.arrays[name]
+        for column, size in enumerate(("n_concepts", f"n_{noun}")):
+            if pairs.shape[1] != 2:
+                part.fail(f"{part.name(name)} must have 2 columns, got {pairs.shape[1]}")
+            values = pairs[:, column]
+            if values.size and not 0 <= values.min() <= values.max() < part.size(size):
+                part.fail(f"{part.name(name)} must be in [0, {part.size(size)}), got "
+                          f"{values.min()} to {values.max()}")  # fmt: skip
+
+
+def _checked(part: Part, columns: dict[str, Any]) -> Thesaurus:
+    """Return the thesaurus of checked columns, in which a search by halves finds every id."""
+    ids = columns["ids"]
+    for place, (one, other) in enumerate(pairwise(ids), 1):
+        if one >= other:
+            part.fail(f"{part.name('ids')} must increase, got {other!r} after {one!r} at {place}")
+    return Thesaurus(**columns)
+
+
+def _texts_of(name: str) -> tuple[Strings | Array, ...]:
+    return (
+        Strings(f"{name}s", f"{name}_concepts"),
+        Array(f"{name}_concepts", "int32", below="n_concepts"),
+    )
+
+
+# --- The thesaurus.
+
+
+class Thesaurus:
+    """Labels with names.
+
+    Concepts are numbered in the order of their ids, names by concept, the preferred ones first.
+    :meth:`read` and :meth:`of` make one.
+
+    Parameters
+    ----------
+    **columns
+        The attributes below.
+
+    Attributes
+    ----------
+    ids : Names, length n_concepts
+        The concepts: labels as they stand in data, increasing.
+    languages : Names
+        Codes of languages, increasing; ``""`` where a file gives none.
+    names : Names, length n_names
+        All names.
+    name_concepts : ndarray of int32, shape (n_names,)
+        The concept of each name, ascending.
+    name_languages : ndarray of uint16, shape (n_names,)
+        Its language, a place in ``languages``.
+    name_preferred : ndarray of uint8, shape (n_names,)
+        1 for a preferred name, 0 for an alternative one.
+    descriptions, description_concepts, description_languages
+        Likewise, of descriptions.
+    notations, notation_concepts
+        Likewise, of notations, such as the number of a class.
+    types, schemes : Names
+        The distinct types and schemes of concepts.
+    broader, concept_types, concept_schemes : ndarray of int32, shape (n, 2)
+        Pairs of a concept and a broader concept, a type or a scheme, ascending.
+    withdrawn : ndarray of uint8, shape (n_concepts,)
+        1 for a concept that is no longer to be used.
+    replaced_by : ndarray of int32, shape (n_concepts,)
+        The concept that takes its place, or -1.
+
+    Examples
+    --------
+    >>> from defrag import Thesaurus
+    >>> found = Thesaurus.of([
+    ...     {"id": "t1", "name": {"en": "heat pump", "de": "Wärmepumpe"}},
+    ...     {"id": "t2", "name": {"en": "pump"}, "alternatives": ["pumping engine"]},
+    ... ])
+    >>> found
+    <Thesaurus of 2 concepts with 4 names: de, en>
+    >>> found.name("t1", "de"), found.name("t2", "de"), found.name("t3")
+    ('Wärmepumpe', 'pump', 't3')
+    """
+
+    def __init__(self, **columns: Any) -> None:
+        vars(self).update(columns)
+        n_concepts = len(self.ids)
+        self.first_names: NDArray[np.int64] = np.searchsorted(
+            self.name_concepts, np.arange(n_concepts + 1, dtype=np.int32)
+        )
+        """The first name of each concept, and the number of names."""
+
+    ids: Names
+    languages: Names
+    names: Names
+    name_concepts: NDArray[np.int32]
+    name_languages: NDArray[np.uint16]
+    name_preferred: NDArray[np.uint8]
+    descriptions: Names
+    description_concepts: NDArray[np.int32]
+    description_languages: NDArray[np.uint16]
+    notations: Names
+    notation_concepts: NDArray[np.int32]
+    types: Names
+    concept_types: NDArray[np.int32]
+    schemes: Names
+    concept_schemes: NDArray[np.int32]
+    broader: NDArray[np.int32]
+    withdrawn: NDArray[np.uint8]
+    replaced_by: NDArray[np.int32]
+
+    _state = State(
+        Number(rule=COUNT, name="n_concepts", get=len),
+        Number(rule=_COUNT_OR_NONE, name="n_languages", get=lambda one: len(one.languages)),
+        Number(rule=_COUNT_OR_NONE, name="n_types", get=lambda one: len(one.types)),
+        Number(rule=_COUNT_OR_NONE, name="n_schemes", get=lambda one: len(one.schemes)),
+        Strings("ids", "n_concepts"),
+        Strings("languages", "n_languages"),
+        Strings("types", "n_types"),
+        Strings("schemes", "n_schemes"),
+        *(one for name in ("name", "description", "notation") for one in _texts_of(name)),
+        Array("name_languages", "uint16", length="name_concepts", below="n_languages"),
+        Array("name_preferred", "uint8", length="name_concepts", below=2),
+        Array(
+            "description_languages", "uint16", length="description_concepts", below="n_languages"
+        ),
+        *(Array(name, "int32", ndim=2) for name in _PAIR_COLUMNS),
+        Array("withdrawn", "uint8", length="n_concepts", below=2),
+        Array("replaced_by", "int32", length="n_concepts", low=-1, below="n_concepts"),
+        kind="thesaurus",
+        check=_check,
+        build=_checked,
+    )
+
+    @classmethod
+    def read(
+        cls,
+        path: PathLike,
+        *,
+        form: ThesaurusForm | None = None,
+        language: str = "",
+        limits: ReadLimits | None = None,
+    ) -> Thesaurus:
+        """Read a thesaurus from a file.
+
+        Parameters
+        ----------
+        path : path
+            The file, encoded as UTF-8; may be compressed, ``-`` is standard input.
+        form : str, optional
+            The format; default: by the suffix of the name.
+
+            - ``jsonl`` (``.jsonl``, ``.json``): objects as :meth:`of` takes them.
+        language : str, default=""
+            The language of names for which the file gives none.
+        limits : ReadLimits, optional
+            Limits on the cost of reading.
+
+        Raises
+        ------
+        FormatError
+            If the file violates a rule of its format; names the line.
+        """
+        with open_statements(path, form, limits) as statements:
+            return _build(statements, display_name(path), language)
+
+    @classmethod
+    def of(cls, concepts: Iterable[Mapping[str, Any]], *, language: str = "") -> Thesaurus:
+        """Return the thesaurus of concepts that are given as dictionaries.
+
+        Parameters
+        ----------
+        concepts : iterable of dict
+            Each has an ``id``. ``name``, ``alternatives`` and ``description`` are strings, lists
+            of strings, or dictionaries of them by language; ``broader``, ``type``, ``scheme``,
+            ``notation`` and ``replaced_by`` are strings or lists of them; ``withdrawn`` is a
+            bool; ``language`` is that of plain strings. Others keys are ignored.
+        language : str, default=""
+            The language of names for which none is given.
+        """
+        statements = (
+            one
+            for number, concept in enumerate(concepts, 1)
+            for one in statements_of("concepts", number, concept)
+        )
+        return _build(statements, "concepts", language)
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def __repr__(self) -> str:
+        languages = ", ".join(code or "no language" for code in self.languages)
+        return f"<Thesaurus of {len(self):,} concepts with {len(self.names):,} names: {languages}>"
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Thesaurus):
+            return NotImplemented
+        return all(
+            np.array_equal(mine, theirs) if isinstance(mine, np.ndarray) else mine == theirs
+            for mine, theirs in ((getattr(self, one), getattr(other, one)) for one in _COLUMNS)
+        )
+
+    __hash__ = None  # type: ignore[assignment] # like a list
+
+    def number(self, concept: str) -> int:
+        """Return the number of a concept, -1 if it is unknown."""
+        place = self._place(concept)
+        return place if place < len(self) and self.ids[place] == concept else -1
+
+    def numbers(self, concepts: Iterable[str]) -> NDArray[np.int32]:
+        """Return the numbers of concepts, -1 for unknown ones."""
+        return np.fromiter(map(self.number, concepts), dtype=np.int32)
+
+    def _place(self, concept: str) -> int:
+        """Return the number of ids that come before a string."""
+        low, high = 0, len(self)
+        while low < high:
+            middle = (low + high) // 2
+            if self.ids[middle] < concept:
+                low = middle + 1
+            else:
+                high = middle
+        return low
+
+    def name(self, concept: str, language: str | None = None) -> str:
+        """Return the name of a concept in a language.
+
+        Parameters
+        ----------
+        concept : str
+            The id.
+        language : str, optional
+            The code, such as ``de``. Without a preferred name in this language, another one
+            is returned: that without a language, otherwise the first of the languages.
+
+        Returns
+        -------
+        name : str
+            The preferred name; the id if the concept is unknown or has no name.
+        """
+        number = self.number(concept)
+        best = -1 if number < 0 else self._best_name(number, language)
+        return concept if best < 0 else self.names[best]
+
+    def _best_name(self, number: int, language: str | None) -> int:
+        """Return the name to show of a concept, -1 if it has none."""
+        first, end = self.first_names[number : number + 2].tolist()
+        if language is not None:
+            codes = self.languages[self.name_languages[first:end].astype(np.int64)].tolist()
+            preferred = self.name_preferred[first:end]
+            for wanted in (language, language.partition("-")[0]):
+                for place, code in enumerate(codes):
+                    if code == wanted and preferred[place]:
+                        return int(first + place)
+        return int(first) if first < end else -1
+
+
+_COLUMNS = tuple(Thesaurus.__annotations__)
+
+
+# --- Columns from statements.
+
+
+class _Texts:
+    """Texts about concepts, as they are read."""
+
+    def __init__(self) -> None:
+        self.data = bytearray()
+        self.ends = array("q", [0])
+        self.concepts, self.languages, self.ranks = array("i"), array("i"), array("b")
+
+    def add(self, concept: int, language: int, text: str, rank: int = 0) -> None:
+        self.data += text.encode()
+        self.ends.append(len(self.data))
+        self.concepts.append(concept)
+        self.languages.append(language)
+        self.ranks.append(rank)
+
+    def ordered(self, rename: NDArray[np.int32], languages: NDArray[np.int32]) -> Any:
+        """Return texts, concepts, languages and ranks of kept concepts in the one order."""
+        texts = Names(np.frombuffer(self.data, dtype=np.uint8), np.array(self.ends))
+        concepts = rename[np.array(self.concepts, dtype=np.int64)]
+        codes = np.append(languages, 0)[np.array(self.languages, dtype=np.int64)]
+        ranks = np.array(self.ranks, dtype=np.int8)
+        order = np.lexsort((codes, ranks, concepts))
+        order = order[concepts[order] >= 0]
+        keys = np.stack([column[order] for column in (concepts, ranks, codes)])
+        begins = np.flatnonzero(np.r_[True, (keys[:, 1:] != keys[:, :-1]).any(axis=0)])
+        ends = np.r_[begins[1:], len(order)]
+        keep = np.ones(len(order), dtype=bool)
+        for begin, end in np.stack([begins, ends], axis=1)[ends - begins > 1].tolist():
+            # Few names share concept, rank and language: sorted by their text, each once.
+            found = dict(zip(texts[order[begin:end]].tolist(), order[begin:end], strict=True))
+            order[begin : begin + len(found)] = [found[text] for text in sorted(found)]
+            keep[begin + len(found) : end] = False
+        order = order[keep]
+        return texts.take(order), concepts[order], codes[order], ranks[order]
+
+
+class _Builder:
+    """Columns of a thesaurus that is being read."""
+
+    def __init__(self, language: str) -> None:
+        self.language = language
+        self.numbers: dict[str, int] = {}
+        self.codes: dict[str, int] = {}
+        self.texts = {"name": _Texts(), "description": _Texts(), "notation": _Texts()}
+        self.words: dict[str, dict[str, int]] = {"type": {}, "scheme": {}}
+        self.pairs = {
+            what: (array("i"), array("i")) for what in ("type", "scheme", "broader", "replaced_by")
+        }
+        self.marks = {what: array("i") for what in ("concept", "other", "withdrawn")}
+
+    def add(self, statement: Statement) -> None:
+        """Take up one statement."""
+        concept, what, value, code = statement
+        number = self.numbers.setdefault(concept, len(self.numbers))
+        if what in self.marks:
+            self.marks[what].append(number)
+        elif what in self.pairs:
+            known = self.words.get(what, self.numbers)
+            owners, values = self.pairs[what]
+            owners.append(number)
+            values.append(known.setdefault(value, len(known)))
+        elif what == "notation":
+            self.texts[what].add(number, 0, value)
+        else:
+            place = self.codes.setdefault(code or self.language, len(self.codes))
+            texts = self.texts["description" if what == "description" else "name"]
+            texts.add(number, place, value, what == "alternative")
+
+    def kept(self) -> NDArray[np.bool_]:
+        """Return which ids are concepts: named or withdrawn ones, by what the file calls so."""
+        kept = np.zeros(len(self.numbers), dtype=bool)
+        named = self.texts["name"].concepts, self.marks["withdrawn"], self.pairs["replaced_by"][0]
+        for column in named:
+            kept[np.array(column, dtype=np.int64)] = True
+        if self.marks["concept"]:
+            called = np.zeros(len(self.numbers), dtype=bool)
+            called[np.array(self.marks["concept"], dtype=np.int64)] = True
+            kept &= called
+        kept[np.array(self.marks["other"], dtype=np.int64)] = False
+        return kept
+
+    def finish(self, source: str) -> Thesaurus:
+        """Return the thesaurus; ``source`` is for error messages."""
+        if len(self.codes) > _MAX_LANGUAGES:
+            rule = f"has {len(self.codes)} languages, at most {_MAX_LANGUAGES} may be"
+            raise FormatError(source, rule)
+        kept = self.kept()
+        if not kept.any():
+            raise FormatError(source, "has no concepts with names")
+        places, ids = _sorted_numbers(self.numbers, kept)
+        of_codes, codes = _sorted_numbers(self.codes)
+        columns: dict[str, Any] = {"ids": ids, "languages": codes}
+        for name, found in self.texts.items():
+            texts, owners, languages, ranks = found.ordered(places, of_codes)
+            columns |= {f"{name}s": texts, f"{name}_concepts": owners}
+            columns[f"{name}_languages"] = languages.astype(np.uint16)
+            columns[f"{name}_preferred"] = (ranks == 0).astype(np.uint8)
+        for word, known in self.words.items():
+            of_words, columns[f"{word}s"] = _sorted_numbers(known)
+            columns[f"concept_{word}s"] = _sorted_pairs(self.pairs[word], places, of_words)
+        columns["broader"] = _sorted_pairs(self.pairs["broader"], places, places)
+        columns |= self._successors(places, len(ids))
+        return Thesaurus(**{name: columns[name] for name in _COLUMNS})
+
+    def _successors(self, places: NDArray[np.int32], n_concepts: int) -> dict[str, NDArray[Any]]:
+        """Return which concepts are withdrawn, and by which they are replaced."""
+        pairs = _sorted_pairs(self.pairs["replaced_by"], places, places)
+        single = np.bincount(pairs[:, 0], minlength=n_concepts)[pairs[:, 0]] == 1
+        replaced_by = np.full(n_concepts, -1, dtype=np.int32)
+        replaced_by[pairs[single, 0]] = pairs[single, 1]  # a split concept has no successor
+        withdrawn = np.zeros(n_concepts, dtype=np.uint8)
+        for column in (self.marks["withdrawn"], self.pairs["replaced_by"][0]):
+            gone = places[np.array(column, dtype=np.int64)]
+            withdrawn[gone[gone >= 0]] = 1
+        return {"withdrawn": withdrawn, "replaced_by": replaced_by}
+
+
+def _build(statements: Iterable[Statement], source: str, language: str) -> Thesaurus:
+    builder = _Builder(language)
+    for one in statements:
+        builder.add(one)
+    return builder.finish(source)
+
+
+def _sorted_numbers(
+    numbers: dict[str, int], kept: NDArray[Any] | None = None
+) -> tuple[NDArray[np.int32], Names]:
+    """Return new numbers by old number, -1 where none is kept, and the strings in order."""
+    ordered = sorted(one for one in numbers if kept is None or kept[numbers[one]])
+    renamed = np.full(len(numbers), -1, dtype=np.int32)
+    old = np.fromiter((numbers[one] for one in ordered), dtype=np.int64, count=len(ordered))
+    renamed[old] = np.arange(len(ordered), dtype=np.int32)
+    return renamed, Names.of(ordered)
+
+
+def _sorted_pairs(
+    pair: tuple[array[int], array[int]], left: NDArray[np.int32], right: NDArray[np.int32]
+) -> NDArray[np.int32]:
+    """Return distinct pairs of kept concepts, ascending."""
+    first, second = (
+        side[np.array(column, dtype=np.int64)]
+        for side, column in zip((left, right), pair, strict=True)
+    )
+    known = (first >= 0) & (second >= 0)
+    return np.unique(np.stack([first[known], second[known]], axis=1), axis=0)
