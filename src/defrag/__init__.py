@@ -1,7 +1,7 @@
 """Extreme multi-label classification that fits an ordinary CPU machine.
 
-Public names are imported on first use: importing scikit-learn takes a second, which
-``defrag --help`` and programs that only read files do not need.
+Public names are imported on first use, and scikit-learn only when something needs it: importing
+it takes longer than loading a model and predicting with it.
 """
 
 from __future__ import annotations

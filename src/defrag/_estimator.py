@@ -7,8 +7,6 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from scipy import sparse
-from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils.validation import check_is_fitted
 
 from defrag import persistence
 from defrag._parameters import (
@@ -20,6 +18,7 @@ from defrag._parameters import (
     parameters_of,
     rules_of,
 )
+from defrag._scikit import BaseEstimator, TransformerMixin, check_is_fitted
 from defrag._validation import check_features
 
 if TYPE_CHECKING:
@@ -61,7 +60,8 @@ class Estimator(BaseEstimator, ABC):
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        declare(cls)
+        if "_parameters" not in vars(cls):  # it is called again when scikit-learn is imported
+            declare(cls)
 
     def _fitted_parts(self) -> list[BaseEstimator]:
         """Return the fitted estimators that this one is composed of."""
@@ -80,7 +80,11 @@ class Estimator(BaseEstimator, ABC):
         self : estimator
             The estimator.
         """
-        super().set_params(**params)
+        if parameters_of(type(self)).keys() >= params.keys():
+            for name, value in params.items():  # without scikit-learn, which has to be imported
+                setattr(self, name, value)
+        else:
+            super().set_params(**params)
         if "n_jobs" in params:
             for part in self._fitted_parts():
                 part.set_params(n_jobs=params["n_jobs"])

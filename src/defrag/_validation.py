@@ -15,9 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils import check_random_state, column_or_1d
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_array, validate_data
 
 from defrag import _native
 
@@ -37,6 +34,8 @@ def check_features(estimator: BaseEstimator, X: MatrixLike, *, reset: bool) -> C
     canonical = None if reset else _canonical_or_none(estimator, X)
     if canonical is not None:
         return canonical
+    from sklearn.utils.validation import validate_data  # noqa: PLC0415 - slow to import
+
     refuse_types(X)
     refuse_broken(X, name="X")
     try:
@@ -57,13 +56,16 @@ def _canonical_or_none(estimator: BaseEstimator, X: MatrixLike) -> Csr | None:
     For a single row, the general checks take several times as long as the prediction. They
     are run only on a matrix that fails here, and raise the error.
     """
-    if type(X) not in (sparse.csr_array, sparse.csr_matrix) or hasattr(
-        estimator, "feature_names_in_"
-    ):
+    if type(X) not in (sparse.csr_array, sparse.csr_matrix, np.ndarray):
         return None
-    shape = X.shape
-    if len(shape) != 2 or shape[0] == 0 or shape[1] != getattr(estimator, "n_features_in_", None):
+    shape, known = X.shape, estimator.__dict__
+    if len(shape) != 2 or shape[0] == 0 or shape[1] != known.get("n_features_in_"):
         return None
+    if "feature_names_in_" in known or X.dtype.kind not in "fiub":
+        return None
+    if type(X) is np.ndarray:
+        with np.errstate(over="ignore"):
+            X = sparse.csr_array(X.astype(np.float32))
     X = _with_kernel_types(X)
     return X if _native.is_clean(X) else None
 
@@ -90,6 +92,8 @@ def _with_kernel_types(X: Csr) -> Csr:
 
 def check_matrix(X: MatrixLike, *, name: str, n_features: int | None = None) -> Csr:
     """Return a validated matrix other than the X of an estimator; errors refer to ``name``."""
+    from sklearn.utils.validation import check_array  # noqa: PLC0415 - slow to import
+
     refuse_broken(X, name=name)
     X = check_array(
         X,
@@ -267,6 +271,9 @@ def check_labels(
     elif is_list_of_lists(Y):
         return check_labels(np.asarray(Y), n_rows=n_rows)
     else:
+        from sklearn.utils import column_or_1d  # noqa: PLC0415 - slow to import
+        from sklearn.utils.multiclass import check_classification_targets  # noqa: PLC0415
+
         classes = column_or_1d(Y, warn=True)
         check_classes(classes)
         check_classification_targets(classes)
@@ -466,6 +473,8 @@ def check_seed(random_state: Seed) -> int:
         if not 0 <= int(random_state) < 2**63:
             raise ValueError(f"random_state must be in [0, 2**63), got {random_state!r}")
         return int(random_state)
+    from sklearn.utils import check_random_state  # noqa: PLC0415 - slow to import
+
     return int(check_random_state(random_state).randint(2**31 - 1))
 
 

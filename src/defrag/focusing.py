@@ -9,12 +9,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.base import OneToOneFeatureMixin, clone
 
 from defrag import _native
 from defrag._estimator import RowTransformer, all_or_nothing
 from defrag._native import SolverOptions
 from defrag._parameters import SEED_KIND, Float, Int, OrAuto, fitted, param
+from defrag._scikit import OneToOneFeatureMixin, clone
 from defrag._validation import check_features, check_labels, check_seed, require_labels
 from defrag.classifiers import LabelTree
 from defrag.classifiers._composite import BASE, Transforming, check_part

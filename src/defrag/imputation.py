@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import OneToOneFeatureMixin, clone
 
 from defrag import _native
 from defrag._estimator import RowTransformer, all_or_nothing
 from defrag._native import GroupLayout
 from defrag._parameters import SEED_KIND, Choice, Float, Int, OrAuto, fitted, param
+from defrag._scikit import OneToOneFeatureMixin, clone
 from defrag._validation import check_features, check_seed
 from defrag.agglomeration import Defrag
 from defrag.agglomeration.co_occurrence import RIDGE, CoOccurrence, find_groups

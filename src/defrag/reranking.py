@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils.validation import check_is_fitted
 
 from defrag import _native
 from defrag._parameters import Choice, Float, Int, OrAuto, fitted, param
 from defrag._progress import logger, progress_stage
 from defrag._propensity import inverse_propensity
+from defrag._scikit import check_is_fitted
 from defrag.agglomeration import Defrag
 from defrag.agglomeration.co_occurrence import CoOccurrence, find_groups
 from defrag.classifiers._composite import BASE, Wrapping

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from defrag import _native
 from defrag._estimator import RowTransformer, all_or_nothing, on_snapshot
 from defrag._native import Pooling
 from defrag._parameters import SEED_KIND, VERBOSE, Choice, Float, Int, fitted, param
+from defrag._scikit import check_is_fitted
 from defrag._validation import (
     check_features,
     check_labels,
@@ -124,6 +124,8 @@ class FeaturePooling(RowTransformer):
         names : ndarray of object, shape (n_clusters_,)
             Such as ``"image+picture+jpeg+5"``: three features and five more.
         """
+        from sklearn.utils.validation import _check_feature_names_in  # noqa: PLC0415 - slow to import
+
         check_is_fitted(self)
         names = _check_feature_names_in(self, input_features)
         order = np.lexsort((np.arange(len(self.labels_)), -self.energy_, self.labels_))

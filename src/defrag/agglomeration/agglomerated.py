@@ -8,10 +8,9 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from sklearn.base import clone
-
 from defrag import _native
 from defrag._parameters import Choice, fitted, param
+from defrag._scikit import clone
 from defrag.agglomeration._clustering import FeatureClustering
 from defrag.agglomeration.defrag import Hybrid
 from defrag.classifiers._answers import best_labels

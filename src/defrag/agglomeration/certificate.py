@@ -18,8 +18,6 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 from scipy import sparse
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_array
 
 from defrag._validation import check_labels, check_matrix
 from defrag.agglomeration._groups import CutRows, check_groups, cut_rows, membership
@@ -53,6 +51,8 @@ _MAX_ITERATIONS = 1000
 
 def check_weights(W: Any, name: str) -> Any:
     """Return validated weights, a vector or a matrix; sparse weights as CSC."""
+    from sklearn.utils.validation import check_array  # noqa: PLC0415 - slow to import
+
     weights: Any = check_array(
         W,
         accept_sparse="csc",
@@ -164,6 +164,8 @@ def _conjugate_gradients(
         beta = np.where(active, new_squared_norm / np.where(active, squared_norm, 1.0), 0.0)
         direction = gradient + beta * direction
         squared_norm = np.where(active, new_squared_norm, 0.0)
+    from sklearn.exceptions import ConvergenceWarning  # noqa: PLC0415 - slow to import
+
     warnings.warn(
         f"joint_ls did not converge for {np.count_nonzero(squared_norm > goal**2)} labels after "
         f"{_MAX_ITERATIONS} iterations; their tied weights are no worse than cluster_ls",

@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import clone
-from sklearn.utils.validation import check_is_fitted
 
 from defrag import _native
 from defrag._native import GroupLayout
+from defrag._scikit import check_is_fitted, clone
 from defrag.agglomeration._clustering import FeaturePooling
 from defrag.agglomeration.defrag import SingletonClustering
 

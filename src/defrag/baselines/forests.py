@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import clone
 
 from defrag import _native
 from defrag._native import (
@@ -30,6 +29,7 @@ from defrag._native import (
 from defrag._parameters import Float, Int, OrAuto, fitted, param
 from defrag._progress import progress_bar
 from defrag._propensity import inverse_propensity
+from defrag._scikit import clone
 from defrag.classifiers._division import Divisible, Division, Units, csr_arrays, csr_from_arrays
 from defrag.classifiers._support import Cost, labels_with_points, unit_rows
 from defrag.persistence._checks import (

@@ -15,14 +15,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import ClassifierMixin, clone
-from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
 
 from defrag._estimator import Estimator, all_or_nothing, on_snapshot, save_model, snapshot
 from defrag._names import Names
 from defrag._parameters import SEED_KIND, Choice, Float, Int, fitted, param
 from defrag._progress import logger
+from defrag._scikit import ClassifierMixin, available_if, check_is_fitted, clone
 from defrag._validation import (
     check_features,
     check_labels,

@@ -12,10 +12,9 @@ from abc import abstractmethod
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from sklearn.base import clone
-
 from defrag._parameters import fitted, param
 from defrag._progress import progress_stage
+from defrag._scikit import clone
 from defrag.classifiers._base import Classifier
 from defrag.explain.explainers import Transformed
 from defrag.persistence.fields import State

@@ -20,12 +20,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import clone
 
 from defrag import _native
 from defrag._native import LabelTreeArrays, LabelTreeWeights, Loss, SolverOptions
 from defrag._parameters import Choice, Float, Int, fitted, param
 from defrag._progress import progress_bar
+from defrag._scikit import clone
 from defrag.classifiers._answers import best_labels
 from defrag.classifiers._division import (
     Divisible,

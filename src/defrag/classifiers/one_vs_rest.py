@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
-from scipy.special import expit
 
 from defrag import _native
 from defrag._native import FlatWeights, SolverOptions
@@ -50,6 +49,8 @@ def flat_explainer(flat: FlatWeights, labels: Ids) -> Explainer:
 
     def weights(features: Ids) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         return weights_of(flat, outputs, features), flat.bias[outputs].astype(np.float64)
+
+    from scipy.special import expit  # noqa: PLC0415 - slow to import, for explanations only
 
     return SingleIndex(weights, expit, known)
 

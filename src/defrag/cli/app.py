@@ -31,7 +31,7 @@ VERBS = {
 
 
 class LazyGroup(ErrorGroup):
-    """A group that imports a command only when it runs: importing scikit-learn takes a second."""
+    """A group that imports a command only when it runs."""
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - click's signature
         """Return the names of the commands."""

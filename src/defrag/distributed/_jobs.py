@@ -13,8 +13,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
-from sklearn.base import clone
 
+from defrag._scikit import clone
 from defrag._validation import Labels, check_features, check_labels
 from defrag.classifiers._base import Classifier
 from defrag.classifiers._composite import Reducing, Wrapping

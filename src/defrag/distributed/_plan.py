@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-from sklearn.base import clone
 
 from defrag._parameters import Int
+from defrag._scikit import clone
 from defrag._validation import check_seed
 from defrag.classifiers._division import Piece
 from defrag.distributed._jobs import (

@@ -18,10 +18,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from defrag import registry
-from defrag._parameters import Int, rules_of
+from defrag._parameters import Int, parameters_of, rules_of
+from defrag._scikit import check_is_fitted
 from defrag.exceptions import ModelFormatError
 from defrag.persistence._container import show
 from defrag.persistence.fields import Field, Form, Part, Size, State, plain
@@ -207,8 +207,7 @@ class Kind:
         rules: dict[str, Any] = {**rules_of(self.cls), "random_state": SEED}
         for state in self.states:
             rules |= state.parameters
-        names = self.cls().get_params(deep=False)
-        stored = [name for name in names if name not in NOT_STORED]
+        stored = [name for name in sorted(parameters_of(self.cls)) if name not in NOT_STORED]
         return {name: rules[name] for name in stored if rules[name] is not None}
 
     def pack_parameters(self, model: Any) -> dict[str, Any]:

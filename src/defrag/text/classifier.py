@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast, overload
 
 import numpy as np
 from scipy import sparse
-from sklearn.base import clone
-from sklearn.utils.validation import check_is_fitted
 
 from defrag import _native
 from defrag._estimator import Estimator, all_or_nothing, on_snapshot, save_model, snapshot
 from defrag._parameters import SEED_KIND, Float, Int, fitted, param
+from defrag._scikit import check_is_fitted, clone
 from defrag._validation import check_seed
 from defrag.classifiers import LabelTree
 from defrag.classifiers._answers import check_count, explain_point, features_of_label

@@ -1,0 +1,101 @@
+"""Loading and predicting do without scikit-learn; once it is imported, all is as if it had been."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from defrag import LabelTree, TextClassifier, registry
+from tests.data import make_data
+
+PREDICT = """
+import copy, sys
+import numpy as np, scipy.sparse
+from defrag import load
+
+model, text = load(sys.argv[1]), load(sys.argv[2]).set_params(n_jobs=2)
+X = scipy.sparse.random_array((3, model.n_features_in_), density=0.5, rng=0, format="csr")
+model.predict_topk(X), model.predict_topk(X.toarray()), model.explain(X[[0]])
+copy.copy(text).predict_topk(["red apple", "green"]), text.explain("red apple")
+heavy = {"sklearn", "typer", "click", "rich", "pandas", "scipy.special"} & set(sys.modules)
+assert not heavy, heavy
+"""
+
+LOOK = """
+import inspect, json, sys
+if sys.argv[1] == "first":
+    import sklearn.base
+from defrag import load, registry
+
+classes = [entry.estimator() for entry in registry.entries()]
+assert ("sklearn" in sys.modules) == (sys.argv[1] == "first")
+class Mine(classes[0]):
+    "A class of a user."
+
+    def transform(self, X): return X
+own = Mine()
+if sys.argv[1] == "import":
+    import sklearn.base
+elif sys.argv[1] == "ask":
+    own.get_params(), repr(own)
+else:
+    dir(own)
+from sklearn.base import BaseEstimator, clone, is_classifier
+from sklearn.utils import get_tags
+assert isinstance(own, BaseEstimator) and is_classifier(clone(own))
+for one in [*classes, Mine]:
+    methods = {name: str(inspect.signature(getattr(one, name)))
+               for name in dir(one) if inspect.isroutine(getattr(one, name)) and name[0] != "_"}
+    print(one.__name__, [base.__name__ for base in one.__mro__], sorted(vars(one)), methods,
+          one.__doc__, repr(one()), get_tags(one()), sorted(dir(one())), sep="\\n")
+"""
+
+
+def run(code, *words):
+    command = [sys.executable, "-c", code, *map(str, words)]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+def test_loading_and_predicting_import_no_scikit_learn_and_no_command_line_library(tmp_path):
+    X, Y = make_data()
+    LabelTree(random_state=0).fit(X, Y).save(tmp_path / "rows")
+    texts = ["red apple", "green apple", "red car", "green car"]
+    labels = [["fruit"], ["fruit", "green"], ["car"], ["car", "green"]]
+    TextClassifier(random_state=0).fit(texts, labels).save(tmp_path / "texts")
+    run(PREDICT, tmp_path / "rows", tmp_path / "texts")
+
+
+@pytest.fixture(scope="module")
+def seen_first():
+    return run(LOOK, "first")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("how", ["import", "ask", "look"])
+def test_classes_made_before_scikit_learn_is_imported_are_those_made_after(how, seen_first):
+    assert run(LOOK, how) == seen_first
+    assert len(seen_first.splitlines()) > 8 * len(registry.entries())
+
+
+def test_unfitted_model_and_missing_attribute_have_the_errors_of_scikit_learn():
+    code = (
+        "from defrag import LabelTree\n"
+        "for call in ('model.predict([[0.0]])', 'model.nothing', 'model.nothing_', "
+        "'model.predict_proba', 'model.set_params(nothing=1)', 'model.score([[0]], [1])'):\n"
+        "    try: model = LabelTree(); {'p': 1}; eval(call)\n"
+        "    except Exception as error: print(type(error).__name__, error)\n"
+    )
+    found = run(code)
+    assert found == run("import sklearn.base\n" + code)
+    assert len(found.splitlines()) == 6
+
+
+def test_dense_points_have_the_scores_of_sparse_ones():
+    X, Y = make_data()
+    model = LabelTree(random_state=0).fit(X, Y)
+    for dense in (X.toarray(), X.toarray().astype(np.float64), np.asfortranarray(X.toarray())):
+        for got, wanted in zip(model.predict_topk(dense), model.predict_topk(X), strict=True):
+            np.testing.assert_array_equal(got, wanted)
