@@ -67,11 +67,9 @@ def served(folder, warm_python):
 @pytest.mark.slow
 def test_programs_get_what_terminal_shows(served):
     shown, address = served
-    kind, body, shown_address = re.search(
-        r"^curl -H '(.*?)' -d '(.*?)' (\S+)$", TEXT, re.MULTILINE
-    ).groups()
+    body, shown_address = re.search(r"^curl --json '(.*?)' (\S+)$", TEXT, re.MULTILINE).groups()
     url = shown_address.replace("http://127.0.0.1:8765", address)
-    request = urllib.request.Request(url, body.encode(), dict([kind.split(": ")]))  # noqa: S310 - on loopback
+    request = urllib.request.Request(url, body.encode(), {"content-type": "application/json"})  # noqa: S310 - on loopback
     with urllib.request.urlopen(request, timeout=SECONDS) as answer:  # noqa: S310 - on loopback
         labels = [one["label"] for one in json.load(answer)["labels"]]
     assert len(labels) == 3

@@ -9,14 +9,13 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-import atheris
-
-with atheris.instrument_imports(include=["defrag"]):
-    from tests.fuzz.fuzz_readers import one_input, seeds
-
 
 def main():
     """Run from the command line."""
+    import atheris  # noqa: PLC0415 - not among the tools of the tests
+
+    with atheris.instrument_imports(include=["defrag"]):
+        from tests.fuzz.fuzz_readers import one_input, seeds  # noqa: PLC0415
     folder = Path(sys.argv[1])
     folder.mkdir(parents=True, exist_ok=True)
     for number, data in enumerate(seeds()):

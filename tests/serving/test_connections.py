@@ -132,7 +132,8 @@ ENDLESS = {
     "trailer": CHUNKED + b"0\r\nx: " + b"a" * LONG,
     "many trailers": CHUNKED + b"0\r\n" + b"x: y\r\n" * (LONG // 5),
     "chunk extension": CHUNKED + b"1;" + b"a" * LONG,
-    "tiny chunks": CHUNKED + b"1\r\na\r\n" * (LONG // 5),
+    # More between the chunks than in them, so that the limit of bodies is not reached first.
+    "tiny chunks": CHUNKED + (b"1;" + b"a" * 20 + b"\r\na\r\n") * (LONG // 25),
 }
 
 
