@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from defrag.lab.records import read_records
+from defrag.lab.records import read_records, summarise, values_of
 from defrag.lab.results import (
     PICTURES,
     checks,
@@ -97,6 +97,33 @@ def test_differences_from_published_numbers_are_explained(path):
     findings = findings_of(STUDIES[path.stem], read_records(path))
     for check in checks(findings.results):
         assert "OUTSIDE" not in check.verdict or check.published.reason, check.sentence()
+
+
+FLOORS = [
+    ("eurlex-4k", "LabelTree, 1 tree, Focus", "PECOS", {"train_cpu": 15, "predict_ms": 9}),
+    ("eurlex-4k", "LabelTree, 3 trees, Focus", "omikuji", {"train_cpu": 15}),
+    ("debian", "LabelTree, 1 tree, Focus", "PECOS", {"train_cpu": 10, "predict_ms": 8}),
+    ("debian", "LabelTree, 3 trees, Focus", "omikuji", {"train_cpu": 15}),
+    ("tibkat-core", "LabelTree, 1 tree, Focus", "PECOS", {"train_cpu": 15, "predict_ms": 9}),
+    ("tibkat-core", "LabelTree, 3 trees, Focus", "omikuji", {"train_cpu": 15}),
+]
+"""How many times as fast as other programs, at least, by the least time over seeds."""
+
+
+@pytest.mark.parametrize(("data", "ours", "theirs", "floors"), FLOORS)
+def test_records_beside_other_programs_keep_floors(data, ours, theirs, floors):
+    done = [one for one in read_records(FOLDER / "records" / "peers.jsonl")
+            if one["status"] == "done"]  # fmt: skip
+    assert len({(str(one["versions"]), str(one["machine"])) for one in done}) == 1
+    mine, other = (
+        [one for one in done if one["data"]["name"] == data and one["method"] == name]
+        for name in (ours, theirs)
+    )
+    for key, least in floors.items():
+        took = [min(values_of(one)[key] for one in runs) for runs in (mine, other)]
+        assert took[1] / took[0] >= least, key
+    for metric in ("P@1", "P@3", "P@5"):
+        assert summarise(mine)[metric].mean >= summarise(other)[metric].mean
 
 
 def test_methods_are_in_order_of_study(tmp_path):
