@@ -9,7 +9,7 @@ from defrag.classifiers._support import Cost
 from defrag.io.datasets import _FOLDERS
 from defrag.lab import COLUMNS, Store
 from defrag.lab.comparison import FIGURES
-from defrag.lab.peers import PEERS, run_seconds
+from defrag.lab.peers import run_seconds
 from defrag.lab.planning import Plan, cut, plan, schedule
 from defrag.lab.records import MEASURES
 from defrag.lab.studies import PUBLISHED, STUDIES, Line
@@ -34,6 +34,8 @@ def test_studies_are_well_formed(study):
 def test_table2_has_every_classifier():
     words = {line.classifier.partition(":")[0] for line in STUDIES["table2"].lines}
     assert words == {entry.word for entry in registry.entries("classifier")}
+    known = {"debian", *_FOLDERS} - {"debian-deps"}
+    assert set(STUDIES["peers"].data) == set(STUDIES["table2"].data) == known
 
 
 def test_published_numbers_have_methods_of_studies():
@@ -112,19 +114,6 @@ def test_methods_too_slow_on_sample_are_left_out_with_remark(tmp_path):
     assert [one.method for one in kept.jobs] == ["cheap", "dear"]
 
 
-def test_urgent_study_comes_first_on_every_data_set():
-    corpus = small_corpus()
-    planned = [(study, Plan(corpus)) for study in STUDIES.values()]
-    for study, one in planned:
-        one.add(study, study.lines, study.seeds)
-    first = schedule(planned)[: len(STUDIES["peers"].lines)]
-    assert {task.study.name for task in first} == {"peers"}
-    assert {task.job.seed for task in first} == {0}
-    assert {"LabelTree, 1 tree", "Parabel", *PEERS.values()} <= {task.job.method for task in first}
-    known = {"debian", *_FOLDERS} - {"debian-deps"}
-    assert set(STUDIES["peers"].data) == set(STUDIES["table2"].data) == known
-
-
 @pytest.mark.usefixtures("seconds")
 def test_cheap_runs_come_before_further_seeds():
     study, corpus = small_study(seeds=2), small_corpus()
@@ -135,7 +124,6 @@ def test_cheap_runs_come_before_further_seeds():
     sample = Plan(corpus.sampled(20))
     sample.add(study, study.lines[1:2], 1)
     order = schedule([(study, whole), (study, sample)])
-    # On the first two data sets of a study all first seeds come before the others.
     names = [(task.job.method, task.job.data.points, task.job.seed) for task in order]
     assert names == [
         ("cheap", 200, 0),
@@ -146,6 +134,9 @@ def test_cheap_runs_come_before_further_seeds():
         ("dear", 200, 1),
         ("dear, groups", 200, 1),
     ]
+    # Half a minute of two at a time is over after the first run of 200 s.
+    assert cut(order, 30.0, 2) == [task.seconds for task in order].index(200.0) + 1
+    assert cut(order, 1e9, 1) == len(order)
 
 
 def test_first_data_set_comes_before_cheap_runs_on_others():
@@ -158,30 +149,6 @@ def test_first_data_set_comes_before_cheap_runs_on_others():
     order = [(task.job.data.name, task.job.seed) for task in schedule(planned)]
     assert order[:2] == [("small", 0), ("small", 0)]
     assert ("small", 1) in order[2:]
-
-
-@pytest.mark.usefixtures("seconds")
-def test_cheap_urgent_seeds_come_before_second_data_set():
-    first, second = small_corpus(), small_corpus(1)
-    second = type(second)("second", second.train, second.test)
-    places = ("small", "second")
-    urgent = dataclasses.replace(small_study(seeds=2, urgent=True), name="urgent", data=places)
-    long = dataclasses.replace(small_study(seeds=2), name="long", data=places)
-    short = dataclasses.replace(long, name="short", lines=long.lines[:1])
-    planned = [(study, Plan(data)) for study in (long, urgent, short) for data in (second, first)]
-    for study, one in planned:
-        one.add(study, study.lines)
-    tasks = schedule(planned)
-    order = [(task.study.name, task.place, task.job.method, task.job.seed) for task in tasks]
-    assert {name for name, *_ in order[:4]} == {"urgent"}
-    assert {(place, seed) for _, place, _, seed in order[4:7]} == {("small", 0)}
-    assert order[7:9] == [("urgent", place, "cheap", 1) for place in ("second", "small")]
-    assert order[9:12] == [("short", "second", "cheap", 0), ("long", "second", "cheap", 0),
-                           ("long", "second", "dear", 0)]  # fmt: skip
-    assert {seed for *_, seed in order[12:]} == {1}
-    # Half a minute of two at a time is over after the first run of 200 s.
-    assert cut(tasks, 30.0, 2) == [task.seconds for task in tasks].index(200.0) + 1
-    assert cut(tasks, 1e9, 1) == len(tasks)
 
 
 def test_line_may_have_own_seeds():

@@ -7,7 +7,7 @@ follows below, from plans to the order of all jobs.
 from __future__ import annotations
 
 import time
-from collections import Counter, defaultdict
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -41,9 +41,6 @@ computes metrics and writes the model file."""
 
 # A further seed of a method is as urgent as the first one of a method that costs so much more.
 _SEED_WEIGHT = 4.0
-
-# Further seeds of an urgent study whose runs take at most so many seconds come early.
-_CHEAP = 8.0
 
 # Time limit of a run as a multiple of its budget, and its minimum in seconds, because a run
 # also starts a process and measures.
@@ -303,58 +300,24 @@ class Task:
     job: Job
     seconds: float
 
-    @property
-    def place(self) -> str:
-        """Name of the data set, also of a job on a part of it."""
-        return self.job.data.name.split(", ")[0]
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether the job uses the whole data set."""
-        return self.place == self.job.data.name
-
 
 def schedule(plans: Iterable[tuple[Study, Plan]]) -> list[Task]:
     """Return the jobs of plans in the order in which they are run.
 
-    1. One seed of every study that is ``urgent``, so that each data set has the methods that are
-       compared most often.
-    2. One seed on the first data set of every study, which is that of the paper.
-    3. Further seeds of urgent studies, where a run is cheap.
-    4. One seed on the second data set, the study that takes least time first.
-    5. Everything else.
-
-    Within each step cheap runs come before expensive ones, so that time that ends early cuts as
-    few rows as possible; in the last one a further seed waits for all methods that cost less than
-    four times as much. Samples are part of the last step, unless they are of the first two data
-    sets.
-
-    Parameters
-    ----------
-    plans : iterable of (Study, Plan)
-        Plans by study.
+    One seed of every method on the first data set of its study, which is that of the paper, then
+    everything else. Cheap runs come before expensive ones, so that time that ends early cuts as few
+    rows as possible; a further seed waits for all methods that cost less than four times as much.
     """
     tasks = [
         Task(study, job, seconds)
         for study, planned in plans
         for job, seconds in zip(planned.jobs, planned.seconds, strict=True)
     ]
-    totals: defaultdict[tuple[str, str], float] = defaultdict(float)
-    for task in tasks:
-        totals[task.study.name, task.place] += task.seconds
 
-    def urgency(task: Task) -> tuple[int, float, float]:
-        first, urgent = task.job.seed == 0, task.study.urgent and task.is_whole
-        total = totals[task.study.name, task.place]
-        if first and urgent:
-            return 0, 0.0, task.seconds
-        if first and task.place == task.study.data[0]:
-            return 1, 0.0, task.seconds
-        if urgent and task.seconds <= _CHEAP:
-            return 2, 0.0, task.seconds
-        if first and task.place in task.study.data[1:2]:
-            return 3, total, task.seconds
-        return 4, 0.0, task.seconds * _SEED_WEIGHT**task.job.seed
+    def urgency(task: Task) -> tuple[bool, float]:
+        # The name of a sample begins with that of its data set.
+        on_first = task.job.data.name.split(", ")[0] == task.study.data[0]
+        return task.job.seed > 0 or not on_first, task.seconds * _SEED_WEIGHT**task.job.seed
 
     return sorted(tasks, key=urgency)
 

@@ -102,8 +102,6 @@ class Study:
         What each run measures.
     seeds : int
         Number of seeds.
-    urgent : bool
-        Whether its first seed comes before the runs of other studies.
     held_out : bool
         Whether a fifth of the training points takes the place of the test points.
     """
@@ -117,7 +115,6 @@ class Study:
     figures: tuple[str, ...] = ()
     measures: tuple[str, ...] = ("ranking",)
     seeds: int = 3
-    urgent: bool = False
     held_out: bool = False
 
 
@@ -341,7 +338,6 @@ _ALL = [
         (*_P, "PSP@5", *_COST),
         ("cost",),
         ("ranking", "groups"),
-        urgent=True,
     ),
     Study(
         "variants",
