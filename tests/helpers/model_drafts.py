@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 
 import numpy as np
+import pytest
 
-from defrag import Agglomerated, Defrag, DiSMEC, Fiat, Imputed, LabelTree, Refrag
+from defrag import Agglomerated, Defrag, DiSMEC, Fiat, Imputed, LabelTree, Refrag, load
 from defrag.agglomeration import Hybrid
 from defrag.baselines import CRAFTML, LEML, LPSR, SLEEC, FastXML, PfastreXML
+from defrag.exceptions import ModelFormatError
 
 RNG = np.random.default_rng(0)
 X = np.float32(RNG.integers(1, 9, (30, 12)) * (RNG.random((30, 12)) < 0.4))
@@ -144,3 +146,36 @@ def assemble(text, payload=b"", length=None):
         text += b" " * (-len(text) % 8)
         length = len(text)
     return length.to_bytes(8, "little") + text + payload
+
+
+# What may be wrong in a file: functions that change a draft.
+
+
+def inside(place, **changes):
+    """Change entries of ``parameters`` or ``state``."""
+    return lambda draft: draft.model[place].update(changes)
+
+
+def item(name, index, value):
+    """Change an item of an array."""
+    return lambda draft: draft.array(name).__setitem__(index, value)
+
+
+def put(name, array):
+    """Replace an array, add it, remove it (None), or put there what a function makes of it."""
+    return lambda draft: draft.put(
+        name, array(draft.array(name).copy()) if callable(array) else array
+    )
+
+
+def refuse(tmp_path, data, change, message):
+    """Change a file, which must then be refused in one line that names it."""
+    draft = Draft(data)
+    change(draft)
+    path = tmp_path / "bad.safetensors"
+    path.write_bytes(draft.to_bytes())
+    with pytest.raises(ModelFormatError, match=message) as caught:
+        load(path)
+    text = str(caught.value)
+    assert text.startswith(f"{path}: ")
+    assert text.isprintable()

@@ -7,12 +7,14 @@ import pytest
 
 from defrag import load
 from defrag.baselines import FastXML
-from defrag.exceptions import ModelFormatError
 from defrag.persistence import describe
 from tests.helpers.model_drafts import (
-    Draft,
     X,
     Y,
+    inside,
+    item,
+    put,
+    refuse,
     small_craftml,
     small_forest,
     small_pfastrexml,
@@ -27,9 +29,9 @@ def stored(tmp_path_factory):
     path = tmp_path_factory.mktemp("stored") / "model"
     files = {}
     for kind, fitted in FITTED.items():
-        for weights in ("float32", "int8"):
+        for weights, suffix in (("float32", ""), ("int8", " int8")):
             fitted().save(path, weights=weights)
-            files[kind, weights] = path.read_bytes()
+            files[kind + suffix] = path.read_bytes()
     return files
 
 
@@ -96,21 +98,6 @@ def test_describe_counts_trees_of_a_forest(tmp_path):
     assert found["weights"] == len(model.forest_.weights)
 
 
-def item(name, index, value):
-    def change(draft):
-        draft.array(name)[index] = value
-
-    return change
-
-
-def put(name, make):
-    return lambda draft: draft.put(name, make(draft.array(name)))
-
-
-def add(name, array):
-    return lambda draft: draft.put(name, array)
-
-
 def shape(counts, trees=None):
     """Set the numbers of children and the sizes of the nodes of a file."""
 
@@ -146,8 +133,8 @@ BROKEN = {
     "weight nan": (item("weights", 0, np.nan), "'weights' must be finite, got nan at 0"),
     "weight infinite": (item("weights", 2, np.inf), "'weights' must be finite, got inf at 2"),
     "weights missing": (put("weights", lambda a: a[:-1]), "'weights' must have"),
-    "scales unasked": (add("scales", np.ones(3, np.float32)), "'scales' is allowed only .* int8"),
-    "bias missing": (add("bias", None), "array 'bias' of the kind .* is missing"),
+    "scales unasked": (put("scales", np.ones(3, np.float32)), "'scales' is allowed only .* int8"),
+    "bias missing": (put("bias", None), "array 'bias' of the kind .* is missing"),
     "bias nan": (item("bias", 0, np.nan), "'bias' must be finite, got nan at 0"),
     "bias too short": (put("bias", lambda a: a[:-1]), "'bias' must have"),
     "labels fall": (item("labels", 0, 5), "'labels' must increase"),
@@ -165,13 +152,6 @@ BROKEN = {
 }
 
 
-def state(name, value):
-    def change(draft):
-        draft.model["state"][name] = value
-
-    return change
-
-
 BROKEN_CENTROIDS = {
     "one child": (shape([2, 1, 0]), "0 or at least 2, got 1 at 1"),
     "a cycle": (shape([0, 0, 2, 2, 0]), "children after their parent"),
@@ -187,23 +167,13 @@ BROKEN_CENTROIDS = {
     "row beyond the end": (item("sizes", 0, 65535), "'slots' must have"),
     "weight nan": (item("weights", 0, np.nan), "'weights' must be finite, got nan at 0"),
     "keys too few": (put("hash_keys", lambda a: a[:-1]), "'hash_keys' must have 2 items, got 1"),
-    "no buckets": (state("n_buckets", 0), "n_buckets"),
-    "too many buckets": (state("n_buckets", 2**31), "n_buckets"),
-    "buckets too few": (state("n_buckets", 2), r"'slots' must be in \[0, 2\)"),
-    "nothing kept": (state("n_kept", 0), "n_kept"),
+    "no buckets": (inside("state", n_buckets=0), "n_buckets"),
+    "too many buckets": (inside("state", n_buckets=2**31), "n_buckets"),
+    "buckets too few": (inside("state", n_buckets=2), r"'slots' must be in \[0, 2\)"),
+    "nothing kept": (inside("state", n_kept=0), "n_kept"),
     "leaf beyond the end": (item("leaf_sizes", 0, 65535), "'outputs' must have"),
     "value above one": (item("values", 0, 1.5), "'values' must be at most 1, got 1.5"),
 }
-
-
-@pytest.mark.parametrize("case", BROKEN_CENTROIDS)
-def test_broken_centroids_are_refused_by_name(tmp_path, stored, case):
-    change, message = BROKEN_CENTROIDS[case]
-    draft = Draft(stored["craftml", "float32"])
-    change(draft)
-    (tmp_path / "x").write_bytes(draft.to_bytes())
-    with pytest.raises(ModelFormatError, match=message):
-        load(tmp_path / "x")
 
 
 BROKEN_PROTOTYPES = {
@@ -218,50 +188,32 @@ BROKEN_PROTOTYPES = {
     "value nan": (item("prototypes/weights", 1, np.nan), "weights' must be finite, got nan at 1"),
     "value too large": (item("prototypes/weights", 1, 1e30), r"must be at most 1e\+12 in size"),
     "values missing": (put("prototypes/weights", lambda a: a[:-1]), "weights' must have"),
-    "scales unasked": (add("prototypes/scales", np.ones(10, np.float32)), "is allowed only with"),
+    "scales unasked": (put("prototypes/scales", np.ones(10, np.float32)), "is allowed only with"),
     "weight nan": (item("label_weights", 0, np.nan), "'label_weights' must be finite and >= 0"),
     "weight above one": (item("label_weights", 0, 2.0), "'label_weights' must be at most 1, got 2"),
     "weights too few": (put("label_weights", lambda a: a[:-1]), "'label_weights' must have 10"),
 }
 
 
-@pytest.mark.parametrize("case", BROKEN_PROTOTYPES)
-def test_broken_prototypes_are_refused_by_name(tmp_path, stored, case):
-    change, message = BROKEN_PROTOTYPES[case]
-    draft = Draft(stored["pfastrexml", "float32"])
-    change(draft)
-    (tmp_path / "x").write_bytes(draft.to_bytes())
-    with pytest.raises(ModelFormatError, match=message):
-        load(tmp_path / "x")
+BROKEN_INT8 = [
+    (item("weights", 0, -128), r"'weights' must be in \[-127, 128\), got -128"),
+    (item("scales", 0, np.nan), "'scales' must be finite and >= 0"),
+    (item("scales", 0, 1e38), "'scales' must be at most .* in size"),
+    (put("scales", lambda a: a[:-1]), "'scales' must have"),
+    (put("scales", None), "'scales' is required with weights of int8"),
+]
+
+CASES = [
+    *((kind, *case) for kind in ("fastxml", "pfastrexml") for case in BROKEN.values()),
+    *(("craftml", *case) for case in BROKEN_CENTROIDS.values()),
+    *(("pfastrexml", *case) for case in BROKEN_PROTOTYPES.values()),
+    *(("fastxml int8", *case) for case in BROKEN_INT8),
+]
 
 
-@pytest.mark.parametrize("kind", ["fastxml", "pfastrexml"])
-@pytest.mark.parametrize("case", BROKEN)
-def test_broken_forest_is_refused_by_name(tmp_path, stored, kind, case):
-    change, message = BROKEN[case]
-    draft = Draft(stored[kind, "float32"])
-    change(draft)
-    (tmp_path / "x").write_bytes(draft.to_bytes())
-    with pytest.raises(ModelFormatError, match=message):
-        load(tmp_path / "x")
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (item("weights", 0, -128), r"'weights' must be in \[-127, 128\), got -128"),
-        (item("scales", 0, np.nan), "'scales' must be finite and >= 0"),
-        (item("scales", 0, 1e38), "'scales' must be at most .* in size"),
-        (put("scales", lambda a: a[:-1]), "'scales' must have"),
-        (add("scales", None), "'scales' is required with weights of int8"),
-    ],
-)
-def test_broken_int8_forest_is_refused_by_name(tmp_path, stored, change, message):
-    draft = Draft(stored["fastxml", "int8"])
-    change(draft)
-    (tmp_path / "x").write_bytes(draft.to_bytes())
-    with pytest.raises(ModelFormatError, match=message):
-        load(tmp_path / "x")
+@pytest.mark.parametrize(("which", "change", "message"), CASES)
+def test_broken_forest_is_refused_by_name(tmp_path, stored, which, change, message):
+    refuse(tmp_path, stored[which], change, message)
 
 
 def test_forest_of_single_leaves_is_loaded(tmp_path):

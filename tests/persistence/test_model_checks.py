@@ -16,7 +16,16 @@ from defrag.persistence._checks import check_csr, check_ints, check_offsets, che
 from defrag.persistence.fields import Array, Number, Part, State, Strings, read_strings
 from defrag.persistence.kinds import Child
 from defrag.persistence.trees import check_balanced_tree
-from tests.helpers.model_drafts import Draft, X, small_defrag, small_hybrid
+from tests.helpers.model_drafts import (
+    Draft,
+    X,
+    inside,
+    item,
+    put,
+    refuse,
+    small_defrag,
+    small_hybrid,
+)
 
 
 @pytest.fixture(scope="module")
@@ -33,23 +42,8 @@ def model(**changes):
     return lambda draft: draft.model.update(changes)
 
 
-def inside(place, **changes):
-    return lambda draft: draft.model[place].update(changes)
-
-
 def without(place, name):
     return lambda draft: draft.model[place].pop(name)
-
-
-def item(name, index, value):
-    def change(draft):
-        draft.array(name)[index] = value
-
-    return change
-
-
-def put(name, array):
-    return lambda draft: draft.put(name, array)
 
 
 def both(*changes):
@@ -148,16 +142,7 @@ BROKEN = {
 
 @pytest.mark.parametrize("case", BROKEN)
 def test_broken_clustering_is_refused_by_name(tmp_path, stored, case):
-    change, message = BROKEN[case]
-    draft = Draft(stored)
-    change(draft)
-    path = tmp_path / "bad.safetensors"
-    path.write_bytes(draft.to_bytes())
-    with pytest.raises(ModelFormatError, match=message) as caught:
-        load(path)
-    text = str(caught.value)
-    assert text.startswith(f"{path}: ")
-    assert text.isprintable()
+    refuse(tmp_path, stored, *BROKEN[case])
 
 
 def test_unchanged_draft_loads(tmp_path, stored):
@@ -356,8 +341,5 @@ NESTED = {
 @pytest.mark.usefixtures("bag")
 def test_broken_inner_model_is_refused_by_name(tmp_path, case):
     change, message = NESTED[case]
-    draft = Draft((tmp_path / "a").read_bytes())
-    change(draft.model)
-    (tmp_path / "b").write_bytes(draft.to_bytes())
-    with pytest.raises(ModelFormatError, match=message):
-        load(tmp_path / "b")
+    data = (tmp_path / "a").read_bytes()
+    refuse(tmp_path, data, lambda draft: change(draft.model), message)
