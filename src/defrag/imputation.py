@@ -78,17 +78,13 @@ _MAX_NEWTON_STEPS, _SMALL_STEP = 50, 1e-10
 
 @dataclass(frozen=True)
 class MissingRule:
-    """Odds that a feature of a point is missing.
+    """Odds that a feature of a point is missing."""
 
-    Attributes
-    ----------
-    coefficients : ndarray of float64, shape (3,)
-        Coefficients of 1, of the logarithm of the number of features, and of its usual value.
-    log_sizes : ndarray of float32, shape (n_features,)
-        Mean logarithm of the number of features over the training points of each feature.
-    """
-
+    # Shape (3,): coefficients of 1, of the logarithm of the number of features, and of its usual
+    # value.
     coefficients: NDArray[np.float64]
+    # Shape (n_features,): mean logarithm of the number of features over the training points of
+    # each feature.
     log_sizes: Floats
 
     @classmethod
@@ -216,15 +212,10 @@ _COMMON_SHARE, _COMMON_ROWS = 0.02, 20
 
 @dataclass(frozen=True)
 class Companions:
-    """Regression slopes of the companions of each feature.
+    """Regression slopes of the companions of each feature."""
 
-    Attributes
-    ----------
-    lists : csr_array of float32, shape (n_features, n_features)
-        Entry (j, k) is the slope of the regression of feature k on feature j; row j contains
-        feature j itself and its companions.
-    """
-
+    # Shape (n_features, n_features): entry (j, k) is the slope of the regression of feature k on
+    # feature j; row j contains feature j itself and its companions.
     lists: Csr
 
     @classmethod

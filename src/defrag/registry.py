@@ -28,23 +28,15 @@ LPSR, which has a default base, counts as a classifier."""
 
 @dataclass(frozen=True)
 class Entry:
-    """An estimator and its names in Python, on the command line and in model files.
+    """An estimator and its names in Python, on the command line and in model files."""
 
-    Parameters
-    ----------
-    name : str
-        Name of the class.
-    module : str
-        The module that has it, which is imported on first use.
-    word : str
-        Name on the command line.
-    role : Role
-        Kind of estimator.
-    """
-
+    # Name of the class.
     name: str
+    # The module that has it, which is imported on first use.
     module: str
+    # Name on the command line.
     word: str
+    # Kind of estimator.
     role: Role
 
     @property

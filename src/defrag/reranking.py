@@ -58,23 +58,15 @@ _MIN_SCORE = np.nextafter(np.float32(0.0), np.float32(1.0))
 
 @dataclass(frozen=True)
 class Candidates:
-    """Candidate labels of rows, with the terms of their scores.
+    """Candidate labels of rows, with the terms of their scores."""
 
-    Attributes
-    ----------
-    labels : ndarray of int32, shape (n_rows, n_candidates)
-        Label ids, padded with -1.
-    log_scores : ndarray of float32, same shape
-        Logarithms of the scores of the base classifier.
-    cosines : ndarray of float32, same shape
-        Cosines between rows and prototypes of labels.
-    bonus : ndarray of float32, shape (n_labels,)
-        Logarithms of the inverse propensities.
-    """
-
+    # Shape (n_rows, n_candidates): label ids, padded with -1.
     labels: Ids
+    # Same shape: logarithms of the scores of the base classifier.
     log_scores: Floats
+    # Same shape: cosines between rows and prototypes of labels.
     cosines: Floats
+    # Shape (n_labels,): logarithms of the inverse propensities.
     bonus: Floats
 
     def best(self, strengths: Floats, weights: Floats, k: int, *, n_threads: int) -> Ids:
@@ -182,25 +174,17 @@ _ROWS_AT_A_TIME = 1024
 
 @dataclass(frozen=True)
 class TradeOff:
-    """Settings of re-ranking and their metrics on held-out points.
+    """Settings of re-ranking and their metrics on held-out points."""
 
-    Attributes
-    ----------
-    alpha, gamma, propensity_weight : ndarray of float64, shape (n_settings,)
-        The settings; the first does not change the ranking of the base.
-    measures : dict from name to ndarray of float64, shape (n_settings,)
-        P and PSP at 1, 3 and 5 and coverage at 1, in percent.
-    errors : dict from name to ndarray of float64, shape (n_settings,)
-        Standard errors of the loss of P at 1, 3 and 5, in points.
-    n_rows : int
-        Number of held-out points.
-    """
-
+    # Shape (n_settings,): the settings; the first does not change the ranking of the base.
     alpha: NDArray[np.float64]
     gamma: NDArray[np.float64]
     propensity_weight: NDArray[np.float64]
+    # Shape (n_settings,): p and PSP at 1, 3 and 5 and coverage at 1, in percent.
     measures: dict[str, NDArray[np.float64]]
+    # Shape (n_settings,): standard errors of the loss of P at 1, 3 and 5, in points.
     errors: dict[str, NDArray[np.float64]]
+    # Number of held-out points.
     n_rows: int
 
     def loss(self, guard: str) -> NDArray[np.float64]:

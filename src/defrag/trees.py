@@ -254,27 +254,18 @@ def _empty_rows(Z: Csr) -> NDArray[np.bool_]:
 
 @dataclass(frozen=True)
 class BalancedTree:
-    """A tree as flat arrays, nodes numbered breadth first.
+    """A tree as flat arrays, nodes numbered breadth first."""
 
-    Attributes
-    ----------
-    first_child : ndarray of int32, shape (n_nodes,)
-        The first child of each node, -1 for leaves; siblings are adjacent.
-    begin, end : ndarray of int64, shape (n_nodes,)
-        The items of a node are ``order[begin:end]``.
-    order : ndarray of int32, shape (n_items,)
-        Items by leaf, in ascending order within a leaf.
-    objective : ndarray of float64, shape (n_nodes,)
-        Mean similarity of an item to its own side of the split; 0 for leaves.
-    n_rounds : ndarray of int32, shape (n_nodes,)
-        Number of iterations of the split.
-    """
-
+    # Shape (n_nodes,): the first child of each node, -1 for leaves; siblings are adjacent.
     first_child: Ids
+    # Shape (n_nodes,): the items of a node are ``order[begin:end]``.
     begin: Offsets
     end: Offsets
+    # Shape (n_items,): items by leaf, in ascending order within a leaf.
     order: Ids
+    # Shape (n_nodes,): mean similarity of an item to its own side of the split; 0 for leaves.
     objective: NDArray[np.float64]
+    # Shape (n_nodes,): number of iterations of the split.
     n_rounds: Ids
 
     @property

@@ -32,14 +32,9 @@ RIDGE = 0.01
 
 @dataclass(frozen=True)
 class CoOccurrence:
-    """Mean of the co-occurrence blocks of several clusterings.
+    """Mean of the co-occurrence blocks of several clusterings."""
 
-    Attributes
-    ----------
-    blocks : list of (GroupLayout, ndarray of float32)
-        The layout of each clustering and the entries of its blocks, by group and row.
-    """
-
+    # The layout of each clustering and the entries of its blocks, by group and row.
     blocks: list[tuple[GroupLayout, Floats]]
 
     @classmethod

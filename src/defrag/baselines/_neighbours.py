@@ -324,35 +324,24 @@ def _check_learner(part: Part) -> None:
 
 @dataclass(frozen=True)
 class Learner:
-    """One partition of the points with a linear map and embedded points per cluster.
+    """One partition of the points with a linear map and embedded points per cluster."""
 
-    Parameters
-    ----------
-    router : csr_array, shape (n_features, n_clusters)
-        Scorers of the clusters; a point belongs to the cluster with the highest score, or to the
-        first one if no score is positive.
-    feature_ptr, point_ptr : ndarray of int64, shape (n_clusters + 1,)
-        Offsets of the clusters in ``features`` and in ``points``.
-    features : ndarray of int32
-        The features of each cluster, in increasing order.
-    weights : ndarray of float32, shape (len(features), n_components)
-        The rows of the linear maps for these features.
-    points : ndarray of int32
-        The points of each cluster, as rows of the stored labels.
-    panels : ndarray of float32, shape (n_panels, n_components, 16)
-        The embedded points by cluster; every cluster begins with a new panel.
-    bias : ndarray of float32, shape (len(points),), optional
-        Added to the score of each point: minus half of its squared norm, for Euclidean
-        neighbours.
-    """
-
+    # Shape (n_features, n_clusters): scorers of the clusters; a point belongs to the cluster with
+    # the highest score, or to the first one if no score is positive.
     router: Csr
+    # Shape (n_clusters + 1,): offsets of the clusters in ``features`` and in ``points``.
     feature_ptr: Offsets
+    # The features of each cluster, in increasing order.
     features: Ids
+    # Shape (len(features), n_components): the rows of the linear maps for these features.
     weights: Floats
     point_ptr: Offsets
+    # The points of each cluster, as rows of the stored labels.
     points: Ids
+    # Shape (n_panels, n_components, 16): the embedded points by cluster; every cluster begins with
+    # a new panel.
     panels: Floats
+    # Added to the score of each point: minus half of its squared norm, for Euclidean neighbours.
     bias: Floats | None
 
     _state = State(

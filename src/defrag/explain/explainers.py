@@ -342,17 +342,11 @@ class Transformed(Explainer):
 
 @dataclass(frozen=True)
 class Noted(Explainer):
-    """Scores with notes about them.
+    """Scores with notes about them."""
 
-    Attributes
-    ----------
-    inner : Explainer
-        The scores.
-    notes : sequence of sequences of str
-        The notes of each label.
-    """
-
+    # The scores.
     inner: Explainer
+    # The notes of each label.
     notes: Sequence[Sequence[str]]
 
     def scores(self, X: Csr) -> Scores:
@@ -371,20 +365,14 @@ class Noted(Explainer):
 
 @dataclass(frozen=True)
 class Averaged(Explainer):
-    """The mean of the scores of several members.
+    """The mean of the scores of several members."""
 
-    Attributes
-    ----------
-    parts : sequence of Explainer
-        The members.
-    found : ndarray of bool, shape (n_labels, n_members)
-        The members whose search found each label; it counts as 0 in the others.
-    missed : ndarray of bool, shape (n_labels,)
-        The labels that no search found; all members count for them.
-    """
-
+    # The members.
     parts: Sequence[Explainer]
+    # Shape (n_labels, n_members): the members whose search found each label; it counts as 0 in the
+    # others.
     found: NDArray[np.bool_]
+    # Shape (n_labels,): the labels that no search found; all members count for them.
     missed: NDArray[np.bool_]
 
     @classmethod

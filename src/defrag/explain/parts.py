@@ -24,17 +24,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class EntryShares:
-    """The shares of entries of a row of which each belongs to at most one transformed entry.
+    """The shares of entries of a row of which each belongs to at most one transformed entry."""
 
-    Attributes
-    ----------
-    places : ndarray of int, shape (n_entries,)
-        The transformed entry that each entry of the row belongs to; any if its share is 0.
-    shares : ndarray of float64, shape (n_entries,)
-        Its share in the transformed entry.
-    """
-
+    # Shape (n_entries,): the transformed entry that each entry of the row belongs to; any if its
+    # share is 0.
     places: NDArray[Any]
+    # Shape (n_entries,): its share in the transformed entry.
     shares: NDArray[np.float64]
 
     def spread(self, contributions: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -46,14 +41,10 @@ class EntryShares:
 
 @dataclass(frozen=True, eq=False)
 class MatrixShares:
-    """The shares of entries of a row in any number of transformed entries.
+    """The shares of entries of a row in any number of transformed entries."""
 
-    Attributes
-    ----------
-    matrix : csr_array, shape (n_transformed_entries, n_entries)
-        The share of each transformed entry that belongs to each entry; rows add up to 1.
-    """
-
+    # Shape (n_transformed_entries, n_entries): the share of each transformed entry that belongs to
+    # each entry; rows add up to 1.
     matrix: Csr
 
     def spread(self, contributions: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -211,19 +202,13 @@ class Attribution:
 
 @dataclass(frozen=True, eq=False)
 class Parts:
-    """Scores, bases and contributions of a row for some labels.
+    """Scores, bases and contributions of a row for some labels."""
 
-    Attributes
-    ----------
-    scores, bases : ndarray of float64, shape (n_labels,)
-        The scores of the row, and of a row without features.
-    without : ndarray of float64, shape (n_entries, n_labels)
-        The scores of the row without each of its entries; NaN where they were not computed.
-    attribution : Attribution
-        The contributions of the entries.
-    """
-
+    # Shape (n_labels,): the scores of the row, and of a row without features.
     scores: NDArray[np.float64]
     bases: NDArray[np.float64]
+    # Shape (n_entries, n_labels): the scores of the row without each of its entries; NaN where
+    # they were not computed.
     without: NDArray[np.float64]
+    # The contributions of the entries.
     attribution: Attribution

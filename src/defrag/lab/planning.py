@@ -49,32 +49,21 @@ _LIMIT_PER_BUDGET, _MIN_LIMIT = 4, 60.0
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings of all runs.
+    """Settings of all runs."""
 
-    Attributes
-    ----------
-    store : Store
-        Where records are kept.
-    budget : float or None
-        CPU seconds of one run.
-    seeds : int or None
-        Number of seeds; None: that of the study.
-    until : float or None
-        Time of ``time.monotonic`` after which no run is started.
-    retry : bool
-        Whether failed runs are repeated.
-    workers : int
-        Number of concurrent runs.
-    messages : Messages
-        Where messages go.
-    """
-
+    # Where records are kept.
     store: Store
+    # CPU seconds of one run.
     budget: float | None
+    # Number of seeds; None: that of the study.
     seeds: int | None
+    # Time of ``time.monotonic`` after which no run is started.
     until: float | None
+    # Whether failed runs are repeated.
     retry: bool = False
+    # Number of concurrent runs.
     workers: int = 1
+    # Where messages go.
     messages: Messages = field(default_factory=Messages)
 
     @property

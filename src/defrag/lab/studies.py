@@ -82,39 +82,26 @@ class Line:
 
 @dataclass(frozen=True)
 class Study:
-    """A table or a figure of the paper.
+    """A table or a figure of the paper."""
 
-    Parameters
-    ----------
-    name : str
-        Its word on the command line.
-    title, text : str
-        Heading, and what is compared.
-    lines : list of Line
-        The methods.
-    data : tuple of str
-        Names of data sets.
-    columns : tuple of str
-        Numbers of the table, keys of ``defrag.lab.COLUMNS``.
-    figures : tuple of str
-        Kinds of figures, keys of ``defrag.lab.comparison.FIGURES``.
-    measures : tuple of str
-        What each run measures.
-    seeds : int
-        Number of seeds.
-    held_out : bool
-        Whether a fifth of the training points takes the place of the test points.
-    """
-
+    # Its word on the command line.
     name: str
+    # Heading, and what is compared.
     title: str
     text: str
+    # The methods.
     lines: list[Line]
+    # Names of data sets.
     data: tuple[str, ...]
+    # Numbers of the table, keys of ``defrag.lab.COLUMNS``.
     columns: tuple[str, ...]
+    # Kinds of figures, keys of ``defrag.lab.comparison.FIGURES``.
     figures: tuple[str, ...] = ()
+    # What each run measures.
     measures: tuple[str, ...] = ("ranking",)
+    # Number of seeds.
     seeds: int = 3
+    # Whether a fifth of the training points takes the place of the test points.
     held_out: bool = False
 
 

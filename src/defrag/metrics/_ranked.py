@@ -33,20 +33,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Ranked:
-    """The top k labels of each point, best first.
+    """The top k labels of each point, best first."""
 
-    Attributes
-    ----------
-    labels : ndarray of int32, shape (n_points, k)
-        Label ids, padded with -1.
-    hits : ndarray of bool, shape (n_points, k)
-        Whether each label is true.
-    truth : csr_array, shape (n_points, n_labels)
-        The true labels.
-    """
-
+    # Shape (n_points, k): label ids, padded with -1.
     labels: Ids
+    # Shape (n_points, k): whether each label is true.
     hits: NDArray[np.bool_]
+    # Shape (n_points, n_labels): the true labels.
     truth: Csr
 
     @property
@@ -189,20 +182,13 @@ def _hits(truth: Csr, labels: Ids) -> NDArray[np.bool_]:
 
 @dataclass(frozen=True)
 class Ideal:
-    """The best possible ranking: true labels by decreasing weight.
+    """The best possible ranking: true labels by decreasing weight."""
 
-    Attributes
-    ----------
-    labels : ndarray of int32, shape (n_points, k)
-        True labels, padded with -1.
-    gains : ndarray of float64, shape (n_points, k)
-        Their weights, padded with 0.
-    found : ndarray of float64, shape (n_points, k)
-        Weights of the predicted labels, 0 for wrong predictions.
-    """
-
+    # Shape (n_points, k): true labels, padded with -1.
     labels: Ids
+    # Shape (n_points, k): their weights, padded with 0.
     gains: NDArray[np.float64]
+    # Shape (n_points, k): weights of the predicted labels, 0 for wrong predictions.
     found: NDArray[np.float64]
 
 

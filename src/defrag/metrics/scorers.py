@@ -36,17 +36,11 @@ _NAMES = ("P", "nDCG", "R", "coverage", "PSP", "PSnDCG")
 
 @dataclass(frozen=True)
 class RankingScorer:
-    """A metric of :func:`defrag.metrics.evaluate` of a fitted model, in percent.
+    """A metric of :func:`defrag.metrics.evaluate` of a fitted model, in percent."""
 
-    Attributes
-    ----------
-    name : str
-        The metric, such as ``"P@3"``.
-    train_labels : labels or None
-        Labels from which propensities are estimated, for PSP and PSnDCG.
-    """
-
+    # The metric, such as ``"P@3"``.
     name: str
+    # Labels from which propensities are estimated, for PSP and PSnDCG.
     train_labels: LabelsLike | None = None
 
     def __call__(self, model: Any, X: Any, Y: LabelsLike, **_: Any) -> float:

@@ -131,20 +131,13 @@ class Form:
 
 @dataclass(frozen=True)
 class Field:
-    """One thing that a file holds of an object.
+    """One thing that a file holds of an object."""
 
-    Parameters
-    ----------
-    attribute : str
-        Where the object has it; ``""`` for what follows from other attributes.
-    name : str, optional
-        Its name in the file; default: the attribute without a final underscore.
-    get : callable, optional
-        Function of the object that returns the value to write; default: the attribute.
-    """
-
+    # Where the object has it; ``""`` for what follows from other attributes.
     attribute: str = ""
+    # Its name in the file; default: the attribute without a final underscore.
     name: str = field(default="", kw_only=True)
+    # Function of the object that returns the value to write; default: the attribute.
     get: Callable[[Any], Any] | None = field(default=None, kw_only=True)
 
     @property
@@ -201,27 +194,18 @@ class Number(Field):
 
 @dataclass(frozen=True)
 class Array(Field):
-    """An array; None if it is ``optional`` and absent.
+    """An array; None if it is ``optional`` and absent."""
 
-    Parameters
-    ----------
-    dtypes : str or tuple of str
-        Permitted types.
-    ndim : int
-        Number of axes.
-    length : size, optional
-        Number of items.
-    below : size, optional
-        Items are integers from ``low`` or 0 to below this; ``increasing`` ones if so said.
-    low, most : float, optional
-        Items are finite and at least ``low``; at most ``most`` in size.
-    """
-
+    # Permitted types.
     dtypes: str | tuple[str, ...] = "float32"
+    # Number of axes.
     ndim: int = 1
+    # Number of items.
     length: Size | None = None
+    # Items are integers from ``low`` or 0 to below this; ``increasing`` ones if so said.
     below: Size | None = None
     increasing: bool = False
+    # Items are finite and at least ``low``; at most ``most`` in size.
     low: float | None = None
     most: float | None = None
     optional: bool = False
@@ -298,18 +282,12 @@ class Sparse(Field):
 
 @dataclass(frozen=True)
 class Strings(Field):
-    """A list of strings; None if it is ``optional`` and absent.
+    """A list of strings; None if it is ``optional`` and absent."""
 
-    Parameters
-    ----------
-    length : size
-        Number of strings.
-    as_array : bool
-        Whether the object has an array of strings, and no attribute if it is absent.
-    """
-
+    # Number of strings.
     length: Size = "n_labels"
     optional: bool = False
+    # Whether the object has an array of strings, and no attribute if it is absent.
     as_array: bool = False
 
     def forms(self) -> dict[str, Form]:

@@ -50,23 +50,15 @@ MAX_LEVELS = 8
 
 @dataclass(frozen=True)
 class Child(Field):
-    """An inner model, or a list of them if ``many``.
+    """An inner model, or a list of them if ``many``."""
 
-    Parameters
-    ----------
-    of : tuple of roles, or type
-        Estimators of some roles, or a class that occurs only within others.
-    many : bool
-        Whether it is a list, of at least one unless ``optional``.
-    optional : bool
-        Whether it may be absent.
-    features, labels : size, optional
-        What the inner model must have.
-    """
-
+    # Estimators of some roles, or a class that occurs only within others.
     of: tuple[Role, ...] | type[Any] = CLASSIFIERS
+    # Whether it is a list, of at least one unless ``optional``.
     many: bool = False
+    # Whether it may be absent.
     optional: bool = False
+    # What the inner model must have.
     features: Size | None = None
     labels: Size | None = None
 
