@@ -18,7 +18,7 @@ from defrag._parameters import (
     parameters_of,
     rules_of,
 )
-from defrag._scikit import BaseEstimator, TransformerMixin, check_is_fitted
+from defrag._scikit import BaseEstimator, TransformerMixin, check_is_fitted, import_scikit
 from defrag._validation import check_features
 
 if TYPE_CHECKING:
@@ -67,13 +67,39 @@ class Estimator(BaseEstimator, ABC):
         """Return the fitted estimators that this one is composed of."""
         return [getattr(self, name) for name in self._part_names if hasattr(self, name)]
 
+    def _default_parts(self) -> dict[str, Callable[[], Any]]:
+        """Return what makes each part that is used if its parameter is None."""
+        return {}
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: FBT002 - of scikit-learn
+        """Return the parameters.
+
+        Parameters
+        ----------
+        deep : bool, default=True
+            Whether to add those of parts, as ``part__name``; of default parts, too.
+
+        Returns
+        -------
+        params : dict
+            Names and values.
+        """
+        import_scikit()
+        found: dict[str, Any] = super().get_params(deep)
+        for part, make in self._default_parts().items() if deep else ():
+            if getattr(self, part) is None:
+                own = make().get_params()
+                found |= {f"{part}__{name}": value for name, value in own.items()}
+        return found
+
     def set_params(self, **params: Any) -> Any:
         """Set parameters; ``n_jobs`` is also set in the fitted parts.
 
         Parameters
         ----------
         **params : dict
-            Parameters of this estimator, or ``part__name`` for those of a part.
+            Parameters of this estimator, or ``part__name`` for those of a part, which becomes
+            the default part if it is None.
 
         Returns
         -------
@@ -84,6 +110,11 @@ class Estimator(BaseEstimator, ABC):
             for name, value in params.items():  # without scikit-learn, which has to be imported
                 setattr(self, name, value)
         else:
+            inner = {name.partition("__")[0] for name in params if "__" in name} - set(params)
+            for part, make in self._default_parts().items():
+                if part in inner and getattr(self, part) is None:
+                    setattr(self, part, make())
+            import_scikit()
             super().set_params(**params)
         if "n_jobs" in params:
             for part in self._fitted_parts():

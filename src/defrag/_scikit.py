@@ -35,9 +35,16 @@ __all__ = [
     "available_if",
     "check_is_fitted",
     "clone",
+    "import_scikit",
 ]
 
 _BASE = "sklearn.base"
+
+
+def import_scikit() -> None:
+    """Import scikit-learn, so that ``super()`` of an estimator is of its classes."""
+    importlib.import_module(_BASE)
+
 
 # --- Functions that call those of scikit-learn, if at all, when they are called.
 

@@ -8,6 +8,7 @@ value and the place; those of scikit-learn, which recommend its own estimators, 
 
 from __future__ import annotations
 
+import math
 from copy import copy
 from dataclasses import dataclass
 from numbers import Integral
@@ -215,10 +216,12 @@ class Labels:
         Parameters
         ----------
         classes : ndarray
-            Classes or label names, in increasing order.
+            Classes or label names.
         """
         own = np.arange(self.matrix.shape[1]) if self.classes is None else self.classes
-        place = np.minimum(np.searchsorted(classes, own), max(0, len(classes) - 1))
+        order = np.argsort(classes, kind="stable")
+        place = np.searchsorted(classes, own, sorter=order)
+        place = order[np.minimum(place, max(0, len(classes) - 1))]
         known = classes[place] == own
         columns = np.where(known, place, len(classes) + np.cumsum(~known) - 1)
         indptr, indices, data = self.matrix.indptr, self.matrix.indices, self.matrix.data
@@ -322,9 +325,9 @@ def too_wide(n_columns: int, n_entries: int, *, free: int = FREE_COLUMNS) -> boo
 
 
 def named_matrix(
-    rows: Iterable[Iterable[str]], names: list[str] | None = None
-) -> tuple[Csr, list[str]]:
-    """Return the 0/1 matrix of the names in each row, and the names of its columns.
+    rows: Iterable[Iterable[Any]], names: list[Any] | None = None
+) -> tuple[Csr, list[Any]]:
+    """Return the 0/1 matrix of the names, or numbers, in each row, and those of its columns.
 
     Parameters
     ----------
@@ -348,7 +351,8 @@ def named_matrix(
 
 # --- The forms in which labels are passed.
 
-_LISTS = (list, tuple, set, frozenset, np.ndarray)
+LISTS = (list, tuple, set, frozenset, np.ndarray)
+"""Types of the labels of one point, if it may have several."""
 
 
 def plain_labels(Y: LabelsLike) -> LabelsLike:
@@ -362,7 +366,7 @@ def plain_labels(Y: LabelsLike) -> LabelsLike:
     if isinstance(Y, np.ndarray) and Y.ndim == 2 and Y.shape[1] != 1 and _is_text(Y):
         return [list(row) for row in Y]
     if isinstance(Y, np.ndarray) and Y.dtype == object:
-        if Y.ndim == 1 and len(Y) and all(isinstance(row, _LISTS) for row in Y):
+        if Y.ndim == 1 and len(Y) and all(isinstance(row, LISTS) for row in Y):
             return list(Y)
         if Y.ndim == 2 and Y.shape[1] != 1:  # a data frame with mixed types
             try:
@@ -386,7 +390,7 @@ def _all_sparse(frame: Any) -> bool:
 
 def is_list_of_lists(Y: LabelsLike) -> bool:
     """Return whether Y is a sequence of sequences."""
-    return isinstance(Y, (list, tuple)) and all(isinstance(row, _LISTS) for row in Y)
+    return isinstance(Y, (list, tuple)) and all(isinstance(row, LISTS) for row in Y)
 
 
 def is_indicator(Y: Sequence[Any]) -> bool:
@@ -433,7 +437,9 @@ def check_classes(classes: NDArray[Any]) -> None:
         raise ValueError("Y must be finite, got NaN or infinity")
     if classes.dtype.kind in "UO":
         for number, name in enumerate(classes):
-            if name is None or isinstance(name, dict):
+            missing = name is None or type(name).__name__ in {"NAType", "NaTType"}
+            missing = missing or (isinstance(name, float) and math.isnan(name))
+            if missing or isinstance(name, dict):
                 raise ValueError(
                     f"Y must contain classes or lists of labels, got {name!r:.60} in row {number}"
                 )

@@ -107,6 +107,8 @@ class LineFormat:
             of_points: Any = {"empty": self.empty, "names": self.names}
             options = {} if isinstance(model, TextClassifier) else of_points
             labels, scores = model.predict_topk(block, k=self.k, **options)
+            if isinstance(model, TextClassifier) and model.classes_.dtype != object:
+                labels = labels.astype(str).astype(object)  # classes may be numbers
             yield table_bytes(labels, scores, first)
             return
         yield from self.lines(model, *self.rank(model, block))
@@ -130,7 +132,7 @@ class LineFormat:
             yield from format_ranking(labels, scores, model.n_labels_)
             return
         if isinstance(model, TextClassifier):
-            rows = [[name for name in row if name] for row in labels.tolist()]
+            rows = [[str(name) for name in row if name != ""] for row in labels.tolist()]
         else:
             rows = _named(labels, label_names(model) if self.names else None)
         for line in (json_lines if self.as_json else _name_lines)(rows, scores):
@@ -290,7 +292,7 @@ def predict_blocks(model: Model, blocks: AnyBlocks, output: str, lines: LineForm
             file.flush()
             n_points += len(labels)
             if isinstance(model, TextClassifier):
-                n_bare += sum(not any(row) for row in labels.tolist())
+                n_bare += sum(row[:1] == [""] for row in labels.tolist())
             else:
                 n_bare += int(np.count_nonzero(np.diff(block.indptr) == 0))
             if progress is not None and declared is not None:

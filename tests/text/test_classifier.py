@@ -6,7 +6,7 @@ import pickle
 
 import numpy as np
 import pytest
-from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 
 from defrag import DiSMEC, LabelTree, TextClassifier, TextVectorizer, load
 from defrag.baselines import Parabel
@@ -96,8 +96,9 @@ def test_save_load_pickle(tmp_path):
 def test_scikit_learn_selects_models():
     texts, labels = make_texts(60)
     model = TextClassifier(Parabel(1), random_state=0)
-    assert cross_val_score(model, texts, labels, cv=3).mean() > 0.8
-    search = GridSearchCV(model, {"vectorizer": [TextVectorizer(1), TextVectorizer(2)]}, cv=2)
+    assert cross_val_score(model, texts, labels, cv=KFold(3)).mean() > 0.8
+    grid = {"vectorizer": [TextVectorizer(1), TextVectorizer(2)]}
+    search = GridSearchCV(model, grid, cv=KFold(2))
     assert search.fit(texts, labels).best_score_ > 0.8
 
 

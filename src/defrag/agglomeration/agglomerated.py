@@ -24,7 +24,7 @@ from defrag.persistence.kinds import Child, Unfitted
 from defrag.trees import member_seeds
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from sklearn.base import BaseEstimator
 
@@ -112,6 +112,9 @@ class Agglomerated(Reducing):
         finish=_match_members,
         parameters={"agglomeration": Unfitted(("clustering",))},
     )
+
+    def _default_parts(self) -> dict[str, Callable[[], Any]]:
+        return {**super()._default_parts(), "agglomeration": Hybrid}
 
     def _unfitted_members(self, seed: int) -> list[Classifier]:
         """Return the members of the base, or the base itself."""

@@ -146,6 +146,28 @@ CALIBRATION = State(
 )
 
 
+def has_probabilities(model: Any) -> bool:
+    """Raise AttributeError unless ``predict_proba`` of a model can answer; an unfitted one will.
+
+    Examples
+    --------
+    >>> from defrag import LabelTree
+    >>> LabelTree().fit([[1.0, 0.0], [0.0, 1.0]], [[0], [1]]).predict_proba
+    Traceback (most recent call last):
+        ...
+    AttributeError: predict_proba of this LabelTree, whose points may have several labels, needs \
+held-out points first: call calibrate with them
+    """
+    answering = getattr(model, "base_", model) if hasattr(model, "vectorizer_") else model
+    if getattr(answering, "calibration_", 0) is None and answering.multilabel_:
+        raise AttributeError(
+            f"predict_proba of this {type(model).__name__}, whose points may have several labels, "
+            "needs held-out points first: call calibrate with them"
+            + (" or set calibration=0.2" if "calibration" in vars(model) else "")
+        )
+    return True
+
+
 # --- Explanations, for all classifiers.
 
 _COUNT_RULE = Int(1)

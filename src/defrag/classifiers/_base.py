@@ -35,6 +35,7 @@ from defrag.classifiers._answers import (
     best_labels,
     explain_point,
     features_of_label,
+    has_probabilities,
     label_names,
     labels_of_model,
     names_by_score,
@@ -87,13 +88,6 @@ def _given_names(model: Classifier) -> Sequence[str] | None:
 def _name_labels(part: Part, model: Classifier) -> None:  # noqa: ARG001 - of a declaration
     if model.label_names_ is None and model.multilabel_ and model.class_names_ is not None:
         model.label_names_ = Names.of(model.class_names_)
-
-
-def _is_calibrated(model: Classifier) -> bool:
-    if getattr(model, "calibration_", None) is None:
-        name = type(model).__name__
-        raise AttributeError(f"{name} has no predict_proba before calibrate(X, Y) is called")
-    return True
 
 
 class Classifier(ClassifierMixin, Estimator):
@@ -460,7 +454,10 @@ class Classifier(ClassifierMixin, Estimator):
         if not rule.accepts(k):
             raise ValueError(f"k must be {rule.describe()}, got {k!r}")
         X = check_features(self, X, reset=False)
-        scores = self._score_matrix(X, k)
+        return self._decisions(self._score_matrix(X, k))
+
+    def _decisions(self, scores: Csr) -> Any:
+        """Return scores in the form of :meth:`decision_function`."""
         if not self.dense_answers_:
             return scores
         dense = scores.toarray()
@@ -534,10 +531,10 @@ class Classifier(ClassifierMixin, Estimator):
         self.__dict__ = calibrated.__dict__
         return self
 
-    @available_if(_is_calibrated)  # type: ignore[untyped-decorator] # of scikit-learn
+    @available_if(has_probabilities)  # type: ignore[untyped-decorator] # of scikit-learn
     @on_snapshot
     def predict_proba(self, X: MatrixLike) -> Any:
-        """Return probabilities of labels; requires :meth:`calibrate`.
+        """Return probabilities of labels; requires :meth:`calibrate`, except for classes.
 
         Parameters
         ----------
@@ -549,13 +546,16 @@ class Classifier(ClassifierMixin, Estimator):
         probabilities : csr_array, shape (n_points, n_labels)
             The probability that a label is true, for the labels that the search finds. After
             ``fit`` with a dense Y, a dense array; for classes, the probabilities of a point
-            are divided by their sum.
+            are divided by their sum, and before calibration they are scores divided by theirs.
         """
         check_is_fitted(self)
         X = check_features(self, X, reset=False)
-        scores = self._score_matrix(X, None)
-        calibration: Calibration = self.calibration_  # type: ignore[assignment] # see available_if
-        scores.data = calibration(scores.data)
+        return self._probabilities(self._score_matrix(X, None))
+
+    def _probabilities(self, scores: Csr) -> Any:
+        """Return the probabilities of labels that have these scores."""
+        if self.calibration_ is not None:
+            scores.data = self.calibration_(scores.data)
         if not self.dense_answers_:
             return scores
         dense = scores.toarray()

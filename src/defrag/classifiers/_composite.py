@@ -21,6 +21,8 @@ from defrag.persistence.fields import State
 from defrag.persistence.kinds import Child, Unfitted
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from defrag._estimator import Estimator
     from defrag.classifiers._division import Arrays
     from defrag.classifiers._following import Shapes
@@ -64,6 +66,9 @@ class Composite(Classifier):
     @abstractmethod
     def _default_base(self) -> Classifier:
         """Return the base that is used if ``base`` is None."""
+
+    def _default_parts(self) -> dict[str, Callable[[], Any]]:
+        return {"base": self._default_base}
 
     def _unfitted_base(self) -> Classifier:
         """Return the given or the default base.

@@ -21,7 +21,7 @@ from defrag.classifiers._composite import Reducing, Wrapping
 from defrag.classifiers._division import Divisible, Division, Piece
 from defrag.persistence import pack, unpack
 from defrag.text import TextClassifier
-from defrag.text._texts import check_label_names, check_texts
+from defrag.text._texts import check_text_labels, check_texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -66,14 +66,13 @@ def check_data(estimator: Trainable, X: Any, Y: Any, vectorizer: Arrays | None =
         labels = check_labels(Y, n_rows=points.shape[0], names=True)
         return Data(points, labels, getattr(estimator, "feature_names_in_", None))
     texts = check_texts(X)
-    named = check_label_names(Y, len(texts))
+    labels = check_text_labels(Y, len(texts))
     if vectorizer is None:
         fitted = estimator._unfitted_vectorizer()
         points = fitted.fit_transform(texts)
         vectorizer = pack(fitted)
     else:
         points = unpack(vectorizer, "plan").set_params(n_jobs=estimator.n_jobs).transform(texts)
-    labels = Labels(named.matrix, np.array(named.names, dtype=object))
     return Data(points, labels, None, vectorizer)
 
 
@@ -86,15 +85,14 @@ def classifier_of(estimator: Trainable, seed: int) -> Classifier:
 
 
 def with_texts(
-    estimator: TextClassifier, base: Classifier, vectorizer: Arrays, names: NDArray[Any] | None
+    estimator: TextClassifier, base: Classifier, vectorizer: Arrays, sizes: Sizes
 ) -> TextClassifier:
     """Return a fitted text classifier, assembled from its parts."""
-    if names is None:
-        raise ValueError("a plan of texts must have the names of the labels, got none")
     model: TextClassifier = clone(estimator)
     fitted = unpack(vectorizer, "plan").set_params(n_jobs=estimator.n_jobs)
     model.vectorizer_, model.base_, model.n_extra_ = fitted, base, 0
-    model.classes_ = names
+    labels = sizes.classes, sizes.dense, sizes.multilabel
+    model._set_labels(*labels)
     return model
 
 

@@ -196,6 +196,8 @@ def plan_and_data(
         raise ValueError(
             f"extra must be None in a plan, which cannot store functions, got {estimator!r}"
         )
+    if getattr(estimator, "calibration", None) is not None:
+        raise ValueError("calibration must be None in a plan: call calibrate after the join")
     estimator = clone(estimator)
     estimator._check_parameters()
     seed = check_seed(estimator.random_state)
@@ -319,7 +321,7 @@ def join_parts(
         return job.join(plan.outline, pieces, Whole(plan.seed, sizes, data))
     inner = Whole(plan.seed, sizes.unnamed(), data)
     base = job.join(plan.outline, pieces, inner)
-    return with_texts(plan.estimator, base, _vectorizer(plan), sizes.classes)
+    return with_texts(plan.estimator, base, _vectorizer(plan), sizes)
 
 
 def _pieces(plan: Plan, results: Iterable[PartResult]) -> dict[int, Piece]:

@@ -168,8 +168,11 @@ class ServedModel:
 def _labels_of(classifier: Classifier | TextClassifier) -> Callable[[Ids], list[Any]]:
     """Return a function from label ids to labels as they appear in answers."""
     classes = classifier.classes_
-    names = classes if isinstance(classifier, TextClassifier) else classifier.label_names_
-    found = classes if names is None else Names.of(names)
+    if isinstance(classifier, TextClassifier):
+        found = Names.of(classes) if classes.dtype == object else classes
+    else:
+        names = classifier.label_names_
+        found = classes if names is None else Names.of(names)
     return lambda ids: found[ids].tolist()
 
 

@@ -7,15 +7,26 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
+from scipy import sparse
+
 from defrag._parameters import Int
-from defrag._validation import named_matrix
+from defrag._validation import (
+    LISTS,
+    Labels,
+    check_labels,
+    is_indicator,
+    is_list_of_lists,
+    named_matrix,
+    plain_labels,
+)
 
 if TYPE_CHECKING:
-    from defrag.typing import Csr
+    from numpy.typing import NDArray
 
 
 def check_texts(texts: Any) -> list[str]:
@@ -56,44 +67,61 @@ def _normalise(number: int, text: str) -> str:
     return unicodedata.normalize("NFC", text)
 
 
-class NamedLabels:
-    """Labels by name: a 0/1 matrix, and the sorted names of its columns.
+def check_text_labels(labels: Any, n_texts: int) -> Labels:
+    """Return validated labels of texts.
 
     Parameters
     ----------
-    matrix : csr_array, shape (n_texts, n_labels)
-        The labels of each text.
-    names : list of str
-        The names.
-    """
-
-    def __init__(self, matrix: Csr, names: list[str]) -> None:
-        self.matrix = matrix
-        self.names = names
-
-
-def check_label_names(labels: Any, n_texts: int) -> NamedLabels:
-    """Turn lists of label names, or one name per text, into a matrix.
+    labels : sequence of lists, or of classes, or 0/1 matrix
+        Lists of names, or of numbers, have one column for each that occurs. A data frame of 0 and
+        1 names its columns.
+    n_texts : int
+        The number of texts.
 
     Raises
     ------
     ValueError
-        If their number differs from that of the texts, or if an item is not a name.
+        If their number differs from that of the texts, or if an item is not a label.
     """
-    if isinstance(labels, (str, bytes)) or not hasattr(labels, "__len__"):
+    if not hasattr(labels, "__len__") and hasattr(labels, "__array__"):
+        labels = np.asarray(labels)
+    if isinstance(labels, (str, bytes)) or not (
+        hasattr(labels, "__len__") or sparse.issparse(labels)
+    ):
         raise ValueError(f"labels must be a sequence of lists of names, got {_shown(labels)}")
-    if len(labels) != n_texts:
+    n_given = labels.shape[0] if hasattr(labels, "shape") else len(labels)
+    if n_given != n_texts:
         raise ValueError(
             "Found input variables with inconsistent numbers of samples: "
-            f"{n_texts} texts, {len(labels)} lists of labels"
+            f"{n_texts} texts, {n_given} lists of labels"
         )
+    given: Any = plain_labels(labels)
+    if sparse.issparse(given) or getattr(given, "ndim", 1) == 2:
+        found = check_labels(given, n_rows=n_texts)
+        columns = list(getattr(labels, "columns", ()))
+        named = len(set(columns)) == len(columns) and all(isinstance(c, str) for c in columns)
+        if found.multilabel and columns and named:
+            return replace(found, classes=_objects(columns))
+        return found
+    if len(given) and not any(isinstance(row, (*LISTS, dict)) for row in given):
+        return check_labels(given, n_rows=n_texts)
+    if is_list_of_lists(given) and is_indicator(given):
+        return check_labels(given, n_rows=n_texts)
     rows = [
-        given if type(given) is list else _name_list(number, given)
-        for number, given in enumerate(labels)
+        row if type(row) is list else _name_list(number, row) for number, row in enumerate(given)
     ]
-    if {type(name) for row in rows for name in row} - {str} or any("" in row for row in rows):
-        _check_names(rows)
-    return NamedLabels(*named_matrix(rows))
+    kinds = {type(name) for row in rows for name in row}
+    if kinds and all(issubclass(kind, (int, np.integer)) and kind is not bool for kind in kinds):
+        matrix, numbers = named_matrix([[int(name) for name in row] for row in rows])
+        return Labels(matrix, np.array(numbers, dtype=np.int64))
+    if kinds - {str} or any("" in row for row in rows):
+        rows = _plain_names(rows)
+    matrix, names = named_matrix(rows)
+    return Labels(matrix, _objects(names))
+
+
+def _objects(names: list[str]) -> NDArray[Any]:
+    return np.array([*names, None], dtype=object)[:-1]
 
 
 def _name_list(number: int, given: Any) -> list[Any]:
@@ -109,7 +137,7 @@ def _name_list(number: int, given: Any) -> list[Any]:
     return list(given)
 
 
-def _check_names(rows: list[list[Any]]) -> None:
+def _plain_names(rows: list[list[Any]]) -> list[list[str]]:
     for number, row in enumerate(rows):
         for name in row:
             if not isinstance(name, str) or not name:
@@ -117,6 +145,7 @@ def _check_names(rows: list[list[Any]]) -> None:
                     f"labels of text {number} must be strings that are not empty, got "
                     f"{_shown(name)}"
                 )
+    return [list(map(str, row)) for row in rows]  # those of NumPy are of another type
 
 
 def _shown(value: Any) -> str:

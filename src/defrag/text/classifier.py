@@ -6,7 +6,10 @@ are asked of the inner classifier by id; names are looked up only for what is re
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Callable
+from copy import copy
 from typing import TYPE_CHECKING, Any, TypeAlias, cast, overload
 
 import numpy as np
@@ -15,10 +18,16 @@ from scipy import sparse
 from defrag import _native
 from defrag._estimator import Estimator, all_or_nothing, on_snapshot, save_model, snapshot
 from defrag._parameters import SEED_KIND, Float, Int, fitted, param
-from defrag._scikit import check_is_fitted, clone
-from defrag._validation import check_seed
+from defrag._scikit import ClassifierMixin, available_if, check_is_fitted, clone
+from defrag._validation import check_seed, require_labels
 from defrag.classifiers import LabelTree
-from defrag.classifiers._answers import check_count, explain_point, features_of_label
+from defrag.classifiers._answers import (
+    Calibration,
+    check_count,
+    explain_point,
+    features_of_label,
+    has_probabilities,
+)
 from defrag.classifiers._base import WEIGHTS_RULE, Classifier
 from defrag.classifiers._composite import check_part
 from defrag.classifiers._following import Shapes, match_labels, previous_model
@@ -27,7 +36,7 @@ from defrag.explain.explanation import Span
 from defrag.focusing import Focused
 from defrag.persistence.fields import COUNT, MAX_COUNT, Number, State, Strings
 from defrag.persistence.kinds import Child, Unfitted
-from defrag.text._texts import check_label_names, check_texts
+from defrag.text._texts import check_text_labels, check_texts
 from defrag.text.vectorizer import TextVectorizer
 
 if TYPE_CHECKING:
@@ -35,10 +44,13 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
     from sklearn.utils import Tags
+    from typing_extensions import Self
 
     from defrag._native import KernelRows
+    from defrag._validation import Labels
     from defrag.explain import Explanation, LabelFeatures
     from defrag.io.files import PathLike
+    from defrag.persistence.fields import Part
     from defrag.typing import Csr, Floats, Ids, Seed
 
 __all__ = ["TextClassifier", "default_vectorizer", "extra_rows"]
@@ -92,6 +104,10 @@ _UNKNOWN = "the text has no known word, so no label is predicted"
 
 _K_RULE = Int(1)
 _THRESHOLD_RULE = Float(0.0, 1.0)
+_DEFAULT_THRESHOLD = 0.5
+_CALIBRATED = 50
+"""Number of best labels of a text on which probabilities are learnt."""
+_CALIBRATION_STREAM = 1
 
 
 def default_base() -> Classifier:
@@ -114,12 +130,34 @@ def default_vectorizer(**parameters: Any) -> TextVectorizer:
     return TextVectorizer(**{"ngrams": ngrams, **parameters})
 
 
-class TextClassifier(Estimator):
+def _names_in_file(model: TextClassifier) -> Any:
+    """Return what a file stores as label names; None if its base knows the classes."""
+    if not model.base_.multilabel_ or model._answer_form() == "ids":
+        return None
+    return model.classes_ if model.classes_.dtype == object else list(map(str, model.classes_))
+
+
+def _restore_classes(part: Part, model: TextClassifier) -> None:
+    """Set the classes that are not names, which a file has as digits or in the base."""
+    base = model.base_
+    named = hasattr(model, "classes_")
+    if named and not base.multilabel_:
+        part.fail("label_names of text_classifier must be absent if its base has classes")
+    if not named:
+        model.classes_ = base.classes_
+    if model.numbered_:
+        names = model.classes_.tolist()
+        if not all(isinstance(name, str) and re.fullmatch(r"-?\d{1,18}", name) for name in names):
+            part.fail("label_names of text_classifier must be numbers")
+        model.classes_ = np.array(list(map(int, names)), dtype=np.int64)
+
+
+class TextClassifier(ClassifierMixin, Estimator):
     """Tag texts with labels from a large vocabulary.
 
-    ``cross_val_score`` and ``GridSearchCV`` take it with lists of texts and lists of label
-    names, and score by P@1. scikit-learn does not treat it as a classifier, because its tools
-    reject lists of labels for classifiers.
+    Labels are passed as lists of names or numbers, as a 0/1 matrix, or as one class per text;
+    ``predict`` answers in the same form. It is a classifier of scikit-learn, whose tools take
+    classes, dense matrices and :func:`defrag.metrics.scorers.label_lists` of lists.
 
     Examples
     --------
@@ -157,6 +195,12 @@ class TextClassifier(Estimator):
         "Length of the rows of ``extra``; those of the vectoriser have length 1.",
         default=0.5,
     )
+    calibration: float | None = param(
+        Float(0.0, 0.5, open_low=True, none=True),
+        "Share of the texts on which ``fit`` learns probabilities, with a model of the others; "
+        "nearly doubles its time. None: :meth:`calibrate` does it with other texts.",
+        default=None,
+    )
     random_state: Seed = param(
         doc="Seed; it replaces that of ``base``.", kind=SEED_KIND, default=None
     )
@@ -166,7 +210,10 @@ class TextClassifier(Estimator):
 
     base_: Classifier = fitted("classifier", "The classifier, trained.")
     vectorizer_: TextVectorizer = fitted("TextVectorizer", "The vectoriser, fitted.")
-    classes_: NDArray[Any] = fitted("ndarray of str", "The names of the labels, sorted.")
+    classes_: NDArray[Any] = fitted(
+        "ndarray", "The labels: sorted names, numbers or classes, or the columns of a matrix."
+    )
+    numbered_: bool = fitted()
     n_extra_: int = fitted(
         "int", "The number of features of ``extra``, which follow those of the vectoriser."
     )
@@ -176,13 +223,23 @@ class TextClassifier(Estimator):
     _state = State(
         Number(rule=COUNT, name="n_labels", get=lambda model: len(model.classes_)),
         Number("n_extra_", Int(0, MAX_COUNT)),
+        Number("numbered_"),
         Child("vectorizer_", ("vectorizer",)),
         Child(
             "base_",
             features=lambda part: len(part.children["vectorizer"].idf_) + part.state["n_extra"],
             labels="n_labels",
         ),
-        Strings("classes_", "n_labels", as_array=True, name="label_names"),
+        Strings(
+            "classes_",
+            "n_labels",
+            optional=True,
+            as_array=True,
+            name="label_names",
+            get=_names_in_file,
+        ),
+        finish=_restore_classes,
+        absent={"numbered": False, "calibration": None},
         # ``extra`` is a function, which cannot be stored.
         parameters={"base": Unfitted(), "vectorizer": Unfitted(("vectorizer",)), "extra": None},
         sizes={
@@ -202,8 +259,9 @@ class TextClassifier(Estimator):
         ----------
         texts : sequence of str
             The texts.
-        labels : sequence of lists of str, or of str
-            The names of the labels of each text, or its one label.
+        labels : sequence of lists, or of classes, or 0/1 matrix
+            The labels of each text: lists of names or of numbers, one class per text, or a sparse
+            or dense matrix or data frame of 0 and 1, such as that of ``MultiLabelBinarizer``.
         shape : TextClassifier or path, optional
             A model that was trained on similar texts, or its file, whose label trees are kept;
             see ``fit`` of :class:`LabelTree`. Labels are matched by name. Words keep their ids,
@@ -232,8 +290,8 @@ class TextClassifier(Estimator):
         ----------
         texts : sequence of str
             The texts.
-        labels : sequence of lists of str, or of str
-            The names of the labels of each text, or its one label.
+        labels : labels
+            As in ``fit``.
         announce : callable
             Called with the unfitted classifier, its points and its labels.
         shape : TextClassifier or path, optional
@@ -244,8 +302,9 @@ class TextClassifier(Estimator):
         seed = check_seed(self.random_state)
         blank = self._unfitted_base(seed)
         self.vectorizer_ = self._unfitted_vectorizer()
+        require_labels(self, labels)
         checked = check_texts(texts)
-        named = check_label_names(labels, len(checked))
+        known = check_text_labels(labels, len(checked))
         words = None if previous is None else previous.vectorizer_
         if words is not None and not self.vectorizer_._cuts_as(words):
             words = None
@@ -255,16 +314,49 @@ class TextClassifier(Estimator):
             block = extra_rows(self.extra, checked, float(self.extra_weight))
             self.n_extra_ = block.shape[1]
             X = append_columns(X, block)
-        announce(blank, X, named.matrix)
-        self.classes_: NDArray[Any] = np.array(named.names, dtype=object)
+        Y = known.matrix
+        announce(blank, X, Y)
         shapes = None
         if previous is not None:
-            known = previous.classes_, len(previous.classes_)
-            found = match_labels(*known, self.classes_, len(named.names))
+            own = np.arange(Y.shape[1]) if known.classes is None else known.classes
+            found = match_labels(previous.classes_, len(previous.classes_), own, Y.shape[1])
             shapes = Shapes(previous.base_, found)
-        self.base_ = blank._fit_canonical(X, named.matrix, shapes)
+        self.base_ = blank._fit_canonical(X, Y, shapes)
         if shapes is not None:
             shapes.check_all_taken()
+        self._set_labels(known.classes, known.dense, known.multilabel)
+        if self.calibration is not None:
+            self.base_.calibration_ = self._held_out_calibration(blank, X, Y, seed)
+
+    def _held_out_calibration(self, blank: Classifier, X: Csr, Y: Csr, seed: int) -> Calibration:
+        """Return the map from scores to probabilities of a model of a part of the texts."""
+        n_held = math.ceil(float(self.calibration or 0.0) * X.shape[0])
+        order = np.random.default_rng([seed, _CALIBRATION_STREAM]).permutation(X.shape[0])
+        held, others = np.sort(order[:n_held]), np.sort(order[n_held:])
+        if not Y[others].nnz:
+            raise ValueError(f"calibration={self.calibration} leaves no labelled text to train on")
+        model = clone(blank)._fit_canonical(X[others], Y[others])
+        labels, scores = model._rank(X[held], min(_CALIBRATED, Y.shape[1]), exhaustive=False)
+        return Calibration.of_ranking(labels, scores, Y[held])
+
+    def _set_labels(self, classes: NDArray[Any] | None, dense: bool, multilabel: bool) -> None:
+        """Set the labels of a model whose base is trained, from the parts of ``Labels``."""
+        n_labels = self.base_.n_labels_
+        self.base_._set_labels(n_labels, None if multilabel else classes, dense_answers=dense,
+                               multilabel=multilabel)  # fmt: skip
+        self.numbered_ = multilabel and classes is not None and classes.dtype != object
+        self.classes_ = self.base_.classes_ if classes is None else classes
+
+    def _answer_form(self) -> str:
+        """Return ``classes``, ``lists``, or for a matrix what its columns have: ids, names."""
+        base = self.base_
+        if not base.multilabel_:
+            return "classes"
+        named = self.numbered_ or self.classes_.dtype == object
+        return ("names" if base.dense_answers_ else "lists") if named else "ids"
+
+    def _default_parts(self) -> dict[str, Callable[[], Any]]:
+        return {"base": default_base, "vectorizer": default_vectorizer}
 
     def _unfitted_base(self, seed: int) -> Classifier:
         """Return an unfitted copy of the base with this seed and the threads of this model."""
@@ -338,14 +430,14 @@ class TextClassifier(Estimator):
 
         Returns
         -------
-        names : ndarray of str objects, shape (n_texts, min(k, n_labels))
-            Names by decreasing score; "" where there are fewer. A text without a known word has
-            none.
+        names : ndarray of objects, shape (n_texts, min(k, n_labels))
+            Labels, usually names, by decreasing score; "" where there are fewer. A text without
+            a known word has none.
         scores : ndarray of float32, of the same shape
             Their scores between 0 and 1.
         """
         labels, scores = self._predict_ids(texts, k)
-        names = self.classes_[labels]
+        names = self.classes_[labels].astype(object, copy=False)
         missing = labels < 0
         if np.count_nonzero(missing):  # for a single text faster than any()
             names[missing] = ""
@@ -382,33 +474,128 @@ class TextClassifier(Estimator):
         return labels, scores
 
     @on_snapshot
-    def predict(self, texts: Sequence[str], threshold: float = 0.5) -> list[list[str]]:
-        """Return the labels of each text whose score is above a threshold.
+    def predict(self, texts: Sequence[str], threshold: float | None = None) -> Any:
+        """Return the labels of each text whose score is above a threshold, or its class.
 
         Parameters
         ----------
         texts : sequence of str
             The texts.
-        threshold : float, default=0.5
-            The score, between 0 and 1.
+        threshold : float, optional
+            The score, between 0 and 1; default: 0.5. Not allowed after ``fit`` with classes.
 
         Returns
         -------
-        labels : list of lists of str
-            Names by decreasing score.
+        labels : list of lists, array or matrix
+            In the form of the labels of ``fit``: lists of names or numbers by decreasing score,
+            the best class of each text, or a 0/1 matrix, dense or sparse.
         """
-        if not _THRESHOLD_RULE.accepts(threshold):
-            raise ValueError(f"threshold must be {_THRESHOLD_RULE.describe()}, got {threshold!r}")
         check_is_fitted(self)
+        if threshold is not None and not _THRESHOLD_RULE.accepts(threshold):
+            raise ValueError(f"threshold must be {_THRESHOLD_RULE.describe()}, got {threshold!r}")
+        form = self._answer_form()
+        if form == "classes":
+            return self.base_.predict(self._rows(texts), threshold=threshold)
+        above = _DEFAULT_THRESHOLD if threshold is None else float(threshold)
+        if form != "lists":
+            Y = self._scores(texts, above=above)
+            Y.data = np.ones_like(Y.data)
+            return Y.toarray().astype(np.int64) if self.base_.dense_answers_ else Y
         # Few texts have more labels above the threshold; k grows until no text may have more.
         k = min(50, len(self.classes_))
         while True:
-            names, scores = self.predict_topk(texts, k=k)
-            if k == len(self.classes_) or not (scores[:, -1:] > threshold).any():
+            ids, scores = self._predict_ids(texts, k=k)
+            if k == len(self.classes_) or not (scores[:, -1:] > above).any():
                 break
             k = min(4 * k, len(self.classes_))
-        above = (scores > threshold) & (names != "")
-        return [row[found].tolist() for row, found in zip(names, above, strict=True)]
+        kept = (scores > above) & (ids >= 0)
+        found = zip(self.classes_[ids], kept, strict=True)
+        return [row[good].tolist() for row, good in found]
+
+    def _scores(self, texts: Sequence[str], above: float = -1.0) -> Csr:
+        """Return the scores above a threshold; texts without a known word have only classes."""
+        rows = self._rows(texts)
+        scores = self.base_._score_matrix(rows, None, above=above)
+        if not self.base_.multilabel_:
+            return scores
+        known = np.diff(rows.indptr) > 0
+        scores.data[~np.repeat(known, np.diff(scores.indptr))] = 0.0
+        scores.eliminate_zeros()
+        return scores
+
+    @on_snapshot
+    def decision_function(self, texts: Sequence[str]) -> Any:
+        """Return a matrix of scores.
+
+        Parameters
+        ----------
+        texts : sequence of str
+            The texts.
+
+        Returns
+        -------
+        scores : csr_array, or ndarray after ``fit`` with classes or a dense matrix
+            As :meth:`LabelTree.decision_function`.
+        """
+        check_is_fitted(self)
+        return self.base_._decisions(self._scores(texts))
+
+    def calibrate(self, texts: Sequence[str], labels: Any, *, k: int = _CALIBRATED) -> Self:
+        """Fit the map from scores to probabilities that ``predict_proba`` uses.
+
+        Parameters
+        ----------
+        texts : sequence of str
+            Texts that the classifier was not trained on.
+        labels : labels
+            Their labels, in any form that ``fit`` accepts.
+        k : int, default=50
+            Number of labels per text to learn from.
+
+        Returns
+        -------
+        self : TextClassifier
+            The classifier; its rankings do not change.
+        """
+        ids, scores = self._predict_ids(texts, k)
+        truth = self._in_own_columns(check_text_labels(labels, len(ids)))
+        calibrated = copy(self)
+        calibrated.base_ = copy(self.base_)
+        calibrated.base_.calibration_ = Calibration.of_ranking(ids, scores, truth)
+        self.__dict__ = calibrated.__dict__
+        return self
+
+    def _in_own_columns(self, labels: Labels) -> Csr:
+        """Return labels of other texts; those that are unknown follow the own ones."""
+        own = self.classes_
+        if labels.classes is None:
+            return labels.matrix
+        if self._answer_form() == "names" and labels.classes.tolist() == own.tolist():
+            return labels.matrix  # columns in an order of their own
+        if own.dtype.kind in "iufb" and labels.classes.dtype.kind not in "iufb":
+            raise ValueError(
+                f"labels must be labels of the model, got {labels.classes[0]!r}: it has numbers"
+            )
+        return labels.in_columns_of(own)
+
+    @available_if(has_probabilities)  # type: ignore[untyped-decorator] # of scikit-learn
+    @on_snapshot
+    def predict_proba(self, texts: Sequence[str]) -> Any:
+        """Return probabilities of labels; requires :meth:`calibrate`, except for classes.
+
+        Parameters
+        ----------
+        texts : sequence of str
+            The texts.
+
+        Returns
+        -------
+        probabilities : csr_array, or ndarray after ``fit`` with classes or a dense matrix
+            The probability that a label is true. Those of the classes of a text add up to 1;
+            before calibration, they are scores divided by their sum.
+        """
+        check_is_fitted(self)
+        return self.base_._probabilities(self._scores(texts))
 
     @overload
     def explain(self, text: str, label: str | None = None, *, k: None = None) -> Explanation: ...
@@ -479,7 +666,10 @@ class TextClassifier(Estimator):
         return features_of_label(self.base_, (number, label), self._names(), n)
 
     def _number(self, label: str) -> int:
-        found = np.flatnonzero(self.classes_ == label) if isinstance(label, str) else ()
+        known = self.classes_
+        if isinstance(label, str) and known.dtype.kind not in "OU":
+            known = known.astype(str)  # numbers come from command lines as text
+        found: Any = np.flatnonzero(known == label) if np.isscalar(label) else ()
         if not len(found):
             raise ValueError(f"label must be a label of the model, got {label!r}")
         return int(found[0])
@@ -488,27 +678,33 @@ class TextClassifier(Estimator):
         names: Sequence[str] = self.vectorizer_.names_  # type: ignore[assignment] # indexed only
         return names
 
-    def score(self, texts: Sequence[str], labels: Any) -> float:
-        """Return P@1, the fraction of texts whose best label is correct.
+    def score(self, texts: Sequence[str], labels: Any, sample_weight: Any = None) -> float:
+        """Return P@1, the fraction of texts whose best label is correct; of classes, accuracy.
 
         Parameters
         ----------
         texts : sequence of str
             The texts.
-        labels : sequence of lists of str, or of str
-            The names of their labels.
+        labels : labels
+            Their labels, in any form that ``fit`` accepts.
+        sample_weight : array-like of float, shape (n_texts,), optional
+            Weights of the texts.
 
         Returns
         -------
         precision : float
             Between 0 and 1.
         """
-        names, _ = self.predict_topk(texts, k=1)
-        right = [
-            best == given if isinstance(given, str) else best in given
-            for best, given in zip(names[:, 0], labels, strict=True)
-        ]
-        return float(np.mean(right))
+        check_is_fitted(self)
+        if not self.base_.multilabel_:
+            return float(super().score(texts, labels, sample_weight))
+        best = self._predict_ids(texts, k=1)[0][:, 0]
+        truth = self._in_own_columns(check_text_labels(labels, len(best)))
+        right = np.zeros(len(best))
+        known = np.flatnonzero((best >= 0) & (best < truth.shape[1]))
+        if len(known):
+            right[known] = np.asarray(truth[known, best[known]]).ravel() > 0
+        return float(np.average(right, weights=sample_weight))
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -516,4 +712,6 @@ class TextClassifier(Estimator):
         tags.input_tags.two_d_array = False
         tags.input_tags.one_d_array = True
         tags.target_tags.required = True
+        tags.target_tags.multi_output = True
+        tags.classifier_tags.multi_label = True
         return tags

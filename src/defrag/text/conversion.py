@@ -9,8 +9,10 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
 from defrag.exceptions import DataWarning
-from defrag.text._texts import check_label_names
+from defrag.text._texts import check_text_labels
 from defrag.text.classifier import TextClassifier, default_vectorizer
 
 if TYPE_CHECKING:
@@ -66,8 +68,8 @@ def text_matrices(
     if like is None:
         made = vectorizer or default_vectorizer(n_jobs=-1)
         X = made.fit_transform(texts)
-        known = check_label_names([[]] * len(texts) if labels is None else labels, len(texts))
-        Y, names = known.matrix, known.names
+        known = check_text_labels([[]] * len(texts) if labels is None else labels, len(texts))
+        Y, names = known.matrix, np.asarray(known.classes).tolist()
     else:
         made = like.vectorizer_.set_params(n_jobs=-1)
         X, names = made.transform(texts), like.classes_.tolist()
@@ -86,4 +88,4 @@ def _known_labels(name: str, labels: Sequence[Sequence[str]], names: list[str]) 
         message = f"{len(unknown):,} {labels_were} dropped, unknown to the model"
         warnings.warn(f"{name}: {message}", DataWarning, stacklevel=3)
     # An extra row with every name, so that every label gets its column.
-    return check_label_names([*kept, names], len(kept) + 1).matrix[:-1]
+    return check_text_labels([*kept, names], len(kept) + 1).matrix[:-1]
