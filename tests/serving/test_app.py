@@ -178,6 +178,7 @@ REFUSED = {
         "suggest", {"text": "a", "threshold": 10**400}, 422,
         "threshold: Number out",
     ),
+    "long label": ("explain", {"text": "files", "label": "x" * 15_000}, 404, "label must be"),
     "text and row": ("explain", {"text": "a", "row": {}}, 422, "give one of text and row"),
 }  # fmt: skip
 
@@ -187,6 +188,7 @@ def test_wrong_field_is_refused_in_one_line(client, path, body, status, message)
     error = ask(client, f"/v1/{path}", body, status)["error"]
     assert message in error
     assert "\n" not in error
+    assert len(error) <= 1000
 
 
 @pytest.mark.parametrize(
@@ -299,6 +301,26 @@ def test_requests_beyond_limit_are_refused(texts):
     assert Client(app).post("/v1/suggest", json={"text": TEXT}).status_code == 200
 
 
+def test_long_bodies_are_decoded_one_at_a_time(texts, monkeypatch):
+    served, events = serving.ServedModel("texts", texts), []
+
+    def note(name, work):
+        monkeypatch.setattr(served, name, lambda *given: (events.append(name), work(*given))[1])
+
+    note("check", served.check)
+    note("predict", served.predict)
+
+    async def together(*given):
+        transport = httpx.ASGITransport(app=serving.make_app([served]))
+        async with httpx.AsyncClient(transport=transport, base_url="http://test") as client:
+            await asyncio.gather(*(client.post("/v1/suggest", json={"text": one}) for one in given))
+
+    asyncio.run(together(*[TEXT * 4000] * 3))
+    assert events == ["check", "predict"] * 3
+    asyncio.run(together(*[TEXT] * 3))
+    assert events[6:] == ["check"] * 3 + ["predict"]
+
+
 def test_docs_page_loads_nothing_else(client):
     page = client.get("/docs")
     assert page.headers["content-security-policy"].startswith("default-src 'none'")
@@ -394,7 +416,7 @@ def test_status_routes_answer_beside_unfinished_bodies_and_full_places(texts):
     [
         ("1.1", [], 400), ("1.1", ["localhost", "localhost"], 400), ("1.0", [], 200),
         ("1.1", ["evil.example"], 421), ("1.1", ["127.0.0.1.evil.example:80"], 421),
-        ("1.1", [""], 421),
+        ("1.1", [""], 421), ("1.1", ["localhost:80@evil"], 421), ("1.1", ["[::1]evil"], 421),
         ("1.1", ["localhost"], 200), ("1.1", ["LocalHost:8765"], 200),
         ("1.1", ["127.0.0.1:1"], 200),
         ("1.1", ["127.8.9.1"], 200), ("1.1", ["[::1]:8765"], 200), ("1.1", ["[::2]"], 421),

@@ -127,6 +127,7 @@ ENDLESS = {
     "head": b"GET /healthz HTTP/1.1\r\nhost: localhost\r\nx: " + b"a" * LONG,
     "target": b"GET /" + b"a" * LONG,
     "empty lines": b"\r\n" * LONG,
+    "short headers": TOKENLESS + b"x:y\r\n" * 1000,
     "many headers": TOKENLESS + b"x: y\r\n" * (LONG // 5),
     "complete head": TOKENLESS + b"x: " + b"a" * LONG + b"\r\n\r\n",
     "trailer": CHUNKED + b"0\r\nx: " + b"a" * LONG,
@@ -298,6 +299,21 @@ def test_memory_of_unfinished_bodies_is_bounded(model, warm_python):
 
 
 @pytest.mark.slow
+def test_memory_of_unread_answers_is_bounded(tmp_path, warm_python):
+    long = [letter * 500_000 for letter in "ffss"]
+    model = save_model(tmp_path / "model.safetensors", long)
+    ask = request_bytes({"texts": ["large files quick sorting"] * 32, "k": 2})  # answers of 32 MB
+    with running(model, "--timeout", 600, python=warm_python) as server:
+        before = resident(server.workers()[0])
+        with contextlib.ExitStack() as clients:
+            for _ in range(20):
+                clients.enter_context(server.connect()).sendall(ask)
+            assert server.best("large files") == long[0]
+            wait_until(lambda: answered(server) >= 21)
+            assert resident(server.workers()[0]) - before < 450_000_000
+
+
+@pytest.mark.slow
 def test_ten_thousand_idle_connections_cost_little(model):
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     number = min(10_000, soft - 500)
@@ -332,6 +348,13 @@ def test_connections_are_fewer_than_open_files(model):
 def connections(server):
     found = re.findall(r'connections{worker="1"} (\d+)', server.get("/metrics"))
     return int(found[0])
+
+
+def answered(server):
+    found = re.search(
+        r'requests_total{route="/v1/suggest",status="200"} (\d+)', server.get("/metrics")
+    )
+    return int(found[1]) if found else 0
 
 
 def resident(process):

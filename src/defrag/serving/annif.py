@@ -113,23 +113,27 @@ class _Projects:
 
     async def suggest(self, request: Request) -> Response:
         model = self._model(request)
-        form = await self._read_form(request)
-        if "text" not in form:
-            raise RequestError(400, "the form must have a text")
-        found = await self._found(model, [form["text"]], form)
-        return json_response(found[0])
+        body = await self._read_form(request)
+        async with self._service.place(body):
+            form = _form(body)
+            if "text" not in form:
+                raise RequestError(400, "the form must have a text")
+            found = await self._found(model, [form["text"]], form)
+            return json_response(found[0])
 
     async def suggest_batch(self, request: Request) -> Response:
         model = self._model(request)
-        documents = (await requests.read_json(request, self._service.limits, Batch)).documents
-        largest = self._service.limits.max_batch
-        if len(documents) > largest:
-            raise RequestError(400, f"documents must be a list of at most {largest} documents")
-        texts = [document.text for document in documents]
-        found = await self._found(model, texts, request.query_params)
-        for result, document in zip(found, documents, strict=True):
-            result["document_id"] = document.document_id
-        return json_response(found)
+        body = await requests.read_json(request, self._service.limits)
+        async with self._service.place(body):
+            documents = requests.decode(body, Batch).documents
+            largest = self._service.limits.max_batch
+            if len(documents) > largest:
+                raise RequestError(400, f"documents must be a list of at most {largest} documents")
+            texts = [document.text for document in documents]
+            found = await self._found(model, texts, request.query_params)
+            for result, document in zip(found, documents, strict=True):
+                result["document_id"] = document.document_id
+            return json_response(found)
 
     async def _found(
         self, model: ServedModel, texts: list[str], settings: Mapping[str, str]
@@ -193,21 +197,24 @@ class _Projects:
             raise RequestError(404, f"Project {name!r:.60} not found")
         return self._models[name]
 
-    async def _read_form(self, request: Request) -> dict[str, str]:
+    async def _read_form(self, request: Request) -> bytes:
         kind = request.headers.get("content-type", _FORM).partition(";")[0].strip()
         if kind.lower() != _FORM:
             raise RequestError(415, f"the body must be {_FORM}, got {kind:.60}")
-        content = await requests.read_body(request, self._service.limits)
-        try:
-            pairs = parse_qsl(
-                content.decode("ascii"),
-                keep_blank_values=True,
-                max_num_fields=_MAX_FIELDS,
-                errors="strict",
-            )
-        except ValueError as error:
-            raise RequestError(400, "the body is not a UTF-8 form") from error
-        return dict(pairs)
+        return await requests.read_body(request, self._service.limits)
+
+
+def _form(body: bytes) -> dict[str, str]:
+    try:
+        pairs = parse_qsl(
+            body.decode("ascii"),
+            keep_blank_values=True,
+            max_num_fields=_MAX_FIELDS,
+            errors="strict",
+        )
+    except ValueError as error:
+        raise RequestError(400, "the body is not a UTF-8 form") from error
+    return dict(pairs)
 
 
 def _limit(settings: Mapping[str, str]) -> int:

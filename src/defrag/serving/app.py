@@ -6,9 +6,10 @@ import asyncio
 import gzip
 import hmac
 import os
+import re
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import asynccontextmanager, nullcontext
 from datetime import datetime, timezone
 from functools import cached_property, partial
 from importlib.resources import files
@@ -31,7 +32,7 @@ from defrag.serving.requests import RequestError, json_response
 from defrag.serving.settings import Limits, is_loopback
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 
     from starlette.requests import Request
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -43,6 +44,9 @@ if TYPE_CHECKING:
 __all__ = ["ROUTES", "Service", "app_of", "make_app"]
 
 _CLOSE = (b"connection", b"close")
+_HOST = re.compile(r"(?:\[([^]]*)\]|([^:]*))(?::\d*)?")
+_LONG_BODY = 1 << 16
+_LONGEST_PROBLEM = 1000
 _PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
 _PAGE = {
     "/": ("index.html", "text/html"),
@@ -112,6 +116,7 @@ class Service:
         self.token = token
         self._hosts = hosts
         self._active = 0
+        self.turn = asyncio.Lock()
         self._batcher = Batcher(self.metrics.predicted)
         # An explanation takes up to 0.1 s of the processor, in which the loop answers others.
         self._explainer = ThreadPoolExecutor(1)
@@ -132,7 +137,8 @@ class Service:
         if self._hosts is None or not hosts:
             return
         host = hosts[0].decode("latin-1").lower()
-        name = host.partition("]")[0][1:] if host.startswith("[") else host.partition(":")[0]
+        found = _HOST.fullmatch(host)
+        name = (found[1] or found[2] or "") if found else host
         if name not in self._hosts and not is_loopback(name):
             raise RequestError(421, f"this server is not {name!r:.60}; see --allow-host")
 
@@ -150,14 +156,19 @@ class Service:
         """The OpenAPI document."""
         return openapi_document(OPERATIONS, self.limits)
 
-    @contextmanager
-    def place(self) -> Iterator[None]:
-        """Bound the number of requests to models; a request has been read by now."""
+    @asynccontextmanager
+    async def place(self, body: bytes) -> AsyncIterator[None]:
+        """Bound the number of requests to models whose bodies have been read.
+
+        Long ones are decoded and answered one at a time: decoded, they take ten times the memory,
+        and between them the loop answers others.
+        """
         if self._active >= self.limits.max_requests:
             raise RequestError(503, "too many concurrent requests")
         self._active += 1
         try:
-            yield
+            async with self.turn if len(body) > _LONG_BODY else nullcontext():
+                yield
         finally:
             self._active -= 1
 
@@ -165,9 +176,8 @@ class Service:
         self, model: ServedModel, inputs: Sequence[Any], k: int, threshold: float
     ) -> list[requests.Result]:
         """Return the labels of each input whose score is at least the threshold, at most k."""
-        with self.place():
-            checked = model.check(inputs)
-            found = await self._batcher.predict(model, checked, min(k, self.limits.max_k))
+        checked = model.check(inputs)
+        found = await self._batcher.predict(model, checked, min(k, self.limits.max_k))
         results = [
             requests.Result(
                 [requests.Scored(label, score) for label, score in row if score >= threshold]
@@ -190,8 +200,7 @@ class Service:
             label = None if isinstance(asked.label, UnsetType) else asked.label
             return self._as_json(model.explain(given, label, k), asked.features)
 
-        with self.place():
-            return await asyncio.get_running_loop().run_in_executor(self._explainer, explained)
+        return await asyncio.get_running_loop().run_in_executor(self._explainer, explained)
 
     def _as_json(self, found: Sequence[Explanation], n_features: int) -> bytes:
         subjects = {} if self.vocabulary is None else self.vocabulary.subjects
@@ -205,16 +214,19 @@ class Service:
 
 async def _suggest(service: Service, request: Request) -> Response:
     service.check_token(request)
-    asked = await requests.read_json(request, service.limits, requests.Suggest)
-    threshold, inputs = asked.threshold, asked.inputs(service.limits)
-    found = await service.suggest(service.model(asked.model), inputs, asked.k, threshold)
-    return json_response(found[0] if asked.single else requests.Results(found))
+    body = await requests.read_json(request, service.limits)
+    async with service.place(body):
+        asked = requests.decode(body, requests.Suggest)
+        threshold, inputs = asked.threshold, asked.inputs(service.limits)
+        found = await service.suggest(service.model(asked.model), inputs, asked.k, threshold)
+        return json_response(found[0] if asked.single else requests.Results(found))
 
 
 async def _explain(service: Service, request: Request) -> Response:
     service.check_token(request)
-    asked = await requests.read_json(request, service.limits, requests.Explain)
-    return json_response(await service.explain(asked))
+    body = await requests.read_json(request, service.limits)
+    async with service.place(body):
+        return json_response(await service.explain(requests.decode(body, requests.Explain)))
 
 
 async def _models(service: Service, request: Request) -> Response:
@@ -353,7 +365,7 @@ class _Door:
 
 
 def _problem(status: int, message: str) -> Response:
-    response = json_response(requests.Problem(message), status)
+    response = json_response(requests.Problem(message[:_LONGEST_PROBLEM]), status)
     if status == 503:
         response.headers["retry-after"] = "1"
     return response

@@ -31,6 +31,12 @@ _MAX_OTHER = 1 << 16
 _MAX_UNFINISHED = 1 << 26
 """Bytes of unfinished bodies of all connections of a worker."""
 
+_MAX_UNREAD = 1 << 28
+"""Bytes of answers that the clients of a worker do not read."""
+
+_HEADER = 128
+"""Bytes of memory of a header, besides those of its text."""
+
 _MAX_PIPELINED = 8
 """Requests of a connection that wait for an answer to another one, when no more are read."""
 
@@ -102,7 +108,7 @@ class Connection(HttpToolsProtocol):
 
     def on_header(self, name: bytes, value: bytes) -> None:
         """Take a header or a trailer."""
-        self._keep(len(name) + len(value))
+        self._keep(len(name) + len(value) + _HEADER)
         super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
@@ -135,6 +141,8 @@ class Connection(HttpToolsProtocol):
             self.transport.close()  # no other request is complete
         super().on_response_complete()
         self._begin_deadline()
+        if self.transport.get_write_buffer_size():
+            self._bound_unread()
 
     def send_400_response(self, msg: str) -> None:
         """Refuse what is not HTTP."""
@@ -184,6 +192,14 @@ class Connection(HttpToolsProtocol):
     def _hold(self, n_bytes: int) -> None:
         self._body += n_bytes
         type(self).unfinished += n_bytes
+
+    def _bound_unread(self) -> None:
+        """Abort the connection whose client has been reading its answer longest."""
+        connections: list[Any] = list(self.connections)
+        sizes = {one: one.transport.get_write_buffer_size() for one in connections}
+        if sum(sizes.values()) > _MAX_UNREAD:
+            unread = (one for one, size in sizes.items() if size)
+            min(unread, key=lambda one: one._since).transport.abort()  # noqa: SLF001 - of this class
 
     def _refuse(self, status: int, reason: bytes) -> None:
         """Close; answer first, unless this would be taken for the answer to another request."""

@@ -222,8 +222,8 @@ def _too_long(limits: Limits) -> RequestError:
     return RequestError(413, f"the body must have at most {limits.max_body} bytes")
 
 
-async def read_json(request: Request, limits: Limits, kind: type[_BODY]) -> _BODY:
-    """Read the body of a request, and return it as an object of a class.
+async def read_json(request: Request, limits: Limits) -> bytes:
+    """Read the body of a request that must be JSON.
 
     Without the type, a page of any site could send it: browsers ask the server for permission
     before they send JSON as such elsewhere.
@@ -231,7 +231,7 @@ async def read_json(request: Request, limits: Limits, kind: type[_BODY]) -> _BOD
     given = request.headers.get("content-type", "").partition(";")[0].strip()
     if given.lower() != "application/json":
         raise RequestError(415, f"the content-type must be application/json, got {given!r:.60}")
-    return decode(await read_body(request, limits), kind)
+    return await read_body(request, limits)
 
 
 def decode(content: bytes, kind: type[_BODY]) -> _BODY:

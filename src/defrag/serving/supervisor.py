@@ -9,6 +9,7 @@ next one listen. See docs/decisions/023-serving.md for what was tried instead.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import gc
 import logging
@@ -269,6 +270,7 @@ class _Generation:
         self._config = worker_config(app_of(self._service), self._service)
         rehearse(self._config, self._service)
         self._service.log = self._log
+        self._service.turn = asyncio.Lock()  # not of the loop of the rehearsal
         # The garbage collector does not touch frozen objects, so that their pages stay shared.
         gc.collect()
         gc.freeze()
