@@ -32,11 +32,7 @@ PROJECTS = {
     "defrag, characters=4, n_trees=3": {"backend": "defrag", "characters": "4", "n_trees": "3"},
     "omikuji, snowball(finnish)": {**OMIKUJI, "analyzer": "snowball(finnish)"},
     "omikuji, simplemma(fi)": {**OMIKUJI, "analyzer": "simplemma(fi)"},
-    "omikuji as Bonsai, snowball(finnish)": {
-        **OMIKUJI,
-        **BONSAI,
-        "analyzer": "snowball(finnish)",
-    },
+    "omikuji as Bonsai, snowball(finnish)": {**OMIKUJI, **BONSAI, "analyzer": "snowball(finnish)"},
 }
 
 

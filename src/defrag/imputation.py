@@ -219,14 +219,7 @@ class Companions:
     lists: Csr
 
     @classmethod
-    def of_rows(
-        cls,
-        X: Csr,
-        n_best: int,
-        *,
-        seed: int,
-        n_threads: int,
-    ) -> Companions:
+    def of_rows(cls, X: Csr, n_best: int, *, seed: int, n_threads: int) -> Companions:
         """Compute the companions from unit rows.
 
         The companions of a feature are those with the largest cosines, over all its rows or a

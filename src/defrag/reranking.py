@@ -708,11 +708,7 @@ class Refrag(Wrapping):
         self.propensity_weight_ = float(trade_off.propensity_weight[chosen])
 
     def _measure(
-        self,
-        X: Csr,
-        Y: Csr,
-        seed: int,
-        settings: tuple[NDArray[np.float64], ...],
+        self, X: Csr, Y: Csr, seed: int, settings: tuple[NDArray[np.float64], ...]
     ) -> TradeOff:
         """Return the metrics of settings on points that the base was not trained on."""
         tally = Tally(*factors(*settings))
@@ -840,13 +836,7 @@ class Refrag(Wrapping):
 
     def _candidates(self, X: Csr, k: int, *, exhaustive: bool, compare: bool) -> Candidates:
         return self._propose(
-            self.base_,
-            self.prototypes_,
-            self.bonus_,
-            X,
-            k,
-            exhaustive=exhaustive,
-            compare=compare,
+            self.base_, self.prototypes_, self.bonus_, X, k, exhaustive=exhaustive, compare=compare
         )
 
     def _explainer(self, row: Csr | None, labels: Ids, k: int) -> Explainer:

@@ -210,10 +210,7 @@ def given_vectors(
         raise ValueError(f"representation must map to vectors of one length, got {sorted(sizes)}")
     dense = sparse.csr_array(np.stack([row for _, row in rows]))
     place = sparse.csr_array(
-        (
-            np.ones(len(rows), dtype=np.float32),
-            ([j for j, _ in rows], np.arange(len(rows))),
-        ),
+        (np.ones(len(rows), dtype=np.float32), ([j for j, _ in rows], np.arange(len(rows)))),
         shape=(n_features, len(rows)),
     )
     return check_matrix(place @ dense, name="representation")

@@ -113,11 +113,7 @@ def test_result_is_equal_for_any_threads():
     for threads in (1, 2, 3):
         blocks = CoOccurrence.of_rows(X, groups, scale="slope", n_threads=threads).blocks
         rows = _native.impute(X, blocks, betas, max_growth=2, n_threads=threads)
-        found = [
-            *(entries for _, entries in blocks),
-            rows.indices,
-            rows.data,
-        ]
+        found = [*(entries for _, entries in blocks), rows.indices, rows.data]
         wanted = wanted or found
         for a, b in zip(found, wanted, strict=True):
             np.testing.assert_array_equal(a, b)

@@ -108,8 +108,7 @@ def test_every_classifier_is_joined():
 
 
 @pytest.mark.parametrize(
-    "name",
-    ["label-tree", "dismec", "agglomerated", "fastxml", "sleec", "refrag", "lpsr"],
+    "name", ["label-tree", "dismec", "agglomerated", "fastxml", "sleec", "refrag", "lpsr"]
 )
 def test_large_models_have_the_requested_parts(name, data):
     assert len(plan(MODELS[name], *data, n_parts=5).parts) == 5

@@ -9,12 +9,7 @@ from pathlib import Path
 import numpy as np
 from scipy import sparse
 
-from defrag.io import (
-    write_groups,
-    write_npz,
-    write_svmlight,
-    write_xmc,
-)
+from defrag.io import write_groups, write_npz, write_svmlight, write_xmc
 
 N_FEATURES = 24
 
@@ -26,10 +21,7 @@ def points():
     X = X * (random.random(X.shape) < 0.7)
     Y = np.kron(np.eye(3), np.ones((4, 2)))
     Y[5] = 0
-    return (
-        sparse.csr_array(X.astype(np.float32)),
-        sparse.csr_array(Y.astype(np.float32)),
-    )
+    return (sparse.csr_array(X.astype(np.float32)), sparse.csr_array(Y.astype(np.float32)))
 
 
 def _write_files(folder):

@@ -5,16 +5,8 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
-from defrag import (
-    Defrag,
-    LabelTree,
-)
-from defrag.io import (
-    write_npz,
-    write_predictions,
-    write_svmlight,
-    write_xmc,
-)
+from defrag import Defrag, LabelTree
+from defrag.io import write_npz, write_predictions, write_svmlight, write_xmc
 from tests.helpers.cli_data import copy_filled
 
 N_POINTS, N_FEATURES, N_LABELS = 40, 24, 8

@@ -38,10 +38,7 @@ def random_problem(seed, *, n=60, d=25, n_labels=20, density=0.3, signed=False):
     X = X / np.where(lengths > 0, lengths, 1.0)
     P = draw.random((n_labels, n)) < draw.random((n_labels, 1)) * 0.3
     P[np.arange(n_labels), draw.integers(0, n, n_labels)] = True
-    return (
-        sparse.csr_array(X.astype(np.float32)),
-        sparse.csr_array(P.astype(np.float32)),
-    )
+    return (sparse.csr_array(X.astype(np.float32)), sparse.csr_array(P.astype(np.float32)))
 
 
 def bits(W):
@@ -181,10 +178,7 @@ def test_batches_give_the_same_bits(model):
         (PPDSparse(C=0.0), r"C of PPDSparse must be a finite number > 0\.0, got 0\.0"),
         (ProXML(float("nan")), "l1 of ProXML must be a finite number"),
         (ProXML(tol=-1.0), r"tol of ProXML must be a finite number >= 0\.0, got -1\.0"),
-        (
-            ProXML(solution="late"),
-            "solution of ProXML must be one of .* got 'late'",
-        ),
+        (ProXML(solution="late"), "solution of ProXML must be one of .* got 'late'"),
     ],
 )
 def test_bad_parameters_are_refused(model, message):

@@ -84,8 +84,7 @@ def test_trade_off_is_stored(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "settings",
-    [{}, {"mode": "paper"}, {"beta": 0.5, "row_norm": False}, {"agglomeration": GROUPS}],
+    "settings", [{}, {"mode": "paper"}, {"beta": 0.5, "row_norm": False}, {"agglomeration": GROUPS}]
 )
 def test_loaded_imputation_equals_saved_one(tmp_path, settings):
     frame = pd.DataFrame(X, columns=list("abcdefghijkl"))

@@ -156,10 +156,7 @@ BROKEN_CENTROIDS = {
     "one child": (shape([2, 1, 0]), "0 or at least 2, got 1 at 1"),
     "a cycle": (shape([0, 0, 2, 2, 0]), "children after their parent"),
     "child out of range": (item("children", 0, 3), "children of their node, got 3 at 0"),
-    "children fall": (
-        item("children", slice(0, 2), [2, 1]),
-        "increase within a node|of their",
-    ),
+    "children fall": (item("children", slice(0, 2), [2, 1]), "increase within a node|of their"),
     "children missing": (put("children", lambda a: a[:-1]), "'children' must have"),
     "slot out of range": (item("slots", -1, 40), r"'slots' must be in \[0, 40\), got 40"),
     "slots fall": (item("slots", slice(0, 2), [39, 0]), "must increase within a node, got slot 0"),

@@ -99,11 +99,7 @@ def data():
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "model",
-    [
-        LabelTree(random_state=0),
-        Focused(LabelTree(2), random_state=0),
-        Parabel(2, random_state=0),
-    ],
+    [LabelTree(random_state=0), Focused(LabelTree(2), random_state=0), Parabel(2, random_state=0)],
 )
 def test_fewer_predictions_change(data, model):
     X, Y = data

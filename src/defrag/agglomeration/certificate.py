@@ -489,12 +489,7 @@ def tie_weights(
 
 
 def certificate(
-    X: MatrixLike,
-    groups: ArrayLike,
-    W: Any,
-    *,
-    tied: Any = None,
-    level: Level = "residual",
+    X: MatrixLike, groups: ArrayLike, W: Any, *, tied: Any = None, level: Level = "residual"
 ) -> Certificate:
     """Compute and bound the change of the scores of a linear model by tied weights.
 

@@ -32,11 +32,7 @@ from defrag._propensity import inverse_propensity
 from defrag._scikit import clone
 from defrag.classifiers._division import Divisible, Division, Units, csr_arrays, csr_from_arrays
 from defrag.classifiers._support import Cost, labels_with_points, unit_rows
-from defrag.persistence._checks import (
-    check_finite,
-    check_increasing,
-    check_length,
-)
+from defrag.persistence._checks import check_finite, check_increasing, check_length
 from defrag.persistence._weights import unpack_values
 from defrag.persistence.fields import Array, Number, Object, Part, State, Weights
 from defrag.persistence.trees import (

@@ -154,14 +154,7 @@ class Job(Protocol):
         """Return the units and their shared data."""
 
     def train(
-        self,
-        X: Csr,
-        Y: Csr,
-        seed: int,
-        outline: Arrays,
-        units: range,
-        *,
-        earlier: Sequence[Piece],
+        self, X: Csr, Y: Csr, seed: int, outline: Arrays, units: range, *, earlier: Sequence[Piece]
     ) -> Arrays:
         """Train a range of units of one wave, given the results of the waves before it."""
 
@@ -192,14 +185,7 @@ class _Divisible:
         return Division(units.pack_outline(division.outline), division.costs, division.waves)
 
     def train(
-        self,
-        X: Csr,
-        Y: Csr,
-        seed: int,
-        outline: Arrays,
-        units: range,
-        *,
-        earlier: Sequence[Piece],
+        self, X: Csr, Y: Csr, seed: int, outline: Arrays, units: range, *, earlier: Sequence[Piece]
     ) -> Arrays:
         own = self.model._units()
         shared = own.unpack_outline(outline)
@@ -241,14 +227,7 @@ class _Members:
         return Division(outline, np.concatenate(costs), np.concatenate(waves))
 
     def train(
-        self,
-        X: Csr,
-        Y: Csr,
-        seed: int,
-        outline: Arrays,
-        units: range,
-        *,
-        earlier: Sequence[Piece],
+        self, X: Csr, Y: Csr, seed: int, outline: Arrays, units: range, *, earlier: Sequence[Piece]
     ) -> Arrays:
         arrays: Arrays = {}
         bases = self.model._unfitted_members(seed)
@@ -304,14 +283,7 @@ class _Wrapped:
         return Division(outline, division.costs, division.waves)
 
     def train(
-        self,
-        X: Csr,
-        Y: Csr,
-        seed: int,
-        outline: Arrays,
-        units: range,
-        *,
-        earlier: Sequence[Piece],
+        self, X: Csr, Y: Csr, seed: int, outline: Arrays, units: range, *, earlier: Sequence[Piece]
     ) -> Arrays:
         inner = _without_prefix(outline, "base/")
         return job_of(self.model._copy_of_base(seed)).train(

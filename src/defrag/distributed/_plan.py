@@ -222,11 +222,7 @@ def plan_and_data(
 
 
 def fit_part(
-    plan: Plan,
-    part: Part | int,
-    X: Points,
-    Y: LabelsLike,
-    earlier: Iterable[PartResult] = (),
+    plan: Plan, part: Part | int, X: Points, Y: LabelsLike, earlier: Iterable[PartResult] = ()
 ) -> PartResult:
     """Train a part of a plan.
 
@@ -271,10 +267,7 @@ def train_part(plan: Plan, index: int, X: Csr, Y: Csr, *earlier: PartResult) -> 
 
 
 def join(
-    plan: Plan,
-    results: Iterable[PartResult],
-    X: Points | None = None,
-    Y: LabelsLike | None = None,
+    plan: Plan, results: Iterable[PartResult], X: Points | None = None, Y: LabelsLike | None = None
 ) -> Trainable:
     """Return the trained classifier, identical to that of ``fit``.
 

@@ -72,12 +72,7 @@ class Corpus:
     """
 
     def __init__(self, name: str, train: Split, test: Split) -> None:
-        matrices = {
-            "train.X": train.X,
-            "train.Y": train.Y,
-            "test.X": test.X,
-            "test.Y": test.Y,
-        }
+        matrices = {"train.X": train.X, "train.Y": train.Y, "test.X": test.X, "test.Y": test.Y}
         self._matrices = {
             part: check_matrix(matrix, name=f"{part[-1]} of {name}")
             for part, matrix in matrices.items()

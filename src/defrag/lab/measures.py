@@ -87,10 +87,7 @@ def _run_peer(job: dict[str, Any], train: Split, test: Split) -> tuple[dict[str,
 def _timed(work: Callable[..., Any], *arguments: Any) -> tuple[dict[str, float], Any]:
     wall, cpu = time.perf_counter(), time.process_time()
     result = work(*arguments)
-    return {
-        "cpu": time.process_time() - cpu,
-        "wall": time.perf_counter() - wall,
-    }, result
+    return {"cpu": time.process_time() - cpu, "wall": time.perf_counter() - wall}, result
 
 
 def _size(model: Any) -> int:
@@ -122,11 +119,7 @@ def _hits(labels: Any, test: Split) -> dict[str, Any]:
     rows = np.repeat(np.arange(test.Y.shape[0]), np.diff(test.Y.indptr))
     among = (labels[rows] == test.Y.indices[:, np.newaxis]).any(axis=1)
     hits = np.bincount(test.Y.indices[among], minlength=test.Y.shape[1])
-    return {
-        "ids": ids.tolist(),
-        "points": n_points[ids].tolist(),
-        "hits": hits[ids].tolist(),
-    }
+    return {"ids": ids.tolist(), "points": n_points[ids].tolist(), "hits": hits[ids].tolist()}
 
 
 def _erasure(model: Any, test: Split, seed: int, shares: Sequence[float]) -> dict[str, Any]:

@@ -155,10 +155,7 @@ def _found(
 def _timed(work: Callable[[], Any]) -> tuple[dict[str, float], Any]:
     wall, cpu = time.perf_counter(), time.process_time()
     result = work()
-    return {
-        "cpu": time.process_time() - cpu,
-        "wall": time.perf_counter() - wall,
-    }, result
+    return {"cpu": time.process_time() - cpu, "wall": time.perf_counter() - wall}, result
 
 
 def _median_ms(call: Callable[[Any], Any], rows: Iterable[Any]) -> float:

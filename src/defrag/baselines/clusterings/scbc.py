@@ -156,11 +156,7 @@ def improve(
 
 
 def _move_surplus(
-    labels: Ids,
-    wanted: Ids,
-    queues: dict[int, deque[int]],
-    sizes: NDArray[np.int64],
-    min_size: int,
+    labels: Ids, wanted: Ids, queues: dict[int, deque[int]], sizes: NDArray[np.int64], min_size: int
 ) -> None:
     surplus = sorted(queues, reverse=True)
     while surplus:
