@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from defrag import load
 from defrag.baselines import LEML
 from defrag.baselines._neighbours import conjugate_gradients, gram, multiply, orthonormal_basis
 from defrag.baselines.leml import bend
@@ -105,24 +104,6 @@ def test_single_point_equals_point_in_batch():
         alone = model.predict_topk(X[[i]])
         np.testing.assert_array_equal(alone[0][0], labels[i])
         np.testing.assert_array_equal(alone[1][0], scores[i])
-
-
-@pytest.mark.parametrize(
-    ("weights", "tolerance"), [("float32", 0), ("float16", 2e-3), ("int8", 0.05)]
-)
-def test_save_and_load(tmp_path, weights, tolerance):
-    X, Y = make_data()
-    model = LEML(20, random_state=1).fit(X, Y)
-    path = tmp_path / "model.safetensors"
-    model.save(path, weights=weights)
-    again = load(path)
-    for found, wanted in zip(factors(again), factors(model), strict=True):
-        np.testing.assert_allclose(found, wanted, atol=tolerance * np.abs(wanted).max())
-    again.save(tmp_path / "again.safetensors", weights=weights)
-    assert (tmp_path / "again.safetensors").read_bytes() == path.read_bytes()
-    if weights == "float32":
-        for a, b in zip(again.predict_topk(X), model.predict_topk(X), strict=True):
-            np.testing.assert_array_equal(a, b)
 
 
 def test_bend_is_smooth_and_keeps_order():

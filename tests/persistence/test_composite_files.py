@@ -97,15 +97,6 @@ def test_loaded_imputation_equals_saved_one(tmp_path, settings):
     assert describe(tmp_path / "a")["features"] == 12
 
 
-@pytest.mark.parametrize("name", ["chosen", "imputed", "listed"])
-def test_bytes_do_not_depend_on_threads(tmp_path, name):
-    found = set()
-    for n_jobs in (1, 2, 3):
-        MODELS[name]().set_params(n_jobs=n_jobs).fit(X, Y).save(tmp_path / "a")
-        found.add((tmp_path / "a").read_bytes())
-    assert len(found) == 1
-
-
 def test_describe_and_small_weights_of_composites(tmp_path):
     model = MODELS["chosen"]()
     model.save(tmp_path / "a", weights="int8", label_names=[f"label {i}" for i in range(10)])
