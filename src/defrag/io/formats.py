@@ -62,13 +62,8 @@ def read_data(
         The label file, if ``path`` contains features only.
     n_features, n_labels : int, optional
         Numbers of columns that override those of the file.
-    strict : bool, default=False
-        Whether warnings are errors.
-    allow_truncated : bool, default=False
-        Whether a file with fewer points than its header declares is read with a warning
-        instead of being an error.
-    limits : ReadLimits, optional
-        Limits on the expansion of compressed files and on columns without entries.
+    strict, allow_truncated, limits
+        As in `read_xmc`.
 
     Returns
     -------
@@ -172,11 +167,8 @@ class RowBlocks:
     ----------
     stream : InputStream
         The file.
-    strict : bool, default=False
-        Whether warnings are errors.
-    allow_truncated : bool, default=False
-        Whether a file with fewer points than its header declares is read with a warning
-        instead of being an error.
+    strict, allow_truncated
+        As in `read_xmc`.
 
     Attributes
     ----------

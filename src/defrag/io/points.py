@@ -170,11 +170,8 @@ def read_points(
         First feature id of an svmlight file, for which it is required.
     n_features, n_labels : int, optional
         Numbers of columns that override those of the file.
-    strict : bool, default=False
-        Whether warnings are errors.
-    allow_truncated : bool, default=False
-        Whether a file with fewer points than its header declares is read with a warning
-        instead of being an error.
+    strict, allow_truncated
+        As in `read_xmc`.
 
     Examples
     --------

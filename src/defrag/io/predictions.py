@@ -51,11 +51,8 @@ def read_predictions(
         Number of labels; overrides the header.
     strict : bool, default=False
         Whether warnings (a number of points that differs from the header) are errors.
-    allow_truncated : bool, default=False
-        Whether a file with fewer points than its header declares is read with a warning
-        instead of being an error.
-    limits : ReadLimits, optional
-        Limits on the expansion of compressed files and on columns without entries.
+    allow_truncated, limits
+        As in `read_xmc`.
 
     Returns
     -------

@@ -57,11 +57,8 @@ def read_xmc(
     strict : bool, default=False
         Whether warnings (a number of points that differs from the header, repeated features
         or labels in a line) are errors.
-    allow_truncated : bool, default=False
-        Whether a file with fewer points than its header declares is read with a warning
-        instead of being an error.
-    limits : ReadLimits, optional
-        Limits on the expansion of compressed files and on columns without entries.
+    allow_truncated, limits
+        As in `read_xmc`.
 
     Returns
     -------
@@ -143,17 +140,8 @@ def read_features(
         The file; may be compressed, ``-`` is standard input.
     n_features : int, optional
         Number of features; overrides the header.
-    zero_based : bool, default=True
-        Whether ids count from 0 or from 1.
-    drop_non_finite : bool, default=False
-        Whether values such as ``nan`` are dropped with a warning instead of being an error.
-    strict : bool, default=False
-        Whether warnings are errors.
-    allow_truncated : bool, default=False
-        Whether a file with fewer points than its header declares is read with a warning
-        instead of being an error.
-    limits : ReadLimits, optional
-        Limits on the expansion of compressed files and on columns without entries.
+    zero_based, drop_non_finite, strict, allow_truncated, limits
+        As in `read_xmc`.
 
     Returns
     -------
@@ -199,15 +187,8 @@ def read_labels(
         or less are not labels.
     n_labels : int, optional
         Number of labels; overrides the header.
-    zero_based : bool, default=True
-        Whether ids count from 0 or from 1.
-    strict : bool, default=False
-        Whether warnings are errors.
-    allow_truncated : bool, default=False
-        Whether a file with fewer points than its header declares is read with a warning
-        instead of being an error.
-    limits : ReadLimits, optional
-        Limits on the expansion of compressed files and on columns without entries.
+    zero_based, strict, allow_truncated, limits
+        As in `read_xmc`.
 
     Returns
     -------

@@ -78,10 +78,8 @@ def loss_of_mutual_information(
 
     Parameters
     ----------
-    X : matrix, shape (n_points, n_features)
-        Non-negative features.
-    Y : labels of the points
-        In any form that classifiers accept.
+    X, Y
+        As in `mutual_information`.
     groups : array-like of int, shape (n_features,)
         The group of each feature, or -1 for dropped features.
     marginals : {"joint", "paper"}, default="joint"
@@ -134,10 +132,8 @@ def normalised_entropy(
 
     Parameters
     ----------
-    groups : array-like of int, shape (n_features,)
-        The group of each feature, or -1 for dropped features, which are ignored.
-    n_clusters : int, optional
-        Number of groups; default: the largest id plus one.
+    groups, n_clusters
+        As in `balance`.
     normaliser : {"K", "d"}, default="K"
         Divide by the logarithm of the number of groups, so that equal sizes give 1, or of the
         number of features, as in the formula (but not the table) of the paper.
@@ -170,10 +166,8 @@ def clustering_error(
     ----------
     X : matrix, shape (n_points, n_features)
         Features.
-    groups : array-like of int, shape (n_features,)
-        The group of each feature, or -1 for dropped features, which are ignored.
-    n_clusters : int, optional
-        Number of groups; default: the largest id plus one.
+    groups, n_clusters
+        As in `balance`.
 
     Examples
     --------
@@ -193,12 +187,8 @@ def evaluate_clustering(X: MatrixLike, Y: LabelsLike, groups: ArrayLike) -> dict
 
     Parameters
     ----------
-    X : matrix, shape (n_points, n_features)
-        Non-negative features.
-    Y : labels of the points
-        In any form that classifiers accept.
-    groups : array-like of int, shape (n_features,)
-        The group of each feature, or -1 for dropped features.
+    X, Y, groups
+        As in `loss_of_mutual_information`.
 
     Returns
     -------

@@ -116,16 +116,12 @@ def psp(
 
     Parameters
     ----------
-    Y_true : labels
-        As in `precision`.
-    predictions : sparse matrix of scores or ndarray of label ids
+    Y_true, predictions
         As in `precision`.
     inverse_propensity : array-like of float, shape (n_labels,)
         Weights of the labels; see `defrag.metrics.inverse_propensity`.
-    k : int, default=1
-        Number of labels per point that count.
-    drop_unlabelled : bool, default=False
-        Whether points without true labels are dropped, which does not change this metric.
+    k, drop_unlabelled
+        As in `precision`; dropping points without labels does not change this metric.
     """
     ranked = rank(Y_true, predictions, k, drop_unlabelled=drop_unlabelled, by_id=True)
     return 100 * psp_of(ideal_ranking(ranked, inverse_propensity, k), k)
@@ -144,20 +140,16 @@ def psndcg(
 
     Parameters
     ----------
-    Y_true : labels
+    Y_true, predictions
         As in `precision`.
-    predictions : sparse matrix of scores or ndarray of label ids
-        As in `precision`.
-    inverse_propensity : array-like of float, shape (n_labels,)
+    inverse_propensity, k
         As in `psp`.
-    k : int, default=1
-        Number of labels per point that count.
     normalisation : {"xmc", "pyxclib"}, default="xmc"
         The tool of the Extreme Classification Repository sums the gains of all points;
         pyxclib and napkinXC first divide the gain of each point by the sum of the discounts
         of its true labels.
     drop_unlabelled : bool, default=False
-        Whether points without true labels are dropped, which does not change this metric.
+        As in `psp`.
     """
     _check_choice("normalisation", normalisation, ("xmc", "pyxclib"))
     ranked = rank(Y_true, predictions, k, drop_unlabelled=drop_unlabelled, by_id=True)
@@ -177,12 +169,8 @@ def coverage(
 
     Parameters
     ----------
-    Y_true : labels
+    Y_true, predictions, k
         As in `precision`.
-    predictions : sparse matrix of scores or ndarray of label ids
-        As in `precision`.
-    k : int, default=1
-        Number of labels per point that count.
     denominator : {"all", "test", "ideal"}, default="all"
         Divide by the number of all labels, as in the paper; of labels that are true for at
         least one point; or of labels found by the ideal ranking, which sorts the true labels
@@ -210,9 +198,7 @@ def macro_precision(
 
     Parameters
     ----------
-    Y_true : labels
-        As in `precision`.
-    predictions : sparse matrix of scores or ndarray of label ids
+    Y_true, predictions
         As in `precision`.
     train_labels : labels
         Labels of the training points. Labels are sorted by their frequency there; ties are
@@ -268,9 +254,7 @@ def evaluate(
 
     Parameters
     ----------
-    Y_true : labels
-        As in `precision`.
-    predictions : sparse matrix of scores or ndarray of label ids
+    Y_true, predictions
         As in `precision`.
     train_labels : labels, optional
         Labels of the training points, from which propensities are estimated; without them
