@@ -45,12 +45,8 @@ def progress_stage(name: str) -> Iterator[None]:
 def progress_bar(description: str, *, enabled: bool = True) -> Iterator[Progress | None]:
     """Show a progress bar; yield the callable that updates it, or None if no bar is shown.
 
-    Parameters
-    ----------
-    description : str
-        Text beside the bar.
-    enabled : bool
-        Whether to show a bar.
+    - ``description``: text beside the bar.
+    - ``enabled``: whether to show a bar.
     """
     if not enabled or not sys.stderr.isatty():
         yield None
@@ -73,12 +69,8 @@ def progress_bar(description: str, *, enabled: bool = True) -> Iterator[Progress
 def progress_pulse(description: str, *, enabled: bool = True) -> Iterator[None]:
     """Show a bar without a percentage, with the elapsed time.
 
-    Parameters
-    ----------
-    description : str
-        Text beside the bar.
-    enabled : bool
-        Whether to show a bar.
+    - ``description``: text beside the bar.
+    - ``enabled``: whether to show a bar.
     """
     if not enabled or not sys.stderr.isatty():
         yield

@@ -518,15 +518,8 @@ class Fiat(OneToOneFeatureMixin, RowTransformer):
     def _shares(self, row: Csr, imputed: Csr) -> MatrixShares:
         """Return the share of each feature of a row in each entry of the imputed row.
 
-        Parameters
-        ----------
-        row, imputed : csr_array, shape (1, n_features)
-            The row and the result of :meth:`_apply`.
-
-        Returns
-        -------
-        shares : MatrixShares, of shape (n_imputed_entries, n_entries)
-            Rows add up to 1.
+        - ``row``, ``imputed``, shape (1, n_features): the row and the result of :meth:`_apply`.
+        - Returns ``shares``, shape (n_imputed_entries, n_entries): rows add up to 1.
         """
         rows = unit_rows(row, 1)
         betas = self._betas(rows)

@@ -54,12 +54,8 @@ _CHARACTERS_PER_BLOCK = 1 << 23
 class Blocks:
     """Texts, or points in memory, in blocks; :class:`RowBlocks` reads points from a stream.
 
-    Attributes
-    ----------
-    name : str
-        Name of the file in messages.
-    n_rows : int or None
-        Number of points, if it is known.
+    - ``name``: name of the file in messages.
+    - ``n_rows`` (optional): number of points, if it is known.
     """
 
     def __init__(self, name: str, blocks: Iterable[Any], n_rows: int | None = None) -> None:
@@ -192,10 +188,7 @@ def predict_file(
 def load_classifier(path: str, n_jobs: int | None = -1) -> Model:
     """Load the classifier of a model file.
 
-    Raises
-    ------
-    ValueError
-        If the file holds another kind of model.
+    - Raises ValueError if the file holds another kind of model.
     """
     with progress_pulse(f"reading {escaped(path)}"):
         model = load(path)
@@ -221,28 +214,13 @@ def open_blocks(
 ) -> Iterator[AnyBlocks]:
     """Open the points or texts of a file for a model.
 
-    Parameters
-    ----------
-    model : Classifier or TextClassifier
-        The model.
-    data : path
-        The file.
-    model_name : str
-        Name of the model in messages.
-    form : str, optional
-        Format of the file; default: by its name, then by its content.
-    options : CorpusOptions, optional
-        How tables of texts are read.
-    zero_based : bool, optional
-        First feature id of an svmlight file.
-    strict, allow_truncated : bool
-        See :func:`defrag.io.read_points`.
-
-    Raises
-    ------
-    ValueError
-        If the file has texts but the model was trained on matrices, or the other way round, or if
-        the numbers of features differ.
+    - ``model_name``: name of the model in messages.
+    - ``form`` (optional): format of the file; default: by its name, then by its content.
+    - ``options`` (optional): how tables of texts are read.
+    - ``zero_based`` (optional): first feature id of an svmlight file.
+    - ``strict``, ``allow_truncated``: see :func:`defrag.io.read_points`.
+    - Raises ValueError if the file has texts but the model was trained on matrices, or the other
+      way round, or if the numbers of features differ.
     """
     corpus_form = text_form(data, form)
     name = display_name(data)

@@ -330,20 +330,13 @@ class RerankedExplainer(Explainer):
     The constant is the sum of the propensity term of the label and of a reference that gives the
     best label of the row the best score of the base; both are held fixed.
 
-    Parameters
-    ----------
-    base : Explainer
-        The scores b of the base.
-    prototypes : csr_array, shape (n_labels, n_features)
-        The prototypes of the labels.
-    strength : float
-        The factor of the cosines.
-    constants : ndarray of float64, shape (n_labels,)
-        The constants.
-    fixed : ndarray of float64, shape (n_labels,)
-        The log scores of labels that the base did not find; NaN for the others.
-    candidates : ndarray of bool, shape (n_labels,)
-        The labels that were re-ranked.
+    - ``base``: the scores b of the base.
+    - ``prototypes``, shape (n_labels, n_features): the prototypes of the labels.
+    - ``strength``: the factor of the cosines.
+    - ``constants``, shape (n_labels,): the constants.
+    - ``fixed``, shape (n_labels,): the log scores of labels that the base did not find; NaN for the
+      others.
+    - ``candidates``, shape (n_labels,): the labels that were re-ranked.
     """
 
     def __init__(
@@ -420,16 +413,9 @@ def constants_of(
 ) -> dict[str, Any]:
     """Return keyword arguments of :class:`RerankedExplainer` for labels and one row.
 
-    Parameters
-    ----------
-    found : Candidates
-        The candidates of one row.
-    strength, weight : float
-        The factors of cosine and bonus.
-    labels : ndarray of int32
-        The labels.
-    n_ranked : int
-        Number of candidates that the base ranked; the others were added.
+    - ``found``: the candidates of one row.
+    - ``strength``, ``weight``: the factors of cosine and bonus.
+    - ``n_ranked``: number of candidates that the base ranked; the others were added.
     """
     known = found.labels[0] >= 0
     best = float(np.max(found.log_scores[0], where=known, initial=-np.inf))

@@ -100,10 +100,7 @@ def parse_value(text: str) -> Any:
 def find_class(word: str, role: registry.Role) -> type[Any]:
     """Return the class of an estimator by its word.
 
-    Raises
-    ------
-    ValueError
-        If the role has no such estimator.
+    - Raises ValueError if the role has no such estimator.
     """
     known = {entry.word: entry for entry in registry.entries(role)}
     if word not in known:
@@ -192,22 +189,13 @@ def compose(
     Groups of features stand next to the classifier, focused rows around them, then re-ranking, and
     imputation outermost: it fills in features before all others see them.
 
-    Parameters
-    ----------
-    base : classifier
-        The classifier.
-    groups : clustering, optional
-        Groups of features for :class:`defrag.Agglomerated`.
-    focus : Focus, optional
-        Which entries of a row are kept.
-    rerank : mapping, optional
-        Parameters of :class:`defrag.Refrag`.
-    impute : Fiat, optional
-        How missing features are imputed.
-    run : mapping, optional
-        ``random_state`` and ``n_jobs`` of every composite.
-    **of_groups : Any
-        Further parameters of :class:`defrag.Agglomerated`.
+    - ``base``: the classifier.
+    - ``groups`` (clustering): groups of features for :class:`defrag.Agglomerated`.
+    - ``focus`` (optional): which entries of a row are kept.
+    - ``rerank`` (optional): parameters of :class:`defrag.Refrag`.
+    - ``impute`` (optional): how missing features are imputed.
+    - ``run`` (optional): ``random_state`` and ``n_jobs`` of every composite.
+    - ``**of_groups``: further parameters of :class:`defrag.Agglomerated`.
 
     Examples
     --------

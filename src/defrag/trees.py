@@ -73,18 +73,11 @@ class FeatureVectors:
     points instead. If that is also zero (none of its points has a sampled label, or no vector
     was given for it), its column of X is used, with separate coordinates.
 
-    Parameters
-    ----------
-    X : csr_array, shape (n_points, n_features)
-        Canonical training data.
-    sample_points : float
-        Fraction of the points to use, those with the largest volume first.
-    volume : {"l1", "l0"}
-        The volume of a point: the sum of its absolute values, or its number of non-zeros.
-    row_norm : {None, "l2"}
-        Whether points are L2-normalised first.
-    n_threads : int
-        Number of threads; the result does not depend on it.
+    - ``X``, shape (n_points, n_features): canonical training data.
+    - ``sample_points``: fraction of the points to use, those with the largest volume first.
+    - ``volume`` {"l1", "l0"}: the volume of a point: the sum of its absolute values, or its number
+      of non-zeros.
+    - ``row_norm`` {None, "l2"}: whether points are L2-normalised first.
     """
 
     def __init__(
@@ -178,15 +171,10 @@ def given_vectors(
 ) -> Csr:
     """Return user-given vectors, a matrix or a mapping from features to vectors, as a matrix.
 
-    Parameters
-    ----------
-    vectors : matrix of shape (n_features, n_dimensions), or mapping
-        Keys of a mapping are feature names if ``names`` are given, else feature ids; features
-        without a key have no vector.
-    n_features : int
-        Number of features.
-    names : sequence, optional
-        Feature names.
+    - ``vectors``, shape (n_features, n_dimensions), or mapping: keys of a mapping are feature names
+      if ``names`` are given, else feature ids; features without a key have no vector.
+    - ``n_features``: number of features.
+    - ``names`` (optional): feature names.
     """
     if not isinstance(vectors, Mapping):
         matrix = check_matrix(vectors, name="representation")
@@ -219,16 +207,8 @@ def given_vectors(
 def label_vectors(X: Csr, positives: Csr, *, max_entries: int, n_threads: int) -> Csr:
     """Return L2-normalised sums of the points of each label, cut to their largest entries.
 
-    Parameters
-    ----------
-    X : csr_array, shape (n_points, n_features)
-        The points.
-    positives : csr_array, shape (n_labels, n_points)
-        The points of each label.
-    max_entries : int
-        Number of entries to keep per label, 0 for all.
-    n_threads : int
-        Number of threads.
+    - ``positives``, shape (n_labels, n_points): the points of each label.
+    - ``max_entries``: number of entries to keep per label, 0 for all.
     """
     sums = _native.multiply(positives, X, max_entries=max_entries, n_threads=n_threads)
     return scale_vectors(sums, split="kmeans", threshold=0.0, n_threads=n_threads)
@@ -310,15 +290,10 @@ class _Shape:
 def count_leaves(n_items: int, max_leaf_size: int, *, stop: str = "leaf<=d0") -> int:
     """Return the number of leaves of a tree without building it.
 
-    Parameters
-    ----------
-    n_items : int
-        Number of items.
-    max_leaf_size : int
-        The d0 of the stopping rule.
-    stop : {"leaf<=d0", "leaf<2*d0"}
-        The stopping rule: that of the official program and the paper's text, or that of the
-        paper's tables.
+    - ``n_items``: number of items.
+    - ``max_leaf_size``: the d0 of the stopping rule.
+    - ``stop`` {"leaf<=d0", "leaf<2*d0"}: the stopping rule: that of the official program and the
+      paper's text, or that of the paper's tables.
 
     Examples
     --------
@@ -347,42 +322,21 @@ def build_tree(
 ) -> tuple[BalancedTree, Offsets]:
     """Build a balanced tree by recursive two-way splits.
 
-    Parameters
-    ----------
-    items : csr_array, shape (n_items, n_coordinates)
-        The vectors, scaled by ``scale_vectors``: to unit L2 norm for ``"kmeans"``, to an
-        ideal DCG of 1 for ``"ndcg"``.
-    max_leaf_size : int
-        The d0 of the stopping rule; not used with ``n_leaves``.
-    stop : {"leaf<=d0", "leaf<2*d0"}
-        When a node becomes a leaf.
-    n_leaves : int, optional
-        Number of leaves, of nearly equal sizes, instead of a stopping rule.
-    capacity : int, optional
-        Build the tree for this many items, at least ``len(items)``, so that items that
-        cannot be clustered can be assigned to the leaves afterwards.
-    split : {"kmeans", "ndcg"}
-        How a node is split.
-    tol : float
-        A split stops when the relative increase of its objective is below this.
-    max_iter : int
-        Maximum number of iterations of a split.
-    seed : int
-        Seed of the random starts.
-    starts : ndarray of int64, shape (2 * n_nodes,), optional
-        Positions of the two items that initialise the split of each node, instead of random
-        ones; ties are then broken by id.
-    n_jobs : int, optional
-        Number of threads; the result does not depend on it.
-    progress : callable, optional
-        Called with the fraction of the work that is done.
-
-    Returns
-    -------
-    tree : BalancedTree
-        The tree.
-    free : ndarray of int64, shape (n_leaves,)
-        Number of items that each leaf can still take, in the order of ``tree.leaves``.
+    - ``items``, shape (n_items, n_coordinates): the vectors, scaled by ``scale_vectors``: to unit
+      L2 norm for ``"kmeans"``, to an ideal DCG of 1 for ``"ndcg"``.
+    - ``max_leaf_size``: the d0 of the stopping rule; not used with ``n_leaves``.
+    - ``stop`` {"leaf<=d0", "leaf<2*d0"}: when a node becomes a leaf.
+    - ``n_leaves`` (optional): number of leaves, of nearly equal sizes, instead of a stopping rule.
+    - ``capacity`` (optional): build the tree for this many items, at least ``len(items)``, so that
+      items that cannot be clustered can be assigned to the leaves afterwards.
+    - ``split`` {"kmeans", "ndcg"}: how a node is split.
+    - ``tol``: a split stops when the relative increase of its objective is below this.
+    - ``max_iter``: maximum number of iterations of a split.
+    - ``starts``, shape (2 * n_nodes,): positions of the two items that initialise the split of each
+      node, instead of random ones; ties are then broken by id.
+    - Returns ``tree``: the tree.
+    - Returns ``free``, shape (n_leaves,): number of items that each leaf can still take, in the
+      order of ``tree.leaves``.
     """
     n_items = items.shape[0]
     shape = _shape(
@@ -425,14 +379,9 @@ def widen_tree(tree: BalancedTree, ids: Ids, *, arity: int, root_arity: int) -> 
     Adjacent leaves are similar, so any run of leaves can form a node: runs are divided into
     parts with equal numbers of leaves, level by level.
 
-    Parameters
-    ----------
-    tree : BalancedTree
-        The binary tree.
-    ids : ndarray of int32
-        The ids of the items.
-    arity, root_arity : int
-        Maximum number of children of a node, and of the root.
+    - ``tree``: the binary tree.
+    - ``ids``: the ids of the items.
+    - ``arity``, ``root_arity``: maximum number of children of a node, and of the root.
     """
     leaves = tree.leaves
     bounds = np.append(tree.begin[leaves], len(tree.order))

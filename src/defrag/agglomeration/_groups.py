@@ -24,21 +24,11 @@ def check_groups(
 ) -> tuple[Ids, int]:
     """Return the validated group of each feature and the number of groups.
 
-    Parameters
-    ----------
-    groups : array-like of int, shape (n_features,)
-        The group of each feature, or -1 for dropped features.
-    n_features : int, optional
-        Number of features, if known.
-    n_clusters : int, optional
-        Number of groups; default: the largest id plus one.
-
-    Returns
-    -------
-    groups : ndarray of int32
-        The validated array.
-    n_clusters : int
-        The number of groups, including empty ones.
+    - ``groups``, shape (n_features,): the group of each feature, or -1 for dropped features.
+    - ``n_features`` (optional): number of features, if known.
+    - ``n_clusters`` (optional): number of groups; default: the largest id plus one.
+    - Returns ``groups``: the validated array.
+    - Returns ``n_clusters``: the number of groups, including empty ones.
     """
     ids = np.asarray(groups)
     if ids.ndim != 1 or not (ids.dtype.kind in "iu" or ids.size == 0):
@@ -64,14 +54,9 @@ def membership(
 ) -> sparse.csr_array:
     """Return the (n_clusters, n_features) matrix that sums the features of each group.
 
-    Parameters
-    ----------
-    groups : ndarray of int32
-        Validated groups.
-    n_clusters : int
-        The number of groups.
-    weight : ndarray of float64, optional
-        Coefficient of each feature; default: 1.
+    - ``groups``: validated groups.
+    - ``n_clusters``: the number of groups.
+    - ``weight`` (optional): coefficient of each feature; default: 1.
     """
     kept = np.flatnonzero(groups >= 0)
     values = np.ones(len(kept)) if weight is None else weight[kept]

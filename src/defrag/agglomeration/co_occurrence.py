@@ -110,22 +110,12 @@ def find_groups(
 ) -> list[Ids]:
     """Return groups of features: of one new clustering per seed, or of fitted clusterings.
 
-    Parameters
-    ----------
-    X : csr_array
-        Training data.
-    Y : labels or None
-        Labels of the points, for clusterings that use them.
-    agglomeration : Defrag, or sequence of Defrag if ``prefit``
-        The clustering.
-    prefit : bool
-        Whether the clusterings are fitted already.
-    seeds : sequence of int
-        Seeds of the new clusterings.
-    n_jobs : int or None
-        Number of threads.
-    owner : str
-        Name of the estimator in error messages.
+    - ``X``: training data.
+    - ``Y`` (labels or None): labels of the points, for clusterings that use them.
+    - ``agglomeration`` (Defrag, or sequence of Defrag if ``prefit``): the clustering.
+    - ``prefit``: whether the clusterings are fitted already.
+    - ``seeds``: seeds of the new clusterings.
+    - ``owner``: name of the estimator in error messages.
     """
     if prefit:
         fitted = [agglomeration] if isinstance(agglomeration, FeaturePooling) else agglomeration

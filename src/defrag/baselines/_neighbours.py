@@ -65,10 +65,7 @@ _EXPANSION_SEARCH = 128
 def import_usearch() -> Any:
     """Return the module ``usearch.index``.
 
-    Raises
-    ------
-    ImportError
-        If usearch is not installed, with the command to install it.
+    - Raises ImportError if usearch is not installed, with the command to install it.
     """
     try:
         from usearch import index  # noqa: PLC0415 - optional
@@ -186,27 +183,13 @@ def conjugate_gradients(
 ) -> Floats:
     """Solve ``(weights[j] X'X + ridge I) w_j = right_j`` for all columns j simultaneously.
 
-    Parameters
-    ----------
-    X, XT : csr_array
-        The points and their transpose.
-    right : ndarray of float32, shape (n_features, n_columns)
-        The right-hand sides.
-    weights : ndarray of float32, shape (n_columns,)
-        The weight of X'X in each system.
-    ridge : float
-        The regulariser.
-    n_steps : int
-        Number of steps; step lengths are computed separately for each column.
-    n_threads : int
-        Number of threads.
-    start : ndarray of float32, shape (n_features, n_columns), optional
-        Initial solution; default: zero.
-
-    Returns
-    -------
-    solution : ndarray of float32, shape (n_features, n_columns)
-        The columns w_j.
+    - ``X``, ``XT``: the points and their transpose.
+    - ``right``, shape (n_features, n_columns): the right-hand sides.
+    - ``weights``, shape (n_columns,): the weight of X'X in each system.
+    - ``ridge``: the regulariser.
+    - ``n_steps``: number of steps; step lengths are computed separately for each column.
+    - ``start``, shape (n_features, n_columns): initial solution; default: zero.
+    - Returns ``solution``, shape (n_features, n_columns): the columns w_j.
     """
     strength = np.float32(ridge)
 
@@ -278,14 +261,9 @@ SMALLEST_GRAPH = 50_000
 class LocalMap(NamedTuple):
     """The embedding of one cluster.
 
-    Attributes
-    ----------
-    features : ndarray of int32
-        The features of its points, in increasing order.
-    weights : ndarray of float32, shape (n_cluster_features, n_components)
-        The linear map of these features.
-    vectors : ndarray of float32, shape (n_cluster_points, n_components)
-        The embedded points.
+    - ``features``: the features of its points, in increasing order.
+    - ``weights``, shape (n_cluster_features, n_components): the linear map of these features.
+    - ``vectors``, shape (n_cluster_points, n_components): the embedded points.
     """
 
     features: Ids

@@ -155,16 +155,11 @@ def cosine_slopes(
 
     The loss of an anchor is the mean over its positives.
 
-    Parameters
-    ----------
-    U : ndarray of float32, shape (n_points, n_components)
-        Unit vectors.
-    anchors : ndarray of int32, shape (n_anchors,)
-        Points in increasing order.
-    positives, negatives : ndarray of int32, shape (n_anchors, any)
-        The positives and negatives of each anchor.
-    cosine_scale : float
-        Scale of the cosines.
+    - ``U``, shape (n_points, n_components): unit vectors.
+    - ``anchors``, shape (n_anchors,): points in increasing order.
+    - ``positives``, ``negatives``, shape (n_anchors, any): the positives and negatives of each
+      anchor.
+    - ``cosine_scale``: scale of the cosines.
     """
     n, n_positives = len(U), positives.shape[1]
     partners = np.hstack([positives, negatives])

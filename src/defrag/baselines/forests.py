@@ -65,12 +65,8 @@ _NAMES = [field.name for field in fields(Forest) if field.name != "hash"]
 def join_forests(forests: Sequence[Forest], feature_hash: FeatureHash | None) -> Forest:
     """Return one forest with the trees of several, as if they had been grown together.
 
-    Parameters
-    ----------
-    forests : sequence of Forest
-        Forests without a hash, in the order of the trees.
-    feature_hash : FeatureHash or None
-        The hash of all trees, if their entries refer to buckets.
+    - ``forests``: forests without a hash, in the order of the trees.
+    - ``feature_hash`` (optional): the hash of all trees, if their entries refer to buckets.
     """
     if len(forests) == 1:
         return replace(forests[0], hash=feature_hash)
@@ -369,16 +365,9 @@ class ForestUnits(Units):
 def label_means(X: Csr, Y: Csr, labels: Ids, *, max_entries: int, n_threads: int) -> Csr:
     """Return the mean of the points of each label.
 
-    Parameters
-    ----------
-    X, Y : csr_array
-        Unit rows of the points, and their labels.
-    labels : ndarray of int32
-        Labels with points.
-    max_entries : int
-        Number of largest entries to keep in each mean; 0 for all.
-    n_threads : int
-        Number of threads.
+    - ``X``, ``Y``: unit rows of the points, and their labels.
+    - ``labels``: labels with points.
+    - ``max_entries``: number of largest entries to keep in each mean; 0 for all.
     """
     by_label = sparse.csr_array(Y.T)[labels].astype(np.float32)
     counts = np.diff(by_label.indptr)
@@ -389,14 +378,9 @@ def label_means(X: Csr, Y: Csr, labels: Ids, *, max_entries: int, n_threads: int
 def with_prototypes(forest: Forest, means: Csr, label_weights: Floats) -> tuple[Forest, Prototypes]:
     """Return a forest extended by the features of its prototypes, and the prototypes.
 
-    Parameters
-    ----------
-    forest : Forest
-        The forest.
-    means : csr_array, shape (n_outputs, n_features)
-        The means of the labels of the forest.
-    label_weights : ndarray of float32, shape (n_outputs,)
-        Weights of these labels, between 0 and 1.
+    - ``forest``: the forest.
+    - ``means``, shape (n_outputs, n_features): the means of the labels of the forest.
+    - ``label_weights``, shape (n_outputs,): weights of these labels, between 0 and 1.
     """
     features = np.union1d(forest.features, means.indices).astype(np.int32)
     slot_of = np.zeros(means.shape[1], dtype=np.int32)

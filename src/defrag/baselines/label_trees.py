@@ -102,22 +102,11 @@ def build_kary_tree(
 ) -> LabelTreeArrays:
     """Cluster labels into a tree, level by level.
 
-    Parameters
-    ----------
-    vectors : csr_array, shape (n_labels, n_coordinates)
-        Unit vectors of the labels.
-    ids : ndarray of int32, shape (n_labels,)
-        The ids of the labels.
-    arity : int
-        Maximum number of children; a node with at most this many labels is a leaf.
-    max_depth : int
-        Maximum number of nodes on a path from the root to a leaf, both included.
-    seed : int
-        Seed of the random starts.
-    n_threads : int
-        Number of threads; the result does not depend on it.
-    progress : callable, optional
-        Called with the fraction of the labels that are in a leaf.
+    - ``vectors``, shape (n_labels, n_coordinates): unit vectors of the labels.
+    - ``ids``, shape (n_labels,): the ids of the labels.
+    - ``arity``: maximum number of children; a node with at most this many labels is a leaf.
+    - ``max_depth``: maximum number of nodes on a path from the root to a leaf, both included.
+    - ``progress`` (optional): called with the fraction of the labels that are in a leaf.
     """
     n_labels = len(ids)
     nodes = [(np.arange(n_labels, dtype=np.int32), 0, 1)]  # labels, position, depth
@@ -162,16 +151,10 @@ def resolve_singletons(cluster: Ids, second: Ids) -> Ids:
     of all of them, as published, would be large and meaningless. Items that are still alone join
     the smallest other cluster.
 
-    Parameters
-    ----------
-    cluster, second : ndarray of int32, shape (n_items,)
-        The best and the second best cluster of each item, or -1.
-
-    Returns
-    -------
-    clusters : ndarray of int32, shape (n_items,)
-        Clusters 0, 1, ... without gaps, in the order of the given numbers, with at least two
-        items each unless there is only one item.
+    - ``cluster``, ``second``, shape (n_items,): the best and the second best cluster of each item,
+      or -1.
+    - Returns ``clusters``, shape (n_items,): clusters 0, 1, ... without gaps, in the order of the
+      given numbers, with at least two items each unless there is only one item.
 
     Examples
     --------
@@ -343,14 +326,8 @@ class Bonsai(PublishedTrees):
 def co_occurrences(Y: Csr, *, max_entries: int, n_threads: int) -> Csr:
     """Return the L2-normalised co-occurrences of each label with the other labels.
 
-    Parameters
-    ----------
-    Y : csr_array, shape (n_points, n_labels)
-        The labels of the points.
-    max_entries : int
-        Number of entries to keep per label, 0 for all.
-    n_threads : int
-        Number of threads.
+    - ``Y``, shape (n_points, n_labels): the labels of the points.
+    - ``max_entries``: number of entries to keep per label, 0 for all.
     """
     # One more entry, since a label occurs most often with itself, and that entry is removed.
     kept = max_entries + 1 if max_entries else 0

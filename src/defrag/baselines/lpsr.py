@@ -232,14 +232,10 @@ def optimise_assignment(candidates: NDArray[Any], Y: Csr, ranked: Ids) -> NDArra
     ``alpha_y / R(t, y) * (1 - Phi(sum of alpha_i with R(t, i) < R(t, y)))``, R being the rank
     according to the scorer, and ``Phi(r) = 1 / (1 + exp(5 - r))``.
 
-    Parameters
-    ----------
-    candidates : ndarray of int, shape (n_candidates,)
-        Labels in increasing order.
-    Y : csr_array, shape (n_points, n_labels)
-        The labels of the points of a cluster.
-    ranked : ndarray of int32, shape (n_points, n_ranked)
-        The best labels of each point according to the scorer, best first.
+    - ``candidates``, shape (n_candidates,): labels in increasing order.
+    - ``Y``, shape (n_points, n_labels): the labels of the points of a cluster.
+    - ``ranked``, shape (n_points, n_ranked): the best labels of each point according to the scorer,
+      best first.
     """
     place = np.full(Y.shape[1] + 1, -1)
     place[candidates] = np.arange(len(candidates))

@@ -33,22 +33,12 @@ __all__ = ["SLEEC", "label_neighbours"]
 def label_neighbours(Y: Csr, n_neighbours: int, *, power: float, n_threads: int) -> Csr:
     """Return the points with the most similar labels, for each point, including itself.
 
-    Parameters
-    ----------
-    Y : csr_array, shape (n_points, n_labels)
-        0/1 labels.
-    n_neighbours : int
-        Maximum number of neighbours; points without a common label are not neighbours.
-    power : float
-        The similarity is the number of common labels divided by the number of labels of the
-        neighbour, raised to this power; 0.5 gives the order of cosines.
-    n_threads : int
-        Number of threads.
-
-    Returns
-    -------
-    neighbours : csr_array, shape (n_points, n_points)
-        The similarities, with sorted columns.
+    - ``Y``, shape (n_points, n_labels): 0/1 labels.
+    - ``n_neighbours``: maximum number of neighbours; points without a common label are not
+      neighbours.
+    - ``power``: the similarity is the number of common labels divided by the number of labels of
+      the neighbour, raised to this power; 0.5 gives the order of cosines.
+    - Returns ``neighbours``, shape (n_points, n_points): the similarities, with sorted columns.
     """
     counts = np.diff(Y.indptr)
     scaled = Y.copy()

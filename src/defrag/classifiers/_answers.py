@@ -35,10 +35,7 @@ if TYPE_CHECKING:
 def label_names(model: Classifier) -> Names:
     """Return the names of the labels of a model, or its classes if they are strings.
 
-    Raises
-    ------
-    ValueError
-        If it has none.
+    - Raises ValueError if it has none.
     """
     names: Any = model.label_names_ if model.label_names_ is not None else model.class_names_
     if isinstance(names, Names):
@@ -56,11 +53,8 @@ def labels_of_model(model: Classifier, labels: Labels) -> Csr:
 
     Names that are unknown to the model get additional columns, which it never predicts.
 
-    Raises
-    ------
-    ValueError
-        If they are names or classes, but the labels of the model are ids; or if a class is
-        unknown to the model.
+    - Raises ValueError if they are names or classes, but the labels of the model are ids; or if a
+      class is unknown to the model.
     """
     if labels.classes is None:
         return labels.matrix
@@ -178,12 +172,7 @@ _DEFAULT_K = 5
 class RankedExplainer(Explainer):
     """Explainer of some labels whose scores are read from rankings.
 
-    Parameters
-    ----------
-    model : Classifier
-        The classifier.
-    labels : ndarray of int32
-        The labels.
+    - ``model``: the classifier.
     """
 
     def __init__(self, model: Classifier, labels: Ids) -> None:
@@ -210,20 +199,11 @@ def explain_point(
 ) -> Explanation | Explanations:
     """Explain the score of a label, or those of the best labels, for a canonical row.
 
-    Parameters
-    ----------
-    model : Classifier
-        The fitted classifier.
-    row : csr_array, shape (1, n_features)
-        The row.
-    label : int, optional
-        The id of the label; default: the best one.
-    k : int, optional
-        Explain the best k labels.
-    label_of : callable
-        Maps the id of a label to its name, class or id.
-    names : sequence of str, optional
-        Feature names.
+    - ``model``: the fitted classifier.
+    - ``label`` (optional): the id of the label; default: the best one.
+    - ``k`` (optional): explain the best k labels.
+    - ``label_of``: maps the id of a label to its name, class or id.
+    - ``names`` (optional): feature names.
     """
     n_ranked = min(check_count("k", _DEFAULT_K if k is None else k), model.n_labels_)
     if label is not None and k is not None:

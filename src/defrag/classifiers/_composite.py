@@ -73,10 +73,7 @@ class Composite(Classifier):
     def _unfitted_base(self) -> Classifier:
         """Return the given or the default base.
 
-        Raises
-        ------
-        ValueError
-            If it is not a classifier of this library.
+        - Raises ValueError if it is not a classifier of this library.
         """
         base = self._default_base() if self.base is None else self.base
         check_part(self, "base", base, Classifier)
@@ -128,14 +125,9 @@ class Wrapping(Composite):
     def _learn_last(self, data: tuple[Csr, Csr] | None, seed: int, learnt: Arrays) -> None:
         """Set the fitted attributes, given ``base_`` and the result of :meth:`learn_first`.
 
-        Parameters
-        ----------
-        data : (csr_array, csr_array) or None
-            Points and labels; None only if ``needs_points`` is False.
-        seed : int
-            Seed of the training.
-        learnt : dict of arrays
-            The result of :meth:`learn_first`.
+        - ``data`` ((csr_array, csr_array) or None): points and labels; None only if
+          ``needs_points`` is False.
+        - ``learnt``: the result of :meth:`learn_first`.
         """
 
     def _train(self, X: Csr, Y: Csr, seed: int, shapes: Shapes | None = None) -> None:

@@ -29,17 +29,9 @@ if TYPE_CHECKING:
 class Shapes:
     """The label trees of a previous model, which those of a new one take in their order.
 
-    Parameters
-    ----------
-    model : classifier
-        Fitted label trees, or a fitted composite that contains them.
-    numbers : ndarray of int32
-        The new id of each of its labels, or -1.
-
-    Raises
-    ------
-    ValueError
-        If the model has no label trees.
+    - ``model``: fitted label trees, or a fitted composite that contains them.
+    - ``numbers``: the new id of each of its labels, or -1.
+    - Raises ValueError if the model has no label trees.
     """
 
     def __init__(self, model: Any, numbers: Ids) -> None:
@@ -73,10 +65,7 @@ class Shapes:
 def previous_model(shape: Any, kind: type[Any]) -> Any:
     """Return the model that is given as ``shape``, or that the file ``shape`` contains.
 
-    Raises
-    ------
-    ValueError
-        If it is not a fitted model of type ``kind``.
+    - Raises ValueError if it is not a fitted model of type ``kind``.
     """
     found = load_model(shape) if isinstance(shape, (str, os.PathLike)) else shape
     if not isinstance(found, kind) or not hasattr(found, "classes_"):
@@ -91,10 +80,7 @@ def match_labels(
 ) -> Ids:
     """Return the new id of each label of a previous model, by name or by id, or -1.
 
-    Raises
-    ------
-    ValueError
-        If only one of the models has label names.
+    - Raises ValueError if only one of the models has label names.
     """
     if (previous is None) != (own is None):
         what = "ids" if previous is None else "names"
@@ -145,22 +131,11 @@ def follow_tree(
     larger than twice ``max_leaf_size`` and than all previous leaves is split into smaller leaves,
     and nodes without labels are removed.
 
-    Parameters
-    ----------
-    tree : LabelTreeArrays
-        The previous tree.
-    numbers : ndarray of int32
-        The new id of each label of the previous tree, or -1.
-    vectors : csr_array, shape (n_seen, n_coordinates)
-        Unit vectors of the labels with points.
-    seen : ndarray of int32, shape (n_seen,)
-        Ids of the labels with points, in increasing order.
-    max_leaf_size : int
-        Maximum size of new leaves.
-    seed : int
-        Seed of the splits of leaves.
-    n_jobs : int, optional
-        Number of threads; the result does not depend on it.
+    - ``tree``: the previous tree.
+    - ``numbers``: the new id of each label of the previous tree, or -1.
+    - ``vectors``, shape (n_seen, n_coordinates): unit vectors of the labels with points.
+    - ``seen``, shape (n_seen,): ids of the labels with points, in increasing order.
+    - ``max_leaf_size``: maximum size of new leaves.
     """
     leaves = np.flatnonzero(tree.n_children == 0).astype(np.int32)
     sizes = tree.end[leaves] - tree.begin[leaves]

@@ -42,12 +42,8 @@ class Estimate:
 def estimate(classifier: Classifier, X: Csr, Y: Csr) -> Estimate:
     """Return the estimated time and memory of training a classifier.
 
-    Parameters
-    ----------
-    classifier : classifier
-        Not fitted; its ``n_jobs`` count.
-    X, Y : csr_array
-        The points and their labels.
+    - ``classifier``: not fitted; its ``n_jobs`` count.
+    - ``X``, ``Y``: the points and their labels.
 
     Examples
     --------

@@ -127,25 +127,15 @@ class OneVsRest(Divisible):
     ) -> Csr:
         """Train the classifiers of a batch.
 
-        Parameters
-        ----------
-        X : csr_array, shape (n_points, n_features)
-            Unit or empty rows, including points without labels, which are negatives of all
-            labels.
-        positives : csr_array, shape (n_batch, n_points)
-            Points of each label of the batch, at least one per label.
-        first : int
-            Position of the first label of the batch among the labels with points, a multiple
-            of 16; random streams are keyed by it plus the position in the batch.
-        seed : int
-            Seed.
-        progress : callable or None
-            Called with the fraction of this batch that is done.
-
-        Returns
-        -------
-        weights : csr_array, shape (n_features + 1, n_batch)
-            One column per label; the last row contains the biases.
+        - ``X``, shape (n_points, n_features): unit or empty rows, including points without labels,
+          which are negatives of all labels.
+        - ``positives``, shape (n_batch, n_points): points of each label of the batch, at least one
+          per label.
+        - ``first``: position of the first label of the batch among the labels with points, a
+          multiple of 16; random streams are keyed by it plus the position in the batch.
+        - ``progress`` (optional): called with the fraction of this batch that is done.
+        - Returns ``weights``, shape (n_features + 1, n_batch): one column per label; the last row
+          contains the biases.
         """
 
     def _units(self) -> LabelUnits:
@@ -276,14 +266,8 @@ def _join(batches: list[Csr], n_jobs: int | None) -> Csr:
 def join_weights(labels: Ids, batches: list[Csr], n_jobs: int | None = None) -> FlatWeights:
     """Return the joined weights of batches of labels.
 
-    Parameters
-    ----------
-    labels : ndarray of int32
-        The labels of all batches, in increasing order.
-    batches : list of csr_array, shape (n_features + 1, n_batch)
-        Weights and, in the last row, biases.
-    n_jobs : int, optional
-        Number of threads.
+    - ``labels``: the labels of all batches, in increasing order.
+    - ``batches``, shape (n_features + 1, n_batch): weights and, in the last row, biases.
     """
     joined = _join(batches, n_jobs)
     n_features = joined.shape[0] - 1

@@ -43,12 +43,8 @@ def secant(function: Callable[[Values], Values], at: Values, start: Values) -> V
     For a function of one sum, integrated gradients on the straight line between two rows give
     each summand the contribution of the summand times this slope.
 
-    Parameters
-    ----------
-    function : callable
-        The function, applied element by element.
-    at, start : ndarray of float64
-        The two arguments.
+    - ``function``: the function, applied element by element.
+    - ``at``, ``start``: the two arguments.
     """
     distance = at - start
     near = np.abs(distance) < _NEAR
@@ -85,18 +81,9 @@ def scores_without(
 ) -> NDArray[np.float64]:
     """Return the scores of a row, of a row without features, and without each of some entries.
 
-    Parameters
-    ----------
-    scores : callable
-        Returns the scores of the rows of a matrix, one row of labels each.
-    row : csr_array, shape (1, n_features)
-        The row.
-    entries : ndarray of int
-        Positions among the entries of the row.
-
-    Returns
-    -------
-    scores : ndarray of float64, shape (2 + len(entries), n_labels)
+    - ``scores``: returns the scores of the rows of a matrix, one row of labels each.
+    - ``entries``: positions among the entries of the row.
+    - Returns ``scores``, shape (2 + len(entries), n_labels).
     """
     present = np.ones((2 + len(entries), row.nnz), dtype=np.bool_)
     present[1] = False
@@ -111,16 +98,8 @@ def scores_without(
 def sums_without(row: Csr, weights: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return weighted sums of the L2-normalised row without each of its entries.
 
-    Parameters
-    ----------
-    row : csr_array, shape (1, n_features)
-        The row.
-    weights : ndarray of float64, shape (n_sums, n_entries)
-        The weights of the entries in each sum.
-
-    Returns
-    -------
-    sums : ndarray of float64, shape (n_entries, n_sums)
+    - ``weights``, shape (n_sums, n_entries): the weights of the entries in each sum.
+    - Returns ``sums``, shape (n_entries, n_sums).
     """
     values = row.data.astype(np.float64)
     squares = values * values
@@ -141,12 +120,7 @@ def attribute_by_orders(scores: ScoresOfRows, row: Csr) -> Attribution:
     contribution of an entry is the mean change of the score when it is added, so that
     contributions add up. The orders depend only on the number of entries.
 
-    Parameters
-    ----------
-    scores : callable
-        Returns the scores of the rows of a matrix, one row of labels each.
-    row : csr_array, shape (1, n_features)
-        The row.
+    - ``scores``: returns the scores of the rows of a matrix, one row of labels each.
     """
     players = _players(row)
     n_players = int(players.max(initial=-1)) + 1
@@ -251,15 +225,10 @@ class Explainer(ABC):
 class SingleIndex(Explainer):
     """Scores that are each a function of one weighted sum of the unit row.
 
-    Parameters
-    ----------
-    weights : callable
-        Returns the weights of increasing features, (n_labels, n_features), and the constants
-        of the labels, (n_labels,), float64.
-    link : callable
-        The function, applied element by element.
-    known : ndarray of bool, shape (n_labels,)
-        The labels that have weights; others score 0.
+    - ``weights``: returns the weights of increasing features, (n_labels, n_features), and the
+      constants of the labels, (n_labels,), float64.
+    - ``link``: the function, applied element by element.
+    - ``known``, shape (n_labels,): the labels that have weights; others score 0.
     """
 
     def __init__(
@@ -302,17 +271,11 @@ class SingleIndex(Explainer):
 class Transformed(Explainer):
     """Scores of a model of transformed rows.
 
-    Parameters
-    ----------
-    inner : Explainer
-        The model of transformed rows.
-    transform : callable
-        Transforms a canonical matrix.
-    shares : callable
-        Returns, for a row and the transformed row, the share of each transformed entry that
-        belongs to each entry of the row.
-    known : (csr_array, csr_array), optional
-        A row that was transformed already, and what became of it.
+    - ``inner``: the model of transformed rows.
+    - ``transform``: transforms a canonical matrix.
+    - ``shares``: returns, for a row and the transformed row, the share of each transformed entry
+      that belongs to each entry of the row.
+    - ``known`` ((csr_array, csr_array)): a row that was transformed already, and what became of it.
     """
 
     def __init__(
@@ -431,19 +394,11 @@ def members_that_found(
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Return which members found each label, and the labels that none found.
 
-    Parameters
-    ----------
-    answers : sequence of ndarray of int32, shape (1, k)
-        The labels that each member ranked.
-    labels : ndarray of int32
-        The labels to look for.
-
-    Returns
-    -------
-    found : ndarray of bool, shape (n_labels, n_members)
-        True in all members for a label that none found.
-    missed : ndarray of bool, shape (n_labels,)
-        The labels that none found.
+    - ``answers``, shape (1, k): the labels that each member ranked.
+    - ``labels``: the labels to look for.
+    - Returns ``found``, shape (n_labels, n_members): true in all members for a label that none
+      found.
+    - Returns ``missed``, shape (n_labels,): the labels that none found.
     """
     # For short arrays, comparing all pairs is faster than isin, which sorts.
     found = np.stack([(labels[:, None] == answer).any(axis=1) for answer in answers], axis=1)
@@ -455,18 +410,9 @@ def members_that_found(
 def own_features(X: KernelRows) -> tuple[Ids, Callable[[Scores], Scores]]:
     """Return the features that occur in some rows, and the product of the rows with weights.
 
-    Parameters
-    ----------
-    X : KernelRows
-        The rows.
-
-    Returns
-    -------
-    features : ndarray of int32
-        The features, increasing.
-    product : callable
-        Multiplies the rows by weights of the features, (n_sums, n_features), and returns
-        (n_rows, n_sums).
+    - Returns ``features``: the features, increasing.
+    - Returns ``product``: multiplies the rows by weights of the features, (n_sums, n_features), and
+      returns (n_rows, n_sums).
     """
     features, columns = np.unique(X.indices, return_inverse=True)
     shape = len(X.indptr) - 1, len(features)

@@ -225,16 +225,9 @@ def explain_row(
 ) -> Explanations:
     """Explain the scores of labels for a row.
 
-    Parameters
-    ----------
-    explainer : Explainer
-        The scores of the labels.
-    row : csr_array, shape (1, n_features)
-        The row.
-    labels : sequence of (int, label)
-        The ids and the names of the labels.
-    names : sequence of str, optional
-        The names of all features.
+    - ``explainer``: the scores of the labels.
+    - ``labels`` (sequence of (int, label)): the ids and the names of the labels.
+    - ``names`` (optional): the names of all features.
     """
     parts = explainer.take_apart(row)
     found = parts.attribution
@@ -344,18 +337,11 @@ def rank_features(
 ) -> LabelFeatures:
     """Score points of one feature each and return the best features.
 
-    Parameters
-    ----------
-    explainer : Explainer
-        The scores of the label.
-    n_features : int
-        The number of features.
-    label : (int, label)
-        The id and the name of the label.
-    names : sequence of str, optional
-        The names of all features.
-    n : int
-        The number of features to return.
+    - ``explainer``: the scores of the label.
+    - ``n_features``: the number of features.
+    - ``label`` ((int, label)): the id and the name of the label.
+    - ``names`` (optional): the names of all features.
+    - ``n``: the number of features to return.
     """
     scores = np.empty(n_features)
     for first in range(0, n_features, _ROWS_AT_A_TIME):
@@ -382,20 +368,11 @@ def highlight(
 ) -> list[Segment]:
     """Cut a text into pieces that belong to the same features.
 
-    Parameters
-    ----------
-    text : str
-        The text.
-    spans : sequence of Span
-        Occurrences of its features; they may overlap.
-    features, contributions : ndarray
-        The contributions of the features.
-
-    Returns
-    -------
-    segments : list of Segment
-        The pieces in order; joined, they are the text. Weights add up to the contributions of
-        the features that occur in ``spans``.
+    - ``text``: the text.
+    - ``spans``: occurrences of its features; they may overlap.
+    - ``features``, ``contributions``: the contributions of the features.
+    - Returns ``segments``: the pieces in order; joined, they are the text. Weights add up to the
+      contributions of the features that occur in ``spans``.
     """
     worth = dict(zip(features.tolist(), contributions.tolist(), strict=True))
     inside = [

@@ -64,12 +64,8 @@ def shares_of_kept(row: Csr, transformed: Csr) -> EntryShares:
 def shares_of_groups(groups: Ids, row: Csr, pooled: Csr) -> EntryShares:
     """Return the share of each feature in the value of its group, in proportion to its value.
 
-    Parameters
-    ----------
-    groups : ndarray of int32, shape (n_features,)
-        The group of each feature, or -1.
-    row, pooled : csr_array, shape (1, n_features) and (1, n_groups)
-        The row and its groups.
+    - ``groups``, shape (n_features,): the group of each feature, or -1.
+    - ``row``, ``pooled``, shape (1, n_features) and (1, n_groups): the row and its groups.
     """
     places, pools = _places(pooled.indices, groups[row.indices])
     values = np.where(pools, row.data, 0.0).astype(np.float64)
@@ -91,14 +87,10 @@ def normalised_shares(
 ) -> MatrixShares:
     """Return parts of values, divided by their row sums.
 
-    Parameters
-    ----------
-    parts : ndarray
-        The parts; those with equal places are summed.
-    places : (ndarray of int, ndarray of int)
-        The transformed entry that each part belongs to, and the entry of the row it comes from.
-    shape : (int, int)
-        The numbers of transformed entries and of entries of the row.
+    - ``parts``: the parts; those with equal places are summed.
+    - ``places`` ((ndarray of int, ndarray of int)): the transformed entry that each part belongs
+      to, and the entry of the row it comes from.
+    - ``shape`` ((int, int)): the numbers of transformed entries and of entries of the row.
     """
     values = parts.astype(np.float64)
     sums = np.bincount(places[0], values, minlength=shape[0])[places[0]]

@@ -98,16 +98,10 @@ def highlighted(explanation: Explanation) -> Text:
 def excerpt(explanation: Explanation, *, context: int, short: int, most: int = _MAX_MARKS) -> Text:
     """Return the words of a long text with the largest contributions, and their context.
 
-    Parameters
-    ----------
-    explanation : Explanation
-        The explanation of a text.
-    context : int
-        Characters to show on both sides of a marked word.
-    short : int
-        A text of at most this many characters is shown whole.
-    most : int
-        Number of words shown with their context; others are marked if they are in it.
+    - ``explanation``: the explanation of a text.
+    - ``context``: characters to show on both sides of a marked word.
+    - ``short``: a text of at most this many characters is shown whole.
+    - ``most``: number of words shown with their context; others are marked if they are in it.
     """
     segments = explanation.segments()
     pieces = _styled(segments)

@@ -110,13 +110,10 @@ def plan_studies(
 ) -> dict[str, Any]:
     """Return what :func:`run_studies` would do, for a JSON file.
 
-    Returns
-    -------
-    plan : dict
-        ``minutes``, estimated for all runs that are missing; ``rows``, by study and data set: the
-        number of runs, how many of them are recorded, how many of the others are estimated not to
-        be started in time, the methods of which no run is, and minutes; ``left_out``, what is
-        sampled or not run, and why.
+    - Returns ``plan``: ``minutes``, estimated for all runs that are missing; ``rows``, by study and
+      data set: the number of runs, how many of them are recorded, how many of the others are
+      estimated not to be started in time, the methods of which no run is, and minutes;
+      ``left_out``, what is sampled or not run, and why.
     """
     parts, tasks = _prepare(studies, places, settings)
     to_run = _missing(tasks, settings)

@@ -341,10 +341,8 @@ _SPECIAL: dict[str, Callable[[Sequence[Result]], tuple[str, list[Column], list[R
 def filled(text: str, folder: Path) -> str:
     """Return a Markdown text with every table between comments regenerated.
 
-    Raises
-    ------
-    ValueError
-        If a comment names a study, a data set, a column or a method that has no record.
+    - Raises ValueError if a comment names a study, a data set, a column or a method that has no
+      record.
     """
     return _BLOCK.sub(
         lambda found: f"{found['begin']}\n{_content(found['what'], folder)}\n{found['end']}", text

@@ -235,24 +235,14 @@ def with_ids(Y_true: Any, predictions: Any, train_labels: Any = None) -> tuple[C
 
     Ids are positions in the sorted names of all three.
 
-    Parameters
-    ----------
-    Y_true : lists of names, or one name per point
-        The true labels.
-    predictions : ndarray of names padded with "", or lists of names
-        Predicted labels, best first.
-    train_labels : as Y_true, optional
-        The labels of training points.
-
-    Returns
-    -------
-    truth : csr_array
-        The true labels.
-    predictions : ndarray of int32, or csr_array
-        For an array, ids padded with -1; for lists, scores that decrease with the rank, since the
-        number of labels that were requested is unknown.
-    train : csr_array or None
-        The labels of training points.
+    - ``Y_true`` (lists of names, or one name per point): the true labels.
+    - ``predictions`` (ndarray of names padded with "", or lists of names): predicted labels, best
+      first.
+    - ``train_labels`` (as Y_true): the labels of training points.
+    - Returns ``truth``: the true labels.
+    - Returns ``predictions``: for an array, ids padded with -1; for lists, scores that decrease
+      with the rank, since the number of labels that were requested is unknown.
+    - Returns ``train``: the labels of training points.
     """
     given = [_rows_of("Y_true", Y_true)]
     if train_labels is not None:

@@ -81,16 +81,9 @@ def check_offsets(part: Part, name: str, total: int) -> None:
 def check_csr(part: Part, indptr: str, indices: str, *, n_rows: int, n_cols: int) -> None:
     """Check that the indices of a sparse matrix are in range and increase in every row.
 
-    Parameters
-    ----------
-    part : Part
-        The model.
-    indptr : str
-        An array of int64.
-    indices : str
-        An array of int32 or uint32.
-    n_rows, n_cols : int
-        The shape of the matrix.
+    - ``indptr``: an array of int64.
+    - ``indices``: an array of int32 or uint32.
+    - ``n_rows``, ``n_cols``: the shape of the matrix.
     """
     check_length(part, indptr, n_rows + 1)
     columns = part.arrays[indices]

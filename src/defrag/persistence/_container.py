@@ -81,21 +81,12 @@ def write_model_file(
 ) -> None:
     """Write a description and arrays atomically.
 
-    Parameters
-    ----------
-    path : path
-        The file. It is not compressed, so that it can be mapped.
-    description : mapping
-        JSON values; ``library`` and ``format_version`` are added.
-    arrays : mapping from name to ndarray
-        Numeric arrays; names are lower-case letters, digits and ``_``, with ``/`` between parts.
-
-    Raises
-    ------
-    ValueError
-        If the reader would refuse the file.
-    OSError
-        If the file cannot be written; an existing file is unchanged.
+    - ``path``: the file. It is not compressed, so that it can be mapped.
+    - ``description``: JSON values; ``library`` and ``format_version`` are added.
+    - ``arrays`` (mapping from name to ndarray): numeric arrays; names are lower-case letters,
+      digits and ``_``, with ``/`` between parts.
+    - Raises ValueError if the reader would refuse the file.
+    - Raises OSError if the file cannot be written; an existing file is unchanged.
 
     Examples
     --------
@@ -146,30 +137,15 @@ def read_model_file(
 ) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Read a description and arrays; check all rules that do not depend on the kind of model.
 
-    Parameters
-    ----------
-    path : path
-        A regular file.
-    mmap : bool, default=True
-        Whether to map the file: arrays are read-only views, pages are read on first use, and
-        processes share one copy. A mapped file may be replaced, as :func:`write_model_file`
-        does, but not modified in place. Otherwise the file is read into memory.
-    checked : bool, default=False
-        Whether a file without checksums is refused.
-
-    Returns
-    -------
-    description : dict
-        The description.
-    arrays : dict from name to ndarray
-        The arrays.
-
-    Raises
-    ------
-    ModelFormatError
-        If the file violates a rule.
-    OSError
-        If the file cannot be read.
+    - ``path``: a regular file.
+    - ``mmap``: whether to map the file: arrays are read-only views, pages are read on first use,
+      and processes share one copy. A mapped file may be replaced, as :func:`write_model_file` does,
+      but not modified in place. Otherwise the file is read into memory.
+    - ``checked``: whether a file without checksums is refused.
+    - Returns ``description``: the description.
+    - Returns ``arrays``: the arrays.
+    - Raises ModelFormatError if the file violates a rule.
+    - Raises OSError if the file cannot be read.
     """
     reader = _Reader(display_name(path))
     description, arrays = reader.read(os.fspath(path), mmap=mmap)

@@ -245,11 +245,6 @@ class MappedFile:
     bytes, or ends too early, which kills the process on the next access. Size and modification
     time reveal this, unless the file is modified within the same millisecond or during the
     call that uses it.
-
-    Parameters
-    ----------
-    path : path
-        The file.
     """
 
     def __init__(self, path: PathLike) -> None:

@@ -530,32 +530,26 @@ class Weights(Field):
 class State:
     """The fitted state of a class.
 
-    Parameters
-    ----------
-    *fields : Field
-        What a file holds, in addition to what the bases of the class declare.
-    kind : str
-        Name in files, of a class that occurs only within others.
-    make : callable, optional
-        Function of the values by attribute that returns the object, usually its class.
-    take : callable, optional
-        Function of an object that returns values to write by their names in the file.
-    check : callable, optional
-        Function of a part that checks what its fields do not say, before they are read.
-    build : callable, optional
-        Function of a part and its checked values that returns the object, instead of ``make``.
-    finish : callable, optional
-        Function of a part and its estimator, after all attributes have been set.
-    parameters : mapping from name to rule, optional
-        Rules of stored parameters that differ from those of the estimator; None for a parameter
-        that is not stored.
-    stored : callable, optional
-        Function of an estimator that returns the one whose parameters are stored.
-    absent : mapping, optional
-        Values of parameters and numbers that older files lack. They are not written, so that such
-        a file stays the same when it is saved again.
-    sizes : mapping, optional
-        What ``describe`` calls ``features``, ``labels`` and ``groups``, as sizes of the part.
+    - ``*fields``: what a file holds, in addition to what the bases of the class declare.
+    - ``kind``: name in files, of a class that occurs only within others.
+    - ``make`` (optional): function of the values by attribute that returns the object, usually its
+      class.
+    - ``take`` (optional): function of an object that returns values to write by their names in the
+      file.
+    - ``check`` (optional): function of a part that checks what its fields do not say, before they
+      are read.
+    - ``build`` (optional): function of a part and its checked values that returns the object,
+      instead of ``make``.
+    - ``finish`` (optional): function of a part and its estimator, after all attributes have been
+      set.
+    - ``parameters`` (mapping from name to rule): rules of stored parameters that differ from those
+      of the estimator; None for a parameter that is not stored.
+    - ``stored`` (optional): function of an estimator that returns the one whose parameters are
+      stored.
+    - ``absent`` (optional): values of parameters and numbers that older files lack. They are not
+      written, so that such a file stays the same when it is saved again.
+    - ``sizes`` (optional): what ``describe`` calls ``features``, ``labels`` and ``groups``, as
+      sizes of the part.
     """
 
     def __init__(

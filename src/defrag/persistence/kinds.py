@@ -170,14 +170,9 @@ class Unfitted:
 class Kind:
     """What the files of one class hold.
 
-    Parameters
-    ----------
-    cls : type
-        The exact class: a subclass may have further fitted attributes.
-    name : str
-        Its name in files.
-    states : iterable of State
-        Its own declaration after those of its bases.
+    - ``cls``: the exact class: a subclass may have further fitted attributes.
+    - ``name``: its name in files.
+    - ``states``: its own declaration after those of its bases.
     """
 
     def __init__(self, cls: type[Any], name: str, states: Iterable[State]) -> None:
@@ -294,10 +289,7 @@ def find_kind(word: str) -> Kind:
 def entry_of(estimator: Any, roles: tuple[Role, ...] = ()) -> Entry:
     """Return the registry entry of an estimator.
 
-    Raises
-    ------
-    TypeError
-        If it is not registered.
+    - Raises TypeError if it is not registered.
     """
     known = registry.entries(*roles)
     for entry in known:
@@ -358,19 +350,10 @@ def unpack_part(
 ) -> Part:
     """Return the model in a description and arrays, whose names and types are checked.
 
-    Parameters
-    ----------
-    path : str
-        The name of the file, for error messages.
-    description : mapping
-        As returned by :func:`pack_part`.
-    arrays : mapping from name to ndarray
-        Likewise.
-
-    Raises
-    ------
-    ModelFormatError
-        If a name is missing or unknown, or a type or value violates its rule.
+    - ``path``: the name of the file, for error messages.
+    - ``description``: as returned by :func:`pack_part`.
+    - ``arrays`` (mapping from name to ndarray): likewise.
+    - Raises ModelFormatError if a name is missing or unknown, or a type or value violates its rule.
     """
     if set(description) != {"model"}:
         raise ModelFormatError(path, f"the description must have only 'model', library and "
@@ -424,16 +407,11 @@ def read_state(
 ) -> dict[str, Any]:
     """Check the state of something that is not a model; return its values by attribute.
 
-    Parameters
-    ----------
-    state : State
-        What it holds.
-    path, what : str
-        The name of the file and of the thing, for error messages.
-    values : object
-        Its numbers.
-    unread : dict from name to ndarray
-        The arrays of the file; those of the state are taken out.
+    - ``state``: what it holds.
+    - ``path``, ``what``: the name of the file and of the thing, for error messages.
+    - ``values``: its numbers.
+    - ``unread`` (dict from name to ndarray): the arrays of the file; those of the state are taken
+      out.
     """
     part = Part(path=path, kind=what)
     kind = Kind(object, what, [state])

@@ -96,12 +96,7 @@ def check_balanced_tree(part: Part, *, arity: int | None = 2) -> None:
     root, in order, and a child follows its parent, which excludes cycles. The items of the children
     are those of the parent, split in place; items increase within a leaf.
 
-    Parameters
-    ----------
-    part : Part
-        The model.
-    arity : int or None, default=2
-        Number of children of an inner node; None for any.
+    - ``arity`` (optional): number of children of an inner node; None for any.
     """
     first, order = part.arrays["first_child"], part.arrays["order"]
     if not len(first):
@@ -196,10 +191,7 @@ def check_label_tree_weights(part: Part, n_features: int) -> Offsets:
     Features increase within a node and outputs within a feature, which has at least one;
     every output has a bias, and all numbers are finite.
 
-    Returns
-    -------
-    starts : ndarray of int64
-        Offsets of the entries of every eighth feature, and the end of the last.
+    - Returns ``starts``: offsets of the entries of every eighth feature, and the end of the last.
     """
     arrays = part.arrays
     widths = n_outputs(arrays["n_children"], arrays["begin"], arrays["end"])
@@ -245,10 +237,8 @@ def tree_values(
 
     Pointers are stored as sizes, and outputs as one byte if no node has more than 256 of them.
 
-    Raises
-    ------
-    ValueError
-        If the number of biases is not that of the outputs; the reader checks the rest.
+    - Raises ValueError if the number of biases is not that of the outputs; the reader checks the
+      rest.
     """
     if isinstance(weights, StoredTreeWeights):
         weights = widened(weights)

@@ -40,27 +40,11 @@ def start_clusters(
 ) -> Ids:
     """Return clusters of a random sample by spherical k-means.
 
-    Parameters
-    ----------
-    items : csr_array
-        Non-zero unit vectors.
-    n_clusters : int
-        Number of clusters; at most the number of items.
-    n_sampled : int
-        Size of the sample.
-    max_rounds : int
-        Maximum number of iterations.
-    seed : int
-        Seed of the sample and of the initial centres.
-    n_threads : int
-        Number of threads.
-    progress : callable, optional
-        Called with the fraction of the work that is done.
-
-    Returns
-    -------
-    cluster : ndarray of int32
-        The cluster of each item, -1 outside the sample.
+    - ``items``: non-zero unit vectors.
+    - ``n_clusters``: number of clusters; at most the number of items.
+    - ``n_sampled``: size of the sample.
+    - ``max_rounds``: maximum number of iterations.
+    - Returns ``cluster``: the cluster of each item, -1 outside the sample.
     """
     all_items = np.arange(items.shape[0], dtype=np.int32)
     shuffled = np.argsort(random_buckets(all_items, max(1, len(all_items)), seed))

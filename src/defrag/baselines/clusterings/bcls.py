@@ -131,14 +131,9 @@ class BCLS(VectorRival):
 def projection(points: NDArray[np.float64], variance: float, ridge: float) -> NDArray[np.float32]:
     """Return A (A^T A + ridge I)^-1 A^T, where A are the principal components of the points.
 
-    Parameters
-    ----------
-    points : ndarray of float64, shape (n_points, n_coords)
-        The points; standardised in place.
-    variance : float
-        Fraction of the variance that the components keep.
-    ridge : float
-        Regularisation of the regression.
+    - ``points``, shape (n_points, n_coords): the points; standardised in place.
+    - ``variance``: fraction of the variance that the components keep.
+    - ``ridge``: regularisation of the regression.
     """
     points -= points.mean(axis=0)
     spread = points.std(axis=0)

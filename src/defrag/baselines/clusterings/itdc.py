@@ -44,12 +44,8 @@ def feature_information(joint: Csr) -> NDArray[np.float64]:
 def lost_information(joint: Csr, pooled: Csr) -> float:
     """Return I(labels; features) - I(labels; groups) in nats, the objective of ITDC.
 
-    Parameters
-    ----------
-    joint : csr_array, shape (n_features, n_labels)
-        X^T Y.
-    pooled : csr_array, shape (n_clusters, n_labels)
-        X^T Y summed by group.
+    - ``joint``, shape (n_features, n_labels): X^T Y.
+    - ``pooled``, shape (n_clusters, n_labels): X^T Y summed by group.
     """
     total = float(joint.data.sum(dtype=np.float64))
     if total == 0:
@@ -182,18 +178,10 @@ def nearest_groups(joint: Csr, pooled: Csr, groups: Ids, smoothing: float, n_thr
     divergence of a feature from it, only the sum of p ln(1 + q L / a) depends on the group:
     the nearest group maximises it, and labels that do not occur in a group add nothing.
 
-    Parameters
-    ----------
-    joint : csr_array, shape (n_features, n_labels)
-        X^T Y.
-    pooled : csr_array, shape (n_clusters, n_labels)
-        X^T Y summed by group.
-    groups : ndarray of int32
-        The current groups; features without labels keep theirs.
-    smoothing : float
-        The weight a.
-    n_threads : int
-        Number of threads.
+    - ``joint``, shape (n_features, n_labels): X^T Y.
+    - ``pooled``, shape (n_clusters, n_labels): X^T Y summed by group.
+    - ``groups``: the current groups; features without labels keep theirs.
+    - ``smoothing``: the weight a.
     """
     sums = np.asarray(pooled.sum(axis=1, dtype=np.float64))
     share = pooled.data / np.repeat(sums, np.diff(pooled.indptr))

@@ -42,12 +42,8 @@ class StableMatching:
     features up to its number of seats (ties go to the lower id), and rejected features propose
     to the next group.
 
-    Parameters
-    ----------
-    n_features, n_clusters : int
-        Numbers of features and groups.
-    n_seats : int
-        Number of seats of each group.
+    - ``n_features``, ``n_clusters``: numbers of features and groups.
+    - ``n_seats``: number of seats of each group.
     """
 
     def __init__(self, n_features: int, n_clusters: int, n_seats: int) -> None:
@@ -120,25 +116,13 @@ def improve(
     gain; then pairs of groups exchange features; then features rotate along cycles of groups.
     No feature moves to a worse group.
 
-    Parameters
-    ----------
-    labels : ndarray of int32
-        The current groups; not modified.
-    wanted : ndarray of int32
-        The best group of each feature.
-    gain : ndarray of float64
-        Gain of moving to that group; a feature with gain 0 stays.
-    n_clusters : int
-        Number of groups.
-    min_size : int
-        Minimum size of a group after features have left it.
-
-    Returns
-    -------
-    labels : ndarray of int32
-        The new groups.
-    n_moved : int
-        Number of features that moved.
+    - ``labels``: the current groups; not modified.
+    - ``wanted``: the best group of each feature.
+    - ``gain``: gain of moving to that group; a feature with gain 0 stays.
+    - ``n_clusters``: number of groups.
+    - ``min_size``: minimum size of a group after features have left it.
+    - Returns ``labels``: the new groups.
+    - Returns ``n_moved``: number of features that moved.
     """
     movers = np.flatnonzero((gain > 0) & (wanted != labels))
     movers = movers[np.lexsort((movers, -gain[movers]))]
@@ -311,18 +295,10 @@ def directions(items: Csr, labels: Ids, n_clusters: int, n_threads: int) -> Csr:
 def populate(items: Csr, centres: Csr, min_size: int, fallback: Ids, n_threads: int) -> Ids:
     """Return groups with a minimum number of features, the others in the most similar group.
 
-    Parameters
-    ----------
-    items : csr_array, shape (n_items, n_coords)
-        Unit vectors of the features.
-    centres : csr_array, shape (n_clusters, n_coords)
-        Unit vectors of the groups.
-    min_size : int
-        Minimum number of features in a group.
-    fallback : ndarray of int32
-        The groups of features that are similar to no group.
-    n_threads : int
-        Number of threads.
+    - ``items``, shape (n_items, n_coords): unit vectors of the features.
+    - ``centres``, shape (n_clusters, n_coords): unit vectors of the groups.
+    - ``min_size``: minimum number of features in a group.
+    - ``fallback``: the groups of features that are similar to no group.
     """
     matching = StableMatching(items.shape[0], centres.shape[0], min_size)
     features = np.arange(items.shape[0], dtype=np.int32)
