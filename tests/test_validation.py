@@ -149,10 +149,7 @@ def test_single_huge_label_id_is_refused():
 @pytest.mark.parametrize(
     ("X", "message"),
     [
-        (
-            np.ma.masked_array(np.eye(2), mask=[[0, 1], [0, 0]]),
-            r"fill them .* X.filled\(0\)",
-        ),
+        (np.ma.masked_array(np.eye(2), mask=[[0, 1], [0, 0]]), r"fill them .* X.filled\(0\)"),
         (np.array([["2020-01-01"], ["2020-01-02"]], "M8[D]"), r"got datetime64\[D\]"),
     ],
 )

@@ -9,15 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 from scipy import sparse
 
 from defrag import persistence
-from defrag._parameters import (
-    Int,
-    check_value,
-    declare,
-    fitted,
-    param,
-    parameters_of,
-    rules_of,
-)
+from defrag._parameters import Int, check_value, declare, fitted, param, parameters_of, rules_of
 from defrag._scikit import BaseEstimator, TransformerMixin, check_is_fitted, import_scikit
 from defrag._validation import check_features
 

@@ -164,10 +164,7 @@ SEED_KIND = "int, RandomState, Generator or None, default=None"
 def check_value(owner: str, name: str, rule: Rule, value: Any) -> None:
     """Raise ValueError unless a parameter obeys its rule.
 
-    Raises
-    ------
-    ValueError
-        Such as ``max_cluster_size of Defrag must be an int >= 1, got 0``.
+    - Raises ValueError such as ``max_cluster_size of Defrag must be an int >= 1, got 0``.
     """
     if not rule.accepts(value):
         raise ValueError(f"{name} of {owner} must be {rule.describe()}, got {value!r}")

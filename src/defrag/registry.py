@@ -98,10 +98,7 @@ def kinds(*roles: Role) -> tuple[str, ...]:
 def find(word: str) -> Entry:
     """Return the estimator with a name on the command line or in model files.
 
-    Raises
-    ------
-    KeyError
-        If there is none.
+    - Raises KeyError if there is none.
     """
     for entry in _ESTIMATORS:
         if word in {entry.word, entry.kind}:

@@ -36,10 +36,7 @@ def test_defaults_equal_defrag_train():
 @pytest.mark.parametrize(
     ("section", "message"),
     [
-        (
-            {"classifier": "omikuji"},
-            "no classifier is called 'omikuji': use one of label-tree, ",
-        ),
+        ({"classifier": "omikuji"}, "no classifier is called 'omikuji': use one of label-tree, "),
         ({"n_trees": "many"}, "n_trees of LabelTree must be an int >= 1, got 'many'"),
         ({"characters": "0"}, "characters of TextVectorizer must be"),
     ],

@@ -8,9 +8,7 @@ import os
 import pytest
 
 import defrag
-from defrag.io import (
-    read_npz,
-)
+from defrag.io import read_npz
 from tests.helpers.cli_data import fill_folder, points, same
 from tests.helpers.cli_running import check_refusal, files, run, run_well
 

@@ -8,10 +8,7 @@ import re
 import numpy as np
 import pytest
 
-from defrag.io import (
-    Dataset,
-    Split,
-)
+from defrag.io import Dataset, Split
 from tests.helpers import cli_data
 from tests.helpers.cli_model_data import N_FEATURES, N_LABELS, points
 from tests.helpers.cli_running import check_refusal, run_well

@@ -13,12 +13,7 @@ from scipy import sparse
 from defrag import Defrag, registry
 from defrag.agglomeration import Hybrid
 from defrag.cli import _flags
-from defrag.io import (
-    read_data,
-    read_groups,
-    read_svmlight,
-    write_features,
-)
+from defrag.io import read_data, read_groups, read_svmlight, write_features
 from defrag.specs import VARIANTS
 from tests.helpers.cli_data import N_FEATURES, fill_folder, points, same
 from tests.helpers.cli_running import run_well

@@ -8,15 +8,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from defrag import (
-    load,
-    metrics,
-)
-from defrag.io import (
-    read_predictions,
-    write_predictions,
-    write_svmlight,
-)
+from defrag import load, metrics
+from defrag.io import read_predictions, write_predictions, write_svmlight
 from tests.helpers.cli_model_data import N_FEATURES, N_LABELS, N_POINTS, fill_folder, points
 from tests.helpers.cli_running import check_refusal, run, run_well
 
@@ -94,10 +87,7 @@ REFUSED = {
     "model and json on stdout": ("train train.txt - --json", "--json and an output of -"),
     "strict training": ("train short.txt out --strict", "header declares 3 points"),
     "predict without a model": ("predict nothing X.txt --output out", "nothing: No such file"),
-    "predict without data": (
-        "predict model.safetensors none --output out",
-        "none: No such file",
-    ),
+    "predict without data": ("predict model.safetensors none --output out", "none: No such file"),
     "predict with groups": (
         "predict groups.safetensors X.txt --output out",
         "groups.safetensors: is a Defrag, not a classifier",

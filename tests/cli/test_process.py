@@ -290,9 +290,7 @@ def test_predict_reads_and_writes_streams(run):
 @pytest.mark.usefixtures("model")
 def test_predict_writes_before_input_ends(command):
     with subprocess.Popen(
-        [*command, "predict", "model", "-", "--json"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
+        [*command, "predict", "model", "-", "--json"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as process:
         for line in (b"3 3\n0:1\n", b"1:1\n", b"2:1\n"):
             process.stdin.write(line)

@@ -157,10 +157,7 @@ class LabelPaths(NamedTuple):
 
 
 def label_paths(
-    tree: LabelTreeArrays,
-    weights: LabelTreeWeights | StoredTreeWeights,
-    places: Ids,
-    features: Ids,
+    tree: LabelTreeArrays, weights: LabelTreeWeights | StoredTreeWeights, places: Ids, features: Ids
 ) -> LabelPaths:
     """Return the weights of increasing features on the paths to the labels at ``places``."""
     return LabelPaths(*_core.label_paths(tree, weights, places, features))

@@ -7,11 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from annif.backend.backend import AnnifBackend
-from annif.exception import (
-    ConfigurationException,
-    NotInitializedException,
-    NotSupportedException,
-)
+from annif.exception import ConfigurationException, NotInitializedException, NotSupportedException
 from annif.suggestion import SuggestionBatch
 from scipy import sparse
 

@@ -27,14 +27,9 @@ _OF_ANNIF = {
 def build_classifier(settings: Mapping[str, Any], *, n_jobs: int) -> TextClassifier:
     """Return the classifier that the settings of a project describe.
 
-    Parameters
-    ----------
-    settings : mapping
-        Strings, as in ``projects.cfg``: ``classifier`` (a word of ``defrag train``;
-        default ``label-tree``), ``focus`` (default true), ``random_state`` (default 0),
-        parameters of :class:`defrag.TextVectorizer` and of the classifier. Others are ignored.
-    n_jobs : int
-        Number of threads.
+    - ``settings``: strings, as in ``projects.cfg``: ``classifier`` (a word of ``defrag train``;
+      default ``label-tree``), ``focus`` (default true), ``random_state`` (default 0), parameters of
+      :class:`defrag.TextVectorizer` and of the classifier. Others are ignored.
 
     Examples
     --------

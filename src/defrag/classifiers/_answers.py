@@ -81,17 +81,12 @@ def names_by_score(scores: Csr, names: NDArray[Any]) -> list[list[str]]:
 
 @dataclass(frozen=True)
 class Calibration:
-    """An increasing, piecewise linear function from scores to probabilities.
+    """An increasing, piecewise linear function from scores to probabilities."""
 
-    Attributes
-    ----------
-    scores : ndarray of float64, shape (n_knots,)
-        Scores in increasing order.
-    probabilities : ndarray of float64, shape (n_knots,)
-        The probability that a label with that score is true; constant beyond the ends.
-    """
-
+    # Shape (n_knots,): scores in increasing order.
     scores: NDArray[np.float64]
+    # Shape (n_knots,): the probability that a label with that score is true; constant beyond the
+    # ends.
     probabilities: NDArray[np.float64]
 
     @classmethod

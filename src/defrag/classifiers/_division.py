@@ -67,20 +67,13 @@ def numbered(objects: Mapping[int, Any]) -> Arrays:
 
 @dataclass(frozen=True)
 class Division:
-    """The units of a training.
+    """The units of a training."""
 
-    Attributes
-    ----------
-    outline : object
-        What all units share and no unit can compute alone, such as the shapes of trees.
-    costs : ndarray of float64, shape (n_units,)
-        Expected costs of the units, relative to each other.
-    waves : ndarray of uint8, shape (n_units,), optional
-        Units of wave 1 use the results of all units of wave 0; None if there are no such units.
-    """
-
+    # What all units share and no unit can compute alone, such as the shapes of trees.
     outline: Any
+    # Shape (n_units,): expected costs of the units, relative to each other.
     costs: NDArray[np.float64]
+    # Units of wave 1 use the results of all units of wave 0; None if there are no such units.
     waves: NDArray[np.uint8] | None = None
 
     def wave_of_units(self) -> NDArray[np.uint8]:

@@ -33,8 +33,7 @@ if TYPE_CHECKING:
 
 
 LabelsFlag = Annotated[
-    str | None,
-    typer.Option(metavar="FILE", help="The label file, if DATA has features only."),
+    str | None, typer.Option(metavar="FILE", help="The label file, if DATA has features only.")
 ]
 LabelNamesFlag = Annotated[
     str | None,
@@ -79,8 +78,7 @@ class MatrixReading:
     ] = None
     strict: Annotated[bool, typer.Option("--strict", help="Treat warnings as errors.")] = False
     allow_truncated: Annotated[
-        bool,
-        typer.Option("--allow-truncated", help="Accept fewer points than a header declares."),
+        bool, typer.Option("--allow-truncated", help="Accept fewer points than a header declares.")
     ] = False
 
     @property
@@ -262,10 +260,8 @@ def check_targets(outputs: dict[str, str | None], inputs: dict[str, str | None])
     Files are compared by device and inode, so that links and other spellings of a path are
     found. Devices, FIFOs and standard streams may be read and written by one command.
 
-    Parameters
-    ----------
-    outputs, inputs : dict of str to str or None
-        Paths by the name of their argument or flag; None if not given.
+    - ``outputs``, ``inputs`` (dict of str to str or None): paths by the name of their argument or
+      flag; None if not given.
     """
     written: list[tuple[str, str]] = []
     for name, path in outputs.items():

@@ -55,12 +55,8 @@ def with_flags(
 ) -> Callable[..., None]:
     """Return a function with one parameter per flag, which calls that of a command.
 
-    Parameters
-    ----------
-    verb : function
-        The command.
-    of_estimators : list of Parameter
-        What its ``**parameters`` stand for; see :func:`estimator_flags`.
+    - ``verb`` (function): the command.
+    - ``of_estimators``: what its ``**parameters`` stand for; see :func:`estimator_flags`.
     """
     groups: dict[str, type[Any]] = {}
     flags = [inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)]
@@ -135,16 +131,11 @@ def estimator_flags(
 ) -> list[inspect.Parameter]:
     """Return one flag for each parameter of some estimators.
 
-    Parameters
-    ----------
-    *estimators : classes
-        Estimators. A parameter of several is one flag, which has a default only if they agree.
-    without : names
-        Parameters without flags.
-    also : classes
-        More estimators, whose parameters in ``hidden`` have no flags either.
-    hidden : names
-        See ``also``.
+    - ``*estimators`` (classes): estimators. A parameter of several is one flag, which has a default
+      only if they agree.
+    - ``without`` (names): parameters without flags.
+    - ``also`` (classes): more estimators, whose parameters in ``hidden`` have no flags either.
+    - ``hidden`` (names): see ``also``.
     """
     meanings: dict[str, _Meaning] = {}
     for estimator, left_out in [

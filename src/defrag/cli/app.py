@@ -50,12 +50,9 @@ class LazyGroup(ErrorGroup):
 def import_verb(name: str, args: list[str] | None = None) -> Any:
     """Import a command and return it.
 
-    Parameters
-    ----------
-    name : str
-        A key of ``VERBS``.
-    args : list of str, optional
-        Its words on the command line; flags of estimators that they do not need may be left out.
+    - ``name``: a key of ``VERBS``.
+    - ``args`` (optional): its words on the command line; flags of estimators that they do not need
+      may be left out.
     """
     function = name.replace("-", "_")
     module = importlib.import_module(f"defrag.cli.{function}")
@@ -119,15 +116,11 @@ def _options(
     version: Annotated[
         bool,
         typer.Option(
-            "--version",
-            callback=_print_version,
-            is_eager=True,
-            help="Print the version and exit.",
+            "--version", callback=_print_version, is_eager=True, help="Print the version and exit."
         ),
     ] = False,
     debug: Annotated[
-        bool,
-        typer.Option("--debug", envvar="DEFRAG_DEBUG", help="Show the traceback of an error."),
+        bool, typer.Option("--debug", envvar="DEFRAG_DEBUG", help="Show the traceback of an error.")
     ] = False,
 ) -> None:
     del version, debug  # read by the callback and by the group of commands

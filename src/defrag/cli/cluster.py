@@ -77,8 +77,7 @@ def cluster(
         ),
     ] = None,
     vocabulary: Annotated[
-        str | None,
-        typer.Option(metavar="FILE", help="Names of the features, one per line."),
+        str | None, typer.Option(metavar="FILE", help="Names of the features, one per line.")
     ] = None,
     reading: MatrixReading,
     labels: LabelsFlag = None,

@@ -46,8 +46,7 @@ def join(
     label_names: LabelNamesFlag = None,
     vocabulary: VocabularyFlag = None,
     data: Annotated[
-        str | None,
-        typer.Option(metavar="DATA", help="The training data; required by lpsr only."),
+        str | None, typer.Option(metavar="DATA", help="The training data; required by lpsr only.")
     ] = None,
     reading: Reading,
     labels: LabelsFlag = None,

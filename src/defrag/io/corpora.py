@@ -228,24 +228,13 @@ def open_corpus(
     A tab-separated file (``tsv``) has a header with a column of texts, or all of its first lines
     match exactly one of ``annif``, ``pecos`` and ``libmultilabel``.
 
-    Parameters
-    ----------
-    path : path
-        The file; may be compressed, ``-`` is standard input. Or a folder of Annif, or of
-        Parquet files, which cannot be compressed as a whole.
-    form : CorpusForm, optional
-        Its format; default: by its name.
-    options : CorpusOptions, optional
-        Options that the file does not contain.
-    limits : ReadLimits, optional
-        Limits on the cost of reading.
-
-    Raises
-    ------
-    ValueError
-        If the format is unknown, or if none is given and the name does not show it.
-    FormatError
-        If the format of a tab-separated file is ambiguous.
+    - ``path``: the file; may be compressed, ``-`` is standard input. Or a folder of Annif, or of
+      Parquet files, which cannot be compressed as a whole.
+    - ``form`` (optional): its format; default: by its name.
+    - ``options`` (optional): options that the file does not contain.
+    - ``limits`` (optional): limits on the cost of reading.
+    - Raises ValueError if the format is unknown, or if none is given and the name does not show it.
+    - Raises FormatError if the format of a tab-separated file is ambiguous.
     """
     options = options or CorpusOptions()
     form = form or corpus_form(path)

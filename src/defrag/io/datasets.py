@@ -154,14 +154,9 @@ def tf_idf(counts: Csr, document_frequency: NDArray[Any], n_documents: int) -> C
     A count c of a word that occurs in f of the n training documents becomes
     ``(1 + ln c) * (1 + ln((1 + n) / (1 + f)))``.
 
-    Parameters
-    ----------
-    counts : csr_array, shape (n_points, n_words)
-        Word counts; stored entries are at least 1.
-    document_frequency : ndarray of int, shape (n_words,)
-        Number of training documents that contain each word.
-    n_documents : int
-        Number of training documents.
+    - ``counts``, shape (n_points, n_words): word counts; stored entries are at least 1.
+    - ``document_frequency``, shape (n_words,): number of training documents that contain each word.
+    - ``n_documents``: number of training documents.
 
     Examples
     --------
@@ -183,17 +178,8 @@ def tf_idf(counts: Csr, document_frequency: NDArray[Any], n_documents: int) -> C
 def read_bundle(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, bytes]]:
     """Read the header and the sections of a bundled data set.
 
-    Parameters
-    ----------
-    path : path-like
-        The file.
-
-    Returns
-    -------
-    header : dict
-        Format version, sizes and sections.
-    sections : dict of str to bytes
-        The sections by name.
+    - Returns ``header``: format version, sizes and sections.
+    - Returns ``sections``: the sections by name.
     """
     name = os.fspath(path)
     try:

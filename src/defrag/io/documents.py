@@ -28,16 +28,11 @@ if TYPE_CHECKING:
 class Document(NamedTuple):
     """A text of a corpus.
 
-    Attributes
-    ----------
-    line : int or None
-        Its first line, counted from 1; None if the text is a file of its own.
-    text : str
-        The text.
-    labels : list of str or None
-        The names of its labels; None if the corpus does not list labels for it.
-    file : str or None
-        Its own file, if the corpus is a folder.
+    - ``line`` (optional): its first line, counted from 1; None if the text is a file of its own.
+    - ``text``: the text.
+    - ``labels`` (optional): the names of its labels; None if the corpus does not list labels for
+      it.
+    - ``file`` (optional): its own file, if the corpus is a folder.
     """
 
     line: int | None
@@ -50,31 +45,23 @@ class Document(NamedTuple):
 class CorpusOptions:
     """How a corpus is read, as far as the file does not show it; each format uses some options.
 
-    Parameters
-    ----------
-    text_column, labels_column : str, optional
-        Names of the columns of a table, or keys of JSON lines.
-    label_separator : str, optional
-        Separator of labels that are written as one string; ``"space"`` for any white space,
-        ``"none"`` if each string is one label.
-    labels_path : path, optional
-        The file with the labels, if ``path`` has texts only.
-    label_names : sequence of str, optional
-        The names of labels that are numbers.
-    labels : {"optional", "required", "ignored"}
-        Whether a corpus may have no labels, and whether they are read at all.
-
     Raises
     ------
     ValueError
         If the separator is empty.
     """
 
+    # Names of the columns of a table, or keys of JSON lines.
     text_column: str | None = None
     labels_column: str | None = None
+    # Separator of labels that are written as one string; ``"space"`` for any white space,
+    # ``"none"`` if each string is one label.
     label_separator: str | None = None
+    # The file with the labels, if ``path`` has texts only.
     labels_path: PathLike | None = None
+    # The names of labels that are numbers.
     label_names: Sequence[str] | None = None
+    # Whether a corpus may have no labels, and whether they are read at all.
     labels: Literal["optional", "required", "ignored"] = "optional"
 
     def __post_init__(self) -> None:
@@ -578,10 +565,7 @@ def numbered_lines(stream: InputStream) -> Iterator[tuple[int, str]]:
     Lines end with a line feed; a carriage return before it is dropped. Other Unicode line
     separators are part of the text.
 
-    Raises
-    ------
-    FormatError
-        If a line is not UTF-8.
+    - Raises FormatError if a line is not UTF-8.
     """
     number = 0
     for run in stream.lines():
@@ -672,10 +656,7 @@ def _one_name(field: str) -> list[str]:
 def split_uris(field: str) -> list[str]:
     """Split URIs at white space and remove the angle brackets of Annif.
 
-    Raises
-    ------
-    ValueError
-        If a URI is empty.
+    - Raises ValueError if a URI is empty.
     """
     uris = [word.removeprefix("<").removesuffix(">") for word in field.split()]
     if not all(uris):

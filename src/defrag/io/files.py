@@ -162,20 +162,12 @@ class InputStream:
     Files are read, not mapped: truncating a mapped file kills the process, and reading by
     blocks needs less memory.
 
-    Parameters
-    ----------
-    raw : binary file
-        Source of the bytes.
-    name : str
-        Name in error messages.
-    head : bytes, default=b""
-        Bytes that precede those of ``raw``.
-    limits : ReadLimits, optional
-        Limits on the cost of reading.
-    packed : compressed file, optional
-        The file that ``raw`` decompresses.
-    damaged : tuple of exception classes, optional
-        Exceptions of ``raw`` for damaged data.
+    - ``raw`` (binary file): source of the bytes.
+    - ``name``: name in error messages.
+    - ``head`` (bytes): bytes that precede those of ``raw``.
+    - ``limits`` (optional): limits on the cost of reading.
+    - ``packed`` (compressed file): the file that ``raw`` decompresses.
+    - ``damaged`` (tuple of exception classes): exceptions of ``raw`` for damaged data.
 
     Examples
     --------
@@ -309,24 +301,11 @@ class _Rewound(io.RawIOBase):
 def open_input(path: PathLike, limits: ReadLimits | None = None) -> Iterator[InputStream]:
     """Open a file for reading; gzip, bzip2, xz and zstd are recognised by their first bytes.
 
-    Parameters
-    ----------
-    path : path
-        A file, a FIFO with a writer, or ``-`` for standard input.
-    limits : ReadLimits, optional
-        Limits on the cost of reading.
-
-    Yields
-    ------
-    stream : InputStream
-        The bytes, decompressed.
-
-    Raises
-    ------
-    FormatError
-        If ``path`` is a directory or a device, or expands beyond the limits.
-    OSError
-        If the file does not exist or cannot be read.
+    - ``path``: a file, a FIFO with a writer, or ``-`` for standard input.
+    - ``limits`` (optional): limits on the cost of reading.
+    - Yields ``stream``: the bytes, decompressed.
+    - Raises FormatError if ``path`` is a directory or a device, or expands beyond the limits.
+    - Raises OSError if the file does not exist or cannot be read.
     """
     name = display_name(path)
     with _open_raw(os.fspath(path), name) as raw:
@@ -446,16 +425,9 @@ def atomic_writer(path: PathLike) -> Iterator[IO[bytes]]:
     that writes the same target; a writer's lock on its temporary file keeps others from
     removing it, on any machine and in any container.
 
-    Parameters
-    ----------
-    path : path
-        The target; ``-`` is standard output. The file is compressed if its name ends in
-        ``.gz``, ``.bz2``, ``.xz`` or ``.zst``. Devices and FIFOs are written directly.
-
-    Yields
-    ------
-    file : binary file
-        The open file.
+    - ``path``: the target; ``-`` is standard output. The file is compressed if its name ends in
+      ``.gz``, ``.bz2``, ``.xz`` or ``.zst``. Devices and FIFOs are written directly.
+    - Yields ``file``: the open file.
 
     Examples
     --------

@@ -163,17 +163,9 @@ class RowBlocks:
     Text is parsed a few megabytes at a time; an archive is read at once. Labels are checked
     and discarded.
 
-    Parameters
-    ----------
-    stream : InputStream
-        The file.
-    strict, allow_truncated
-        As in `read_xmc`.
-
-    Attributes
-    ----------
-    n_rows, n_features : int
-        Sizes declared by the header. After the last block, ``n_rows`` is the true number.
+    - ``strict``, ``allow_truncated``: as in `read_xmc`.
+    - ``n_rows``, ``n_features``: sizes declared by the header. After the last block, ``n_rows`` is
+      the true number.
 
     Examples
     --------

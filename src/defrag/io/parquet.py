@@ -29,10 +29,7 @@ _ROWS_AT_A_TIME = 10_000
 def load_pyarrow() -> Any:
     """Return pyarrow, with its submodule ``parquet``.
 
-    Raises
-    ------
-    ImportError
-        If pyarrow is not installed.
+    - Raises ImportError if pyarrow is not installed.
     """
     try:
         import pyarrow.parquet  # noqa: PLC0415 - an extra
@@ -53,17 +50,9 @@ def read_batches(
 ) -> Iterator[tuple[str, int, Any]]:
     """Yield the name of a file, the number of the first row of a batch, and the batch, in order.
 
-    Parameters
-    ----------
-    path : Path
-        The file, or a folder whose Parquet files are read in the order of their names.
-    choose : callable
-        Returns the columns to read, given the name of a file and its columns.
-
-    Raises
-    ------
-    FormatError
-        If a file is damaged or not in the Parquet format.
+    - ``path``: the file, or a folder whose Parquet files are read in the order of their names.
+    - ``choose``: returns the columns to read, given the name of a file and its columns.
+    - Raises FormatError if a file is damaged or not in the Parquet format.
     """
     pyarrow = load_pyarrow()
     for file in _files(path) if path.is_dir() else [path]:
@@ -83,14 +72,9 @@ def read_batches(
 def table_bytes(labels: NDArray[Any], scores: Floats, first: int) -> bytes:
     """Return a Parquet file of predictions with the columns ``row``, ``labels`` and ``scores``.
 
-    Parameters
-    ----------
-    labels : ndarray, shape (n, k)
-        Ids of labels, padded with -1, or names, padded with "".
-    scores : ndarray of float32, shape (n, k)
-        Their scores.
-    first : int
-        Number of the first point, counted from 0.
+    - ``labels``, shape (n, k): ids of labels, padded with -1, or names, padded with "".
+    - ``scores``, shape (n, k): their scores.
+    - ``first``: number of the first point, counted from 0.
     """
     pyarrow = load_pyarrow()
     by_id = labels.dtype.kind == "i"

@@ -110,10 +110,8 @@ def _suffix(path: str) -> str:
 def text_form(path: str, form: str | None = None) -> CorpusForm | None:
     """Return the format of a file of texts, by a word or by its name; None for points.
 
-    Raises
-    ------
-    ValueError
-        If the path is a folder without texts; names the files in it that can be read.
+    - Raises ValueError if the path is a folder without texts; names the files in it that can be
+      read.
 
     Examples
     --------
@@ -286,14 +284,8 @@ def write_points(path: str, points: Points, *, labels: str | None = None) -> Non
 def read_names(path: str, expected: int | None, noun: str, column: str) -> list[str]:
     """Read the names of the columns of a matrix, one per line.
 
-    Parameters
-    ----------
-    path : str
-        The file.
-    expected : int or None
-        Number of columns, if it is known.
-    noun, column : str
-        Nouns for a name and a column in error messages.
+    - ``expected`` (optional): number of columns, if it is known.
+    - ``noun``, ``column``: nouns for a name and a column in error messages.
     """
     with open_input(path) as stream:
         text = stream.read_all().decode("utf-8", "surrogateescape")
@@ -308,10 +300,7 @@ def read_names(path: str, expected: int | None, noun: str, column: str) -> list[
 def write_names(path: str, names: Sequence[str]) -> None:
     """Write names, one per line.
 
-    Raises
-    ------
-    ValueError
-        If a name has a line break.
+    - Raises ValueError if a name has a line break.
     """
     for name in names:
         if "\n" in name or name.endswith("\r"):

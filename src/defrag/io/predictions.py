@@ -130,14 +130,9 @@ def write_predictions(path: PathLike, scores: MatrixLike) -> None:
 def format_ranking(labels: Ids, scores: Floats, n_labels: int) -> Iterator[bytes]:
     """Yield the lines of ``write_predictions`` for a block of points.
 
-    Parameters
-    ----------
-    labels : ndarray of int32, shape (n, k)
-        Label ids, best first, padded with -1.
-    scores : ndarray of float32, shape (n, k)
-        Their scores.
-    n_labels : int
-        Number of labels.
+    - ``labels``, shape (n, k): label ids, best first, padded with -1.
+    - ``scores``, shape (n, k): their scores.
+    - ``n_labels``: number of labels.
     """
     found = labels >= 0
     indptr = np.append(0, np.cumsum(found.sum(axis=1)))
@@ -150,12 +145,8 @@ def format_ranking(labels: Ids, scores: Floats, n_labels: int) -> Iterator[bytes
 def json_lines(rows: list[list[Any]], scores: Floats) -> Iterator[str]:
     """Yield one JSON object per point: ``{"labels": [...], "scores": [...]}``.
 
-    Parameters
-    ----------
-    rows : list of lists
-        Names or ids of the labels of each point, best first.
-    scores : ndarray of float32, shape (n, k)
-        Their scores; those beyond the labels of a point are left out.
+    - ``rows``: names or ids of the labels of each point, best first.
+    - ``scores``, shape (n, k): their scores; those beyond the labels of a point are left out.
 
     Examples
     --------
@@ -202,20 +193,13 @@ _LONGEST_HEADER_BYTES = 1 << 16
 
 @dataclass(frozen=True)
 class NamedPredictions:
-    """Labels and scores of each point.
+    """Labels and scores of each point."""
 
-    Attributes
-    ----------
-    labels : list of lists
-        Names, or ids if ``are_ids``.
-    scores : list of lists of float
-        Their scores.
-    are_ids : bool
-        Whether labels are ids.
-    """
-
+    # Names, or ids if ``are_ids``.
     labels: list[list[Any]]
+    # Their scores.
     scores: list[list[float]]
+    # Whether labels are ids.
     are_ids: bool
 
 
@@ -235,10 +219,7 @@ def prediction_form(stream: InputStream) -> PredictionForm:
 def parse_named_predictions(stream: InputStream, form: PredictionForm) -> NamedPredictions:
     """Read names and scores from an open stream.
 
-    Raises
-    ------
-    FormatError
-        If a line violates the format; names the line.
+    - Raises FormatError if a line violates the format; names the line.
     """
     parse: Callable[[str], tuple[list[Any], list[float]]]
     parse = _parse_json if form == "json" else _parse_names

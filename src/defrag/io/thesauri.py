@@ -43,12 +43,8 @@ def open_statements(
 ) -> Iterator[Iterator[Statement]]:
     """Open a thesaurus to read its statements one by one.
 
-    Raises
-    ------
-    ValueError
-        If the format is unknown, or if none is given and the name does not show it.
-    FormatError
-        While reading, if the file violates a rule of its format.
+    - Raises ValueError if the format is unknown, or if none is given and the name does not show it.
+    - Raises FormatError while reading, if the file violates a rule of its format.
     """
     plain = without_compression(os.fspath(path)).lower()
     form = form or next((one for end, one in _BY_SUFFIX.items() if plain.endswith(end)), None)
@@ -127,5 +123,5 @@ def clean(file: str, line: int | None, text: str) -> str:
 
 
 _READERS: dict[ThesaurusForm, Callable[[InputStream], Iterator[Statement]]] = {
-    "jsonl": read_json_lines,
+    "jsonl": read_json_lines
 }

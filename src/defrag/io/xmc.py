@@ -414,12 +414,8 @@ _SKIPPED_LINES = (
 class FileWarnings:
     """Warnings about a file, which are errors if ``strict``.
 
-    Parameters
-    ----------
-    name : str
-        Name of the file.
-    strict : bool
-        Whether to raise FormatError instead of warning.
+    - ``name``: name of the file.
+    - ``strict``: whether to raise FormatError instead of warning.
     """
 
     def __init__(self, name: str, *, strict: bool) -> None:
@@ -435,12 +431,7 @@ class FileWarnings:
 
 
 def parse_text(
-    stream: InputStream,
-    layout: str,
-    *,
-    strict: bool,
-    allow_truncated: bool = False,
-    **options: Any,
+    stream: InputStream, layout: str, *, strict: bool, allow_truncated: bool = False, **options: Any
 ) -> ParsedText:
     """Parse a stream in one of the layouts of the parser and issue its warnings."""
     parser = _native.TextParser(layout, **options)

@@ -15,11 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from prometheus_client import generate_latest
-from prometheus_client.core import (
-    CounterMetricFamily,
-    GaugeMetricFamily,
-    HistogramMetricFamily,
-)
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -190,10 +190,7 @@ class Batcher:
     loop itself, without a timer. Only requests for the same k share a call, because a search for
     more labels may find other labels.
 
-    Parameters
-    ----------
-    predicted : callable
-        Called with the name of the model and the number of inputs of each call.
+    - ``predicted``: called with the name of the model and the number of inputs of each call.
     """
 
     def __init__(self, predicted: Callable[[str, int], None]) -> None:

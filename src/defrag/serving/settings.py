@@ -50,40 +50,27 @@ class Limits:
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings of a server.
+    """Settings of a server."""
 
-    Attributes
-    ----------
-    models : dict
-        Model files by the names that requests use; the first is the default.
-    host, port : str, int
-        Address to listen on; port 0 chooses a free one.
-    workers : int
-        Number of worker processes.
-    limits : Limits
-        Bounds on requests and connections.
-    token : str or None
-        Token that clients must send.
-    allow_hosts : sequence of str
-        Names under which clients may address the server, besides its own.
-    vocabulary, language : str or None
-        File with the names of labels that are URIs, to which Annif's routes restrict
-        suggestions, and the language of the names.
-    json_log : bool
-        Whether to log events and requests as JSON lines.
-    watch : float
-        Seconds between checks of the model files; 0: reload on SIGHUP only.
-    """
-
+    # Model files by the names that requests use; the first is the default.
     models: dict[str, str]
+    # Address to listen on; port 0 chooses a free one.
     host: str = "127.0.0.1"
     port: int = 8765
+    # Number of worker processes.
     workers: int = 1
+    # Bounds on requests and connections.
     limits: Limits = field(default_factory=Limits)
+    # Token that clients must send.
     token: str | None = None
+    # Names under which clients may address the server, besides its own.
     allow_hosts: tuple[str, ...] = ()
+    # Whether to log events and requests as JSON lines.
     json_log: bool = False
+    # Seconds between checks of the model files; 0: reload on SIGHUP only.
     watch: float = 1.0
+    # File with the names of labels that are URIs, to which Annif's routes restrict suggestions,
+    # and the language of the names.
     vocabulary: str | None = None
     language: str | None = None
 

@@ -68,12 +68,8 @@ class _Child:
 class Supervisor:
     """Serves models until SIGINT or SIGTERM; SIGHUP or a changed file reloads them.
 
-    Parameters
-    ----------
-    settings : Settings
-        Models, address, limits and number of workers.
-    announce : callable
-        Called with the port when the first workers listen.
+    - ``settings``: models, address, limits and number of workers.
+    - ``announce``: called with the port when the first workers listen.
     """
 
     def __init__(self, settings: Settings, announce: Callable[[int], None]) -> None:
@@ -332,10 +328,8 @@ def load_model(name: str, path: str) -> ServedModel:
     The file is read, not mapped: forked workers share the memory anyway, and later changes of the
     file, such as overwriting in place, do not affect them.
 
-    Raises
-    ------
-    OSError, ValueError
-        If the file is not a classifier, or if the classifier cannot predict.
+    - Raises OSError, ValueError if the file is not a classifier, or if the classifier cannot
+      predict.
     """
     modified = datetime.fromtimestamp(Path(path).stat().st_mtime, tz=timezone.utc)
     classifier = load(path, mmap=False)

@@ -28,20 +28,13 @@ class Subject(NamedTuple):
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """The subjects that may be suggested.
+    """The subjects that may be suggested."""
 
-    Attributes
-    ----------
-    name : str
-        Its name.
-    language : str
-        The language of the names.
-    subjects : dict
-        The subjects by URI.
-    """
-
+    # Its name.
     name: str
+    # The language of the names.
     language: str
+    # The subjects by URI.
     subjects: dict[str, Subject]
 
 
@@ -50,22 +43,13 @@ def read_vocabulary(
 ) -> Vocabulary:
     """Read a vocabulary in one of Annif's formats.
 
-    Parameters
-    ----------
-    path : str
-        Lines ``<uri><TAB>name``, optionally followed by a tab and a notation, or, if the name
-        ends in ``.csv``, a table with the columns ``uri``, ``label_fi`` (or another language) and
-        optionally ``notation``. Either may be compressed.
-    language : str, optional
-        Language of the names. Default: that of the first column of names in a table,
-        otherwise ``und``.
-    limits : ReadLimits, optional
-        Limits on the cost of reading.
-
-    Raises
-    ------
-    FormatError
-        If the file is in neither format; names the line.
+    - ``path``: lines ``<uri><TAB>name``, optionally followed by a tab and a notation, or, if the
+      name ends in ``.csv``, a table with the columns ``uri``, ``label_fi`` (or another language)
+      and optionally ``notation``. Either may be compressed.
+    - ``language`` (optional): language of the names. Default: that of the first column of names in
+      a table, otherwise ``und``.
+    - ``limits`` (optional): limits on the cost of reading.
+    - Raises FormatError if the file is in neither format; names the line.
     """
     plain = without_compression(path)
     with open_input(path, limits) as stream:

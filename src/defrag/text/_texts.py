@@ -32,10 +32,8 @@ if TYPE_CHECKING:
 def check_texts(texts: Any) -> list[str]:
     """Return texts as a list of strings in Unicode's normal form C.
 
-    Raises
-    ------
-    ValueError
-        If ``texts`` is one string, or if an item is not a string or has a lone surrogate.
+    - Raises ValueError if ``texts`` is one string, or if an item is not a string or has a lone
+      surrogate.
     """
     if isinstance(texts, (str, bytes)) or not hasattr(texts, "__iter__"):
         raise ValueError(f"texts must be a sequence of strings, got {_shown(texts)}")
@@ -70,18 +68,11 @@ def _normalise(number: int, text: str) -> str:
 def check_text_labels(labels: Any, n_texts: int) -> Labels:
     """Return validated labels of texts.
 
-    Parameters
-    ----------
-    labels : sequence of lists, or of classes, or 0/1 matrix
-        Lists of names, or of numbers, have one column for each that occurs. A data frame of 0 and
-        1 names its columns.
-    n_texts : int
-        The number of texts.
-
-    Raises
-    ------
-    ValueError
-        If their number differs from that of the texts, or if an item is not a label.
+    - ``labels`` (sequence of lists, or of classes, or 0/1 matrix): lists of names, or of numbers,
+      have one column for each that occurs. A data frame of 0 and 1 names its columns.
+    - ``n_texts``: the number of texts.
+    - Raises ValueError if their number differs from that of the texts, or if an item is not a
+      label.
     """
     if not hasattr(labels, "__len__") and hasattr(labels, "__array__"):
         labels = np.asarray(labels)
@@ -210,12 +201,8 @@ class StemmerName:
 def stem_words(stemmer: str, words: list[str]) -> list[str]:
     """Return the stem of each word.
 
-    Raises
-    ------
-    ImportError
-        If PyStemmer is not installed.
-    ValueError
-        If it has no such stemmer.
+    - Raises ImportError if PyStemmer is not installed.
+    - Raises ValueError if it has no such stemmer.
     """
     # A word that is only a suffix has an empty stem; the word itself is kept.
     stems: list[str] = load_stemmer(stemmer).stemWords(words)
