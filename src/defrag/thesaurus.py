@@ -23,12 +23,12 @@ from defrag.io.thesauri import open_statements, statements_of
 from defrag.persistence.fields import COUNT, MAX_COUNT, Array, Number, Part, State, Strings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from numpy.typing import NDArray
 
     from defrag.io.files import PathLike, ReadLimits
-    from defrag.io.thesauri import Statement, ThesaurusForm
+    from defrag.io.thesauri import Statement, ThesaurusForm, What
 
 __all__ = ["Thesaurus"]
 
@@ -254,7 +254,72 @@ class Thesaurus:
 
     def numbers(self, concepts: Iterable[str]) -> NDArray[np.int32]:
         """Return the numbers of concepts, -1 for unknown ones."""
-        return np.fromiter(map(self.number, concepts), dtype=np.int32)
+        known = {concept: number for number, concept in enumerate(self.ids)}
+        return np.array([known.get(concept, -1) for concept in concepts], dtype=np.int32)
+
+    def members(self, kind: str, name: str) -> NDArray[np.int32]:
+        """Return the concepts of a type or in a scheme.
+
+        Raises
+        ------
+        ValueError
+            If there is no such type or scheme.
+        """
+        names, pairs = {
+            "type": (self.types, self.concept_types), "scheme": (self.schemes, self.concept_schemes)
+        }[kind]  # fmt: skip
+        known = list(names)
+        if name not in known:
+            some = ", ".join(known[:5]) + (", ..." if len(known) > 5 else "")
+            raise ValueError(f"no concept has the {kind} {name!r}; there are: {some or 'none'}")
+        found: NDArray[np.int32] = pairs[pairs[:, 1] == known.index(name), 0]
+        return found
+
+    def successors(self) -> NDArray[np.int32]:
+        """Return the concept in use that each concept stands for, -1 for none."""
+        own = np.arange(len(self), dtype=np.int32)
+        found = np.where(self.withdrawn, self.replaced_by, own)
+        for _ in range(len(self).bit_length()):  # each round doubles the steps
+            found = np.where(found >= 0, found[found], -1)
+        return np.where((found >= 0) & (self.withdrawn[found] == 0), found, -1)  # not in a circle
+
+    def merged(self, other: Thesaurus) -> Thesaurus:
+        """Return both thesauri as one; concepts of the other replace those of the same id."""
+        gone = set(other.ids)
+        builder = _Builder("")
+        for one in (*other.statements(), *(s for s in self.statements() if s[0] not in gone)):
+            builder.add(one)
+        return builder.finish("thesaurus")
+
+    def statements(self) -> Iterator[Statement]:
+        """Yield all that the columns say, as the readers do."""
+        ids = list(self.ids)
+        codes = list(self.languages)
+        for concept in ids:
+            yield concept, "concept", "", ""
+        whats: tuple[What, What] = ("alternative", "preferred")
+        for concept, code, preferred, text in zip(
+            self.name_concepts, self.name_languages, self.name_preferred, self.names, strict=True
+        ):
+            yield ids[concept], whats[preferred], text, codes[code]
+        for concept, code, text in zip(
+            self.description_concepts, self.description_languages, self.descriptions, strict=True
+        ):
+            yield ids[concept], "description", text, codes[code]
+        for concept, text in zip(self.notation_concepts, self.notations, strict=True):
+            yield ids[concept], "notation", text, ""
+        columns: tuple[tuple[What, list[str], NDArray[np.int32]], ...] = (
+            ("broader", ids, self.broader),
+            ("type", list(self.types), self.concept_types),
+            ("scheme", list(self.schemes), self.concept_schemes),
+        )
+        for what, values, pairs in columns:
+            for owner, place in pairs.tolist():
+                yield ids[owner], what, values[place], ""
+        for owner in np.flatnonzero(self.withdrawn).tolist():
+            yield ids[owner], "withdrawn", "", ""
+        for owner in np.flatnonzero(self.replaced_by >= 0).tolist():
+            yield ids[owner], "replaced_by", ids[self.replaced_by[owner]], ""
 
     def _place(self, concept: str) -> int:
         """Return the number of ids that come before a string."""

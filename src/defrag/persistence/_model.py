@@ -164,8 +164,9 @@ def describe(path: PathLike) -> dict[str, Any]:
         JSON values: ``kind``, ``format_version``, ``bytes`` of the file, ``features``,
         ``labels`` (None where there are none), ``groups`` of a clustering, ``members`` of an
         ensemble, ``trees`` and ``nodes`` of all its trees, all ``weights``, their
-        ``weight_type``, whether it has ``label_names`` and a ``vocabulary``, ``parameters``,
-        and ``sizes``: the bytes of the arrays by the last part of their names.
+        ``weight_type``, the ``concepts`` of its thesaurus, whether it has ``label_names`` and a
+        ``vocabulary``, ``parameters``, and ``sizes``: the bytes of the arrays by the last part
+        of their names.
 
     Raises
     ------
@@ -193,6 +194,7 @@ def describe(path: PathLike) -> dict[str, Any]:
     members = [len(one.children["bases"]) for one in _walk(part) if "bases" in one.children]
     weights = [one.arrays["weights"] for one in _walk(part) if one.has("weights")]
     types = sorted({array.dtype.name for array in weights})
+    thesaurus = part.children.get("thesaurus")
     sizes: Counter[str] = Counter()
     for name, array in arrays.items():
         # The two arrays of a list of strings are listed under the name of the list.
@@ -209,6 +211,7 @@ def describe(path: PathLike) -> dict[str, Any]:
         "nodes": sum(len(one) for one in nodes),
         "weights": sum(len(array) for array in weights),
         "weight_type": ", ".join(types) or None,
+        "concepts": thesaurus.state["n_concepts"] if thesaurus else None,
         "label_names": part.has("label_names/bytes"),
         "vocabulary": part.has("vocabulary/bytes"),
         "parameters": part.parameters,

@@ -36,8 +36,18 @@ from defrag.explain.explanation import Span
 from defrag.focusing import Focused
 from defrag.persistence.fields import COUNT, MAX_COUNT, Number, State, Strings
 from defrag.persistence.kinds import Child, Unfitted
+from defrag.text._labels import (
+    check_known,
+    chosen_labels,
+    current_labels,
+    redirect,
+    thesaurus_of,
+    usable_labels,
+    with_names_only,
+)
 from defrag.text._texts import check_text_labels, check_texts
 from defrag.text.vectorizer import TextVectorizer
+from defrag.thesaurus import Thesaurus
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -134,7 +144,8 @@ def _names_in_file(model: TextClassifier) -> Any:
     """Return what a file stores as label names; None if its base knows the classes."""
     if not model.base_.multilabel_ or model._answer_form() == "ids":
         return None
-    return model.classes_ if model.classes_.dtype == object else list(map(str, model.classes_))
+    classes = model.classes_[: model.base_.n_labels_]
+    return classes if classes.dtype == object else list(map(str, classes))
 
 
 def _restore_classes(part: Part, model: TextClassifier) -> None:
@@ -150,6 +161,10 @@ def _restore_classes(part: Part, model: TextClassifier) -> None:
         if not all(isinstance(name, str) and re.fullmatch(r"-?\d{1,18}", name) for name in names):
             part.fail("label_names of text_classifier must be numbers")
         model.classes_ = np.array(list(map(int, names)), dtype=np.int64)
+    try:
+        model._use_thesaurus(model.thesaurus_)
+    except ValueError as error:
+        part.fail(str(error))
 
 
 class TextClassifier(ClassifierMixin, Estimator):
@@ -211,8 +226,11 @@ class TextClassifier(ClassifierMixin, Estimator):
     base_: Classifier = fitted("classifier", "The classifier, trained.")
     vectorizer_: TextVectorizer = fitted("TextVectorizer", "The vectoriser, fitted.")
     classes_: NDArray[Any] = fitted(
-        "ndarray", "The labels: sorted names, numbers or classes, or the columns of a matrix."
+        "ndarray",
+        "The labels: sorted names, numbers or classes, or the columns of a matrix; then, without "
+        "training points, those that only the thesaurus has.",
     )
+    thesaurus_: Thesaurus | None = fitted("Thesaurus or None", "What the labels are called.")
     numbered_: bool = fitted()
     n_extra_: int = fitted(
         "int", "The number of features of ``extra``, which follow those of the vectoriser."
@@ -221,7 +239,7 @@ class TextClassifier(ClassifierMixin, Estimator):
     _part_names = ("vectorizer_", "base_")
 
     _state = State(
-        Number(rule=COUNT, name="n_labels", get=lambda model: len(model.classes_)),
+        Number(rule=COUNT, name="n_labels", get=lambda model: model.base_.n_labels_),
         Number("n_extra_", Int(0, MAX_COUNT)),
         Number("numbered_"),
         Child("vectorizer_", ("vectorizer",)),
@@ -238,6 +256,7 @@ class TextClassifier(ClassifierMixin, Estimator):
             name="label_names",
             get=_names_in_file,
         ),
+        Child("thesaurus_", Thesaurus, optional=True),
         finish=_restore_classes,
         absent={"numbered": False, "calibration": None},
         # ``extra`` is a function, which cannot be stored.
@@ -251,7 +270,12 @@ class TextClassifier(ClassifierMixin, Estimator):
     )
 
     def fit(
-        self, texts: Sequence[str], labels: Any, *, shape: TextClassifier | PathLike | None = None
+        self,
+        texts: Sequence[str],
+        labels: Any,
+        *,
+        shape: TextClassifier | PathLike | None = None,
+        thesaurus: Thesaurus | PathLike | None = None,
     ) -> TextClassifier:
         """Train on texts and the names of their labels.
 
@@ -267,13 +291,16 @@ class TextClassifier(ClassifierMixin, Estimator):
             see ``fit`` of :class:`LabelTree`. Labels are matched by name. Words keep their ids,
             and new ones follow, unless the vectoriser has other ``characters`` or another
             ``stemmer``.
+        thesaurus : Thesaurus or path, optional
+            What labels that are names are called, or a file that :meth:`Thesaurus.read` reads:
+            names for the model to show, and labels that the texts do not have yet.
 
         Returns
         -------
         self : TextClassifier
             The fitted classifier.
         """
-        return self._fit_announced(texts, labels, lambda *_: None, shape=shape)
+        return self._fit_announced(texts, labels, lambda *_: None, shape=shape, thesaurus=thesaurus)
 
     @all_or_nothing
     def _fit_announced(
@@ -283,6 +310,7 @@ class TextClassifier(ClassifierMixin, Estimator):
         announce: Callable[[Classifier, Csr, Csr], None],
         *,
         shape: TextClassifier | PathLike | None = None,
+        thesaurus: Thesaurus | PathLike | None = None,
     ) -> None:
         """Train as ``fit`` does, and call ``announce`` before the long part.
 
@@ -294,9 +322,10 @@ class TextClassifier(ClassifierMixin, Estimator):
             As in ``fit``.
         announce : callable
             Called with the unfitted classifier, its points and its labels.
-        shape : TextClassifier or path, optional
+        shape, thesaurus
             As in ``fit``.
         """
+        named = thesaurus_of(thesaurus)
         previous = None if shape is None else previous_model(shape, TextClassifier)
         self._check_parameters()
         seed = check_seed(self.random_state)
@@ -315,16 +344,19 @@ class TextClassifier(ClassifierMixin, Estimator):
             self.n_extra_ = block.shape[1]
             X = append_columns(X, block)
         Y = known.matrix
+        check_known(known, named)
         announce(blank, X, Y)
         shapes = None
         if previous is not None:
             own = np.arange(Y.shape[1]) if known.classes is None else known.classes
-            found = match_labels(previous.classes_, len(previous.classes_), own, Y.shape[1])
+            n_labels = previous.base_.n_labels_
+            found = match_labels(previous.classes_[:n_labels], n_labels, own, Y.shape[1])
             shapes = Shapes(previous.base_, found)
         self.base_ = blank._fit_canonical(X, Y, shapes)
         if shapes is not None:
             shapes.check_all_taken()
         self._set_labels(known.classes, known.dense, known.multilabel)
+        self._use_thesaurus(named)
         if self.calibration is not None:
             self.base_.calibration_ = self._held_out_calibration(blank, X, Y, seed)
 
@@ -346,6 +378,51 @@ class TextClassifier(ClassifierMixin, Estimator):
                                multilabel=multilabel)  # fmt: skip
         self.numbered_ = multilabel and classes is not None and classes.dtype != object
         self.classes_ = self.base_.classes_ if classes is None else classes
+        self._use_thesaurus(None)
+
+    def _use_thesaurus(self, thesaurus: Thesaurus | None) -> None:
+        """Set what labels are called, and those with names only after those with points."""
+        trained = self.classes_[: self.base_.n_labels_]
+        if thesaurus is not None and (self._answer_form() != "lists" or self.numbered_):
+            raise ValueError("a thesaurus is for lists of names as labels, not for other labels")
+        self.thesaurus_ = thesaurus
+        self.classes_ = with_names_only(trained, thesaurus)
+        self._current_ = current_labels(self.classes_, thesaurus)
+
+    def add_labels(self, thesaurus: Thesaurus | PathLike) -> TextClassifier:
+        """Add labels with names, and rename, withdraw or merge labels, without training.
+
+        Parameters
+        ----------
+        thesaurus : Thesaurus or path
+            The labels that are new or have changed. One with a successor (``replaced_by``) is no
+            longer suggested: its successor is, where it would have been. One that is withdrawn
+            without a successor is not suggested.
+
+        Returns
+        -------
+        self : TextClassifier
+            The same model with further labels; its weights are unchanged.
+
+        Examples
+        --------
+        >>> from defrag import TextClassifier, Thesaurus
+        >>> texts = ["quick sort", "merge sort", "hash map"]
+        >>> labels = [["sorts"], ["sorts"], ["maps"]]
+        >>> model = TextClassifier(random_state=0).fit(texts, labels)
+        >>> news = Thesaurus.of([{"id": "sorts", "replaced_by": "order"},
+        ...                      {"id": "order", "name": "sorting"}])
+        >>> model.add_labels(news).predict_topk(["quick sort"], k=1)[0].tolist()
+        [['order']]
+        """
+        check_is_fitted(self)
+        found = thesaurus_of(thesaurus)
+        if found is None:
+            raise ValueError("thesaurus must be a Thesaurus or a file, got None")
+        changed = copy(self)
+        changed._use_thesaurus(found if self.thesaurus_ is None else self.thesaurus_.merged(found))
+        self.__dict__ = changed.__dict__  # in one assignment, as fit does it
+        return self
 
     def _answer_form(self) -> str:
         """Return ``classes``, ``lists``, or for a matrix what its columns have: ids, names."""
@@ -418,7 +495,14 @@ class TextClassifier(ClassifierMixin, Estimator):
         return append_columns(_native.as_matrix(X), block)
 
     @on_snapshot
-    def predict_topk(self, texts: Sequence[str], k: int = 5) -> tuple[NDArray[np.object_], Floats]:
+    def predict_topk(
+        self,
+        texts: Sequence[str],
+        k: int = 5,
+        *,
+        allow: Sequence[str] | None = None,
+        deny: Sequence[str] = (),
+    ) -> tuple[NDArray[np.object_], Floats]:
         """Return the best labels of each text.
 
         Parameters
@@ -427,6 +511,9 @@ class TextClassifier(ClassifierMixin, Estimator):
             The texts.
         k : int, default=5
             How many labels; more than there are counts as all of them.
+        allow, deny : sequence of str, optional
+            Labels that may be returned (default: all) and that may not: labels, ``type=...`` for
+            all labels of a type of the thesaurus, or ``scheme=...`` for those in a scheme.
 
         Returns
         -------
@@ -436,7 +523,7 @@ class TextClassifier(ClassifierMixin, Estimator):
         scores : ndarray of float32, of the same shape
             Their scores between 0 and 1.
         """
-        labels, scores = self._predict_ids(texts, k)
+        labels, scores = self._predict_ids(texts, k, self._usable(allow, deny))
         names = self.classes_[labels].astype(object, copy=False)
         missing = labels < 0
         if np.count_nonzero(missing):  # for a single text faster than any()
@@ -444,7 +531,9 @@ class TextClassifier(ClassifierMixin, Estimator):
         return names, scores
 
     @on_snapshot
-    def _predict_ids(self, texts: Sequence[str], k: int = 5) -> tuple[Ids, Floats]:
+    def _predict_ids(
+        self, texts: Sequence[str], k: int = 5, usable: NDArray[np.bool_] | None = None
+    ) -> tuple[Ids, Floats]:
         """Return the best labels of each text as places in ``classes_``.
 
         Parameters
@@ -453,6 +542,8 @@ class TextClassifier(ClassifierMixin, Estimator):
             The texts.
         k : int, default=5
             How many labels; more than there are counts as all of them.
+        usable : ndarray of bool, shape (n_labels,), optional
+            Which labels may be returned.
 
         Returns
         -------
@@ -465,13 +556,47 @@ class TextClassifier(ClassifierMixin, Estimator):
             check_is_fitted(self)
         if not _K_RULE.accepts(k):
             raise ValueError(f"k must be {_K_RULE.describe()}, got {k!r}")
-        points = self._points(texts)
+        labels, scores, _ = self._best(self._points(texts), int(k), usable)
+        return labels, scores
+
+    def _best(
+        self, points: Csr | KernelRows, k: int, usable: NDArray[np.bool_] | None = None
+    ) -> tuple[Ids, Floats, Ids]:
+        """Return the best usable labels of points, their scores, and the labels that were ranked.
+
+        Those are others where a label has taken the place of older ones.
+        """
+        current = usable_labels(self._current_, usable)
+        if current is None:
+            labels, scores = self._ranked(points, k)
+            return labels, scores, labels
+        n_labels = self.base_.n_labels_
+        asked = k = min(k, n_labels)
+        while True:  # labels that may not be returned have taken places
+            labels, scores = self._ranked(points, asked)
+            found, values, sources = redirect(labels, scores, current, k)
+            lacking = (found < 0).any(axis=1)
+            if asked == n_labels or not (labels[lacking, -1:] >= 0).any():
+                return found, values, sources
+            asked = min(4 * asked, n_labels)
+
+    def _ranked(self, points: Csr | KernelRows, k: int) -> tuple[Ids, Floats]:
+        """Return the ranking of points by the model as it was trained."""
         X = cast("Csr", points) if self.base_._ranks_kernel_rows else _native.as_matrix(points)
-        labels, scores = self.base_._rank(X, min(int(k), len(self.classes_)), exhaustive=False)
+        labels, scores = self.base_._rank(X, min(k, self.base_.n_labels_), exhaustive=False)
         nothing_known = X.indptr[1:] == X.indptr[:-1]
         if np.count_nonzero(nothing_known):
             labels[nothing_known], scores[nothing_known] = -1, 0.0
         return labels, scores
+
+    def _usable(self, allow: Sequence[str] | None, deny: Sequence[str]) -> NDArray[np.bool_] | None:
+        """Return which labels may be returned, None for all."""
+        if allow is None and isinstance(deny, tuple) and not deny:
+            return None
+        check_is_fitted(self)
+        known = self.classes_, self.thesaurus_
+        found = ~chosen_labels("deny", deny, *known)
+        return found if allow is None else found & chosen_labels("allow", allow, *known)
 
     @on_snapshot
     def predict(self, texts: Sequence[str], threshold: float | None = None) -> Any:
@@ -521,7 +646,8 @@ class TextClassifier(ClassifierMixin, Estimator):
         known = np.diff(rows.indptr) > 0
         scores.data[~np.repeat(known, np.diff(scores.indptr))] = 0.0
         scores.eliminate_zeros()
-        return scores
+        shape = len(known), len(self.classes_)  # labels with names only have no scores
+        return sparse.csr_array((scores.data, scores.indices, scores.indptr), shape=shape)
 
     @on_snapshot
     def decision_function(self, texts: Sequence[str]) -> Any:
@@ -629,6 +755,8 @@ class TextClassifier(ClassifierMixin, Estimator):
             raise ValueError(f"text must be one string, got {text!r:.60}")  # noqa: TRY004 - as every other bad value
         row = self._rows([text])
         number = None if label is None else self._number(label)
+        if number is not None and number >= self.base_.n_labels_:
+            raise ValueError(f"label {label!r} has no training points, so nothing explains it")
         if not row.nnz and number is None:
             if k is None:
                 raise ValueError(_UNKNOWN)
