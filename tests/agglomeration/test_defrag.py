@@ -1,10 +1,5 @@
 from __future__ import annotations
 
-import pickle
-import subprocess
-import sys
-import threading
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -17,6 +12,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from defrag import Defrag
 from defrag.agglomeration import Hybrid
+from tests.contract.copies import check_threads
 from tests.oracles import agglomeration as oracles
 
 POOLINGS = ["sum", "mean", "mean_nonzero"]
@@ -121,40 +117,9 @@ def test_inverse_transform_is_undone_by_transform(pooling, scale):
     [Defrag(), Defrag("xy"), Defrag(split="ndcg"), Hybrid(), Defrag(singletons=0.3, unseen="drop")],
     ids=str,
 )
-def test_every_container_type_and_thread_count_gives_the_same_bits(estimator):
-    X, Y = power_law(300, 200, 7), labels_of(300, 15, 7)
-    estimator = clone(estimator).set_params(random_state=3)
-    first = clone(estimator).fit(X, Y)
-    expected = first.transform(X).toarray()
-    unsorted = X.copy()
-    for i in range(X.shape[0]):
-        a, b = unsorted.indptr[i], unsorted.indptr[i + 1]
-        unsorted.indices[a:b] = unsorted.indices[a:b][::-1].copy()
-        unsorted.data[a:b] = unsorted.data[a:b][::-1].copy()
-    unsorted.has_sorted_indices = False
-    wide = X.copy()
-    wide.indices, wide.indptr = wide.indices.astype(np.int64), wide.indptr.astype(np.int64)
-    frozen = X.copy()
-    for part in (frozen.data, frozen.indices, frozen.indptr):
-        part.flags.writeable = False
-    for other in (
-        X.tocsc(), X.tocoo(), sparse.csr_matrix(X), X.toarray(), X.astype(np.float64),
-        unsorted, wide, frozen,
-    ):  # fmt: skip
-        before = other.copy()
-        fitted = clone(estimator).fit(other, Y)
-        np.testing.assert_array_equal(fitted.labels_, first.labels_)
-        result = fitted.transform(other)
-        result = result.toarray() if sparse.issparse(result) else result
-        np.testing.assert_array_equal(result, expected)
-        assert np.array_equal(
-            before.toarray() if sparse.issparse(before) else before,
-            other.toarray() if sparse.issparse(other) else other,
-        )
-    for n_jobs in (2, 3, 8, -1):
-        fitted = clone(estimator).set_params(n_jobs=n_jobs).fit(X, Y)
-        np.testing.assert_array_equal(fitted.labels_, first.labels_)
-        np.testing.assert_array_equal(fitted.transform(X).toarray(), expected)
+def test_result_is_equal_for_any_threads(estimator, tmp_path):
+    check_threads(estimator.set_params(random_state=3), power_law(300, 200, 7),
+                  labels_of(300, 15, 7), tmp_path, (1, 2, 3, 8, -1))  # fmt: skip
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.int32, np.uint8, bool])
@@ -289,32 +254,10 @@ def test_xy_without_labels():
         Defrag("xy").fit(power_law(10, 20, 0))
 
 
-def test_pickle_clone_and_pipeline():
-    X = power_law(80, 40, 1)
-    y = np.arange(80) % 2
-    defrag = Defrag(random_state=0).fit(X)
-    again = pickle.loads(pickle.dumps(defrag))  # noqa: S301 - our own bytes
-    np.testing.assert_array_equal(again.transform(X).toarray(), defrag.transform(X).toarray())
+def test_pipeline_with_linear_model():
+    X, y = power_law(80, 40, 1), np.arange(80) % 2
     model = make_pipeline(Defrag(max_cluster_size=2, random_state=0), LinearSVC()).fit(X, y)
     assert model.predict(X).shape == (80,)
-
-
-def test_threads_may_share_a_fitted_transformer():
-    X = power_law(400, 100, 2)
-    defrag = Defrag(random_state=0).fit(X)
-    expected = defrag.transform(X).toarray()
-    results = []
-
-    def work():
-        results.extend(np.array_equal(defrag.transform(X).toarray(), expected) for _ in range(20))
-
-    threads = [threading.Thread(target=work) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(results) == 160
-    assert all(results)
 
 
 @pytest.mark.parametrize("options", [{}, {"pooling": "mean"}, {"scale": "energy"}], ids=str)
@@ -338,40 +281,3 @@ def test_a_mean_over_present_members_cannot_be_certified():
     defrag = Defrag(random_state=0, pooling="mean_nonzero").fit(X)
     with pytest.raises(ValueError, match="is not linear: tied weights require 'sum' or 'mean'"):
         defrag.certificate(X, np.ones(16))
-
-
-# In seconds of the processor, which other programs on the machine cannot stretch.
-INTERRUPTED = """
-import os, signal, threading, time
-import numpy as np
-from scipy import sparse
-from defrag import Defrag
-rng = np.random.default_rng(0)
-n, d, per_row = 60_000, 60_000, 200
-indices = (d * rng.random(n * per_row) ** 3).astype(np.int32)
-indptr = np.arange(0, n * per_row + 1, per_row)
-X = sparse.csr_array((np.ones(n * per_row, np.float32), indices, indptr), shape=(n, d))
-X.sum_duplicates()
-defrag = Defrag(sample_points=1.0, tol=0.0, max_iter=1000, random_state=0)
-def interrupt():
-    global sent
-    time.sleep(0.5)
-    sent = time.process_time()
-    os.kill(os.getpid(), signal.SIGINT)
-threading.Thread(target=interrupt, daemon=True).start()
-try:
-    defrag.fit(X)
-except KeyboardInterrupt:
-    took = time.process_time() - sent
-    print(f"{took:.3f} {hasattr(defrag, 'labels_')}")
-"""
-
-
-@pytest.mark.slow
-def test_interrupt_stops_fit_and_keeps_model():
-    run = subprocess.run(
-        [sys.executable, "-c", INTERRUPTED], capture_output=True, text=True, timeout=300, check=True
-    )
-    took, fitted = run.stdout.split()
-    assert float(took) < 0.5
-    assert fitted == "False"

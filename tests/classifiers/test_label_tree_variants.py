@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from dataclasses import fields
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -13,6 +11,7 @@ from defrag import load_dataset
 from defrag.baselines import PLT, Bonsai
 from defrag.baselines.label_trees import build_kary_tree, co_occurrences, resolve_singletons
 from defrag.metrics import evaluate
+from tests.contract.copies import check_threads
 from tests.data import random_problem, unit_items
 from tests.oracles.label_trees import children_of, dense_classifiers
 
@@ -30,20 +29,9 @@ def test_scikit_learn_contract(estimator, check):
     check(estimator)
 
 
-def bits(model):
-    arrays = [part for tree in model.trees_ for part in (tree.tree, tree.weights)]
-    return [getattr(a, field.name).tobytes() for a in arrays for field in fields(a)]
-
-
 @pytest.mark.parametrize("model", VARIANTS, ids=str)
-def test_result_is_equal_for_any_threads(model):
-    X, Y = random_problem(1, n_rows=300, n_labels=40)
-    answers = []
-    for n_jobs in (1, 2, 3, 8):
-        fitted = type(model)(**{**model.get_params(), "n_jobs": n_jobs}).fit(X, Y)
-        labels, scores = fitted.predict_topk(X, k=7)
-        answers.append((bits(fitted), labels.tobytes(), scores.tobytes()))
-    assert all(answer == answers[0] for answer in answers)
+def test_result_is_equal_for_any_threads(model, tmp_path):
+    check_threads(model, *random_problem(1, n_rows=300, n_labels=40), tmp_path, (1, 2, 3, 8))
 
 
 @pytest.mark.parametrize("model", VARIANTS, ids=str)

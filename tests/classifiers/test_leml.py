@@ -8,6 +8,7 @@ import pytest
 from defrag.baselines import LEML
 from defrag.baselines._neighbours import conjugate_gradients, gram, multiply, orthonormal_basis
 from defrag.baselines.leml import bend
+from tests.contract.copies import check_threads
 from tests.data import make_data, unit_items
 from tests.oracles.embeddings import leml_objective, leml_round
 
@@ -83,17 +84,10 @@ def test_all_labels_are_ranked_in_order():
     np.testing.assert_array_equal(few, labels[:, :3])
 
 
-@pytest.mark.parametrize("n_jobs", [2, 3])
-def test_result_is_equal_for_any_threads(n_jobs, monkeypatch):
+def test_result_is_equal_for_any_threads(monkeypatch, tmp_path):
     # Small blocks, so that several threads work on the dense products too.
     monkeypatch.setattr("defrag.baselines._neighbours._BLOCK_ROWS", 50)
-    X, Y = make_data()
-    one = LEML(20, random_state=1).fit(X, Y)
-    many = LEML(20, random_state=1, n_jobs=n_jobs).fit(X, Y)
-    np.testing.assert_array_equal(one.feature_factors_, many.feature_factors_)
-    np.testing.assert_array_equal(one.label_factors_.lines, many.label_factors_.lines)
-    for a, b in zip(one.predict_topk(X), many.predict_topk(X), strict=True):
-        np.testing.assert_array_equal(a, b)
+    check_threads(LEML(20, random_state=1), *make_data(), tmp_path)
 
 
 def test_single_point_equals_point_in_batch():

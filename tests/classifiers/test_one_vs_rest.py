@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 from scipy import sparse
@@ -149,36 +146,3 @@ def test_precision_on_eurlex(kind, floors):
     labels, _ = model.predict_topk(data.test.X)
     for k, floor in zip((1, 3, 5), floors, strict=True):
         assert metrics.precision(data.test.Y, labels, k, drop_unlabelled=True) > floor
-
-
-# In seconds of the processor, which other programs on the machine cannot stretch.
-INTERRUPTED = """
-import os, signal, threading, time
-import numpy as np
-from scipy import sparse
-from defrag import DiSMEC
-rng = np.random.default_rng(0)
-X = sparse.random_array((20_000, 5_000), density=0.01, rng=rng, dtype=np.float32, format="csr")
-Y = [rng.integers(0, 5_000, 3).tolist() for _ in range(20_000)]
-model = DiSMEC("exact", random_state=0)
-def interrupt():
-    global sent
-    time.sleep(0.5)
-    sent = time.process_time()
-    os.kill(os.getpid(), signal.SIGINT)
-threading.Thread(target=interrupt, daemon=True).start()
-try:
-    model.fit(X, Y)
-except KeyboardInterrupt:
-    print(f"{time.process_time() - sent:.3f} {hasattr(model, 'weights_')}")
-"""
-
-
-@pytest.mark.slow
-def test_interrupt_stops_fit_and_keeps_model():
-    run = subprocess.run(
-        [sys.executable, "-c", INTERRUPTED], capture_output=True, text=True, timeout=300, check=True
-    )
-    took, fitted = run.stdout.split()
-    assert float(took) < 0.5
-    assert fitted == "False"

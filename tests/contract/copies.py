@@ -14,6 +14,18 @@ from tests.contract.subject import answer_bits, answers, file_bytes, small_data
 from tests.helpers.bits import bits
 
 
+def check_threads(model, X, Y, folder, numbers=(1, 2, 3)):
+    """Fit with several numbers of threads: the file and all answers have the same bits."""
+    wanted = None
+    for n_jobs in numbers:
+        fitted = clone(model).set_params(n_jobs=n_jobs).fit(X, Y)
+        found = file_bytes(fitted, folder), answer_bits(fitted, X)
+        assert wanted is None or found == wanted, n_jobs
+        wanted = found
+        parts = fitted.set_params(n_jobs=2)._fitted_parts()
+        assert all(part.n_jobs == 2 for part in parts)
+
+
 def same_bits_for_any_number_of_threads(subject, folder):
     wanted, stored = answer_bits(subject.fitted()), file_bytes(subject.fitted(), folder)
     for n_jobs in (1, 2, 5, None, -1):

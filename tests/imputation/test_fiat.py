@@ -16,6 +16,7 @@ from defrag import Agglomerated, Defrag, Fiat, Imputed, Refrag, load_dataset, me
 from defrag.agglomeration import Hybrid
 from defrag.baselines import Parabel
 from defrag.imputation import Companions, MissingRule
+from tests.contract.copies import check_threads
 from tests.data import make_data
 from tests.oracles import imputation as oracles
 from tests.oracles.agglomeration import co_occurrence
@@ -185,19 +186,9 @@ def test_fitted_clusterings_are_used_as_they_are():
         Fiat(agglomeration=Defrag(), prefit=True).fit(X)
 
 
-def test_result_is_equal_for_any_threads():
-    X, Y = make_data()
-    wanted = Fiat(random_state=0).fit_transform(X)
-    ranked = Imputed(BASE, random_state=0).fit(X, Y).predict_topk(X)
-    for n_jobs in (2, 3):
-        found = Fiat(random_state=0, n_jobs=n_jobs).fit_transform(X)
-        np.testing.assert_array_equal(found.indices, wanted.indices)
-        np.testing.assert_array_equal(found.data, wanted.data)
-        model = Imputed(BASE, random_state=0, n_jobs=n_jobs).fit(X, Y)
-        for a, b in zip(model.predict_topk(X), ranked, strict=True):
-            np.testing.assert_array_equal(a, b)
-    assert model.set_params(n_jobs=1).base_.n_jobs == 1
-    assert model.imputation_.n_jobs == 1
+@pytest.mark.parametrize("model", [Fiat(random_state=0), Imputed(BASE, random_state=0)], ids=str)
+def test_result_is_equal_for_any_threads(model, tmp_path):
+    check_threads(model, *make_data(), tmp_path)
 
 
 def test_base_is_trained_on_unchanged_rows():

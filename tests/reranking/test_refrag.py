@@ -18,6 +18,7 @@ from defrag.baselines import Parabel
 from defrag.exceptions import DataWarning
 from defrag.reranking import Candidates, Tally, TradeOff, add_nearest
 from defrag.trees import member_seeds
+from tests.contract.copies import check_threads
 from tests.data import make_data
 from tests.oracles import imputation as oracles
 from tests.oracles.agglomeration import co_occurrence
@@ -223,16 +224,8 @@ def test_answers_agree_with_each_other(model):
 
 
 @pytest.mark.parametrize("model", MODELS, ids=str)
-def test_result_is_equal_for_any_threads(model):
-    X, Y = make_data()
-    expected = clone(model).fit(X, Y)
-    for n_jobs in (2, 3):
-        other = clone(model).set_params(n_jobs=n_jobs).fit(X, Y)
-        assert other.gamma_ == expected.gamma_
-        assert other.propensity_weight_ == expected.propensity_weight_
-        for a, b in zip(other.predict_topk(X), expected.predict_topk(X), strict=True):
-            np.testing.assert_array_equal(a, b)
-    assert expected.set_params(n_jobs=2).base_.n_jobs == 2
+def test_result_is_equal_for_any_threads(model, tmp_path):
+    check_threads(model, *make_data(), tmp_path)
 
 
 def test_choice_respects_max_loss_on_held_out_points():
